@@ -165,6 +165,15 @@ impl Place {
         true
     }
 
+    /// What it takes, for work to hold that may go on without it. Nothing is left in this one.
+    pub(crate) fn hand_over(&mut self) -> Self {
+        Self {
+            room: Arc::clone(&self.room),
+            octets: std::mem::take(&mut self.octets),
+            holders: std::mem::take(&mut self.holders),
+        }
+    }
+
     /// Counts it in the share of one more who holds it, of at most `most` bytes. False, and not
     /// counted, when it does not fit.
     pub(crate) fn hold_for(&mut self, client: &Arc<Client>, most: u64) -> bool {

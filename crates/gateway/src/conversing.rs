@@ -10,10 +10,11 @@ use std::sync::Arc;
 use http::{Response, StatusCode};
 use soapstone::endpoint::{TokenAnswer, says_context_is_gone};
 use soapstone::wss::{Secured, SecurityContext, SoapVersion};
-use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
+use crate::asking::{Desk, Task};
 use crate::body::Reply;
+use crate::buffers::Place;
 use crate::established::{Established, InUse};
 use crate::fault::Cause;
 use crate::handshake::Parties;
@@ -137,6 +138,7 @@ impl Call<'_> {
         &self,
         within: Within,
         version: SoapVersion,
+        place: &mut Place,
     ) -> Result<(Secured, InUse), Response<Reply>> {
         let Within {
             in_use: lost,
@@ -164,12 +166,14 @@ impl Call<'_> {
         let parties = self.parties(&side, version);
         let in_use = self.conversing(&established, parties).await?;
         let observed = self.exchange.observed();
-        let work = move |buffers: &mut Buffers| {
+        let work = |desk: Desk| async move {
+            let buffers = &mut desk.workspace().buffers();
             let context = Some(in_use.context());
             secure_request(&side, plain, &label, context, &observed, buffers)
                 .map(|secured| (secured, in_use))
         };
-        self.work(version, Effort::Heavy, work, |call, trouble| {
+        let task = Task::new(Effort::Heavy, None, work).recorded(self.exchange.observed());
+        self.work(version, task, place, |call, trouble| {
             call.unprepared(version, trouble)
         })
         .await

@@ -17,11 +17,12 @@ use http::HeaderValue;
 use jiff::Timestamp;
 use soapstone::endpoint::SentMessages;
 use soapstone_store::ProcessMemory;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
 use tokio_rustls::TlsAcceptor;
 
 use crate::admin::Readiness;
+use crate::asking::MOST_ASKED;
 use crate::audit::Audit;
 use crate::buffers::{Room, SharedBuffers, TRIM_INTERVAL};
 use crate::config::{Config, LEADS_AROUND, RouteConfig};
@@ -44,6 +45,8 @@ pub(crate) struct Shared {
     /// The messages that any route has accepted under any configuration.
     memory: Remembered,
     pub(crate) workers: Workers,
+    /// Held by who asks a store.
+    pub(crate) askers: Semaphore,
     pub(crate) buffers: Arc<SharedBuffers>,
     pub(crate) room: Arc<Room>,
     pub(crate) clients: Clients,
@@ -89,7 +92,10 @@ impl Shared {
     /// Whether so little is in hand that sockets may wait for all of it.
     pub(crate) fn is_calm(&self) -> bool {
         let most = CALM * self.workers.count() as u64;
-        self.metrics.in_flight.load(Ordering::Relaxed) <= most
+        let in_hand = self.metrics.in_flight.load(Ordering::Relaxed);
+        // Whoever waits for a store leaves the processors alone.
+        let waiting = self.metrics.store_waiting.load(Ordering::Relaxed);
+        in_hand.saturating_sub(waiting) <= most
     }
 
     pub(crate) fn is_draining(&self) -> bool {
@@ -345,6 +351,7 @@ async fn begin(
         serving: RwLock::new(Arc::new(serving(config, &[], &memory))),
         memory,
         workers,
+        askers: Semaphore::new(MOST_ASKED),
         buffers: Arc::default(),
         room,
         clients: Clients::new(worker_count),
@@ -497,6 +504,8 @@ impl Running {
         if drained.is_err() {
             self.routes.ended.recv().await;
         }
+        // What stores were asked for clients that have gone. Tries that are cut off stay counted.
+        let _ = tokio::time::timeout(FAREWELL, self.shared.workers.all_back()).await;
         if let Some(admin) = &mut self.admin {
             admin.end().await;
         }

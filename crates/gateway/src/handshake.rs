@@ -10,11 +10,11 @@ use std::time::Duration;
 use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
 use soapstone::endpoint::{Handshake, HandshakeError};
 use soapstone::wss::{SecurityContext, SoapVersion};
-use soapstone::xml::Buffers;
 use soapstone_trust::Operation;
 use tokio::time::Instant;
 
 use crate::answer_head;
+use crate::asking::{Desk, Task};
 use crate::backend::{Backend, BackendError};
 use crate::body::{CollectError, Upload, collect};
 use crate::gateway::Shared;
@@ -153,7 +153,8 @@ impl Parties {
             self.version,
         );
         let mut handshake = self
-            .work(move |buffers| {
+            .work(move |desk| async move {
+                let buffers = &mut desk.workspace().buffers();
                 let now = jiff::Timestamp::now();
                 let begun = match renewed {
                     Some(context) => endpoint.renew(&context, &url, version, now, buffers),
@@ -168,7 +169,7 @@ impl Parties {
         let request = self.request(&handshake.action, std::mem::take(&mut handshake.bytes));
         let (_, answer) = self.exchange(request).await?;
         let side = self.side.clone();
-        self.work(move |buffers| conclude(&side, handshake, answer, buffers))
+        self.work(move |desk| async move { conclude(&side, handshake, answer, &desk).await })
             .await
     }
 
@@ -188,7 +189,8 @@ impl Parties {
             );
             let ending = Arc::clone(context);
             let made = self
-                .work(move |buffers| {
+                .work(move |desk| async move {
+                    let buffers = &mut desk.workspace().buffers();
                     let now = jiff::Timestamp::now();
                     let made = endpoint.cancel(&ending, as_bootstrap, &url, version, now, buffers);
                     made.map_err(|error| Failed::Handshake {
@@ -273,15 +275,14 @@ impl Parties {
         Ok((head.status, octets))
     }
 
-    async fn work<T: Send + 'static>(
-        &self,
-        work: impl FnOnce(&mut Buffers) -> Result<T, Failed> + Send + 'static,
-    ) -> Result<T, Failed> {
-        match self.shared.workers.run(Effort::Heavy, work).await {
-            Ok(done) => {
-                self.shared.metrics.queue_wait.record(done.waited);
-                done.result
-            }
+    async fn work<T, F>(&self, work: impl FnOnce(Desk) -> F) -> Result<T, Failed>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Failed>> + Send + 'static,
+    {
+        let task = Task::new(Effort::Heavy, Some(Arc::clone(&self.side)), work);
+        match task.perform(&self.shared, ()).await.0 {
+            Ok(result) => result,
             Err(NotDone::Full) => Err(Failed::Busy),
             Err(NotDone::Failed) => Err(Failed::Unfinished),
         }
@@ -289,18 +290,20 @@ impl Parties {
 }
 
 /// Judges the answer. A peer that refuses says so in a fault that it mostly does not secure.
-fn conclude(
+async fn conclude(
     side: &Side,
     handshake: Handshake,
     answer: Vec<u8>,
-    buffers: &mut Buffers,
+    desk: &Desk,
 ) -> Result<SecurityContext, Failed> {
     let kept = answer.clone();
     let now = jiff::Timestamp::now();
     let concluded = side
         .endpoint
-        .conclude(handshake, answer, side.memory(), now, buffers);
+        .conclude_in(desk.workspace(), handshake, answer, now)
+        .await;
     concluded.map_err(|error| {
+        let buffers = &mut desk.workspace().buffers();
         let peer_fault = match &error {
             HandshakeError::Rejected(_) => unsecured::fault_code(kept, buffers),
             _ => None,

@@ -26,6 +26,7 @@
 mod activity;
 mod admin;
 mod answer_head;
+mod asking;
 mod audit;
 mod backend;
 mod body;

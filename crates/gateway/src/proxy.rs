@@ -69,13 +69,8 @@ impl Exchange<'_> {
 
     /// Records a part of the work that ends now.
     pub(crate) fn record(&self, name: &'static str, begun: Instant) {
-        self.record_until(name, begun, Instant::now());
-    }
-
-    /// Records a part of the work.
-    pub(crate) fn record_until(&self, name: &'static str, begun: Instant, ended: Instant) {
         if let Some(recording) = &self.recording {
-            recording.part(name, begun, ended);
+            recording.part(name, begun, Instant::now());
         }
     }
 

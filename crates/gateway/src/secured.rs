@@ -6,13 +6,14 @@
 //! client ◀─ body ─ [inbound: secure] ◀─ [outbound: open] ◀─ backend
 //! ```
 //!
-//! Each way is one piece of work for the crypto workers. What an endpoint learnt from the request,
-//! it needs for the response: its receipt.
+//! Each way is one task for the crypto workers, which they leave where it waits for a store. What
+//! an endpoint learnt from the request, it needs for the response: its receipt.
 //!
 //! The rule kept here: the backend is not reached before the request is admitted, and the client
 //! gets no word of a response that is not.
 
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::{HeaderValue, Request, Response, StatusCode, header, request, response};
@@ -24,6 +25,7 @@ use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
 
 use crate::answer_head::{self, Proven};
+use crate::asking::{Desk, Task};
 use crate::audit::Sender;
 use crate::body::{CollectError, Reply, Upload, collect};
 use crate::buffers::Place;
@@ -68,7 +70,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         Ok(octets) => octets,
         Err(response) => return response,
     };
-    let mut forward = match call.prepare_request(octets, version).await {
+    let mut forward = match call.prepare_request(octets, version, &mut place).await {
         Ok(Prepared::Forward(forward)) => forward,
         Ok(Prepared::Answered(answer)) => return call.answered(answer),
         Err(response) => return response,
@@ -109,7 +111,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         && within.was_lost(&response)
     {
         exchange.shared().buffers.give(response.1);
-        let (again, _in_use) = match call.within_another(within, version).await {
+        let (again, _in_use) = match call.within_another(within, version, &mut place).await {
             Ok(again) => again,
             Err(response) => return response,
         };
@@ -240,6 +242,7 @@ impl Call<'_> {
         &self,
         octets: Vec<u8>,
         version: SoapVersion,
+        place: &mut Place,
     ) -> Result<Prepared, Response<Reply>> {
         let (arrived, bytes) = (Instant::now(), octets.len());
         let forward = Box::new(Forward {
@@ -250,7 +253,7 @@ impl Call<'_> {
             sender: None,
             within: None,
         });
-        let prepared = self.prepare(forward).await;
+        let prepared = self.prepare(forward, place).await;
         let refused = match &prepared {
             Ok(Prepared::Answered(answer)) => answer.refused.is_some(),
             Ok(Prepared::Forward(_)) => false,
@@ -262,7 +265,11 @@ impl Call<'_> {
         prepared
     }
 
-    async fn prepare(&self, mut forward: Box<Forward>) -> Result<Prepared, Response<Reply>> {
+    async fn prepare(
+        &self,
+        mut forward: Box<Forward>,
+        place: &mut Place,
+    ) -> Result<Prepared, Response<Reply>> {
         let (mut inbound, outbound) = self.sides();
         let mut context = None;
         if let Some(side) = &outbound
@@ -275,7 +282,8 @@ impl Call<'_> {
         {
             // The backend is asked for nothing before the request is admitted.
             if let Some(side) = inbound.take() {
-                forward = match self.prepare_by_worker(forward, Some(side), None).await? {
+                let opened = self.prepare_by_worker(forward, Some(side), None, place);
+                forward = match opened.await? {
                     Prepared::Forward(forward) => forward,
                     answered => return Ok(answered),
                 };
@@ -284,7 +292,8 @@ impl Call<'_> {
             context = Some(self.conversing(established, parties).await?);
         }
         let outbound = outbound.map(|side| (side, context));
-        self.prepare_by_worker(forward, inbound, outbound).await
+        self.prepare_by_worker(forward, inbound, outbound, place)
+            .await
     }
 
     async fn prepare_by_worker(
@@ -292,6 +301,7 @@ impl Call<'_> {
         mut forward: Box<Forward>,
         inbound: Option<Arc<Side>>,
         outbound: Option<(Arc<Side>, Option<InUse>)>,
+        place: &mut Place,
     ) -> Result<Prepared, Response<Reply>> {
         let version = forward.version;
         let private = self.exchange.connection.through_tls;
@@ -305,13 +315,17 @@ impl Call<'_> {
         let (read, effort) = brief.map_err(|answer| *answer)?;
         let mut label = self.label();
         let actions = self.actions.clone();
-        let work = move |buffers: &mut Buffers| -> Result<Prepared, Trouble> {
+        let asked = inbound.clone();
+        let work = |desk: Desk| async move {
             if let Some(side) = &inbound {
                 let request = match read {
                     Some(request) => request,
-                    None => read_request(side, forward.octets, actions, &observed, buffers)?,
+                    None => {
+                        let buffers = &mut desk.workspace().buffers();
+                        read_request(side, forward.octets, actions, &observed, buffers)?
+                    }
                 };
-                match receive(side, request, private, &observed, buffers)? {
+                match receive(side, request, private, &observed, &desk).await? {
                     Arrived::Message(opened) => {
                         forward.sender = Sender::of(&opened);
                         forward.octets = opened.bytes;
@@ -331,14 +345,16 @@ impl Call<'_> {
                 forward.within =
                     context.map(|context| Within::new(context, octets.clone(), label.clone()));
                 let context = forward.within.as_ref().map(Within::context);
+                let buffers = &mut desk.workspace().buffers();
                 let secured = secure_request(&side, octets, &label, context, &observed, buffers)?;
                 forward.octets = secured.bytes;
                 forward.receipts.outbound = Some(secured.receipt);
             }
             Ok(Prepared::Forward(forward))
         };
+        let task = Task::new(effort, asked, work).recorded(self.exchange.observed());
         let answer = |call: &Self, trouble| call.unprepared(version, trouble);
-        self.work(version, effort, work, answer).await
+        self.work(version, task, place, answer).await
     }
 
     /// What it takes to open and secure a request, and the request itself, if it had to be read to
@@ -468,7 +484,7 @@ impl Call<'_> {
             return self.fail(version, Cause::BadGateway, "backend-not-soap", detail);
         };
         match self
-            .prepare_response(octets, receipts, version, head.status)
+            .prepare_response(octets, receipts, version, head.status, &mut place)
             .await
         {
             Ok((octets, proven)) => {
@@ -509,9 +525,11 @@ impl Call<'_> {
         receipts: Receipts,
         version: SoapVersion,
         status: StatusCode,
+        place: &mut Place,
     ) -> Result<(Vec<u8>, Option<Proven>), Response<Reply>> {
         let (arrived, bytes) = (Instant::now(), octets.len());
-        let prepared = self.rewritten(octets, receipts, version, status).await;
+        let prepared = self.rewritten(octets, receipts, version, status, place);
+        let prepared = prepared.await;
         if prepared.is_err() {
             tokio::time::sleep_until(refusal_moment(arrived, bytes)).await;
         }
@@ -524,6 +542,7 @@ impl Call<'_> {
         receipts: Receipts,
         version: SoapVersion,
         status: StatusCode,
+        place: &mut Place,
     ) -> Result<(Vec<u8>, Option<Proven>), Response<Reply>> {
         let (inbound, outbound) = self.sides();
         let in_conversation = |receipt: &Option<Receipt>| {
@@ -539,14 +558,16 @@ impl Call<'_> {
             opening.max(inbound.as_deref().map_or(Effort::Brief, securing))
         };
         let observed = self.exchange.observed();
-        let work = move |buffers: &mut Buffers| -> Result<(Vec<u8>, Option<Proven>), Trouble> {
+        let asked = outbound.clone();
+        let work = |desk: Desk| async move {
             let (mut octets, mut proven) = (octets, None);
             if let Some(side) = &outbound {
                 // A peer that refuses a message says so in a fault that it mostly does not secure.
                 let kept = (!status.is_success()).then(|| octets.clone());
-                let opened = open(side, octets, receipts.outbound, &observed, buffers);
+                let opened = open(side, octets, receipts.outbound, &observed, &desk).await;
                 let opened = opened.map_err(|trouble| match trouble {
                     Trouble::Refused { side, rejected, .. } => {
+                        let buffers = &mut desk.workspace().buffers();
                         let peer_fault = kept.and_then(|kept| unsecured::fault_code(kept, buffers));
                         Trouble::Refused {
                             side,
@@ -565,46 +586,35 @@ impl Call<'_> {
             if let Some(side) = &inbound {
                 let request = receipts.inbound.as_ref();
                 let addressing = receipts.addressing.as_deref();
-                octets =
-                    secure_answer(side, octets, request, addressing, &observed, buffers)?.bytes;
+                let buffers = &mut desk.workspace().buffers();
+                octets = secure_answer(side, octets, request, addressing, &observed, buffers)?.bytes;
             }
             Ok((octets, proven))
         };
-        self.work(version, effort, work, |call, trouble| {
+        let task = Task::new(effort, asked, work).recorded(self.exchange.observed());
+        self.work(version, task, place, |call, trouble| {
             call.unanswerable(version, trouble)
         })
         .await
     }
 
-    /// Has work done: in turn with that of others, or at once if it is brief.
+    /// Has work done, for which the message has its place, and its client its share of the queue.
     pub(crate) async fn work<T: Send + 'static>(
         &self,
         version: SoapVersion,
-        effort: Effort,
-        work: impl FnOnce(&mut Buffers) -> Result<T, Trouble> + Send + 'static,
+        task: Task<Result<T, Trouble>>,
+        place: &mut Place,
         answer: impl FnOnce(&Self, Trouble) -> Response<Reply>,
     ) -> Result<T, Response<Reply>> {
-        let shared = self.exchange.shared();
-        let Some(_turn) = self.exchange.turn().await else {
+        let Some(turn) = self.exchange.turn().await else {
             let detail = "the client has its share of the messages that wait".to_owned();
             return Err(self.fail(version, Cause::Busy, "client-queue", detail));
         };
-        let done = if effort == Effort::Brief {
-            shared.workers.run_here(work)
-        } else {
-            let effort = if shared.is_calm() {
-                effort
-            } else {
-                Effort::Heavy
-            };
-            let asked = Instant::now();
-            shared.workers.run(effort, work).await.map(|done| {
-                shared.metrics.queue_wait.record(done.waited);
-                self.exchange
-                    .record_until("wait", asked, asked + done.waited);
-                done.result
-            })
-        };
+        let held = (turn, place.hand_over());
+        let (done, held) = task.perform(&self.exchange.connection.shared, held).await;
+        if let Some((_, held)) = held {
+            *place = held;
+        }
         self.done(version, done, answer).map_err(|answer| *answer)
     }
 
@@ -618,9 +628,11 @@ impl Call<'_> {
         match done {
             Ok(result) => result.map_err(|trouble| Box::new(answer(self, trouble))),
             Err(NotDone::Full) => {
+                let shared = self.exchange.shared();
                 let detail = format!(
-                    "{} messages wait for a crypto worker",
-                    self.exchange.shared().workers.waiting()
+                    "{} messages wait for a crypto worker, and {} for a store",
+                    shared.workers.waiting(),
+                    shared.metrics.store_waiting.load(Ordering::Relaxed)
                 );
                 Err(Box::new(self.fail(
                     version,

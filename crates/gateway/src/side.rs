@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use soapstone::config::{EndpointConfig, Located, Place, SecuritySource, Table, Warning};
-use soapstone::endpoint::{Endpoint, Memory, Role, SentMessages};
+use soapstone::endpoint::{Endpoint, Memory, Question, Role, SentMessages};
 use soapstone_policy::TransportRequirement;
 use soapstone_store::{Contexts, ProcessMemory, Replay, StoreError, Stores};
 
@@ -156,15 +156,27 @@ impl Side {
     /// What it takes to open a message that is not large, one of a conversation or one outside of
     /// all.
     pub(crate) fn opening(&self, in_conversation: bool) -> Effort {
-        let waits_for_nobody = matches!(&*self.replay, Replay::Memory(_))
-            && matches!(&*self.contexts, Contexts::Memory(_));
-        if !waits_for_nobody {
-            Effort::Heavy
-        } else if self.is_ordinary(in_conversation) && self.endpoint.opens_lightly() {
+        if self.is_ordinary(in_conversation) && self.endpoint.opens_lightly() {
             Effort::Brief
         } else {
             Effort::Short
         }
+    }
+
+    /// Whether a question takes longer to be answered than work takes to be handed on: its store is
+    /// a file or another server.
+    pub(crate) fn waits_for(&self, question: &Question) -> bool {
+        match question.is_for_contexts() {
+            true => !matches!(&*self.contexts, Contexts::Memory(_)),
+            false => !matches!(&*self.replay, Replay::Memory(_)),
+        }
+    }
+
+    /// Whether it has such a store.
+    pub(crate) fn may_wait(&self) -> bool {
+        let in_memory = matches!(&*self.replay, Replay::Memory(_))
+            && matches!(&*self.contexts, Contexts::Memory(_));
+        !in_memory
     }
 
     /// What it takes to secure a message that is not large, one of a conversation or one outside of

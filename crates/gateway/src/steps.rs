@@ -1,4 +1,4 @@
-//! What an endpoint does with one message: the work of a crypto worker, timed step by step.
+//! What an endpoint does with one message: work for the crypto workers, timed step by step.
 //!
 //! The rule kept here: whatever it comes to, the message is consumed; what is left of it is what
 //! the endpoint let through.
@@ -13,6 +13,7 @@ use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
 
+use crate::asking::Desk;
 use crate::metrics;
 use crate::side::Side;
 use crate::traces::Observed;
@@ -34,19 +35,24 @@ pub(crate) enum Trouble {
     WouldExpose,
 }
 
-/// Tells the time of each step.
+/// Tells the time of each step, without that in which the work waited for a worker.
 struct Timing<'t> {
     observed: &'t Observed,
     side: metrics::Side,
     since: Instant,
+    desk: Option<&'t Desk>,
 }
 
 impl<'t> Timing<'t> {
-    fn new(observed: &'t Observed, side: metrics::Side) -> Self {
+    fn new(observed: &'t Observed, side: metrics::Side, desk: Option<&'t Desk>) -> Self {
+        if let Some(desk) = desk {
+            desk.pause_over();
+        }
         Self {
             observed,
             side,
             since: Instant::now(),
+            desk,
         }
     }
 }
@@ -54,7 +60,9 @@ impl<'t> Timing<'t> {
 impl StepObserver for Timing<'_> {
     fn ended(&mut self, step: Step) {
         let now = Instant::now();
-        self.observed.step(self.side, step, self.since, now);
+        let pause = self.desk.map(Desk::pause_over).unwrap_or_default();
+        let begun = (self.since + pause).min(now);
+        self.observed.step(self.side, step, begun, now);
         self.since = now;
     }
 }
@@ -68,7 +76,7 @@ pub(crate) fn read_request(
     buffers: &mut Buffers,
 ) -> Result<ReadRequest, Trouble> {
     let which = metrics::Side::Inbound;
-    let mut timing = Timing::new(observed, which);
+    let mut timing = Timing::new(observed, which, None);
     side.endpoint
         .read_request(octets, buffers, &mut timing)
         .map(|request| request.about(actions))
@@ -76,19 +84,20 @@ pub(crate) fn read_request(
 }
 
 /// Opens a request, or answers it where it asks for a token.
-pub(crate) fn receive(
+pub(crate) async fn receive(
     side: &Side,
     request: ReadRequest,
     private: bool,
     observed: &Observed,
-    buffers: &mut Buffers,
+    desk: &Desk,
 ) -> Result<Arrived, Trouble> {
     let which = metrics::Side::Inbound;
-    let mut timing = Timing::new(observed, which);
+    let mut timing = Timing::new(observed, which, Some(desk));
     let now = jiff::Timestamp::now();
     let arrived = side
         .endpoint
-        .receive_read(request, private, side.memory(), now, buffers, &mut timing)
+        .receive_in(desk.workspace(), request, private, now, &mut timing)
+        .await
         .map_err(|error| match error {
             ReceiveError::Rejected(rejected) => refused(which, rejected),
             ReceiveError::Unsecurable(error) => Trouble::Unsecurable { side: which, error },
@@ -101,19 +110,20 @@ pub(crate) fn receive(
 }
 
 /// Opens a response.
-pub(crate) fn open(
+pub(crate) async fn open(
     side: &Side,
     octets: Vec<u8>,
     request: Option<Receipt>,
     observed: &Observed,
-    buffers: &mut Buffers,
+    desk: &Desk,
 ) -> Result<OpenedMessage, Trouble> {
     let which = metrics::Side::Outbound;
-    let mut timing = Timing::new(observed, which);
+    let mut timing = Timing::new(observed, which, Some(desk));
     let now = jiff::Timestamp::now();
     let opened = side
         .endpoint
-        .open(octets, request, side.memory(), now, buffers, &mut timing)
+        .open_in(desk.workspace(), octets, request, now, &mut timing)
+        .await
         .map_err(|rejected| refused(which, rejected))?;
     count_weak(&opened, which, observed);
     Ok(opened)
@@ -194,7 +204,7 @@ fn secure(
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Secured, Trouble> {
-    let mut timing = Timing::new(observed, which);
+    let mut timing = Timing::new(observed, which, None);
     let now = jiff::Timestamp::now();
     labelled
         .map_err(SecureError::from)

@@ -7,6 +7,10 @@
 //! in a queue that is bounded: what does not fit is refused at once, which the peer learns as
 //! `503`. The engine's buffers go from one message to the next, whichever thread works on it.
 //!
+//! Work that waits for a store has no seat meanwhile. It is [`Away`], which counts as waiting. When
+//! it comes back, its turn is before that of work which has not begun, and it finds a place in the
+//! queue always.
+//!
 //! The rule kept here: work whose asker has gone is not done.
 
 use std::collections::VecDeque;
@@ -18,7 +22,7 @@ use std::time::{Duration, Instant};
 
 use soapstone::xml::Buffers;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::oneshot;
+use tokio::sync::{Notify, oneshot};
 
 /// The seats, the threads and their queue.
 pub(crate) struct Workers {
@@ -30,10 +34,10 @@ pub(crate) struct Workers {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Effort {
     /// Some tens of microseconds, a tenth of a millisecond at most: a message that is not large and
-    /// no private key, nothing to wait for. Handing the sockets on would take as long.
+    /// no private key. Handing the sockets on would take as long.
     Brief,
-    /// Private-key operations on a message that is not large, and nothing to wait for: some 0.3 ms
-    /// with RSA-2048, more with longer keys.
+    /// Private-key operations on a message that is not large: some 0.3 ms with RSA-2048, more with
+    /// longer keys.
     Short,
     /// Anything else.
     Heavy,
@@ -45,6 +49,8 @@ struct Shared {
     capacity: usize,
     seats: usize,
     waiting: AtomicUsize,
+    /// Told when no work is away any more.
+    all_back: Notify,
     /// Buffers that no work uses. The last ones used are the first to be used again, so that few
     /// are large.
     spare: Mutex<Vec<Buffers>>,
@@ -52,6 +58,10 @@ struct Shared {
 
 struct Queue {
     work: VecDeque<Box<dyn Work>>,
+    /// Work that has come back.
+    back: VecDeque<Box<dyn Work>>,
+    /// Work that has been away from its seat, and has not ended.
+    away: usize,
     /// Seats that are taken.
     taken: usize,
     open: bool,
@@ -59,6 +69,16 @@ struct Queue {
 
 /// The right to work on one message; free again when dropped.
 struct Seat<'s>(&'s Shared);
+
+/// Work that waits elsewhere and comes back, until it has ended.
+pub(crate) struct Away(Arc<Shared>);
+
+/// Whether work begins.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Coming {
+    New,
+    Back,
+}
 
 trait Work: Send {
     fn run(self: Box<Self>, buffers: &mut Buffers);
@@ -111,6 +131,8 @@ impl Workers {
         let shared = Arc::new(Shared {
             queue: Mutex::new(Queue {
                 work: VecDeque::new(),
+                back: VecDeque::new(),
+                away: 0,
                 taken: 0,
                 open: true,
             }),
@@ -118,6 +140,7 @@ impl Workers {
             capacity,
             seats: count.max(1),
             waiting: AtomicUsize::new(0),
+            all_back: Notify::new(),
             spare: Mutex::default(),
         });
         let mut workers = Self {
@@ -132,6 +155,30 @@ impl Workers {
             workers.threads.push(thread);
         }
         Ok(workers)
+    }
+
+    /// Whether work may begin that can be [`Away`]: so much may be in hand as there are seats and
+    /// places in the queue.
+    pub(crate) fn has_room(&self) -> bool {
+        let queue = self.shared.lock();
+        self.shared.has_room(&queue)
+    }
+
+    /// Lets work be away from its seat.
+    pub(crate) fn leave(&self) -> Away {
+        self.shared.lock().away += 1;
+        Away(Arc::clone(&self.shared))
+    }
+
+    /// Waits until no work is away.
+    pub(crate) async fn all_back(&self) {
+        loop {
+            let all_back = self.shared.all_back.notified();
+            if self.shared.lock().away == 0 {
+                return;
+            }
+            all_back.await;
+        }
     }
 
     /// How much work waits for a seat.
@@ -175,10 +222,36 @@ impl Workers {
         F: FnOnce(&mut Buffers) -> T + Send + 'static,
         T: Send + 'static,
     {
+        self.run_as(Coming::New, effort, job).await
+    }
+
+    /// The same for work that was [`Away`].
+    ///
+    /// # Errors
+    ///
+    /// [`NotDone::Failed`].
+    pub(crate) async fn resume<F, T>(
+        &self,
+        _away: &Away,
+        effort: Effort,
+        job: F,
+    ) -> Result<Done<T>, NotDone>
+    where
+        F: FnOnce(&mut Buffers) -> T + Send + 'static,
+        T: Send + 'static,
+    {
+        self.run_as(Coming::Back, effort, job).await
+    }
+
+    async fn run_as<F, T>(&self, coming: Coming, effort: Effort, job: F) -> Result<Done<T>, NotDone>
+    where
+        F: FnOnce(&mut Buffers) -> T + Send + 'static,
+        T: Send + 'static,
+    {
         // Only a runtime of several threads can hand its sockets on.
         let hands_on = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
         if (hands_on || effort < Effort::Heavy)
-            && let Some(seat) = self.shared.free_seat()
+            && let Some(seat) = self.shared.free_seat(coming)
         {
             let result = if effort < Effort::Heavy {
                 self.shared.work(seat, job)
@@ -191,11 +264,12 @@ impl Workers {
                 .ok_or(NotDone::Failed);
         }
         let (answer, done) = oneshot::channel();
-        self.shared.enqueue(Box::new(Task {
+        let task = Task {
             job,
             queued: Instant::now(),
             answer,
-        }))?;
+        };
+        self.shared.enqueue(coming, Box::new(task))?;
         done.await.map_err(|_| NotDone::Failed)
     }
 }
@@ -217,16 +291,23 @@ impl Shared {
         self.queue.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    fn enqueue(&self, work: Box<dyn Work>) -> Result<(), NotDone> {
+    fn has_room(&self, queue: &Queue) -> bool {
+        queue.work.len().saturating_add(queue.away) < self.capacity.saturating_add(self.seats)
+    }
+
+    fn enqueue(&self, coming: Coming, work: Box<dyn Work>) -> Result<(), NotDone> {
         let mut queue = self.lock();
         if !queue.open {
             return Err(NotDone::Failed);
         }
-        if queue.work.len() >= self.capacity {
-            return Err(NotDone::Full);
+        match coming {
+            Coming::New if queue.work.len() >= self.capacity || !self.has_room(&queue) => {
+                return Err(NotDone::Full);
+            }
+            Coming::New => queue.work.push_back(work),
+            Coming::Back => queue.back.push_back(work),
         }
-        queue.work.push_back(work);
-        self.waiting.store(queue.work.len(), Ordering::Relaxed);
+        self.waiting.store(queue.waiting(), Ordering::Relaxed);
         drop(queue);
         self.arrived.notify_one();
         Ok(())
@@ -246,10 +327,11 @@ impl Shared {
         Some(result)
     }
 
-    /// A seat, unless all are taken or somebody waits for one.
-    fn free_seat(&self) -> Option<Seat<'_>> {
+    /// A seat, unless all are taken or somebody waits for one whose turn is before.
+    fn free_seat(&self, coming: Coming) -> Option<Seat<'_>> {
         let mut queue = self.lock();
-        let free = queue.open && queue.work.is_empty() && queue.taken < self.seats;
+        let is_next = queue.back.is_empty() && (coming == Coming::Back || queue.work.is_empty());
+        let free = queue.open && is_next && queue.taken < self.seats;
         free.then(|| {
             queue.taken += 1;
             Seat(self)
@@ -276,13 +358,13 @@ impl Shared {
         let mut queue = self.lock();
         loop {
             if queue.taken < self.seats
-                && let Some(work) = queue.work.pop_front()
+                && let Some(work) = queue.next()
             {
                 queue.taken += 1;
-                self.waiting.store(queue.work.len(), Ordering::Relaxed);
+                self.waiting.store(queue.waiting(), Ordering::Relaxed);
                 return Some((Seat(self), work));
             }
-            if !queue.open && queue.work.is_empty() {
+            if !queue.open && queue.waiting() == 0 {
                 return None;
             }
             queue = self
@@ -293,11 +375,32 @@ impl Shared {
     }
 }
 
+impl Queue {
+    /// How much work waits for a seat.
+    fn waiting(&self) -> usize {
+        self.back.len() + self.work.len()
+    }
+
+    fn next(&mut self) -> Option<Box<dyn Work>> {
+        self.back.pop_front().or_else(|| self.work.pop_front())
+    }
+}
+
+impl Drop for Away {
+    fn drop(&mut self) {
+        let mut queue = self.0.lock();
+        queue.away -= 1;
+        if queue.away == 0 {
+            self.0.all_back.notify_waiters();
+        }
+    }
+}
+
 impl Drop for Seat<'_> {
     fn drop(&mut self) {
         let mut queue = self.0.lock();
         queue.taken -= 1;
-        let (awaited, open) = (!queue.work.is_empty(), queue.open);
+        let (awaited, open) = (queue.waiting() > 0, queue.open);
         drop(queue);
         if !open {
             // Whoever waits is to see that it is over.
@@ -310,6 +413,7 @@ impl Drop for Seat<'_> {
 
 #[cfg(test)]
 mod tests {
+    use std::pin::Pin;
     use std::sync::mpsc;
 
     use super::*;
@@ -354,6 +458,46 @@ mod tests {
         );
         drop(release);
         assert_eq!(queued.await.map(|done| done.result).expect("done"), 1);
+        blocked.await.expect("no panic");
+    }
+
+    /// Asks for work, which is queued when this returns.
+    async fn queued<F: Future>(work: F) -> Pin<Box<F>> {
+        let mut work = Box::pin(work);
+        let pending = std::future::poll_fn(|context| {
+            std::task::Poll::Ready(work.as_mut().poll(context).is_pending())
+        });
+        assert!(pending.await);
+        work
+    }
+
+    #[tokio::test(flavor = "multi_thread")]
+    async fn work_that_was_away_counts_as_waiting_and_has_its_turn_first_when_it_is_back() {
+        let workers = Arc::new(Workers::start(1, 1).expect("threads"));
+        let away = [workers.leave(), workers.leave()];
+        assert!(!workers.has_room(), "a seat and a place are spoken for");
+        let (release, blocked) = block(&workers);
+        let done = workers
+            .run(Effort::Heavy, |_| ())
+            .await
+            .map(|done| done.result);
+        assert_eq!(done, Err(NotDone::Full));
+        let [first, second] = away;
+        drop(second);
+        let (order, observed) = mpsc::channel();
+        let telling = |what: &'static str| {
+            let order = order.clone();
+            move |_: &mut Buffers| order.send(what).expect("the test waits")
+        };
+        let new = queued(workers.run(Effort::Heavy, telling("new"))).await;
+        let back = queued(workers.resume(&first, Effort::Heavy, telling("back"))).await;
+        assert_eq!(workers.waiting(), 2, "it finds a place in a full queue");
+        drop(release);
+        new.await.map(|_| ()).expect("it is done");
+        back.await.map(|_| ()).expect("it is done");
+        assert_eq!(observed.try_iter().collect::<Vec<_>>(), ["back", "new"]);
+        drop(first);
+        workers.all_back().await;
         blocked.await.expect("no panic");
     }
 
@@ -422,7 +566,7 @@ mod tests {
     async fn is_done_here(effort: Effort, when_taken: bool) -> bool {
         let workers = Workers::start(1, 2).expect("threads");
         let here = std::thread::current().id();
-        let seat = when_taken.then(|| workers.shared.free_seat().expect("it is free"));
+        let seat = when_taken.then(|| workers.shared.free_seat(Coming::New).expect("it is free"));
         let mut work = Box::pin(workers.run(effort, move |_| std::thread::current().id() == here));
         let first = std::future::poll_fn(|context| match work.as_mut().poll(context) {
             std::task::Poll::Ready(done) => std::task::Poll::Ready(Some(done)),

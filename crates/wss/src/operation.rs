@@ -48,7 +48,9 @@ impl Operation {
 }
 
 /// Is told of operations. `()` does not listen.
-pub trait OperationObserver {
+///
+/// It is `Send`, so that a message can go from one thread to another between two steps.
+pub trait OperationObserver: Send {
     /// An operation has ended.
     fn ended(&mut self, operation: Operation);
 }

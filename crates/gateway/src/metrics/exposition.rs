@@ -116,6 +116,8 @@ pub(crate) fn expose(
     of_conversations(routes, snapshot, &mut out);
     of_times(routes, detail, &mut out);
     if detail == Detail::Everything {
+        // How often a message waits tells which step refused it.
+        of_stores(gateway, &mut out);
         process::expose(&mut out);
     }
     out.0
@@ -176,7 +178,7 @@ fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Expos
     let queue = (
         "soapstone_crypto_queue_limit",
         GAUGE,
-        "Most messages that may wait for a crypto worker.",
+        "Most messages that may wait for a crypto worker or for a store.",
     );
     let most_connections = (
         "soapstone_connections_limit",
@@ -251,6 +253,16 @@ fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Expos
     let wait = "Time that messages waited for a crypto worker.";
     out.family(("soapstone_crypto_wait_seconds", HISTOGRAM, wait))
         .histogram("", &gateway.queue_wait);
+}
+
+fn of_stores(gateway: &GatewayMetrics, out: &mut Exposition) {
+    let help = "Messages that wait for the answer of a store.";
+    let waiting = gateway.store_waiting.load(Ordering::Relaxed);
+    out.family(("soapstone_store_waiting", GAUGE, help))
+        .sample("", waiting);
+    let help = "Time that messages waited for the answers of stores.";
+    out.family(("soapstone_store_wait_seconds", HISTOGRAM, help))
+        .histogram("", &gateway.store_wait);
 }
 
 fn of_backends(snapshot: &Snapshot, out: &mut Exposition) {

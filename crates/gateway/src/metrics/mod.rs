@@ -42,8 +42,9 @@ impl Side {
 }
 
 /// Every step of an endpoint's work on a message.
-const STEPS: [Step; 6] = [
+const STEPS: [Step; 7] = [
     Step::Parse,
+    Step::Contexts,
     Step::Authenticate,
     Step::Replay,
     Step::Open,
@@ -263,4 +264,8 @@ pub(crate) struct GatewayMetrics {
     pub(crate) failed_reloads: AtomicU64,
     /// How long work waited for a crypto worker.
     pub(crate) queue_wait: Histogram,
+    /// Messages that wait for the answer of a store.
+    pub(crate) store_waiting: AtomicU64,
+    /// How long they waited.
+    pub(crate) store_wait: Histogram,
 }

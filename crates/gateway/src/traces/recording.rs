@@ -278,6 +278,13 @@ pub(crate) struct Observed {
 }
 
 impl Observed {
+    /// Work on the message waited for something.
+    pub(crate) fn waited(&self, name: &'static str, begun: Instant, ended: Instant) {
+        if let Some(recording) = &self.recording {
+            recording.part(name, begun, ended);
+        }
+    }
+
     /// A step has ended.
     pub(crate) fn step(&self, side: metrics::Side, step: Step, begun: Instant, ended: Instant) {
         self.metrics.step(side, step, ended - begun);

@@ -6,7 +6,9 @@ use http::StatusCode;
 use tokio::io::AsyncReadExt;
 use tokio::net::TcpStream;
 
-use crate::support::{Backend, ENVELOPE, Nobody, gateway, gateway_before, get, post, send, soon};
+use crate::support::{
+    Backend, ENVELOPE, Nobody, Redis, gateway, gateway_before, get, post, send, soon,
+};
 
 #[tokio::test]
 async fn health_and_metrics_are_beside_the_routes_unless_they_have_an_address() {
@@ -131,34 +133,6 @@ async fn a_gateway_that_has_all_its_clients_still_says_that_it_is_well() {
     }
 }
 
-/// A `redis-server` of a test, which ends with it.
-struct Redis(std::process::Child, u16);
-
-impl Redis {
-    async fn start(options: &[&str]) -> Self {
-        let port = crate::support::free_address().port();
-        let text = port.to_string();
-        let child = std::process::Command::new("redis-server")
-            .args(["--save", "", "--bind", "127.0.0.1", "--port", &text])
-            .args(options)
-            .stdout(std::process::Stdio::null())
-            .spawn()
-            .expect("redis-server runs (Debian: apt-get install redis-server)");
-        let redis = Self(child, port);
-        while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
-            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
-        }
-        redis
-    }
-}
-
-impl Drop for Redis {
-    fn drop(&mut self) {
-        self.0.kill().ok();
-        self.0.wait().ok();
-    }
-}
-
 /// A node that its store does not let in serves nobody; the others may be let in.
 #[tokio::test]
 async fn a_wrong_password_of_the_store_makes_a_node_unready() {
@@ -214,7 +188,12 @@ async fn strangers_read_no_reasons_where_metrics_are_beside_the_routes() {
     let labels = "route=\"/u\",direction=\"inbound\",mechanism=\"username\"";
     let class = format!("soapstone_refusals_total{{{labels},class=\"wsse:InvalidSecurity\"}} 1");
     assert!(strangers.contains(&class), "{strangers}");
-    for hidden in ["security-missing", "soapstone_step_seconds", "process_"] {
+    for hidden in [
+        "security-missing",
+        "soapstone_step_seconds",
+        "soapstone_store_wait",
+        "process_",
+    ] {
         assert!(!strangers.contains(hidden), "{hidden}");
         assert!(operators.contains(hidden), "{hidden} in {operators}");
     }

@@ -26,6 +26,7 @@ mod relations;
 mod replays;
 mod secured;
 mod shares;
+mod slow_store;
 mod support;
 mod tls;
 mod tls_conversations;

@@ -327,6 +327,34 @@ impl Nobody {
     }
 }
 
+/// A `redis-server` of a test, which ends with it.
+pub(crate) struct Redis(std::process::Child, pub(crate) u16);
+
+impl Redis {
+    pub(crate) async fn start(options: &[&str]) -> Self {
+        let port = free_address().port();
+        let text = port.to_string();
+        let child = std::process::Command::new("redis-server")
+            .args(["--save", "", "--bind", "127.0.0.1", "--port", &text])
+            .args(options)
+            .stdout(std::process::Stdio::null())
+            .spawn()
+            .expect("redis-server runs (Debian: apt-get install redis-server)");
+        let redis = Self(child, port);
+        while TcpStream::connect(("127.0.0.1", port)).await.is_err() {
+            tokio::time::sleep(std::time::Duration::from_millis(10)).await;
+        }
+        redis
+    }
+}
+
+impl Drop for Redis {
+    fn drop(&mut self) {
+        self.0.kill().ok();
+        self.0.wait().ok();
+    }
+}
+
 /// What the gateways of one test say in their log.
 #[derive(Clone, Default)]
 pub(crate) struct Said(Arc<Mutex<Vec<u8>>>);

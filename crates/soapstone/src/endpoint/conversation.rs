@@ -5,6 +5,8 @@
 //! application's message must come in a conversation, so that nobody can step down from the one to
 //! the other.
 
+use std::cell::RefCell;
+
 use jiff::Timestamp;
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
 use soapstone_trust::{
@@ -15,12 +17,14 @@ use soapstone_wss::{
     ContextName, Envelope, InboundPlan, KeyBinding, Lookups, OutboundPlan, Outgoing, Part, Policy,
     Rejected, SecureError, SecurityContext, SoapVersion, Verified,
 };
-use soapstone_xml::Buffers;
+use soapstone_xml::{Buffers, Element};
 
 use super::addressing::{self, envelope_of};
+use super::asking::{Store, Workspace, drive};
 use super::messages::Arriving;
 use super::operations::{Expected, holds_token_request};
 use super::{Endpoint, Memory, OpenedMessage, Step, StepObserver};
+use crate::conversation::{ContextStore, StoreUnavailable};
 
 /// How contexts are made at an endpoint.
 #[derive(Debug)]
@@ -202,6 +206,27 @@ impl Endpoint {
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<Arrived, ReceiveError> {
+        drive(memory, buffers, async |workspace| {
+            self.receive_in(workspace, request, private_transport, now, observer)
+                .await
+        })
+    }
+
+    /// [Receives](Self::receive) a request that was read before in a workspace.
+    ///
+    /// # Errors
+    /// Why the message is refused, or its answer cannot be secured.
+    ///
+    /// # Panics
+    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
+    pub async fn receive_in(
+        &self,
+        workspace: &Workspace,
+        request: ReadRequest,
+        private_transport: bool,
+        now: Timestamp,
+        observer: &mut dyn StepObserver,
+    ) -> Result<Arrived, ReceiveError> {
         let now = self.clock(now);
         let in_conversation = request.names_context();
         let ReadRequest {
@@ -230,15 +255,15 @@ impl Endpoint {
         } else {
             plan.peek(&envelope)
         };
-        let facts = self.facts(&lookups, None, memory, now)?;
+        let facts = self.facts(&lookups, None, workspace, now, observer).await?;
         let contexts = facts.contexts.clone();
         let arriving = Arriving {
             expected,
             said: Some(&actions),
         };
-        let verified = self.proven(
-            plan, arriving, envelope, &facts, memory, now, buffers, observer,
-        )?;
+        let verified = self
+            .proven(plan, arriving, envelope, &facts, workspace, now, observer)
+            .await?;
         let token_request = self
             .conversation
             .as_ref()
@@ -247,7 +272,7 @@ impl Endpoint {
             if asks_only {
                 return Err(Rejected::NotInConversation.into());
             }
-            let opened = agreement.rebuilt(verified, buffers, observer)?;
+            let opened = agreement.rebuilt(verified, &mut workspace.buffers(), observer)?;
             return Ok(Arrived::Message(Box::new(opened)));
         };
         let requester = Requester::of(&verified, &contexts, private_transport);
@@ -256,16 +281,18 @@ impl Endpoint {
         } else {
             agreement.outbound()
         };
-        let answered = self.answer(
-            &conversation.service,
-            verified,
-            &requester,
-            response,
-            private_transport,
-            memory,
-            now,
-            buffers,
-        );
+        let answered = self
+            .answer(
+                &conversation.service,
+                verified,
+                &requester,
+                response,
+                private_transport,
+                workspace,
+                now,
+                observer,
+            )
+            .await;
         observer.ended(Step::Secure);
         answered.map(Arrived::Answered)
     }
@@ -274,32 +301,23 @@ impl Endpoint {
         clippy::too_many_arguments,
         reason = "everything that an answer depends on"
     )]
-    fn answer(
+    async fn answer(
         &self,
         service: &SecurityTokenService,
         verified: Verified<Envelope>,
         requester: &Requester,
         response: &OutboundPlan,
         private_transport: bool,
-        memory: Memory<'_>,
+        workspace: &Workspace,
         now: Timestamp,
-        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
     ) -> Result<TokenAnswer, ReceiveError> {
         let version = verified.envelope().version();
         let addressing = addressing::of(verified.envelope());
-        let action = verified_action(&verified);
-        let find = |name: &ContextName| {
-            memory
-                .contexts
-                .find(self.scope(), name, now)
-                .map_err(|error| ContextsUnavailable {
-                    problem: error.to_string(),
-                })
-        };
-        let body = verified.envelope().body();
-        let outcome = service.answer(body, action.as_deref(), requester, &find, now);
-        let (_, receipt) = verified.finish(buffers);
-        let answer = match outcome {
+        let outcome = self.answered(service, &verified, requester, workspace, now);
+        let outcome = outcome.await;
+        let (_, receipt) = verified.finish(&mut workspace.buffers());
+        let mut answer = match outcome {
             Ok(answer) => answer,
             Err(fault) => return Ok(refused(version, addressing.as_ref(), fault)),
         };
@@ -309,9 +327,17 @@ impl Endpoint {
         if answer.confidential && !hidden {
             return Err(ReceiveError::WouldExpose);
         }
-        let done = self.carry_out(&answer, memory, now)?;
+        let done = match std::mem::take(&mut answer.effects) {
+            effects if effects.is_empty() => Vec::new(),
+            effects => {
+                let done = self.carry_out(effects, workspace, now).await?;
+                observer.ended(Step::Contexts);
+                done
+            }
+        };
         let headers = addressing.map(|request| request.answer(answer.action.clone()));
         let plain = envelope_of(version, headers.as_ref(), &answer.body);
+        let buffers = &mut workspace.buffers();
         let envelope = Envelope::parse(plain, self.limits(), buffers).map_err(SecureError::from);
         let secured = envelope.and_then(|envelope| {
             response.secure(envelope, Outgoing::answer(&receipt), now, buffers)
@@ -327,62 +353,121 @@ impl Endpoint {
         })
     }
 
-    /// Does what the answer promises, before it is sent.
-    fn carry_out(
+    /// What the token service answers. It asks for a context by calling back; what it asks for is
+    /// looked up, and then it is asked once more.
+    async fn answered(
         &self,
-        answer: &Answer,
-        memory: Memory<'_>,
+        service: &SecurityTokenService,
+        verified: &Verified<Envelope>,
+        requester: &Requester,
+        workspace: &Workspace,
+        now: Timestamp,
+    ) -> Result<Answer, TrustFault> {
+        let action = verified_action(verified);
+        let action = action.as_deref();
+        let mut known: Vec<(ContextName, Found)> = Vec::new();
+        loop {
+            let body = verified.envelope().body();
+            let name = match judged(service, body, action, requester, &known, now) {
+                Ok(outcome) => return outcome,
+                Err(wanted) => wanted,
+            };
+            let (scope, asked) = (self.scope.clone(), name.clone());
+            let found = workspace.ask(Store::Contexts, move |memory| {
+                let found = memory.contexts.find(&scope, &asked, now);
+                found.map_err(|error| ContextsUnavailable {
+                    problem: error.to_string(),
+                })
+            });
+            known.push((name, found.await));
+        }
+    }
+
+    /// Does what the answer promises, before it is sent.
+    async fn carry_out(
+        &self,
+        effects: Vec<Effect>,
+        workspace: &Workspace,
         now: Timestamp,
     ) -> Result<Vec<TokenDone>, Rejected> {
-        let contexts = memory.contexts;
-        let mut done = Vec::with_capacity(answer.effects.len());
-        for effect in &answer.effects {
-            let (what, identifier, owner) = match effect {
-                Effect::Store(context) => {
-                    contexts
-                        .insert(self.scope(), context)
-                        .map_err(unavailable)?;
-                    ("issued", &context.identifier, Some(&context.owner))
-                }
-                Effect::Replace { context, grace } => {
-                    let there = contexts
-                        .renew(self.scope(), context, *grace, now)
-                        .map_err(unavailable)?;
-                    known(there, context)?;
-                    ("renewed", &context.identifier, Some(&context.owner))
-                }
-                Effect::Amend { before, after } => {
-                    let there = contexts
-                        .amend(self.scope(), before, after)
-                        .map_err(unavailable)?;
-                    known(there, after)?;
-                    ("amended", &after.identifier, Some(&after.owner))
-                }
-                Effect::Cancel { identifier } => {
-                    contexts
-                        .cancel(self.scope(), identifier)
-                        .map_err(unavailable)?;
-                    ("cancelled", identifier, None)
-                }
-                _ => {
-                    return Err(Rejected::ContextsUnavailable {
-                        problem:
-                            "the token service asks for something that this endpoint cannot do"
-                                .to_owned(),
-                    });
-                }
-            };
-            done.push(TokenDone {
-                what,
-                identifier: identifier.clone(),
-                owner: owner.map(ToString::to_string),
-            });
-        }
-        Ok(done)
+        let scope = self.scope.clone();
+        let done = workspace.ask(Store::Contexts, move |memory| {
+            let effects = effects.iter();
+            let done = effects.map(|effect| carry_out(effect, &scope, memory.contexts, now));
+            done.collect()
+        });
+        done.await
     }
 }
 
-fn unavailable(error: crate::conversation::StoreUnavailable) -> Rejected {
+/// What the token service answers, or the context that it asks for and that is not known yet.
+fn judged(
+    service: &SecurityTokenService,
+    body: Element<'_>,
+    action: Option<&str>,
+    requester: &Requester,
+    known: &[(ContextName, Found)],
+    now: Timestamp,
+) -> Result<Result<Answer, TrustFault>, ContextName> {
+    let wanted = RefCell::new(None);
+    let find = |name: &ContextName| match known.iter().find(|(known, _)| known == name) {
+        Some((_, found)) => found.clone(),
+        None => {
+            let problem = "it is to be looked up".to_owned();
+            wanted.replace(Some(name.clone()));
+            Err(ContextsUnavailable { problem })
+        }
+    };
+    let outcome = service.answer(body, action, requester, &find, now);
+    match wanted.take() {
+        None => Ok(outcome),
+        Some(name) => Err(name),
+    }
+}
+
+/// What a store has under a name.
+type Found = Result<Option<SecurityContext>, ContextsUnavailable>;
+
+fn carry_out(
+    effect: &Effect,
+    scope: &str,
+    contexts: &dyn ContextStore,
+    now: Timestamp,
+) -> Result<TokenDone, Rejected> {
+    let (what, identifier, owner) = match effect {
+        Effect::Store(context) => {
+            contexts.insert(scope, context).map_err(unavailable)?;
+            ("issued", &context.identifier, Some(&context.owner))
+        }
+        Effect::Replace { context, grace } => {
+            let there = contexts.renew(scope, context, *grace, now);
+            known(there.map_err(unavailable)?, context)?;
+            ("renewed", &context.identifier, Some(&context.owner))
+        }
+        Effect::Amend { before, after } => {
+            let there = contexts.amend(scope, before, after);
+            known(there.map_err(unavailable)?, after)?;
+            ("amended", &after.identifier, Some(&after.owner))
+        }
+        Effect::Cancel { identifier } => {
+            contexts.cancel(scope, identifier).map_err(unavailable)?;
+            ("cancelled", identifier, None)
+        }
+        _ => {
+            return Err(Rejected::ContextsUnavailable {
+                problem: "the token service asks for something that this endpoint cannot do"
+                    .to_owned(),
+            });
+        }
+    };
+    Ok(TokenDone {
+        what,
+        identifier: identifier.clone(),
+        owner: owner.map(ToString::to_string),
+    })
+}
+
+fn unavailable(error: StoreUnavailable) -> Rejected {
     Rejected::ContextsUnavailable {
         problem: error.to_string(),
     }

@@ -9,11 +9,12 @@ use soapstone_trust::{
 };
 use soapstone_wss::{
     ContextOwner, ConversationVersion, Envelope, FaultCode, OutboundPlan, Outgoing, Receipt,
-    Rejected, SecureError, Secured, SecurityContext, SoapVersion,
+    Rejected, SecureError, Secured, SecurityContext, SoapVersion, Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 
 use super::addressing::envelope_of;
+use super::asking::{Workspace, drive};
 use super::messages::Arriving;
 use super::operations::Expected;
 use super::{Conversation, Endpoint, Memory, relation};
@@ -180,39 +181,68 @@ impl Endpoint {
         now: Timestamp,
         buffers: &mut Buffers,
     ) -> Result<SecurityContext, HandshakeError> {
-        let conversation = self.the_conversation();
+        drive(memory, buffers, async |workspace| {
+            self.conclude_in(workspace, handshake, answer, now).await
+        })
+    }
+
+    /// [Concludes](Self::conclude) a handshake in a workspace.
+    ///
+    /// # Errors
+    /// Why the service granted no context, or none that is acceptable.
+    ///
+    /// # Panics
+    /// If the endpoint has no conversations.
+    pub async fn conclude_in(
+        &self,
+        workspace: &Workspace,
+        handshake: Handshake,
+        answer: Vec<u8>,
+        now: Timestamp,
+    ) -> Result<SecurityContext, HandshakeError> {
         let now = self.clock(now);
         let Handshake {
             receipt, pending, ..
         } = handshake;
-        let verified = Envelope::parse(answer, self.limits(), buffers)
-            .map_err(Rejected::from)
-            .and_then(|envelope| {
-                let plan = &conversation.bootstrap_inbound;
-                let facts = self.facts(&plan.peek(&envelope), Some(receipt), memory, now)?;
-                let arriving = Arriving {
-                    expected: Expected::Anything,
-                    said: None,
-                };
-                self.proven(
-                    plan,
-                    arriving,
-                    envelope,
-                    &facts,
-                    memory,
-                    now,
-                    buffers,
-                    &mut (),
-                )
-            })
-            .map_err(HandshakeError::Rejected)?;
+        let verified = self.verified_answer(workspace, receipt, answer, now).await;
+        let verified = verified.map_err(HandshakeError::Rejected)?;
         let peer = match verified.evidence().signer() {
             Some(certificate) => ContextOwner::Certificate(certificate.clone()),
             None => ContextOwner::Anonymous,
         };
         let granted = pending.accept(verified.envelope().body(), peer, now);
-        verified.finish(buffers);
+        verified.finish(&mut workspace.buffers());
         granted.map_err(HandshakeError::Trust)
+    }
+
+    /// The answer to a request for a context, opened by the bootstrap's plan.
+    async fn verified_answer(
+        &self,
+        workspace: &Workspace,
+        request: Receipt,
+        answer: Vec<u8>,
+        now: Timestamp,
+    ) -> Result<Verified<Envelope>, Rejected> {
+        let plan = &self.the_conversation().bootstrap_inbound;
+        let envelope = Envelope::parse(answer, self.limits(), &mut workspace.buffers())?;
+        let lookups = plan.peek(&envelope);
+        let mut nobody = ();
+        let facts = self.facts(&lookups, Some(request), workspace, now, &mut nobody);
+        let facts = facts.await?;
+        let arriving = Arriving {
+            expected: Expected::Anything,
+            said: None,
+        };
+        self.proven(
+            plan,
+            arriving,
+            envelope,
+            &facts,
+            workspace,
+            now,
+            &mut nobody,
+        )
+        .await
     }
 
     /// Secures a client's request for a token.

@@ -5,16 +5,17 @@
 
 use jiff::Timestamp;
 use soapstone_wss::{
-    Envelope, Facts, Lookups, OutboundPlan, Outgoing, Part, Policy, Receipt, Rejected, SecureError,
-    Secured, SecurityContext, Verified,
+    ContextName, Envelope, Facts, Lookups, OutboundPlan, Outgoing, Part, Policy, Receipt, Rejected,
+    SecureError, Secured, SecurityContext, Verified,
 };
 use soapstone_xml::{Buffers, NodeId};
 
+use super::asking::{Store, Workspace, drive};
 use super::operations::{Expected, Operations, carries_token_request};
 use super::{
     Endpoint, Memory, OpenedMessage, Plans, Step, StepObserver, addressing, fault, relation,
 };
-use crate::conversation::{ContextStore, StoreUnavailable};
+use crate::conversation::StoreUnavailable;
 
 impl Endpoint {
     /// Verifies a message: parses, looks up, decrypts, verifies, compares, asks the replay cache.
@@ -35,36 +36,41 @@ impl Endpoint {
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<Verified<Envelope>, Rejected> {
-        self.verified(bytes, request, memory, now, buffers, observer)
-            .map(|(verified, _)| verified)
+        let verified = drive(memory, buffers, async |workspace| {
+            self.verified(bytes, request, workspace, now, observer)
+                .await
+        });
+        verified.map(|(verified, _)| verified)
     }
 
     /// A message that was verified, and the agreement that it was verified by.
-    pub(super) fn verified(
+    async fn verified(
         &self,
         bytes: Vec<u8>,
         request: Option<Receipt>,
-        memory: Memory<'_>,
+        workspace: &Workspace,
         now: Timestamp,
-        buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<(Verified<Envelope>, &Plans), Rejected> {
         let now = self.clock(now);
-        let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
+        let envelope = Envelope::parse(bytes, &self.limits, &mut workspace.buffers())?;
         observer.ended(Step::Parse);
         let (agreement, expected) = match &self.operations {
             Some(operations) if !operations.serves() => self.expect_answer(request.as_ref())?,
             _ => self.expect_request(&envelope, &[], false)?,
         };
         let plan = agreement.inbound();
-        let facts = self.facts(&plan.peek(&envelope), request, memory, now)?;
+        let lookups = plan.peek(&envelope);
+        let facts = self
+            .facts(&lookups, request, workspace, now, observer)
+            .await?;
         let arriving = Arriving {
             expected,
             said: None,
         };
-        let verified = self.proven(
-            plan, arriving, envelope, &facts, memory, now, buffers, observer,
-        )?;
+        let verified = self
+            .proven(plan, arriving, envelope, &facts, workspace, now, observer)
+            .await?;
         Ok((verified, agreement))
     }
 
@@ -147,12 +153,13 @@ impl Endpoint {
     }
 
     /// What a plan asks for about a message, as far as this endpoint knows.
-    pub(super) fn facts(
+    pub(super) async fn facts(
         &self,
         lookups: &Lookups,
         request: Option<Receipt>,
-        memory: Memory<'_>,
+        workspace: &Workspace,
         now: Timestamp,
+        observer: &mut dyn StepObserver,
     ) -> Result<Facts, Rejected> {
         let passwords = self
             .users
@@ -160,9 +167,17 @@ impl Endpoint {
             .filter(|(name, _)| lookups.hidden_user || lookups.users.contains(name))
             .map(|(name, password)| (name.clone(), password.duplicate()))
             .collect();
+        let contexts = match &lookups.contexts[..] {
+            [] => Vec::new(),
+            names => {
+                let contexts = self.contexts(names.to_vec(), workspace, now).await?;
+                observer.ended(Step::Contexts);
+                contexts
+            }
+        };
         Ok(Facts {
             passwords,
-            contexts: self.contexts(lookups, memory.contexts, now)?,
+            contexts,
             request,
             ..Facts::default()
         })
@@ -186,25 +201,26 @@ impl Endpoint {
     }
 
     /// The contexts that a message names, as far as this endpoint has them.
-    pub(super) fn contexts(
+    async fn contexts(
         &self,
-        lookups: &Lookups,
-        contexts: &dyn ContextStore,
+        names: Vec<ContextName>,
+        workspace: &Workspace,
         now: Timestamp,
     ) -> Result<Vec<SecurityContext>, Rejected> {
-        let found = lookups.contexts.iter().map(|name| {
-            contexts
-                .find(&self.scope, name, now)
-                .map_err(|error| match error {
-                    StoreUnavailable::Unreadable { .. } => {
-                        Rejected::ContextUnreadable { name: name.clone() }
-                    }
+        let scope = self.scope.clone();
+        let found = workspace.ask(Store::Contexts, move |memory| {
+            let found = names.into_iter().map(|name| {
+                let found = memory.contexts.find(&scope, &name, now);
+                found.map_err(|error| match error {
+                    StoreUnavailable::Unreadable { .. } => Rejected::ContextUnreadable { name },
                     other => Rejected::ContextsUnavailable {
                         problem: other.to_string(),
                     },
                 })
+            });
+            found.filter_map(Result::transpose).collect()
         });
-        found.filter_map(Result::transpose).collect()
+        found.await
     }
 
     /// Opens a message: [verifies](Self::verify) it, and rebuilds it from what was proven.
@@ -223,9 +239,30 @@ impl Endpoint {
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<OpenedMessage, Rejected> {
-        let (verified, agreement) =
-            self.verified(bytes, request, memory, now, buffers, observer)?;
-        agreement.rebuilt(verified, buffers, observer)
+        drive(memory, buffers, async |workspace| {
+            self.open_in(workspace, bytes, request, now, observer).await
+        })
+    }
+
+    /// [Opens](Self::open) a message in a workspace.
+    ///
+    /// # Errors
+    /// Why the message is refused.
+    ///
+    /// # Panics
+    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
+    pub async fn open_in(
+        &self,
+        workspace: &Workspace,
+        bytes: Vec<u8>,
+        request: Option<Receipt>,
+        now: Timestamp,
+        observer: &mut dyn StepObserver,
+    ) -> Result<OpenedMessage, Rejected> {
+        let (verified, agreement) = self
+            .verified(bytes, request, workspace, now, observer)
+            .await?;
+        agreement.rebuilt(verified, &mut workspace.buffers(), observer)
     }
 
     /// Secures a plain message of an application. In a conversation it is no request for a token,

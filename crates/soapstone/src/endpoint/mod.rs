@@ -1,11 +1,13 @@
 //! An endpoint: one peer's security in both directions, ready to be run.
 //!
 //! It is the host that the plans ask: it knows the users, the clock that was configured, and what
-//! to remember. Everything here is synchronous; a server calls it on a pool of its own.
+//! to remember. No call waits for anything but a store. Calls that end in `_in` do not wait either:
+//! they work in a [`Workspace`], and whoever drives them decides where a store is asked.
 
 mod addressing;
 mod agreed;
 mod agreement;
+mod asking;
 mod compile;
 mod conversation;
 mod dated;
@@ -45,6 +47,7 @@ use sent::Sent;
 pub use sent::SentMessages;
 
 pub use agreement::preset_agreement;
+pub use asking::{Progress, Question, Work, Workspace};
 pub use conversation::{Arrived, Conversation, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
 pub use dated::{Dated, DatedUse};
 pub use fault::Blame;
@@ -162,6 +165,8 @@ pub struct OpenedMessage {
 pub enum Step {
     /// Bytes to envelope.
     Parse,
+    /// The store of security contexts.
+    Contexts,
     /// Times, users and the values of signatures, before anything is deciphered.
     Authenticate,
     /// The replay cache.
@@ -179,6 +184,7 @@ impl Step {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Parse => "parse",
+            Self::Contexts => "contexts",
             Self::Authenticate => "authenticate",
             Self::Replay => "replay",
             Self::Open => "open",
@@ -189,7 +195,7 @@ impl Step {
 }
 
 /// Told when a step has ended. `()` listens to nothing.
-pub trait StepObserver {
+pub trait StepObserver: Send {
     /// `step` has ended.
     fn ended(&mut self, step: Step);
 }

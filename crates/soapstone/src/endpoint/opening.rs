@@ -6,29 +6,34 @@
 //!              ─▶ open ─▶ operation, late replay keys ─▶ admit
 //! ```
 //!
+//! Each question to a store is one of the [`Workspace`]: whoever drives the opening waits for it.
+//!
 //! The rule kept here: nothing is deciphered before the replay cache has said that the message is
 //! new, so that a captured message gives nobody a try at its cipher text. A message that fails
 //! afterwards stays known.
 
 use jiff::Timestamp;
 use soapstone_wss::{
-    Authenticated, Envelope, Facts, FirstSeen, InboundPlan, Mark, Opened, Rejected, Verified,
+    Authenticated, DecipheringKey, Envelope, Facts, FirstSeen, InboundPlan, Mark, Opened, Rejected,
+    Verified,
 };
-use soapstone_xml::Buffers;
 
+use super::asking::{Store, Workspace};
 use super::messages::Arriving;
 use super::sent::Known;
-use super::{Endpoint, Memory, Step, StepObserver, relation};
-use crate::attempts::{Outcome, Tally};
+use super::{Endpoint, Step, StepObserver, relation};
+use crate::attempts::{KeyName, Outcome, Tally};
 use crate::replay::ReplayError;
 
 /// Most openings that have not ended under one key. Stacks that use one `EncryptedKey` for several
 /// messages send few at once; an attack on one block of CBC needs 258 (Jager and Somorovsky, 2011).
 const MOST_OPEN: u32 = 32;
 
-/// The openings that began under the keys of one message.
+/// What the store is told of one message: its replay keys, and the openings under its keys.
 struct Tries {
-    names: Vec<[u8; 32]>,
+    marks: Vec<Mark>,
+    keys: Vec<DecipheringKey>,
+    names: Vec<KeyName>,
     before: Vec<Tally>,
     failures_until: Timestamp,
     until: Timestamp,
@@ -41,38 +46,52 @@ impl Endpoint {
         clippy::too_many_arguments,
         reason = "everything that a verdict depends on"
     )]
-    pub(super) fn proven(
+    pub(super) async fn proven(
         &self,
         plan: &InboundPlan,
         arriving: Arriving<'_>,
         envelope: Envelope,
         facts: &Facts,
-        memory: Memory<'_>,
+        workspace: &Workspace,
         now: Timestamp,
-        buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<Verified<Envelope>, Rejected> {
         let mut nobody = ();
-        let authenticated = plan.authenticate(envelope, facts, now, buffers, &mut nobody)?;
+        let authenticated = {
+            let buffers = &mut workspace.buffers();
+            plan.authenticate(envelope, facts, now, buffers, &mut nobody)?
+        };
         observer.ended(Step::Authenticate);
         self.refuse_our_own(authenticated.marks(), now)?;
-        let (first_seen, tries) = begin(&authenticated, memory, now)?;
+        let mut tries = Tries::of(&authenticated, now);
+        let first_seen = tries.begin(workspace, now).await?;
         observer.ended(Step::Replay);
-        let opened = authenticated
-            .open(&first_seen, buffers)
-            .and_then(|opened| self.examined(plan, opened, arriving, facts, now));
-        let ended = match &opened {
-            Ok(_) => tries.succeeded(memory, now),
-            Err(_) => tries.failed(memory, now),
+        let opened = {
+            let buffers = &mut workspace.buffers();
+            authenticated.open(&first_seen, buffers)
+        };
+        let opened = opened.and_then(|opened| self.examined(plan, opened, arriving, facts, now));
+        let ended = match opened.is_ok() {
+            true => {
+                observer.ended(Step::Open);
+                tries.succeeded(workspace, now).await
+            }
+            false => tries.failed(workspace, now).await,
         };
         let (opened, operations) = opened?;
-        // The message is good, and what was begun ends by itself.
-        ended.ok();
-        observer.ended(Step::Open);
+        // The message is good. What the store has not heard of ends by itself.
+        if ended.unwrap_or(true) {
+            observer.ended(Step::Replay);
+        }
         let late = match opened.late_marks() {
             [] => FirstSeen::assertion(&[]),
             marks => {
-                let first_seen = memory.replay.first_seen(marks, now);
+                let marks = marks.to_vec();
+                let first_seen = workspace
+                    .ask(Store::Replay, move |memory| {
+                        memory.replay.first_seen(&marks, now)
+                    })
+                    .await;
                 let first_seen = first_seen.map_err(|error| opened.refused(refusal(error)))?;
                 observer.ended(Step::Replay);
                 first_seen
@@ -118,78 +137,92 @@ impl Endpoint {
     }
 }
 
-/// Takes the replay keys of a message, and begins an opening under each key that it asks to
-/// decipher with: one step of the store.
-fn begin(
-    message: &Authenticated<'_>,
-    memory: Memory<'_>,
-    now: Timestamp,
-) -> Result<(FirstSeen, Tries), Rejected> {
-    let (marks, keys) = (message.marks(), message.deciphering_keys());
-    let names: Vec<[u8; 32]> = keys.iter().map(|key| key.name).collect();
-    let failures_until = keys.iter().map(|key| key.failures_until).max();
-    let failures_until = failures_until.unwrap_or(now);
-    let until = marks.iter().map(|mark| mark.until).max();
-    let mut tries = Tries {
-        names,
-        before: Vec::new(),
-        failures_until,
-        until: until.unwrap_or(failures_until),
-    };
-    if marks.is_empty() && keys.is_empty() {
-        return Ok((FirstSeen::assertion(&[]), tries));
-    }
-    if keys.is_empty() {
-        let first_seen = memory.replay.first_seen(marks, now).map_err(refusal)?;
-        return Ok((first_seen, tries));
-    }
-    let begun = memory.replay.begin(marks, &tries.names, tries.until, now);
-    let (first_seen, before) = begun.map_err(refusal)?;
-    tries.before = before;
-    let worn = keys.iter().zip(&tries.before).find(|(key, tally)| {
-        tally.failed >= key.most_failures || tally.failed.saturating_add(tally.open) >= MOST_OPEN
-    });
-    if let Some((_, tally)) = worn {
-        let refused = Rejected::KeyTriedTooOften {
-            tries: tally.failed.saturating_add(tally.open),
-        };
-        // It was not tried.
-        tries
-            .ended(Outcome::Succeeded, tries.until, memory, now)
-            .ok();
-        return Err(refused);
-    }
-    Ok((first_seen, tries))
-}
-
 impl Tries {
-    /// A fresh key needs no word: what began under it ends with the marks of its message.
-    fn succeeded(&self, memory: Memory<'_>, now: Timestamp) -> Result<(), ReplayError> {
-        if self.before.iter().all(|tally| *tally == Tally::default()) {
-            return Ok(());
+    fn of(message: &Authenticated<'_>, now: Timestamp) -> Self {
+        let marks = message.marks().to_vec();
+        let keys = message.deciphering_keys().to_vec();
+        let failures_until = keys.iter().map(|key| key.failures_until).max();
+        let failures_until = failures_until.unwrap_or(now);
+        let until = marks.iter().map(|mark| mark.until).max();
+        Self {
+            names: keys.iter().map(|key| key.name).collect(),
+            marks,
+            keys,
+            before: Vec::new(),
+            failures_until,
+            until: until.unwrap_or(failures_until),
         }
-        self.ended(Outcome::Succeeded, self.until, memory, now)
+    }
+
+    /// Takes the replay keys of the message, and begins an opening under each key that it asks to
+    /// decipher with: one step of the store.
+    async fn begin(
+        &mut self,
+        workspace: &Workspace,
+        now: Timestamp,
+    ) -> Result<FirstSeen, Rejected> {
+        if self.marks.is_empty() && self.keys.is_empty() {
+            return Ok(FirstSeen::assertion(&[]));
+        }
+        let marks = std::mem::take(&mut self.marks);
+        let (names, until) = (self.names.clone(), self.until);
+        let begun = workspace.ask(Store::Replay, move |memory| match names.is_empty() {
+            true => {
+                let first_seen = memory.replay.first_seen(&marks, now);
+                first_seen.map(|first_seen| (first_seen, Vec::new()))
+            }
+            false => memory.replay.begin(&marks, &names, until, now),
+        });
+        let (first_seen, before) = begun.await.map_err(refusal)?;
+        self.before = before;
+        let mut tried = self.keys.iter().zip(&self.before);
+        let worn = tried.find(|(key, tally)| {
+            tally.failed >= key.most_failures
+                || tally.failed.saturating_add(tally.open) >= MOST_OPEN
+        });
+        if let Some((_, tally)) = worn {
+            let refused = Rejected::KeyTriedTooOften {
+                tries: tally.failed.saturating_add(tally.open),
+            };
+            // It was not tried.
+            let ended = self.ended(Outcome::Succeeded, self.until, workspace, now);
+            ended.await.ok();
+            return Err(refused);
+        }
+        Ok(first_seen)
+    }
+
+    /// Tells the store that the message is good, and says whether it was asked. A fresh key needs
+    /// no word: what began under it ends with the marks of its message.
+    async fn succeeded(&self, workspace: &Workspace, now: Timestamp) -> Result<bool, ReplayError> {
+        if self.before.iter().all(|tally| *tally == Tally::default()) {
+            return Ok(false);
+        }
+        self.ended(Outcome::Succeeded, self.until, workspace, now)
+            .await
     }
 
     /// Where the store cannot hear of it, what began stays open, and counts as a try all the same.
-    fn failed(&self, memory: Memory<'_>, now: Timestamp) -> Result<(), ReplayError> {
-        self.ended(Outcome::Failed, self.failures_until, memory, now)
+    async fn failed(&self, workspace: &Workspace, now: Timestamp) -> Result<bool, ReplayError> {
+        self.ended(Outcome::Failed, self.failures_until, workspace, now)
+            .await
     }
 
-    fn ended(
+    async fn ended(
         &self,
         outcome: Outcome,
         until: Timestamp,
-        memory: Memory<'_>,
+        workspace: &Workspace,
         now: Timestamp,
-    ) -> Result<(), ReplayError> {
+    ) -> Result<bool, ReplayError> {
         if self.names.is_empty() {
-            return Ok(());
+            return Ok(false);
         }
-        memory
-            .replay
-            .end(&self.names, outcome, until, now)
-            .map(|_| ())
+        let names = self.names.clone();
+        let ended = workspace.ask(Store::Replay, move |memory| {
+            memory.replay.end(&names, outcome, until, now)
+        });
+        ended.await.map(|_| true)
     }
 }
 

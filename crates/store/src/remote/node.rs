@@ -18,8 +18,9 @@ use super::failure::Failure;
 use super::names::Names;
 use super::wire::Wire;
 
-/// Connections that may lie idle: more than a machine has workers.
-const MOST_IDLE: usize = 64;
+/// Connections that may lie idle: half of the descriptors that a gateway keeps from its clients. At
+/// 10 ms an exchange they serve 12,800 messages a second.
+const MOST_IDLE: usize = 128;
 
 /// What a server must be.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

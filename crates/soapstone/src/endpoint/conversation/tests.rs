@@ -13,7 +13,6 @@ use soapstone_xml::Limits;
 
 use super::*;
 use crate::config::EndpointConfig;
-use crate::conversation::{ContextStore, StoreUnavailable};
 use crate::endpoint::{HandshakeError, Role};
 use crate::replay::ForgetfulReplayCache;
 
@@ -108,9 +107,11 @@ fn amended(
         replay: &ForgetfulReplayCache,
         contexts: &contexts,
     };
-    let done = Endpoint::from_plans(None, None, Limits::default())
-        .carry_out(&answer, memory, now)
-        .map(|done| done[0].what);
+    let endpoint = Endpoint::from_plans(None, None, Limits::default());
+    let done = drive(memory, &mut Buffers::default(), async |workspace| {
+        endpoint.carry_out(answer.effects, workspace, now).await
+    });
+    let done = done.map(|done| done[0].what);
     let latest = contexts.get().take();
     (done, latest)
 }
@@ -398,7 +399,15 @@ fn a_context_that_does_not_open_is_said_to_be_bad_so_that_its_client_begins_anew
         ..Lookups::default()
     };
     let endpoint = Endpoint::from_plans(None, None, Limits::default());
-    let refused = endpoint.contexts(&lookups, &Poisoned, now);
+    let memory = Memory {
+        replay: &ForgetfulReplayCache,
+        contexts: &Poisoned,
+    };
+    let refused = drive(memory, &mut Buffers::default(), async |workspace| {
+        let mut nobody = ();
+        let facts = endpoint.facts(&lookups, None, workspace, now, &mut nobody);
+        facts.await.map(|facts| facts.contexts)
+    });
     let refused = refused.expect_err("it does not open");
     assert_eq!(refused, Rejected::ContextUnreadable { name });
     let bad = FaultCode::BadContextToken(ConversationVersion::V13);

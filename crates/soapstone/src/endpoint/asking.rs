@@ -1,0 +1,233 @@
+//! Work on a message that stops where a store is to be asked, and goes on with the answer.
+//!
+//! ```text
+//! work ─▶ Question ─▶ its driver asks the store ─▶ work goes on ─▶ … ─▶ result
+//! ```
+//!
+//! The work knows the order of its steps and of its questions. A driver knows where to wait. The
+//! driver of blocking calls ([`drive`]) asks at once, on the same thread. A server takes each
+//! [`Question`] away from its workers, and lets the [`Work`] go on when the store has answered.
+//!
+//! The rule kept here: work waits for nothing but the answers to its own questions, and each
+//! question is asked once.
+
+use std::fmt;
+use std::pin::{Pin, pin};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::task::{Context, Poll, Waker};
+
+use soapstone_xml::Buffers;
+
+use super::Memory;
+
+/// Where work finds the buffers of the thread that it is done on, and leaves its question.
+#[derive(Debug, Default)]
+pub struct Workspace {
+    /// Those of the driver, while the work is driven.
+    buffers: Mutex<Buffers>,
+    question: Mutex<Option<Question>>,
+}
+
+/// Which store a question is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Store {
+    /// Of replay marks and tries.
+    Replay,
+    /// Of security contexts.
+    Contexts,
+}
+
+/// What work asks a store. The work goes on after [`answer`](Self::answer).
+pub struct Question {
+    store: Store,
+    ask: Box<dyn FnOnce(Memory<'_>) + Send>,
+}
+
+impl Question {
+    /// Whether it is for the store of security contexts, and not for that of replay marks.
+    pub fn is_for_contexts(&self) -> bool {
+        self.store == Store::Contexts
+    }
+
+    /// Asks the store, and waits for it.
+    pub fn answer(self, memory: Memory<'_>) {
+        (self.ask)(memory);
+    }
+}
+
+impl fmt::Debug for Question {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Question")
+            .field("store", &self.store)
+            .finish_non_exhaustive()
+    }
+}
+
+/// How far work has come.
+#[derive(Debug)]
+pub enum Progress<T> {
+    /// It has ended.
+    Done(T),
+    /// It goes on when the question is answered.
+    Asks(Question),
+}
+
+/// Work that can go from one thread to another between its steps.
+pub struct Work<T> {
+    workspace: Arc<Workspace>,
+    future: Pin<Box<dyn Future<Output = T> + Send>>,
+}
+
+impl<T> Work<T> {
+    /// Work in a workspace of its own. It begins with the first [`go_on`](Self::go_on).
+    pub fn new<F>(work: impl FnOnce(Arc<Workspace>) -> F) -> Self
+    where
+        F: Future<Output = T> + Send + 'static,
+    {
+        let workspace = Arc::<Workspace>::default();
+        Self {
+            future: Box::pin(work(Arc::clone(&workspace))),
+            workspace,
+        }
+    }
+
+    /// Works until there is a question, or to the end.
+    ///
+    /// # Panics
+    /// If the work has ended, if its last question was dropped, or if it waits for anything else.
+    pub fn go_on(&mut self, buffers: &mut Buffers) -> Progress<T> {
+        go_on(&self.workspace, self.future.as_mut(), buffers)
+    }
+}
+
+impl<T> fmt::Debug for Work<T> {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Work").finish_non_exhaustive()
+    }
+}
+
+/// Does work to its end on this thread, and waits for the stores on it.
+pub(super) fn drive<T>(
+    memory: Memory<'_>,
+    buffers: &mut Buffers,
+    work: impl AsyncFnOnce(&Workspace) -> T,
+) -> T {
+    let workspace = Workspace::default();
+    let mut work = pin!(work(&workspace));
+    loop {
+        match go_on(&workspace, work.as_mut(), buffers) {
+            Progress::Done(result) => return result,
+            Progress::Asks(question) => question.answer(memory),
+        }
+    }
+}
+
+fn go_on<T, F>(workspace: &Workspace, work: Pin<&mut F>, buffers: &mut Buffers) -> Progress<T>
+where
+    F: Future<Output = T> + ?Sized,
+{
+    std::mem::swap(&mut *workspace.buffers(), buffers);
+    let polled = work.poll(&mut Context::from_waker(Waker::noop()));
+    std::mem::swap(&mut *workspace.buffers(), buffers);
+    match polled {
+        Poll::Ready(result) => Progress::Done(result),
+        Poll::Pending => {
+            let question = locked(&workspace.question).take();
+            Progress::Asks(question.expect("work waits for its questions alone"))
+        }
+    }
+}
+
+impl Workspace {
+    /// The buffers of the thread that drives the work. They are not held where a question is asked.
+    pub fn buffers(&self) -> MutexGuard<'_, Buffers> {
+        locked(&self.buffers)
+    }
+
+    /// Has a store asked, and waits for the answer.
+    pub(super) async fn ask<A: Send + 'static>(
+        &self,
+        store: Store,
+        ask: impl FnOnce(Memory<'_>) -> A + Send + 'static,
+    ) -> A {
+        let answer = Arc::new(Mutex::new(None));
+        let answered = Arc::clone(&answer);
+        *locked(&self.question) = Some(Question {
+            store,
+            ask: Box::new(move |memory| {
+                let found = ask(memory);
+                *locked(&answered) = Some(found);
+            }),
+        });
+        std::future::poll_fn(|_| match locked(&answer).take() {
+            Some(answer) => Poll::Ready(answer),
+            None => Poll::Pending,
+        })
+        .await
+    }
+}
+
+fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
+    // What a panic leaves behind is whole: buffers that work has taken from are replaced.
+    mutex.lock().unwrap_or_else(PoisonError::into_inner)
+}
+
+#[cfg(test)]
+mod tests {
+    use jiff::Timestamp;
+
+    use super::*;
+    use crate::conversation::NoContexts;
+    use crate::replay::ForgetfulReplayCache;
+
+    const MEMORY: Memory<'_> = Memory {
+        replay: &ForgetfulReplayCache,
+        contexts: &NoContexts,
+    };
+
+    /// Asks both stores, and leaves a buffer behind.
+    async fn asked(workspace: &Workspace) -> [bool; 2] {
+        let now = Timestamp::UNIX_EPOCH;
+        let seen = workspace.ask(Store::Replay, move |memory| {
+            memory.replay.first_seen(&[], now)
+        });
+        let seen = seen.await.is_ok();
+        let cancelled = workspace.ask(Store::Contexts, |memory| memory.contexts.cancel("", ""));
+        let cancelled = cancelled.await == Ok(true);
+        workspace.buffers().give(Vec::with_capacity(5_000));
+        [seen, cancelled]
+    }
+
+    #[test]
+    fn work_goes_on_with_the_answer_on_whichever_thread() {
+        let mut work = Work::new(async |workspace: Arc<Workspace>| asked(&workspace).await);
+        let mut asked = Vec::new();
+        let (result, mut buffers) = loop {
+            let (rest, progress, buffers) = std::thread::scope(|scope| {
+                let step = scope.spawn(move || {
+                    let mut buffers = Buffers::default();
+                    let progress = work.go_on(&mut buffers);
+                    (work, progress, buffers)
+                });
+                step.join().expect("no panic")
+            });
+            work = rest;
+            match progress {
+                Progress::Done(result) => break (result, buffers),
+                Progress::Asks(question) => {
+                    asked.push(question.is_for_contexts());
+                    question.answer(MEMORY);
+                }
+            }
+        };
+        assert_eq!(asked, [false, true]);
+        assert_eq!(result, [true, false]);
+        let left = buffers.take(5_000).capacity();
+        assert_eq!(left, 5_000, "it is the thread's buffers that work uses");
+    }
+
+    #[test]
+    fn blocking_work_is_driven_to_its_end() {
+        assert_eq!(drive(MEMORY, &mut Buffers::default(), asked), [true, false]);
+    }
+}
