@@ -281,7 +281,8 @@ impl Backend {
     /// Closes connections that nobody has used for so long, but for the last ones.
     pub(crate) fn shrink(&self, unused: Duration) {
         let mut links = self.idle_links();
-        // The last one that came back is the first to be used again: the first ones lie for longest.
+        // The last one that came back is the first to be used again: the first ones lie for
+        // longest.
         let mut spare = links.len().saturating_sub(IDLE_KEPT);
         links.retain(|link| {
             let stays = spare == 0 || link.used.elapsed() < unused;
