@@ -646,7 +646,11 @@ async fn tidy(shared: Arc<Shared>) {
         let mut key_usage = KeyUsageWarnings::default();
         loop {
             tokio::time::sleep(TRIM_INTERVAL).await;
-            key_usage.tell(&shared.serving().routes);
+            let serving = shared.serving();
+            key_usage.tell(&serving.routes);
+            for route in serving.routes.iter() {
+                route.backend.shrink(TRIM_INTERVAL);
+            }
             shared.buffers.trim();
             shared.workers.trim();
             shared.clients.tidy();

@@ -404,6 +404,8 @@ fn read(document: &Document<'_>) -> Option<Config> {
     root.belong_elsewhere(
         &[
             "identity",
+            "inbound",
+            "outbound",
             "peer",
             "security",
             "shared_key",

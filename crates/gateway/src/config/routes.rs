@@ -101,7 +101,8 @@ pub(super) fn read_route(
                     false => "one that begins otherwise",
                 };
                 let message = format!("`path` must begin with / and hold no query, found {found}");
-                table.report(path.place, message);
+                let hint = "the path alone, as clients ask for it: path = \"/books\"";
+                table.report_with_hint(path.place, message, hint);
                 return None;
             }
             let value = match path.value.trim_end_matches('/') {

@@ -64,8 +64,8 @@ enum Refused {
 }
 
 impl Refused {
-    /// Whether the same may be sent again. ("Retryable Response Codes"; without an answer, "OTLP/HTTP
-    /// Connection".)
+    /// Whether the same may be sent again. ("Retryable Response Codes"; without an answer,
+    /// "OTLP/HTTP Connection".)
     fn is_passing(&self) -> bool {
         match self {
             Self::Unanswered(_) => true,

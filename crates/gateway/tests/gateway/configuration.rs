@@ -49,6 +49,7 @@ gateway.toml:8:8: `body` must be a size such as "64KiB", "8MiB" or "1GB", found 
 gateway.toml:9:11: `workers` must be a whole number from 1 to 1024, found a smaller number
 gateway.toml:11:9: `level` must be one of error, warn, info, debug, trace, found another text
 gateway.toml:13:8: `path` must begin with / and hold no query, found one that begins otherwise
+    hint: the path alone, as clients ask for it: path = "/books"
 gateway.toml:14:11: `backend` must be an http or https URL without a query and without a user, found a text without http:// or https://
     hint: for example "http://127.0.0.1:9000/books"
 gateway.toml:19:12: `certificate` is missing in [routes.inbound.identity]

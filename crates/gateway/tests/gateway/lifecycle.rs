@@ -1,10 +1,13 @@
 //! Beginning, changing and ending.
 
 use std::sync::Arc;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::Duration;
 
 use http::StatusCode;
-use tokio::io::AsyncWriteExt;
+use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::TcpStream;
+use tokio::sync::Notify;
 
 use soapstone_gateway::Gateway;
 
@@ -104,6 +107,58 @@ async fn another_configuration_serves_the_next_request_of_an_open_connection() {
 
 /// The case `reliability/08`: both listeners were closed at once, so that nobody could learn that
 /// the gateway would end.
+/// The case `reliability/09`: what a burst of requests leaves behind.
+#[tokio::test]
+async fn connections_that_a_burst_made_are_closed_when_nobody_needs_them() {
+    const BURST: usize = 40;
+    let (address, mut accepted) = silent_backend().await;
+    let gateway = gateway_before(address, "").await;
+    let address = gateway.address();
+    let clients: Vec<_> = (0..BURST)
+        .map(|_| tokio::spawn(async move { send(address, post("/echo", ENVELOPE)).await }))
+        .collect();
+    let mut at_backend = Vec::new();
+    for _ in 0..BURST {
+        let connection = soon("a request", accepted.recv()).await;
+        at_backend.push(connection.expect("the gateway connects"));
+    }
+    for connection in &mut at_backend {
+        let answer = b"HTTP/1.1 200 OK\r\nContent-Length: 4\r\n\r\ndone";
+        connection.write_all(answer).await.expect("it is open");
+    }
+    for client in clients {
+        assert_eq!(client.await.expect("no panic").body, "done");
+    }
+    // Half a minute passes at once.
+    tokio::time::pause();
+    for _ in 0..3 {
+        tokio::time::advance(Duration::from_secs(10)).await;
+        tokio::task::yield_now().await;
+    }
+    tokio::time::resume();
+    let (closed, told) = (Arc::new(AtomicUsize::new(0)), Arc::new(Notify::new()));
+    for mut connection in at_backend {
+        let (closed, told) = (Arc::clone(&closed), Arc::clone(&told));
+        tokio::spawn(async move {
+            // The request that came is read to the end of the connection.
+            let ended = connection.read_to_end(&mut Vec::new()).await;
+            ended.expect("it is closed as it should be");
+            closed.fetch_add(1, Ordering::Relaxed);
+            told.notify_one();
+        });
+    }
+    soon("the end of those that nobody needs", async {
+        while closed.load(Ordering::Relaxed) < BURST - 32 {
+            told.notified().await;
+        }
+    })
+    .await;
+    for _ in 0..100 {
+        tokio::task::yield_now().await;
+    }
+    assert_eq!(closed.load(Ordering::Relaxed), BURST - 32);
+}
+
 #[tokio::test]
 async fn a_gateway_that_will_end_says_so_serves_on_and_tells_of_its_drain() {
     let (address, mut accepted) = silent_backend().await;

@@ -17,6 +17,7 @@ mod key_usage;
 mod keys;
 mod lifecycle;
 mod limits;
+mod mistakes;
 mod operations;
 mod pass_through;
 mod policies;

@@ -177,15 +177,25 @@ impl<'e> Document<'e> {
     }
 
     fn parse_in(text: &str, surroundings: Surroundings<'e>, state: FileState) -> Self {
-        let (root, errors) = Tree::parse(text);
+        let (root, mut errors) = Tree::parse(text);
+        let other = if errors.is_empty() {
+            None
+        } else {
+            other_language(text)
+        };
+        if other.is_some() {
+            // The others follow from the first.
+            errors.truncate(1);
+        }
         let problems: Vec<Problem> = errors
             .into_iter()
             .map(|(place, message)| {
-                Problem::new(
-                    &surroundings.file,
-                    place,
-                    format!("not valid TOML: {message}"),
-                )
+                let message = format!("not valid TOML: {message}");
+                let problem = Problem::new(&surroundings.file, place, message);
+                match other {
+                    Some(hint) => problem.with_hint(hint),
+                    None => problem,
+                }
             })
             .collect();
         let files = RefCell::new(vec![(surroundings.file.clone(), state)]);
@@ -282,6 +292,27 @@ impl<'e> Document<'e> {
             _ => Err(Problems(problems)),
         }
     }
+}
+
+/// What to tell somebody whose file is written in another language than TOML.
+fn other_language(text: &str) -> Option<&'static str> {
+    let mut lines = text.lines().map(str::trim);
+    let first = lines.find(|line| !line.is_empty() && !line.starts_with('#'))?;
+    if first.starts_with('{') {
+        return Some(
+            "this looks like JSON: a configuration file is TOML, as in listen = \"127.0.0.1:8443\"",
+        );
+    }
+    if first.starts_with('<') {
+        return Some(
+            "this looks like XML: a configuration file is TOML, as in listen = \"127.0.0.1:8443\"",
+        );
+    }
+    let (key, _) = first.split_once(':')?;
+    let is_key = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'_' | b'-');
+    key.bytes().all(is_key).then_some(
+        "this looks like YAML: a configuration file is TOML, as in listen = \"127.0.0.1:8443\"",
+    )
 }
 
 #[cfg(test)]

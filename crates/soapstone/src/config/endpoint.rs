@@ -232,6 +232,18 @@ impl EndpointConfig {
             &["listen", "routes"],
             "this is a key of a gateway's file: `soapstone gateway --config FILE` runs one",
         );
+        table.belong_elsewhere(
+            &[
+                "conversations",
+                "encrypted",
+                "mechanism",
+                "replay",
+                "signed",
+                "suite",
+                "timestamp",
+            ],
+            "this is a key of `security`: security = { mechanism = \"…\", … }",
+        );
         table.finish();
         Some(Self {
             file,

@@ -32,7 +32,7 @@ pub struct Table<'d> {
     place: Place,
     name: String,
     asked: Vec<&'static str>,
-    elsewhere: Option<(&'static [&'static str], &'static str)>,
+    elsewhere: Vec<(&'static [&'static str], &'static str)>,
     reserved: Vec<&'static str>,
 }
 
@@ -61,7 +61,7 @@ impl<'d> Table<'d> {
             place: Place { line: 1, column: 1 },
             name: String::new(),
             asked: Vec::new(),
-            elsewhere: None,
+            elsewhere: Vec::new(),
             reserved: Vec::new(),
         }
     }
@@ -457,7 +457,18 @@ impl<'d> Table<'d> {
         let (value, place) = self.value(key, kind)?;
         match value {
             Value::Table(table) => Some(self.inner(table, place, key)),
-            other => self.wrong(place, key, "a table", other),
+            other => {
+                let outer = match self.name.as_str() {
+                    "" => String::new(),
+                    name => format!("{name}."),
+                };
+                self.report_with_hint(
+                    place,
+                    format!("`{key}` must be a table, found {}", other.kind()),
+                    format!("write {key} = {{ … }} with its keys, or [{outer}{key}] before them"),
+                );
+                None
+            }
         }
     }
 
@@ -534,7 +545,7 @@ impl<'d> Table<'d> {
 
     /// Keys of another kind of file or table, and what to tell somebody who writes them here.
     pub fn belong_elsewhere(&mut self, keys: &'static [&'static str], hint: &'static str) {
-        self.elsewhere = Some((keys, hint));
+        self.elsewhere.push((keys, hint));
     }
 
     /// Refuses a key that has no meaning yet and will have one, and tells whether it is there.
@@ -566,10 +577,9 @@ impl<'d> Table<'d> {
                 "" => format!("unknown key `{name}`"),
                 table => format!("unknown key `{name}` in [{table}]"),
             };
-            if let Some((keys, hint)) = self.elsewhere
-                && keys.contains(&name)
-            {
-                self.report_with_hint(place, message, hint);
+            let mut elsewhere = self.elsewhere.iter();
+            if let Some((_, hint)) = elsewhere.find(|(keys, _)| keys.contains(&name)) {
+                self.report_with_hint(place, message, *hint);
                 continue;
             }
             match nearest(name, self.asked.iter().copied()) {
@@ -601,7 +611,7 @@ impl<'d> Table<'d> {
             place,
             name,
             asked: Vec::new(),
-            elsewhere: None,
+            elsewhere: Vec::new(),
             reserved: Vec::new(),
         }
     }
