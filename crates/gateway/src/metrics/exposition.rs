@@ -108,6 +108,7 @@ pub(crate) fn expose(
 ) -> String {
     let mut out = Exposition(String::with_capacity(16 * 1024));
     of_the_gateway(gateway, snapshot, &mut out);
+    of_traces(snapshot, &mut out);
     of_backends(snapshot, &mut out);
     of_expiries(snapshot, &mut out);
     of_shared_keys(snapshot, &mut out);
@@ -205,6 +206,33 @@ fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Expos
         GAUGE,
         "Bytes of the audit trail that wait to be written.",
     );
+    for (family, value) in [
+        (connections, load(&gateway.connections)),
+        (refused_connections, load(&gateway.refused_connections)),
+        (in_flight, load(&gateway.in_flight)),
+        (unrouted, load(&gateway.unrouted)),
+        (reloads, load(&gateway.reloads)),
+        (failed_reloads, load(&gateway.failed_reloads)),
+        (queued, snapshot.queued as u64),
+        (workers, snapshot.workers as u64),
+        (buffered, snapshot.buffered),
+        (formerly_buffered, snapshot.buffered),
+        (room, snapshot.room),
+        (queue, snapshot.queue as u64),
+        (most_connections, snapshot.most_connections),
+        (clients, snapshot.clients as u64),
+        (lost_lines, snapshot.lost_lines),
+        (lost_audit_lines, snapshot.lost_audit_lines),
+        (waiting_audit, snapshot.waiting_audit as u64),
+    ] {
+        out.family(family).sample("", value);
+    }
+    let wait = "Time that messages waited for a crypto worker.";
+    out.family(("soapstone_crypto_wait_seconds", HISTOGRAM, wait))
+        .histogram("", &gateway.queue_wait);
+}
+
+fn of_traces(snapshot: &Snapshot, out: &mut Exposition) {
     let waiting_spans = (
         "soapstone_spans_waiting",
         GAUGE,
@@ -226,23 +254,6 @@ fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Expos
         "Requests that were not recorded, because there were more than `traces.rate`.",
     );
     for (family, value) in [
-        (connections, load(&gateway.connections)),
-        (refused_connections, load(&gateway.refused_connections)),
-        (in_flight, load(&gateway.in_flight)),
-        (unrouted, load(&gateway.unrouted)),
-        (reloads, load(&gateway.reloads)),
-        (failed_reloads, load(&gateway.failed_reloads)),
-        (queued, snapshot.queued as u64),
-        (workers, snapshot.workers as u64),
-        (buffered, snapshot.buffered),
-        (formerly_buffered, snapshot.buffered),
-        (room, snapshot.room),
-        (queue, snapshot.queue as u64),
-        (most_connections, snapshot.most_connections),
-        (clients, snapshot.clients as u64),
-        (lost_lines, snapshot.lost_lines),
-        (lost_audit_lines, snapshot.lost_audit_lines),
-        (waiting_audit, snapshot.waiting_audit as u64),
         (waiting_spans, snapshot.spans.waiting as u64),
         (exported_spans, snapshot.spans.exported),
         (lost_spans, snapshot.spans.lost),
@@ -250,9 +261,6 @@ fn of_the_gateway(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Expos
     ] {
         out.family(family).sample("", value);
     }
-    let wait = "Time that messages waited for a crypto worker.";
-    out.family(("soapstone_crypto_wait_seconds", HISTOGRAM, wait))
-        .histogram("", &gateway.queue_wait);
 }
 
 fn of_stores(gateway: &GatewayMetrics, out: &mut Exposition) {
