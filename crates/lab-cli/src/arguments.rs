@@ -53,6 +53,9 @@ pub enum Command {
     /// Measure what each security mechanism costs
     #[command(subcommand)]
     Lab(lab::Command),
+    /// Run the studies' experiments on your own services and messages: `soapstone lab check`
+    #[command(long_about = lab::check::ABOUT)]
+    Check(lab::check::CheckArguments),
     /// Print a completion script for a shell
     Completions(completions::Arguments),
 }

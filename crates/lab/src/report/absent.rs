@@ -5,7 +5,7 @@
 
 use super::Run;
 use super::shown::Shown;
-use crate::study::{Absent, Record, Scale, Scope, Stack};
+use crate::study::{Absent, OwnCalls, Record, Scale, Scope, Stack};
 
 /// Stacks that were not there when this run was made, each once.
 pub(super) fn of(run: &Run) -> Vec<&Absent> {
@@ -44,6 +44,7 @@ fn takes_part(stack: Stack, shown: &Shown<'_>) -> bool {
         scale: Scale::Full,
         stacks: vec![stack],
         databases: Vec::new(),
+        own: OwnCalls::default(),
     });
     let mut points = points
         .iter()

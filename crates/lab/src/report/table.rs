@@ -118,17 +118,16 @@ pub(super) fn claims(report: &Report<'_>) -> Option<Table> {
                 None => NOTHING.to_owned(),
             })
         };
-        let paper = &headline.study.paper;
+        let stack = headline.study.paper.map_or("", |paper| paper.stack);
         let mut row = vec![
             Cell::name(words::sentence(claim.says)).with_small(format!(
-                "{} {}, {}, {}",
-                words::first_author(paper.authors),
-                paper.year,
+                "{}, {}, {}",
+                words::short_title(headline.study),
                 words::places(claim.shown_in),
                 claim.arm
             )),
             of(Stack::Soapstone),
-            Cell::number(unit.range(claim.paper)).with_small(paper.stack),
+            Cell::number(unit.range(claim.paper)).with_small(stack),
         ];
         row.extend(others.iter().map(|stack| of(*stack)));
         let most = match shows {

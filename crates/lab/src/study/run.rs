@@ -19,6 +19,8 @@ use super::select::{Options, Task, small};
 use super::weight::weight;
 use clock::{Clock, WarmUp};
 
+pub use clock::WARM_UP_CALLS;
+
 /// Calls of one arm in a row: more, and the machine's moods would fall on one arm; fewer, and none
 /// runs warm.
 const ROW: u32 = 10;

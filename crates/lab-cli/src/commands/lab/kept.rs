@@ -47,6 +47,9 @@ pub(super) struct Asked {
     /// Whether services and gateways have processes of their own.
     #[serde(default)]
     own_processes: bool,
+    /// What files and messages the user's own calls are of, as a digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    own_calls: Option<String>,
 }
 
 /// Where it ran.
@@ -107,7 +110,13 @@ impl Asked {
             machine: Machine::this(),
             cores,
             own_processes,
+            own_calls: None,
         })
+    }
+
+    /// The same of the user's own calls, which this is a digest of.
+    pub(super) fn with_own_calls(self, own_calls: Option<String>) -> Self {
+        Self { own_calls, ..self }
     }
 
     /// The name of a folder for such a run that begins now: `2026-11-21T20-15-00Z-mchale2012-3`.

@@ -14,7 +14,7 @@ use crate::table::{Align, Table};
 /// Tables of all figures that the records have lines of.
 pub(super) fn all(records: &[Record], emphasis: bool) -> String {
     let mut text = String::new();
-    for study in studies::ALL {
+    for study in studies::WITH_OWN {
         for experiment in study.experiments {
             for figure in experiment.figures {
                 text.push_str(&one(study, experiment, figure, records, emphasis));

@@ -268,6 +268,7 @@ fn told(call: &Call) -> Asked<Value> {
         Operation::Resource => return left_out("it speaks SOAP only"),
         Operation::Temperature(Sensor::PROMPT) => json!("temperature"),
         Operation::Temperature(_) => return left_out("its sensor answers at once"),
+        Operation::Own(_) => return left_out("it calls the sample services only"),
     };
     if call.way.direct {
         return left_out("it has no gateways to go past");
