@@ -300,6 +300,21 @@ const NOISE: f64 = 0.3;
 /// The least samples of a plain call that tell of noise.
 const SAMPLES: usize = 5;
 
+/// From which share of stolen processor time on a run is noise.
+const STOLEN: f64 = 0.02;
+
+/// The share of processor time that was stolen during a run, each point by its length.
+fn stolen(run: &Run) -> Option<f64> {
+    let points = run.records.iter().filter_map(|record| match record {
+        crate::study::Record::Done(done) => Some((done.seconds, done.stolen?)),
+        _ => None,
+    });
+    let (seconds, stolen) = points.fold((0.0, 0.0), |(all, stolen), (seconds, share)| {
+        (all + seconds, stolen + seconds * share)
+    });
+    (seconds > 0.0).then(|| stolen / seconds)
+}
+
 /// What not to trust, if the machine was busy when a run began or plain calls spread widely: the
 /// controls that every experiment repeats.
 pub(super) fn noise(runs: &[Run]) -> Option<String> {
@@ -317,6 +332,15 @@ pub(super) fn noise(runs: &[Run]) -> Option<String> {
             reasons.push(format!(
                 "the load was {} on {processors} processors when {} began",
                 number(load),
+                run.name
+            ));
+        }
+    }
+    for run in runs {
+        if let Some(stolen) = stolen(run).filter(|it| *it > STOLEN) {
+            reasons.push(format!(
+                "the hypervisor gave {} % of the processors' time to others while {} went on",
+                number(100.0 * stolen),
                 run.name
             ));
         }

@@ -16,6 +16,9 @@ pub(super) fn text(report: &Report<'_>) -> String {
     if let Some(noise) = front::noise(report.runs) {
         let _ = write!(text, "\n**{}**\n", plain(&noise));
     }
+    if let Some(absent) = absent::told(report) {
+        let _ = write!(text, "\n{}\n", plain(&absent));
+    }
     for front in report.fronts() {
         text.push_str(&of_front(&front));
     }
@@ -72,7 +75,7 @@ pub(super) fn text(report: &Report<'_>) -> String {
         if !shown.series.is_empty() {
             text.push_str(&table(&table::values(shown)));
         }
-        let sentences = table::sentences(shown, report.runs);
+        let sentences = table::sentences(shown);
         for sentence in sentences.verdicts.iter().chain(&sentences.notes) {
             let _ = write!(text, "\n{}\n", plain(sentence));
         }

@@ -32,6 +32,9 @@ pub(super) fn page(report: &Report<'_>, attachments: &str) -> String {
     if let Some(noise) = front::noise(report.runs) {
         let _ = writeln!(h, "<p class=\"noise\" role=\"note\">{}</p>", escape(&noise));
     }
+    if let Some(absent) = absent::told(report) {
+        let _ = writeln!(h, "<p class=\"absent\">{}</p>", escape(&absent));
+    }
     contents(h, report);
     h.push_str("</header>\n<main>\n");
     for front in report.fronts() {
@@ -130,7 +133,7 @@ fn studies(h: &mut String, report: &Report<'_>, attachments: &str) {
             );
         }
         told = Some((study.name, experiment.number));
-        figure(h, shown, report.runs, attachments);
+        figure(h, shown, attachments);
     }
     if told.is_some() {
         h.push_str("</section>\n</section>\n");
@@ -157,7 +160,7 @@ fn concluded(h: &mut String, report: &Report<'_>, study: &Study) {
     h.push_str("</section>\n");
 }
 
-fn figure(h: &mut String, shown: &Shown<'_>, runs: &[Run], attachments: &str) {
+fn figure(h: &mut String, shown: &Shown<'_>, attachments: &str) {
     let figure = shown.figure;
     let _ = writeln!(
         h,
@@ -180,7 +183,7 @@ fn figure(h: &mut String, shown: &Shown<'_>, runs: &[Run], attachments: &str) {
         }
         h.push_str("</figure>\n");
     }
-    let sentences = table::sentences(shown, runs);
+    let sentences = table::sentences(shown);
     for (class, sentences) in [("verdict", sentences.verdicts), ("note", sentences.notes)] {
         for sentence in sentences {
             let _ = writeln!(h, "<p class=\"{class}\">{}</p>", escape(&sentence));

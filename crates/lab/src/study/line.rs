@@ -63,6 +63,10 @@ pub struct Done {
     pub done: String,
     /// How long it took.
     pub seconds: f64,
+    /// How much of the processors' time the hypervisor gave to others meanwhile, from 0 to 1;
+    /// nothing, where the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen: Option<f64>,
 }
 
 /// A line that none of our runs left.

@@ -4,6 +4,7 @@
 //! on all arms alike.
 
 mod clock;
+mod stolen;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,6 +19,7 @@ use super::point::{Arm, How};
 use super::select::{Options, Task, small};
 use super::weight::weight;
 use clock::{Clock, WarmUp};
+use stolen::ProcessorTime;
 
 pub use clock::WARM_UP_CALLS;
 
@@ -65,6 +67,7 @@ pub fn run<B: Bench>(
     for task in tasks {
         run.bench.go_on()?;
         let begun = Instant::now();
+        let processors = ProcessorTime::now();
         let name = task.name();
         let weight = weight(task);
         // What is left of the budget is parted by what is left to do.
@@ -85,6 +88,7 @@ pub fn run<B: Bench>(
         records.push(Record::Done(Done {
             done: name,
             seconds: begun.elapsed().as_secs_f64(),
+            stolen: processors.and_then(ProcessorTime::stolen_since),
         }));
         observe(Event::Measured(&records));
     }
