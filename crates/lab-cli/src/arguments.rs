@@ -1,8 +1,8 @@
-//! What can be typed: the commands and the options that all of them share.
+//! The commands of the lab's program. The options that all commands share are those of `soapstone`,
+//! and so is the test that every command teaches.
 //!
 //! Each command's own arguments are in its file below [`commands`](crate::commands). The rule kept
-//! here: every command says what it is for, how it ends, and shows examples that work as they
-//! stand.
+//! here: an example works as it stands when it is typed behind `soapstone`.
 
 use clap::{Parser, Subcommand};
 
@@ -61,6 +61,10 @@ pub enum Command {
 }
 
 #[cfg(test)]
+#[path = "../../cli/tests/common/teaching.rs"]
+mod teaching;
+
+#[cfg(test)]
 mod tests {
     use clap::CommandFactory;
 
@@ -73,27 +77,6 @@ mod tests {
 
     #[test]
     fn every_command_teaches_with_an_example() {
-        fn check(command: &clap::Command) {
-            for inner in command.get_subcommands() {
-                check(inner);
-            }
-            if command.get_name() != "help" {
-                let examples = command
-                    .get_after_help()
-                    .map(ToString::to_string)
-                    .unwrap_or_default();
-                assert!(
-                    examples.contains("soapstone "),
-                    "{} shows no example",
-                    command.get_name()
-                );
-                assert!(
-                    command.get_about().is_some(),
-                    "{} says nothing",
-                    command.get_name()
-                );
-            }
-        }
-        check(&Arguments::command());
+        teaching::examine(&Arguments::command());
     }
 }
