@@ -25,6 +25,8 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::Processor => "processor time",
         Quantity::Size => "bytes of plain messages",
         Quantity::Secured => "bytes as they travel",
+        Quantity::SecuredRequest => "bytes of the request as it travels",
+        Quantity::SecuredResponse => "bytes of the response as it travels",
         Quantity::Header => "bytes of Security headers",
         Quantity::Rate => "rate",
         Quantity::Memory => "memory",

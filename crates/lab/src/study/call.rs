@@ -341,6 +341,8 @@ pub struct Sizes {
     pub plain: usize,
     /// As they travel secured; the same as plain, where nothing is.
     pub secured: usize,
+    /// Request and response as they travel, each; nothing, where a stack tells their sum only.
+    pub apart: Option<[usize; 2]>,
 }
 
 /// Why there is no answer.

@@ -236,6 +236,10 @@ pub enum Quantity {
     Size,
     /// Octets of both messages, as they travel secured.
     Secured,
+    /// Bytes of the request, as it travels secured.
+    SecuredRequest,
+    /// Bytes of the response, as it travels secured.
+    SecuredResponse,
     /// Bytes of the Security headers of both messages.
     Header,
     /// Calls in a second.
@@ -251,6 +255,18 @@ pub enum Quantity {
 }
 
 impl Quantity {
+    /// Whether it is a number of bytes that is counted, and varies with nothing but the message.
+    pub const fn is_counted(self) -> bool {
+        matches!(
+            self,
+            Self::Size
+                | Self::Secured
+                | Self::SecuredRequest
+                | Self::SecuredResponse
+                | Self::Header
+        )
+    }
+
     /// Its name in lines.
     pub const fn name(self) -> &'static str {
         match self {
@@ -262,6 +278,8 @@ impl Quantity {
             Self::Processor => "processor",
             Self::Size => "size",
             Self::Secured => "secured",
+            Self::SecuredRequest => "secured-request",
+            Self::SecuredResponse => "secured-response",
             Self::Header => "header",
             Self::Rate => "rate",
             Self::Memory => "memory",

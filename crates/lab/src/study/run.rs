@@ -279,6 +279,10 @@ impl<B: Bench> Run<'_, B> {
             Ok(sizes) => {
                 gathered.add(Quantity::Size, sizes.plain as f64);
                 gathered.add(Quantity::Secured, sizes.secured as f64);
+                if let Some([request, response]) = sizes.apart {
+                    gathered.add(Quantity::SecuredRequest, request as f64);
+                    gathered.add(Quantity::SecuredResponse, response as f64);
+                }
                 Ok(())
             }
             // A stack whose messages cannot be weighed is measured all the same.

@@ -40,6 +40,7 @@ impl Bench for Engine {
         Ok(Sizes {
             plain: 1_000,
             secured: 2_000,
+            apart: None,
         })
     }
 

@@ -81,16 +81,11 @@ fn one(
         ("deviation", Align::Right),
     ]);
     for line in lines {
-        if matches!(
+        let is_no_time = matches!(
             line.quantity,
-            Quantity::Size
-                | Quantity::Secured
-                | Quantity::Header
-                | Quantity::Rate
-                | Quantity::Memory
-                | Quantity::Floor
-                | Quantity::FloorTogether
-        ) {
+            Quantity::Rate | Quantity::Memory | Quantity::Floor | Quantity::FloorTogether
+        );
+        if is_no_time || line.quantity.is_counted() {
             continue;
         }
         let at: Vec<String> = line

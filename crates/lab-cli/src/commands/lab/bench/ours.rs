@@ -333,13 +333,17 @@ impl Bench for Gateways<'_> {
         };
         let (asked, answer, _) = self.once(call, before)?;
         let plain = asked + answer.len();
-        let secured = if call.way.direct || call.stack == Stack::Tls {
-            plain
+        let [request, response] = if call.way.direct || call.stack == Stack::Tls {
+            [asked, answer.len()]
         } else {
             let seen = self.network.tapped();
-            seen.request.len() + seen.response.len()
+            [seen.request.len(), seen.response.len()]
         };
-        Ok(Sizes { plain, secured })
+        Ok(Sizes {
+            plain,
+            secured: request + response,
+            apart: Some([request, response]),
+        })
     }
 
     fn together(

@@ -311,7 +311,11 @@ impl Bench for Program {
     fn weigh(&mut self, call: &Call) -> Asked<Sizes> {
         let request = json!({"do": "weigh", "call": told(call)?});
         match self.ask(&request, Duration::ZERO)? {
-            Answer::Sizes { plain, secured } => Ok(Sizes { plain, secured }),
+            Answer::Sizes { plain, secured } => Ok(Sizes {
+                plain,
+                secured,
+                apart: None,
+            }),
             _ => Err(self.lose("it answered something else than sizes".to_owned())),
         }
     }
