@@ -134,8 +134,4 @@ fn no_plot_of_lines_has_more_than_seven_series() {
         panels += file.contents.matches("<g class=\"panel\"").count();
     }
     assert!(panels > 1, "{panels}");
-    if let Ok(path) = std::env::var("DUMP_PAGE") {
-        let page = Report::of(studies::ALL, &runs).html("files");
-        std::fs::write(path, page).unwrap();
-    }
 }
