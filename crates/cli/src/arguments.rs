@@ -102,6 +102,10 @@ pub fn address(text: &str) -> Result<SocketAddr, String> {
 }
 
 #[cfg(test)]
+#[path = "../tests/common/teaching.rs"]
+mod teaching;
+
+#[cfg(test)]
 mod tests {
     use clap::CommandFactory;
 
@@ -114,27 +118,6 @@ mod tests {
 
     #[test]
     fn every_command_teaches_with_an_example() {
-        fn check(command: &clap::Command) {
-            for inner in command.get_subcommands() {
-                check(inner);
-            }
-            if command.get_name() != "help" {
-                let examples = command
-                    .get_after_help()
-                    .map(ToString::to_string)
-                    .unwrap_or_default();
-                assert!(
-                    examples.contains("soapstone "),
-                    "{} shows no example",
-                    command.get_name()
-                );
-                assert!(
-                    command.get_about().is_some(),
-                    "{} says nothing",
-                    command.get_name()
-                );
-            }
-        }
-        check(&Arguments::command());
+        teaching::examine(&Arguments::command());
     }
 }

@@ -1,8 +1,8 @@
-//! What can be typed: the commands and the options that all of them share.
+//! The commands of the lab's program. The options that all commands share are those of `soapstone`,
+//! and so is the test that every command teaches.
 //!
 //! Each command's own arguments are in its file below [`commands`](crate::commands). The rule kept
-//! here: every command says what it is for, how it ends, and shows examples that work as they
-//! stand.
+//! here: an example works as it stands when it is typed behind `soapstone`.
 
 use clap::{Parser, Subcommand};
 
@@ -53,9 +53,16 @@ pub enum Command {
     /// Measure what each security mechanism costs
     #[command(subcommand)]
     Lab(lab::Command),
+    /// Run the studies' experiments on your own services and messages: `soapstone lab check`
+    #[command(long_about = lab::check::ABOUT)]
+    Check(lab::check::CheckArguments),
     /// Print a completion script for a shell
     Completions(completions::Arguments),
 }
+
+#[cfg(test)]
+#[path = "../../cli/tests/common/teaching.rs"]
+mod teaching;
 
 #[cfg(test)]
 mod tests {
@@ -70,27 +77,6 @@ mod tests {
 
     #[test]
     fn every_command_teaches_with_an_example() {
-        fn check(command: &clap::Command) {
-            for inner in command.get_subcommands() {
-                check(inner);
-            }
-            if command.get_name() != "help" {
-                let examples = command
-                    .get_after_help()
-                    .map(ToString::to_string)
-                    .unwrap_or_default();
-                assert!(
-                    examples.contains("soapstone "),
-                    "{} shows no example",
-                    command.get_name()
-                );
-                assert!(
-                    command.get_about().is_some(),
-                    "{} says nothing",
-                    command.get_name()
-                );
-            }
-        }
-        check(&Arguments::command());
+        teaching::examine(&Arguments::command());
     }
 }

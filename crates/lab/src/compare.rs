@@ -81,10 +81,7 @@ impl Compared<'_> {
     /// whether they are the same.
     pub fn verdict(&self) -> Verdict {
         let (first, second) = (&self.first.figures, &self.second.figures);
-        if matches!(
-            self.first.quantity,
-            Quantity::Size | Quantity::Secured | Quantity::Header
-        ) {
+        if self.first.quantity.is_counted() {
             let more = second.median - first.median;
             return if more.abs() <= size_tolerance(first.median) {
                 Verdict::Same

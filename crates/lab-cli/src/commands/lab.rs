@@ -6,6 +6,7 @@
 mod advise;
 mod apart;
 mod bench;
+pub mod check;
 mod compare;
 mod conversations;
 mod cores;
@@ -72,6 +73,7 @@ Examples:
   soapstone lab run mchale2012 --quick --own-processes        gateways as they are where they are deployed
   soapstone lab run mchale2012/4 --database postgres://user:password@127.0.0.1/books --keep books
   soapstone lab report books -o books.html
+  soapstone lab check calls.toml                your own services and messages
   soapstone lab run all --quick --stack soapstone,cxf,gsoap
   soapstone lab run all --quick --claims --stack soapstone,cxf,gsoap    the papers' claims alone, today
   soapstone lab compare lab-results/before lab-results/after --apart
@@ -88,6 +90,9 @@ pub enum Command {
     /// Run an experiment
     #[command(long_about = RUN_ABOUT)]
     Run(Box<fitting::Fitting>),
+    /// Run the studies' experiments on your own services and messages
+    #[command(long_about = check::ABOUT)]
+    Check(check::CheckArguments),
     /// Write a page with plots and tables of runs of studies
     #[command(long_about = REPORT_ABOUT)]
     Report(report::ReportArguments),
@@ -134,7 +139,8 @@ fn subject(text: &str) -> Result<Subject, String> {
         Some((name, number)) => (name, Some(number)),
         None => (text, None),
     };
-    let Some(study) = studies::named(name) else {
+    let mut known = studies::ALL.iter();
+    let Some(study) = known.find(|study| study.name == name) else {
         let names = studies::ALL
             .iter()
             .map(|study| study.name)
@@ -196,7 +202,7 @@ pub struct Arguments {
 pub fn run(command: Command, log: LogArguments) -> Result<(), Failure> {
     let logs_itself = match &command {
         Command::Run(it) => matches!(it.0.subject, Subject::Studies(_)),
-        Command::Apart(_) => true,
+        Command::Apart(_) | Command::Check(_) => true,
         _ => false,
     };
     if !logs_itself {
@@ -205,6 +211,7 @@ pub fn run(command: Command, log: LogArguments) -> Result<(), Failure> {
     match command {
         Command::Apart(command) => apart::run(command, log),
         Command::List => list(),
+        Command::Check(arguments) => check::run(&arguments, log),
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Advise(arguments) => advise::run(&arguments),
@@ -224,22 +231,24 @@ fn run_subject(arguments: &Arguments, log: LogArguments) -> Result<(), Failure> 
             quick: arguments.quick,
             json: arguments.json,
             log,
+            own: &study::Own::default(),
         }
-        .start(),
+        .start()
+        .map(drop),
     }
 }
 
 fn list() -> Result<(), Failure> {
-    let mut text =
-        String::from("engine: bytes to bytes; cases mechanism/suite/keys/payload/size\n");
+    let mut text = String::new();
+    for study in studies::ALL {
+        text.push_str(&study::list(study));
+    }
+    text.push_str("engine: bytes to bytes; cases mechanism/suite/keys/payload/size\n");
     for name in engine::names() {
         text.push_str(&format!("  {name}\n"));
     }
     text.push_str("growth: how cost grows with size and with signed elements, and what memory a message takes\n");
     text.push_str("conversations: whether conversations survive what happens to a cluster\n");
-    for study in studies::ALL {
-        text.push_str(&study::list(study));
-    }
     files::print(text)
 }
 

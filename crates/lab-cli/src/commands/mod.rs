@@ -26,6 +26,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             demo::run(arguments)
         }
         Command::Lab(command) => lab::run(command, log),
+        Command::Check(arguments) => lab::run(lab::Command::Check(arguments), log),
         Command::Services(arguments) => services::run(arguments, log),
         Command::Completions(arguments) => completions::run(&arguments),
     }

@@ -17,8 +17,10 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
 use soapstone::xml::{
-    Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, ParseOptions, canonicalize,
+    Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, Element, ParseOptions,
+    canonicalize,
 };
+use soapstone_services::SoapVersion;
 use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
@@ -45,13 +47,18 @@ impl Client {
         }
     }
 
-    /// One that trusts the authority whose certificate is in this file.
-    pub(crate) fn trusting(authority: &Path) -> Result<Self, Failure> {
-        let unusable = |problem: &dyn fmt::Display| Failure::file(authority, problem);
-        let certificate =
-            CertificateDer::from_pem_file(authority).map_err(|error| unusable(&error))?;
+    /// One that trusts the authorities whose certificates are in these files.
+    pub(crate) fn trusting(authorities: &[&Path]) -> Result<Self, Failure> {
         let mut roots = RootCertStore::empty();
-        roots.add(certificate).map_err(|error| unusable(&error))?;
+        for authority in authorities {
+            let unusable = |problem: &dyn fmt::Display| Failure::file(authority, problem);
+            let certificates =
+                CertificateDer::pem_file_iter(authority).map_err(|error| unusable(&error))?;
+            for certificate in certificates {
+                let certificate = certificate.map_err(|error| unusable(&error))?;
+                roots.add(certificate).map_err(|error| unusable(&error))?;
+            }
+        }
         let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
         let mut config = ClientConfig::builder_with_provider(provider)
             .with_safe_default_protocol_versions()
@@ -73,17 +80,27 @@ impl Client {
         }
     }
 
-    /// Sends a SOAP 1.1 request and reads the whole answer, which must be one of success.
+    /// Sends a SOAP request and reads the whole answer, which must be one of success.
     pub(crate) async fn post(
         &self,
         url: &str,
-        soap_action: &str,
+        (version, action): (SoapVersion, &str),
         message: Bytes,
     ) -> Result<Bytes, Failure> {
-        let request = Request::builder()
-            .method(Method::POST)
-            .header(header::CONTENT_TYPE, "text/xml; charset=utf-8")
-            .header("SOAPAction", format!("\"{soap_action}\""));
+        let request = Request::builder().method(Method::POST);
+        let content = version.content_type();
+        let request = match version {
+            SoapVersion::Soap11 => request
+                .header(header::CONTENT_TYPE, content)
+                .header("SOAPAction", format!("\"{action}\"")),
+            SoapVersion::Soap12 if action.is_empty() => {
+                request.header(header::CONTENT_TYPE, content)
+            }
+            SoapVersion::Soap12 => {
+                let content = format!("{content}; action=\"{action}\"");
+                request.header(header::CONTENT_TYPE, content)
+            }
+        };
         self.send(url, request, message).await
     }
 
@@ -175,6 +192,35 @@ async fn converse(
 /// The canonical form of what the body of an envelope, the answer to `what`, holds. The body itself
 /// may have got an id on its way.
 pub(crate) fn canonical_body(envelope: &[u8], what: &str) -> Result<Vec<u8>, Failure> {
+    of_body(envelope, what, |document, element, canonical| {
+        let options = C14nOptions::new(Canonicalization::Exclusive);
+        let apex = Apex::Element(element.id());
+        canonicalize(
+            document,
+            apex,
+            &options,
+            &mut C14nScratch::default(),
+            canonical,
+        )
+        .map_err(|error| error.to_string())
+    })
+}
+
+/// The names of the elements that the body of an envelope, the answer to `what`, holds.
+pub(crate) fn names_in_body(envelope: &[u8], what: &str) -> Result<Vec<u8>, Failure> {
+    of_body(envelope, what, |_, element, names| {
+        let name = format!("{{{}}}{} ", element.namespace(), element.local());
+        names.extend_from_slice(name.as_bytes());
+        Ok(())
+    })
+}
+
+/// What `one` writes of each element in the body of an envelope.
+fn of_body(
+    envelope: &[u8],
+    what: &str,
+    one: impl Fn(&Document, Element<'_>, &mut Vec<u8>) -> Result<(), String>,
+) -> Result<Vec<u8>, Failure> {
     let unreadable = |problem: &dyn std::fmt::Display| {
         Failure::new(format_args!(
             "the answer to {what} is no SOAP envelope: {problem}"
@@ -190,18 +236,9 @@ pub(crate) fn canonical_body(envelope: &[u8], what: &str) -> Result<Vec<u8>, Fai
     let body = root
         .child(root.namespace(), "Body")
         .ok_or_else(|| unreadable(&"it has no Body"))?;
-    let mut canonical = Vec::with_capacity(envelope.len());
-    let options = C14nOptions::new(Canonicalization::Exclusive);
+    let mut written = Vec::with_capacity(envelope.len());
     for element in body.children() {
-        let apex = Apex::Element(element.id());
-        canonicalize(
-            &document,
-            apex,
-            &options,
-            &mut C14nScratch::default(),
-            &mut canonical,
-        )
-        .map_err(|error| unreadable(&error))?;
+        one(&document, element, &mut written).map_err(|error| unreadable(&error))?;
     }
-    Ok(canonical)
+    Ok(written)
 }

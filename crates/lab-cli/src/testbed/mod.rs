@@ -20,11 +20,13 @@ mod wire;
 
 pub(crate) use apart::Apart;
 pub(crate) use child::{DONE, Order};
-pub(crate) use client::{Client, canonical_body};
+pub(crate) use client::{Client, canonical_body, names_in_body};
 pub(crate) use network::Network;
 pub(crate) use part::{Place, gateway};
 pub(crate) use scratch::Scratch;
 pub(crate) use tap::Exchange;
+
+use std::path::PathBuf;
 
 use soapstone::wss::Mechanism;
 use soapstone_lab::study::Proof;
@@ -57,10 +59,8 @@ pub(crate) struct Instance {
 pub(crate) struct Route {
     /// What its path begins with, such as `/sign-encrypt`; the service's own path follows.
     pub(crate) prefix: String,
-    /// Which instance of the services it leads to: a place in [`Layout::instances`].
-    pub(crate) instance: usize,
-    /// The service.
-    pub(crate) service: Service,
+    /// Where it leads.
+    pub(crate) target: Target,
     /// How messages are secured between the gateways.
     pub(crate) mechanism: Mechanism,
     /// With what kind of key or password.
@@ -73,9 +73,32 @@ pub(crate) struct Route {
     pub(crate) tls: bool,
 }
 
+/// Where a route leads.
+#[derive(Clone, Debug)]
+pub(crate) enum Target {
+    /// To a sample service.
+    Sample {
+        /// Which instance: a place in [`Layout::instances`].
+        instance: usize,
+        /// The service.
+        service: Service,
+    },
+    /// To a service of the user's.
+    Own {
+        /// Its URL, without a query.
+        url: String,
+        /// Files with the certificates of authorities that its own is from, where it is behind
+        /// TLS.
+        authorities: Vec<PathBuf>,
+    },
+}
+
 impl Route {
     /// Its path on both gateways.
     pub(crate) fn path(&self) -> String {
-        format!("{}{}", self.prefix, self.service.path())
+        match &self.target {
+            Target::Sample { service, .. } => format!("{}{}", self.prefix, service.path()),
+            Target::Own { .. } => self.prefix.clone(),
+        }
     }
 }

@@ -15,7 +15,7 @@ use soapstone_lab::study::Proof;
 use tempfile::TempDir;
 
 use super::apart::LOOPBACK;
-use super::{Layout, Route};
+use super::{Layout, Route, Target};
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
 use crate::suites::Keys;
@@ -142,10 +142,18 @@ impl Scratch {
             text.push_str("[tls]\ncertificate = \"server.cert.pem\"\nkey = \"server.key.pem\"\n");
         }
         for route in &layout.routes {
-            let address = services
-                .get(route.instance)
-                .ok_or_else(|| Failure::new("a route leads to services that are not there"))?;
-            let backend = format!("http://{address}{}", route.service.path());
+            let backend = match &route.target {
+                Target::Sample { instance, service } => {
+                    let address = services.get(*instance).ok_or_else(|| {
+                        Failure::new("a route leads to services that are not there")
+                    })?;
+                    Backend::of(format!("http://{address}{}", service.path()))
+                }
+                Target::Own { url, authorities } => Backend {
+                    url: url.clone(),
+                    authorities: authorities.clone(),
+                },
+            };
             append(&mut text, layout, route, &route.path(), &backend, "inbound");
         }
         let name = if tls { "inbound-tls" } else { "inbound" };
@@ -163,8 +171,9 @@ impl Scratch {
                 Some(port) => format!("https://localhost:{port}{path}"),
                 None => format!("http://127.0.0.1:{}{path}", ports.inbound),
             };
+            let backend = Backend::of(backend);
             append(&mut text, layout, route, &path, &backend, "outbound");
-            let backend = format!("http://127.0.0.1:{}{path}", ports.tap);
+            let backend = Backend::of(format!("http://127.0.0.1:{}{path}", ports.tap));
             let path = format!("/tapped{path}");
             append(&mut text, layout, route, &path, &backend, "outbound");
         }
@@ -220,13 +229,30 @@ fn party(name: &str, kind: KeyKind) -> String {
     }
 }
 
+/// Where a route of a file leads.
+struct Backend {
+    url: String,
+    /// Files with the certificates of its authorities, where it is behind TLS.
+    authorities: Vec<PathBuf>,
+}
+
+impl Backend {
+    /// Something of ours, whose certificate is the scratch authority's where it has one.
+    fn of(url: String) -> Self {
+        Self {
+            url,
+            authorities: vec!["ca.cert.pem".into()],
+        }
+    }
+}
+
 /// Writes a route at the end of a gateway's file.
 fn append(
     text: &mut String,
     layout: &Layout,
     route: &Route,
     path: &str,
-    backend: &str,
+    backend: &Backend,
     side: &str,
 ) {
     let mechanism = route.mechanism;
@@ -238,10 +264,13 @@ fn append(
     // Writing to a String does not fail.
     let _ = writeln!(
         text,
-        "\n[[routes]]\npath = \"{path}\"\nbackend = \"{backend}\""
+        "\n[[routes]]\npath = \"{path}\"\nbackend = {}",
+        quoted(&backend.url)
     );
-    if backend.starts_with("https:") {
-        text.push_str("tls = { ca = [\"ca.cert.pem\"] }\n");
+    if backend.url.starts_with("https:") {
+        let files = backend.authorities.iter();
+        let files: Vec<String> = files.map(|it| quoted(&it.display().to_string())).collect();
+        let _ = writeln!(text, "tls = {{ ca = [{}] }}", files.join(", "));
     }
     let _ = writeln!(
         text,
@@ -299,6 +328,19 @@ fn append(
             "users = [{{ name = \"{USER}\", password_file = \"password\" }}]"
         );
     }
+}
+
+/// A basic string of TOML.
+fn quoted(text: &str) -> String {
+    let escaped: String = text
+        .chars()
+        .map(|it| match it {
+            '"' | '\\' => format!("\\{it}"),
+            it if it.is_control() => format!("\\u{:04x}", u32::from(it)),
+            it => it.to_string(),
+        })
+        .collect();
+    format!("\"{escaped}\"")
 }
 
 /// Trust in a peer whose certificate the authority has signed.

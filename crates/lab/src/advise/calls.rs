@@ -211,12 +211,7 @@ fn compared(call: &Measurement, all: &[Measurement]) -> Option<Compared> {
             elements: payload.elements() as f64,
         },
         messages_per_conversation: if call.op == FIRST_CALL { 1.0 } else { 1e9 },
-        rate: 0.0,
-        clients: 1.0,
-        bandwidth: f64::INFINITY,
-        round_trip: 0.0,
-        cores: 1.0,
-        needs: Vec::new(),
+        ..Workload::default()
     };
     Some(Compared {
         means,

@@ -1,38 +1,68 @@
-//! The gateway's file for what was advised.
+//! The gateways' files for what was advised: the service's side and the clients'.
 //!
-//! The rule kept here: the file is whole; only names of key files and addresses are left to its
+//! The rule kept here: the files are whole; only names of key files and addresses are left to their
 //! reader.
 
 use soapstone::wss::{Mechanism, Suite};
 
-use super::Means;
+use super::{Means, Tunings};
 
-/// A gateway's file that protects a service by these means.
-pub fn gateway_file(means: &Means) -> String {
-    let mut file = String::from("listen = \"127.0.0.1:8443\"\n");
-    if means.tls {
+/// A side of calls.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Side {
+    /// Before the service: opens requests.
+    Service,
+    /// Behind clients: secures requests.
+    Clients,
+}
+
+/// A gateway's file for a side of calls that are secured by these means.
+pub fn gateway_file(means: &Means, tunings: &Tunings, side: Side) -> String {
+    let (own, peer) = match side {
+        Side::Service => ("service", "client"),
+        Side::Clients => ("client", "service"),
+    };
+    let mut file = match side {
+        Side::Service => String::from("listen = \"127.0.0.1:8443\"\n"),
+        Side::Clients => String::from("listen = \"127.0.0.1:8080\"\n"),
+    };
+    if means.tls && side == Side::Service {
         file.push_str("\n[tls]\ncertificate = \"service.cert.pem\"\nkey = \"service.key.pem\"\n");
     }
-    file.push_str(
-        "\n[[routes]]\npath = \"/service\"\nbackend = \"http://127.0.0.1:9000/service\"\n",
-    );
+    file.push_str("\n[[routes]]\npath = \"/service\"\n");
+    file.push_str(match (side, means.tls) {
+        (Side::Service, _) => "backend = \"http://127.0.0.1:9000/service\"\n",
+        (Side::Clients, false) => "backend = \"http://127.0.0.1:8443/service\"\n",
+        (Side::Clients, true) => {
+            "backend = \"https://localhost:8443/service\"\ntls = { ca = [\"ca.cert.pem\"] }\n"
+        }
+    });
     let mechanism = means.mechanism;
     if mechanism == Mechanism::None {
         return file;
     }
-    file.push_str("\n[routes.inbound]\n");
+    file.push_str(match side {
+        Side::Service => "\n[routes.inbound]\n",
+        Side::Clients => "\n[routes.outbound]\n",
+    });
     if mechanism.signs() || mechanism.encrypts() {
         file.push_str(keys(&means.suite));
-        file.push_str(
-            "identity = { key = \"service.key.pem\", certificate = \"service.cert.pem\" }\n",
-        );
+        file.push_str(&format!(
+            "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}\n"
+        ));
+    }
+    if mechanism.encrypts() && side == Side::Clients {
+        file.push_str("peer = { certificate = \"service.cert.pem\" }\n");
     }
     if mechanism.signs() {
-        file.push_str("trust = { anchors = [\"ca.cert.pem\"], subjects = [\"CN=client\"] }\n");
+        file.push_str(&format!(
+            "trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"] }}\n"
+        ));
     }
     if mechanism == Mechanism::Username {
         file.push_str("users = [{ name = \"alice\", password_env = \"ALICE_PASSWORD\" }]\n");
     }
+    file.push_str(&tunings.line());
     let suite = match means.suite.as_str() {
         "" => String::new(),
         suite => format!(", suite = \"{suite}\""),
@@ -63,13 +93,19 @@ mod tests {
 
     #[test]
     fn a_file_has_what_its_mechanism_takes() {
-        let file = |tls, mechanism, suite: &str| {
-            gateway_file(&Means {
+        let side = |tls, mechanism, suite: &str, side| {
+            let means = Means {
                 tls,
                 mechanism,
                 suite: suite.to_owned(),
-            })
+            };
+            let tunings = Tunings {
+                prehash: mechanism == Mechanism::Sign,
+                ..Tunings::default()
+            };
+            gateway_file(&means, &tunings, side)
         };
+        let file = |tls, mechanism, suite: &str| side(tls, mechanism, suite, Side::Service);
         let signed = file(false, Mechanism::SignEncrypt, "Basic256GCM");
         assert!(
             signed.contains("anchors")
@@ -92,5 +128,13 @@ mod tests {
         );
         assert!(!file(true, Mechanism::None, "").contains("inbound"));
         assert!(!file(false, Mechanism::Encrypt, "Basic128GCM").contains("trust"));
+        let client = side(true, Mechanism::Sign, "Basic128GCM", Side::Clients);
+        for part in [
+            "backend = \"https://localhost:8443/service\"\ntls = { ca = [\"ca.cert.pem\"] }\n",
+            "[routes.outbound]\nidentity = { key = \"client.key.pem\", certificate = \"client.cert.pem\" }\ntrust = ",
+            "subjects = [\"CN=service\"] }\ntuning = { prehash = true }\n",
+        ] {
+            assert!(client.contains(part), "{client}");
+        }
     }
 }

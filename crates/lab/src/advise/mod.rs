@@ -14,7 +14,11 @@ mod endpoint;
 mod measure;
 mod model;
 mod opening;
+mod partner;
+mod tunings;
 mod workload;
+
+use std::fmt;
 
 use soapstone::wss::Mechanism;
 
@@ -25,9 +29,11 @@ use crate::statistics::{Crossover, Growth, mean_interval};
 use calls::Beside;
 pub use calls::{CallCheck, whole_call};
 pub use conversation::{Ends, measure_conversation};
-pub use endpoint::gateway_file;
+pub use endpoint::{Side, gateway_file};
 pub use measure::measure;
 pub use model::{Cost, Fit, Observation};
+pub use partner::Partner;
+pub use tunings::Tunings;
 pub use workload::{Means, Message, Need, Workload};
 
 /// What each mechanism and suite costs on a machine.
@@ -107,9 +113,38 @@ pub struct Advice {
     /// Those that satisfy the needs, the best first.
     pub ranked: Vec<Prediction>,
     /// Those that do not, and why.
-    pub left_out: Vec<(Means, Need, &'static str)>,
+    pub left_out: Vec<LeftOut>,
     /// Where another one becomes the better.
     pub turns: Vec<Turn>,
+}
+
+/// Means that are not among those to choose from.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LeftOut {
+    /// Which.
+    pub means: Means,
+    /// For what.
+    pub demand: Demand,
+    /// Why it is not satisfied.
+    pub why: &'static str,
+}
+
+/// What means have to satisfy.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Demand {
+    /// A need.
+    Need(Need),
+    /// A stack on the other side.
+    Partner(Partner),
+}
+
+impl fmt::Display for Demand {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Need(need) => need.fmt(out),
+            Self::Partner(partner) => partner.fmt(out),
+        }
+    }
 }
 
 /// Where one mechanism becomes better than another.
@@ -238,12 +273,14 @@ impl Models {
         let mut left_out = Vec::new();
         let mut chosen = Vec::new();
         for means in self.choices(allowed) {
-            let fails = workload
-                .needs
-                .iter()
-                .find_map(|need| Some((*need, means.satisfies(*need).err()?)));
-            match fails {
-                Some((need, why)) => left_out.push((means, need, why)),
+            let needs = workload.needs.iter();
+            let mut needs =
+                needs.filter_map(|need| Some((Demand::Need(*need), means.satisfies(*need).err()?)));
+            let partners = workload.partners.iter();
+            let mut partners =
+                partners.filter_map(|it| Some((Demand::Partner(*it), it.speaks(&means).err()?)));
+            match needs.next().or_else(|| partners.next()) {
+                Some((demand, why)) => left_out.push(LeftOut { means, demand, why }),
                 None => chosen.push(means),
             }
         }
@@ -293,20 +330,27 @@ impl Models {
 
     /// What a call costs under these means; `None`, if they were not measured.
     pub fn predict(&self, means: &Means, workload: &Workload) -> Option<Prediction> {
+        let messages = [workload.request, workload.response];
+        let shared = 1.0 / workload.messages_per_conversation.max(1.0);
         let mut call = Parts::default();
         let [mut handshake, mut ending] = [Parts::default(); 2];
-        let mut exchanges = 0.0;
+        let (mut exchanges, mut relayed) = (0.0, 0.0);
         if means.tls {
             let (model, begun) = self.tls()?;
-            call.add(model, workload.request);
-            call.add(model, workload.response);
+            for message in messages {
+                call.add(model, message);
+            }
             handshake = begun;
             exchanges += 1.0;
+            // Each intermediary ends one connection and has another.
+            relayed = workload.hops * (call.time + begun.time * shared);
         }
         if !means.tls || means.mechanism != Mechanism::None {
             let model = self.model(means.mechanism, &means.suite)?;
-            call.add(model, workload.request);
-            call.add(model, workload.response);
+            let unencrypted = self.unencrypted(means);
+            for message in messages {
+                call.add_share(model, unencrypted, workload.encrypted, message);
+            }
         }
         if means.mechanism == Mechanism::SecureConversation {
             [handshake, ending] = self.conversation(&means.suite)?;
@@ -316,7 +360,6 @@ impl Models {
             // Both count the octets of the plain message.
             call.octets -= workload.request.bytes + workload.response.bytes;
         }
-        let shared = 1.0 / workload.messages_per_conversation.max(1.0);
         let answered = call.time + handshake.time * shared;
         let processor = answered + ending.time * shared;
         let error = call.error + (handshake.error + ending.error) * shared;
@@ -334,8 +377,10 @@ impl Models {
         };
         // Nobody waits until a conversation has ended, but for its share of the cores.
         let awaited = octets - ending.octets * shared;
-        let network = awaited * 8.0 / workload.bandwidth * 1e6
-            + workload.round_trip * (1.0 + exchanges * shared);
+        let legs = workload.hops + 1.0;
+        let network = legs
+            * (awaited * 8.0 / workload.bandwidth * 1e6
+                + workload.round_trip * (1.0 + exchanges * shared));
         let slower = crowd
             + if waiting.is_finite() {
                 waiting / processor
@@ -346,16 +391,29 @@ impl Models {
         Some(Prediction {
             means: means.clone(),
             latency: [
-                answered + processor * (crowd - 1.0) + waiting + network + beside,
+                answered + processor * (crowd - 1.0) + waiting + network + beside + relayed,
                 error * slower + beside_error,
             ],
             processor: [processor, error],
             octets,
-            handshake: handshake.time
-                + handshake.octets * 8.0 / workload.bandwidth * 1e6
-                + workload.round_trip * exchanges,
+            handshake: handshake.time * if means.tls { legs } else { 1.0 }
+                + legs
+                    * (handshake.octets * 8.0 / workload.bandwidth * 1e6
+                        + workload.round_trip * exchanges),
             utilization,
         })
+    }
+
+    /// The same without encryption, of which a share may be left out; nothing for what encrypts
+    /// nothing, and for conversations, which are not measured without.
+    fn unencrypted(&self, means: &Means) -> Option<&Model> {
+        match means.mechanism {
+            Mechanism::SignEncrypt | Mechanism::EncryptSign => {
+                self.model(Mechanism::Sign, &means.suite)
+            }
+            Mechanism::Encrypt => self.model(Mechanism::None, ""),
+            _ => None,
+        }
     }
 
     /// What a conversation takes to begin and to end: as it was measured or, where it was not, as
@@ -500,15 +558,36 @@ impl Parts {
     }
 
     fn add(&mut self, model: &Model, message: Message) {
-        for fit in [Some(&model.secure), model.open.as_ref()]
-            .into_iter()
-            .flatten()
-        {
-            let time = fit.cost.of(message.bytes, message.elements);
+        self.add_share(model, None, 1.0, message);
+    }
+
+    /// Adds a message of which a share is encrypted: the fixed part, and of what grows with the
+    /// message that share, and the rest as without encryption.
+    fn add_share(
+        &mut self,
+        model: &Model,
+        unencrypted: Option<&Model>,
+        share: f64,
+        message: Message,
+    ) {
+        let of = |fit: &Fit, other: Option<&Fit>| {
+            let grown = |cost: Cost| cost.of(message.bytes, message.elements) - cost.fixed;
+            let whole = grown(fit.cost);
+            let without = other.map_or(whole, |it| grown(it.cost).min(whole));
+            fit.cost.fixed + without + share * (whole - without)
+        };
+        let secured = (Some(&model.secure), unencrypted.map(|it| &it.secure));
+        let opened = (
+            model.open.as_ref(),
+            unencrypted.and_then(|it| it.open.as_ref()),
+        );
+        for (fit, other) in [secured, opened] {
+            let Some(fit) = fit else { continue };
+            let time = of(fit, other);
             self.time += time;
             self.error += time * fit.error();
         }
-        self.octets += model.octets.cost.of(message.bytes, message.elements);
+        self.octets += of(&model.octets, unencrypted.map(|it| &it.octets));
     }
 }
 

@@ -5,7 +5,7 @@
 
 use soapstone::wss::Mechanism;
 
-use super::{Advice, Check, Means, Prediction};
+use super::{Advice, Check, Means, Prediction, Workload};
 
 impl Prediction {
     /// Whether both latencies may be the same, given how far each may be off.
@@ -31,7 +31,7 @@ impl Advice {
 
     /// The first sentences: noise before anything else, then the choice, its equals, and warnings.
     /// Empty, if nothing is ranked.
-    pub fn opening(&self, check: &Check) -> String {
+    pub fn opening(&self, workload: &Workload, check: &Check) -> String {
         let Some(best) = self.ranked.first() else {
             return String::new();
         };
@@ -51,6 +51,13 @@ impl Advice {
                 "Choose {} because of all that satisfies the needs it adds least to a call: {latency} ± {error} ms",
                 best.means
             ));
+            if let Some(service) = workload.service {
+                text.push_str(&format!(
+                    ", which makes calls of a service of {} ms {:.1} % longer",
+                    service / 1e3,
+                    100.0 * best.latency[0] / service
+                ));
+            }
         } else {
             text.push_str(&format!(
                 "Nothing sustains the rate; {} comes nearest",
@@ -72,31 +79,43 @@ impl Advice {
             .into_iter()
             .chain(ties.iter().map(|it| &it.means))
         {
-            if let Some(warning) = warning(means)
-                && !warned.contains(&warning)
-            {
-                warned.push(warning);
-                text.push_str(&format!("Beware: {warning}\n"));
+            for warning in warnings(means, workload) {
+                if !warned.contains(&warning) {
+                    warned.push(warning);
+                    text.push_str(&format!("Beware: {warning}\n"));
+                }
             }
         }
         text
     }
 }
 
-/// What SECURITY.md warns of.
-fn warning(means: &Means) -> Option<&'static str> {
-    match means.mechanism {
-        Mechanism::Username if !means.tls => Some(
+/// What SECURITY.md warns of, and what a load takes from a prediction.
+fn warnings(means: &Means, workload: &Workload) -> Vec<&'static str> {
+    let mut warnings = Vec::new();
+    if means.mechanism == Mechanism::Username && !means.tls {
+        warnings.push(
             "a user's token without TLS says who calls and protects nothing else; who reads the message learns the password or can guess it.",
-        ),
-        Mechanism::EncryptSign => Some(
-            "under encrypt-sign a partner can sign what another partner has encrypted, and is answered: where several are trusted, sign first.",
-        ),
-        _ if means.suite.contains("EcdhEs") => Some(
-            "of the stacks that are tested only WSS4J 4, and so CXF, speaks suites with EcdhEs.",
-        ),
-        _ => None,
+        );
     }
+    // One partner alone can sign nobody else's cipher text.
+    if means.mechanism == Mechanism::EncryptSign && workload.callers.is_none_or(|it| it > 1.0) {
+        warnings.push(
+            "under encrypt-sign a partner can sign what another partner has encrypted, and is answered: where several are trusted, sign first.",
+        );
+    }
+    if means.suite.contains("EcdhEs") && workload.partners.is_empty() {
+        warnings.push(
+            "of the stacks that are tested only WSS4J 4, and so CXF, speaks suites with EcdhEs.",
+        );
+    }
+    if means.tls && workload.hops > 0.0 {
+        warnings.push("TLS ends at each intermediary, which reads what passes, and can change it.");
+    }
+    if means.mechanism == Mechanism::SecureConversation && workload.encrypted < 1.0 {
+        warnings.push("conversations are predicted as encrypting the whole Body.");
+    }
+    warnings
 }
 
 #[cfg(test)]
@@ -146,7 +165,7 @@ mod tests {
             prediction(Mechanism::SignEncrypt, "Basic256GCM", [1_500.0, 300.0]),
         ]);
         assert_eq!(
-            advice.opening(&check(10.0)),
+            advice.opening(&Workload::default(), &check(10.0)),
             "Choose secure-conversation/Basic128GCM because of all that satisfies the needs it adds least to a call: 1.000 ± 0.300 ms; \
              sign-encrypt/Basic128GCM is as good within the error.\n"
         );
@@ -159,7 +178,7 @@ mod tests {
             prediction(Mechanism::EncryptSign, "Basic128GCMEcdhEs", [101.0, 10.0]),
             prediction(Mechanism::SignEncrypt, "Basic128GCMEcdhEs", [102.0, 10.0]),
         ]);
-        let opening = advice.opening(&check(20.0));
+        let opening = advice.opening(&Workload::default(), &check(20.0));
         let lines: Vec<&str> = opening.lines().collect();
         assert!(
             lines[0].starts_with("The machine was noisy, or costs do not follow the model: half")
@@ -189,7 +208,7 @@ mod tests {
         let nothing = super::tests::advice(&[slow]);
         assert!(
             nothing
-                .opening(&check(1.0))
+                .opening(&Workload::default(), &check(1.0))
                 .starts_with("Nothing sustains the rate; sign-encrypt/Basic128GCM comes nearest.")
         );
     }

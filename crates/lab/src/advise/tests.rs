@@ -98,12 +98,9 @@ fn workload(needs: &[Need]) -> Workload {
         request: Message::of_bytes(2_000.0),
         response: Message::of_bytes(2_000.0),
         messages_per_conversation: 100.0,
-        rate: 0.0,
-        clients: 1.0,
-        bandwidth: f64::INFINITY,
-        round_trip: 0.0,
         cores: 2.0,
         needs: needs.to_vec(),
+        ..Workload::default()
     }
 }
 
@@ -450,7 +447,7 @@ fn what_does_not_satisfy_is_left_out_with_its_reason() {
     let told: Vec<String> = advice
         .left_out
         .iter()
-        .map(|(means, need, why)| format!("{means}: {need}: {why}"))
+        .map(|LeftOut { means, demand, why }| format!("{means}: {demand}: {why}"))
         .collect();
     assert!(
         told.contains(&"username: integrity: nothing is signed".to_owned()),
@@ -495,4 +492,89 @@ fn slower_code_is_advised_against() {
         modern,
     );
     assert_eq!(advice.ranked[0].means.mechanism, Mechanism::SignEncrypt);
+}
+
+#[test]
+fn a_partner_leaves_out_what_it_does_not_speak_and_says_so() {
+    let workload = Workload {
+        partners: vec![Partner::Gsoap],
+        ..workload(&[Need::Integrity, Need::Confidentiality, Need::Intermediaries])
+    };
+    let advice = Models::of(&measurements()).advise(&workload, modern);
+    let ranked: Vec<String> = advice
+        .ranked
+        .iter()
+        .map(|it| it.means.to_string())
+        .collect();
+    assert_eq!(ranked, ["sign-encrypt/Basic128GCM"]);
+    let left_out = advice.left_out.iter().find(|it| {
+        it.means.mechanism == Mechanism::SecureConversation && it.means.suite == "Basic128GCM"
+    });
+    assert_eq!(
+        left_out.map(|it| (it.demand, it.why)),
+        Some((Demand::Partner(Partner::Gsoap), "it has no conversations"))
+    );
+}
+
+#[test]
+fn encrypting_a_share_costs_between_signing_alone_and_encrypting_all() {
+    // What is only signed does not grow with the message.
+    let mut measurements = measurements();
+    measurements.extend(lines("sign", "Basic128GCM", "certificate", 800.0, 4_000));
+    for line in measurements.iter_mut().filter(|it| it.mechanism == "sign") {
+        line.secured_bytes = line.bytes + 4_000;
+    }
+    let models = Models::of(&measurements);
+    let time = |mechanism, encrypted| {
+        let workload = Workload {
+            request: Message::of_bytes(1e6),
+            encrypted,
+            ..workload(&[])
+        };
+        let means = Means {
+            tls: false,
+            mechanism,
+            suite: "Basic128GCM".to_owned(),
+        };
+        models.predict(&means, &workload).expect("a prediction")
+    };
+    let all = time(Mechanism::SignEncrypt, 1.0);
+    let half = time(Mechanism::SignEncrypt, 0.5);
+    let none = time(Mechanism::SignEncrypt, 0.0);
+    assert!(half.octets < all.octets && none.octets < half.octets);
+    let middle = f64::midpoint(all.octets, none.octets);
+    assert!((half.octets - middle).abs() < 1.0, "{half:?}");
+    assert!(none.latency[0] <= all.latency[0]);
+    assert_eq!(
+        time(Mechanism::Sign, 0.5).octets,
+        time(Mechanism::Sign, 1.0).octets
+    );
+}
+
+#[test]
+fn intermediaries_make_tls_dearer_and_leave_messages_as_they_are() {
+    let models = Models::of(&measurements());
+    let latency = |tls, hops| {
+        let workload = Workload {
+            hops,
+            round_trip: 1_000.0,
+            ..workload(&[])
+        };
+        let means = Means {
+            tls,
+            mechanism: if tls {
+                Mechanism::None
+            } else {
+                Mechanism::SignEncrypt
+            },
+            suite: if tls { "" } else { "Basic128GCM" }.to_owned(),
+        };
+        models
+            .predict(&means, &workload)
+            .expect("a prediction")
+            .latency[0]
+    };
+    let network = 1_000.0 * 3.0;
+    assert!((latency(false, 3.0) - latency(false, 0.0) - network).abs() < 1e-6);
+    assert!(latency(true, 3.0) - latency(true, 0.0) > network);
 }

@@ -9,6 +9,8 @@ use std::str::FromStr;
 use soapstone::wss::{Envelope, Mechanism};
 use soapstone::xml::{Buffers, Limits};
 
+use super::Partner;
+
 /// What must be true of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Need {
@@ -118,6 +120,14 @@ impl Message {
     /// lab measures with.
     const BYTES_PER_ELEMENT: f64 = 21.0;
 
+    /// A text of so many octets in one element of a Body.
+    pub fn of_text(bytes: f64) -> Self {
+        Self {
+            bytes,
+            elements: 4.0,
+        }
+    }
+
     /// A message of so many octets, with as many elements as records have.
     pub fn of_bytes(bytes: f64) -> Self {
         Self {
@@ -165,6 +175,46 @@ pub struct Workload {
     pub cores: f64,
     /// What must be true.
     pub needs: Vec<Need>,
+    /// Stacks that the other side is; none, if nobody says.
+    pub partners: Vec<Partner>,
+    /// How many partners call; nothing, if nobody says.
+    pub callers: Option<f64>,
+    /// What the service takes for a call, microseconds; nothing, if nobody says.
+    pub service: Option<f64>,
+    /// Intermediaries between both sides, which pass messages on.
+    pub hops: f64,
+    /// The share of a message's bytes that is encrypted, where encryption is in the message.
+    pub encrypted: f64,
+    /// The share of signed elements that come again; nothing, if nobody says.
+    pub repeated: Option<f64>,
+    /// The share of messages that come in canonical form; nothing, if nobody says.
+    pub canonical: Option<f64>,
+}
+
+impl Default for Workload {
+    /// Messages of 2 kB, one call after another, each with a conversation or a connection of its
+    /// own, over a network without limits.
+    fn default() -> Self {
+        let message = Message::of_bytes(2_000.0);
+        Self {
+            request: message,
+            response: message,
+            messages_per_conversation: 1.0,
+            rate: 0.0,
+            clients: 1.0,
+            bandwidth: f64::INFINITY,
+            round_trip: 0.0,
+            cores: 1.0,
+            needs: Vec::new(),
+            partners: Vec::new(),
+            callers: None,
+            service: None,
+            hops: 0.0,
+            encrypted: 1.0,
+            repeated: None,
+            canonical: None,
+        }
+    }
 }
 
 #[cfg(test)]

@@ -3,9 +3,9 @@
 //! The rule kept here: a stack is missing in a figure only if a run that has the figure asked for
 //! it, and no run measured it.
 
-use super::Run;
 use super::shown::Shown;
-use crate::study::{Absent, Record, Scale, Scope, Stack};
+use super::{Report, Run};
+use crate::study::{Absent, OwnCalls, Record, Scale, Scope, Stack};
 
 /// Stacks that were not there when this run was made, each once.
 pub(super) fn of(run: &Run) -> Vec<&Absent> {
@@ -38,12 +38,28 @@ pub(super) fn in_figure(shown: &Shown<'_>, runs: &[Run]) -> Vec<Stack> {
     stacks
 }
 
+/// The stacks that are missing in figures of the report, in one sentence; `None`, if none is.
+pub(super) fn told(report: &Report<'_>) -> Option<String> {
+    let missing = report.shown.iter().map(|it| in_figure(it, report.runs));
+    let mut missing: Vec<Stack> = missing.flatten().collect();
+    missing.sort_unstable();
+    missing.dedup();
+    let names: Vec<&str> = missing.iter().map(|it| it.name()).collect();
+    (!names.is_empty()).then(|| {
+        format!(
+            "Absent in all figures, tables and conclusions that they would have taken part in: {}. The runs at the end say why.",
+            names.join(", ")
+        )
+    })
+}
+
 /// Whether a stack has an arm in the figure.
 fn takes_part(stack: Stack, shown: &Shown<'_>) -> bool {
     let points = (shown.experiment.points)(&Scope {
         scale: Scale::Full,
         stacks: vec![stack],
         databases: Vec::new(),
+        own: OwnCalls::default(),
     });
     let mut points = points
         .iter()

@@ -68,7 +68,8 @@ fn unit(of: &Shows) -> &'static str {
         (Shows::Itself(..) | Shows::Parts { .. } | Shows::Added { .. }, quantity) => match quantity
         {
             Quantity::Rate => "calls/s",
-            Quantity::Size | Quantity::Secured | Quantity::Header | Quantity::Memory => "bytes",
+            Quantity::Memory => "bytes",
+            counted if counted.is_counted() => "bytes",
             _ => "µs",
         },
         _ => Unit::of(of, 0.0).name,

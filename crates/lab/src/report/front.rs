@@ -13,10 +13,16 @@ use crate::study::{Line, Quantity, Stack};
 
 /// What the first screen says.
 pub(super) struct Front {
+    /// Its anchor.
+    pub(super) id: &'static str,
+    /// Its title.
+    pub(super) title: &'static str,
+    /// What to choose.
+    pub(super) choices: Vec<String>,
     /// What a call costs.
     pub(super) costs: Table,
-    /// Over which load, and what to choose.
-    pub(super) sentences: Vec<String>,
+    /// Over which load.
+    pub(super) note: String,
 }
 
 /// The sizes that are told, in characters of an echo, and their names.
@@ -51,7 +57,7 @@ const MECHANISMS: [(&str, &str, &str); 8] = [
     ),
 ];
 /// Mechanisms that sign and encrypt in the message.
-const BOTH: [&str; 3] = ["sign-encrypt", "encrypt-sign", "secure-conversation"];
+pub(super) const BOTH: [&str; 3] = ["sign-encrypt", "encrypt-sign", "secure-conversation"];
 /// Figures whose lines are times of an echo, the coordinate that says its size, and sizes that have
 /// names.
 const FIGURES: [(&str, u8, &str, &str); 3] = [
@@ -63,13 +69,13 @@ const CALLS: [(&str, f64); 3] = [("echo-1-kB", 1e3), ("echo-100-kB", 1e5), ("ech
 
 /// A time, and where it lies with 95 % confidence, µs.
 #[derive(Clone, Copy)]
-struct Time {
-    value: f64,
+pub(super) struct Time {
+    pub(super) value: f64,
     ends: [f64; 2],
 }
 
 impl Time {
-    fn of(line: &Line) -> Self {
+    pub(super) fn of(line: &Line) -> Self {
         Self {
             value: line.figures.mean,
             ends: line.figures.mean_interval,
@@ -85,7 +91,7 @@ impl Time {
         }
     }
 
-    fn plus(self, more: f64) -> Self {
+    pub(super) fn plus(self, more: f64) -> Self {
         Self {
             value: self.value + more,
             ends: self.ends.map(|end| end + more),
@@ -122,7 +128,7 @@ pub(super) fn front(report: &Report<'_>) -> Option<Front> {
             row
         })
     });
-    let mut sentences = vec![format!(
+    let note = format!(
         "Mean time of an echo of so many characters both ways, one client that calls as soon as its last answer is there, both gateways and \
          the service on this machine. Sizes that were not measured lie on straight lines between their neighbours. Beside it, as a multiple \
          of the plain call.{}",
@@ -133,14 +139,16 @@ pub(super) fn front(report: &Report<'_>) -> Option<Front> {
             ),
             None => String::new(),
         }
-    )];
-    sentences.extend(choice(&lines, start));
+    );
     Some(Front {
+        id: "costs",
+        title: "What does a call cost, and what shall I use?",
+        choices: choice(&lines, start).into_iter().collect(),
         costs: Table {
             head: head.collect(),
             rows: rows.collect(),
         },
-        sentences,
+        note,
     })
 }
 
@@ -207,7 +215,7 @@ fn handshake(runs: &[Run], lines: &[Vec<&Line>]) -> Option<f64> {
     Some((first.figures.mean - later.value).max(0.0))
 }
 
-fn cost(own: Time, plain: Time, unit: &Unit, is_plain: bool) -> Cell {
+pub(super) fn cost(own: Time, plain: Time, unit: &Unit, is_plain: bool) -> Cell {
     let cell = Cell::number(unit.with(own.value));
     if is_plain {
         cell
@@ -217,7 +225,7 @@ fn cost(own: Time, plain: Time, unit: &Unit, is_plain: bool) -> Cell {
 }
 
 /// A time in the unit that suits it.
-fn told(time: f64) -> String {
+pub(super) fn told(time: f64) -> String {
     let unit = Unit::of_quantity(Quantity::Time, time);
     unit.with(time)
 }
@@ -226,7 +234,7 @@ fn told(time: f64) -> String {
 /// and which are as good.
 fn choice(lines: &[Vec<&Line>], start: Option<f64>) -> Option<String> {
     let (size, name, calls) = CHOSEN;
-    let mut all: Vec<(&str, Time, Time)> = BOTH
+    let all: Vec<(&str, Time, Time)> = BOTH
         .into_iter()
         .filter_map(|arm| {
             let (own, plain) = time(lines, arm, size)?;
@@ -237,27 +245,13 @@ fn choice(lines: &[Vec<&Line>], start: Option<f64>) -> Option<String> {
             Some((arm, own, plain))
         })
         .collect();
-    all.sort_by(|one, other| f64::total_cmp(&one.1.value, &other.1.value));
-    let ((best, least, plain), others) = all.split_first()?;
-    let mut text = format!(
-        "For {name} requests, {calls} a conversation, that must be signed and encrypted in the message: choose {best}, {} a call, {} × the \
-         plain call",
-        told(least.value),
-        number(least.value / plain.value)
-    );
-    for (arm, time, _) in others {
-        let beside = if time.ends[0] <= least.ends[1] {
-            format!("; {arm} is as good within the error")
-        } else {
-            format!(
-                "; {arm} takes {}, {} × as long",
-                told(time.value),
-                number(time.value / least.value)
-            )
-        };
-        text.push_str(&beside);
-    }
-    text.push('.');
+    let (_, _, plain) = *all.first()?;
+    let all = all.iter().map(|(arm, own, _)| (*arm, *own)).collect();
+    let mut text = chosen(
+        &format!("For {name} requests, {calls} a conversation"),
+        all,
+        plain,
+    )?;
     if start.is_none()
         && let Some((steady, _)) = time(lines, "secure-conversation", size)
     {
@@ -275,10 +269,51 @@ fn choice(lines: &[Vec<&Line>], start: Option<f64>) -> Option<String> {
     Some(text)
 }
 
+/// A choice among mechanisms that sign and encrypt in the message: the one that takes least, those
+/// that are as good, and what the others take.
+pub(super) fn chosen(load: &str, mut all: Vec<(&str, Time)>, plain: Time) -> Option<String> {
+    all.sort_by(|one, other| f64::total_cmp(&one.1.value, &other.1.value));
+    let ((best, least), others) = all.split_first()?;
+    let mut text = format!(
+        "{load}, that must be signed and encrypted in the message: choose {best}, {} a call, {} × the plain call",
+        told(least.value),
+        number(least.value / plain.value)
+    );
+    for (arm, time) in others {
+        let beside = if time.ends[0] <= least.ends[1] {
+            format!("; {arm} is as good within the error")
+        } else {
+            format!(
+                "; {arm} takes {}, {} × as long",
+                told(time.value),
+                number(time.value / least.value)
+            )
+        };
+        text.push_str(&beside);
+    }
+    text.push('.');
+    Some(text)
+}
+
 /// From which share of the median on the 95th percentile of plain calls is noise.
 const NOISE: f64 = 0.3;
 /// The least samples of a plain call that tell of noise.
 const SAMPLES: usize = 5;
+
+/// From which share of stolen processor time on a run is noise.
+const STOLEN: f64 = 0.02;
+
+/// The share of processor time that was stolen during a run, each point by its length.
+fn stolen(run: &Run) -> Option<f64> {
+    let points = run.records.iter().filter_map(|record| match record {
+        crate::study::Record::Done(done) => Some((done.seconds, done.stolen?)),
+        _ => None,
+    });
+    let (seconds, stolen) = points.fold((0.0, 0.0), |(all, stolen), (seconds, share)| {
+        (all + seconds, stolen + seconds * share)
+    });
+    (seconds > 0.0).then(|| stolen / seconds)
+}
 
 /// What not to trust, if the machine was busy when a run began or plain calls spread widely: the
 /// controls that every experiment repeats.
@@ -297,6 +332,15 @@ pub(super) fn noise(runs: &[Run]) -> Option<String> {
             reasons.push(format!(
                 "the load was {} on {processors} processors when {} began",
                 number(load),
+                run.name
+            ));
+        }
+    }
+    for run in runs {
+        if let Some(stolen) = stolen(run).filter(|it| *it > STOLEN) {
+            reasons.push(format!(
+                "the hypervisor gave {} % of the processors' time to others while {} went on",
+                number(100.0 * stolen),
                 run.name
             ));
         }

@@ -4,8 +4,9 @@
 
 use std::fmt::Write as _;
 
+use super::front::{self, Front};
 use super::table::{self, Cell, Kind, Table};
-use super::{Report, Run, absent, front, manifest, words};
+use super::{Report, Run, absent, manifest, words};
 use crate::study::Study;
 
 /// The report.
@@ -15,15 +16,11 @@ pub(super) fn text(report: &Report<'_>) -> String {
     if let Some(noise) = front::noise(report.runs) {
         let _ = write!(text, "\n**{}**\n", plain(&noise));
     }
-    if let Some(front) = front::front(report) {
-        text.push_str("\n## What does a call cost, and what shall I use?\n\n");
-        for sentence in front.sentences.iter().skip(1) {
-            let _ = write!(text, "{}\n\n", plain(sentence));
-        }
-        text.push_str(&table(&front.costs));
-        for sentence in front.sentences.iter().take(1) {
-            let _ = write!(text, "\n{}\n", plain(sentence));
-        }
+    if let Some(absent) = absent::told(report) {
+        let _ = write!(text, "\n{}\n", plain(&absent));
+    }
+    for front in report.fronts() {
+        text.push_str(&of_front(&front));
     }
     if let Some(claims) = table::claims(report) {
         let _ = write!(
@@ -38,24 +35,33 @@ pub(super) fn text(report: &Report<'_>) -> String {
     for shown in &report.shown {
         let (study, experiment) = (shown.study, shown.experiment);
         if told.0 != Some(study.name) {
-            let paper = &study.paper;
-            let _ = write!(
-                text,
-                "\n## {}\n\n{}: *{}*. {}, {}. It measured {}.\n",
-                study.name,
-                plain(paper.authors),
-                plain(paper.title),
-                plain(paper.published),
-                paper.year,
-                plain(paper.stack)
-            );
+            let _ = match &study.paper {
+                Some(paper) => write!(
+                    text,
+                    "\n## {}\n\n{}: *{}*. {}, {}. It measured {}.\n",
+                    study.name,
+                    plain(paper.authors),
+                    plain(paper.title),
+                    plain(paper.published),
+                    paper.year,
+                    plain(paper.stack)
+                ),
+                None => write!(
+                    text,
+                    "\n## {}\n\n{}\n",
+                    words::OWN_CALLS[0],
+                    words::OWN_CALLS[1]
+                ),
+            };
             concluded(&mut text, report, study);
         }
         if told != (Some(study.name), Some(experiment.number)) {
             let _ = write!(
                 text,
-                "\n### Experiment {}: {}\n\nRepeat it with `soapstone lab run {}/{}`.\n",
-                experiment.number, experiment.question, study.name, experiment.number
+                "\n### Experiment {}: {}\n\nRepeat it with `{}`.\n",
+                experiment.number,
+                experiment.question,
+                study.command(experiment.number)
             );
         }
         told = (Some(study.name), Some(experiment.number));
@@ -69,7 +75,7 @@ pub(super) fn text(report: &Report<'_>) -> String {
         if !shown.series.is_empty() {
             text.push_str(&table(&table::values(shown)));
         }
-        let sentences = table::sentences(shown, report.runs);
+        let sentences = table::sentences(shown);
         for sentence in sentences.verdicts.iter().chain(&sentences.notes) {
             let _ = write!(text, "\n{}\n", plain(sentence));
         }
@@ -87,6 +93,17 @@ pub(super) fn text(report: &Report<'_>) -> String {
         }
     }
     runs(&mut text, report.runs);
+    text
+}
+
+/// What calls cost, and what to choose.
+pub(super) fn of_front(front: &Front) -> String {
+    let mut text = format!("\n## {}\n\n", front.title);
+    for sentence in &front.choices {
+        let _ = write!(text, "{}\n\n", plain(sentence));
+    }
+    text.push_str(&table(&front.costs));
+    let _ = write!(text, "\n{}\n", plain(&front.note));
     text
 }
 

@@ -16,6 +16,7 @@ mod manifest;
 mod markdown;
 mod model;
 mod number;
+mod own;
 mod page;
 mod plot;
 mod shown;
@@ -94,6 +95,19 @@ impl<'r> Report<'r> {
     /// Whether no line is of any figure.
     pub fn is_empty(&self) -> bool {
         self.shown.is_empty()
+    }
+
+    /// What calls cost, and what to choose: of the papers' experiments, and of the user's own
+    /// calls.
+    fn fronts(&self) -> impl Iterator<Item = front::Front> {
+        let own = own::front(self.runs);
+        front::front(self).into_iter().chain(own)
+    }
+
+    /// What the user's own calls cost, and what to choose for them, in Markdown; `None`, if no run
+    /// has any.
+    pub fn own_choice(&self) -> Option<String> {
+        own::front(self.runs).map(|front| markdown::of_front(&front))
     }
 
     /// The page. `attachments` is the folder beside it that has the [files](Self::attachments), as

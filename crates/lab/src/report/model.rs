@@ -129,10 +129,14 @@ fn told(name: &str, share: &Share, measured: &[Value], model: &[Value]) -> Strin
     }
     let [below, within, above] = places;
     let mut text = format!(
-        "{name}: canonicalization is {} % of a message ({} to {} %): c in the model. ",
+        "{name}: canonicalization is {} % of a message ({} to {} %): c in the model. By the model the gamble pays from α = 1 − c = {} % \
+         canonical messages on ({} to {} %). ",
         percent(share.value),
         percent(share.interval[0]),
-        percent(share.interval[1])
+        percent(share.interval[1]),
+        percent(1.0 - share.value),
+        percent(1.0 - share.interval[1]),
+        percent(1.0 - share.interval[0])
     );
     text.push_str(&match within.as_slice() {
         [] => "The model holds at no share of canonical messages".to_owned(),

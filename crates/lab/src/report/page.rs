@@ -32,20 +32,22 @@ pub(super) fn page(report: &Report<'_>, attachments: &str) -> String {
     if let Some(noise) = front::noise(report.runs) {
         let _ = writeln!(h, "<p class=\"noise\" role=\"note\">{}</p>", escape(&noise));
     }
+    if let Some(absent) = absent::told(report) {
+        let _ = writeln!(h, "<p class=\"absent\">{}</p>", escape(&absent));
+    }
     contents(h, report);
     h.push_str("</header>\n<main>\n");
-    if let Some(front) = front::front(report) {
-        h.push_str(
-            "<section id=\"costs\">\n<h2>What does a call cost, and what shall I use?</h2>\n",
-        );
-        for sentence in front.sentences.iter().skip(1) {
+    for front in report.fronts() {
+        let _ = writeln!(h, "<section id=\"{}\">\n<h2>{}</h2>", front.id, front.title);
+        for sentence in &front.choices {
             let _ = writeln!(h, "<p class=\"verdict\">{}</p>", escape(sentence));
         }
         write_table(h, &front.costs, "costs");
-        for sentence in front.sentences.iter().take(1) {
-            let _ = writeln!(h, "<p class=\"note\">{}</p>", escape(sentence));
-        }
-        h.push_str("</section>\n");
+        let _ = writeln!(
+            h,
+            "<p class=\"note\">{}</p>\n</section>",
+            escape(&front.note)
+        );
     }
     if let Some(claims) = table::claims(report) {
         let _ = writeln!(
@@ -74,14 +76,14 @@ fn contents(h: &mut String, report: &Report<'_>) {
     }
     let mut last = "";
     for shown in &report.shown {
-        let (name, paper) = (shown.study.name, &shown.study.paper);
+        let name = shown.study.name;
         if name != last {
+            let title = words::short_title(shown.study);
             let _ = write!(
                 h,
-                "<li><a href=\"#{}\">{} {}</a></li>",
+                "<li><a href=\"#{}\">{}</a></li>",
                 escape(name),
-                escape(words::first_author(paper.authors)),
-                paper.year
+                escape(&title)
             );
         }
         last = name;
@@ -97,16 +99,25 @@ fn studies(h: &mut String, report: &Report<'_>, attachments: &str) {
             if told.is_some() {
                 h.push_str("</section>\n</section>\n");
             }
-            let paper = &study.paper;
+            let [title, about] = match &study.paper {
+                Some(paper) => [
+                    paper.title.to_owned(),
+                    format!(
+                        "{}, {}. {}. It measured {}.",
+                        paper.authors,
+                        paper.year,
+                        words::sentence(paper.published),
+                        paper.stack
+                    ),
+                ],
+                None => words::OWN_CALLS.map(str::to_owned),
+            };
             let _ = writeln!(
                 h,
-                "<section id=\"{}\" class=\"study\">\n<h2>{}</h2>\n<p class=\"paper\">{}, {}. {}. It measured {}.</p>",
+                "<section id=\"{}\" class=\"study\">\n<h2>{}</h2>\n<p class=\"paper\">{}</p>",
                 escape(study.name),
-                escape(paper.title),
-                escape(paper.authors),
-                paper.year,
-                escape(&words::sentence(paper.published)),
-                escape(paper.stack)
+                escape(&title),
+                escape(&about)
             );
             concluded(h, report, study);
         } else if told != Some((study.name, experiment.number)) {
@@ -115,16 +126,14 @@ fn studies(h: &mut String, report: &Report<'_>, attachments: &str) {
         if told != Some((study.name, experiment.number)) {
             let _ = write!(
                 h,
-                "<section class=\"experiment\">\n<h3><span>{}</span> {}</h3>\n<p class=\"repeat\">Repeat it: <code>soapstone lab run \
-                 {}/{}</code></p>\n",
+                "<section class=\"experiment\">\n<h3><span>{}</span> {}</h3>\n<p class=\"repeat\">Repeat it: <code>{}</code></p>\n",
                 experiment.number,
                 escape(experiment.question),
-                escape(study.name),
-                experiment.number
+                escape(&study.command(experiment.number))
             );
         }
         told = Some((study.name, experiment.number));
-        figure(h, shown, report.runs, attachments);
+        figure(h, shown, attachments);
     }
     if told.is_some() {
         h.push_str("</section>\n</section>\n");
@@ -151,7 +160,7 @@ fn concluded(h: &mut String, report: &Report<'_>, study: &Study) {
     h.push_str("</section>\n");
 }
 
-fn figure(h: &mut String, shown: &Shown<'_>, runs: &[Run], attachments: &str) {
+fn figure(h: &mut String, shown: &Shown<'_>, attachments: &str) {
     let figure = shown.figure;
     let _ = writeln!(
         h,
@@ -159,11 +168,13 @@ fn figure(h: &mut String, shown: &Shown<'_>, runs: &[Run], attachments: &str) {
         escape(&shown.file_name()),
         escape(&words::sentence(figure.caption))
     );
-    let _ = writeln!(
-        h,
-        "<p class=\"place\">{}</p>",
-        escape(&words::sentence(&words::places(figure.shown_in)))
-    );
+    if shown.study.paper.is_some() {
+        let _ = writeln!(
+            h,
+            "<p class=\"place\">{}</p>",
+            escape(&words::sentence(&words::places(figure.shown_in)))
+        );
+    }
     let drawings = plot::WIDTHS.map(|(width, class)| plot::draw(shown, width, class));
     if drawings.iter().any(Option::is_some) {
         h.push_str("<figure>");
@@ -172,7 +183,7 @@ fn figure(h: &mut String, shown: &Shown<'_>, runs: &[Run], attachments: &str) {
         }
         h.push_str("</figure>\n");
     }
-    let sentences = table::sentences(shown, runs);
+    let sentences = table::sentences(shown);
     for (class, sentences) in [("verdict", sentences.verdicts), ("note", sentences.notes)] {
         for sentence in sentences {
             let _ = writeln!(h, "<p class=\"{class}\">{}</p>", escape(&sentence));

@@ -9,7 +9,7 @@ pub(super) use conclusions::{conclusions, counted, drawn};
 use super::held::{self, Held};
 use super::number::{Unit, tick};
 use super::shown::{Series, Shown, place};
-use super::{Report, Run, absent, words};
+use super::{Report, absent, words};
 use crate::statistics::NORMAL;
 use crate::study::{Line, Shows, Stack};
 
@@ -118,17 +118,16 @@ pub(super) fn claims(report: &Report<'_>) -> Option<Table> {
                 None => NOTHING.to_owned(),
             })
         };
-        let paper = &headline.study.paper;
+        let stack = headline.study.paper.map_or("", |paper| paper.stack);
         let mut row = vec![
             Cell::name(words::sentence(claim.says)).with_small(format!(
-                "{} {}, {}, {}",
-                words::first_author(paper.authors),
-                paper.year,
+                "{}, {}, {}",
+                words::short_title(headline.study),
                 words::places(claim.shown_in),
                 claim.arm
             )),
             of(Stack::Soapstone),
-            Cell::number(unit.range(claim.paper)).with_small(paper.stack),
+            Cell::number(unit.range(claim.paper)).with_small(stack),
         ];
         row.extend(others.iter().map(|stack| of(*stack)));
         let most = match shows {
@@ -367,29 +366,17 @@ fn row_of(held: &Held<'_>, shown: &Shown<'_>, stacks: &[Stack]) -> Vec<Cell> {
 pub(super) struct Sentences {
     /// What follows from it, and what held on each stack.
     pub(super) verdicts: Vec<String>,
-    /// How its values come about, what is not known, and what was not there.
+    /// How its values come about, and what is not known.
     pub(super) notes: Vec<String>,
 }
 
 /// What is said of a figure in words.
-pub(super) fn sentences(shown: &Shown<'_>, runs: &[Run]) -> Sentences {
+pub(super) fn sentences(shown: &Shown<'_>) -> Sentences {
     let explained = words::explained(&shown.figure.shows);
-    let mut notes: Vec<String> = explained
-        .into_iter()
-        .chain(unknown(shown))
-        .map(str::to_owned)
-        .collect();
-    let absent = absent::in_figure(shown, runs);
-    if !absent.is_empty() {
-        let names: Vec<&str> = absent.iter().map(|it| it.name()).collect();
-        notes.push(format!(
-            "Absent: {}. The runs below say why.",
-            names.join(", ")
-        ));
-    }
+    let notes = explained.into_iter().chain(unknown(shown));
     Sentences {
         verdicts: shown.notes.iter().cloned().chain(verdicts(shown)).collect(),
-        notes,
+        notes: notes.map(str::to_owned).collect(),
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::values::shows;
 use crate::papers::Reported;
-use crate::study::{Estimate, Finding, Quantity, Shows};
+use crate::study::{Estimate, Finding, Quantity, Shows, Study};
 
 /// The command that measures what headline claims are told of, and nothing else.
 pub(super) const REPEAT_CLAIMS: &str = "soapstone lab run all --claims";
@@ -25,6 +25,8 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::Processor => "processor time",
         Quantity::Size => "bytes of plain messages",
         Quantity::Secured => "bytes as they travel",
+        Quantity::SecuredRequest => "bytes of the request as it travels",
+        Quantity::SecuredResponse => "bytes of the response as it travels",
         Quantity::Header => "bytes of Security headers",
         Quantity::Rate => "rate",
         Quantity::Memory => "memory",
@@ -158,6 +160,20 @@ pub(super) fn places(shown_in: &str) -> String {
         last_is_number = is_number;
     }
     text
+}
+
+/// Title and description of the user's own calls.
+pub(super) const OWN_CALLS: [&str; 2] = [
+    "Your own services",
+    "The experiments of the papers on calls of your own. Each call went through two gateways on this machine to your service, and back.",
+];
+
+/// The first author and the year; `your services` for the user's own calls.
+pub(super) fn short_title(study: &Study) -> String {
+    match &study.paper {
+        Some(paper) => format!("{} {}", first_author(paper.authors), paper.year),
+        None => "your services".to_owned(),
+    }
 }
 
 /// The first author, for a short name.

@@ -70,6 +70,8 @@ impl Messages {
                 requests::get_temperature(VERSION),
                 responses::temperature(VERSION, 2_150),
             ),
+            // Captured messages are sent to services, and processed by gateways alone.
+            Operation::Own(_) => (String::new(), Vec::new()),
         };
         Self([request.into_bytes(), response])
     }

@@ -21,13 +21,13 @@ use crate::study::{
 /// The study.
 pub(super) const STUDY: Study = Study {
     name: "mchale2012",
-    paper: Paper {
+    paper: Some(Paper {
         title: "WS-I* compliant web service SOAP message security performance",
         authors: "G. McHale, J. O'Raw, K. Curran",
         published: "International Journal of Web Science 1(4), from page 291",
         year: 2012,
         stack: "Apache CXF 2.3",
-    },
+    }),
     experiments: &[SIZE, SUITES, CONVERSATION, DATABASE],
     claims: &[
         Claim {

@@ -6,15 +6,17 @@
 mod in_memory;
 mod mchale2012;
 mod novakouski2010;
+mod own;
 mod rodrigues2011;
 mod shopov2007;
 mod vanengelen2008;
 
 pub use in_memory::InMemory;
+pub use own::{CALLS_FIGURE, OWN, calls as own_calls};
 
 use crate::study::Study;
 
-/// All of them, by name.
+/// All of papers, by name.
 pub const ALL: &[&Study] = &[
     &mchale2012::STUDY,
     &vanengelen2008::STUDY,
@@ -23,9 +25,19 @@ pub const ALL: &[&Study] = &[
     &rodrigues2011::STUDY,
 ];
 
-/// The study of this name.
+/// Those of papers, and the one of the user's own calls.
+pub const WITH_OWN: &[&Study] = &[
+    &mchale2012::STUDY,
+    &vanengelen2008::STUDY,
+    &novakouski2010::STUDY,
+    &shopov2007::STUDY,
+    &rodrigues2011::STUDY,
+    OWN,
+];
+
+/// The study of this name, the one of the user's own calls included.
 pub fn named(name: &str) -> Option<&'static Study> {
-    ALL.iter().copied().find(|study| study.name == name)
+    WITH_OWN.iter().copied().find(|study| study.name == name)
 }
 
 #[cfg(test)]
@@ -33,13 +45,14 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::study::{How, Level, Line, Scale, Scope, Shows, Stack};
+    use crate::study::{How, Level, Line, OwnCalls, Scale, Scope, Shows, Stack};
 
     fn scope(scale: Scale) -> Scope {
         Scope {
             scale,
             stacks: vec![Stack::Soapstone],
             databases: vec!["sqlite".to_owned()],
+            own: OwnCalls::default(),
         }
     }
 

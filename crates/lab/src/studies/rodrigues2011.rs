@@ -23,13 +23,13 @@ use crate::study::{
 /// The study.
 pub(super) const STUDY: Study = Study {
     name: "rodrigues2011",
-    paper: Paper {
+    paper: Some(Paper {
         title: "Analysis of security and performance aspects in service-oriented architectures",
         authors: "D. Rodrigues, J. C. Estrella, K. R. L. J. C. Branco",
         published: "International Journal of Security and Its Applications 5(1)",
         year: 2011,
         stack: "Apache Axis2 with Rampart",
-    },
+    }),
     experiments: &[CLIENTS, FACTORS, BEYOND, PACE],
     claims: &[
         Claim {

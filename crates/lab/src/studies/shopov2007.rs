@@ -23,13 +23,13 @@ use crate::study::{
 /// The study.
 pub(super) const STUDY: Study = Study {
     name: "shopov2007",
-    paper: Paper {
+    paper: Some(Paper {
         title: "Evaluation of a single WS-Security implementation",
         authors: "M. Shopov, N. Kakanakov",
         published: "Technical University of Sofia, Plovdiv branch",
         year: 2007,
         stack: "Apache Axis2 with WSS4J",
-    },
+    }),
     experiments: &[CALLS, PROCESSING, OVERHEAD],
     claims: &[Claim {
         says: "the Security header is 78 % of a message that is signed and encrypted",

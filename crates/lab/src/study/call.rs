@@ -7,7 +7,7 @@ use std::str::FromStr;
 use std::time::Duration;
 
 use serde::{Deserialize, Serialize};
-use soapstone::wss::{Mechanism, Suite};
+use soapstone::wss::{Mechanism, SUITE_NAMES, Suite};
 
 use super::condition::{Condition, Round};
 
@@ -158,6 +158,45 @@ impl Way {
         Self { rsa_bits, ..self }
     }
 
+    /// The way of this name as [`Way::arm`] gives it, of those that a file can ask for: `none`,
+    /// `https`, or a mechanism with a suite such as `sign-encrypt/Basic128GCM`, alone or behind
+    /// `https+`.
+    ///
+    /// # Errors
+    /// What is expected.
+    pub fn named(text: &str) -> Result<Self, String> {
+        if text == "https" {
+            return Ok(Self::PLAIN.over_tls());
+        }
+        let (message, over_tls) = match text.strip_prefix("https+") {
+            Some(message) => (message, true),
+            None => (text, false),
+        };
+        let (mechanism, suite) = match message.split_once('/') {
+            Some((mechanism, suite)) => (mechanism, Some(suite)),
+            None => (message, None),
+        };
+        let mechanism: Mechanism = mechanism.parse().map_err(|_| {
+            let names = Mechanism::ALL.map(Mechanism::name).join(", ");
+            format!("expected https or a mechanism ({names}), alone or behind https+")
+        })?;
+        let suite = match (suite, mechanism.signs() || mechanism.encrypts()) {
+            (None, false) => "",
+            (Some(_), false) => return Err(format!("{mechanism} has no suite")),
+            (None, true) => {
+                return Err(format!(
+                    "expected a suite behind {mechanism}, such as {mechanism}/Basic128GCM"
+                ));
+            }
+            (Some(suite), true) => *SUITE_NAMES
+                .iter()
+                .find(|name| **name == suite)
+                .ok_or_else(|| format!("expected a suite ({})", SUITE_NAMES.join(", ")))?,
+        };
+        let way = Self::secured(mechanism, suite);
+        Ok(if over_tls { way.over_tls() } else { way })
+    }
+
     /// Whether the suite's session keys are agreed on, with certificates on P-256 that sign as
     /// well.
     pub fn agrees(&self) -> bool {
@@ -256,6 +295,9 @@ pub enum Operation {
     Resource,
     /// `getTemperature()`, which the service reads from a sensor's controller.
     Temperature(Sensor),
+    /// A call of a service of the user's, whose request is a captured message: a place in
+    /// [`OwnCalls::operations`](super::OwnCalls::operations).
+    Own(usize),
 }
 
 /// What the controller of a sensor is like.
@@ -299,6 +341,8 @@ pub struct Sizes {
     pub plain: usize,
     /// As they travel secured; the same as plain, where nothing is.
     pub secured: usize,
+    /// Request and response as they travel, each; nothing, where a stack tells their sum only.
+    pub apart: Option<[usize; 2]>,
 }
 
 /// Why there is no answer.

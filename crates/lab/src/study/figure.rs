@@ -14,8 +14,8 @@ use crate::statistics;
 pub struct Study {
     /// Its name on the command line.
     pub name: &'static str,
-    /// Where it was published.
-    pub paper: Paper,
+    /// Where it was published; nothing, where the calls are the user's own.
+    pub paper: Option<Paper>,
     /// What was measured, in the paper's order.
     pub experiments: &'static [Experiment],
     /// Its headlines.
@@ -44,6 +44,14 @@ pub struct Paper {
 }
 
 impl Study {
+    /// The command that runs the experiment of this number.
+    pub fn command(&self, experiment: u8) -> String {
+        match self.paper {
+            Some(_) => format!("soapstone lab run {}/{experiment}", self.name),
+            None => format!("soapstone lab check FILE.toml --experiment {experiment}"),
+        }
+    }
+
     /// The experiment of this number.
     pub fn experiment(&self, number: u8) -> Option<&'static Experiment> {
         let mut experiments = self.experiments.iter();

@@ -63,6 +63,10 @@ pub struct Done {
     pub done: String,
     /// How long it took.
     pub seconds: f64,
+    /// How much of the processors' time the hypervisor gave to others meanwhile, from 0 to 1;
+    /// nothing, where the system does not tell.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub stolen: Option<f64>,
 }
 
 /// A line that none of our runs left.
@@ -232,6 +236,10 @@ pub enum Quantity {
     Size,
     /// Octets of both messages, as they travel secured.
     Secured,
+    /// Bytes of the request, as it travels secured.
+    SecuredRequest,
+    /// Bytes of the response, as it travels secured.
+    SecuredResponse,
     /// Bytes of the Security headers of both messages.
     Header,
     /// Calls in a second.
@@ -247,6 +255,18 @@ pub enum Quantity {
 }
 
 impl Quantity {
+    /// Whether it is a number of bytes that is counted, and varies with nothing but the message.
+    pub const fn is_counted(self) -> bool {
+        matches!(
+            self,
+            Self::Size
+                | Self::Secured
+                | Self::SecuredRequest
+                | Self::SecuredResponse
+                | Self::Header
+        )
+    }
+
     /// Its name in lines.
     pub const fn name(self) -> &'static str {
         match self {
@@ -258,6 +278,8 @@ impl Quantity {
             Self::Processor => "processor",
             Self::Size => "size",
             Self::Secured => "secured",
+            Self::SecuredRequest => "secured-request",
+            Self::SecuredResponse => "secured-response",
             Self::Header => "header",
             Self::Rate => "rate",
             Self::Memory => "memory",

@@ -32,6 +32,6 @@ pub use figure::{
 };
 pub use line::{Absent, Done, LeftOut, Line, LineError, Quantity, Record, read, whole};
 pub use order::Order;
-pub use point::{Arm, How, Point, Scale, Scope};
-pub use run::{Event, Progress, run};
+pub use point::{Arm, How, OwnCalls, Point, Scale, Scope};
+pub use run::{Event, Progress, WARM_UP_CALLS, run};
 pub use select::{Nothing, Options, Selection, Task, needs, select, why_nothing};

@@ -19,6 +19,25 @@ pub struct Scope {
     pub stacks: Vec<Stack>,
     /// Names of the databases that there are: `sqlite`, `mysql`, `postgres`.
     pub databases: Vec<String>,
+    /// What the user's own services are asked; no study of a paper asks them.
+    pub own: OwnCalls,
+}
+
+/// Calls of the user's own services, and the ways that they take.
+#[derive(Clone, Debug, Default)]
+pub struct OwnCalls {
+    /// The name of each; [`Operation::Own`] counts them.
+    pub operations: Vec<String>,
+    /// The ways through the gateways, beside the one without security and the one past them.
+    pub ways: Vec<Way>,
+    /// Calls of each operation that are measured on each way.
+    pub calls: u32,
+    /// How many clients call at once, from the fewest on.
+    pub clients: Vec<u32>,
+    /// How many calls a conversation has, from the fewest on.
+    pub conversations: Vec<u32>,
+    /// How many new clients make a first call on each way.
+    pub newcomers: u32,
 }
 
 impl Scope {

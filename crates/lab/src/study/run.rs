@@ -4,6 +4,7 @@
 //! on all arms alike.
 
 mod clock;
+mod stolen;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
@@ -18,6 +19,9 @@ use super::point::{Arm, How};
 use super::select::{Options, Task, small};
 use super::weight::weight;
 use clock::{Clock, WarmUp};
+use stolen::ProcessorTime;
+
+pub use clock::WARM_UP_CALLS;
 
 /// Calls of one arm in a row: more, and the machine's moods would fall on one arm; fewer, and none
 /// runs warm.
@@ -63,6 +67,7 @@ pub fn run<B: Bench>(
     for task in tasks {
         run.bench.go_on()?;
         let begun = Instant::now();
+        let processors = ProcessorTime::now();
         let name = task.name();
         let weight = weight(task);
         // What is left of the budget is parted by what is left to do.
@@ -83,6 +88,7 @@ pub fn run<B: Bench>(
         records.push(Record::Done(Done {
             done: name,
             seconds: begun.elapsed().as_secs_f64(),
+            stolen: processors.and_then(ProcessorTime::stolen_since),
         }));
         observe(Event::Measured(&records));
     }
@@ -273,6 +279,10 @@ impl<B: Bench> Run<'_, B> {
             Ok(sizes) => {
                 gathered.add(Quantity::Size, sizes.plain as f64);
                 gathered.add(Quantity::Secured, sizes.secured as f64);
+                if let Some([request, response]) = sizes.apart {
+                    gathered.add(Quantity::SecuredRequest, request as f64);
+                    gathered.add(Quantity::SecuredResponse, response as f64);
+                }
                 Ok(())
             }
             // A stack whose messages cannot be weighed is measured all the same.

@@ -68,6 +68,7 @@ impl Options {
                 scale: Scale::Quick,
                 stacks: vec![Stack::Soapstone],
                 databases: vec!["sqlite".to_owned(), "postgres".to_owned()],
+                own: super::point::OwnCalls::default(),
             },
             filter: filter.iter().map(|it| (*it).to_owned()).collect(),
             claims: false,
@@ -263,7 +264,8 @@ pub(super) fn small(call: Call) -> Call {
         other @ (Operation::Sum
         | Operation::Employees
         | Operation::Resource
-        | Operation::Temperature(_)) => other,
+        | Operation::Temperature(_)
+        | Operation::Own(_)) => other,
     };
     Call { operation, ..call }
 }

@@ -103,16 +103,20 @@ fn a_run_without_echoes_has_no_first_screen_of_costs() {
 
 #[test]
 fn a_busy_machine_and_wide_controls_are_told_before_anything_else() {
-    let lines = |spread: f64| {
+    let lines = |spread: f64, stolen: f64| {
         let samples = [1.0, 1.0, 1.0, 1.0, spread].map(|it| 100.0 * it);
         let figure = ("novakouski2010", 1, "tables-1-2");
         let at = json!({"operation": "Echo"});
-        [line(figure, &at, ("soapstone", "none"), "time", &samples)]
+        let done = json!({"done": "one", "seconds": 2.0, "stolen": stolen});
+        [
+            line(figure, &at, ("soapstone", "none"), "time", &samples),
+            done,
+        ]
     };
-    let noisy = |spread, load: &str| {
+    let stolen_from = |spread, load: &str, stolen| {
         let run = Run {
             manifest: Some(json!({"machine": {"processors": 2}, "load": load})),
-            ..run("one", &lines(spread))
+            ..run("one", &lines(spread, stolen))
         };
         let runs = [run];
         let report = Report::of(studies::ALL, &runs);
@@ -124,7 +128,15 @@ fn a_busy_machine_and_wide_controls_are_told_before_anything_else() {
         );
         is_told.then(|| between(&page, "<p class=\"noise\" role=\"note\">", "</p>").to_owned())
     };
+    let noisy = |spread, load: &str| stolen_from(spread, load, 0.01);
     assert_eq!(noisy(1.1, "0.10 0.20 0.30 1/99 1234"), None);
+    let stolen = stolen_from(1.1, "0.10 0.20 0.30 1/99 1234", 0.125).expect("a banner");
+    assert!(
+        stolen.contains(
+            "the hypervisor gave 12.5 % of the processors&#39; time to others while one went on"
+        ),
+        "{stolen}"
+    );
     let busy = noisy(1.1, "3.50 1.00 0.50 4/99 1234").expect("a banner");
     assert!(busy.starts_with(
         "The machine was noisy: the load was 3.50 on 2 processors when one began. Trust"

@@ -53,7 +53,7 @@ fn the_model_is_drawn_with_the_share_of_canonicalization_that_was_measured() {
     }
     let page = page_of(&runs);
     assert!(
-        page.contains("canonicalization is 25.0 % of a message (21.4 to 28.9 %): c in the model.")
+        page.contains("canonicalization is 25.0 % of a message (21.4 to 28.9 %): c in the model. By the model the gamble pays from α = 1 − c = 75.0 % canonical messages on (71.1 to 78.6 %). ")
             && page.contains("The model holds at 50 %, 100 % canonical messages; measured is less than it says at 0 %."),
         "{page}"
     );

@@ -120,3 +120,18 @@ impl Chance {
         (0..count).map(sample).collect()
     }
 }
+
+#[test]
+fn no_plot_of_lines_has_more_than_seven_series() {
+    let runs = super::recomputed::everything();
+    let files = Report::of(studies::ALL, &runs).attachments();
+    let mut panels = 0;
+    for file in files.iter().filter(|it| it.name.ends_with(".svg")) {
+        for panel in file.contents.split("<g class=\"panel\"") {
+            let lines = panel.matches("<polyline class=\"line").count();
+            assert!(lines <= 7, "{}: {lines}", file.name);
+        }
+        panels += file.contents.matches("<g class=\"panel\"").count();
+    }
+    assert!(panels > 1, "{panels}");
+}

@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use soapstone_lab::report::{Report, Run};
 use soapstone_lab::studies::InMemory;
 use soapstone_lab::study::{
-    Bench, Call, Event, NoCall, Options, Record, Scale, Scope, Selection, Sizes, Stack, Step, run,
-    select,
+    Bench, Call, Event, NoCall, Options, OwnCalls, Record, Scale, Scope, Selection, Sizes, Stack,
+    Step, run, select,
 };
 
 use super::mchale;
@@ -40,6 +40,7 @@ impl Bench for Engine {
         Ok(Sizes {
             plain: 1_000,
             secured: 2_000,
+            apart: None,
         })
     }
 
@@ -63,6 +64,7 @@ fn measured(pause: Duration) -> Run {
             scale: Scale::Quick,
             stacks: vec![Stack::Soapstone],
             databases: Vec::new(),
+            own: OwnCalls::default(),
         },
         filter: ["table-1-figure-14", "books/1"].map(str::to_owned).to_vec(),
         claims: false,

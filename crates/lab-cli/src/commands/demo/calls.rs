@@ -185,9 +185,8 @@ impl<'n> Caller<'n> {
     ) -> Result<Bytes, Failure> {
         let url = format!("http://{address}{path}");
         let message = Bytes::from(operation.request());
-        self.client
-            .post(&url, operation.service().soap_action(), message)
-            .await
+        let soap = (SoapVersion::Soap11, operation.service().soap_action());
+        self.client.post(&url, soap, message).await
     }
 }
 

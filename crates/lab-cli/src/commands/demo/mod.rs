@@ -25,7 +25,7 @@ use crate::files;
 use crate::progress::Progress;
 use crate::runtime;
 use crate::suites;
-use crate::testbed::{Instance, Layout, Network, Place, Route, Scratch};
+use crate::testbed::{Instance, Layout, Network, Place, Route, Scratch, Target};
 
 /// What `--help` tells about it.
 pub(crate) const ABOUT: &str = "\
@@ -125,8 +125,10 @@ const INSTANCE: &str = "services";
 fn layout(suite: &str) -> Layout {
     let route = |mechanism: Mechanism, service| Route {
         prefix: format!("/{mechanism}"),
-        instance: 0,
-        service,
+        target: Target::Sample {
+            instance: 0,
+            service,
+        },
         mechanism,
         proof: Proof::Usual,
         suite: suite.to_owned(),

@@ -11,7 +11,7 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 use soapstone::crypto::{DigestAlgorithm, digest, hexadecimal};
-use soapstone::wss::Tuning;
+use soapstone::wss::{Buffering, Tuning};
 use soapstone_lab::study::{self, LineError, Options, Record, Scale, Stack};
 
 use super::cores::Cores;
@@ -47,6 +47,9 @@ pub(super) struct Asked {
     /// Whether services and gateways have processes of their own.
     #[serde(default)]
     own_processes: bool,
+    /// What files and messages the user's own calls are of, as a digest.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    own_calls: Option<String>,
 }
 
 /// Where it ran.
@@ -103,11 +106,17 @@ impl Asked {
             stacks: stacks.collect(),
             databases,
             seed: options.seed,
-            tuning: format!("{:?}", Tuning::default()),
+            tuning: in_words(&Tuning::default()),
             machine: Machine::this(),
             cores,
             own_processes,
+            own_calls: None,
         })
+    }
+
+    /// The same of the user's own calls, which this is a digest of.
+    pub(super) fn with_own_calls(self, own_calls: Option<String>) -> Self {
+        Self { own_calls, ..self }
     }
 
     /// The name of a folder for such a run that begins now: `2026-11-21T20-15-00Z-mchale2012-3`.
@@ -259,6 +268,31 @@ impl Machine {
     }
 }
 
+/// What the engine does, key by key as endpoint files have them.
+fn in_words(tuning: &Tuning) -> String {
+    let on = |is: bool| if is { "on" } else { "off" };
+    let derived = tuning
+        .derived_keys
+        .as_ref()
+        .map_or("off".to_owned(), |kept| {
+            format!(
+                "for {} messages, in {} conversations",
+                kept.messages, kept.conversations
+            )
+        });
+    let buffering = match tuning.buffering {
+        Buffering::Streaming => "streaming",
+        Buffering::Buffered => "buffered",
+    };
+    format!(
+        "canonical_runs {}, on_demand {}, buffering {buffering}, digest_cache {}, prehash {}, derived_keys {derived}",
+        on(tuning.canonical_runs),
+        on(tuning.on_demand),
+        on(tuning.digest_cache.is_some()),
+        on(tuning.prehash.is_some()),
+    )
+}
+
 /// What a file of the system tells; nothing, where there is none.
 fn told(file: &str) -> Option<String> {
     let text = std::fs::read_to_string(file).ok()?;
@@ -280,4 +314,18 @@ fn revision() -> Result<String, Failure> {
     let digest = digest(DigestAlgorithm::Sha256, &octets).map_err(Failure::new)?;
     let digits = hexadecimal::encode(digest.as_ref());
     Ok(format!("{commit}program-{}", &digits[..DIGITS]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tuning_of_a_run_is_told_in_words() {
+        assert_eq!(
+            in_words(&Tuning::default()),
+            "canonical_runs on, on_demand off, buffering streaming, digest_cache off, prehash off, \
+             derived_keys for 65536 messages, in 1024 conversations"
+        );
+    }
 }

@@ -40,7 +40,7 @@ pub struct ReportArguments {
 /// There is nothing to report, a line is none of a study's, or a file cannot be written.
 pub(super) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     let runs = runs(&arguments.runs)?;
-    let report = Report::of(studies::ALL, &runs);
+    let report = Report::of(studies::WITH_OWN, &runs);
     if report.is_empty() {
         return Err(
             Failure::new("there is nothing to report: not one line was read")
@@ -56,6 +56,14 @@ pub(super) fn run(arguments: &ReportArguments) -> Result<(), Failure> {
     if to_standard_output(page) {
         return files::print(report.html(&beside(Path::new(PAGE))));
     }
+    write(&report, page)
+}
+
+/// Writes the page, and plots and values beside it.
+///
+/// # Errors
+/// A file cannot be written.
+pub(super) fn write(report: &Report<'_>, page: &Path) -> Result<(), Failure> {
     let name = beside(page);
     files::write(Some(page), report.html(&name).as_bytes())?;
     let folder = page.with_file_name(&name);

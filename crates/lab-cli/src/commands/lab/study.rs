@@ -9,12 +9,15 @@ use std::time::{Duration, Instant};
 
 use soapstone_lab::studies::InMemory;
 use soapstone_lab::study::{
-    self, Absent, Event, Nothing, Options, Record, Scale, Scope, Selection, Stack, Study, Task,
+    self, Absent, Event, Nothing, Options, OwnCalls, Record, Scale, Scope, Selection, Stack, Study,
+    Task,
 };
 use soapstone_services::{DatabaseError, DatabaseLocation};
 use tracing::Level;
 
-use super::bench::{Gateways, Programs, Sides, Stacks, Wish, is_ours, layout};
+use super::bench::{
+    Gateways, OwnCall, OwnServices, Programs, Sides, Stacks, Wish, is_ours, layout,
+};
 use super::cores::Cores;
 use super::databases::Databases;
 use super::fitting::OF_STUDIES;
@@ -92,15 +95,18 @@ pub(super) struct StudyArguments {
 
 /// The study, and what of it is there to run.
 pub(super) fn list(study: &'static Study) -> String {
-    let paper = &study.paper;
-    let mut text = format!(
-        "{}: {}: {}. {}, {}; on {}\n",
-        study.name, paper.authors, paper.title, paper.published, paper.year, paper.stack
-    );
+    let mut text = format!("{}: ", study.name);
+    if let Some(paper) = &study.paper {
+        text.push_str(&format!(
+            "{}: {}. {}, {}; on {}\n",
+            paper.authors, paper.title, paper.published, paper.year, paper.stack
+        ));
+    }
     let scope = Scope {
         scale: Scale::Full,
         stacks: vec![Stack::Soapstone],
         databases: Databases::OWN.map(str::to_owned).to_vec(),
+        own: OwnCalls::default(),
     };
     let glance = Scope {
         scale: Scale::Quick,
@@ -137,6 +143,39 @@ pub(super) fn list(study: &'static Study) -> String {
     text
 }
 
+/// The user's own calls; none, where studies of papers are run.
+#[derive(Default)]
+pub(super) struct Own {
+    /// What is measured, and how often.
+    pub(super) asked: OwnCalls,
+    /// The calls.
+    pub(super) calls: Vec<OwnCall>,
+    /// What all of it is, as a digest.
+    pub(super) digest: Option<String>,
+}
+
+impl StudyArguments {
+    /// Those of a run of the user's own calls.
+    pub(super) fn of_own_calls(
+        experiment: Option<u8>,
+        keep: Option<PathBuf>,
+        client_cores: Option<usize>,
+    ) -> Self {
+        Self {
+            experiment,
+            full: true,
+            claims: false,
+            seed: SEED,
+            database: Vec::new(),
+            stack: vec![Stack::Soapstone],
+            stacks: PathBuf::new(),
+            keep,
+            client_cores,
+            own_processes: false,
+        }
+    }
+}
+
 /// What of the studies to run, and how.
 pub(super) struct Run<'a> {
     /// The studies, or one experiment of one.
@@ -151,14 +190,16 @@ pub(super) struct Run<'a> {
     pub(super) json: bool,
     /// What is logged.
     pub(super) log: LogArguments,
+    /// The user's own calls.
+    pub(super) own: &'a Own,
 }
 
 impl Run<'_> {
-    /// Runs it.
+    /// Runs it, and tells where its lines are kept.
     ///
     /// # Errors
     /// There is nothing to run, something cannot be started, or an answer is wrong.
-    pub(super) fn start(&self) -> Result<(), Failure> {
+    pub(super) fn start(&self) -> Result<PathBuf, Failure> {
         let selections = self.selections()?;
         let named = Databases::named(&self.arguments.database)?;
         let mut options = self.options(match self.arguments.database.as_slice() {
@@ -195,7 +236,8 @@ impl Run<'_> {
             &options,
             there,
             (cores.clone(), self.arguments.own_processes),
-        )?;
+        )?
+        .with_own_calls(self.own.digest.clone());
         let mut kept = match &self.arguments.keep {
             Some(folder) => Kept::open(folder, &asked)?,
             None => Kept::newest(RESULTS.as_ref(), &asked, &|measured| {
@@ -208,14 +250,14 @@ impl Run<'_> {
             })?,
         };
         options.measured = std::mem::take(&mut kept.measured);
-        let folder = kept.folder().display().to_string();
+        let folder = kept.folder().to_owned();
         let goes_on = if options.measured.is_empty() {
             "keeping lines in"
         } else {
             "going on in"
         };
         // A message that cannot be shown does not stop a measurement.
-        let _ = writeln!(std::io::stderr(), "{goes_on} {folder}");
+        let _ = writeln!(std::io::stderr(), "{goes_on} {}", folder.display());
         self.log.start_in(said.keep(kept.folder())?, Level::WARN);
         let mut all = options.measured.clone();
         let mut left_out = false;
@@ -246,6 +288,7 @@ impl Run<'_> {
                 databases: &databases,
                 said: &said,
                 own_processes: self.arguments.own_processes,
+                own: &self.own.calls,
             };
             started.measure(&tasks, &options, &mut told)
         };
@@ -262,7 +305,7 @@ impl Run<'_> {
                 path.display()
             );
         }
-        run
+        run.map(|()| folder)
     }
 
     /// Starts the programs of other stacks.
@@ -326,6 +369,7 @@ impl Run<'_> {
                 },
                 stacks: self.stacks(),
                 databases,
+                own: self.own.asked.clone(),
             },
             filter: self.filter.to_owned(),
             claims: self.arguments.claims,
@@ -408,6 +452,7 @@ struct Started<'r> {
     databases: &'r Databases,
     said: &'r Said,
     own_processes: bool,
+    own: &'r OwnServices,
 }
 
 impl Started<'_> {
@@ -426,7 +471,7 @@ impl Started<'_> {
             None
         } else {
             progress.say("starting the sample services and two gateways");
-            let layout = layout("lab", &ours, &self.databases.locations());
+            let layout = layout("lab", &ours, &self.databases.locations(), self.own);
             let log = self.said.file();
             let place = match self.own_processes {
                 true => Place::Apart(log.as_ref()),
@@ -435,9 +480,9 @@ impl Started<'_> {
             Some(sides.serve(Network::start(scratch, &layout, place))?)
         };
         let gateways = network.as_ref().map(|network| {
-            let locations = self.databases.locations();
+            let called = (self.databases.locations(), self.own);
             let (wish, said) = (self.wish.clone(), self.said.clone());
-            Gateways::new(sides, scratch, network, locations, wish, said)
+            Gateways::new(sides, scratch, network, called, wish, said)
         });
         let mut bench = Stacks {
             wish: self.wish,

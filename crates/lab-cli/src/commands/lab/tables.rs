@@ -14,7 +14,7 @@ use crate::table::{Align, Table};
 /// Tables of all figures that the records have lines of.
 pub(super) fn all(records: &[Record], emphasis: bool) -> String {
     let mut text = String::new();
-    for study in studies::ALL {
+    for study in studies::WITH_OWN {
         for experiment in study.experiments {
             for figure in experiment.figures {
                 text.push_str(&one(study, experiment, figure, records, emphasis));
@@ -81,16 +81,11 @@ fn one(
         ("deviation", Align::Right),
     ]);
     for line in lines {
-        if matches!(
+        let is_no_time = matches!(
             line.quantity,
-            Quantity::Size
-                | Quantity::Secured
-                | Quantity::Header
-                | Quantity::Rate
-                | Quantity::Memory
-                | Quantity::Floor
-                | Quantity::FloorTogether
-        ) {
+            Quantity::Rate | Quantity::Memory | Quantity::Floor | Quantity::FloorTogether
+        );
+        if is_no_time || line.quantity.is_counted() {
             continue;
         }
         let at: Vec<String> = line

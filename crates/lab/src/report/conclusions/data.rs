@@ -7,9 +7,7 @@ use super::super::counted::{self, Order};
 use super::super::shown::{At, Series, Shown, Value};
 use super::super::{Run, values};
 use crate::statistics::NORMAL;
-use crate::study::{
-    Conclusion, Estimate, Experiment, Figure, Measure, Quantity, Shows, Stack, Study,
-};
+use crate::study::{Conclusion, Estimate, Experiment, Figure, Measure, Shows, Stack, Study};
 
 /// A value of an arm at a point.
 #[derive(Clone, Debug, PartialEq)]
@@ -119,11 +117,7 @@ fn data(series: &[Series], shows: &Shows) -> Vec<Datum> {
 
 fn interval(value: &Value, is_baseline: bool, shows: &Shows) -> [f64; 2] {
     let (quantity, by, _) = values::shows(shows);
-    let is_counted = matches!(
-        quantity,
-        Quantity::Size | Quantity::Secured | Quantity::Header
-    );
-    if is_counted || is_baseline {
+    if quantity.is_counted() || is_baseline {
         return [value.value; 2];
     }
     if by == Estimate::Deviation && value.n > 1 {

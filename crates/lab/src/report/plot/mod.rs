@@ -18,6 +18,12 @@ use svg::{Anchor, Svg, width_of};
 /// How wide a plot is drawn: for a desk, and for a phone.
 pub(super) const WIDTHS: [(f64, &str); 2] = [(790.0, "wide"), (328.0, "narrow")];
 
+/// Most series in a plot of lines; more are drawn in several, below each other and on the same
+/// axes.
+const MOST_SERIES: usize = 7;
+/// Room between plots of one figure.
+const BETWEEN_PANELS: f64 = 16.0;
+
 /// Room around the legend's lines.
 const LEGEND_LINE: f64 = 20.0;
 
@@ -34,7 +40,19 @@ pub(super) fn draw(shown: &Shown<'_>, width: f64, class: &str) -> Option<String>
     let (svg, height) = if let Some(whole) = drawn.whole() {
         stacked::draw(&drawn, &whole, width)
     } else if drawn.is_of_lines() {
-        lines::draw(&drawn, width)
+        let panels = drawn.panels();
+        match panels.as_slice() {
+            [one] => lines::draw(one, width),
+            panels => {
+                let (mut whole, mut down) = (Svg::new(), 0.0);
+                for panel in panels {
+                    let (svg, height) = lines::draw(panel, width);
+                    whole.place(svg, down);
+                    down += height + BETWEEN_PANELS;
+                }
+                (whole, down - BETWEEN_PANELS)
+            }
+        }
     } else {
         rows::draw(&drawn, width)
     };
@@ -58,6 +76,8 @@ struct Drawn<'s, 'r> {
     series: Vec<&'s Series>,
     arms: Vec<String>,
     stacks: Vec<Stack>,
+    /// The series that the axes have room for: those of the whole figure.
+    of_axes: Vec<&'s Series>,
 }
 
 impl<'s, 'r> Drawn<'s, 'r> {
@@ -74,8 +94,23 @@ impl<'s, 'r> Drawn<'s, 'r> {
             shown,
             arms,
             stacks: shown.stacks(),
+            of_axes: series.clone(),
             series,
         }
+    }
+
+    /// The same in plots of few series each: those of one coordinate together, as far as they fit.
+    fn panels(&self) -> Vec<Self> {
+        let groups = self.series.iter().map(|it| (&it.besides, *it));
+        let panels = parted(&groups.collect::<Vec<_>>());
+        let panel = |series| Self {
+            shown: self.shown,
+            series,
+            arms: self.arms.clone(),
+            stacks: self.stacks.clone(),
+            of_axes: self.of_axes.clone(),
+        };
+        panels.into_iter().map(panel).collect()
     }
 
     /// Numbers along the axis, at three places or more.
@@ -160,7 +195,7 @@ impl<'s, 'r> Drawn<'s, 'r> {
     /// Everything that an axis must have room for: values, the paper's, and their intervals as far
     /// as they do not dwarf the values, which those of few samples may.
     fn values(&self) -> Vec<f64> {
-        let values = self.series.iter().flat_map(|it| &it.values);
+        let values = self.of_axes.iter().flat_map(|it| &it.values);
         let own = values.clone().map(|it| it.value);
         let paper = self.reported().flat_map(|it| [it.least, it.most]);
         let mut all: Vec<f64> = own.chain(paper).collect();
@@ -190,7 +225,7 @@ impl<'s, 'r> Drawn<'s, 'r> {
 
     /// Values reach over two decades or more, so that a linear axis would show the large ones only.
     fn is_wide(&self) -> bool {
-        let values = self.series.iter().flat_map(|it| &it.values);
+        let values = self.of_axes.iter().flat_map(|it| &it.values);
         let values = values.map(|it| it.value);
         let paper = self.reported().flat_map(|it| [it.least, it.most]);
         let (least, most) = values
@@ -200,6 +235,30 @@ impl<'s, 'r> Drawn<'s, 'r> {
             });
         least > 0.0 && most / least >= 40.0
     }
+}
+
+/// Items in parts of [`MOST_SERIES`] at most: a group stays whole if it fits into one, small groups
+/// share one, and large ones are cut into parts of nearly the same size.
+fn parted<K: PartialEq, T: Copy>(items: &[(K, T)]) -> Vec<Vec<T>> {
+    let mut groups: Vec<(&K, Vec<T>)> = Vec::new();
+    for (key, item) in items {
+        match groups.iter_mut().find(|it| it.0 == key) {
+            Some((_, group)) => group.push(*item),
+            None => groups.push((key, vec![*item])),
+        }
+    }
+    let mut parts: Vec<Vec<T>> = Vec::new();
+    for (_, group) in groups {
+        match parts.last_mut() {
+            Some(last) if last.len() + group.len() <= MOST_SERIES => last.extend(group),
+            _ => {
+                let pieces = group.len().div_ceil(MOST_SERIES);
+                let each = group.len().div_ceil(pieces);
+                parts.extend(group.chunks(each).map(<[T]>::to_vec));
+            }
+        }
+    }
+    parts
 }
 
 /// Colours in `plot.css`.
@@ -349,6 +408,21 @@ fn wrapped(label: &str, room: f64) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn no_plot_has_more_than_seven_series_and_groups_stay_together() {
+        let sizes = |groups: &[usize]| -> Vec<usize> {
+            let items = groups.iter().enumerate();
+            let items = items.flat_map(|(key, size)| vec![(key, ()); *size]);
+            let parts = parted(&items.collect::<Vec<_>>());
+            parts.iter().map(Vec::len).collect()
+        };
+        assert_eq!(sizes(&[7]), [7]);
+        assert_eq!(sizes(&[8]), [4, 4]);
+        assert_eq!(sizes(&[5, 5]), [5, 5]);
+        assert_eq!(sizes(&[3, 4, 1]), [7, 1]);
+        assert_eq!(sizes(&[15]), [5, 5, 5]);
+    }
 
     #[test]
     fn long_labels_go_on_in_further_lines() {

@@ -36,6 +36,17 @@ impl Svg {
         )
     }
 
+    /// Puts another drawing into this one, so far down.
+    pub(super) fn place(&mut self, other: Self, down: f64) {
+        let down = short(down);
+        // Writing to a String does not fail.
+        let _ = write!(
+            self.0,
+            "<g class=\"panel\" transform=\"translate(0 {down})\">{}</g>",
+            other.0
+        );
+    }
+
     /// Begins a group with a text that is shown when it is pointed at.
     pub(super) fn begin(&mut self, class: &str, title: &str) {
         // Writing to a String does not fail.

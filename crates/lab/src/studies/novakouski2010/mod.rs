@@ -20,13 +20,13 @@ use crate::study::{Claim, How, Operation, Paper, Point, Quantity, Scope, Stack, 
 /// The study.
 pub(super) const STUDY: Study = Study {
     name: "novakouski2010",
-    paper: Paper {
+    paper: Some(Paper {
         title: "Performance Analysis of WS-Security Mechanisms in SOAP-Based Web Services",
         authors: "M. Novakouski, S. Simanta, G. Peterson, E. Morris, G. Lewis",
         published: "technical report CMU/SEI-2010-TR-023, Software Engineering Institute",
         year: 2010,
         stack: "Apache Axis2 with Rampart",
-    },
+    }),
     experiments: &[
         reported::STATIC,
         reported::GROWING,

@@ -331,6 +331,32 @@ pub(super) const SIZES: Experiment = Experiment {
             reported: &[Laid::printed("table-6", &[("statistic", "size")]).summed("direction")],
         },
         Figure {
+            shown_in: "table-6-requests",
+            caption: "bytes of the request as it travels",
+            lines: Some("table-6"),
+            x: "operation",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::SecuredRequest, Estimate::Mean),
+            reported: &[Laid::printed(
+                "table-6",
+                &[("statistic", "size"), ("direction", "request")],
+            )
+            .summed("direction")],
+        },
+        Figure {
+            shown_in: "table-6-responses",
+            caption: "bytes of the response as it travels",
+            lines: Some("table-6"),
+            x: "operation",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::SecuredResponse, Estimate::Mean),
+            reported: &[Laid::printed(
+                "table-6",
+                &[("statistic", "size"), ("direction", "response")],
+            )
+            .summed("direction")],
+        },
+        Figure {
             shown_in: "figure-10",
             caption: "bytes that security adds to both messages of an echo, by its characters",
             lines: None,

@@ -21,13 +21,13 @@ use crate::study::{Claim, How, Paper, Point, Quantity, Study};
 /// The study.
 pub(super) const STUDY: Study = Study {
     name: "vanengelen2008",
-    paper: Paper {
+    paper: Some(Paper {
         title: "An Overview and Evaluation of Web Services Security Performance Optimizations",
         authors: "R. A. van Engelen, W. Zhang",
         published: "IEEE International Conference on Web Services (ICWS)",
         year: 2008,
         stack: "gSOAP 2.7.9",
-    },
+    }),
     experiments: &[
         calls::EXPERIMENT,
         operations::EXPERIMENT,

@@ -2,13 +2,14 @@
 //! there for.
 
 use super::*;
-use crate::study::{Line, Scale, Scope, Stack};
+use crate::study::{Line, OwnCalls, Scale, Scope, Stack};
 
 fn scope() -> Scope {
     Scope {
         scale: Scale::Quick,
         stacks: vec![Stack::Soapstone],
         databases: Vec::new(),
+        own: OwnCalls::default(),
     }
 }
 

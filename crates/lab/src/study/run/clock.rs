@@ -14,6 +14,9 @@ pub(super) const LEAST: u32 = 3;
 /// An arm that has used its time up is repeated so often at least: one sample has no spread.
 pub(super) const LEAST_OF_ARM: u32 = 2;
 
+/// Calls that warm a way of ours up.
+pub const WARM_UP_CALLS: u32 = 20;
+
 /// The time that a point may take, and each of its arms.
 pub(super) struct Clock {
     begun: Instant,
@@ -76,7 +79,7 @@ pub(super) struct WarmUp {
 
 impl WarmUp {
     /// Calls that connections, caches and branch predictors take.
-    const LEAST: u32 = 20;
+    const LEAST: u32 = WARM_UP_CALLS;
 
     /// For a way of a stack. Programs with virtual machines have made calls for some time before
     /// their first that is asked for, and so at a glance a second more is enough.

@@ -87,7 +87,12 @@ impl Bench for Pretending {
         } else {
             2 * plain
         };
-        Ok(Sizes { plain, secured })
+        let half = secured / 2;
+        Ok(Sizes {
+            plain,
+            secured,
+            apart: Some([half, secured - half]),
+        })
     }
 
     fn together(&mut self, call: &Call, clients: u32, requests: u32) -> Made<Vec<Duration>> {
@@ -198,6 +203,8 @@ fn every_quantity_of_every_arm_is_a_line_and_the_point_ends_with_that_it_is_done
             (arm, Quantity::First, 1e6),
             (arm, Quantity::Size, 200.0),
             (arm, Quantity::Secured, secured),
+            (arm, Quantity::SecuredRequest, secured / 2.0),
+            (arm, Quantity::SecuredResponse, secured / 2.0),
         ]
     };
     assert_eq!(

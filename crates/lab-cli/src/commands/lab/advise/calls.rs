@@ -88,13 +88,20 @@ pub(super) fn measure(scratch: &Scratch, emit: &mut dyn FnMut(Measurement)) -> R
         .collect();
     let network = sides.serve(Network::start(
         scratch,
-        &layout("advise", &calls, &[]),
+        &layout("advise", &calls, &[], &[]),
         Place::Here,
     ))?;
     let mut order = Order::new(SEED);
     let measured = (|| {
         let said = Said::default();
-        let mut bench = Gateways::new(&sides, scratch, &network, Vec::new(), wish.clone(), said)?;
+        let mut bench = Gateways::new(
+            &sides,
+            scratch,
+            &network,
+            (Vec::new(), &[]),
+            wish.clone(),
+            said,
+        )?;
         for payload in PAYLOADS {
             in_turns(&mut bench, &mut order, payload, emit)?;
         }

@@ -5,6 +5,7 @@
 
 mod asked;
 mod ours;
+mod own;
 mod program;
 mod sides;
 mod under;
@@ -15,9 +16,12 @@ use std::path::Path;
 use std::time::Duration;
 
 use soapstone_lab::studies::InMemory;
-use soapstone_lab::study::{Absent, Bench, Call, Condition, NoCall, Round, Sizes, Stack, Step};
+use soapstone_lab::study::{
+    Absent, Bench, Call, Condition, NoCall, Operation, Round, Sizes, Stack, Step,
+};
 
 pub(super) use ours::{Gateways, is_ours, layout};
+pub(super) use own::{OwnCall, OwnServices};
 use program::Program;
 pub(super) use sides::Sides;
 pub(super) use wish::Wish;
@@ -155,6 +159,11 @@ impl Bench for Stacks<'_> {
         step: Step,
         repetitions: u32,
     ) -> Result<Vec<Duration>, NoCall<Failure>> {
+        if let Operation::Own(_) = call.operation {
+            return Err(NoCall::LeftOut(
+                "only its service knows the answer".to_owned(),
+            ));
+        }
         match call.stack {
             Stack::Soapstone => Ok(self.engine.process(call, step, repetitions)),
             _ => self.of(call)?.process(call, step, repetitions),

@@ -5,25 +5,27 @@
 //! The rule kept here: the body of each answer is compared with what the service gives, outside of
 //! the time that is measured.
 
+use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use soapstone::wss::Mechanism;
 use soapstone_lab::study::{
-    Bench, Call, Condition, NoCall, Operation, Round, Sensor, Sizes, Source, Stack, Transport,
+    Bench, Call, Condition, NoCall, Operation, Round, Sensor, Sizes, Source, Stack, Transport, Way,
 };
 use soapstone_services::{DatabaseLocation, Device};
 use tokio::task::JoinSet;
 
 use super::super::said::Said;
 use super::asked::{Asked, service};
+use super::own::OwnServices;
 use super::sides::Sides;
 use super::under::{self, Calls};
 use super::wish::Wish;
 use crate::failure::Failure;
 use crate::testbed::{
-    Apart, Client, Instance, Layout, Network, Place, Route, Scratch, canonical_body,
+    Apart, Client, Instance, Layout, Network, Place, Route, Scratch, Target, names_in_body,
 };
 
 /// The largest message that the gateways let through, MiB: 25,000 books are 6 MiB, and 9 when they
@@ -36,20 +38,30 @@ pub(in super::super) fn layout(
     name: &'static str,
     calls: &[Call],
     databases: &[Option<DatabaseLocation>],
+    own: &OwnServices,
 ) -> Layout {
     let mut instances: Vec<Instance> = Vec::new();
     let mut routes: Vec<Route> = Vec::new();
     for call in calls {
-        let needed = instance(call.operation, databases);
-        let known = instances.iter().position(|it| it.name == needed.name);
-        let at = known.unwrap_or(instances.len());
-        if known.is_none() {
-            instances.push(needed);
-        }
+        let target = match (call.operation, service(call.operation)) {
+            (Operation::Own(index), _) => Target::Own {
+                url: own[index].url.clone(),
+                authorities: own[index].authorities.clone(),
+            },
+            (_, None) => continue,
+            (operation, Some(service)) => {
+                let needed = instance(operation, databases);
+                let known = instances.iter().position(|it| it.name == needed.name);
+                let instance = known.unwrap_or(instances.len());
+                if known.is_none() {
+                    instances.push(needed);
+                }
+                Target::Sample { instance, service }
+            }
+        };
         let route = Route {
             prefix: prefix(call),
-            instance: at,
-            service: service(call.operation),
+            target,
             mechanism: call.way.mechanism,
             proof: call.way.proof,
             suite: call.way.suite.to_owned(),
@@ -109,6 +121,7 @@ fn instance_name(operation: Operation) -> String {
         Operation::Temperature(sensor) if sensor != Sensor::PROMPT => {
             format!("sensor-{}-{}", sensor.delay, sensor.lost)
         }
+        Operation::Own(index) => format!("own-{index}"),
         _ => "memory".to_owned(),
     }
 }
@@ -128,8 +141,11 @@ pub(in super::super) struct Gateways<'n> {
     clients: Vec<Client>,
     wish: Wish,
     said: Said,
-    /// The right body of the answer to an operation.
-    right: Option<(Operation, Vec<u8>)>,
+    /// The user's services.
+    own: &'n OwnServices,
+    /// The right body of the answer to an operation: the last one of the sample services, and all
+    /// of the user's.
+    right: Vec<(Operation, Vec<u8>)>,
 }
 
 /// Clients at once from which on connections are closed before others call another way: each leaves
@@ -145,35 +161,47 @@ impl<'n> Gateways<'n> {
         sides: &'n Sides,
         scratch: &'n Scratch,
         network: &'n Network,
-        databases: Vec<Option<DatabaseLocation>>,
+        (databases, own): (Vec<Option<DatabaseLocation>>, &'n OwnServices),
         wish: Wish,
         said: Said,
     ) -> Result<Self, Failure> {
+        let authority = scratch.authority();
+        let mut trusted = vec![authority.as_path()];
+        trusted.extend(
+            own.iter()
+                .flat_map(|it| &it.authorities)
+                .map(PathBuf::as_path),
+        );
+        trusted.sort_unstable();
+        trusted.dedup();
         Ok(Self {
             sides,
             scratch,
             network,
             databases,
-            clients: vec![Client::trusting(&scratch.authority())?],
+            clients: vec![Client::trusting(&trusted)?],
             wish,
             said,
-            right: None,
+            own,
+            right: Vec::new(),
         })
     }
 
     /// Compares the answers with what the service gives.
     fn check(&mut self, asked: &Asked, call: &Call, answers: &Answers) -> Result<(), Failure> {
-        if self
-            .right
-            .as_ref()
-            .is_none_or(|(of, _)| *of != call.operation)
-        {
-            let body = held(&asked.right(), asked)?;
-            self.right = Some((call.operation, body));
+        let of = |it: &(Operation, Vec<u8>)| it.0 == call.operation;
+        if !self.right.iter().any(of) {
+            let body = match asked.right() {
+                Some(right) => asked.held(&right)?,
+                None => self.given(asked, call)?,
+            };
+            self.right.retain(|it| matches!(it.0, Operation::Own(_)));
+            self.right.push((call.operation, body));
         }
-        let right = self.right.as_ref().map_or(&[][..], |(_, body)| body);
+        let right = self.right.iter().find(|it| of(it));
+        let right = right.map_or(&[][..], |(_, body)| body);
         for (answer, _) in answers {
-            if held(answer, asked)? != right {
+            if asked.held(answer)? != right {
                 return Err(Failure::new(format_args!(
                     "the answer of {} is not what {} gives",
                     call.way.arm(),
@@ -184,10 +212,32 @@ impl<'n> Gateways<'n> {
         Ok(())
     }
 
+    /// What a service of the user's answers without gateways, in the form in which answers are
+    /// compared.
+    fn given(&self, asked: &Asked, call: &Call) -> Result<Vec<u8>, Failure> {
+        let direct = Call {
+            way: Way::DIRECT,
+            ..*call
+        };
+        let url = url(self.network, &direct, asked, "", self.own)?;
+        let (answer, _) = self
+            .sides
+            .call(&self.wish, post(&self.clients[0], &url, asked))?;
+        let fault = format!("{{{}}}Fault ", asked.soap.0.namespace());
+        if names_in_body(&answer, &asked.title)? == fault.as_bytes() {
+            return Err(Failure::new(format_args!(
+                "{url} answers the request of {} with a fault, without gateways: {}",
+                asked.title,
+                String::from_utf8_lossy(&answer)
+            )));
+        }
+        asked.held(&answer)
+    }
+
     /// Posts the call once.
     fn once(&mut self, call: &Call, before: &str) -> Result<(usize, Bytes, Duration), Failure> {
-        let asked = Asked::of(call.operation);
-        let url = url(self.network, call, &asked, before)?;
+        let asked = Asked::of(call.operation, self.own);
+        let url = url(self.network, call, &asked, before, self.own)?;
         let client = &self.clients[0];
         let answer = self.sides.call(&self.wish, post(client, &url, &asked))?;
         let answers = vec![answer];
@@ -197,16 +247,17 @@ impl<'n> Gateways<'n> {
     }
 }
 
-/// What an answer holds, in the form in which it is compared.
-fn held(answer: &[u8], asked: &Asked) -> Result<Vec<u8>, Failure> {
-    if asked.is_resource() {
-        return Ok(answer.to_vec());
+fn url(
+    network: &Network,
+    call: &Call,
+    asked: &Asked,
+    before: &str,
+    own: &OwnServices,
+) -> Result<String, Failure> {
+    let (path, query) = (asked.path, &asked.query);
+    if let (Operation::Own(index), true) = (call.operation, call.way.direct) {
+        return Ok(format!("{}{query}", own[index].url));
     }
-    canonical_body(answer, &asked.title)
-}
-
-fn url(network: &Network, call: &Call, asked: &Asked, before: &str) -> Result<String, Failure> {
-    let (path, query) = (asked.service.path(), asked.query);
     if call.way.direct && call.way.transport == Transport::Http {
         let address = network.services(&instance_name(call.operation));
         let address =
@@ -243,9 +294,8 @@ pub(super) async fn post(
     let answer = if asked.is_resource() {
         client.json(url).await?
     } else {
-        client
-            .post(url, asked.service.soap_action(), message)
-            .await?
+        let soap = (asked.soap.0, asked.soap.1.as_str());
+        client.post(url, soap, message).await?
     };
     Ok((answer, begun.elapsed()))
 }
@@ -283,13 +333,17 @@ impl Bench for Gateways<'_> {
         };
         let (asked, answer, _) = self.once(call, before)?;
         let plain = asked + answer.len();
-        let secured = if call.way.direct || call.stack == Stack::Tls {
-            plain
+        let [request, response] = if call.way.direct || call.stack == Stack::Tls {
+            [asked, answer.len()]
         } else {
             let seen = self.network.tapped();
-            seen.request.len() + seen.response.len()
+            [seen.request.len(), seen.response.len()]
         };
-        Ok(Sizes { plain, secured })
+        Ok(Sizes {
+            plain,
+            secured: request + response,
+            apart: Some([request, response]),
+        })
     }
 
     fn together(
@@ -298,8 +352,8 @@ impl Bench for Gateways<'_> {
         clients: u32,
         requests: u32,
     ) -> Result<Vec<Duration>, NoCall<Failure>> {
-        let asked = Arc::new(Asked::of(call.operation));
-        let url = url(self.network, call, &asked, "")?;
+        let asked = Arc::new(Asked::of(call.operation, self.own));
+        let url = url(self.network, call, &asked, "", self.own)?;
         while self.clients.len() < clients as usize {
             let client = self.clients[0].another();
             self.clients.push(client);
@@ -336,8 +390,8 @@ impl Bench for Gateways<'_> {
         per_second: f64,
         lasting: Duration,
     ) -> Result<Vec<Duration>, NoCall<Failure>> {
-        let asked = Arc::new(Asked::of(call.operation));
-        let url = url(self.network, call, &asked, "")?;
+        let asked = Arc::new(Asked::of(call.operation, self.own));
+        let url = url(self.network, call, &asked, "", self.own)?;
         let client = self.clients[0].clone();
         let calls = (per_second * lasting.as_secs_f64()).ceil().max(1.0) as u32;
         let all = {
@@ -366,11 +420,11 @@ impl Bench for Gateways<'_> {
     }
 
     fn fresh(&mut self, call: &Call, calls: u32) -> Result<Vec<Duration>, NoCall<Failure>> {
-        let asked = Asked::of(call.operation);
-        let layout = layout("fresh", &[*call], &self.databases);
+        let asked = Asked::of(call.operation, self.own);
+        let layout = layout("fresh", &[*call], &self.databases, self.own);
         let network = Network::start(self.scratch, &layout, Place::Here);
         let network = self.sides.begin(&self.wish, network)?;
-        let url = url(&network, call, &asked, "")?;
+        let url = url(&network, call, &asked, "", self.own)?;
         let client = self.clients[0].another();
         let all = async {
             let mut answers = Answers::new();
@@ -388,8 +442,8 @@ impl Bench for Gateways<'_> {
     }
 
     fn newcomer(&mut self, call: &Call) -> Result<Duration, NoCall<Failure>> {
-        let asked = Asked::of(call.operation);
-        let layout = layout("newcomer", &[*call], &[]);
+        let asked = Asked::of(call.operation, self.own);
+        let layout = layout("newcomer", &[*call], &[], self.own);
         let client = self.clients[0].another();
         // Other ways than ours through gateways have nothing but the client that could be new.
         let gateway = if call.stack == Stack::Soapstone && !call.way.direct {
@@ -400,10 +454,10 @@ impl Bench for Gateways<'_> {
         };
         let url = match &gateway {
             Some(running) => {
-                let (path, query) = (asked.service.path(), asked.query);
+                let (path, query) = (asked.path, &asked.query);
                 format!("http://{}{}{path}{query}", running.address(), prefix(call))
             }
-            None => url(self.network, call, &asked, "")?,
+            None => url(self.network, call, &asked, "", self.own)?,
         };
         let answer = self.sides.call(&self.wish, post(&client, &url, &asked));
         drop(client);
@@ -427,8 +481,8 @@ impl Bench for Gateways<'_> {
             let why = "only the gateway before the services is put under a condition";
             return Err(NoCall::LeftOut(why.to_owned()));
         }
-        let asked = Arc::new(Asked::of(call.operation));
-        let layout = layout("apart", &[*call], &[]);
+        let asked = Arc::new(Asked::of(call.operation, self.own));
+        let layout = layout("apart", &[*call], &[], self.own);
         let services = self.network.services(&instance_name(call.operation));
         let services =
             services.ok_or_else(|| Failure::new("the sample services were not started"))?;
@@ -436,7 +490,7 @@ impl Bench for Gateways<'_> {
         let start =
             async { Ok(Apart::start(self.scratch, &layout, *condition, services, log).await) };
         let mut apart = self.sides.begin(&self.wish, start)??;
-        let (path, query) = (asked.service.path(), asked.query);
+        let (path, query) = (asked.path, &asked.query);
         let mut calls = Calls {
             clients: (0..clients).map(|_| self.clients[0].another()).collect(),
             requests: 1,

@@ -268,6 +268,7 @@ fn told(call: &Call) -> Asked<Value> {
         Operation::Resource => return left_out("it speaks SOAP only"),
         Operation::Temperature(Sensor::PROMPT) => json!("temperature"),
         Operation::Temperature(_) => return left_out("its sensor answers at once"),
+        Operation::Own(_) => return left_out("it calls the sample services only"),
     };
     if call.way.direct {
         return left_out("it has no gateways to go past");
@@ -310,7 +311,11 @@ impl Bench for Program {
     fn weigh(&mut self, call: &Call) -> Asked<Sizes> {
         let request = json!({"do": "weigh", "call": told(call)?});
         match self.ask(&request, Duration::ZERO)? {
-            Answer::Sizes { plain, secured } => Ok(Sizes { plain, secured }),
+            Answer::Sizes { plain, secured } => Ok(Sizes {
+                plain,
+                secured,
+                apart: None,
+            }),
             _ => Err(self.lose("it answered something else than sizes".to_owned())),
         }
     }
