@@ -16,6 +16,7 @@
 #![forbid(unsafe_code)]
 
 mod attributes;
+mod binding;
 mod bounded;
 mod confirmation;
 mod conversation;
@@ -28,6 +29,7 @@ mod forward;
 mod freshness;
 mod key_reference;
 mod known;
+mod limits;
 mod marks;
 mod mechanism;
 pub mod names;
@@ -46,6 +48,7 @@ mod tuning;
 mod username;
 
 pub use attributes::only_attributes;
+pub use binding::{KeyBinding, KeyReference, Layout, ProtectionOrder, Recipient};
 pub use conversation::{
     ContextName, ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy,
     SecurityContext,
@@ -56,23 +59,21 @@ pub use evidence::{
     SignatureRole, Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt, Relation};
-pub use freshness::{Freshness, parse_date_time};
+pub use freshness::{Freshness, TimestampPolicy, parse_date_time};
+pub use limits::SecurityLimits;
 pub use mechanism::{Mechanism, UnknownMechanism};
 pub use objects::{ObjectCache, ObjectError};
 pub use open::{Authenticated, DecipheringKey};
 pub use operation::{Operation, OperationObserver};
-pub use part::{Part, PartSyntax};
+pub use part::{EncryptedPart, Extent, Part, PartSyntax};
 pub use path::{ElementPath, PathError};
 pub use plan::{InboundPlan, KeyField, Keys, OutboundPlan, PlanProblem, SharedKey};
-pub use policy::{
-    EncryptedPart, EncryptionPolicy, EndorsingPolicy, Extent, KeyBinding, KeyReference, Layout,
-    PasswordKind, Policy, ProtectionOrder, Recipient, Retirement, SecurityLimits, SignaturePolicy,
-    TimestampPolicy, UsernamePolicy,
-};
+pub use policy::{EncryptionPolicy, EndorsingPolicy, Policy, SignaturePolicy};
 pub use rejected::{AlgorithmUse, FaultCode, Rejected};
 pub use secure::{Outgoing, SecureError, Secured};
 pub use suite::{
-    KeyAgreementMethod, KeyTransportMethod, NAMES as SUITE_NAMES, SHA256_SIGNATURES, Suite,
+    KeyAgreementMethod, KeyTransportMethod, NAMES as SUITE_NAMES, Retirement, SHA256_SIGNATURES,
+    Suite,
 };
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
-pub use username::User;
+pub use username::{PasswordKind, User, UsernamePolicy};

@@ -5,14 +5,15 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
+use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder, Recipient};
 use crate::conversation::{ConversationVersion, DerivedKeyForm, DerivedKeyPolicy};
-use crate::part::Part;
-use crate::policy::{
-    EncryptedPart, EncryptionPolicy, KeyBinding, KeyReference, Layout, PasswordKind, Policy,
-    ProtectionOrder, Recipient, SecurityLimits, SignaturePolicy, TimestampPolicy, UsernamePolicy,
-};
+use crate::freshness::TimestampPolicy;
+use crate::limits::SecurityLimits;
+use crate::part::{EncryptedPart, Part};
+use crate::policy::{EncryptionPolicy, Policy, SignaturePolicy};
 use crate::suite::Suite;
 use crate::tuning::Tuning;
+use crate::username::{PasswordKind, UsernamePolicy};
 
 /// A preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

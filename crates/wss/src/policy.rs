@@ -4,15 +4,17 @@
 //! plan that is run for every message. A policy says everything explicitly: nothing is added when
 //! it is executed.
 
-use std::time::Duration;
-
 use jiff::Timestamp;
 use soapstone_xml::Canonicalization;
 
+use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder, Recipient};
 use crate::conversation::DerivedKeyPolicy;
-use crate::part::Part;
-use crate::suite::Suite;
+use crate::freshness::TimestampPolicy;
+use crate::limits::SecurityLimits;
+use crate::part::{EncryptedPart, Part};
+use crate::suite::{Retirement, Suite};
 use crate::tuning::Tuning;
+use crate::username::UsernamePolicy;
 
 /// Requirements for one direction.
 #[derive(Clone, Debug)]
@@ -76,15 +78,6 @@ pub struct Policy {
     pub limits: SecurityLimits,
     /// Optimisations, switchable so that each can be measured alone.
     pub tuning: Tuning,
-}
-
-/// The end of a weak algorithm in one peer's messages.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Retirement {
-    /// Short name of the algorithm.
-    pub algorithm: String,
-    /// From then on it is refused, although the suite lists it.
-    pub from: Timestamp,
 }
 
 impl Policy {
@@ -166,111 +159,6 @@ impl Policy {
     }
 }
 
-/// Freshness of messages (SOAP Message Security 1.1.1, 10).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct TimestampPolicy {
-    /// Inbound: a message without one is refused. One that is there is checked in any case.
-    pub required: bool,
-    /// Time from `Created` to `Expires`, and the longest age accepted, whatever `Expires` says.
-    pub ttl: Duration,
-    /// Difference of clocks that is forgiven.
-    pub skew: Duration,
-}
-
-impl Default for TimestampPolicy {
-    /// Five minutes, the customary bound of WS-Security stacks, and one minute of skew.
-    fn default() -> Self {
-        Self {
-            required: true,
-            ttl: Duration::from_secs(300),
-            skew: Duration::from_secs(60),
-        }
-    }
-}
-
-/// How a user proves to know the password (UsernameToken Profile 1.1.1, 3.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PasswordKind {
-    /// The password itself: only over TLS or encrypted.
-    Text,
-    /// `Base64(SHA-1(nonce + created + password))`.
-    Digest,
-}
-
-/// A `wsse:UsernameToken`.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct UsernamePolicy {
-    /// Kinds accepted; the first is the one used in messages that we make.
-    pub passwords: Vec<PasswordKind>,
-    /// Longest age of `wsu:Created`.
-    pub ttl: Duration,
-    /// Difference of clocks that is forgiven.
-    pub skew: Duration,
-}
-
-/// Which key signs or encrypts.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyBinding {
-    /// Certificates: the sender signs with its private key, and wraps a fresh session key to the
-    /// receiver's certificate.
-    Certificate,
-    /// One symmetric key that both sides hold.
-    Shared,
-    /// The session key that the request carried: responses refer to it by `EncryptedKeySHA1`.
-    RequestKey,
-    /// A fresh session key, wrapped to the receiver's certificate, that signs and encrypts: the
-    /// symmetric binding of WS-SecurityPolicy 1.3, 7.4. It proves nothing about the sender.
-    SessionKey,
-    /// The key of a security context, named by a `SecurityContextToken`.
-    Context,
-}
-
-/// How a message names a key (SOAP Message Security 1.1.1, 7; X.509 Token Profile 1.1.1, 3.2).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum KeyReference {
-    /// A `BinarySecurityToken` in the header and a `Reference` to it.
-    Direct,
-    /// `KeyIdentifier` with the subject key identifier.
-    SubjectKeyIdentifier,
-    /// `KeyIdentifier` with the SHA-1 of the certificate.
-    Thumbprint,
-    /// `X509IssuerSerial`.
-    IssuerSerial,
-    /// The token inside the reference.
-    Embedded,
-    /// `ds:KeyName` (the subject of a certificate, or the name of a shared key).
-    KeyName,
-    /// `KeyIdentifier` with the SHA-1 of the wrapped key: for [`KeyBinding::RequestKey`] and shared
-    /// keys.
-    EncryptedKeySha1,
-}
-
-impl KeyReference {
-    /// Every way.
-    pub const ALL: [Self; 7] = [
-        Self::Direct,
-        Self::SubjectKeyIdentifier,
-        Self::Thumbprint,
-        Self::IssuerSerial,
-        Self::Embedded,
-        Self::KeyName,
-        Self::EncryptedKeySha1,
-    ];
-
-    /// Its name in configuration files.
-    pub const fn name(self) -> &'static str {
-        match self {
-            Self::Direct => "direct",
-            Self::SubjectKeyIdentifier => "ski",
-            Self::Thumbprint => "thumbprint",
-            Self::IssuerSerial => "issuer-serial",
-            Self::Embedded => "embedded",
-            Self::KeyName => "key-name",
-            Self::EncryptedKeySha1 => "encrypted-key-sha1",
-        }
-    }
-}
-
 /// What is signed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SignaturePolicy {
@@ -280,45 +168,6 @@ pub struct SignaturePolicy {
     pub key: KeyBinding,
     /// How messages that we make name the key. Inbound, every kind is understood.
     pub reference: KeyReference,
-}
-
-/// Whether the tags of a part are encrypted with it.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Extent {
-    /// Only what is between the tags.
-    Content,
-    /// The whole element. A header block becomes a `wsse11:EncryptedHeader`.
-    Element,
-}
-
-/// One encrypted part.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EncryptedPart {
-    /// The part.
-    pub part: Part,
-    /// With or without its tags.
-    pub extent: Extent,
-}
-
-impl EncryptedPart {
-    /// The part in its customary extent: the content of the Body, the whole of anything else.
-    pub fn customary(part: Part) -> Self {
-        let extent = if part == Part::Body {
-            Extent::Content
-        } else {
-            Extent::Element
-        };
-        Self { part, extent }
-    }
-}
-
-/// To whom session keys are wrapped.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Recipient {
-    /// The configured peer.
-    Peer,
-    /// Whoever signed the request: for a service with many clients.
-    Requester,
 }
 
 /// What is encrypted.
@@ -332,15 +181,6 @@ pub struct EncryptionPolicy {
     pub reference: KeyReference,
     /// For whom, with [`KeyBinding::Certificate`].
     pub recipient: Recipient,
-}
-
-/// Order of protection of parts that are signed and encrypted (WS-SecurityPolicy 1.3, 6.3).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ProtectionOrder {
-    /// The signature covers the plain text.
-    SignBeforeEncrypting,
-    /// The signature covers the cipher text.
-    EncryptBeforeSigning,
 }
 
 /// A signature by a certificate, or by the key of a security context, beside the message's own
@@ -387,84 +227,6 @@ impl EndorsingPolicy {
             covers_token: false,
             token_signed: false,
             token_encrypted: false,
-        }
-    }
-}
-
-/// Order of the elements of the `wsse:Security` header (WS-SecurityPolicy 1.3, 6.7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum Layout {
-    /// Tokens stand before they are used.
-    Strict,
-    /// Any order that can be processed.
-    #[default]
-    Lax,
-    /// As `Lax`, and the Timestamp is first.
-    LaxTimestampFirst,
-    /// As `Lax`, and the Timestamp is last.
-    LaxTimestampLast,
-}
-
-impl Layout {
-    /// Whether it says where the Timestamp stands, so that messages need one.
-    #[must_use]
-    pub const fn places_timestamp(self) -> bool {
-        matches!(self, Self::LaxTimestampFirst | Self::LaxTimestampLast)
-    }
-}
-
-/// Bounds on the security elements of one message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SecurityLimits {
-    /// `ds:Reference` and `xenc:DataReference` elements, all signatures and keys together. 64
-    /// covers signed headers of every profile that we know; a message with each of its records
-    /// signed needs more and must be told so.
-    pub references: usize,
-    /// Signatures. A primary and a few endorsing ones.
-    pub signatures: usize,
-    /// `EncryptedKey` elements: each costs a private-key operation.
-    pub encrypted_keys: usize,
-    /// Security tokens, embedded and derived ones included.
-    pub tokens: usize,
-    /// Largest `soap:Header`, bytes. It bounds the work that somebody can put beside a captured
-    /// cipher text. Cipher text of tokens and long certificate paths fit into 256 kB; the
-    /// largest header among the project's vectors has 33 kB.
-    pub header: usize,
-    /// Failed openings of messages that ask to decipher with one `EncryptedKey`, in a day. The
-    /// next one is refused unread.
-    pub failed_openings: u32,
-    /// The same of messages in one security context whose signature cipher text holds: nothing
-    /// else tells them from what a stranger has changed.
-    pub failed_openings_of_context: u32,
-}
-
-impl SecurityLimits {
-    /// Largest `soap:Header` in bytes: each reference beyond the usual number adds what one takes.
-    pub(crate) fn header_bytes(&self) -> usize {
-        let more = self.signed_info_bytes() - SIGNED_INFO_BYTES;
-        self.header.saturating_add(more)
-    }
-
-    /// Largest canonical `ds:SignedInfo` in bytes: 1 kB for each reference, and 64 kB at least.
-    /// References of live peers take 300 to 700 bytes.
-    pub(crate) fn signed_info_bytes(&self) -> usize {
-        self.references.saturating_mul(1024).max(SIGNED_INFO_BYTES)
-    }
-}
-
-/// Least bound of a canonical `ds:SignedInfo`, bytes.
-const SIGNED_INFO_BYTES: usize = 64 * 1024;
-
-impl Default for SecurityLimits {
-    fn default() -> Self {
-        Self {
-            references: 64,
-            signatures: 4,
-            encrypted_keys: 4,
-            tokens: 16,
-            header: 256 * 1024,
-            failed_openings: 3,
-            failed_openings_of_context: 16,
         }
     }
 }

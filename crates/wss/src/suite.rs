@@ -12,12 +12,22 @@
 //! The one rule: an algorithm is used or accepted only if the suite lists it. The first of a list
 //! is the one used in messages that we make.
 
+use jiff::Timestamp;
 use soapstone_crypto::{
     DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyKind, KeyTransport, KeyWrap,
     SignatureAlgorithm, SignatureFamily,
 };
 use soapstone_xml::Canonicalization;
 use soapstone_xmlsec::keyinfo::KeyDerivationMethod;
+
+/// The end of a weak algorithm in one peer's messages.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Retirement {
+    /// Short name of the algorithm.
+    pub algorithm: String,
+    /// From then on it is refused, although the suite lists it.
+    pub from: Timestamp,
+}
 
 /// A key transport algorithm with the parameters that it may come with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

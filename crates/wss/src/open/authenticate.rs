@@ -16,6 +16,7 @@ use soapstone_xmlsec::dsig::{Reference, Signature, Target, Transform};
 
 use super::Opening;
 use super::signature::Found;
+use crate::binding::{KeyBinding, ProtectionOrder};
 use crate::conversation::ConversationVersion;
 use crate::digest;
 use crate::envelope::expanded_name;
@@ -24,7 +25,6 @@ use crate::freshness;
 use crate::marks;
 use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
 use crate::operation::Operation;
-use crate::policy::{KeyBinding, ProtectionOrder};
 use crate::rejected::Rejected;
 
 /// How long failed openings are remembered by the key that they tried. 258 messages give 16 bytes

@@ -4,12 +4,12 @@ use soapstone_crypto::Certificate;
 use soapstone_xml::{Element, NodeId};
 
 use super::Opening;
+use crate::binding::{Layout, ProtectionOrder};
 use crate::confirmation;
 use crate::envelope::expanded_name;
 use crate::evidence::{SignatureEvidence, SignatureRole};
 use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
-use crate::part::Part;
-use crate::policy::{EncryptedPart, Extent, Layout, ProtectionOrder};
+use crate::part::{EncryptedPart, Extent, Part};
 use crate::rejected::Rejected;
 
 impl Opening<'_> {

@@ -23,7 +23,7 @@ use crate::evidence::{CipherKey, EncryptionEvidence, KeyEvidence, Signer};
 use crate::key_reference::KeyLocator;
 use crate::marks;
 use crate::names::XENC;
-use crate::policy::Extent;
+use crate::part::Extent;
 use crate::rejected::{AlgorithmUse, Rejected};
 use crate::suite::KeyTransportMethod;
 

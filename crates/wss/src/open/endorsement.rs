@@ -8,9 +8,10 @@ use soapstone_crypto::Certificate;
 use soapstone_xml::NodeId;
 
 use super::Opening;
+use crate::binding::{KeyBinding, KeyReference};
 use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
-use crate::part::Part;
-use crate::policy::{EncryptedPart, EndorsingPolicy, KeyBinding, KeyReference, SignaturePolicy};
+use crate::part::{EncryptedPart, Part};
+use crate::policy::{EndorsingPolicy, SignaturePolicy};
 use crate::rejected::Rejected;
 
 /// What a signature is to meet.

@@ -11,6 +11,7 @@ use soapstone_xml::{Element, NodeId};
 
 use super::Opening;
 use super::decrypt::WrappedKey;
+use crate::binding::KeyBinding;
 use crate::conversation::{
     ContextName, ConversationVersion, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, LONGEST_KEY,
     LONGEST_NONCE, SHORTEST_KEY,
@@ -19,7 +20,6 @@ use crate::derived::FoundKey;
 use crate::evidence::Signer;
 use crate::key_reference::{self, KeyLocator};
 use crate::names::WSSE;
-use crate::policy::KeyBinding;
 use crate::rejected::{AlgorithmUse, Rejected};
 
 /// What a key is wanted for.

@@ -4,9 +4,10 @@
 use soapstone_crypto::KeyDerivation;
 
 use super::PlanProblem;
+use crate::binding::{KeyBinding, KeyReference};
 use crate::conversation::{LONGEST_KEY, SHORTEST_KEY};
-use crate::part::Part;
-use crate::policy::{EndorsingPolicy, Extent, KeyBinding, KeyReference, Policy};
+use crate::part::{Extent, Part};
+use crate::policy::{EndorsingPolicy, Policy};
 use crate::suite::KeyAgreementMethod;
 
 /// Why the tokens of endorsing signatures are not among the parts.

@@ -15,10 +15,12 @@ use soapstone_crypto::{Digest, Identity, KeyKind, SignatureAlgorithm};
 use soapstone_xml::Canonicalization;
 
 pub use self::keys::{KeyField, Keys, SharedKey};
+use crate::binding::{KeyBinding, KeyReference, Recipient};
 use crate::derived::KeyHolders;
 use crate::known::KnownElements;
 use crate::part::Part;
-use crate::policy::{EndorsingPolicy, KeyBinding, KeyReference, PasswordKind, Policy, Recipient};
+use crate::policy::{EndorsingPolicy, Policy};
+use crate::username::PasswordKind;
 
 /// One thing wrong with a policy or its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]

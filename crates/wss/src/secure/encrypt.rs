@@ -19,11 +19,11 @@ use super::scope::Scope;
 use super::{
     SecureError, Securing, Session, content, is_self_closing, numbered, range, references,
 };
+use crate::binding::{KeyBinding, ProtectionOrder};
 use crate::envelope::Envelope;
 use crate::marks;
 use crate::names::WSSE11;
-use crate::part::Part;
-use crate::policy::{Extent, KeyBinding, ProtectionOrder};
+use crate::part::{Extent, Part};
 
 /// An `EncryptedData` whose cipher text is still to be made, of a plaintext in the source.
 pub(super) struct Postponed {

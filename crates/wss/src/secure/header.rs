@@ -5,11 +5,11 @@ use jiff::Timestamp;
 use soapstone_xml::Buffers;
 
 use super::Securing;
+use crate::binding::{Layout, ProtectionOrder};
 use crate::envelope::{Envelope, SoapVersion};
 use crate::freshness;
 use crate::names::WSU;
 use crate::part::Part;
-use crate::policy::{Layout, ProtectionOrder};
 
 impl Securing<'_> {
     /// Puts the header first into `soap:Header`.

@@ -15,9 +15,9 @@ use super::header::put;
 use super::references::{self, ImpliedDerivation};
 use super::scope::Scope;
 use super::{Endorsement, SecureError, Securing, numbered};
+use crate::binding::{KeyBinding, KeyReference};
 use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
 use crate::plan::SharedKey;
-use crate::policy::{KeyBinding, KeyReference};
 
 /// What a token or a reference takes, as a rule.
 const PIECE_BYTES: usize = 512;

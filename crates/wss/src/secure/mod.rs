@@ -30,6 +30,7 @@ use self::encrypt::Postponed;
 use self::header::timestamp;
 use self::keys::Use;
 use self::scope::{Declarations, Scope};
+use crate::binding::{KeyBinding, KeyReference, ProtectionOrder};
 use crate::confirmation;
 use crate::conversation::SecurityContext;
 use crate::envelope::{Envelope, EnvelopeError, content, is_self_closing, range};
@@ -39,7 +40,6 @@ use crate::marks;
 use crate::operation::{Operation, OperationObserver};
 use crate::part::Part;
 use crate::plan::{Endorser, OutboundPlan};
-use crate::policy::{KeyBinding, KeyReference, ProtectionOrder};
 use crate::username;
 
 /// Random octets in the ids of a message.

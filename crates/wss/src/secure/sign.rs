@@ -15,6 +15,7 @@ use soapstone_xmlsec::write::{SignedInfo, SignedInfoWriter, TransformParts};
 
 use super::keys::Use;
 use super::{SecureError, Securing, numbered, range, references};
+use crate::binding::{KeyBinding, KeyReference};
 use crate::envelope::Envelope;
 use crate::known::Surroundings;
 use crate::marks;
@@ -22,7 +23,7 @@ use crate::names::WSU;
 use crate::operation::Operation;
 use crate::part::Part;
 use crate::plan::Endorser;
-use crate::policy::{KeyBinding, KeyReference, SignaturePolicy};
+use crate::policy::SignaturePolicy;
 use crate::tuning::Buffering;
 
 /// An element of the message that is to be signed, with the id that it has or is to have.

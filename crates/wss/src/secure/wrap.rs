@@ -13,8 +13,8 @@ use soapstone_xmlsec::enc::KeyEncryption;
 use soapstone_xmlsec::write::{self, AgreementParts, DerivationParts, EncryptedKeyParts};
 
 use super::{SecureError, Securing, references};
+use crate::binding::{KeyReference, Recipient};
 use crate::digest;
-use crate::policy::{KeyReference, Recipient};
 use crate::suite::{KeyAgreementMethod, Wrapping};
 
 /// Octets of the salt that a message's HKDF has: as many as its HMAC gives with SHA-256.
