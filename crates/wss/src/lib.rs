@@ -43,6 +43,7 @@ mod policy;
 mod recognize;
 mod rejected;
 mod secure;
+mod secure_error;
 mod suite;
 mod tuning;
 mod username;
@@ -70,7 +71,8 @@ pub use path::{ElementPath, PathError};
 pub use plan::{InboundPlan, KeyField, Keys, OutboundPlan, PlanProblem, SharedKey};
 pub use policy::{EncryptionPolicy, EndorsingPolicy, Policy, SignaturePolicy};
 pub use rejected::{AlgorithmUse, FaultCode, Rejected};
-pub use secure::{Outgoing, SecureError, Secured};
+pub use secure::{Outgoing, Secured};
+pub use secure_error::SecureError;
 pub use suite::{
     KeyAgreementMethod, KeyTransportMethod, NAMES as SUITE_NAMES, Retirement, SHA256_SIGNATURES,
     Suite,

@@ -4,7 +4,6 @@
 //! plan that is run for every message. A policy says everything explicitly: nothing is added when
 //! it is executed.
 
-use jiff::Timestamp;
 use soapstone_xml::Canonicalization;
 
 use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder, Recipient};
@@ -147,15 +146,6 @@ impl Policy {
     pub(crate) fn encrypts(&self, part: &Part) -> bool {
         let parts = self.encrypted_parts();
         parts.iter().any(|wanted| wanted.part == *part)
-    }
-
-    /// When `algorithm` was retired, if that is past.
-    pub(crate) fn retired(&self, algorithm: &str, now: Timestamp) -> Option<Timestamp> {
-        let retirement = self
-            .retirements
-            .iter()
-            .find(|retirement| retirement.algorithm == algorithm)?;
-        (retirement.from <= now).then_some(retirement.from)
     }
 }
 

@@ -29,6 +29,17 @@ pub struct Retirement {
     pub from: Timestamp,
 }
 
+/// When `algorithm` was retired, if that is past.
+pub(crate) fn retired(
+    retirements: &[Retirement],
+    algorithm: &str,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let mut retirements = retirements.iter();
+    let retirement = retirements.find(|retirement| retirement.algorithm == algorithm)?;
+    (retirement.from <= now).then_some(retirement.from)
+}
+
 /// A key transport algorithm with the parameters that it may come with.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KeyTransportMethod {

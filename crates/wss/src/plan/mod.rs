@@ -5,7 +5,9 @@
 //! plan may remember ([`Tuning`](crate::Tuning)) changes nothing that comes out.
 
 mod check;
+mod demands;
 mod keys;
+mod protection;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -14,13 +16,15 @@ use std::sync::Arc;
 use soapstone_crypto::{Digest, Identity, KeyKind, SignatureAlgorithm};
 use soapstone_xml::Canonicalization;
 
+pub(crate) use self::demands::{CertificateRole, Demands, EndorsementDemand, Item, KeyDemand};
 pub use self::keys::{KeyField, Keys, SharedKey};
+use self::protection::Signers;
+pub(crate) use self::protection::{Endorser, Protection, Signing};
 use crate::binding::{KeyBinding, KeyReference, Recipient};
 use crate::derived::KeyHolders;
 use crate::known::KnownElements;
 use crate::part::Part;
 use crate::policy::{EndorsingPolicy, Policy};
-use crate::username::PasswordKind;
 
 /// One thing wrong with a policy or its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -146,7 +150,9 @@ impl std::error::Error for PlanProblem {}
 /// What to demand of messages that arrive.
 #[derive(Debug)]
 pub struct InboundPlan {
-    pub(crate) policy: Policy,
+    policy: Policy,
+    /// What the policy demands, computed once.
+    pub(crate) demands: Demands,
     pub(crate) keys: Keys,
     /// Signed elements that were digested before. It belongs to the plan, so that the partners of
     /// two plans never share one.
@@ -158,35 +164,14 @@ pub struct InboundPlan {
 /// What to do to messages that leave.
 #[derive(Debug)]
 pub struct OutboundPlan {
-    pub(crate) policy: Policy,
+    policy: Policy,
+    /// What the policy does to messages, computed once.
+    pub(crate) protection: Protection,
     pub(crate) keys: Keys,
-    /// The signature algorithm that fits policy and key.
-    pub(crate) signature: Option<SignatureAlgorithm>,
-    /// Who makes the message's signature, where it is made with a certificate.
-    pub(crate) signer: Option<Arc<Identity>>,
-    /// Who makes the endorsing signatures, in the order of the policy.
-    pub(crate) endorsers: Vec<Endorser>,
     /// Elements that were digested before.
     pub(crate) known: Option<KnownElements<Digest>>,
     /// As with messages that arrive.
     pub(crate) key_holders: Option<KeyHolders>,
-}
-
-/// Whose key makes an endorsing signature, and with which algorithm.
-#[derive(Debug)]
-pub(crate) enum Endorser {
-    /// The holder of a certificate.
-    Certificate(Arc<Identity>, SignatureAlgorithm),
-    /// Whoever is in the conversation.
-    Context(SignatureAlgorithm),
-}
-
-impl Endorser {
-    pub(crate) fn algorithm(&self) -> SignatureAlgorithm {
-        match self {
-            Self::Certificate(_, algorithm) | Self::Context(algorithm) => *algorithm,
-        }
-    }
 }
 
 impl Policy {
@@ -434,6 +419,7 @@ impl InboundPlan {
         let key_holders = key_holders(&policy);
         report(
             Self {
+                demands: Demands::of(&policy),
                 policy,
                 keys,
                 known,
@@ -584,7 +570,11 @@ impl OutboundPlan {
                 &mut problems,
             );
         }
-        let endorsers = endorsers(&policy, &keys, &mut problems);
+        let signers = Signers {
+            algorithm,
+            signer,
+            endorsers: endorsers(&policy, &keys, &mut problems),
+        };
         if policy
             .username
             .as_ref()
@@ -607,11 +597,9 @@ impl OutboundPlan {
         let key_holders = key_holders(&policy);
         report(
             Self {
+                protection: Protection::of(&policy, &keys, signers),
                 policy,
                 keys,
-                signature: algorithm,
-                signer,
-                endorsers,
                 known,
                 key_holders,
             },
@@ -627,12 +615,5 @@ impl OutboundPlan {
     /// The key that both sides hold, if there is one.
     pub fn shared_key(&self) -> Option<&SharedKey> {
         self.keys.shared.as_deref()
-    }
-
-    pub(crate) fn password_kind(&self) -> Option<PasswordKind> {
-        self.policy
-            .username
-            .as_ref()
-            .and_then(|username| username.passwords.first().copied())
     }
 }
