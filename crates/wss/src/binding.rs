@@ -1,6 +1,9 @@
 //! With which keys messages are protected, how messages name them, and in which order protection
 //! and header elements stand.
 
+use crate::conversation::DerivedKeyPolicy;
+use crate::supporting::context_reference;
+
 /// Which key signs or encrypts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum KeyBinding {
@@ -101,5 +104,171 @@ impl Layout {
     #[must_use]
     pub const fn places_timestamp(self) -> bool {
         matches!(self, Self::LaxTimestampFirst | Self::LaxTimestampLast)
+    }
+}
+
+/// The keys that protect messages, and the order of protection (WS-SecurityPolicy 1.3, 7).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Binding {
+    /// No key protects messages.
+    None,
+    /// The connection protects messages as a whole (7.3). Nothing here can see the connection;
+    /// whoever writes this sees to it.
+    Transport,
+    /// One symmetric key signs and encrypts (7.4).
+    Symmetric(SymmetricBinding),
+    /// Certificates sign and encrypt (7.5).
+    Asymmetric(AsymmetricBinding),
+}
+
+/// A symmetric key that signs and encrypts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SymmetricBinding {
+    /// The key.
+    pub key: SymmetricToken,
+    /// Whether signing and encrypting keys are derived from it, instead of being it.
+    pub derived_keys: Option<DerivedKeyPolicy>,
+    /// Which comes first where a part is both signed and encrypted.
+    pub order: ProtectionOrder,
+}
+
+/// A symmetric key, and how messages that we make name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SymmetricToken {
+    /// The key that both sides hold.
+    Shared(KeyReference),
+    /// The session key that the request carried: responses refer to it by `EncryptedKeySHA1`.
+    Request,
+    /// A fresh session key, wrapped to the receiver's certificate, which messages name. It proves
+    /// nothing about the sender.
+    Session(KeyReference),
+    /// The key of a security context.
+    Context {
+        /// Whether messages carry its token, instead of naming it.
+        carried: bool,
+    },
+}
+
+/// Certificates that sign and encrypt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AsymmetricBinding {
+    /// How messages that we make name the certificate of the sender, whose private key signs. A
+    /// message of which nothing is signed carries the certificate nevertheless, where this is
+    /// [`KeyReference::Direct`].
+    pub signature: Option<KeyReference>,
+    /// The key that encrypts.
+    pub encryption: Option<EncryptionToken>,
+    /// Which comes first where a part is both signed and encrypted.
+    pub order: ProtectionOrder,
+}
+
+/// A key that encrypts beside a certificate that signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EncryptionToken {
+    /// The key.
+    pub key: EncryptionKey,
+    /// Whether the key that encrypts is derived from it, instead of being it.
+    pub derived_keys: Option<DerivedKeyPolicy>,
+}
+
+/// A symmetric key that encrypts beside a certificate that signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EncryptionKey {
+    /// A fresh session key, wrapped to a certificate.
+    Certificate {
+        /// How messages that we make name the certificate.
+        reference: KeyReference,
+        /// Whose certificate it is.
+        recipient: Recipient,
+    },
+    /// The session key that the request carried.
+    Request,
+}
+
+impl Binding {
+    /// Whether it has a key that signs parts of messages.
+    pub fn signs(&self) -> bool {
+        match self {
+            Self::None | Self::Transport => false,
+            Self::Symmetric(_) => true,
+            Self::Asymmetric(binding) => binding.signature.is_some(),
+        }
+    }
+
+    /// Whether it has a key that encrypts parts of messages.
+    pub fn encrypts(&self) -> bool {
+        match self {
+            Self::None | Self::Transport => false,
+            Self::Symmetric(_) => true,
+            Self::Asymmetric(binding) => binding.encryption.is_some(),
+        }
+    }
+}
+
+impl Binding {
+    /// Wraps session keys to the certificate of another recipient.
+    pub fn wrap_to(&mut self, wanted: Recipient) {
+        if let Self::Asymmetric(binding) = self
+            && let Some(encryption) = &mut binding.encryption
+            && let EncryptionKey::Certificate { recipient, .. } = &mut encryption.key
+        {
+            *recipient = wanted;
+        }
+    }
+
+    /// Has messages name every key in one way, as far as there is a choice.
+    pub fn name_keys(&mut self, named: KeyReference) {
+        match self {
+            Self::None | Self::Transport => {}
+            Self::Symmetric(binding) => match &mut binding.key {
+                SymmetricToken::Shared(reference) | SymmetricToken::Session(reference) => {
+                    *reference = named;
+                }
+                SymmetricToken::Request => {}
+                SymmetricToken::Context { carried } => *carried = named == KeyReference::Direct,
+            },
+            Self::Asymmetric(binding) => {
+                binding.signature = binding.signature.map(|_| named);
+                if let Some(encryption) = &mut binding.encryption
+                    && let EncryptionKey::Certificate { reference, .. } = &mut encryption.key
+                {
+                    *reference = named;
+                }
+            }
+        }
+    }
+}
+
+impl SymmetricToken {
+    /// The kind of the key.
+    pub const fn kind(&self) -> KeyBinding {
+        match self {
+            Self::Shared(_) => KeyBinding::Shared,
+            Self::Request => KeyBinding::RequestKey,
+            Self::Session(_) => KeyBinding::SessionKey,
+            Self::Context { .. } => KeyBinding::Context,
+        }
+    }
+
+    /// How messages name it.
+    pub const fn reference(&self) -> KeyReference {
+        match self {
+            Self::Shared(reference) | Self::Session(reference) => *reference,
+            Self::Request => KeyReference::EncryptedKeySha1,
+            Self::Context { carried } => context_reference(*carried),
+        }
+    }
+}
+
+impl EncryptionToken {
+    /// A session key that is wrapped to the certificate of the peer, and encrypts itself.
+    pub const fn wrapped(reference: KeyReference) -> Self {
+        Self {
+            key: EncryptionKey::Certificate {
+                reference,
+                recipient: Recipient::Peer,
+            },
+            derived_keys: None,
+        }
     }
 }

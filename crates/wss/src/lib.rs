@@ -45,11 +45,15 @@ mod rejected;
 mod secure;
 mod secure_error;
 mod suite;
+mod supporting;
 mod tuning;
 mod username;
 
 pub use attributes::only_attributes;
-pub use binding::{KeyBinding, KeyReference, Layout, ProtectionOrder, Recipient};
+pub use binding::{
+    AsymmetricBinding, Binding, EncryptionKey, EncryptionToken, KeyBinding, KeyReference, Layout,
+    ProtectionOrder, Recipient, SymmetricBinding, SymmetricToken,
+};
 pub use conversation::{
     ContextName, ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy,
     SecurityContext,
@@ -69,7 +73,7 @@ pub use operation::{Operation, OperationObserver};
 pub use part::{EncryptedPart, Extent, Part, PartSyntax};
 pub use path::{ElementPath, PathError};
 pub use plan::{InboundPlan, KeyField, Keys, OutboundPlan, PlanProblem, SharedKey};
-pub use policy::{EncryptionPolicy, EndorsingPolicy, Policy, SignaturePolicy};
+pub use policy::{HeaderPolicy, MessageEncryption, MessageSignature, PartsPolicy, Policy};
 pub use rejected::{AlgorithmUse, FaultCode, Rejected};
 pub use secure::{Outgoing, Secured};
 pub use secure_error::SecureError;
@@ -77,5 +81,6 @@ pub use suite::{
     KeyAgreementMethod, KeyTransportMethod, NAMES as SUITE_NAMES, Retirement, SHA256_SIGNATURES,
     Suite,
 };
+pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
 pub use username::{PasswordKind, User, UsernamePolicy};

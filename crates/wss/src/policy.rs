@@ -1,104 +1,364 @@
 //! What a peer and we agree on for one direction of messages.
 //!
-//! Presets, profiles and (later) WSDL policies all produce a [`Policy`]; compiling one gives the
+//! Presets, profiles and the policies of WSDLs all produce a [`Policy`]; compiling one gives the
 //! plan that is run for every message. A policy says everything explicitly: nothing is added when
 //! it is executed.
+//!
+//! The rule kept here: the binding says with which keys, the parts say what. Keys that do not go
+//! together have no value to be written as.
+
+use std::borrow::Cow;
 
 use soapstone_xml::Canonicalization;
 
-use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder, Recipient};
+use crate::binding::{
+    AsymmetricBinding, Binding, EncryptionKey, KeyBinding, KeyReference, Layout, ProtectionOrder,
+    Recipient, SymmetricBinding, SymmetricToken,
+};
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
 use crate::limits::SecurityLimits;
 use crate::part::{EncryptedPart, Part};
 use crate::suite::{Retirement, Suite};
+use crate::supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 use crate::tuning::Tuning;
 use crate::username::UsernamePolicy;
 
 /// Requirements for one direction.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Policy {
     /// Algorithms used and accepted.
     pub suite: Suite,
-    /// Whether messages carry a `wsu:Timestamp`, and how fresh it must be.
-    pub timestamp: Option<TimestampPolicy>,
-    /// Whether messages carry a `wsse:UsernameToken`.
-    pub username: Option<UsernamePolicy>,
-    /// Whether messages are signed.
-    pub signature: Option<SignaturePolicy>,
-    /// Whether messages are encrypted.
-    pub encryption: Option<EncryptionPolicy>,
-    /// Which comes first where a part is both signed and encrypted.
-    pub order: ProtectionOrder,
-    /// `soap:actor` (1.1) or `soap:role` (1.2) of the `wsse:Security` header; `None` is the
-    /// ultimate receiver.
-    pub actor: Option<String>,
-    /// Whether the `wsse:Security` header of messages that we make must be understood.
-    pub must_understand: bool,
+    /// The `wsse:Security` header and its own items.
+    pub header: HeaderPolicy,
+    /// The keys that protect messages.
+    pub binding: Binding,
+    /// Tokens beside those of the binding (WS-SecurityPolicy 1.3, 8).
+    pub supporting: Vec<SupportingToken>,
+    /// Whether one key may make several of the endorsing signatures. Who signs twice vouches no
+    /// more than who signs once.
+    pub same_endorser: bool,
+    /// The parts of messages that are protected, or must be there.
+    pub parts: PartsPolicy,
     /// Refuse signatures made with our own certificate, unless it is pinned or the peer's too: in
     /// an exchange of requests and responses, what we signed ourselves and get back is a
     /// reflection.
     pub refuse_own_signatures: bool,
     /// Weak algorithms of the suite that are used and accepted only for a while yet.
     pub retirements: Vec<Retirement>,
-    /// Whether signing and encrypting keys are derived from symmetric keys, instead of being them.
-    /// A private key signs itself, whatever this says: what anybody derives from a session key
-    /// that he wrapped proves nobody.
-    pub derived_keys: Option<DerivedKeyPolicy>,
-    /// Signatures by certificates and by a security context over the message's own: all of them,
-    /// each with a key of its own. Where the connection protects messages
-    /// ([`transport_protected`](Self::transport_protected)) there is no other signature to
-    /// endorse: these and [`signature`](Self::signature) are all over the Timestamp, and what
-    /// is said here of endorsing signatures holds for that one as well.
-    pub endorsing: Vec<EndorsingPolicy>,
-    /// Whether one key may make several of the endorsing signatures. Who signs twice vouches no
-    /// more than who signs once.
-    pub same_endorser: bool,
-    /// Whether messages that we make carry our certificate although nothing is signed with it: so
-    /// that the peer can answer under it (WS-SecurityPolicy 1.3, 5.1.1).
-    pub include_certificate: bool,
-    /// Whether answers repeat the signature values of their request
-    /// (`wsse11:SignatureConfirmation`), and are refused if they do not.
-    pub signature_confirmation: bool,
-    /// Parts that must be in the message (WS-SecurityPolicy 1.3, 4.3: `RequiredParts`,
-    /// `RequiredElements`).
-    pub required: Vec<Part>,
-    /// Inbound: signatures cover the Body and header blocks as a whole, or something inside the
-    /// `wsse:Security` header, and nothing else (WS-SecurityPolicy 1.3, 6.6).
-    pub only_entire_headers_and_body: bool,
-    /// Whether the connection protects messages as a whole (WS-SecurityPolicy 1.3, 7.3). Then a
-    /// signature says who sends, and for how long, and not what: header blocks that it does
-    /// not cover are as good as those that it covers. Nothing here can see the connection; whoever
-    /// sets this sees to it.
-    pub transport_protected: bool,
-    /// Order of the elements of the `wsse:Security` header.
-    pub layout: Layout,
     /// Bounds on what one message may ask for.
     pub limits: SecurityLimits,
     /// Optimisations, switchable so that each can be measured alone.
     pub tuning: Tuning,
 }
 
+/// The `wsse:Security` header, and the items in it that belong to no token.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct HeaderPolicy {
+    /// `soap:actor` (1.1) or `soap:role` (1.2); `None` is the ultimate receiver.
+    pub actor: Option<String>,
+    /// Whether the header of messages that we make must be understood.
+    pub must_understand: bool,
+    /// Order of its elements.
+    pub layout: Layout,
+    /// Whether messages carry a `wsu:Timestamp`, and how fresh it must be.
+    pub timestamp: Option<TimestampPolicy>,
+    /// Whether answers repeat the signature values of their request
+    /// (`wsse11:SignatureConfirmation`), and are refused if they do not.
+    pub signature_confirmation: bool,
+}
+
+/// The parts of messages that are protected with the keys of the binding, or must be there.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
+pub struct PartsPolicy {
+    /// The signed parts; all of them, whenever they are in the message. Without any, messages are
+    /// not signed with the keys of the binding.
+    pub signed: Vec<Part>,
+    /// The encrypted parts; all of them, whenever they are in the message.
+    pub encrypted: Vec<EncryptedPart>,
+    /// Parts that must be in the message (WS-SecurityPolicy 1.3, 4.3: `RequiredParts`,
+    /// `RequiredElements`).
+    pub required: Vec<Part>,
+    /// Inbound: signatures cover the Body and header blocks as a whole, or something inside the
+    /// `wsse:Security` header, and nothing else (WS-SecurityPolicy 1.3, 6.6).
+    pub only_entire_headers_and_body: bool,
+}
+
+/// The message's own signature, as binding, tokens and parts have it together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MessageSignature<'p> {
+    /// The key that makes it.
+    pub key: KeyBinding,
+    /// How messages that we make name the key. Inbound, every kind is understood.
+    pub reference: KeyReference,
+    /// Whether the key is derived, instead of being the key of the binding.
+    pub derived_keys: Option<DerivedKeyPolicy>,
+    /// The parts; all of them, whenever they are in the message.
+    pub parts: Cow<'p, [Part]>,
+}
+
+/// The encryption of a message, as binding, tokens and parts have it together.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct MessageEncryption<'p> {
+    /// The key that encrypts.
+    pub key: KeyBinding,
+    /// How messages that we make name the key. Inbound, every kind is understood.
+    pub reference: KeyReference,
+    /// For whom, with [`KeyBinding::Certificate`].
+    pub recipient: Recipient,
+    /// Whether the key is derived, instead of being the key of the binding.
+    pub derived_keys: Option<DerivedKeyPolicy>,
+    /// The parts; all of them, whenever they are in the message.
+    pub parts: &'p [EncryptedPart],
+}
+
 impl Policy {
-    /// The parts that are signed; none, where nothing is.
-    pub(crate) fn signed_parts(&self) -> &[Part] {
-        self.signature
-            .as_ref()
-            .map_or(&[], |signature| &signature.parts)
+    /// The message's own signature; none, where nothing is signed. Where the connection protects
+    /// messages there is nothing but the Timestamp to sign, and the first endorsing token does.
+    pub fn signature(&self) -> Option<MessageSignature<'_>> {
+        let (key, reference, derived_keys) = match &self.binding {
+            Binding::None => return None,
+            Binding::Transport => return self.endorsing().next().map(over_timestamp),
+            Binding::Symmetric(binding) => {
+                let key = &binding.key;
+                (key.kind(), key.reference(), binding.derived_keys)
+            }
+            // A private key signs itself: what anybody derives from a session key that he wrapped
+            // proves nobody.
+            Binding::Asymmetric(binding) => (KeyBinding::Certificate, binding.signature?, None),
+        };
+        (!self.parts.signed.is_empty()).then_some(MessageSignature {
+            key,
+            reference,
+            derived_keys,
+            parts: Cow::Borrowed(&self.parts.signed),
+        })
     }
 
-    /// The parts that endorsing signatures cover in particular, each with the place of the
-    /// endorsement among those of the policy.
-    pub(crate) fn endorsed_parts(&self) -> impl Iterator<Item = (usize, &Part)> {
-        let endorsing = self.endorsing.iter().enumerate();
-        endorsing.flat_map(|(index, one)| one.parts.iter().map(move |part| (index, part)))
+    /// The encryption of the message; none, where nothing is encrypted.
+    pub fn encryption(&self) -> Option<MessageEncryption<'_>> {
+        let (key, reference, recipient, derived_keys) = match &self.binding {
+            Binding::None | Binding::Transport => return None,
+            Binding::Symmetric(binding) => {
+                let key = &binding.key;
+                let recipient = Recipient::Peer;
+                (key.kind(), key.reference(), recipient, binding.derived_keys)
+            }
+            Binding::Asymmetric(binding) => {
+                let encryption = binding.encryption.as_ref()?;
+                let (key, reference, recipient) = match encryption.key {
+                    EncryptionKey::Certificate {
+                        reference,
+                        recipient,
+                    } => (KeyBinding::Certificate, reference, recipient),
+                    EncryptionKey::Request => (
+                        KeyBinding::RequestKey,
+                        KeyReference::EncryptedKeySha1,
+                        Recipient::Peer,
+                    ),
+                };
+                (key, reference, recipient, encryption.derived_keys)
+            }
+        };
+        let has_parts = !self.parts.encrypted.is_empty();
+        let encrypts = has_parts || self.endorsing().any(|token| token.encrypted);
+        encrypts.then_some(MessageEncryption {
+            key,
+            reference,
+            recipient,
+            derived_keys,
+            parts: &self.parts.encrypted,
+        })
     }
 
-    /// The parts that are encrypted; none, where nothing is.
-    pub(crate) fn encrypted_parts(&self) -> &[EncryptedPart] {
-        self.encryption
-            .as_ref()
-            .map_or(&[], |encryption| &encryption.parts)
+    /// The tokens that endorse. Where the connection protects messages, the first of them makes the
+    /// message's own signature.
+    pub fn endorsing(&self) -> impl Iterator<Item = &EndorsingToken> {
+        self.supporting.iter().filter_map(|token| match token {
+            SupportingToken::Endorsing(token) => Some(token),
+            SupportingToken::Username(_) => None,
+        })
+    }
+
+    /// As [`endorsing`](Self::endorsing).
+    pub fn endorsing_mut(&mut self) -> impl Iterator<Item = &mut EndorsingToken> {
+        self.supporting.iter_mut().filter_map(|token| match token {
+            SupportingToken::Endorsing(token) => Some(token),
+            SupportingToken::Username(_) => None,
+        })
+    }
+
+    /// The tokens that endorse beside the message's own signature.
+    pub fn endorsing_beside(&self) -> impl Iterator<Item = &EndorsingToken> {
+        self.endorsing().skip(usize::from(self.is_by_connection()))
+    }
+
+    /// The user of messages.
+    pub fn username(&self) -> Option<&UsernamePolicy> {
+        self.supporting.iter().find_map(|token| match token {
+            SupportingToken::Username(username) => Some(username),
+            SupportingToken::Endorsing(_) => None,
+        })
+    }
+
+    /// As [`username`](Self::username).
+    pub fn username_mut(&mut self) -> Option<&mut UsernamePolicy> {
+        self.supporting.iter_mut().find_map(|token| match token {
+            SupportingToken::Username(username) => Some(username),
+            SupportingToken::Endorsing(_) => None,
+        })
+    }
+
+    /// Puts a user, or none, in the place of whatever user there is.
+    pub fn set_username(&mut self, username: Option<UsernamePolicy>) {
+        self.supporting
+            .retain(|token| !matches!(token, SupportingToken::Username(_)));
+        let username = username.map(SupportingToken::Username);
+        self.supporting.extend(username);
+    }
+
+    /// Protects messages with a symmetric key, in the same order, and derives keys from it where
+    /// keys are derived.
+    pub fn protect_with(&mut self, key: SymmetricToken) {
+        self.binding = Binding::Symmetric(SymmetricBinding {
+            key,
+            derived_keys: self.derived_keys(),
+            order: self.order(),
+        });
+    }
+
+    /// Adds a token that endorses.
+    pub fn endorse_with(&mut self, token: EndorsingToken) {
+        self.supporting.push(SupportingToken::Endorsing(token));
+    }
+
+    /// Whether the connection protects messages as a whole (WS-SecurityPolicy 1.3, 7.3). Then a
+    /// signature says who sends, and for how long, and not what: header blocks that it does not
+    /// cover are as good as those that it covers.
+    pub fn is_by_connection(&self) -> bool {
+        self.binding == Binding::Transport
+    }
+
+    /// Which comes first where a part is both signed and encrypted.
+    pub fn order(&self) -> ProtectionOrder {
+        match &self.binding {
+            Binding::None | Binding::Transport => ProtectionOrder::SignBeforeEncrypting,
+            Binding::Symmetric(binding) => binding.order,
+            Binding::Asymmetric(binding) => binding.order,
+        }
+    }
+
+    /// How keys are derived from the key of the binding; that of a context, over the connection.
+    pub fn derived_keys(&self) -> Option<DerivedKeyPolicy> {
+        match &self.binding {
+            Binding::None => None,
+            Binding::Transport => self.signature()?.derived_keys,
+            Binding::Symmetric(binding) => binding.derived_keys,
+            Binding::Asymmetric(_) => self.encryption()?.derived_keys,
+        }
+    }
+
+    /// Whether messages that we make carry our certificate although nothing is signed with it: so
+    /// that the peer can answer under it (WS-SecurityPolicy 1.3, 5.1.1).
+    pub fn introduces_certificate(&self) -> bool {
+        let direct = Some(KeyReference::Direct);
+        let is_direct = |binding: &AsymmetricBinding| binding.signature == direct;
+        self.parts.signed.is_empty()
+            && matches!(&self.binding, Binding::Asymmetric(binding) if is_direct(binding))
+    }
+
+    /// The parts that the message's own signature covers.
+    pub fn signed_parts(&self) -> Cow<'_, [Part]> {
+        self.signature()
+            .map_or(Cow::Borrowed(&[]), |signature| signature.parts)
+    }
+
+    /// The parts that are encrypted.
+    pub fn encrypted_parts(&self) -> &[EncryptedPart] {
+        self.encryption().map_or(&[], |encryption| encryption.parts)
+    }
+
+    /// Whether a part is signed by the message's own signature.
+    pub fn signs(&self, part: &Part) -> bool {
+        self.signature()
+            .is_some_and(|signature| signature.parts.contains(part))
+    }
+
+    /// Whether a part is encrypted.
+    pub fn encrypts(&self, part: &Part) -> bool {
+        let encryption = self.encryption();
+        encryption.is_some_and(|found| found.parts.iter().any(|wanted| wanted.part == *part))
+    }
+
+    /// Whether the policy asks for a `wsse:Security` header at all.
+    pub fn has_security(&self) -> bool {
+        self.header.timestamp.is_some()
+            || self.username().is_some()
+            || self.signature().is_some()
+            || self.encryption().is_some()
+            || self.header.signature_confirmation
+    }
+
+    /// Whether every message will do: no `wsse:Security` header is asked for, and no part has to be
+    /// there.
+    pub fn demands_nothing(&self) -> bool {
+        !self.has_security() && self.parts.required.is_empty()
+    }
+
+    /// Whether something is signed or encrypted with this kind of key.
+    pub fn uses(&self, key: KeyBinding) -> bool {
+        self.signature()
+            .is_some_and(|signature| signature.key == key)
+            || self
+                .encryption()
+                .is_some_and(|encryption| encryption.key == key)
+    }
+
+    /// Whether a message takes an operation of a key pair, which is more work than all the rest of
+    /// a small one.
+    pub fn uses_key_pair(&self) -> bool {
+        self.uses(KeyBinding::Certificate) || self.wraps_key() || self.endorses_by_certificate()
+    }
+
+    /// Whether messages belong to a conversation: the key of a security context protects them, or
+    /// endorses them.
+    pub fn uses_context(&self) -> bool {
+        self.uses(KeyBinding::Context) || self.endorsing_context().is_some()
+    }
+
+    /// Whether a session key is wrapped to a certificate: to encrypt with it, or to sign and
+    /// encrypt with it.
+    pub(crate) fn wraps_key(&self) -> bool {
+        let encryption = self.encryption().map(|encryption| encryption.key);
+        encryption == Some(KeyBinding::Certificate) || self.uses(KeyBinding::SessionKey)
+    }
+
+    /// Whether endorsing signatures are over the Timestamp, as the message's own is.
+    pub(crate) fn endorses_timestamp(&self) -> bool {
+        self.is_by_connection() && self.endorsing_beside().next().is_some()
+    }
+
+    /// The token of the security context that endorses.
+    pub(crate) fn endorsing_context(&self) -> Option<&EndorsingToken> {
+        let mut endorsing = self.endorsing_beside();
+        endorsing.find(|token| matches!(token.key, EndorsingKey::Context { .. }))
+    }
+
+    /// Whether certificates make endorsing signatures.
+    pub(crate) fn endorses_by_certificate(&self) -> bool {
+        let mut endorsing = self.endorsing_beside();
+        endorsing.any(|token| matches!(token.key, EndorsingKey::Certificate(_)))
+    }
+
+    /// Whether the message's own signature is made with a certificate.
+    pub(crate) fn signs_by_certificate(&self) -> bool {
+        let signature = self.signature();
+        signature.is_some_and(|signature| signature.key == KeyBinding::Certificate)
+    }
+
+    /// Whether signatures are what tells parts of the message that can be passed on from others.
+    pub(crate) fn proves_parts(&self) -> bool {
+        self.signature().is_some() && !self.is_by_connection()
     }
 
     /// Whether attributes that signed elements inherit from what stands around them are as good as
@@ -113,110 +373,17 @@ impl Policy {
         let mut forms = self.suite.canonicalization.iter();
         !self.proves_parts() || forms.all(|form| inclusive.contains(form))
     }
-
-    /// Whether endorsing signatures are over the Timestamp, as the message's own is.
-    pub(crate) fn endorses_timestamp(&self) -> bool {
-        self.transport_protected && !self.endorsing.is_empty()
-    }
-
-    /// What is said of the endorsing signature that the key of a security context makes.
-    pub(crate) fn endorsing_context(&self) -> Option<&EndorsingPolicy> {
-        let mut endorsing = self.endorsing.iter();
-        endorsing.find(|one| one.key == KeyBinding::Context)
-    }
-
-    /// Whether certificates make endorsing signatures.
-    pub(crate) fn endorses_by_certificate(&self) -> bool {
-        let mut endorsing = self.endorsing.iter();
-        endorsing.any(|one| one.key == KeyBinding::Certificate)
-    }
-
-    /// Whether the message's own signature is made with a certificate.
-    pub(crate) fn signs_by_certificate(&self) -> bool {
-        let signature = self.signature.as_ref();
-        signature.is_some_and(|signature| signature.key == KeyBinding::Certificate)
-    }
-
-    /// Whether signatures are what tells parts of the message that can be passed on from others.
-    pub(crate) fn proves_parts(&self) -> bool {
-        self.signature.is_some() && !self.transport_protected
-    }
-
-    /// Whether a part is encrypted.
-    pub(crate) fn encrypts(&self, part: &Part) -> bool {
-        let parts = self.encrypted_parts();
-        parts.iter().any(|wanted| wanted.part == *part)
-    }
 }
 
-/// What is signed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct SignaturePolicy {
-    /// The parts; all of them, whenever they are in the message.
-    pub parts: Vec<Part>,
-    /// With which key.
-    pub key: KeyBinding,
-    /// How messages that we make name the key. Inbound, every kind is understood.
-    pub reference: KeyReference,
-}
-
-/// What is encrypted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EncryptionPolicy {
-    /// The parts; all of them, whenever they are in the message.
-    pub parts: Vec<EncryptedPart>,
-    /// With which key.
-    pub key: KeyBinding,
-    /// How messages that we make name the key. Inbound, every kind is understood.
-    pub reference: KeyReference,
-    /// For whom, with [`KeyBinding::Certificate`].
-    pub recipient: Recipient,
-}
-
-/// A signature by a certificate, or by the key of a security context, beside the message's own
-/// (WS-SecurityPolicy 1.3, 8.3: `EndorsingSupportingTokens`): over the signature, or
-/// over the Timestamp where the connection protects the message.
-///
-/// Where there are several, one signature meets one of these demands, and one key does, unless the
-/// policy's [`same_endorser`](Policy::same_endorser) says otherwise.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct EndorsingPolicy {
-    /// With which key: [`KeyBinding::Certificate`], or [`KeyBinding::Context`] where nothing else
-    /// of the message is protected with a context.
-    pub key: KeyBinding,
-    /// Whether the key that signs is derived from that of the context, instead of being it.
-    pub derived_keys: Option<DerivedKeyPolicy>,
-    /// How messages that we make name the token. Inbound, every kind is understood; but where the
-    /// message's signature is to cover the token and this is [`KeyReference::Direct`], a
-    /// message that only names it is refused.
-    pub reference: KeyReference,
-    /// What it covers beside the message's signature, or the Timestamp (8.3: `SignedParts` and
-    /// `SignedElements` inside of the assertion): parts of the message itself, all of them,
-    /// whenever they are in it.
-    pub parts: Vec<Part>,
-    /// Whether the endorsing signature covers its own token, where the message has it
-    /// (WS-SecurityPolicy 1.3, 8.9: `ProtectTokens`). It cannot cover one inside of the
-    /// reference to it.
-    pub covers_token: bool,
-    /// Whether the message's signature covers the token, where the message has it (8.4:
-    /// `SignedEndorsingSupportingTokens`).
-    pub token_signed: bool,
-    /// Whether the token is encrypted with what the [`EncryptionPolicy`] names, where the message
-    /// has it (8.7: `EndorsingEncryptedSupportingTokens`).
-    pub token_encrypted: bool,
-}
-
-impl EndorsingPolicy {
-    /// A signature of which nothing is said but the key that makes it, and how messages name that.
-    pub const fn by(key: KeyBinding, reference: KeyReference) -> Self {
-        Self {
-            key,
-            derived_keys: None,
-            reference,
-            parts: Vec::new(),
-            covers_token: false,
-            token_signed: false,
-            token_encrypted: false,
-        }
+/// The signature of a token over the Timestamp, and over what it signs in particular.
+fn over_timestamp(token: &EndorsingToken) -> MessageSignature<'_> {
+    let own = token.covers_token.then_some(Part::Token);
+    let timestamp = std::iter::once(Part::Timestamp);
+    let parts = timestamp.chain(token.parts.iter().cloned()).chain(own);
+    MessageSignature {
+        key: token.key.kind(),
+        reference: token.key.reference(),
+        derived_keys: token.key.derived_keys(),
+        parts: parts.collect(),
     }
 }

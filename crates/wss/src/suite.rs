@@ -41,7 +41,7 @@ pub(crate) fn retired(
 }
 
 /// A key transport algorithm with the parameters that it may come with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyTransportMethod {
     /// The algorithm.
     pub algorithm: KeyTransport,
@@ -83,7 +83,7 @@ impl KeyTransportMethod {
 
 /// A key agreement algorithm with how the agreed secret becomes a key, and how that key wraps a
 /// session key (XML-Enc 1.1 section 5.6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyAgreementMethod {
     /// The algorithm.
     pub algorithm: KeyAgreement,
@@ -157,7 +157,7 @@ impl Wrapping<'_> {
 }
 
 /// The algorithms of a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Suite {
     /// The name it goes by in configuration and logs.
     pub name: String,

@@ -137,7 +137,7 @@ impl Endpoint {
         let signs_body = |agreement: &&Plans| {
             agreement
                 .of_requests(serves)
-                .and_then(|policy| policy.signature.as_ref())
+                .and_then(|policy| policy.signature())
                 .is_some_and(|signature| signature.parts.contains(&Part::Body))
         };
         self.agreements
@@ -174,7 +174,7 @@ impl Endpoint {
         if receipt.marks.is_empty() {
             return;
         }
-        let skew = |policy: &Policy| policy.timestamp.unwrap_or_default().skew;
+        let skew = |policy: &Policy| policy.header.timestamp.unwrap_or_default().skew;
         let bootstrap = self.conversation.iter().map(|one| &one.bootstrap_inbound);
         let opening = self.inbound().chain(bootstrap);
         // An endpoint that opens nothing has nothing to fear.

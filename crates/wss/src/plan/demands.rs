@@ -15,6 +15,7 @@ use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
 use crate::part::{EncryptedPart, Part};
 use crate::policy::Policy;
 use crate::suite::{Retirement, Suite, retired};
+use crate::supporting::EndorsingToken;
 use crate::tuning::Tuning;
 use crate::username::UsernamePolicy;
 
@@ -175,40 +176,41 @@ const READERS: [Reader; 8] = [
 impl Demands {
     /// The demands of a policy.
     pub(super) fn of(policy: &Policy) -> Self {
-        let (signature, encryption) = (&policy.signature, &policy.encryption);
-        let derived_keys = policy.derived_keys;
+        let (signature, encryption) = (policy.signature(), policy.encryption());
+        let derived_keys = policy.derived_keys();
         let key = |kind| KeyDemand { kind, derived_keys };
-        let confirms = policy.signature_confirmation;
-        let requires_timestamp = policy.timestamp.is_some_and(|timestamp| timestamp.required);
-        let parts = policy.encrypted_parts();
+        let header = &policy.header;
+        let requires_timestamp = header.timestamp.is_some_and(|timestamp| timestamp.required);
+        let parts = encryption.as_ref().map_or(&[][..], |one| one.parts);
         let mut optional = parts
             .iter()
             .filter(|wanted| matches!(wanted.part, Part::Path(_) | Part::Id(_)));
-        let encrypts_first = policy.order == ProtectionOrder::EncryptBeforeSigning;
-        let endorsed = policy.endorsed_parts().map(|(_, part)| part);
-        let all_signed: Vec<&Part> = policy.signed_parts().iter().chain(endorsed).collect();
+        let encrypts_first = policy.order() == ProtectionOrder::EncryptBeforeSigning;
+        let endorsed = policy.endorsing_beside().flat_map(|token| &token.parts);
+        let own = signature.iter().flat_map(|one| one.parts.iter());
+        let all_signed: Vec<&Part> = own.chain(endorsed).collect();
         let block = |part: &&Part| match part {
             Part::Header { namespace, local } => Some((namespace.clone(), local.clone())),
             _ => None,
         };
         let is_named = |part: &&&Part| matches!(part, Part::Id(_) | Part::Path(_));
         Self {
-            actor: policy.actor.clone(),
+            actor: header.actor.clone(),
             has_security: policy.has_security(),
             requires_header: signature.is_some()
                 || encryption.is_some()
-                || policy.username.is_some()
+                || policy.username().is_some()
                 || requires_timestamp,
-            timestamp: policy.timestamp,
+            timestamp: header.timestamp,
             requires_timestamp,
-            username: policy.username.clone(),
-            confirms,
+            username: policy.username().cloned(),
+            confirms: header.signature_confirmation,
             suite: policy.suite.clone(),
             limits: policy.limits,
             tuning: policy.tuning,
-            layout: policy.layout,
-            order: policy.order,
-            required: policy.required.clone(),
+            layout: header.layout,
+            order: policy.order(),
+            required: policy.parts.required.clone(),
             signature: signature.as_ref().map(|one| SignatureDemand {
                 key: key(one.key),
                 parts: one
@@ -226,7 +228,7 @@ impl Demands {
                     .parts
                     .iter()
                     .map(|wanted| {
-                        let signed = policy.signed_parts().contains(&wanted.part);
+                        let signed = policy.signs(&wanted.part);
                         encrypted(policy, wanted.clone(), signed)
                     })
                     .collect(),
@@ -242,7 +244,7 @@ impl Demands {
                 .filter(is_named)
                 .map(|part| (*part).clone())
                 .collect(),
-            only_entire_parts: policy.only_entire_headers_and_body,
+            only_entire_parts: policy.parts.only_entire_headers_and_body,
             proves_parts: policy.proves_parts(),
             covers_inherited: policy.covers_inherited(),
             uses_context: policy.uses_context(),
@@ -302,7 +304,7 @@ impl Demands {
 fn order_of(policy: &Policy, part: &Part) -> ProtectionOrder {
     match part {
         Part::EndorsingToken => ProtectionOrder::SignBeforeEncrypting,
-        _ => policy.order,
+        _ => policy.order(),
     }
 }
 
@@ -332,35 +334,35 @@ fn role_of_certificates(policy: &Policy) -> CertificateRole {
 
 fn endorsements(policy: &Policy) -> Endorsements {
     let over_timestamp = policy.endorses_timestamp();
-    let demand = |one: &crate::policy::EndorsingPolicy| EndorsementDemand {
-        by_context: one.key == KeyBinding::Context,
+    let demand = |one: &EndorsingToken| EndorsementDemand {
+        by_context: one.key.kind() == KeyBinding::Context,
         parts: one.parts.clone(),
         covers_token: one.covers_token,
-        token_signed: one.token_signed,
-        token_encrypted: one.token_encrypted.then(|| {
+        token_signed: one.signed && !over_timestamp,
+        token_encrypted: (one.encrypted && !over_timestamp).then(|| {
             let token = EncryptedPart::customary(Part::EndorsingToken);
-            encrypted(policy, token, one.token_signed)
+            encrypted(policy, token, one.signed)
         }),
-        carries_token: one.reference == KeyReference::Direct,
+        carries_token: one.key.reference() == KeyReference::Direct,
     };
     Endorsements {
-        demands: policy.endorsing.iter().map(demand).collect(),
+        demands: policy.endorsing_beside().map(demand).collect(),
         over_timestamp,
         assigns_message: over_timestamp && policy.signs_by_certificate(),
         same_endorser: policy.same_endorser,
         context: policy.endorsing_context().map(|one| KeyDemand {
-            kind: one.key,
-            derived_keys: one.derived_keys,
+            kind: one.key.kind(),
+            derived_keys: one.key.derived_keys(),
         }),
-        cover_parts: policy.endorsed_parts().next().is_some(),
+        cover_parts: policy.endorsing_beside().any(|one| !one.parts.is_empty()),
     }
 }
 
 /// The readers of the items that a policy has a use for.
 fn readers(policy: &Policy) -> Vec<Reader> {
     let by_context = policy.endorsing_context();
-    let derives = policy.derived_keys.is_some()
-        || by_context.is_some_and(|endorsing| endorsing.derived_keys.is_some());
+    let derives = policy.derived_keys().is_some()
+        || by_context.is_some_and(|endorsing| endorsing.key.derived_keys().is_some());
     let tokens = [
         ("SecurityContextToken", policy.uses_context()),
         ("DerivedKeyToken", derives),

@@ -7,6 +7,7 @@
 mod check;
 mod demands;
 mod keys;
+mod parts;
 mod protection;
 
 use std::collections::HashSet;
@@ -24,7 +25,8 @@ use crate::binding::{KeyBinding, KeyReference, Recipient};
 use crate::derived::KeyHolders;
 use crate::known::KnownElements;
 use crate::part::Part;
-use crate::policy::{EndorsingPolicy, Policy};
+use crate::policy::Policy;
+use crate::supporting::{EndorsingKey, EndorsingToken};
 
 /// One thing wrong with a policy or its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -174,53 +176,6 @@ pub struct OutboundPlan {
     pub(crate) key_holders: Option<KeyHolders>,
 }
 
-impl Policy {
-    /// Whether the policy asks for a `wsse:Security` header at all.
-    pub fn has_security(&self) -> bool {
-        self.timestamp.is_some()
-            || self.username.is_some()
-            || self.signature.is_some()
-            || self.encryption.is_some()
-            || self.signature_confirmation
-    }
-
-    /// Whether every message will do: no `wsse:Security` header is asked for, and no part has to be
-    /// there.
-    pub fn demands_nothing(&self) -> bool {
-        !self.has_security() && self.required.is_empty()
-    }
-
-    /// Whether a session key is wrapped to a certificate: to encrypt with it, or to sign and
-    /// encrypt with it.
-    pub(crate) fn wraps_key(&self) -> bool {
-        let encryption = self.encryption.as_ref().map(|encryption| encryption.key);
-        encryption == Some(KeyBinding::Certificate) || self.uses(KeyBinding::SessionKey)
-    }
-
-    /// Whether a message takes an operation of a key pair, which is more work than all the rest of
-    /// a small one.
-    pub fn uses_key_pair(&self) -> bool {
-        self.uses(KeyBinding::Certificate) || self.wraps_key() || self.endorses_by_certificate()
-    }
-
-    /// Whether messages belong to a conversation: the key of a security context protects them, or
-    /// endorses them.
-    pub fn uses_context(&self) -> bool {
-        self.uses(KeyBinding::Context) || self.endorsing_context().is_some()
-    }
-
-    /// Whether something is signed or encrypted with this kind of key.
-    pub fn uses(&self, key: KeyBinding) -> bool {
-        self.signature
-            .as_ref()
-            .is_some_and(|signature| signature.key == key)
-            || self
-                .encryption
-                .as_ref()
-                .is_some_and(|encryption| encryption.key == key)
-    }
-}
-
 /// Why a token that is to be protected does not stand inside of the reference to it.
 const TOKEN_INSIDE: &str = "has the token inside of the signature that it is for, where it is neither signed nor encrypted by itself";
 
@@ -280,8 +235,8 @@ fn fitting(
 /// What is remembered of contexts, where keys are derived from them.
 fn key_holders(policy: &Policy) -> Option<KeyHolders> {
     let endorsing = policy.endorsing_context();
-    let derives = policy.derived_keys.is_some()
-        || endorsing.is_some_and(|endorsing| endorsing.derived_keys.is_some());
+    let derives = policy.derived_keys().is_some()
+        || endorsing.is_some_and(|endorsing| endorsing.key.derived_keys().is_some());
     let bounds = policy.tuning.derived_keys;
     bounds
         .filter(|_| derives && policy.uses_context())
@@ -290,20 +245,21 @@ fn key_holders(policy: &Policy) -> Option<KeyHolders> {
 
 /// Who makes each of the policy's endorsing signatures, and how.
 fn endorsers(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) -> Vec<Endorser> {
-    for endorsing in &policy.endorsing {
-        let protected =
-            endorsing.covers_token || endorsing.token_signed || endorsing.token_encrypted;
-        if endorsing.reference == KeyReference::Embedded && protected {
+    let in_message = !policy.is_by_connection();
+    for token in policy.endorsing_beside() {
+        let reference = token.key.reference();
+        let protected = token.covers_token || in_message && (token.signed || token.encrypted);
+        if reference == KeyReference::Embedded && protected {
             problems.push(PlanProblem::Reference {
-                reference: endorsing.reference,
+                reference,
                 problem: TOKEN_INSIDE,
             });
         }
     }
     // Where the Timestamp is what is endorsed, whoever signs the message is the first of them.
     let signs_too = policy.endorses_timestamp() && policy.signs_by_certificate();
-    let is_by_certificate = |one: &&EndorsingPolicy| one.key == KeyBinding::Certificate;
-    let by_certificate = policy.endorsing.iter().filter(is_by_certificate);
+    let is_by_certificate = |token: &&EndorsingToken| token.key.kind() == KeyBinding::Certificate;
+    let by_certificate = policy.endorsing_beside().filter(is_by_certificate);
     let wanted = by_certificate.count() + usize::from(signs_too);
     let mut endorsers = keys.endorsers();
     if wanted > 0 {
@@ -332,10 +288,12 @@ fn endorsers(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) -> V
         Some(Endorser::Certificate(Arc::clone(identity), algorithm))
     });
     let by_context = policy.suite.symmetric_signature.first();
-    let all = policy.endorsing.iter().filter_map(|one| match one.key {
-        KeyBinding::Context => by_context.copied().map(Endorser::Context),
-        _ => endorsers.next(),
-    });
+    let all = policy
+        .endorsing_beside()
+        .filter_map(|token| match token.key {
+            EndorsingKey::Context { .. } => by_context.copied().map(Endorser::Context),
+            EndorsingKey::Certificate(_) => endorsers.next(),
+        });
     all.collect()
 }
 
@@ -355,7 +313,7 @@ impl InboundPlan {
     pub fn compile(policy: Policy, keys: Keys) -> Result<Self, Vec<PlanProblem>> {
         let mut problems = Vec::new();
         policy.check(&mut problems);
-        match policy.signature.as_ref().map(|signature| signature.key) {
+        match policy.signature().map(|signature| signature.key) {
             Some(KeyBinding::Certificate) => {
                 need(
                     &keys.trust,
@@ -403,8 +361,7 @@ impl InboundPlan {
             }
         }
         if policy
-            .encryption
-            .as_ref()
+            .encryption()
             .is_some_and(|encryption| encryption.key == KeyBinding::Shared)
         {
             need(
@@ -444,10 +401,10 @@ impl OutboundPlan {
         let mut problems = Vec::new();
         policy.check(&mut problems);
         let (mut signer, mut algorithm) = (None, None);
-        if let Some(signature) = &policy.signature {
+        if let Some(signature) = policy.signature() {
             match signature.key {
                 KeyBinding::Certificate => {
-                    signer = match policy.transport_protected {
+                    signer = match policy.is_by_connection() {
                         true => keys.endorsers().first().copied(),
                         false => keys.identity.as_ref(),
                     }
@@ -501,13 +458,8 @@ impl OutboundPlan {
             {
                 problems.push(PlanProblem::Canonicalization { method: *method });
             }
-            if signature.parts.is_empty() {
-                problems.push(PlanProblem::Combination {
-                    problem: "a signature is to be made, and nothing for it to cover",
-                });
-            }
         }
-        if let Some(encryption) = &policy.encryption {
+        if let Some(encryption) = policy.encryption() {
             match encryption.key {
                 KeyBinding::Certificate => {
                     if encryption.recipient != Recipient::Requester {
@@ -561,7 +513,7 @@ impl OutboundPlan {
             let kind = peer.public_key().kind();
             fit(&policy, kind, KeyField::Peer, &mut problems);
         }
-        if policy.include_certificate {
+        if policy.introduces_certificate() {
             need(
                 &keys.identity,
                 KeyField::Identity,
@@ -576,15 +528,14 @@ impl OutboundPlan {
             endorsers: endorsers(&policy, &keys, &mut problems),
         };
         if policy
-            .username
-            .as_ref()
+            .username()
             .is_some_and(|username| username.passwords.is_empty())
         {
             problems.push(PlanProblem::NoAlgorithm {
                 purpose: "password",
             });
         }
-        if policy.username.is_some() {
+        if policy.username().is_some() {
             need(
                 &keys.user,
                 KeyField::User,

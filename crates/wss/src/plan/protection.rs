@@ -129,47 +129,47 @@ impl Protection {
             signer,
             endorsers,
         } = signers;
-        let suite = &policy.suite;
-        let derived_keys = policy.derived_keys;
+        let (suite, header) = (&policy.suite, &policy.header);
         let hides = |part: Part| policy.encrypts(&part);
-        let signature = policy.signature.as_ref().and_then(|one| {
+        let signature = policy.signature().and_then(|one| {
             Some(Signing {
                 key: one.key,
                 reference: one.reference,
-                derived_keys,
+                derived_keys: one.derived_keys,
                 algorithm: algorithm?,
                 digest: *suite.digest.first()?,
                 signer: signer.clone(),
-                parts: one.parts.clone(),
                 covers_tokens: one.parts.contains(&Part::Token),
+                parts: one.parts.into_owned(),
                 stays: !hides(Part::Signature) && endorsers.is_empty(),
             })
         });
-        let encryption = policy.encryption.as_ref().and_then(|one| {
+        let encryption = policy.encryption().and_then(|one| {
             Some(Encrypting {
                 key: one.key,
                 reference: one.reference,
                 recipient: one.recipient,
-                derived_keys,
+                derived_keys: one.derived_keys,
                 algorithm: *suite.data.first()?,
-                parts: one.parts.clone(),
+                parts: one.parts.to_vec(),
                 hides_signature: hides(Part::Signature),
                 hides_username: hides(Part::UsernameToken),
                 hides_confirmations: hides(Part::SignatureConfirmation),
             })
         });
+        // A connection that protects the message protects the tokens.
+        let in_message = !policy.is_by_connection();
         let endorsing: Vec<Endorsing> = policy
-            .endorsing
-            .iter()
+            .endorsing_beside()
             .zip(endorsers)
             .map(|(one, endorser)| Endorsing {
                 endorser,
-                reference: one.reference,
-                derived_keys: one.derived_keys,
+                reference: one.key.reference(),
+                derived_keys: one.key.derived_keys(),
                 parts: one.parts.clone(),
                 covers_token: one.covers_token,
-                token_signed: one.token_signed,
-                token_encrypted: one.token_encrypted,
+                token_signed: one.signed && in_message,
+                token_encrypted: one.encrypted && in_message,
             })
             .collect();
         // What wraps a session key, the recipient says.
@@ -183,30 +183,27 @@ impl Protection {
                     .map(|one| one.endorser.algorithm().short_name()),
             )
             .collect();
-        let by_certificate = policy
-            .signature
-            .iter()
-            .find(|one| one.key == KeyBinding::Certificate);
+        let own = policy.signature();
+        let by_certificate = own.filter(|one| one.key == KeyBinding::Certificate);
         let reference = by_certificate.map(|one| one.reference);
         let signs_by_token = reference == Some(KeyReference::Direct);
         let introduced = keys
             .identity
             .as_ref()
-            .filter(|_| policy.include_certificate);
+            .filter(|_| policy.introduces_certificate());
         Self {
-            actor: policy.actor.clone(),
+            actor: header.actor.clone(),
             has_security: policy.has_security(),
-            must_understand: policy.must_understand,
-            timestamp: policy.timestamp,
-            timestamp_last: policy.layout == Layout::LaxTimestampLast,
+            must_understand: header.must_understand,
+            timestamp: header.timestamp,
+            timestamp_last: header.layout == Layout::LaxTimestampLast,
             password: policy
-                .username
-                .as_ref()
+                .username()
                 .and_then(|username| username.passwords.first().copied()),
-            confirms: policy.signature_confirmation,
+            confirms: header.signature_confirmation,
             suite: suite.clone(),
             tuning: policy.tuning,
-            order: policy.order,
+            order: policy.order(),
             introduced: signer
                 .as_ref()
                 .filter(|_| signs_by_token)
@@ -254,7 +251,7 @@ impl Protection {
 /// Whether cipher text is all that there is to know a message by. A message under a key of its own
 /// comes only to who has a certificate.
 fn marks_cipher_text(policy: &Policy, keys: &Keys) -> bool {
-    let key = policy.encryption.as_ref().map(|encryption| encryption.key);
-    policy.signature.is_none()
+    let key = policy.encryption().map(|encryption| encryption.key);
+    policy.signature().is_none()
         && (key != Some(KeyBinding::Certificate) || keys.decrypting().next().is_none())
 }
