@@ -116,9 +116,27 @@ impl Policy {
     /// The message's own signature; none, where nothing is signed. Where the connection protects
     /// messages there is nothing but the Timestamp to sign, and the first endorsing token does.
     pub fn signature(&self) -> Option<MessageSignature<'_>> {
-        let (key, reference, derived_keys) = match &self.binding {
+        let (key, reference, derived_keys) = self.signing_key()?;
+        let parts = match self.is_by_connection() {
+            true => self.endorsing().next().map(over_timestamp)?,
+            false => Cow::Borrowed(self.parts.signed.as_slice()),
+        };
+        Some(MessageSignature {
+            key,
+            reference,
+            derived_keys,
+            parts,
+        })
+    }
+
+    /// The key of the message's own signature, how messages name it, and how it is derived.
+    fn signing_key(&self) -> Option<(KeyBinding, KeyReference, Option<DerivedKeyPolicy>)> {
+        let found = match &self.binding {
             Binding::None => return None,
-            Binding::Transport => return self.endorsing().next().map(over_timestamp),
+            Binding::Transport => {
+                let key = &self.endorsing().next()?.key;
+                return Some((key.kind(), key.reference(), key.derived_keys()));
+            }
             Binding::Symmetric(binding) => {
                 let key = &binding.key;
                 (key.kind(), key.reference(), binding.derived_keys)
@@ -127,12 +145,12 @@ impl Policy {
             // proves nobody.
             Binding::Asymmetric(binding) => (KeyBinding::Certificate, binding.signature?, None),
         };
-        (!self.parts.signed.is_empty()).then_some(MessageSignature {
-            key,
-            reference,
-            derived_keys,
-            parts: Cow::Borrowed(&self.parts.signed),
-        })
+        (!self.parts.signed.is_empty()).then_some(found)
+    }
+
+    /// The kind of the key of the message's own signature.
+    pub fn signs_with(&self) -> Option<KeyBinding> {
+        self.signing_key().map(|(kind, ..)| kind)
     }
 
     /// The encryption of the message; none, where nothing is encrypted.
@@ -252,7 +270,7 @@ impl Policy {
     pub fn derived_keys(&self) -> Option<DerivedKeyPolicy> {
         match &self.binding {
             Binding::None => None,
-            Binding::Transport => self.signature()?.derived_keys,
+            Binding::Transport => self.signing_key()?.2,
             Binding::Symmetric(binding) => binding.derived_keys,
             Binding::Asymmetric(_) => self.encryption()?.derived_keys,
         }
@@ -294,7 +312,7 @@ impl Policy {
     pub fn has_security(&self) -> bool {
         self.header.timestamp.is_some()
             || self.username().is_some()
-            || self.signature().is_some()
+            || self.signs_with().is_some()
             || self.encryption().is_some()
             || self.header.signature_confirmation
     }
@@ -307,8 +325,7 @@ impl Policy {
 
     /// Whether something is signed or encrypted with this kind of key.
     pub fn uses(&self, key: KeyBinding) -> bool {
-        self.signature()
-            .is_some_and(|signature| signature.key == key)
+        self.signs_with() == Some(key)
             || self
                 .encryption()
                 .is_some_and(|encryption| encryption.key == key)
@@ -352,13 +369,12 @@ impl Policy {
 
     /// Whether the message's own signature is made with a certificate.
     pub(crate) fn signs_by_certificate(&self) -> bool {
-        let signature = self.signature();
-        signature.is_some_and(|signature| signature.key == KeyBinding::Certificate)
+        self.signs_with() == Some(KeyBinding::Certificate)
     }
 
     /// Whether signatures are what tells parts of the message that can be passed on from others.
     pub(crate) fn proves_parts(&self) -> bool {
-        self.signature().is_some() && !self.is_by_connection()
+        self.signs_with().is_some() && !self.is_by_connection()
     }
 
     /// Whether attributes that signed elements inherit from what stands around them are as good as
@@ -375,15 +391,10 @@ impl Policy {
     }
 }
 
-/// The signature of a token over the Timestamp, and over what it signs in particular.
-fn over_timestamp(token: &EndorsingToken) -> MessageSignature<'_> {
+/// What a token signs over the connection: the Timestamp, and what it signs in particular.
+fn over_timestamp(token: &EndorsingToken) -> Cow<'_, [Part]> {
     let own = token.covers_token.then_some(Part::Token);
     let timestamp = std::iter::once(Part::Timestamp);
     let parts = timestamp.chain(token.parts.iter().cloned()).chain(own);
-    MessageSignature {
-        key: token.key.kind(),
-        reference: token.key.reference(),
-        derived_keys: token.key.derived_keys(),
-        parts: parts.collect(),
-    }
+    parts.collect()
 }

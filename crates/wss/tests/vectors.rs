@@ -13,7 +13,11 @@ use soapstone_crypto::{
     SignatureAlgorithm, TrustRules, TrustStore, base64,
 };
 use soapstone_testkit::Case;
-use soapstone_wss::{EncryptedPart, Envelope, Facts, FirstSeen, InboundPlan, KeyReference, KeyTransportMethod, Keys, Mechanism, Part, PasswordKind, Policy, Rejected, Suite, SymmetricToken, TimestampPolicy, Verified, names};
+use soapstone_wss::{
+    EncryptedPart, Envelope, Facts, FirstSeen, InboundPlan, KeyReference, KeyTransportMethod, Keys,
+    Mechanism, Part, PasswordKind, Policy, Rejected, Suite, SymmetricToken, TimestampPolicy,
+    Verified, names,
+};
 use soapstone_xml::{
     Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, FnSink, Limits,
     ParseOptions, canonicalize,

@@ -137,8 +137,7 @@ impl Endpoint {
         let signs_body = |agreement: &&Plans| {
             agreement
                 .of_requests(serves)
-                .and_then(|policy| policy.signature())
-                .is_some_and(|signature| signature.parts.contains(&Part::Body))
+                .is_some_and(|policy| policy.signs(&Part::Body))
         };
         self.agreements
             .iter()

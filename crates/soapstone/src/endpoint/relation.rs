@@ -58,14 +58,11 @@ pub(super) fn is_demanded(plan: Option<&InboundPlan>, addressing: bool) -> bool 
 }
 
 fn signs_relation(policy: &Policy, addressing: bool) -> bool {
-    let Some(signature) = policy.signature() else {
-        return false;
-    };
     // There, signatures do not say what is sent.
     if policy.is_by_connection() {
         return false;
     }
-    let parts = &signature.parts;
+    let parts = policy.signed_parts();
     parts.iter().any(names_relation) || addressing && parts.iter().any(selects_relation)
 }
 

@@ -38,7 +38,7 @@ impl Look {
     /// Of messages under a policy that encrypts no signature. Where it encrypts anything, the user
     /// may be hidden, too.
     fn under(policy: &Policy) -> Self {
-        let signature = usize::from(policy.signature().is_some());
+        let signature = usize::from(policy.signs_with().is_some());
         let shown = policy.encryption().is_none();
         Self {
             user: shown.then_some(policy.username().is_some()),
@@ -86,9 +86,9 @@ fn hides_signatures(policy: &Policy) -> bool {
         let mut parts = parts.iter();
         parts.any(|encrypted| encrypted.part == Part::Signature)
     };
-    policy.encryption().is_some_and(|encryption| {
-        policy.is_by_connection() || encrypts_signature(encryption.parts)
-    })
+    policy
+        .encryption()
+        .is_some_and(|encryption| policy.is_by_connection() || encrypts_signature(encryption.parts))
 }
 
 impl Conversation {

@@ -7,7 +7,13 @@ use soapstone_crypto::{
     Curve, Identity, KeyKind, SecretBytes, SymmetricKey, TrustRules, TrustStore,
     issue::{self, Template, Validity},
 };
-use soapstone_wss::{AsymmetricBinding, Binding, ConversationVersion, DerivedKeyPolicy, EncryptionKey, EncryptionToken, EndorsingToken, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Policy, ProtectionOrder, Receipt, Recipient, Rejected, Secured, SharedKey, Suite, SupportingToken, SymmetricToken, User, Verified, names};
+use soapstone_wss::{
+    AsymmetricBinding, Binding, ConversationVersion, DerivedKeyPolicy, EncryptionKey,
+    EncryptionToken, EndorsingToken, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding,
+    KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Policy, ProtectionOrder, Receipt,
+    Recipient, Rejected, Secured, SharedKey, Suite, SupportingToken, SymmetricToken, User,
+    Verified, names,
+};
 use soapstone_xml::{Buffers, Limits};
 
 /// Everybody who takes part in the tests. Made once: keys take time.

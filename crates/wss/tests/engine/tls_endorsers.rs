@@ -16,7 +16,7 @@ use crate::conversations::{context, derived, knowing, refused, text};
 use crate::endorsers::{NOTARY, another_certificate, demand, elements, endorsed_by, other};
 use crate::support::{
     Adjust as _, PARTIES, PLAIN, client_keys, envelope, facts, forwarded, now, open, open_with,
-    policy, secure_with, service_keys,
+    policy, secure_with, service_keys, with,
 };
 
 const VERSION: ConversationVersion = ConversationVersion::V13;
@@ -373,30 +373,45 @@ fn a_signature_over_anything_but_the_timestamp_of_the_message_endorses_nothing()
     assert_eq!(refused(&policy, &facts(), &later).name(), "digest-mismatch");
 }
 
+/// What is demanded of a token, or what it does.
+type Own = fn(&mut EndorsingToken);
+
+const NOTHING: Own = |_| ();
+const SIGNS_TO: Own = |token| token.parts.push(to());
+/// WS-SecurityPolicy 1.3, 8.9: each token's own signature covers it.
+const PROTECTS: Own = |token| token.covers_token = true;
+
+/// Neither of two demands is met by who meets the other one alone.
 #[test]
-fn what_one_token_is_to_sign_in_particular_somebody_has_signed() {
-    let mut policy = certificates();
-    policy.token(1).parts = vec![to()];
-    let neither = message(&certificates(), both());
-    assert_eq!(
-        refused(&policy, &facts(), &neither),
-        Rejected::Unendorsed { part: to() }
-    );
-    let mut first = certificates();
-    first.token(0).parts.push(to());
-    assert_eq!(
-        refused(&first, &facts(), &neither),
-        Rejected::Unsigned { part: to() }
-    );
-    // Neither of two demands is met by who meets the other one alone.
-    let mut each = first.clone();
-    each.token(1).parts = vec![to()];
-    let one_of_them = message(&policy, both());
-    assert_eq!(
-        refused(&each, &facts(), &one_of_them),
-        Rejected::Unendorsed { part: to() }
-    );
-    open(&each, &message(&each, both())).unwrap();
+fn each_of_two_demands_has_a_signature_over_all_that_it_names() {
+    let unendorsed = || Some(Rejected::Unendorsed { part: to() });
+    let unsigned = |part: Part| Some(Rejected::Unsigned { part });
+    let token = || unsigned(Part::EndorsingToken);
+    let [none, signs, both_sign] = [[NOTHING; 2], [NOTHING, SIGNS_TO], [SIGNS_TO; 2]];
+    let protect = [PROTECTS; 2];
+    for (demanded, sent, expected) in [
+        // Parts that a token is to sign in particular.
+        (signs, none, unendorsed()),
+        ([SIGNS_TO, NOTHING], none, unsigned(to())),
+        (both_sign, signs, unendorsed()),
+        (both_sign, both_sign, None),
+        // Tokens that are protected.
+        (protect, [PROTECTS, NOTHING], token()),
+        (protect, [NOTHING, PROTECTS], token()),
+        (protect, none, unsigned(Part::Token)),
+        (protect, protect, None),
+    ] {
+        let [demanded, sent] = [demanded, sent].map(|own| {
+            with(&certificates(), |policy| {
+                for (token, own) in policy.endorsing_mut().zip(own) {
+                    own(token);
+                }
+            })
+        });
+        let found = open(&demanded, &message(&sent, both())).map(drop);
+        let found = found.map_err(|refused| refused.cause().clone()).err();
+        assert_eq!(found, expected, "{:?}", demanded.supporting);
+    }
 }
 
 /// Where one of them signs what is demanded of the first alone, he sends, wherever his signature
@@ -423,30 +438,6 @@ fn who_meets_what_is_said_of_the_first_token_sends_and_no_order_says_it() {
         opened.evidence().signer().unwrap().subject().to_owned()
     };
     assert_eq!(of(both()), of(endorsed_by(&[&NOTARY, &PARTIES.client])));
-}
-
-/// Each token's own signature covers the token where tokens are protected (8.9).
-#[test]
-fn protected_tokens_are_signed_each_by_its_own_signature() {
-    let mut policy = certificates();
-    policy.token(0).covers_token = true;
-    policy.token(1).covers_token = true;
-    open(&policy, &message(&policy, both())).unwrap();
-    let mut first_alone = policy.clone();
-    first_alone.token(1).covers_token = false;
-    let mut second_alone = policy.clone();
-    second_alone.token(0).covers_token = false;
-    for (sent, part) in [
-        (first_alone, Part::EndorsingToken),
-        (second_alone, Part::EndorsingToken),
-        (certificates(), Part::Token),
-    ] {
-        let message = message(&sent, both());
-        assert_eq!(
-            refused(&policy, &facts(), &message),
-            Rejected::Unsigned { part }
-        );
-    }
 }
 
 /// Whoever has a copy takes neither of the signatures into another message.
