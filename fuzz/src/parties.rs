@@ -12,8 +12,9 @@ use std::sync::{Arc, LazyLock};
 use jiff::Timestamp;
 use soapstone_crypto::{Certificate, Identity, SecretBytes, SymmetricKey, TrustRules, TrustStore};
 use soapstone_wss::{
-    CacheBounds, EncryptedPart, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, KeyReference,
-    Keys, Mechanism, Part, Policy, Rejected, SharedKey, Suite, Tuning, User, Verified,
+    Binding, CacheBounds, EncryptedPart, EncryptionToken, Envelope, Facts, FirstSeen, InboundPlan,
+    KeyReference, Keys, Mechanism, Part, Policy, Rejected, SharedKey, Suite, SymmetricToken, Tuning,
+    User, Verified,
 };
 use soapstone_xml::{Apex, Buffers, Canonicalization, Element, Limits};
 
@@ -89,38 +90,33 @@ pub fn known(identity: Arc<Identity>, peer: &str) -> Keys {
 pub fn policies() -> Vec<(&'static str, Policy)> {
     let preset = |mechanism: Mechanism, suite: &str| {
         let mut policy = mechanism.policy(Suite::named(suite).expect("a suite"));
-        if let Some(signature) = &mut policy.signature {
-            signature.parts.push(to());
+        if policy.binding.signs() {
+            policy.parts.signed.push(to());
         }
         policy
     };
     let sign = preset(Mechanism::Sign, "Basic256GCM");
 
     let mut sign_encrypt = preset(Mechanism::SignEncrypt, "Basic128GCM");
-    if let Some(encryption) = &mut sign_encrypt.encryption {
-        encryption
-            .parts
-            .push(EncryptedPart::customary(Part::Signature));
-        encryption.reference = KeyReference::Thumbprint;
+    let signature = EncryptedPart::customary(Part::Signature);
+    sign_encrypt.parts.encrypted.push(signature);
+    if let Binding::Asymmetric(keys) = &mut sign_encrypt.binding {
+        keys.encryption = Some(EncryptionToken::wrapped(KeyReference::Thumbprint));
     }
 
     let mut encrypt_sign = preset(Mechanism::EncryptSign, "Basic256");
-    if let Some(signature) = &mut encrypt_sign.signature {
-        signature.reference = KeyReference::IssuerSerial;
-    }
+    encrypt_sign.binding.name_keys(KeyReference::IssuerSerial);
 
     let mut classic = preset(Mechanism::SignEncrypt, "TripleDesRsa15");
-    if let (Some(signature), Some(encryption)) = (&mut classic.signature, &mut classic.encryption) {
-        signature.reference = KeyReference::Embedded;
-        encryption.parts.push(EncryptedPart::customary(to()));
-        encryption.reference = KeyReference::SubjectKeyIdentifier;
+    classic.parts.encrypted.push(EncryptedPart::customary(to()));
+    if let Binding::Asymmetric(keys) = &mut classic.binding {
+        keys.signature = Some(KeyReference::Embedded);
+        let wrapped = EncryptionToken::wrapped(KeyReference::SubjectKeyIdentifier);
+        keys.encryption = Some(wrapped);
     }
 
     let mut shared = preset(Mechanism::SignEncrypt, "Basic256Sha256");
-    if let (Some(signature), Some(encryption)) = (&mut shared.signature, &mut shared.encryption) {
-        (signature.key, signature.reference) = (KeyBinding::Shared, KeyReference::KeyName);
-        (encryption.key, encryption.reference) = (KeyBinding::Shared, KeyReference::KeyName);
-    }
+    shared.protect_with(SymmetricToken::Shared(KeyReference::KeyName));
 
     vec![
         ("sign", sign),
@@ -204,7 +200,7 @@ impl Case {
         let Ok(verified) = opened else {
             return;
         };
-        if self.plan.policy().signature.is_none() {
+        if self.plan.policy().signature().is_none() {
             return;
         }
         assert!(!verified.evidence().signatures.is_empty());

@@ -158,10 +158,9 @@ fn ends(peers: &Peers, mechanism: Mechanism, elements: usize) -> [Endpoint; 2] {
         Tuning::default(),
         |policy| {
             policy.limits.references = elements + 8;
-            if let Some(signature) = &mut policy.signature {
-                signature
-                    .parts
-                    .extend((0..elements).map(|number| Part::Id(format!("i{number}"))));
+            if policy.binding.signs() {
+                let ids = (0..elements).map(|number| Part::Id(format!("i{number}")));
+                policy.parts.signed.extend(ids);
             }
         },
     );

@@ -6,7 +6,8 @@ use jiff::Timestamp;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{Identity, KeyKind, SecretBytes, SymmetricKey, TrustRules, TrustStore};
 use soapstone::wss::{
-    InboundPlan, KeyBinding, Keys, Mechanism, OutboundPlan, Policy, SharedKey, Suite, Tuning, User,
+    InboundPlan, KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Policy, SharedKey, Suite,
+    SymmetricToken, Tuning, User,
 };
 
 /// Keys of both sides of one binding.
@@ -110,11 +111,8 @@ impl Peers {
             });
             sender.shared = Some(Arc::clone(&shared));
             receiver.shared = Some(shared);
-            if let Some(signature) = &mut policy.signature {
-                signature.key = binding;
-            }
-            if let Some(encryption) = &mut policy.encryption {
-                encryption.key = binding;
+            if policy.binding.signs() || policy.binding.encrypts() {
+                policy.protect_with(SymmetricToken::Shared(KeyReference::KeyName));
             }
         }
         let outbound =

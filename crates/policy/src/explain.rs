@@ -3,7 +3,7 @@
 //! The one rule: everything that the plan demands is said, and nothing else.
 
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, EndorsingPolicy, Extent, KeyBinding,
+    ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, EndorsingToken, Extent, KeyBinding,
     KeyReference, Layout, Part, PasswordKind, Policy, ProtectionOrder, Recipient,
 };
 
@@ -33,7 +33,7 @@ impl Agreement {
         if let Some(conversation) = &self.conversation {
             let version = version_name(conversation.version);
             let protects =
-                !self.request.transport_protected && self.request.uses(KeyBinding::Context);
+                !self.request.is_by_connection() && self.request.uses(KeyBinding::Context);
             let done = if protects {
                 "every message is protected with it"
             } else {
@@ -89,7 +89,7 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
             words.push(format!("Algorithms: {} ({algorithms}).", policy.suite.name));
         }
     }
-    if let Some(timestamp) = policy.timestamp {
+    if let Some(timestamp) = policy.header.timestamp {
         let verb = if timestamp.required {
             "has"
         } else {
@@ -100,7 +100,7 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
             timestamp.ttl.as_secs()
         ));
     }
-    if let Some(username) = &policy.username {
+    if let Some(username) = policy.username() {
         let kinds: Vec<&str> = username
             .passwords
             .iter()
@@ -111,17 +111,17 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
             .collect();
         words.push(format!("It names a user with {}.", kinds.join(" or ")));
     }
-    if let Some(signature) = &policy.signature {
+    if let Some(signature) = policy.signature() {
         let parts = parts_in_words(signature.parts.iter().map(|part| (part, None)));
-        let tokens = endorsing_tokens(policy, |endorsing| endorsing.token_signed);
+        let tokens = endorsing_tokens(policy, |endorsing| endorsing.signed);
         words.push(format!(
             "Signed with {}: {}.",
             key_in_words(signature.key, signature.reference, None),
             listed([parts].into_iter().chain(tokens))
         ));
     }
-    if let Some(encryption) = &policy.encryption {
-        let signing = policy.signature.as_ref().map(|signature| signature.key);
+    if let Some(encryption) = policy.encryption() {
+        let signing = policy.signature().map(|signature| signature.key);
         let key = if signing == Some(encryption.key) && encryption.key != KeyBinding::Certificate {
             "the same key".to_owned()
         } else {
@@ -136,45 +136,43 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
             .iter()
             .map(|wanted| (&wanted.part, Some(wanted.extent)));
         let parts = parts_in_words(parts);
-        let tokens = endorsing_tokens(policy, |endorsing| endorsing.token_encrypted);
+        let tokens = endorsing_tokens(policy, |endorsing| endorsing.encrypted);
         words.push(format!(
             "Encrypted with {key}: {}.",
             listed([parts].into_iter().chain(tokens))
         ));
     }
     // An answer may have nothing that its keys would protect.
-    let protects = policy.signature.is_some() || policy.encryption.is_some();
-    if let Some(derived) = policy.derived_keys.as_ref().filter(|_| protects) {
-        words.push(
-            match policy.signature.as_ref().map(|signature| signature.key) {
-                Some(KeyBinding::Certificate) => format!(
-                    "{}; nothing is derived from the private key that signs.",
-                    derivation_in_words(derived, "What encrypts is")
-                ),
-                None => format!("{}.", derivation_in_words(derived, "What encrypts is")),
-                Some(_) => signature_derivation_in_words(derived, "Keys are"),
-            },
-        );
+    let protects = policy.signature().is_some() || policy.encryption().is_some();
+    if let Some(derived) = policy.derived_keys().as_ref().filter(|_| protects) {
+        words.push(match policy.signature().map(|signature| signature.key) {
+            Some(KeyBinding::Certificate) => format!(
+                "{}; nothing is derived from the private key that signs.",
+                derivation_in_words(derived, "What encrypts is")
+            ),
+            None => format!("{}.", derivation_in_words(derived, "What encrypts is")),
+            Some(_) => signature_derivation_in_words(derived, "Keys are"),
+        });
     }
     words.extend(endorsements_in_words(policy));
-    if policy.signature_confirmation {
+    if policy.header.signature_confirmation {
         words.push("It confirms the signatures of its request.".to_owned());
     }
-    if policy.signature.is_some() && policy.encryption.is_some() {
+    if policy.signature().is_some() && policy.encryption().is_some() {
         words.push(
-            match policy.order {
+            match policy.order() {
                 ProtectionOrder::SignBeforeEncrypting => "It is signed first, then encrypted.",
                 ProtectionOrder::EncryptBeforeSigning => "It is encrypted first, then signed.",
             }
             .to_owned(),
         );
     }
-    if policy.only_entire_headers_and_body && policy.signature.is_some() {
+    if policy.parts.only_entire_headers_and_body && policy.signature().is_some() {
         words.push(
             "Signatures cover header blocks and the Body as a whole, not parts of them.".to_owned(),
         );
     }
-    let layout = match policy.layout {
+    let layout = match policy.header.layout {
         Layout::Lax => None,
         Layout::Strict => Some("Tokens stand before they are used."),
         Layout::LaxTimestampFirst => Some("The Timestamp is first in the Security header."),
@@ -183,10 +181,10 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
     if policy.has_security() {
         words.extend(layout.map(str::to_owned));
     }
-    if !policy.required.is_empty() {
+    if !policy.parts.required.is_empty() {
         words.push(format!(
             "It must have: {}.",
-            parts_in_words(policy.required.iter().map(|part| (part, None)))
+            parts_in_words(policy.parts.required.iter().map(|part| (part, None)))
         ));
     }
     words
@@ -221,15 +219,15 @@ fn signature_derivation_in_words(derived: &DerivedKeyPolicy, keys_are: &str) -> 
 /// Who endorses the message's signature, or its Timestamp, and what each of them covers.
 fn endorsements_in_words(policy: &Policy) -> Vec<String> {
     let mut words = Vec::new();
-    let over_timestamp = policy.transport_protected && !policy.endorsing.is_empty();
-    let several = over_timestamp || policy.endorsing.len() > 1;
+    let over_timestamp = policy.is_by_connection() && policy.endorsing_beside().next().is_some();
+    let several = over_timestamp || policy.endorsing_beside().count() > 1;
     if several {
         let keys = if policy.same_endorser {
             "maybe with one key"
         } else {
             "each with a key of its own"
         };
-        let count = policy.endorsing.len();
+        let count = policy.endorsing_beside().count();
         words.push(if over_timestamp {
             format!(
                 "The Timestamp is endorsed by {} signatures, {keys}.",
@@ -239,22 +237,22 @@ fn endorsements_in_words(policy: &Policy) -> Vec<String> {
             format!("The signature is endorsed by {count} others, {keys}.")
         });
     }
-    for (index, endorsing) in policy.endorsing.iter().enumerate() {
+    for (index, endorsing) in policy.endorsing_beside().enumerate() {
         let covers = if endorsing.covers_token {
             ", which it covers itself,"
         } else {
             ""
         };
-        let named = reference_in_words(endorsing.reference);
+        let named = reference_in_words(endorsing.key.reference());
         let signature = endorsing_signature(policy, index);
-        let by_context = endorsing.key == KeyBinding::Context;
+        let by_context = endorsing.key.kind() == KeyBinding::Context;
         words.push(match (several, by_context) {
             (true, false) => format!("The certificate of {signature}{covers} is {named}."),
             (false, false) => format!(
                 "The signature is endorsed by a second one: the sender's certificate{covers} is {named}."
             ),
             (_, true) => {
-                let key = key_in_words(endorsing.key, endorsing.reference, None);
+                let key = key_in_words(endorsing.key.kind(), endorsing.key.reference(), None);
                 let made = match several {
                     true => format!("{} is", capitalized(&signature)),
                     false => "The signature is endorsed by a second one,".to_owned(),
@@ -262,7 +260,7 @@ fn endorsements_in_words(policy: &Policy) -> Vec<String> {
                 format!("{made} made with {key}{}.", covers.trim_end_matches(','))
             }
         });
-        if let Some(derived) = &endorsing.derived_keys {
+        if let Some(derived) = &endorsing.key.derived_keys() {
             words.push(signature_derivation_in_words(derived, "Its key is"));
         }
         if !endorsing.parts.is_empty() {
@@ -279,9 +277,9 @@ fn endorsements_in_words(policy: &Policy) -> Vec<String> {
 /// The tokens of endorsing signatures to which something is done.
 fn endorsing_tokens(
     policy: &Policy,
-    is_meant: impl Fn(&EndorsingPolicy) -> bool,
+    is_meant: impl Fn(&EndorsingToken) -> bool,
 ) -> impl Iterator<Item = String> {
-    let endorsing = policy.endorsing.iter().enumerate();
+    let endorsing = policy.endorsing_beside().enumerate();
     endorsing
         .filter(move |(_, endorsing)| is_meant(endorsing))
         .map(|(index, _)| format!("the token of {}'s key", endorsing_signature(policy, index)))
@@ -291,8 +289,11 @@ fn endorsing_tokens(
 /// the message's own is the first.
 fn endorsing_signature(policy: &Policy, index: usize) -> String {
     const PLACES: [&str; 3] = ["first", "second", "third"];
-    let before = usize::from(policy.transport_protected);
-    match (policy.endorsing.len() + before, PLACES.get(index + before)) {
+    let before = usize::from(policy.is_by_connection());
+    match (
+        policy.endorsing_beside().count() + before,
+        PLACES.get(index + before),
+    ) {
         (..=1, _) => "the endorsing signature".to_owned(),
         (_, Some(place)) => format!("the {place} endorsing signature"),
         (_, None) => format!("endorsing signature {}", index + before + 1),
@@ -315,9 +316,10 @@ fn capitalized(text: &str) -> String {
 pub(crate) fn algorithms(policy: &Policy) -> String {
     let suite = &policy.suite;
     let mut names: Vec<String> = Vec::new();
-    let signs = policy.signature.as_ref().map(|signature| signature.key);
+    let signs = policy.signature().map(|signature| signature.key);
     if let Some(key) = signs {
-        let endorses = |with: KeyBinding| policy.endorsing.iter().any(|one| one.key == with);
+        let endorses =
+            |with: KeyBinding| policy.endorsing_beside().any(|one| one.key.kind() == with);
         let symmetric = key != KeyBinding::Certificate;
         if symmetric || endorses(KeyBinding::Context) {
             names.extend(
@@ -337,16 +339,12 @@ pub(crate) fn algorithms(policy: &Policy) -> String {
         }
         names.extend(suite.digest.iter().map(|one| one.short_name().to_owned()));
     }
-    let wraps = [
-        signs,
-        policy.encryption.as_ref().map(|encryption| encryption.key),
-    ]
-    .into_iter()
-    .flatten()
-    .any(|key| key == KeyBinding::SessionKey)
+    let wraps = [signs, policy.encryption().map(|encryption| encryption.key)]
+        .into_iter()
+        .flatten()
+        .any(|key| key == KeyBinding::SessionKey)
         || policy
-            .encryption
-            .as_ref()
+            .encryption()
             .is_some_and(|encryption| encryption.key == KeyBinding::Certificate);
     if wraps {
         names.extend(
@@ -360,7 +358,7 @@ pub(crate) fn algorithms(policy: &Policy) -> String {
             format!("{agreement} with {derivation} ({}) and {wrap}", one.digest)
         }));
     }
-    if policy.encryption.is_some() {
+    if policy.encryption().is_some() {
         names.extend(suite.data.iter().map(|one| one.short_name().to_owned()));
     }
     names.join(", ")

@@ -17,7 +17,7 @@
 //! let document = PolicyDocument::parse(wsdl, &PolicyLimits::default())?;
 //! let agreement = document.agreement(&Selection::default(), &CompileOptions::default())?;
 //! assert_eq!(agreement.request.suite.name, "Basic256Sha256");
-//! assert!(agreement.request.signature.is_some());
+//! assert!(agreement.request.signature().is_some());
 //! # Ok::<(), soapstone_policy::AgreementError>(())
 //! ```
 //!

@@ -331,6 +331,11 @@ fn parts_that_are_nowhere_are_no_protection() {
             "mechanism = \"sign\", signed = []",
             "`signed` names no part",
         ),
+        // Answers have no user.
+        (
+            "mechanism = \"username\", signed = [\"UsernameToken\"]",
+            "a signature is to be made, and nothing for it to cover",
+        ),
         ("mechanism = \"sign-encrypt\", encrypted = []", ""),
         ("mechanism = \"sign\", signed = [\"Timestamp\"]", ""),
     ] {

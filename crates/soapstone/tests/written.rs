@@ -10,7 +10,8 @@ use soapstone_policy::{
     TransportRequirement, Unwritable, WrittenPolicy,
 };
 use soapstone_wss::{
-    KeyBinding, KeyReference, Mechanism, Part, Policy, Recipient, SUITE_NAMES, TimestampPolicy,
+    AsymmetricBinding, Binding, EncryptionToken, KeyBinding, KeyReference, Mechanism, Part, Policy,
+    Recipient, SUITE_NAMES, SymmetricBinding, SymmetricToken, TimestampPolicy,
 };
 
 /// The parts of a `[security]` table beside the mechanism, and tables beside it.
@@ -80,29 +81,47 @@ fn demands(agreement: &Agreement) -> String {
 fn noticed(policy: &Policy) -> Policy {
     let mut policy = policy.clone();
     // One that is not demanded is checked where it is there, with or without a policy for it.
-    policy.timestamp = policy
+    policy.header.timestamp = policy
+        .header
         .timestamp
         .filter(|timestamp| timestamp.required)
         .map(|_| TimestampPolicy::default());
     policy.refuse_own_signatures = false;
-    let signs = policy.signature.as_ref().map(|signature| signature.key);
-    if let Some(signature) = &mut policy.signature {
-        signature.parts.sort();
-    }
-    if let Some(encryption) = &mut policy.encryption {
-        encryption.parts.sort_by_key(|wanted| wanted.part.clone());
-        // Whose certificate an answer is for is a matter of keys.
-        encryption.recipient = Recipient::Peer;
-        match encryption.key {
-            KeyBinding::SessionKey if signs.is_none() => encryption.key = KeyBinding::Certificate,
-            // It has no certificate to name.
-            KeyBinding::RequestKey => encryption.reference = KeyReference::EncryptedKeySha1,
-            _ => {}
+    let signs = policy.signature().map(|signature| signature.key);
+    policy.parts.signed.sort();
+    policy
+        .parts
+        .encrypted
+        .sort_by_key(|wanted| wanted.part.clone());
+    // Whose certificate an answer is for is a matter of keys.
+    policy.binding.wrap_to(Recipient::Peer);
+    let encrypts = policy.encryption().is_some();
+    match &mut policy.binding {
+        Binding::Symmetric(SymmetricBinding {
+            key: SymmetricToken::Session(reference),
+            derived_keys,
+            order,
+        }) if signs.is_none() => {
+            policy.binding = Binding::Asymmetric(AsymmetricBinding {
+                signature: None,
+                encryption: encrypts.then_some(EncryptionToken {
+                    derived_keys: *derived_keys,
+                    ..EncryptionToken::wrapped(*reference)
+                }),
+                order: *order,
+            });
         }
+        // A certificate that nothing is done with is none.
+        Binding::Asymmetric(keys) => {
+            let is_there = signs.is_some() || keys.signature == Some(KeyReference::Direct);
+            keys.signature = keys.signature.filter(|_| is_there);
+            keys.encryption = keys.encryption.filter(|_| encrypts);
+        }
+        // Where nothing is signed, everything is passed on anyway.
+        Binding::Transport if signs.is_none() => policy.binding = Binding::None,
+        _ => {}
     }
-    let encrypts = policy.encryption.as_ref().map(|encryption| encryption.key);
-    // Where nothing is signed, everything is passed on anyway.
-    policy.transport_protected &= signs.is_some();
+    let encrypts = policy.encryption().map(|encryption| encryption.key);
     let suite = &mut policy.suite;
     suite.name.clear();
     if signs != Some(KeyBinding::Certificate) {
@@ -467,7 +486,7 @@ fn an_answer_has_a_timestamp_only_where_one_is_demanded_or_signed() {
         (Mechanism::SecureConversation, "", true),
     ] {
         let agreement = agreement(mechanism, security, "");
-        let found = agreement.response.timestamp.is_some();
+        let found = agreement.response.header.timestamp.is_some();
         assert_eq!(found, expected, "{mechanism} {security}");
     }
 }

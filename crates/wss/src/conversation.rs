@@ -143,7 +143,7 @@ impl SecurityContext {
 }
 
 /// Whether each derived key has a token of its own.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DerivedKeyForm {
     /// A `wsc:DerivedKeyToken` in the header (WS-SecureConversation 1.4, 7.1).
     Explicit,
@@ -154,7 +154,7 @@ pub enum DerivedKeyForm {
 
 /// That keys are derived from the key of the token instead of being used as they are
 /// (WS-SecurityPolicy 1.3, 5.3: `RequireDerivedKeys`).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct DerivedKeyPolicy {
     /// Version of the derived key tokens.
     pub version: ConversationVersion,

@@ -127,7 +127,7 @@ use crate::facts::Receipt;
 use crate::forward;
 use crate::freshness::Freshness;
 use crate::objects::PartDigest;
-use crate::policy::Extent;
+use crate::part::Extent;
 use crate::rejected::Rejected;
 use crate::suite::{KeyAgreementMethod, KeyTransportMethod};
 

@@ -83,10 +83,10 @@ impl InboundPlan {
     /// Finds out what the host has to look up for `envelope`. No cryptography, no judgement.
     pub fn peek(&self, envelope: &Envelope) -> Lookups {
         let mut lookups = Lookups::default();
-        if self.policy.uses_context() {
+        if self.demands.uses_context {
             self.peek_contexts(envelope, &mut lookups);
         }
-        if self.policy.username.is_some() {
+        if self.demands.username.is_some() {
             self.peek_users(envelope, &mut lookups);
         }
         lookups
@@ -95,13 +95,13 @@ impl InboundPlan {
     fn peek_users(&self, envelope: &Envelope, lookups: &mut Lookups) {
         let children = || {
             envelope
-                .security_headers(self.policy.actor.as_deref())
+                .security_headers(self.demands.actor.as_deref())
                 .flat_map(|security| security.children())
         };
         lookups.hidden_user = children().any(|child| child.is(XENC, "EncryptedData"));
         for token in children()
             .filter(|token| token.is(WSSE, "UsernameToken"))
-            .take(self.policy.limits.tokens)
+            .take(self.demands.limits.tokens)
         {
             let name = token
                 .child(WSSE, "Username")
@@ -115,7 +115,7 @@ impl InboundPlan {
     /// The contexts named by tokens, and by references to what is not in the message.
     fn peek_contexts(&self, envelope: &Envelope, lookups: &mut Lookups) {
         let elements = envelope
-            .security_headers(self.policy.actor.as_deref())
+            .security_headers(self.demands.actor.as_deref())
             .flat_map(|security| security.descendants());
         for element in elements {
             let name = match element.local() {

@@ -16,6 +16,28 @@ use crate::rejected::Rejected;
 /// How times are written.
 const MILLISECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 
+/// Freshness of messages (SOAP Message Security 1.1.1, 10).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct TimestampPolicy {
+    /// Inbound: a message without one is refused. One that is there is checked in any case.
+    pub required: bool,
+    /// Time from `Created` to `Expires`, and the longest age accepted, whatever `Expires` says.
+    pub ttl: Duration,
+    /// Difference of clocks that is forgiven.
+    pub skew: Duration,
+}
+
+impl Default for TimestampPolicy {
+    /// Five minutes, the customary bound of WS-Security stacks, and one minute of skew.
+    fn default() -> Self {
+        Self {
+            required: true,
+            ttl: Duration::from_secs(300),
+            skew: Duration::from_secs(60),
+        }
+    }
+}
+
 /// The life that a message claims, checked against the clock.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freshness {

@@ -20,6 +20,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod attributes;
+mod binding;
 mod bounded;
 mod confirmation;
 mod conversation;
@@ -32,6 +33,7 @@ mod forward;
 mod freshness;
 mod key_reference;
 mod known;
+mod limits;
 mod marks;
 mod mechanism;
 pub mod names;
@@ -45,11 +47,17 @@ mod policy;
 mod recognize;
 mod rejected;
 mod secure;
+mod secure_error;
 mod suite;
+mod supporting;
 mod tuning;
 mod username;
 
 pub use attributes::only_attributes;
+pub use binding::{
+    AsymmetricBinding, Binding, EncryptionKey, EncryptionToken, KeyBinding, KeyReference, Layout,
+    ProtectionOrder, Recipient, SymmetricBinding, SymmetricToken,
+};
 pub use conversation::{
     ContextName, ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy,
     SecurityContext,
@@ -60,23 +68,23 @@ pub use evidence::{
     SignatureRole, Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt, Relation};
-pub use freshness::{Freshness, parse_date_time};
+pub use freshness::{Freshness, TimestampPolicy, parse_date_time};
+pub use limits::SecurityLimits;
 pub use mechanism::{Mechanism, UnknownMechanism};
 pub use objects::{ObjectCache, ObjectError};
 pub use open::{Authenticated, DecipheringKey};
 pub use operation::{Operation, OperationObserver};
-pub use part::{Part, PartSyntax};
+pub use part::{EncryptedPart, Extent, Part, PartSyntax};
 pub use path::{ElementPath, PathError};
 pub use plan::{InboundPlan, KeyField, Keys, OutboundPlan, PlanProblem, SharedKey};
-pub use policy::{
-    EncryptedPart, EncryptionPolicy, EndorsingPolicy, Extent, KeyBinding, KeyReference, Layout,
-    PasswordKind, Policy, ProtectionOrder, Recipient, Retirement, SecurityLimits, SignaturePolicy,
-    TimestampPolicy, UsernamePolicy,
-};
+pub use policy::{HeaderPolicy, MessageEncryption, MessageSignature, PartsPolicy, Policy};
 pub use rejected::{AlgorithmUse, FaultCode, Rejected};
-pub use secure::{Outgoing, SecureError, Secured};
+pub use secure::{Outgoing, Secured};
+pub use secure_error::SecureError;
 pub use suite::{
-    KeyAgreementMethod, KeyTransportMethod, NAMES as SUITE_NAMES, SHA256_SIGNATURES, Suite,
+    KeyAgreementMethod, KeyTransportMethod, NAMES as SUITE_NAMES, Retirement, SHA256_SIGNATURES,
+    Suite,
 };
+pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
-pub use username::User;
+pub use username::{PasswordKind, User, UsernamePolicy};

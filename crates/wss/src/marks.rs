@@ -9,8 +9,7 @@ use jiff::Timestamp;
 
 use crate::digest;
 use crate::evidence::{End, Mark};
-use crate::freshness::{self, Freshness};
-use crate::policy::TimestampPolicy;
+use crate::freshness::{self, Freshness, TimestampPolicy};
 
 /// The mark of a signature with a private key, by its public key and the digests of its references.
 ///

@@ -5,14 +5,19 @@ use std::fmt;
 use std::str::FromStr;
 use std::time::Duration;
 
-use crate::conversation::{ConversationVersion, DerivedKeyForm, DerivedKeyPolicy};
-use crate::part::Part;
-use crate::policy::{
-    EncryptedPart, EncryptionPolicy, KeyBinding, KeyReference, Layout, PasswordKind, Policy,
-    ProtectionOrder, Recipient, SecurityLimits, SignaturePolicy, TimestampPolicy, UsernamePolicy,
+use crate::binding::{
+    AsymmetricBinding, Binding, EncryptionToken, KeyReference, Layout, ProtectionOrder,
+    SymmetricBinding, SymmetricToken,
 };
+use crate::conversation::{ConversationVersion, DerivedKeyForm, DerivedKeyPolicy};
+use crate::freshness::TimestampPolicy;
+use crate::limits::SecurityLimits;
+use crate::part::{EncryptedPart, Part};
+use crate::policy::{HeaderPolicy, PartsPolicy, Policy};
 use crate::suite::Suite;
+use crate::supporting::SupportingToken;
 use crate::tuning::Tuning;
+use crate::username::{PasswordKind, UsernamePolicy};
 
 /// A preset.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -89,65 +94,65 @@ impl Mechanism {
     /// encrypted. A Timestamp is demanded where it can be signed, and checked if present elsewhere.
     pub fn policy(self, suite: Suite) -> Policy {
         let freshness = TimestampPolicy::default();
-        let (key, signing_reference, encrypting_reference) = if self == Self::SecureConversation {
-            (
-                KeyBinding::Context,
-                KeyReference::Direct,
-                KeyReference::Direct,
-            )
-        } else {
-            (
-                KeyBinding::Certificate,
-                KeyReference::Direct,
-                KeyReference::IssuerSerial,
-            )
-        };
-        let derived_keys = (self == Self::SecureConversation).then(|| DerivedKeyPolicy {
+        let derived_keys = DerivedKeyPolicy {
             version: ConversationVersion::V13,
             form: DerivedKeyForm::Explicit,
             exclusive: false,
             signature_length: suite.derived_signature_length(),
+        };
+        let order = match self {
+            Self::EncryptSign => ProtectionOrder::EncryptBeforeSigning,
+            _ => ProtectionOrder::SignBeforeEncrypting,
+        };
+        let encryption = EncryptionToken::wrapped(KeyReference::IssuerSerial);
+        let username = (self == Self::Username).then(|| UsernamePolicy {
+            passwords: vec![PasswordKind::Digest],
+            ttl: freshness.ttl,
+            skew: freshness.skew,
         });
         Policy {
             suite,
-            timestamp: (self != Self::None).then_some(TimestampPolicy {
-                required: self.signs(),
-                ..freshness
-            }),
-            username: (self == Self::Username).then(|| UsernamePolicy {
-                passwords: vec![PasswordKind::Digest],
-                ttl: freshness.ttl,
-                skew: freshness.skew,
-            }),
-            signature: self.signs().then(|| SignaturePolicy {
-                parts: vec![Part::Body, Part::Timestamp],
-                key,
-                reference: signing_reference,
-            }),
-            encryption: self.encrypts().then(|| EncryptionPolicy {
-                parts: vec![EncryptedPart::customary(Part::Body)],
-                key,
-                reference: encrypting_reference,
-                recipient: Recipient::Peer,
-            }),
-            order: if self == Self::EncryptSign {
-                ProtectionOrder::EncryptBeforeSigning
-            } else {
-                ProtectionOrder::SignBeforeEncrypting
+            header: HeaderPolicy {
+                actor: None,
+                must_understand: true,
+                layout: Layout::Lax,
+                timestamp: (self != Self::None).then_some(TimestampPolicy {
+                    required: self.signs(),
+                    ..freshness
+                }),
+                signature_confirmation: false,
             },
-            actor: None,
-            must_understand: true,
+            binding: match self {
+                Self::None | Self::Username => Binding::None,
+                Self::SecureConversation => Binding::Symmetric(SymmetricBinding {
+                    key: SymmetricToken::Context { carried: true },
+                    derived_keys: Some(derived_keys),
+                    order,
+                }),
+                _ => Binding::Asymmetric(AsymmetricBinding {
+                    signature: self.signs().then_some(KeyReference::Direct),
+                    encryption: self.encrypts().then_some(encryption),
+                    order,
+                }),
+            },
+            supporting: username
+                .map(SupportingToken::Username)
+                .into_iter()
+                .collect(),
+            same_endorser: false,
+            parts: PartsPolicy {
+                signed: match self.signs() {
+                    true => vec![Part::Body, Part::Timestamp],
+                    false => Vec::new(),
+                },
+                encrypted: match self.encrypts() {
+                    true => vec![EncryptedPart::customary(Part::Body)],
+                    false => Vec::new(),
+                },
+                ..PartsPolicy::default()
+            },
             refuse_own_signatures: false,
             retirements: Vec::new(),
-            derived_keys,
-            endorsing: Vec::new(),
-            same_endorser: false,
-            include_certificate: false,
-            signature_confirmation: false,
-            required: Vec::new(),
-            only_entire_headers_and_body: false,
-            transport_protected: false,
-            layout: Layout::Lax,
             limits: SecurityLimits::default(),
             tuning: Tuning::default(),
         }
@@ -157,11 +162,11 @@ impl Mechanism {
 impl Policy {
     /// Sets the freshness of Timestamps and of `UsernameToken`s alike.
     pub fn set_freshness(&mut self, ttl: Duration, skew: Duration) {
-        if let Some(timestamp) = &mut self.timestamp {
+        if let Some(timestamp) = &mut self.header.timestamp {
             timestamp.ttl = ttl;
             timestamp.skew = skew;
         }
-        if let Some(username) = &mut self.username {
+        if let Some(username) = self.username_mut() {
             username.ttl = ttl;
             username.skew = skew;
         }

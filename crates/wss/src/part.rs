@@ -40,6 +40,36 @@ pub enum Part {
     Path(ElementPath),
 }
 
+/// Whether the tags of a part are encrypted with it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Extent {
+    /// Only what is between the tags.
+    Content,
+    /// The whole element. A header block becomes a `wsse11:EncryptedHeader`.
+    Element,
+}
+
+/// One encrypted part.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct EncryptedPart {
+    /// The part.
+    pub part: Part,
+    /// With or without its tags.
+    pub extent: Extent,
+}
+
+impl EncryptedPart {
+    /// The part in its customary extent: the content of the Body, the whole of anything else.
+    pub fn customary(part: Part) -> Self {
+        let extent = if part == Part::Body {
+            Extent::Content
+        } else {
+            Extent::Element
+        };
+        Self { part, extent }
+    }
+}
+
 /// A text that names no part.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct PartSyntax {

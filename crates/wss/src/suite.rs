@@ -12,6 +12,7 @@
 //! The one rule: an algorithm is used or accepted only if the suite lists it. The first of a list
 //! is the one used in messages that we make.
 
+use jiff::Timestamp;
 use soapstone_crypto::{
     DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyKind, KeyTransport, KeyWrap,
     SignatureAlgorithm, SignatureFamily,
@@ -19,8 +20,28 @@ use soapstone_crypto::{
 use soapstone_xml::Canonicalization;
 use soapstone_xmlsec::keyinfo::KeyDerivationMethod;
 
+/// The end of a weak algorithm in one peer's messages.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct Retirement {
+    /// Short name of the algorithm.
+    pub algorithm: String,
+    /// From then on it is refused, although the suite lists it.
+    pub from: Timestamp,
+}
+
+/// When `algorithm` was retired, if that is past.
+pub(crate) fn retired(
+    retirements: &[Retirement],
+    algorithm: &str,
+    now: Timestamp,
+) -> Option<Timestamp> {
+    let mut retirements = retirements.iter();
+    let retirement = retirements.find(|retirement| retirement.algorithm == algorithm)?;
+    (retirement.from <= now).then_some(retirement.from)
+}
+
 /// A key transport algorithm with the parameters that it may come with.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyTransportMethod {
     /// The algorithm.
     pub algorithm: KeyTransport,
@@ -62,7 +83,7 @@ impl KeyTransportMethod {
 
 /// A key agreement algorithm with how the agreed secret becomes a key, and how that key wraps a
 /// session key (XML-Enc 1.1 section 5.6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeyAgreementMethod {
     /// The algorithm.
     pub algorithm: KeyAgreement,
@@ -136,7 +157,7 @@ impl Wrapping<'_> {
 }
 
 /// The algorithms of a plan.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct Suite {
     /// The name it goes by in configuration and logs.
     pub name: String,

@@ -5,7 +5,7 @@
 //! place that does the work says why it holds, and `tests/engine/tunings` attacks it.
 
 /// How messages are worked on. The defaults are what pays for most.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Tuning {
     /// Hand source bytes that are canonical already to the digest as they are, instead of writing
     /// them anew.
@@ -44,7 +44,7 @@ impl Default for Tuning {
 }
 
 /// How long derived keys are kept.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct KeptKeys {
     /// Most security contexts that have derived keys kept with them. The first that came make
     /// room: their next message has new keys.
@@ -71,7 +71,7 @@ impl Default for KeptKeys {
 }
 
 /// What becomes of canonical octets on their way to the digest.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Buffering {
     /// They go there as they are produced, and nothing is kept.
     #[default]
@@ -82,7 +82,7 @@ pub enum Buffering {
 }
 
 /// How much a memory of elements may hold. What was not used for longest makes room.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct CacheBounds {
     /// Most elements.
     pub entries: usize,

@@ -2,6 +2,8 @@
 //!
 //! The one rule: an unknown user costs the same time and gives the same answer as a wrong password.
 
+use std::time::Duration;
+
 use soapstone_crypto::random::{self, Supply};
 use soapstone_crypto::{SecretBytes, base64};
 use soapstone_xml::{Element, escape};
@@ -13,8 +15,27 @@ use crate::digest;
 use crate::freshness::{self, Freshness};
 use crate::key_reference;
 use crate::names::{BASE64_BINARY, PASSWORD_DIGEST, PASSWORD_TEXT, WSSE, WSU};
-use crate::policy::{PasswordKind, UsernamePolicy};
 use crate::rejected::Rejected;
+
+/// How a user proves to know the password (UsernameToken Profile 1.1.1, 3.1).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum PasswordKind {
+    /// The password itself: only over TLS or encrypted.
+    Text,
+    /// `Base64(SHA-1(nonce + created + password))`.
+    Digest,
+}
+
+/// A `wsse:UsernameToken`.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct UsernamePolicy {
+    /// Kinds accepted; the first is the one used in messages that we make.
+    pub passwords: Vec<PasswordKind>,
+    /// Longest age of `wsu:Created`.
+    pub ttl: Duration,
+    /// Difference of clocks that is forgiven.
+    pub skew: Duration,
+}
 
 /// A name and a password: ourselves, in messages that we make.
 #[derive(Debug)]

@@ -14,8 +14,9 @@ use soapstone_crypto::{
 };
 use soapstone_testkit::Case;
 use soapstone_wss::{
-    Envelope, Facts, FirstSeen, InboundPlan, KeyBinding, KeyTransportMethod, Keys, Mechanism,
-    PasswordKind, Policy, Rejected, Suite, TimestampPolicy, Verified, names,
+    EncryptedPart, Envelope, Facts, FirstSeen, InboundPlan, KeyReference, KeyTransportMethod, Keys,
+    Mechanism, Part, PasswordKind, Policy, Rejected, Suite, SymmetricToken, TimestampPolicy,
+    Verified, names,
 };
 use soapstone_xml::{
     Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, FnSink, Limits,
@@ -190,27 +191,31 @@ impl Seen {
             data: self.data.clone(),
         };
         let mut policy = Mechanism::SignEncrypt.policy(suite);
-        policy.timestamp = Some(TimestampPolicy {
+        policy.header.timestamp = Some(TimestampPolicy {
             required: false,
             ttl: Duration::from_secs(3600),
             skew: Duration::from_secs(60),
         });
-        policy.username = Mechanism::Username.policy(policy.suite.clone()).username;
-        if let Some(username) = &mut policy.username {
+        policy.set_username(
+            Mechanism::Username
+                .policy(policy.suite.clone())
+                .username()
+                .cloned(),
+        );
+        if let Some(username) = policy.username_mut() {
             username.passwords = vec![PasswordKind::Text, PasswordKind::Digest];
         }
-        if let (Some(signature), Some(encryption)) = (&mut policy.signature, &mut policy.encryption)
-        {
-            signature.parts.clear();
-            encryption.parts.clear();
-            if self.mac {
-                signature.key = KeyBinding::SessionKey;
-                encryption.key = KeyBinding::SessionKey;
-            }
+        if self.mac {
+            policy.protect_with(SymmetricToken::Session(KeyReference::Direct));
         }
-        policy.signature = policy.signature.filter(|_| signed);
-        policy.encryption = policy.encryption.filter(|_| self.wrapped);
-        policy.username = policy.username.filter(|_| self.user);
+        // A part that no message has: something is signed or encrypted, whatever it is.
+        let any = Part::Id("nothing".to_owned());
+        policy.parts.signed = signed.then(|| any.clone()).into_iter().collect();
+        let encrypted = self.wrapped.then(|| EncryptedPart::customary(any));
+        policy.parts.encrypted = encrypted.into_iter().collect();
+        if !self.user {
+            policy.set_username(None);
+        }
         policy
     }
 }

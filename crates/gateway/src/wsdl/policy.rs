@@ -222,7 +222,7 @@ impl PublishedPolicy {
 /// Says of messages with no key of their own that they travel on TLS. A policy has one binding, and
 /// that of messages says more.
 fn leave_to_tls(agreement: &mut Agreement, transport: Option<TransportRequirement>) {
-    let has_key = |policy: &Policy| policy.signature.is_some() || policy.encryption.is_some();
+    let has_key = |policy: &Policy| policy.signature().is_some() || policy.encryption().is_some();
     if !has_key(&agreement.request) && !has_key(&agreement.response) {
         agreement.transport = transport;
     }

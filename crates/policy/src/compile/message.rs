@@ -1,8 +1,8 @@
 //! The policy of one message: request or response.
 
 use soapstone_wss::{
-    EncryptedPart, EncryptionPolicy, Extent, KeyBinding, KeyReference, Mechanism, Part, Policy,
-    Recipient, SignaturePolicy, Suite, TimestampPolicy,
+    self as wss, EncryptedPart, EncryptionKey, EncryptionToken, Extent, KeyReference, Mechanism,
+    Part, Policy, Recipient, Suite, SymmetricToken, TimestampPolicy,
 };
 
 use super::parts::add;
@@ -42,18 +42,17 @@ impl Message<'_> {
     pub(super) fn policy(&self, problems: &mut Vec<PolicyProblem>) -> Policy {
         let requirements = self.requirements;
         let mut policy = Mechanism::None.policy(self.suite(problems));
-        policy.required = requirements.required();
+        policy.parts.required = requirements.required();
         if let Some(binding) = &requirements.binding {
             let properties = binding.properties();
-            policy.layout = properties.layout;
-            policy.order = properties.order;
-            policy.only_entire_headers_and_body = properties.only_entire_headers_and_body;
-            policy.timestamp = properties.include_timestamp.then(TimestampPolicy::default);
+            policy.header.layout = properties.layout;
+            policy.header.timestamp = properties.include_timestamp.then(TimestampPolicy::default);
+            policy.parts.only_entire_headers_and_body = properties.only_entire_headers_and_body;
         }
         let before = problems.len();
         match &requirements.binding {
             None => self.without_binding(problems),
-            Some(Binding::Transport(_)) => policy.transport_protected = true,
+            Some(Binding::Transport(_)) => policy.binding = wss::Binding::Transport,
             Some(Binding::Symmetric(binding)) => self.symmetric(binding, &mut policy, problems),
             Some(Binding::Asymmetric(binding)) => self.asymmetric(binding, &mut policy, problems),
         }
@@ -158,23 +157,27 @@ impl Message<'_> {
             return;
         }
         let token = signing;
-        let (key, named) = match &token.kind {
-            kind if kind.is_context() => (KeyBinding::Context, self.context_name(token)),
+        let key = match &token.kind {
+            kind if kind.is_context() => SymmetricToken::Context {
+                carried: self.carries(token),
+            },
             _ => {
                 if !certificate(token, problems) {
                     return;
                 }
                 match self.direction {
-                    Direction::Request => (KeyBinding::SessionKey, self.name(token, problems)),
-                    Direction::Response { .. } => {
-                        (KeyBinding::RequestKey, KeyReference::EncryptedKeySha1)
-                    }
+                    Direction::Request => SymmetricToken::Session(self.name(token, problems)),
+                    Direction::Response { .. } => SymmetricToken::Request,
                 }
             }
         };
-        policy.derived_keys = derived_keys(token, properties.suite.as_ref());
-        self.sign(policy, properties, key, named);
-        self.encrypt(policy, properties, key, named, Recipient::Peer);
+        policy.binding = wss::Binding::Symmetric(wss::SymmetricBinding {
+            key,
+            derived_keys: derived_keys(token, properties.suite.as_ref()),
+            order: properties.order,
+        });
+        self.sign(policy, properties);
+        self.encrypt(policy, properties);
     }
 
     /// WS-SecurityPolicy 1.3, 7.5.
@@ -185,6 +188,11 @@ impl Message<'_> {
         problems: &mut Vec<PolicyProblem>,
     ) {
         let properties = &binding.properties;
+        let mut keys = wss::AsymmetricBinding {
+            signature: None,
+            encryption: None,
+            order: properties.order,
+        };
         let (signing, encrypting) = match self.direction {
             Direction::Request => (&binding.initiator_signature, &binding.recipient_encryption),
             Direction::Response { .. } => {
@@ -210,8 +218,15 @@ impl Message<'_> {
             if properties.protect_tokens && named == KeyReference::Embedded {
                 problems.push(refused(token, TOKEN_INSIDE));
             }
-            self.sign(policy, properties, KeyBinding::Certificate, named);
-            policy.include_certificate = policy.signature.is_none() && self.carries(token);
+            // Where it signs nothing, the message may carry it nevertheless (5.1.1).
+            keys.signature = match is_signed {
+                true => Some(named),
+                false => self.carries(token).then_some(KeyReference::Direct),
+            };
+        }
+        policy.binding = wss::Binding::Asymmetric(keys);
+        if keys.signature.is_some() {
+            self.sign(policy, properties);
         }
         if self.requirements.encrypted().is_empty() && !properties.encrypt_signature {
             return;
@@ -223,18 +238,26 @@ impl Message<'_> {
                 } => Recipient::Requester,
                 _ => Recipient::Peer,
             };
-            let named = self.name(token, problems);
-            self.encrypt(
-                policy,
-                properties,
-                KeyBinding::Certificate,
-                named,
+            keys.encryption = Some(self.wrapped_to(token, properties, recipient, problems));
+            policy.binding = wss::Binding::Asymmetric(keys);
+            self.encrypt(policy, properties);
+        }
+    }
+
+    /// A session key that is wrapped to the certificate of a token.
+    pub(super) fn wrapped_to(
+        &self,
+        token: &Token,
+        properties: &BindingProperties,
+        recipient: Recipient,
+        problems: &mut Vec<PolicyProblem>,
+    ) -> EncryptionToken {
+        EncryptionToken {
+            key: EncryptionKey::Certificate {
+                reference: self.name(token, problems),
                 recipient,
-            );
-            // There may be nothing to encrypt: a signature, and none that is made.
-            if policy.encryption.is_some() {
-                policy.derived_keys = derived_keys(token, properties.suite.as_ref());
-            }
+            },
+            derived_keys: derived_keys(token, properties.suite.as_ref()),
         }
     }
 
@@ -260,18 +283,8 @@ impl Message<'_> {
         reference(token, self.carries(token), wss, problems)
     }
 
-    /// How the message names a security context.
-    pub(super) fn context_name(&self, token: &Token) -> KeyReference {
-        if self.carries(token) {
-            KeyReference::Direct
-        } else {
-            // Whatever else: the token is not in the message, and is named by its identifier.
-            KeyReference::KeyName
-        }
-    }
-
     /// Whether this message carries the token itself.
-    fn carries(&self, token: &Token) -> bool {
+    pub(super) fn carries(&self, token: &Token) -> bool {
         match self.direction {
             Direction::Request => token.inclusion.in_requests(),
             Direction::Response { .. } => token.inclusion.in_responses(),
@@ -291,47 +304,20 @@ impl Message<'_> {
         parts
     }
 
-    fn sign(
-        &self,
-        policy: &mut Policy,
-        properties: &BindingProperties,
-        key: KeyBinding,
-        reference: KeyReference,
-    ) {
+    fn sign(&self, policy: &mut Policy, properties: &BindingProperties) {
         let mut parts = self.covered(properties);
-        if parts.is_empty() {
-            return;
-        }
-        if properties.protect_tokens {
+        if properties.protect_tokens && !parts.is_empty() {
             add(Part::Token, &mut parts);
         }
-        policy.signature = Some(SignaturePolicy {
-            parts,
-            key,
-            reference,
-        });
+        policy.parts.signed = parts;
     }
 
-    fn encrypt(
-        &self,
-        policy: &mut Policy,
-        properties: &BindingProperties,
-        key: KeyBinding,
-        reference: KeyReference,
-        recipient: Recipient,
-    ) {
+    fn encrypt(&self, policy: &mut Policy, properties: &BindingProperties) {
         let mut parts = self.requirements.encrypted();
-        if properties.encrypt_signature && policy.signature.is_some() {
+        if properties.encrypt_signature && policy.signature().is_some() {
             parts.push(EncryptedPart::customary(Part::Signature));
         }
-        if !parts.is_empty() {
-            policy.encryption = Some(EncryptionPolicy {
-                parts,
-                key,
-                reference,
-                recipient,
-            });
-        }
+        policy.parts.encrypted = parts;
     }
 
     /// What depends on everything before.
@@ -377,23 +363,18 @@ impl Message<'_> {
         let Some(wss) = wss.filter(|wss| wss.signature_confirmation) else {
             return;
         };
-        policy.signature_confirmation = true;
-        let Some(signature) = &mut policy.signature else {
+        policy.header.signature_confirmation = true;
+        if policy.signature().is_none() {
             let by_connection = matches!(self.requirements.binding, Some(Binding::Transport(_)));
             if !by_connection {
                 let what = "sp:SignedParts or sp:IncludeTimestamp";
                 problems.push(missing(&wss.name, &wss.place, what));
             }
             return;
-        };
-        add(Part::SignatureConfirmation, &mut signature.parts);
-        if let Some(encryption) = &mut policy.encryption
-            && encryption
-                .parts
-                .iter()
-                .any(|wanted| wanted.part == Part::Signature)
-        {
-            encryption.parts.push(EncryptedPart {
+        }
+        add(Part::SignatureConfirmation, &mut policy.parts.signed);
+        if policy.encrypts(&Part::Signature) {
+            policy.parts.encrypted.push(EncryptedPart {
                 part: Part::SignatureConfirmation,
                 extent: Extent::Element,
             });
@@ -415,16 +396,8 @@ pub(super) fn check_bootstrap(
         return;
     }
     let properties = binding.properties();
-    let signed = request
-        .signature
-        .as_ref()
-        .is_some_and(|signature| signature.parts.contains(&Part::Body));
-    let encrypted = request.encryption.as_ref().is_some_and(|encryption| {
-        encryption
-            .parts
-            .iter()
-            .any(|wanted| wanted.part == Part::Body)
-    });
+    let signed = request.signs(&Part::Body);
+    let encrypted = request.encrypts(&Part::Body);
     for (there, what) in [
         (signed, "sp:SignedParts with sp:Body, for a bootstrap"),
         (encrypted, "sp:EncryptedParts with sp:Body, for a bootstrap"),

@@ -23,7 +23,9 @@ pub use table::{AgreedOperation, Agreements, OperationTable};
 use crate::names::Name;
 use crate::node::Place;
 use crate::problem::{PolicyProblem, ProblemKind};
-use crate::requirements::{Binding, PartsDemand, Requirements, Token, TokenKind, Trust};
+use crate::requirements::{
+    Binding, PartsDemand, Requirements, Token, TokenKind, Trust, TrustVersion,
+};
 use crate::wsdl::SubjectAlternative;
 use message::{Direction, Message};
 
@@ -106,46 +108,67 @@ impl Agreement {
             && self.response.demands_nothing()
     }
 
-    /// A text that two agreements share if they treat messages alike.
-    pub(crate) fn fingerprint(&self) -> String {
-        let conversation = self.conversation.as_ref().map(Conversation::fingerprint);
-        let trust = self.trust.as_ref().map(|trust| {
-            (
-                trust.version,
-                trust.client_entropy,
-                trust.server_entropy,
-                trust.applies_to,
-            )
-        });
-        format!(
-            "{:?}",
-            (
-                &self.request,
-                &self.response,
-                self.transport,
-                conversation,
-                trust,
-                self.addressing
-            )
-        )
+    /// What two agreements share if they treat messages alike.
+    pub(crate) fn terms(&self) -> Terms<'_> {
+        let trust = self.trust.as_ref();
+        Terms {
+            request: &self.request,
+            response: &self.response,
+            transport: self.transport,
+            conversation: self.conversation.as_ref().map(Conversation::terms),
+            trust: trust.map(|trust| TrustTerms {
+                version: trust.version,
+                client_entropy: trust.client_entropy,
+                server_entropy: trust.server_entropy,
+                applies_to: trust.applies_to,
+            }),
+            addressing: self.addressing,
+        }
     }
 }
 
+/// How messages are treated.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Terms<'a> {
+    request: &'a Policy,
+    response: &'a Policy,
+    transport: Option<TransportRequirement>,
+    conversation: Option<ConversationTerms<'a>>,
+    trust: Option<TrustTerms>,
+    addressing: bool,
+}
+
+/// How contexts come about.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct ConversationTerms<'a> {
+    version: ConversationVersion,
+    bootstrap: Option<Box<Terms<'a>>>,
+    may_cancel: bool,
+    may_amend: bool,
+    may_renew: bool,
+}
+
+/// How tokens are asked for.
+#[derive(Debug, PartialEq, Eq)]
+struct TrustTerms {
+    version: TrustVersion,
+    client_entropy: bool,
+    server_entropy: bool,
+    applies_to: bool,
+}
+
 impl Conversation {
-    /// A text that two conversations share if their contexts come about alike, so that one context
-    /// does for both.
-    pub(crate) fn fingerprint(&self) -> String {
+    /// What two conversations share if their contexts come about alike, so that one context does
+    /// for both.
+    pub(crate) fn terms(&self) -> ConversationTerms<'_> {
         let bootstrap = self.bootstrap.as_ref();
-        format!(
-            "{:?}",
-            (
-                self.version,
-                bootstrap.map(|bootstrap| bootstrap.fingerprint()),
-                self.may_cancel,
-                self.may_amend,
-                self.may_renew,
-            )
-        )
+        ConversationTerms {
+            version: self.version,
+            bootstrap: bootstrap.map(|bootstrap| Box::new(bootstrap.terms())),
+            may_cancel: self.may_cancel,
+            may_amend: self.may_amend,
+            may_renew: self.may_renew,
+        }
     }
 }
 
@@ -205,7 +228,7 @@ fn agree(
         requirements: response,
         options,
         direction: Direction::Response {
-            signed_request: there.signature.is_some(),
+            signed_request: there.signature().is_some(),
         },
     }
     .policy(problems);

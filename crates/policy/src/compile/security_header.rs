@@ -171,21 +171,22 @@ impl Message<'_> {
 
 /// Has the message's signature cover a part of the header, if it can and the header has one.
 fn sign(selected: Selected, policy: &mut Policy) -> bool {
-    let has_user = policy.username.is_some();
-    let endorsed = !policy.endorsing.is_empty();
-    let Some(signature) = &mut policy.signature else {
+    let has_user = policy.username().is_some();
+    let endorsed = policy.endorsing().next().is_some();
+    let Some(signature) = policy.signature() else {
         return true;
     };
+    let by_token =
+        signature.key == KeyBinding::Certificate && signature.reference != KeyReference::Embedded;
     match selected {
         // They are signed wherever there are any.
         Selected::Timestamp | Selected::SignatureConfirmation => {}
-        Selected::UsernameToken if has_user => add(Part::UsernameToken, &mut signature.parts),
+        Selected::UsernameToken if has_user => {
+            add(Part::UsernameToken, &mut policy.parts.signed);
+        }
         Selected::UsernameToken => {}
-        Selected::Token
-            if (signature.key, endorsed) == (KeyBinding::Certificate, false)
-                && signature.reference != KeyReference::Embedded =>
-        {
-            add(Part::Token, &mut signature.parts);
+        Selected::Token if by_token && !endorsed => {
+            add(Part::Token, &mut policy.parts.signed);
         }
         _ => return false,
     }
@@ -195,21 +196,21 @@ fn sign(selected: Selected, policy: &mut Policy) -> bool {
 /// Has a part of the header encrypted, if it can be and the header has one.
 fn encrypt(selected: Selected, policy: &mut Policy) -> bool {
     let (part, is_there) = match selected {
-        Selected::UsernameToken => (Part::UsernameToken, policy.username.is_some()),
-        Selected::Signature => (Part::Signature, policy.signature.is_some()),
-        Selected::SignatureConfirmation => {
-            (Part::SignatureConfirmation, policy.signature_confirmation)
-        }
+        Selected::UsernameToken => (Part::UsernameToken, policy.username().is_some()),
+        Selected::Signature => (Part::Signature, policy.signature().is_some()),
+        Selected::SignatureConfirmation => (
+            Part::SignatureConfirmation,
+            policy.header.signature_confirmation,
+        ),
         _ => return false,
     };
     let encrypted = EncryptedPart {
         part,
         extent: Extent::Element,
     };
-    if let (true, Some(encryption)) = (is_there, &mut policy.encryption)
-        && !encryption.parts.contains(&encrypted)
-    {
-        encryption.parts.push(encrypted);
+    let encrypts = is_there && policy.encryption().is_some();
+    if encrypts && !policy.parts.encrypted.contains(&encrypted) {
+        policy.parts.encrypted.push(encrypted);
     }
     true
 }

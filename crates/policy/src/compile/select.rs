@@ -3,7 +3,6 @@
 //! The one rule: a weaker alternative is never taken because a stronger one cannot be done.
 //! Alternatives without protection count only where all alternatives are without.
 
-use std::collections::HashMap;
 use std::fmt;
 
 use super::{Agreement, CompileOptions, compile};
@@ -243,12 +242,14 @@ impl PolicyDocument {
         options: &CompileOptions,
     ) -> Result<(Vec<Agreement>, Vec<usize>), AgreementError> {
         let mut agreements = Vec::new();
-        let mut known: HashMap<String, usize> = HashMap::new();
         let mut of = Vec::with_capacity(subjects.len());
         for subject in subjects {
             let agreement = self.agreement_of(subject, options)?;
             let next = agreements.len();
-            let place = *known.entry(agreement.fingerprint()).or_insert(next);
+            let known = agreements
+                .iter()
+                .position(|known: &Agreement| known.terms() == agreement.terms());
+            let place = known.unwrap_or(next);
             if place == next {
                 if next == self.limits.agreements {
                     return Err(AgreementError::TooManyAgreements { allowed: next });

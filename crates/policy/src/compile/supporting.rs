@@ -5,8 +5,8 @@
 //! message's own signature and key do.
 
 use soapstone_wss::{
-    EncryptedPart, EncryptionPolicy, EndorsingPolicy, KeyBinding, KeyReference, Part, PasswordKind,
-    Policy, Recipient, SignaturePolicy, TimestampPolicy, UsernamePolicy,
+    self as wss, EncryptedPart, EndorsingKey, EndorsingToken, KeyReference, Part, PasswordKind,
+    Policy, Recipient, SupportingToken, TimestampPolicy, UsernamePolicy,
 };
 
 use super::message::{Message, missing};
@@ -21,33 +21,6 @@ const MOST_ENDORSEMENTS: &str = "a message has three endorsing signatures at mos
 
 /// Why there is no second security context.
 const ONE_CONVERSATION: &str = "a message belongs to one conversation";
-
-/// What the first token to endorse a Timestamp does, as the message's signature.
-fn over_timestamp(endorsing: EndorsingPolicy) -> SignaturePolicy {
-    let token = endorsing.covers_token.then_some(Part::Token);
-    let timestamp = std::iter::once(Part::Timestamp);
-    SignaturePolicy {
-        parts: timestamp.chain(endorsing.parts).chain(token).collect(),
-        key: endorsing.key,
-        reference: endorsing.reference,
-    }
-}
-
-/// The same, of a certificate that was the first until there was a context.
-fn beside_context(signature: SignaturePolicy) -> EndorsingPolicy {
-    let SignaturePolicy {
-        mut parts,
-        key,
-        reference,
-    } = signature;
-    let covers_token = parts.contains(&Part::Token);
-    parts.retain(|part| !matches!(part, Part::Timestamp | Part::Token));
-    EndorsingPolicy {
-        parts,
-        covers_token,
-        ..EndorsingPolicy::by(key, reference)
-    }
-}
 
 /// Supporting tokens of answers alone: only requests have such tokens here.
 pub(super) fn refuse_of_answers(
@@ -130,16 +103,16 @@ impl Message<'_> {
         let Some(password) = password(token, problems) else {
             return;
         };
-        if policy.username.is_some() {
+        if policy.username().is_some() {
             problems.push(refused(token, "a message has one user"));
             return;
         }
         let freshness = TimestampPolicy::default();
-        policy.username = Some(UsernamePolicy {
+        policy.set_username(Some(UsernamePolicy {
             passwords: vec![password],
             ttl: freshness.ttl,
             skew: freshness.skew,
-        });
+        }));
         if !self.protects_messages() {
             return;
         }
@@ -147,45 +120,23 @@ impl Message<'_> {
         // a secret, whether the policy says so (as 1.1 cannot) or not.
         if supporting.kind.encrypted || password == PasswordKind::Text {
             self.encrypt_too(policy, problems);
-            if let Some(encryption) = &mut policy.encryption {
-                let token = EncryptedPart::customary(Part::UsernameToken);
-                encryption.parts.push(token);
-            }
+            let token = EncryptedPart::customary(Part::UsernameToken);
+            policy.parts.encrypted.push(token);
         }
     }
 
     /// Says with which key tokens are encrypted where the policy names no encrypted parts.
     fn encrypt_too(&self, policy: &mut Policy, problems: &mut Vec<PolicyProblem>) {
-        if policy.encryption.is_some() {
-            return;
+        if let (Some(Binding::Asymmetric(binding)), wss::Binding::Asymmetric(keys)) =
+            (&self.requirements.binding, &mut policy.binding)
+            && keys.encryption.is_none()
+        {
+            let properties = &binding.properties;
+            let token = binding.recipient_encryption.as_ref();
+            let token = self.present(token, properties, "sp:RecipientToken", problems);
+            keys.encryption =
+                token.map(|token| self.wrapped_to(token, properties, Recipient::Peer, problems));
         }
-        let (key, token) = match &self.requirements.binding {
-            Some(Binding::Symmetric(binding)) => {
-                let signature = policy.signature.as_ref();
-                let key = signature.map_or(KeyBinding::SessionKey, |signature| signature.key);
-                (key, binding.encryption.as_ref())
-            }
-            Some(Binding::Asymmetric(binding)) => {
-                let token = binding.recipient_encryption.as_ref();
-                let what = "sp:RecipientToken";
-                let token = self.present(token, &binding.properties, what, problems);
-                let suite = binding.properties.suite.as_ref();
-                policy.derived_keys = token.and_then(|token| derived_keys(token, suite));
-                (KeyBinding::Certificate, token)
-            }
-            _ => return,
-        };
-        let Some(token) = token else { return };
-        let reference = match key {
-            KeyBinding::Context => KeyReference::Direct,
-            _ => self.name(token, problems),
-        };
-        policy.encryption = Some(EncryptionPolicy {
-            parts: Vec::new(),
-            key,
-            reference,
-            recipient: Recipient::Peer,
-        });
     }
 
     fn endorse(
@@ -207,7 +158,7 @@ impl Message<'_> {
             problems.push(refused(token, TOKEN_INSIDE));
             return;
         }
-        let endorsing = EndorsingPolicy::by(KeyBinding::Certificate, reference);
+        let endorsing = EndorsingToken::by_certificate(reference);
         self.endorse_with(supporting, token, endorsing, policy, problems);
     }
 
@@ -217,7 +168,7 @@ impl Message<'_> {
         &self,
         supporting: &SupportingTokens,
         token: &Token,
-        endorsing: EndorsingPolicy,
+        endorsing: EndorsingToken,
         policy: &mut Policy,
         problems: &mut Vec<PolicyProblem>,
     ) {
@@ -226,11 +177,11 @@ impl Message<'_> {
         let properties = self.requirements.binding.as_ref().map(Binding::properties);
         // The connection signs and encrypts whatever there is.
         let messages = self.protects_messages();
-        let endorsing = EndorsingPolicy {
+        let endorsing = EndorsingToken {
             parts,
             covers_token: properties.is_some_and(|properties| properties.protect_tokens),
-            token_signed: messages && supporting.kind.signed,
-            token_encrypted: messages && supporting.kind.encrypted,
+            signed: messages && supporting.kind.signed,
+            encrypted: messages && supporting.kind.encrypted,
             ..endorsing
         };
         if messages {
@@ -251,23 +202,20 @@ impl Message<'_> {
     ) {
         let binding = self.requirements.binding.as_ref();
         let properties = binding.map(Binding::properties);
-        let reference = self.context_name(token);
+        let carried = self.carries(token);
         if policy.uses_context() {
             problems.push(refused(token, ONE_CONVERSATION));
             return;
         }
-        let hides_name = properties.is_some_and(|properties| properties.encrypt_signature)
-            && reference != KeyReference::Direct;
+        let hides_name =
+            properties.is_some_and(|properties| properties.encrypt_signature) && !carried;
         if self.protects_messages() && (supporting.kind.encrypted || hides_name) {
             let reason = "a context is looked up before anything is deciphered: what names it cannot be encrypted";
             problems.push(refused(token, reason));
             return;
         }
         let suite = properties.and_then(|properties| properties.suite.as_ref());
-        let endorsing = EndorsingPolicy {
-            derived_keys: derived_keys(token, suite),
-            ..EndorsingPolicy::by(KeyBinding::Context, reference)
-        };
+        let endorsing = EndorsingToken::by_context(carried, derived_keys(token, suite));
         self.endorse_with(supporting, token, endorsing, policy, problems);
     }
 
@@ -278,14 +226,14 @@ impl Message<'_> {
         &self,
         supporting: &SupportingTokens,
         token: &Token,
-        endorsing: EndorsingPolicy,
+        endorsing: EndorsingToken,
         policy: &mut Policy,
         problems: &mut Vec<PolicyProblem>,
     ) {
         let properties = self.requirements.binding.as_ref().map(Binding::properties);
         let has_suite = properties.is_some_and(|properties| properties.suite.is_some());
         for (is_there, what) in [
-            (policy.timestamp.is_some(), "sp:IncludeTimestamp"),
+            (policy.header.timestamp.is_some(), "sp:IncludeTimestamp"),
             (has_suite, "sp:AlgorithmSuite"),
         ] {
             if !is_there {
@@ -293,23 +241,18 @@ impl Message<'_> {
                 return;
             }
         }
-        let by_context = endorsing.key == KeyBinding::Context;
-        let Some(first) = &mut policy.signature else {
-            policy.derived_keys = endorsing.derived_keys;
-            policy.signature = Some(over_timestamp(endorsing));
-            return;
-        };
+        let before = policy.endorsing().count();
         // As many as in a message binding, which has one more to endorse.
-        if policy.endorsing.len() + 2 >= policy.limits.signatures {
+        if before > 0 && before + 1 >= policy.limits.signatures {
             problems.push(refused(token, MOST_ENDORSEMENTS));
             return;
         }
-        if by_context {
-            policy.derived_keys = endorsing.derived_keys;
-            let certificate = std::mem::replace(first, over_timestamp(endorsing));
-            policy.endorsing.insert(0, beside_context(certificate));
-        } else {
-            policy.endorsing.push(endorsing);
+        match endorsing.key {
+            EndorsingKey::Context { .. } => {
+                let context = SupportingToken::Endorsing(endorsing);
+                policy.supporting.insert(0, context);
+            }
+            EndorsingKey::Certificate(_) => policy.endorse_with(endorsing),
         }
     }
 
@@ -340,21 +283,21 @@ impl Message<'_> {
         &self,
         supporting: &SupportingTokens,
         token: &Token,
-        endorsing: EndorsingPolicy,
+        endorsing: EndorsingToken,
         policy: &mut Policy,
         problems: &mut Vec<PolicyProblem>,
     ) {
         let kind = supporting.kind;
         // Beside the one that they endorse.
-        if policy.endorsing.len() + 1 >= policy.limits.signatures {
+        if policy.endorsing().count() + 1 >= policy.limits.signatures {
             problems.push(refused(token, MOST_ENDORSEMENTS));
             return;
         }
-        if endorsing.reference == KeyReference::Embedded && (kind.signed || kind.encrypted) {
+        if endorsing.key.reference() == KeyReference::Embedded && (kind.signed || kind.encrypted) {
             problems.push(refused(token, TOKEN_INSIDE));
             return;
         }
-        if policy.signature.is_none() {
+        if policy.signature().is_none() {
             problems.push(missing(
                 &supporting.name,
                 &supporting.place,
@@ -362,7 +305,7 @@ impl Message<'_> {
             ));
             return;
         }
-        policy.endorsing.push(endorsing);
+        policy.endorse_with(endorsing);
         if kind.encrypted {
             self.encrypt_too(policy, problems);
         }

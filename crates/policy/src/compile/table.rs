@@ -150,7 +150,7 @@ fn check_conversations(
 ) -> Result<(), AgreementError> {
     let of = |agreed: &Agreed<'_>| {
         let conversation = agreements[agreed.agreement].conversation.as_ref();
-        conversation.map(Conversation::fingerprint)
+        conversation.map(Conversation::terms)
     };
     let expected = subjects.first().and_then(&of);
     match subjects.iter().find(|agreed| of(agreed) != expected) {

@@ -49,7 +49,7 @@ impl Assertions<'_> {
         }
         let protects = [request, &agreement.response]
             .iter()
-            .any(|policy| policy.signature.is_some() || policy.encryption.is_some());
+            .any(|policy| policy.signature().is_some() || policy.encryption().is_some());
         let endpoint = if let Some(conversation) = &agreement.conversation {
             self.conversation(agreement, conversation)
         } else if !protects {
@@ -65,12 +65,11 @@ impl Assertions<'_> {
 
     /// What no binding has words for.
     fn check(&mut self, policy: &Policy) {
-        if let Some(actor) = &policy.actor {
+        if let Some(actor) = &policy.header.actor {
             let actor = actor.clone();
             self.report(Unwritable::Actor { actor });
         }
-        let signed = policy.signature.iter().flat_map(|found| &found.parts);
-        for part in signed {
+        for part in policy.signed_parts().iter() {
             let said = matches!(
                 part,
                 Part::Body
@@ -84,8 +83,7 @@ impl Assertions<'_> {
                 self.report(Unwritable::Signed { part });
             }
         }
-        let encrypted = policy.encryption.iter().flat_map(|found| &found.parts);
-        for wanted in encrypted {
+        for wanted in policy.encrypted_parts() {
             let said = matches!(
                 wanted.part,
                 Part::Body | Part::Header { .. } | Part::Signature | Part::UsernameToken
@@ -107,8 +105,12 @@ impl Assertions<'_> {
     /// Messages that nothing in themselves protects: on TLS (WS-SecurityPolicy 1.3, 7.3), or with a
     /// user alone.
     fn without_keys(&mut self, agreement: &Agreement) -> String {
-        let demanded =
-            |policy: &Policy| policy.timestamp.is_some_and(|timestamp| timestamp.required);
+        let demanded = |policy: &Policy| {
+            policy
+                .header
+                .timestamp
+                .is_some_and(|timestamp| timestamp.required)
+        };
         let Some(transport) = agreement.transport else {
             if demanded(&agreement.request) || demanded(&agreement.response) {
                 self.report(Unwritable::Timestamp);
@@ -159,8 +161,8 @@ impl Assertions<'_> {
             return String::new();
         };
         let protected = |policy: &Policy| {
-            let signature = policy.signature.as_ref();
-            let encryption = policy.encryption.as_ref();
+            let signature = policy.signature();
+            let encryption = policy.encryption();
             signature.is_some_and(|found| found.parts.contains(&Part::Body))
                 && encryption.is_some_and(|found| {
                     found.parts.contains(&EncryptedPart::customary(Part::Body))
@@ -174,7 +176,7 @@ impl Assertions<'_> {
             "BootstrapPolicy",
             &format!("{endpoint}{messages}{}", trust(conversation.version)),
         );
-        let derived = agreement.request.derived_keys;
+        let derived = agreement.request.derived_keys();
         let derived = match derived.map(|derived| (derived.exclusive, derived.form)) {
             None => "",
             Some((false, _)) => "<sp:RequireDerivedKeys/>",
@@ -207,7 +209,7 @@ impl Assertions<'_> {
     /// A user (WS-SecurityPolicy 1.3, 5.4.1 and 8), which requests alone have.
     fn user(&mut self, agreement: &Agreement, protects: bool) -> String {
         let request = &agreement.request;
-        let Some(username) = &request.username else {
+        let Some(username) = request.username() else {
             return String::new();
         };
         let [password] = username.passwords.as_slice() else {
@@ -216,12 +218,10 @@ impl Assertions<'_> {
         };
         let has = |part: &Part| *part == Part::UsernameToken;
         let signed = request
-            .signature
-            .as_ref()
+            .signature()
             .is_some_and(|signature| signature.parts.iter().any(has));
         let encrypted = request
-            .encryption
-            .as_ref()
+            .encryption()
             .is_some_and(|encryption| encryption.parts.iter().any(|wanted| has(&wanted.part)));
         if protects && *password == PasswordKind::Text && !encrypted {
             self.report(Unwritable::ClearPassword);
@@ -246,8 +246,11 @@ impl Assertions<'_> {
     /// Whether there is a Timestamp. It is signed if there is one, and then demanded
     /// (WS-SecurityPolicy 1.3, 6.2).
     fn timestamp(&mut self, policy: &Policy) -> bool {
-        let demanded = policy.timestamp.is_some_and(|timestamp| timestamp.required);
-        let signature = policy.signature.as_ref();
+        let demanded = policy
+            .header
+            .timestamp
+            .is_some_and(|timestamp| timestamp.required);
+        let signature = policy.signature();
         let signed = signature.is_some_and(|found| found.parts.contains(&Part::Timestamp));
         if demanded != signed {
             self.report(Unwritable::Timestamp);
@@ -265,7 +268,7 @@ impl Assertions<'_> {
             });
             String::new()
         });
-        let layout = match (request.layout, self.version.security) {
+        let layout = match (request.header.layout, self.version.security) {
             (Layout::Strict, _) => "Strict",
             (Layout::Lax, _) => "Lax",
             (Layout::LaxTimestampFirst, SecurityPolicyVersion::V11) => "LaxTimestampFirst",
@@ -274,21 +277,21 @@ impl Assertions<'_> {
             (Layout::LaxTimestampLast, _) => "LaxTsLast",
         };
         let signs = |part: &Part| {
-            let signature = request.signature.as_ref();
+            let signature = request.signature();
             signature.is_some_and(|signature| signature.parts.contains(part))
         };
         let encrypts = |part: &Part| {
-            let encryption = request.encryption.as_ref();
+            let encryption = request.encryption();
             encryption.is_some_and(|found| found.parts.iter().any(|wanted| wanted.part == *part))
         };
-        let first = request.order == ProtectionOrder::EncryptBeforeSigning;
+        let first = request.order() == ProtectionOrder::EncryptBeforeSigning;
         let options: String = [
             (timestamp, "<sp:IncludeTimestamp/>"),
             (first, "<sp:EncryptBeforeSigning/>"),
             (encrypts(&Part::Signature), "<sp:EncryptSignature/>"),
             (signs(&Part::Token), "<sp:ProtectTokens/>"),
             (
-                request.only_entire_headers_and_body,
+                request.parts.only_entire_headers_and_body,
                 "<sp:OnlySignEntireHeadersAndBody/>",
             ),
         ]
@@ -402,8 +405,9 @@ fn trust(version: ConversationVersion) -> String {
 
 /// WS-SecurityPolicy 1.3, 4.1 and 4.2. An assertion without parts would mean all of them.
 fn parts(policy: &Policy) -> String {
-    let signed = policy.signature.iter().flat_map(|found| &found.parts);
-    let encrypted = policy.encryption.iter().flat_map(|found| &found.parts);
+    let signed = policy.signed_parts();
+    let signed = signed.iter();
+    let encrypted = policy.encrypted_parts().iter();
     let encrypted = encrypted
         .filter(|wanted| wanted.part != Part::Body || wanted.extent == Extent::Content)
         .map(|wanted| &wanted.part);
@@ -439,9 +443,9 @@ fn nest(name: &str, inner: &str) -> String {
 }
 
 fn signing(policy: &Policy) -> Option<KeyReference> {
-    policy.signature.as_ref().map(|found| found.reference)
+    policy.signature().map(|found| found.reference)
 }
 
 fn encrypting(policy: &Policy) -> Option<KeyReference> {
-    policy.encryption.as_ref().map(|found| found.reference)
+    policy.encryption().map(|found| found.reference)
 }

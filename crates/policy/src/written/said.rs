@@ -5,8 +5,8 @@
 //! could see or be refused for does.
 
 use soapstone_wss::{
-    DerivedKeyPolicy, EndorsingPolicy, Extent, KeyBinding, KeyReference, Layout, Part,
-    PasswordKind, Policy, ProtectionOrder,
+    DerivedKeyPolicy, EndorsingToken, Extent, KeyBinding, KeyReference, Layout, Part, PasswordKind,
+    Policy, ProtectionOrder,
 };
 
 use super::suites::Algorithms;
@@ -62,12 +62,12 @@ struct Message<'p> {
     algorithms: Algorithms<'p>,
     timestamp: bool,
     passwords: Option<&'p [PasswordKind]>,
-    signature: Option<Protection<&'p Part>>,
+    signature: Option<Protection<Part>>,
     encryption: Option<Protection<(&'p Part, bool)>>,
     order: ProtectionOrder,
     actor: Option<&'p str>,
     derived_keys: Option<DerivedKeyPolicy>,
-    endorsing: &'p [EndorsingPolicy],
+    endorsing: Vec<&'p EndorsingToken>,
     include_certificate: bool,
     signature_confirmation: bool,
     required: Vec<&'p Part>,
@@ -86,12 +86,12 @@ struct Protection<T> {
 
 impl<'p> Message<'p> {
     fn of(policy: &'p Policy) -> Self {
-        let signature = policy.signature.as_ref().map(|signature| Protection {
-            parts: sorted(signature.parts.iter()),
+        let signature = policy.signature().map(|signature| Protection {
+            parts: sorted(signature.parts.iter().cloned()),
             key: signature.key,
             reference: reference(signature.key, signature.reference),
         });
-        let encryption = policy.encryption.as_ref().map(|encryption| {
+        let encryption = policy.encryption().map(|encryption| {
             let parts = encryption
                 .parts
                 .iter()
@@ -110,23 +110,25 @@ impl<'p> Message<'p> {
         Self {
             algorithms: Algorithms::of(&policy.suite, policy),
             // One that is not demanded is looked at where it is there, as it is without any demand.
-            timestamp: policy.timestamp.is_some_and(|timestamp| timestamp.required),
+            timestamp: policy
+                .header
+                .timestamp
+                .is_some_and(|timestamp| timestamp.required),
             passwords: policy
-                .username
-                .as_ref()
+                .username()
                 .map(|username| username.passwords.as_slice()),
             signature,
             encryption,
-            order: policy.order,
-            actor: policy.actor.as_deref(),
-            derived_keys: policy.derived_keys,
-            endorsing: &policy.endorsing,
-            include_certificate: policy.include_certificate,
-            signature_confirmation: policy.signature_confirmation,
-            required: sorted(policy.required.iter()),
-            only_entire_headers_and_body: policy.only_entire_headers_and_body,
-            transport_protected: policy.transport_protected && policy.signature.is_some(),
-            layout: policy.layout,
+            order: policy.order(),
+            actor: policy.header.actor.as_deref(),
+            derived_keys: policy.derived_keys(),
+            endorsing: policy.endorsing().collect(),
+            include_certificate: policy.introduces_certificate(),
+            signature_confirmation: policy.header.signature_confirmation,
+            required: sorted(policy.parts.required.iter()),
+            only_entire_headers_and_body: policy.parts.only_entire_headers_and_body,
+            transport_protected: policy.is_by_connection() && policy.signature().is_some(),
+            layout: policy.header.layout,
         }
     }
 }

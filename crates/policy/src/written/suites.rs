@@ -36,9 +36,10 @@ impl<'s> Algorithms<'s> {
         fn only<T>(list: &[T], used: bool) -> &[T] {
             if used { list } else { &[] }
         }
-        let signs = policy.signature.as_ref().map(|signature| signature.key);
-        let encrypts = policy.encryption.as_ref().map(|encryption| encryption.key);
-        let endorses = |with: KeyBinding| policy.endorsing.iter().any(|one| one.key == with);
+        let signs = policy.signature().map(|signature| signature.key);
+        let encrypts = policy.encryption().map(|encryption| encryption.key);
+        let endorses =
+            |with: KeyBinding| policy.endorsing_beside().any(|one| one.key.kind() == with);
         let by_certificate =
             signs == Some(KeyBinding::Certificate) || endorses(KeyBinding::Certificate);
         let by_symmetric_key = signs.is_some_and(|key| key != KeyBinding::Certificate)

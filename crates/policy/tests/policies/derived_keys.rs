@@ -17,7 +17,7 @@ fn binding(initiator: &str, recipient: &str) -> String {
 }
 
 fn form(policy: &Policy) -> Option<(soapstone_wss::DerivedKeyForm, bool)> {
-    let derived = policy.derived_keys;
+    let derived = policy.derived_keys();
     derived.map(|derived| (derived.form, derived.exclusive))
 }
 
@@ -35,8 +35,8 @@ fn what_is_encrypted_for_a_token_is_encrypted_with_the_keys_that_it_demands() {
             ] {
                 let expected = (!token.is_empty()).then_some(demanded);
                 assert_eq!(form(policy), expected);
-                let signature = policy.signature.as_ref().unwrap();
-                let encryption = policy.encryption.as_ref().unwrap();
+                let signature = policy.signature().unwrap();
+                let encryption = policy.encryption().unwrap();
                 assert_eq!(signature.key, KeyBinding::Certificate);
                 assert_eq!(
                     (encryption.key, encryption.recipient),
@@ -71,10 +71,7 @@ fn where_nothing_is_encrypted_nothing_is_derived() {
     let agreement = agreement(&format!("{both}{SIGNED_BODY}"));
     for policy in [&agreement.request, &agreement.response] {
         assert_eq!(form(policy), None);
-        assert_eq!(
-            policy.signature.as_ref().unwrap().key,
-            KeyBinding::Certificate
-        );
+        assert_eq!(policy.signature().unwrap().key, KeyBinding::Certificate);
     }
 }
 
@@ -94,7 +91,7 @@ fn an_answer_without_a_signature_to_encrypt_derives_nothing() {
     );
     let agreement = agreement(&format!("{hidden}{users}"));
     assert_eq!(form(&agreement.request), Some(DERIVED_KEYS[0].1));
-    assert!(agreement.response.signature.is_none() && agreement.response.encryption.is_none());
+    assert!(agreement.response.signature().is_none() && agreement.response.encryption().is_none());
     assert_eq!(form(&agreement.response), None);
 }
 
@@ -144,8 +141,8 @@ fn derived_keys_are_of_the_time_of_the_policy() {
         let agreement = document(&source)
             .agreement(&Selection::default(), &CompileOptions::default())
             .unwrap();
-        assert_eq!(agreement.request.derived_keys.unwrap().version, version);
-        assert_eq!(agreement.response.derived_keys.unwrap().version, version);
+        assert_eq!(agreement.request.derived_keys().unwrap().version, version);
+        assert_eq!(agreement.response.derived_keys().unwrap().version, version);
     }
 }
 

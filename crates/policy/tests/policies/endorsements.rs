@@ -2,15 +2,14 @@
 //! of them are refused.
 
 use soapstone_policy::{Agreement, ProblemKind, message_in_words};
-use soapstone_wss::{EndorsingPolicy, KeyBinding, KeyReference, Part};
+use soapstone_wss::{EndorsingKey, EndorsingToken, KeyBinding, KeyReference, Part};
 
 use crate::agreements::{body, encrypted, signed};
 use crate::refusals::not_supported;
 use crate::support::*;
 
 /// An endorsing signature of which a policy says nothing in particular.
-const ENDORSING: EndorsingPolicy =
-    EndorsingPolicy::by(KeyBinding::Certificate, KeyReference::Direct);
+const ENDORSING: EndorsingToken = EndorsingToken::by_certificate(KeyReference::Direct);
 
 #[test]
 fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
@@ -23,14 +22,14 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
         symmetric(&x509("Never", ""), &suite("Basic256"))
     ));
     assert_eq!(
-        message.request.endorsing,
-        [EndorsingPolicy {
-            token_signed: true,
+        beside(&message.request),
+        [EndorsingToken {
+            signed: true,
             ..ENDORSING
         }]
     );
     assert_eq!(signed(&message.request), [Part::Body]);
-    assert_eq!(message.response.endorsing, []);
+    assert_eq!(beside(&message.response), []);
     // WS-SecurityPolicy 1.3, 8.9: where tokens are protected, each signature covers its own.
     let protecting = agreement(&format!(
         "{}{SIGNED_BODY}{endorsing}",
@@ -39,7 +38,7 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
             &format!("{}<sp:ProtectTokens/>", suite("Basic256"))
         )
     ));
-    assert!(protecting.request.endorsing[0].covers_token);
+    assert!(beside(&protecting.request)[0].covers_token);
     let to = "<sp:SignedParts><sp:Header Name='To' Namespace='urn:a'/></sp:SignedParts>";
     let endorsing = nest(
         "EndorsingSupportingTokens",
@@ -49,7 +48,7 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
         "{}{endorsing}",
         transport("<sp:IncludeTimestamp/>")
     ));
-    assert_eq!(over_https.request.endorsing, []);
+    assert_eq!(beside(&over_https.request), []);
     assert_eq!(
         signed(&over_https.request),
         [
@@ -60,9 +59,9 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
             }
         ]
     );
-    assert!(over_https.response.signature.is_none());
+    assert!(over_https.response.signature().is_none());
     // 7.3: what the signature does not cover is as good as what it covers.
-    let by_transport = |agreement: &Agreement| agreement.request.transport_protected;
+    let by_transport = |agreement: &Agreement| agreement.request.is_by_connection();
     assert!(by_transport(&over_https) && !by_transport(&message));
 }
 
@@ -83,17 +82,17 @@ fn derived_keys_are_those_of_the_binding_and_not_of_a_certificate_that_endorses(
         let request = with(derived);
         assert_eq!(
             request
-                .derived_keys
+                .derived_keys()
                 .map(|derived| (derived.form, derived.exclusive)),
             Some(form)
         );
-        assert_eq!(request.endorsing[0].reference, KeyReference::Direct);
-        assert_eq!(with("").derived_keys, None);
+        assert_eq!(beside(&request)[0].key.reference(), KeyReference::Direct);
+        assert_eq!(with("").derived_keys(), None);
         let over_https = agreement(&format!(
             "{}{endorsing}",
             transport("<sp:IncludeTimestamp/>")
         ));
-        assert_eq!(over_https.request.derived_keys, None);
+        assert_eq!(over_https.request.derived_keys(), None);
     }
 }
 
@@ -115,24 +114,24 @@ fn every_endorsing_token_makes_a_signature_of_its_own() {
         symmetric(&x509("Never", ""), &suite("Basic256"))
     ))
     .request;
-    let hidden = EndorsingPolicy {
+    let hidden = EndorsingToken {
         parts: vec![Part::Header {
             namespace: "urn:a".to_owned(),
             local: "To".to_owned(),
         }],
-        token_encrypted: true,
+        encrypted: true,
         ..ENDORSING
     };
     assert_eq!(
-        request.endorsing,
+        beside(&request),
         [
-            EndorsingPolicy {
-                token_signed: true,
+            EndorsingToken {
+                signed: true,
                 ..ENDORSING
             },
             hidden.clone(),
-            EndorsingPolicy {
-                reference: KeyReference::Thumbprint,
+            EndorsingToken {
+                key: EndorsingKey::Certificate(KeyReference::Thumbprint),
                 ..hidden
             }
         ]
@@ -161,7 +160,7 @@ fn every_endorsing_token_makes_a_signature_of_its_own() {
         .request
     };
     let again = nest("EndorsingSupportingTokens", &x509("AlwaysToRecipient", ""));
-    assert_eq!(twice(&again).endorsing, [ENDORSING, ENDORSING]);
+    assert_eq!(beside(&twice(&again)), [ENDORSING, ENDORSING]);
 }
 
 /// WS-SecurityPolicy 1.3, 8.7 and 8.8: the message's key encrypts the token, whatever else it
@@ -174,25 +173,25 @@ fn endorsing_tokens_are_encrypted_with_the_key_of_the_message() {
         (&by_certificate, KeyBinding::Certificate),
         (&by_session_key, KeyBinding::SessionKey),
     ] {
-        for (kind, token_signed) in [
+        for (kind, signed) in [
             ("EndorsingEncryptedSupportingTokens", false),
             ("SignedEndorsingEncryptedSupportingTokens", true),
         ] {
             let hidden = nest(kind, &x509("AlwaysToRecipient", ""));
             let both = agreement(&format!("{binding}{hidden}{SIGNED_BODY}{ENCRYPTED_BODY}"));
-            let token = EndorsingPolicy {
-                token_signed,
-                token_encrypted: true,
+            let token = EndorsingToken {
+                signed,
+                encrypted: true,
                 ..ENDORSING
             };
-            assert_eq!(both.request.endorsing, std::slice::from_ref(&token));
+            assert_eq!(beside(&both.request), std::slice::from_ref(&token));
             assert_eq!(encrypted(&both.request), [body()]);
             assert_eq!(encrypted(&both.response), [body()]);
             let alone = agreement(&format!("{binding}{hidden}{SIGNED_BODY}"));
-            assert_eq!(alone.request.endorsing, [token]);
-            let encryption = alone.request.encryption.unwrap();
-            assert_eq!((encryption.parts, encryption.key), (Vec::new(), key));
-            assert!(alone.response.encryption.is_none());
+            assert_eq!(beside(&alone.request), [token]);
+            let encryption = alone.request.encryption().unwrap();
+            assert_eq!((encryption.parts, encryption.key), (&[][..], key));
+            assert!(alone.response.encryption().is_none());
         }
     }
     // Nothing of it is there to be encrypted, unless a peer sends it nevertheless.
@@ -202,10 +201,10 @@ fn endorsing_tokens_are_encrypted_with_the_key_of_the_message() {
     );
     let named = agreement(&format!("{by_session_key}{named}{SIGNED_BODY}"));
     assert_eq!(
-        named.request.endorsing,
-        [EndorsingPolicy {
-            reference: KeyReference::Thumbprint,
-            token_encrypted: true,
+        beside(&named.request),
+        [EndorsingToken {
+            key: EndorsingKey::Certificate(KeyReference::Thumbprint),
+            encrypted: true,
             ..ENDORSING
         }]
     );
@@ -215,7 +214,7 @@ fn endorsing_tokens_are_encrypted_with_the_key_of_the_message() {
         &x509("AlwaysToRecipient", ""),
     );
     let over_https = agreement(&format!("{}{hidden}", transport("<sp:IncludeTimestamp/>")));
-    assert!(over_https.request.encryption.is_none());
+    assert!(over_https.request.encryption().is_none());
     assert_eq!(signed(&over_https.request), [Part::Timestamp]);
 }
 
@@ -234,7 +233,8 @@ fn endorsing_tokens_sign_parts_of_their_own() {
     ))
     .request;
     assert_eq!(signed(&request), [Part::Body]);
-    let parts = request.endorsing[0].parts.as_slice();
+    let endorsing = beside(&request);
+    let parts = endorsing[0].parts.as_slice();
     let to = Part::Header {
         namespace: "urn:a".to_owned(),
         local: "To".to_owned(),
@@ -268,23 +268,23 @@ fn on_tls_every_endorsing_token_signs_the_timestamp_with_a_key_of_its_own() {
         namespace: "urn:a".to_owned(),
         local: "To".to_owned(),
     };
-    let one = EndorsingPolicy {
+    let one = EndorsingToken {
         parts: vec![header],
         covers_token: true,
         ..ENDORSING
     };
     assert_eq!(
-        request.endorsing,
+        beside(request),
         [
             one.clone(),
-            EndorsingPolicy {
-                reference: KeyReference::Thumbprint,
+            EndorsingToken {
+                key: EndorsingKey::Certificate(KeyReference::Thumbprint),
                 ..one
             }
         ]
     );
-    assert!(request.encryption.is_none() && both.response.signature.is_none());
-    assert_eq!(both.response.endorsing, []);
+    assert!(request.encryption().is_none() && both.response.signature().is_none());
+    assert_eq!(beside(&both.response), []);
     assert_eq!(
         message_in_words(request)[2..],
         [

@@ -4,7 +4,7 @@
 
 use soapstone_policy::{ProblemKind, message_in_words};
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyPolicy, EndorsingPolicy, KeyBinding, KeyReference, Part,
+    ConversationVersion, DerivedKeyPolicy, EndorsingToken, KeyBinding, KeyReference, Part,
     PasswordKind, Policy,
 };
 
@@ -39,7 +39,7 @@ fn endorsed_by(token: &str) -> String {
 }
 
 fn key(policy: &Policy) -> Option<(KeyBinding, KeyReference)> {
-    let signature = policy.signature.as_ref()?;
+    let signature = policy.signature()?;
     Some((signature.key, signature.reference))
 }
 
@@ -59,15 +59,15 @@ fn the_key_of_a_context_signs_the_timestamp_of_requests_and_nothing_else() {
             Some((KeyBinding::Context, KeyReference::Direct))
         );
         assert_eq!(signed(request), [Part::Timestamp], "{kind}");
-        assert_eq!(request.derived_keys, None);
-        assert!(request.timestamp.is_some_and(|it| it.required));
-        assert!(request.encryption.is_none() && request.endorsing.is_empty());
-        assert!(request.username.is_none());
+        assert_eq!(request.derived_keys(), None);
+        assert!(request.header.timestamp.is_some_and(|it| it.required));
+        assert!(request.encryption().is_none() && beside(request).is_empty());
+        assert!(request.username().is_none());
         // Who answers is known by his TLS.
         let response = &agreement.response;
-        assert!(response.signature.is_none() && response.encryption.is_none());
-        assert!(response.timestamp.is_some_and(|it| it.required));
-        assert!(request.transport_protected && response.transport_protected);
+        assert!(response.signature().is_none() && response.encryption().is_none());
+        assert!(response.header.timestamp.is_some_and(|it| it.required));
+        assert!(request.is_by_connection() && response.is_by_connection());
         assert!(agreement.transport.is_some());
         assert_eq!(
             agreement.in_words(),
@@ -98,22 +98,22 @@ fn a_context_that_endorses_is_begun_by_users_or_certificates_on_tls() {
         *conversation.bootstrap.expect("it has a bootstrap")
     };
     let user = begun(&users());
-    let passwords = user.request.username.map(|user| user.passwords);
+    let passwords = user.request.username().map(|user| user.passwords.clone());
     assert_eq!(passwords, Some(vec![PasswordKind::Text]));
-    assert!(user.request.signature.is_none() && user.transport.is_some());
+    assert!(user.request.signature().is_none() && user.transport.is_some());
     let certificate = begun(&certificates());
     assert_eq!(
         key(&certificate.request),
         Some((KeyBinding::Certificate, KeyReference::Direct))
     );
     assert_eq!(signed(&certificate.request), [Part::Timestamp]);
-    assert!(certificate.response.signature.is_none() && certificate.transport.is_some());
+    assert!(certificate.response.signature().is_none() && certificate.transport.is_some());
     // Messages may begin it that protect themselves.
     let secured = begun(&format!(
         "{}{SIGNED_BODY}{ENCRYPTED_BODY}",
         asymmetric(&suite("Basic256"))
     ));
-    assert!(secured.request.encryption.is_some() && secured.transport.is_none());
+    assert!(secured.request.encryption().is_some() && secured.transport.is_none());
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn a_context_that_endorses_is_derived_from_named_and_kept_as_the_policy_says() {
     for (derived, form) in DERIVED_KEYS {
         let context = endorsed_by(&begun_by(&users(), derived));
         let request = agreement(&format!("{}{context}", on_tls())).request;
-        let keys = request.derived_keys.expect("keys are derived");
+        let keys = request.derived_keys().expect("keys are derived");
         assert_eq!((keys.form, keys.exclusive), form);
         // WS-SecurityPolicy 1.3, 6.1: the suite says how long signature keys are.
         assert_eq!(keys.signature_length, 24);
@@ -182,23 +182,24 @@ fn certificates_endorse_beside_a_context_in_either_order() {
             Some((KeyBinding::Context, KeyReference::Direct))
         );
         assert_eq!(signed(request), [Part::Timestamp]);
-        assert!(request.derived_keys.is_some() && agreement.conversation.is_some());
+        assert!(request.derived_keys().is_some() && agreement.conversation.is_some());
         let header = Part::Header {
             namespace: "urn:a".to_owned(),
             local: "To".to_owned(),
         };
-        let [endorsing] = request.endorsing.as_slice() else {
-            panic!("{:?}", request.endorsing);
+        let beside = beside(request);
+        let [endorsing] = beside.as_slice() else {
+            panic!("{beside:?}");
         };
         assert_eq!(endorsing.parts, [header]);
-        assert!(!endorsing.token_signed && !endorsing.covers_token);
+        assert!(!endorsing.signed && !endorsing.covers_token);
     }
     // With the parts of each assertion, and with three of them.
     let own = endorsed_by(&format!("{}{to}", begun_by(&users(), "")));
     let two = nest("EndorsingSupportingTokens", &certificate.repeat(2));
     let request = agreement(&format!("{}{two}{own}", on_tls())).request;
     assert_eq!(signed(&request).len(), 2);
-    let parts = request.endorsing.iter().map(|one| one.parts.len());
+    let parts = beside(&request).into_iter().map(|one| one.parts.len());
     assert_eq!(parts.collect::<Vec<_>>(), [0, 0]);
 }
 
@@ -212,14 +213,11 @@ fn in_a_message_binding_a_context_endorses_the_signature_of_requests() {
         (by_session_key, KeyBinding::SessionKey),
         (asymmetric(&suite("Basic256")), KeyBinding::Certificate),
     ] {
-        for (kind, token_signed) in [
+        for (kind, signed_token) in [
             ("EndorsingSupportingTokens", false),
             ("SignedEndorsingSupportingTokens", true),
         ] {
-            for (inclusion, reference) in [
-                ("AlwaysToRecipient", KeyReference::Direct),
-                ("Never", KeyReference::KeyName),
-            ] {
+            for (inclusion, carried) in [("AlwaysToRecipient", true), ("Never", false)] {
                 let bootstrap = nest("BootstrapPolicy", &users());
                 let context = token(CONTEXT, inclusion, &bootstrap);
                 let context = nest(kind, &format!("{context}{to}"));
@@ -233,15 +231,15 @@ fn in_a_message_binding_a_context_endorses_the_signature_of_requests() {
                     local: "To".to_owned(),
                 };
                 assert_eq!(
-                    request.endorsing,
-                    [EndorsingPolicy {
+                    beside(request),
+                    [EndorsingToken {
                         parts: vec![header],
-                        token_signed,
-                        ..EndorsingPolicy::by(KeyBinding::Context, reference)
+                        signed: signed_token,
+                        ..EndorsingToken::by_context(carried, None)
                     }]
                 );
                 let response = &agreement.response;
-                assert!(response.endorsing.is_empty() && !response.uses_context());
+                assert!(beside(response).is_empty() && !response.uses_context());
                 let conversation = agreement.conversation.expect("it has one");
                 assert!(
                     conversation
@@ -265,8 +263,11 @@ fn the_keys_of_a_context_and_of_a_binding_are_derived_each_as_its_token_says() {
                 keys.map(|keys| ((keys.form, keys.exclusive), keys.signature_length))
             };
             let wanted = |said: &str| (!said.is_empty()).then_some((form, 24));
-            assert_eq!(found(request.derived_keys), wanted(of_binding));
-            assert_eq!(found(request.endorsing[0].derived_keys), wanted(of_context));
+            assert_eq!(found(request.derived_keys()), wanted(of_binding));
+            assert_eq!(
+                found(beside(&request)[0].key.derived_keys()),
+                wanted(of_context)
+            );
         }
     }
 }

@@ -133,7 +133,7 @@ fn operations_that_demand_the_same_have_one_agreement() {
     let Ok(Agreements::One(agreement)) = agreements(&source) else {
         panic!("expected one agreement")
     };
-    assert_eq!(agreement.request.signature.unwrap().parts, [Part::Body]);
+    assert_eq!(*agreement.request.signature().unwrap().parts, [Part::Body]);
 }
 
 #[test]
@@ -154,7 +154,7 @@ fn operations_that_demand_different_things_have_agreements_of_their_own_and_thos
     let encrypts: Vec<bool> = table
         .agreements
         .iter()
-        .map(|agreement| agreement.request.encryption.is_some())
+        .map(|agreement| agreement.request.encryption().is_some())
         .collect();
     assert_eq!(encrypts, [false, true]);
 }
@@ -173,7 +173,7 @@ fn an_operation_that_is_named_has_one_agreement() {
     let Ok(Agreements::One(agreement)) = agreements else {
         panic!("expected one agreement, found {agreements:?}")
     };
-    assert!(agreement.request.signature.is_none());
+    assert!(agreement.request.signature().is_none());
 }
 
 #[test]

@@ -379,7 +379,7 @@ fn supporting_tokens_that_are_to_be_protected_need_a_binding() {
         );
     }
     let plain = agreement(&nest("SupportingTokens", &user));
-    assert!(plain.request.username.is_some());
+    assert!(plain.request.username().is_some());
 }
 
 /// WS-SecurityPolicy 1.3, 5.4.7: without a binding, both sides' parts of the context's key would
@@ -523,8 +523,8 @@ fn confirmations_in_answers_are_demanded_under_a_transport_binding() {
         "{}{endorsing}{wss}",
         transport("<sp:IncludeTimestamp/>")
     ));
-    assert!(agreed.response.signature_confirmation);
-    assert!(!agreed.request.signature_confirmation);
+    assert!(agreed.response.header.signature_confirmation);
+    assert!(!agreed.request.header.signature_confirmation);
 }
 
 /// SOAP Message Security 1.1.1, 8.5: in an answer that nobody signs, a confirmation is what anybody

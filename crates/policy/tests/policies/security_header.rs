@@ -36,7 +36,7 @@ fn with_user(more: &str) -> String {
 }
 
 fn signs(policy: &Policy, part: &Part) -> bool {
-    let signature = policy.signature.as_ref();
+    let signature = policy.signature();
     signature.is_some_and(|signature| signature.parts.contains(part))
 }
 
@@ -45,7 +45,7 @@ fn encrypts(policy: &Policy, part: Part) -> bool {
         part,
         extent: Extent::Element,
     };
-    let encryption = policy.encryption.as_ref();
+    let encryption = policy.encryption();
     encryption.is_some_and(|encryption| encryption.parts.contains(&wanted))
 }
 

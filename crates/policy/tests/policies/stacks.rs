@@ -35,7 +35,7 @@ fn features_of_sap_that_are_switched_off_say_nothing_about_messages() {
     ];
     let agreement = agreement(&format!("{}{}", plain(), features.concat()));
     assert_eq!(agreement.passed_over.len(), features.len());
-    assert_eq!(agreement.request.signature.unwrap().parts, [Part::Body]);
+    assert_eq!(*agreement.request.signature().unwrap().parts, [Part::Body]);
 }
 
 #[test]
@@ -135,8 +135,8 @@ fn supporting_tokens_of_which_none_has_to_be_there_demand_none() {
             "{}{users}{endorsing}",
             transport("<sp:IncludeTimestamp/>")
         ));
-        assert!(agreement.request.username.is_some());
-        assert!(agreement.request.signature.is_none());
+        assert!(agreement.request.username().is_some());
+        assert!(agreement.request.signature().is_none());
     }
     let nothing = nest("EndorsingSupportingTokens", to);
     assert_eq!(
@@ -160,7 +160,7 @@ fn an_optional_token_that_is_supported_is_demanded() {
     );
     let endorsing = nest("EndorsingSupportingTokens", &certificate);
     let agreement = agreement(&format!("{}{endorsing}", plain()));
-    assert_eq!(agreement.request.endorsing.len(), 1);
+    assert_eq!(beside(&agreement.request).len(), 1);
 }
 
 #[test]

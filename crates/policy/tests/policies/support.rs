@@ -5,6 +5,7 @@ use soapstone_policy::{
     PolicyProblem, ProblemKind, Selection,
 };
 use soapstone_wss::DerivedKeyForm;
+use soapstone_wss::{EndorsingToken, Policy};
 
 pub(crate) const WSP: &str = "http://www.w3.org/ns/ws-policy";
 pub(crate) const SP: &str = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
@@ -118,4 +119,9 @@ pub(crate) fn refused(assertions: &str) -> Vec<(String, ProblemKind)> {
 
 pub(crate) fn normal_error(source: &str) -> PolicyError {
     document(source).normal_form().unwrap_err()
+}
+
+/// The tokens that endorse beside the message's own signature.
+pub(crate) fn beside(policy: &Policy) -> Vec<EndorsingToken> {
+    policy.endorsing_beside().cloned().collect()
 }

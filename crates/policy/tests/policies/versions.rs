@@ -26,7 +26,7 @@ fn a_policy_of_the_draft_of_july_2006_is_obeyed() {
     let agreement = document(&source)
         .agreement(&Selection::default(), &CompileOptions::default())
         .unwrap();
-    assert_eq!(agreement.request.signature.unwrap().parts, [Part::Body]);
+    assert_eq!(*agreement.request.signature().unwrap().parts, [Part::Body]);
 }
 
 /// A port of CXF's, with the draft of WS-Addressing of the same time.
@@ -54,7 +54,7 @@ fn assertions_and_inclusions_of_the_draft_of_december_2005_are_obeyed() {
     let agreement = document(&source)
         .agreement(&Selection::default(), &CompileOptions::default())
         .unwrap();
-    assert_eq!(agreement.request.signature.unwrap().parts, [Part::Body]);
+    assert_eq!(*agreement.request.signature().unwrap().parts, [Part::Body]);
 }
 
 /// Its WS-SecureConversation has the namespace of 1.3.

@@ -139,7 +139,7 @@ fn messages_travel_under_every_agreement_that_the_policies_compile_to() {
                 continue;
             };
             // What a message must have is not in this one.
-            if !agreement.request.required.is_empty() {
+            if !agreement.request.parts.required.is_empty() {
                 continue;
             }
             let key = format!(

@@ -9,7 +9,7 @@ use soapstone_policy::{
     PolicyLimits, Selection, SignatureReading, TransportRequirement,
 };
 use soapstone_trust::Operation;
-use soapstone_wss::{ConversationVersion, KeyReference, Mechanism, Policy, Recipient};
+use soapstone_wss::{Binding, ConversationVersion, KeyReference, Mechanism, Policy, Recipient};
 
 use super::Role;
 use super::addressing::AnswerActions;
@@ -137,8 +137,8 @@ impl Compiler<'_> {
             .chain(exchanges.flat_map(|exchange| [&mut exchange.request, &mut exchange.response]));
         for policy in policies {
             policy.refuse_own_signatures = exchange;
-            if let Some(encryption) = policy.encryption.as_mut().filter(|_| responder) {
-                encryption.recipient = Recipient::Requester;
+            if responder {
+                policy.binding.wrap_to(Recipient::Requester);
             }
         }
         Some(agreed)
@@ -156,7 +156,7 @@ impl Compiler<'_> {
             _ => self.config.peer.is_some(),
         };
         let request = self.policy(mechanism, suite.clone());
-        let response = self.response(&request, has_certificate);
+        let response = self.response(&request, has_certificate, role);
         if mechanism != Mechanism::SecureConversation {
             return Some(Agreed::by_preset(mechanism, request, response, None));
         }
@@ -167,9 +167,11 @@ impl Compiler<'_> {
             .map_or(ConversationVersion::V13, |version| version.value);
         let bootstrap = wanted.map_or(Mechanism::SignEncrypt, |wanted| wanted.value);
         let first = self.policy(bootstrap, suite);
-        let answer = self.response(&first, has_certificate);
+        let answer = self.response(&first, has_certificate, role);
         let in_version = |mut policy: Policy| {
-            if let Some(derived) = &mut policy.derived_keys {
+            if let Binding::Symmetric(binding) = &mut policy.binding
+                && let Some(derived) = &mut binding.derived_keys
+            {
                 derived.version = version;
             }
             policy
@@ -371,7 +373,7 @@ impl Compiler<'_> {
     /// A policy from a file, with what the endpoint file says about every policy.
     fn settled(&mut self, mut policy: Policy) -> Policy {
         if let Some(timestamp) = &self.config.security.timestamp
-            && let Some(wanted) = policy.timestamp
+            && let Some(wanted) = policy.header.timestamp
         {
             let ttl = timestamp.value.ttl.unwrap_or(wanted.ttl);
             let skew = timestamp.value.skew.unwrap_or(wanted.skew);
@@ -439,19 +441,14 @@ fn first_place<T>(parts: Option<&[crate::config::Located<T>]>) -> Option<Place> 
 
 /// The same policy in answers that name a context without carrying its token.
 fn naming_from_outside(mut policy: Policy) -> Policy {
-    if let Some(signature) = &mut policy.signature {
-        signature.reference = KeyReference::KeyName;
-    }
-    if let Some(encryption) = &mut policy.encryption {
-        encryption.reference = KeyReference::KeyName;
-    }
+    policy.binding.name_keys(KeyReference::KeyName);
     policy
 }
 
 /// The preset that a policy resembles most, for metrics and reports.
 fn mechanism_of(policy: &Policy) -> &'static str {
-    let order = policy.order;
-    let mechanism = match (&policy.signature, &policy.encryption) {
+    let order = policy.order();
+    let mechanism = match (policy.signature(), policy.encryption()) {
         _ if policy.uses_context() => Mechanism::SecureConversation,
         (Some(_), Some(_)) if order == soapstone_wss::ProtectionOrder::EncryptBeforeSigning => {
             Mechanism::EncryptSign
@@ -459,7 +456,7 @@ fn mechanism_of(policy: &Policy) -> &'static str {
         (Some(_), Some(_)) => Mechanism::SignEncrypt,
         (Some(_), None) => Mechanism::Sign,
         (None, Some(_)) => Mechanism::Encrypt,
-        (None, None) if policy.username.is_some() => Mechanism::Username,
+        (None, None) if policy.username().is_some() => Mechanism::Username,
         (None, None) => Mechanism::None,
     };
     mechanism.name()

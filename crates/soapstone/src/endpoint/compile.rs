@@ -8,8 +8,9 @@ use soapstone_crypto::{
 };
 use soapstone_trust::SecurityTokenService;
 use soapstone_wss::{
-    EncryptionPolicy, InboundPlan, KeyBinding, KeyField, KeyReference, Keys, Mechanism,
-    OutboundPlan, Part, PlanProblem, Policy, Recipient, Retirement, SignaturePolicy, Suite,
+    AsymmetricBinding, Binding, EncryptionKey, EncryptionToken, InboundPlan, KeyBinding, KeyField,
+    KeyReference, Keys, Mechanism, OutboundPlan, Part, PlanProblem, Policy, ProtectionOrder,
+    Recipient, Retirement, Suite, SymmetricBinding, SymmetricToken,
 };
 use soapstone_xml::Limits;
 
@@ -138,7 +139,7 @@ impl Compiler<'_> {
             let requests: Vec<bool> = agreed
                 .exchanges
                 .iter()
-                .map(|exchange| exchange.request.encryption.is_some())
+                .map(|exchange| exchange.request.encryption().is_some())
                 .collect();
             let encrypts = |agreement: usize| requests[agreement];
             let serves = role != Role::Client && role != Role::Secure;
@@ -302,29 +303,41 @@ impl Compiler<'_> {
 
     /// The policy of answers: the same protection, without a password, and with the keys that are
     /// there for the way back.
-    pub(super) fn response(&self, request: &Policy, has_certificate: bool) -> Policy {
+    pub(super) fn response(
+        &mut self,
+        request: &Policy,
+        has_certificate: bool,
+        role: Role,
+    ) -> Policy {
         let mut policy = request.clone();
-        policy.username = None;
-        let signs = policy.signature.is_some();
-        let mut signed = policy.signature.iter().flat_map(|found| &found.parts);
+        policy.set_username(None);
+        let signs = policy.signature().is_some();
         // A Timestamp that is neither signed nor demanded binds nobody, and a policy without one
         // forbids it (WS-SecurityPolicy 1.3, 6.2).
-        if !signed.any(|part| *part == Part::Timestamp) {
-            policy.timestamp = policy.timestamp.filter(|timestamp| timestamp.required);
+        if !policy.parts.signed.contains(&Part::Timestamp) {
+            let timestamp = policy.header.timestamp;
+            policy.header.timestamp = timestamp.filter(|timestamp| timestamp.required);
         }
-        if let Some(signature) = &mut policy.signature {
-            signature.parts.retain(|part| *part != Part::UsernameToken);
+        let of_user = |part: &Part| *part == Part::UsernameToken;
+        policy.parts.signed.retain(|part| !of_user(part));
+        policy.parts.encrypted.retain(|one| !of_user(&one.part));
+        let answers = matches!(role, Role::Service | Role::Client);
+        if answers && signs && policy.parts.signed.is_empty() {
+            self.report_with_hint(
+                self.config.security.source.place,
+                "a signature is to be made, and nothing for it to cover: the user is in requests alone",
+                "sign the Body, or the Timestamp",
+            );
         }
-        if let Some(encryption) = &mut policy.encryption {
-            encryption
-                .parts
-                .retain(|wanted| wanted.part != Part::UsernameToken);
-            if encryption.key == KeyBinding::Certificate && !has_certificate {
-                if signs && policy.suite.wraps_to_signers() {
-                    encryption.recipient = Recipient::Requester;
-                } else {
-                    encryption.key = KeyBinding::RequestKey;
-                }
+        let Binding::Asymmetric(keys) = policy.binding else {
+            return policy;
+        };
+        let by_certificate = policy.encryption().is_some();
+        if by_certificate && !has_certificate {
+            if signs && policy.suite.wraps_to_signers() {
+                policy.binding.wrap_to(Recipient::Requester);
+            } else {
+                policy.binding = under_request(keys);
             }
         }
         policy
@@ -341,55 +354,39 @@ impl Compiler<'_> {
             .map(|reference| reference.value);
         let shared = config.shared_key.is_some();
         if let Some(parts) = &security.signed {
-            let signature = policy.signature.get_or_insert_with(|| SignaturePolicy {
-                parts: Vec::new(),
-                key: KeyBinding::Certificate,
-                reference: KeyReference::Direct,
-            });
-            signature.parts = parts.iter().map(|named| named.value.clone()).collect();
+            policy.parts.signed = parts.iter().map(|named| named.value.clone()).collect();
+            let keys = certificates(&mut policy.binding);
+            keys.map(|keys| keys.signature.get_or_insert(KeyReference::Direct));
         }
         if let Some(parts) = &security.encrypted {
-            let parts = parts.iter().map(|named| named.value.clone()).collect();
-            let encryption = policy.encryption.get_or_insert_with(|| EncryptionPolicy {
-                parts: Vec::new(),
-                key: KeyBinding::Certificate,
-                reference: KeyReference::IssuerSerial,
-                recipient: Recipient::Peer,
-            });
-            encryption.parts = parts;
+            policy.parts.encrypted = parts.iter().map(|named| named.value.clone()).collect();
+            let keys = certificates(&mut policy.binding);
+            let wrapped = EncryptionToken::wrapped(KeyReference::IssuerSerial);
+            keys.map(|keys| keys.encryption.get_or_insert(wrapped));
         }
-        if let Some(signature) = &mut policy.signature {
-            signature.reference = reference.unwrap_or(signature.reference);
-            if shared {
-                signature.key = KeyBinding::Shared;
-            }
+        if shared && (policy.binding.signs() || policy.binding.encrypts()) {
+            policy.protect_with(SymmetricToken::Shared(KeyReference::KeyName));
         }
-        if let Some(encryption) = &mut policy.encryption {
-            encryption.reference = reference.unwrap_or(encryption.reference);
-            if shared {
-                encryption.key = KeyBinding::Shared;
-            }
+        if let Some(reference) = reference {
+            policy.binding.name_keys(reference);
         }
         if let Some(timestamp) = &security.timestamp {
             if timestamp.value.wanted {
-                let mut wanted = policy.timestamp.unwrap_or_default();
+                let mut wanted = policy.header.timestamp.unwrap_or_default();
                 wanted.required = true;
                 wanted.ttl = timestamp.value.ttl.unwrap_or(wanted.ttl);
                 wanted.skew = timestamp.value.skew.unwrap_or(wanted.skew);
-                policy.timestamp = Some(wanted);
+                policy.header.timestamp = Some(wanted);
                 policy.set_freshness(wanted.ttl, wanted.skew);
             } else {
-                policy.timestamp = None;
-                if let Some(signature) = policy
-                    .signature
-                    .as_mut()
-                    .filter(|_| security.signed.is_none())
-                {
-                    signature.parts.retain(|part| *part != Part::Timestamp);
+                policy.header.timestamp = None;
+                if security.signed.is_none() {
+                    let timestamp = |part: &Part| *part == Part::Timestamp;
+                    policy.parts.signed.retain(|part| !timestamp(part));
                 }
             }
         }
-        if let (Some(username), Some(password)) = (&mut policy.username, &security.password) {
+        if let (Some(username), Some(password)) = (policy.username_mut(), &security.password) {
             username.passwords = vec![password.value];
         }
         self.refuse_parts_that_are_nowhere(&policy);
@@ -403,29 +400,26 @@ impl Compiler<'_> {
         let config = self.config;
         let security = &config.security;
         let can_be_there = |part: &Part| match part {
-            Part::Timestamp => policy.timestamp.is_some(),
-            Part::UsernameToken => policy.username.is_some(),
-            Part::SignatureConfirmation => policy.signature_confirmation,
-            Part::EndorsingToken => !policy.endorsing.is_empty(),
-            Part::Signature | Part::Token => policy.signature.is_some(),
+            Part::Timestamp => policy.header.timestamp.is_some(),
+            Part::UsernameToken => policy.username().is_some(),
+            Part::SignatureConfirmation => policy.header.signature_confirmation,
+            Part::EndorsingToken => policy.endorsing_beside().next().is_some(),
+            Part::Signature | Part::Token => policy.signature().is_some(),
             _ => true,
         };
-        let signature = policy.signature.as_ref();
-        let signs = signature.map(|signature| signature.parts.iter().any(can_be_there));
-        let encrypted = policy
-            .encryption
-            .as_ref()
-            .map(|encryption| &encryption.parts);
-        let encrypts = encrypted.map(|parts| parts.iter().any(|it| can_be_there(&it.part)));
+        let signs = policy.parts.signed.iter().any(can_be_there);
+        let mut encrypted = policy.parts.encrypted.iter();
+        let encrypts = encrypted.any(|wanted| can_be_there(&wanted.part));
         let named = security.signed.as_ref().and_then(|parts| parts.first());
-        if let (Some(false), Some(first)) = (signs, named) {
+        if let (false, Some(first)) = (signs, named) {
             self.report_with_hint(
                 first.place,
                 "`signed` names only parts that no message has: a signature would prove nothing of a message",
                 "name the Body, or leave it out for Body and Timestamp",
             );
         }
-        if encrypts == Some(false) && signature.is_none() && policy.username.is_none() {
+        let encrypting = policy.binding.encrypts() && !encrypts;
+        if encrypting && policy.signature().is_none() && policy.username().is_none() {
             let named = security.encrypted.as_ref().and_then(|parts| parts.first());
             self.report_with_hint(
                 named.map_or(security.source.place, |first| first.place),
@@ -440,9 +434,9 @@ impl Compiler<'_> {
         let config = self.config;
         let security = &config.security;
         if let Some(must_understand) = &security.must_understand {
-            policy.must_understand = must_understand.value;
+            policy.header.must_understand = must_understand.value;
         }
-        policy.actor = security.actor.as_ref().map(|actor| actor.value.clone());
+        policy.header.actor = security.actor.as_ref().map(|actor| actor.value.clone());
         if let Some(references) = &config.limits.references {
             policy.limits.references = usize::try_from(references.value).unwrap_or(usize::MAX);
         }
@@ -502,6 +496,43 @@ impl Compiler<'_> {
     }
 }
 
+/// The certificates that protect messages: those of the mechanism, or new ones that do nothing yet.
+fn certificates(binding: &mut Binding) -> Option<&mut AsymmetricBinding> {
+    if *binding == Binding::None {
+        *binding = Binding::Asymmetric(AsymmetricBinding {
+            signature: None,
+            encryption: None,
+            order: ProtectionOrder::SignBeforeEncrypting,
+        });
+    }
+    match binding {
+        Binding::Asymmetric(keys) => Some(keys),
+        _ => None,
+    }
+}
+
+/// The same keys for answers to a client without a certificate: the session key of its request
+/// encrypts.
+fn under_request(keys: AsymmetricBinding) -> Binding {
+    let derived_keys = keys
+        .encryption
+        .and_then(|encryption| encryption.derived_keys);
+    match keys.signature {
+        Some(_) => Binding::Asymmetric(AsymmetricBinding {
+            encryption: Some(EncryptionToken {
+                key: EncryptionKey::Request,
+                derived_keys,
+            }),
+            ..keys
+        }),
+        None => Binding::Symmetric(SymmetricBinding {
+            key: SymmetricToken::Request,
+            derived_keys,
+            order: keys.order,
+        }),
+    }
+}
+
 /// The suite of all exchanges that are protected; empty where there are several, or none.
 fn common_suite(exchanges: &[Exchange]) -> String {
     let mut suites = exchanges
@@ -522,10 +553,10 @@ fn secret_bits(exchange: &Exchange) -> Option<u32> {
     let encrypting = [&exchange.request, &exchange.response]
         .into_iter()
         .filter(|policy| {
-            let encryption = policy.encryption.as_ref();
+            let encryption = policy.encryption();
             encryption.is_some_and(|encryption| encryption.key == KeyBinding::Context)
         });
-    let mut undivided = encrypting.filter(|policy| policy.derived_keys.is_none());
+    let mut undivided = encrypting.filter(|policy| policy.derived_keys().is_none());
     let octets = undivided.next()?.suite.data.first()?.key_length();
     u32::try_from(octets * 8).ok()
 }

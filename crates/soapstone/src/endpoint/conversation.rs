@@ -486,7 +486,7 @@ fn known(there: bool, context: &SecurityContext) -> Result<(), Rejected> {
 
 /// Whether answers under a policy hide their Body by a key that is not a security context's.
 fn encrypts_body_afresh(policy: &Policy) -> bool {
-    policy.encryption.as_ref().is_some_and(|encryption| {
+    policy.encryption().is_some_and(|encryption| {
         let body = encryption
             .parts
             .iter()

@@ -129,7 +129,7 @@ fn part(namespace: &str, local: &str) -> Part {
 
 /// Whether the message has a `wsu:Timestamp` that says no end.
 fn lacks_expires(envelope: &Envelope, policy: &Policy) -> bool {
-    let headers = envelope.security_headers(policy.actor.as_deref());
+    let headers = envelope.security_headers(policy.header.actor.as_deref());
     let mut timestamps = headers
         .flat_map(|security| security.children())
         .filter(|child| child.is(WSU, "Timestamp"));
@@ -180,7 +180,7 @@ impl Compiler<'_> {
             let mut all = exchanges.iter();
             all.any(|exchange| of(&exchange.request) || of(&exchange.response))
         };
-        if let (Some(expires), false) = (expires, policies(|it| it.timestamp.is_some())) {
+        if let (Some(expires), false) = (expires, policies(|it| it.header.timestamp.is_some())) {
             self.report_with_hint(
                 expires.place,
                 "`require_expires` is given, and the policy has no Timestamp",

@@ -143,8 +143,7 @@ impl Endpoint {
         let signs_body = |agreement: &&Plans| {
             agreement
                 .of_requests(serves)
-                .and_then(|policy| policy.signature.as_ref())
-                .is_some_and(|signature| signature.parts.contains(&Part::Body))
+                .is_some_and(|policy| policy.signs(&Part::Body))
         };
         self.agreements
             .iter()
@@ -189,7 +188,7 @@ impl Endpoint {
         if receipt.marks.is_empty() {
             return;
         }
-        let skew = |policy: &Policy| policy.timestamp.unwrap_or_default().skew;
+        let skew = |policy: &Policy| policy.header.timestamp.unwrap_or_default().skew;
         let bootstrap = self.conversation.iter().map(|one| &one.bootstrap_inbound);
         let opening = self.inbound().chain(bootstrap);
         // An endpoint that opens nothing has nothing to fear.

@@ -359,7 +359,7 @@ impl Endpoint {
             && self
                 .inbound()
                 .chain(bootstrap)
-                .any(|plan| plan.policy().username.is_some())
+                .any(|plan| plan.policy().username().is_some())
     }
 
     /// Name of the mechanism, for metrics and reports.

@@ -54,18 +54,15 @@ pub(super) fn is_demanded(plan: Option<&InboundPlan>, addressing: bool) -> bool 
     let Some(policy) = plan.map(InboundPlan::policy) else {
         return false;
     };
-    policy.required.iter().any(names_relation) || signs_relation(policy, addressing)
+    policy.parts.required.iter().any(names_relation) || signs_relation(policy, addressing)
 }
 
 fn signs_relation(policy: &Policy, addressing: bool) -> bool {
-    let Some(signature) = policy.signature.as_ref() else {
-        return false;
-    };
     // There, signatures do not say what is sent.
-    if policy.transport_protected {
+    if policy.is_by_connection() {
         return false;
     }
-    let parts = &signature.parts;
+    let parts = policy.signed_parts();
     parts.iter().any(names_relation) || addressing && parts.iter().any(selects_relation)
 }
 

@@ -8,8 +8,7 @@
 
 use soapstone_wss::names::{DS, WSSE, XENC};
 use soapstone_wss::{
-    EncryptedPart, EndorsingPolicy, Envelope, InboundPlan, KeyBinding, KeyReference, Part, Policy,
-    SignaturePolicy,
+    EncryptedPart, EndorsingToken, Envelope, InboundPlan, KeyBinding, Part, Policy,
 };
 
 use super::Conversation;
@@ -39,11 +38,11 @@ impl Look {
     /// Of messages under a policy that encrypts no signature. Where it encrypts anything, the user
     /// may be hidden, too.
     fn under(policy: &Policy) -> Self {
-        let signature = usize::from(policy.signature.is_some());
-        let shown = policy.encryption.is_none();
+        let signature = usize::from(policy.signs_with().is_some());
+        let shown = policy.encryption().is_none();
         Self {
-            user: shown.then_some(policy.username.is_some()),
-            signatures: signature + policy.endorsing.len(),
+            user: shown.then_some(policy.username().is_some()),
+            signatures: signature + policy.endorsing_beside().count(),
         }
     }
 
@@ -58,36 +57,26 @@ impl Look {
 /// too. `None` where TLS protects one of bootstrap and conversation alone, and where that cannot be
 /// said or seen: such requests are refused then.
 pub(super) fn renewing(bootstrap: &Policy, conversation: &Policy) -> Option<Policy> {
-    let signature = conversation.signature.as_ref()?;
-    let alike = bootstrap.transport_protected == conversation.transport_protected;
+    let signature = conversation.signature()?;
+    let alike = bootstrap.is_by_connection() == conversation.is_by_connection();
     if !alike || signature.key != KeyBinding::Context || hides_signatures(bootstrap) {
         return None;
     }
-    if bootstrap.transport_protected {
+    if bootstrap.is_by_connection() {
         // Without a Timestamp there is nothing to endorse.
-        bootstrap.timestamp?;
+        bootstrap.header.timestamp?;
     }
-    let derived_keys = conversation.derived_keys;
+    let derived_keys = conversation.derived_keys();
     let mut policy = bootstrap.clone();
-    match &policy.signature {
-        None if policy.transport_protected => {
-            policy.derived_keys = derived_keys;
-            policy.signature = Some(SignaturePolicy {
-                parts: vec![Part::Timestamp],
-                key: KeyBinding::Context,
-                reference: KeyReference::Direct,
-            });
-        }
+    if policy.signature().is_none() && !policy.is_by_connection() {
         // Nothing signs what is asked for.
-        None => return None,
-        // Whoever signs by name asks.
-        Some(_) => policy.endorsing.push(EndorsingPolicy {
-            derived_keys,
-            ..EndorsingPolicy::by(KeyBinding::Context, KeyReference::Direct)
-        }),
+        return None;
     }
+    // Whoever signs by name asks; over a connection that protects messages, the context does where
+    // nobody signs by name.
+    policy.endorse_with(EndorsingToken::by_context(true, derived_keys));
     let told_apart = !Look::under(&policy).is_like(Look::under(conversation));
-    (told_apart && policy.endorsing.len() < policy.limits.signatures).then_some(policy)
+    (told_apart && policy.endorsing_beside().count() < policy.limits.signatures).then_some(policy)
 }
 
 /// Whether nobody sees how many signatures there are before he has deciphered them; or, on TLS,
@@ -97,9 +86,9 @@ fn hides_signatures(policy: &Policy) -> bool {
         let mut parts = parts.iter();
         parts.any(|encrypted| encrypted.part == Part::Signature)
     };
-    policy.encryption.as_ref().is_some_and(|encryption| {
-        policy.transport_protected || encrypts_signature(&encryption.parts)
-    })
+    policy
+        .encryption()
+        .is_some_and(|encryption| policy.is_by_connection() || encrypts_signature(encryption.parts))
 }
 
 impl Conversation {
@@ -108,8 +97,8 @@ impl Conversation {
     pub(super) fn renewal(&self, envelope: &Envelope) -> Option<&InboundPlan> {
         let plan = self.renewal_inbound.as_ref()?;
         let policy = plan.policy();
-        let look = Look::of(envelope, policy.actor.as_deref());
-        let hidden = policy.encryption.is_some()
+        let look = Look::of(envelope, policy.header.actor.as_deref());
+        let hidden = policy.encryption().is_some()
             && envelope
                 .body()
                 .first_child()
@@ -121,103 +110,111 @@ impl Conversation {
 
 #[cfg(test)]
 mod tests {
-    use soapstone_wss::{Mechanism, PasswordKind, Suite, TimestampPolicy, UsernamePolicy};
+    use soapstone_wss::{
+        Binding, KeyReference, Mechanism, PasswordKind, Suite, SymmetricToken, TimestampPolicy,
+        UsernamePolicy,
+    };
 
     use super::*;
 
-    fn on_tls(signature: Option<KeyBinding>) -> Policy {
+    fn on_tls(token: Option<EndorsingToken>) -> Policy {
         let suite = Suite::named("Basic256").expect("a suite");
         let mut policy = Mechanism::None.policy(suite);
-        policy.transport_protected = true;
-        policy.timestamp = Some(TimestampPolicy::default());
-        policy.signature = signature.map(|key| SignaturePolicy {
-            parts: vec![Part::Timestamp],
-            key,
-            reference: KeyReference::Direct,
-        });
+        policy.binding = Binding::Transport;
+        policy.header.timestamp = Some(TimestampPolicy::default());
+        if let Some(token) = token {
+            policy.endorse_with(token);
+        }
         policy
+    }
+
+    fn by_context() -> EndorsingToken {
+        EndorsingToken::by_context(true, None)
+    }
+
+    fn by_certificate() -> EndorsingToken {
+        EndorsingToken::by_certificate(KeyReference::Direct)
     }
 
     fn users() -> Policy {
         let freshness = TimestampPolicy::default();
         let mut policy = on_tls(None);
-        policy.username = Some(UsernamePolicy {
+        policy.set_username(Some(UsernamePolicy {
             passwords: vec![PasswordKind::Text],
             ttl: freshness.ttl,
             skew: freshness.skew,
-        });
+        }));
         policy
     }
 
     #[test]
     fn a_renewal_demands_what_the_bootstrap_does_and_the_contexts_signature_over_the_timestamp() {
-        let conversation = on_tls(Some(KeyBinding::Context));
+        let conversation = on_tls(Some(by_context()));
         let by_user = renewing(&users(), &conversation).expect("it can be said");
-        assert_eq!(by_user.signature, conversation.signature);
-        assert_eq!(by_user.username, users().username);
-        assert!(by_user.transport_protected && by_user.timestamp.is_some());
-        let certificate = on_tls(Some(KeyBinding::Certificate));
+        assert_eq!(by_user.signature(), conversation.signature());
+        assert_eq!(by_user.username(), users().username());
+        assert!(by_user.is_by_connection() && by_user.header.timestamp.is_some());
+        let certificate = on_tls(Some(by_certificate()));
         let by_name = renewing(&certificate, &conversation).expect("it can be said");
-        assert_eq!(by_name.signature, certificate.signature);
-        let by_context = EndorsingPolicy::by(KeyBinding::Context, KeyReference::Direct);
-        assert_eq!(by_name.endorsing, [by_context]);
+        assert_eq!(by_name.signature(), certificate.signature());
+        let beside: Vec<_> = by_name.endorsing_beside().cloned().collect();
+        assert_eq!(beside, [by_context()]);
     }
 
     /// Messages whose Body is signed and encrypted by keys of their own.
-    fn by_message(key: KeyBinding) -> Policy {
+    fn by_message(key: Option<SymmetricToken>) -> Policy {
         let suite = Suite::named("Basic256").expect("a suite");
         let mut policy = Mechanism::SignEncrypt.policy(suite);
-        policy.signature.as_mut().expect("it signs").key = key;
+        if let Some(key) = key {
+            policy.protect_with(key);
+        }
         policy
     }
 
     #[test]
     fn without_tls_the_contexts_signature_covers_that_of_the_bootstrap() {
-        let conversation = by_message(KeyBinding::Context);
-        for key in [KeyBinding::Certificate, KeyBinding::SessionKey] {
+        let conversation = by_message(Some(SymmetricToken::Context { carried: true }));
+        for key in [None, Some(SymmetricToken::Session(KeyReference::Direct))] {
             let bootstrap = by_message(key);
             let policy = renewing(&bootstrap, &conversation).expect("it can be said");
-            assert_eq!(policy.signature, bootstrap.signature);
-            assert_eq!(policy.encryption, bootstrap.encryption);
-            let by_context = EndorsingPolicy::by(KeyBinding::Context, KeyReference::Direct);
-            assert_eq!(policy.endorsing, [by_context]);
+            assert_eq!(policy.signature(), bootstrap.signature());
+            assert_eq!(policy.encryption(), bootstrap.encryption());
+            let beside: Vec<_> = policy.endorsing_beside().cloned().collect();
+            assert_eq!(beside, [by_context()]);
         }
     }
 
     #[test]
     fn without_tls_there_is_no_renewal_where_signatures_are_hidden_or_nothing_is_signed() {
-        let conversation = by_message(KeyBinding::Context);
-        let mut hidden = by_message(KeyBinding::Certificate);
-        let encryption = hidden.encryption.as_mut().expect("it encrypts");
+        let conversation = by_message(Some(SymmetricToken::Context { carried: true }));
+        let mut hidden = by_message(None);
         let signature = EncryptedPart::customary(Part::Signature);
-        encryption.parts.push(signature);
+        hidden.parts.encrypted.push(signature);
         assert!(renewing(&hidden, &conversation).is_none());
-        let mut unsigned = by_message(KeyBinding::Certificate);
-        unsigned.signature = None;
+        let mut unsigned = by_message(None);
+        unsigned.parts.signed.clear();
         assert!(renewing(&unsigned, &conversation).is_none());
         assert!(renewing(&users(), &conversation).is_none());
     }
 
     #[test]
     fn on_tls_there_is_no_renewal_without_timestamp_or_of_what_looks_like_other_messages() {
-        let conversation = on_tls(Some(KeyBinding::Context));
+        let conversation = on_tls(Some(by_context()));
         let none = |change: fn(&mut Policy, &mut Policy)| {
             let (mut bootstrap, mut conversation) = (users(), conversation.clone());
             change(&mut bootstrap, &mut conversation);
             renewing(&bootstrap, &conversation).is_none()
         };
         assert!(!none(|_, _| {}));
-        assert!(none(|bootstrap, _| bootstrap.transport_protected = false));
+        assert!(none(|bootstrap, _| bootstrap.binding = Binding::None));
+        assert!(none(|_, conversation| conversation.binding = Binding::None));
+        assert!(none(|bootstrap, _| bootstrap.header.timestamp = None));
         assert!(none(
-            |_, conversation| conversation.transport_protected = false
+            |_, conversation| *conversation = on_tls(Some(by_certificate()))
         ));
-        assert!(none(|bootstrap, _| bootstrap.timestamp = None));
         assert!(none(
-            |_, conversation| *conversation = on_tls(Some(KeyBinding::Certificate))
+            |bootstrap, conversation| conversation.set_username(bootstrap.username().cloned())
         ));
-        assert!(none(|bootstrap, conversation| conversation
-            .username
-            .clone_from(&bootstrap.username)));
-        assert!(none(|bootstrap, _| bootstrap.username = None));
+        assert!(none(|bootstrap, _| bootstrap.set_username(None)));
     }
 }

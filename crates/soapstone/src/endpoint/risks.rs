@@ -4,8 +4,7 @@
 //! The one rule: a risk is one of what messages do under these plans, not of what a name suggests.
 
 use soapstone_wss::{
-    EncryptionPolicy, InboundPlan, KeyBinding, OutboundPlan, Part, PasswordKind, Policy,
-    ProtectionOrder,
+    InboundPlan, KeyBinding, OutboundPlan, Part, PasswordKind, Policy, ProtectionOrder,
 };
 
 use super::Endpoint;
@@ -123,8 +122,9 @@ impl Endpoint {
 fn weak_in_use(policy: &Policy) -> Vec<&'static str> {
     let suite = &policy.suite;
     let mut weak = Vec::new();
-    let by_certificate = policy.uses(KeyBinding::Certificate) || !policy.endorsing.is_empty();
-    let signs = policy.signature.is_some() || !policy.endorsing.is_empty();
+    let by_certificate =
+        policy.uses(KeyBinding::Certificate) || policy.endorsing_beside().next().is_some();
+    let signs = policy.signature().is_some() || policy.endorsing_beside().next().is_some();
     if signs {
         let signatures = match by_certificate {
             true => suite.signature.as_slice(),
@@ -135,7 +135,7 @@ fn weak_in_use(policy: &Policy) -> Vec<&'static str> {
         let found = suite.digest.iter().filter(|one| one.is_weak());
         weak.extend(found.map(|one| one.short_name()));
     }
-    if let Some(encryption) = &policy.encryption {
+    if let Some(encryption) = policy.encryption() {
         let found = suite.data.iter().filter(|one| one.is_weak());
         weak.extend(found.map(|one| one.short_name()));
         if matches!(
@@ -155,28 +155,24 @@ fn weak_in_use(policy: &Policy) -> Vec<&'static str> {
 /// Whether cipher text that a stranger can change unnoticed is deciphered: under CBC, where no
 /// signature is over the cipher text.
 fn has_malleable_cipher_text(policy: &Policy) -> bool {
-    let Some(EncryptionPolicy { parts, .. }) = &policy.encryption else {
-        return false;
-    };
-    let signature = policy.signature.as_ref();
-    let is_signed = |part: &Part| signature.is_some_and(|signature| signature.parts.contains(part));
-    let is_around = policy.order == ProtectionOrder::EncryptBeforeSigning
+    let parts = policy.encrypted_parts();
+    let signed = policy.signed_parts();
+    let is_signed = |part: &Part| signed.contains(part);
+    let is_around = policy.order() == ProtectionOrder::EncryptBeforeSigning
         && parts.iter().all(|wanted| is_signed(&wanted.part));
     !parts.is_empty() && !is_around && policy.suite.data.iter().any(|one| !one.is_authenticated())
 }
 
 fn shows_passwords(policy: &Policy) -> bool {
     let as_text = policy
-        .username
-        .as_ref()
+        .username()
         .is_some_and(|username| username.passwords.contains(&PasswordKind::Text));
-    let mut encrypted = policy.encryption.iter().flat_map(|it| &it.parts);
-    as_text && !encrypted.any(|wanted| wanted.part == Part::UsernameToken)
+    as_text && !policy.encrypts(&Part::UsernameToken)
 }
 
 fn proves_certificates(policy: &Policy) -> bool {
-    let signature = policy.signature.as_ref().map(|signature| signature.key);
-    let mut endorsing = policy.endorsing.iter().map(|one| one.key);
+    let signature = policy.signature().map(|signature| signature.key);
+    let mut endorsing = policy.endorsing_beside().map(|one| one.key.kind());
     signature == Some(KeyBinding::Certificate)
         || endorsing.any(|key| key == KeyBinding::Certificate)
 }

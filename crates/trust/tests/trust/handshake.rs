@@ -14,9 +14,9 @@ use soapstone_trust::{
     Requester, TokenCache, TokenStatus, TrustError, TrustFaultCode, TrustRequest, TrustVersion,
 };
 use soapstone_wss::{
-    ContextName, ContextOwner, EncryptedPart, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding,
-    Keys, Mechanism, OutboundPlan, Outgoing, Part, Policy, SecurityContext, SoapVersion, Suite,
-    User, Verified,
+    ContextName, ContextOwner, EncryptedPart, Envelope, Facts, FirstSeen, InboundPlan,
+    KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Part, Policy, SecurityContext,
+    SoapVersion, Suite, SymmetricToken, User, Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -287,21 +287,14 @@ struct Between<'a> {
 impl<'a> Between<'a> {
     fn policy(self) -> Policy {
         let mut policy = Mechanism::SignEncrypt.policy(Suite::named("Basic256Sha256").unwrap());
-        let key = match self.context {
-            Some(_) => KeyBinding::Context,
-            None => KeyBinding::Certificate,
-        };
-        if let Some(encryption) = &mut policy.encryption {
-            encryption.key = key;
+        if self.context.is_some() {
+            policy.protect_with(SymmetricToken::Context { carried: true });
         }
-        if let Some(signature) = &mut policy.signature {
-            signature.key = key;
-            for local in ["Action", "MessageID", "To", "RelatesTo", "ReplyTo"] {
-                signature.parts.push(Part::Header {
-                    namespace: AddressingVersion::V10.namespace().to_owned(),
-                    local: local.to_owned(),
-                });
-            }
+        for local in ["Action", "MessageID", "To", "RelatesTo", "ReplyTo"] {
+            policy.parts.signed.push(Part::Header {
+                namespace: AddressingVersion::V10.namespace().to_owned(),
+                local: local.to_owned(),
+            });
         }
         policy
     }
@@ -390,22 +383,17 @@ fn a_user_whose_token_could_have_been_moved_into_a_message_owns_no_context() {
             ..context("urn:uuid:within")
         });
         let key = match context {
-            Some(_) => KeyBinding::Context,
-            None => KeyBinding::SessionKey,
+            Some(_) => SymmetricToken::Context { carried: true },
+            None => SymmetricToken::Session(KeyReference::Direct),
         };
         let suite = Suite::named("Basic256GCM").unwrap();
         let mut policy = Mechanism::SignEncrypt.policy(suite.clone());
-        policy.username = Mechanism::Username.policy(suite).username;
-        let (signature, encryption) = (&mut policy.signature, &mut policy.encryption);
-        let (Some(signature), Some(encryption)) = (signature, encryption) else {
-            panic!("it signs and encrypts");
-        };
-        signature.key = key;
-        encryption.key = key;
-        signature.parts.push(Part::UsernameToken);
+        policy.set_username(Mechanism::Username.policy(suite).username().cloned());
+        policy.protect_with(key);
+        policy.parts.signed.push(Part::UsernameToken);
         if hidden {
             let token = EncryptedPart::customary(Part::UsernameToken);
-            encryption.parts.push(token);
+            policy.parts.encrypted.push(token);
         }
         let password = || SecretBytes::new(b"open sesame".to_vec());
         let client = Keys {

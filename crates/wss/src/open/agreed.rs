@@ -50,7 +50,7 @@ impl Opening<'_> {
         wrapped: &EncryptedKey,
         wrap: KeyWrap,
     ) -> Result<Agreement, Rejected> {
-        let allowed = &self.plan.policy.suite.key_agreement;
+        let allowed = &self.plan.demands.suite.key_agreement;
         let document = &self.envelope.document;
         let key_info = wrapped
             .key_info

@@ -16,15 +16,15 @@ use soapstone_xmlsec::dsig::{Reference, Signature, Target, Transform};
 
 use super::Opening;
 use super::signature::Found;
-use crate::conversation::ConversationVersion;
+use crate::binding::{KeyBinding, ProtectionOrder};
 use crate::digest;
 use crate::envelope::expanded_name;
 use crate::evidence::{End, SignatureRole, Signer};
 use crate::freshness;
 use crate::marks;
-use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
+use crate::names::XENC;
 use crate::operation::Operation;
-use crate::policy::{KeyBinding, ProtectionOrder};
+use crate::plan::Item;
 use crate::rejected::Rejected;
 
 /// How long failed openings are remembered by the key that they tried. 258 messages give 16 bytes
@@ -58,7 +58,7 @@ impl Opening<'_> {
     /// keys.
     pub(super) fn authenticate(&mut self, security: Option<NodeId>) -> Result<(), Rejected> {
         self.check_sizes(security)?;
-        if self.plan.policy.has_security() {
+        if self.plan.demands.has_security {
             let is_right = |held: Element<'_>| held.is(XENC, "EncryptedData");
             self.envelope.check_encrypted_headers(is_right)?;
         }
@@ -75,7 +75,7 @@ impl Opening<'_> {
         }
         if !self.hides_items {
             self.compare_items()?;
-            if self.plan.policy.signature.is_some() && signatures.is_empty() {
+            if self.plan.demands.signature.is_some() && signatures.is_empty() {
                 return Err(Rejected::SignatureMissing);
             }
         }
@@ -96,38 +96,31 @@ impl Opening<'_> {
     fn read_in_the_clear(&mut self, node: NodeId) -> Result<bool, Rejected> {
         self.current = Some(node);
         let element = self.envelope.document.element(node);
-        match (element.namespace(), element.local()) {
-            (XENC, "EncryptedKey") => self.read_encrypted_key(node)?,
+        match self.plan.demands.item(element) {
+            Some(Item::EncryptedKey) => self.read_encrypted_key(node)?,
             // Judged when it is deciphered, or found not to be.
-            (XENC, "EncryptedData") => self.hides_items = true,
-            (XENC, "ReferenceList") => self.read_reference_list(node)?,
-            (DS, "Signature") => {
+            Some(Item::EncryptedData) => self.hides_items = true,
+            Some(Item::ReferenceList) => self.read_reference_list(node)?,
+            Some(Item::Signature) => {
                 self.expect_signature(node)?;
                 return Ok(true);
             }
-            _ => self.read_item(node)?,
+            item => self.read_item(node, item)?,
         }
         Ok(false)
     }
 
     /// Reads what needs no key of the message: a time, a user, a confirmation, a token for others
     /// to refer to.
-    pub(super) fn read_item(&mut self, node: NodeId) -> Result<(), Rejected> {
-        let element = self.envelope.document.element(node);
-        match (element.namespace(), element.local()) {
-            (WSU, "Timestamp") => self.process_timestamp(node),
-            (WSSE, "UsernameToken") => self.process_username(node),
+    pub(super) fn read_item(&mut self, node: NodeId, item: Option<Item>) -> Result<(), Rejected> {
+        match item {
+            Some(Item::Timestamp) => self.process_timestamp(node),
+            Some(Item::Username) => self.process_username(node),
             // Read when something refers to it.
-            (WSSE, "BinarySecurityToken") => self.count_token(),
-            (WSSE11, "SignatureConfirmation") => self.process_confirmation(node),
-            (namespace, "SecurityContextToken" | "DerivedKeyToken")
-                if ConversationVersion::from_namespace(namespace).is_some()
-                    && self.uses_conversation(element.local()) =>
-            {
-                self.count_token()
-            }
+            Some(Item::Token) => self.count_token(),
+            Some(Item::Confirmation) => self.process_confirmation(node),
             _ => Err(Rejected::ElementUnexpected {
-                element: expanded_name(element),
+                element: expanded_name(self.envelope.document.element(node)),
             }),
         }
     }
@@ -169,13 +162,13 @@ impl Opening<'_> {
             // Cipher text may hold it. If none does, it is refused in its turn.
             return false;
         };
-        let as_cipher_text = self.plan.policy.order == ProtectionOrder::EncryptBeforeSigning;
+        let as_cipher_text = self.plan.demands.order == ProtectionOrder::EncryptBeforeSigning;
         as_cipher_text || !self.holders_of_cipher_text().contains(&node)
     }
 
     /// Every element that is, or holds, cipher text that may be deciphered.
     fn holders_of_cipher_text(&mut self) -> &HashSet<NodeId> {
-        let may_decipher = self.plan.policy.encryption.is_some()
+        let may_decipher = self.plan.demands.encryption.is_some()
             && (self.hides_items || self.lists_data || !self.wrapped_keys.is_empty());
         let document = &self.envelope.document;
         self.cipher_holders.get_or_insert_with(|| {
@@ -217,7 +210,7 @@ impl Opening<'_> {
     /// message end: anybody can make a message that nobody signed, with a key of its own, and
     /// the store has to hold what is counted.
     fn name_deciphering_keys(&mut self, until: Timestamp) {
-        let limits = self.plan.policy.limits;
+        let limits = self.plan.demands.limits;
         let long = freshness::later(self.now, FAILURES_REMEMBERED);
         let of_key = if self.is_authenticated { long } else { until };
         let keys = self.wrapped_keys.iter().map(|key| DecipheringKey {
@@ -225,7 +218,8 @@ impl Opening<'_> {
             most_failures: limits.failed_openings,
             failures_until: of_key,
         });
-        let by_context = !self.is_authenticated && self.deciphers_with(KeyBinding::Context);
+        let by_context =
+            !self.is_authenticated && self.plan.demands.deciphers_with(KeyBinding::Context);
         let contexts = self.facts.contexts.iter().filter(|_| by_context);
         let contexts = contexts.map(|context| {
             let instance = context.instance.as_deref().unwrap_or_default();
@@ -239,15 +233,10 @@ impl Opening<'_> {
         self.deciphering_keys = keys.chain(contexts).collect();
     }
 
-    fn deciphers_with(&self, binding: KeyBinding) -> bool {
-        let encryption = self.plan.policy.encryption.as_ref();
-        encryption.is_some_and(|encryption| encryption.key == binding)
-    }
-
     /// Until when a copy could be accepted, as far as signatures in the clear prove it.
     fn end_before_deciphering(&self) -> (Timestamp, End) {
-        let policy = self.plan.policy.timestamp;
-        let by_life = marks::until(policy, self.evidence.freshness, self.now);
+        let demand = self.plan.demands.timestamp;
+        let by_life = marks::until(demand, self.evidence.freshness, self.now);
         let proven = |timestamp: NodeId| {
             let holders: Vec<NodeId> = self.holders(timestamp).collect();
             self.authentic.iter().any(|one| {
@@ -261,8 +250,8 @@ impl Opening<'_> {
         }
         // Nobody proves when the message ends, and its Timestamp may be in cipher text: created at
         // the end of the skew, it ends latest.
-        let skew = policy.unwrap_or_default().skew;
-        let latest = marks::until(policy, None, freshness::later(self.now, skew));
+        let skew = demand.unwrap_or_default().skew;
+        let latest = marks::until(demand, None, freshness::later(self.now, skew));
         (by_life.max(latest), End::Counted)
     }
 
@@ -275,7 +264,7 @@ impl Opening<'_> {
         let document = &self.envelope.document;
         let header = self.envelope.header();
         let source = header.and_then(|header| document.source(header.id()));
-        let limit = self.plan.policy.limits.header_bytes();
+        let limit = self.plan.demands.limits.header_bytes();
         if source.is_some_and(|source| source.len() > limit) {
             return Err(Rejected::TooMany {
                 what: "bytes of `soap:Header`",

@@ -4,23 +4,22 @@ use soapstone_crypto::Certificate;
 use soapstone_xml::{Element, NodeId};
 
 use super::Opening;
+use crate::binding::{Layout, ProtectionOrder};
 use crate::confirmation;
 use crate::envelope::expanded_name;
 use crate::evidence::{SignatureEvidence, SignatureRole};
 use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
-use crate::part::Part;
-use crate::policy::{EncryptedPart, Extent, Layout, ProtectionOrder};
+use crate::part::{EncryptedPart, Extent, Part};
 use crate::rejected::Rejected;
 
 impl Opening<'_> {
     /// The items that the header must have.
     pub(super) fn compare_items(&self) -> Result<(), Rejected> {
-        let policy = &self.plan.policy;
-        if policy.timestamp.is_some_and(|timestamp| timestamp.required) && self.timestamp.is_none()
-        {
+        let demands = &self.plan.demands;
+        if demands.requires_timestamp && self.timestamp.is_none() {
             return Err(Rejected::TimestampMissing);
         }
-        if policy.username.is_some() && self.username.is_none() {
+        if demands.username.is_some() && self.username.is_none() {
             return Err(Rejected::UsernameMissing);
         }
         self.compare_confirmation()
@@ -28,27 +27,27 @@ impl Opening<'_> {
 
     pub(super) fn compare(&mut self, security: Option<NodeId>) -> Result<(), Rejected> {
         let plan = self.plan;
-        let policy = &plan.policy;
-        if policy.has_security() {
+        let demands = &plan.demands;
+        if demands.has_security {
             // What one held may be several elements, or hide its header block in another one.
             let is_right = |held: Element<'_>| !held.is(WSSE11, "EncryptedHeader");
             self.envelope.check_encrypted_headers(is_right)?;
         }
         self.compare_items()?;
-        for part in &policy.required {
+        for part in &demands.required {
             if self.nodes_of(part).is_empty() {
                 return Err(Rejected::PartMissing { part: part.clone() });
             }
         }
-        if let Some(signature) = &policy.signature {
-            if policy.endorses_timestamp() && policy.signs_by_certificate() {
+        if let Some(signature) = &demands.signature {
+            if demands.endorsements.assigns_message {
                 self.compare_signers()?;
             } else {
                 self.compare_signatures()?;
                 self.compare_endorsements()?;
             }
             let is_signed = |node: NodeId| self.signing_steps(node).next().is_some();
-            for part in &signature.parts {
+            for (part, _) in &signature.parts {
                 // Of these there may be thousands, and each is one element or none.
                 let all_signed = match part {
                     Part::Id(id) => self.named(id).is_none_or(is_signed),
@@ -59,11 +58,10 @@ impl Opening<'_> {
                 }
             }
         }
-        if let Some(encryption) = &policy.encryption {
-            for wanted in &encryption.parts {
-                let signed = policy.signed_parts().contains(&wanted.part);
+        if let Some(encryption) = &demands.encryption {
+            for (wanted, order) in &encryption.parts {
                 for node in self.nodes_of(&wanted.part) {
-                    self.compare_encrypted(wanted, node, signed)?;
+                    self.compare_encrypted(wanted, node, *order)?;
                 }
             }
         }
@@ -78,11 +76,7 @@ impl Opening<'_> {
     /// is not there, by taking its reference out of the list. Whole header blocks are judged by
     /// their places ([`check_places`](Self::check_places)), and the Body is always there.
     fn check_deciphered(&self) -> Result<(), Rejected> {
-        let policy = &self.plan.policy;
-        let mut parts = policy.encrypted_parts().iter();
-        let optional = parts.find(|wanted| matches!(wanted.part, Part::Path(_) | Part::Id(_)));
-        let (Some(optional), ProtectionOrder::EncryptBeforeSigning) = (optional, policy.order)
-        else {
+        let Some(optional) = &self.plan.demands.optional_cipher else {
             return Ok(());
         };
         let blocks = self.header_blocks();
@@ -92,7 +86,7 @@ impl Opening<'_> {
             .flat_map(|held| held.descendants());
         match left.any(|element| element.is(XENC, "EncryptedData") && !element.is_replaced()) {
             true => Err(Rejected::Undeciphered {
-                part: optional.part.clone(),
+                part: optional.clone(),
             }),
             false => Ok(()),
         }
@@ -106,9 +100,10 @@ impl Opening<'_> {
         if self.signed_ciphers.is_empty() {
             return Ok(());
         }
-        for part in self.plan.policy.signed_parts() {
+        let signature = self.plan.demands.signature.iter();
+        for (part, order) in signature.flat_map(|signature| &signature.parts) {
             let mut nodes = self.nodes_of(part).into_iter();
-            if self.order_of(part) == ProtectionOrder::SignBeforeEncrypting
+            if *order == ProtectionOrder::SignBeforeEncrypting
                 && nodes.any(|node| self.is_signed_as_cipher(node))
             {
                 return Err(Rejected::WrongOrder { part: part.clone() });
@@ -120,7 +115,7 @@ impl Opening<'_> {
     /// Whether the plan has plain text signed, and `node` was signed as cipher text: then nobody
     /// who has read it says so.
     fn is_signed_unread(&self, node: NodeId) -> bool {
-        self.plan.policy.order == ProtectionOrder::SignBeforeEncrypting
+        self.plan.demands.order == ProtectionOrder::SignBeforeEncrypting
             && self.is_signed_as_cipher(node)
     }
 
@@ -139,16 +134,6 @@ impl Opening<'_> {
             || self
                 .holders(node)
                 .any(|holder| std::iter::successors(Some(holder), hidden).any(|it| it == data))
-    }
-
-    /// The order of protection of a part. A token has to be read before the signature that it is
-    /// for is verified, in either order: it is enciphered together with the signature, which is
-    /// always made before.
-    fn order_of(&self, part: &Part) -> ProtectionOrder {
-        match part {
-            Part::EndorsingToken => ProtectionOrder::SignBeforeEncrypting,
-            _ => self.plan.policy.order,
-        }
     }
 
     /// The signatures that prove parts of the message.
@@ -176,7 +161,7 @@ impl Opening<'_> {
 
     /// An answer confirms the signatures of its request.
     fn compare_confirmation(&self) -> Result<(), Rejected> {
-        match (&self.facts.request, self.plan.policy.signature_confirmation) {
+        match (&self.facts.request, self.plan.demands.confirms) {
             (Some(request), true) => {
                 confirmation::compare(&self.confirmed, &request.signature_values)
             }
@@ -193,7 +178,7 @@ impl Opening<'_> {
         let violated = |problem| Err(Rejected::LayoutViolated { problem });
         let is_timestamp =
             |child: Option<Element<'_>>| child.map(|child| child.id()) == self.timestamp;
-        match self.plan.policy.layout {
+        match self.plan.demands.layout {
             Layout::LaxTimestampFirst if !is_timestamp(security.first_child()) => {
                 violated("expected the `wsu:Timestamp` first in `wsse:Security`")
             }
@@ -225,11 +210,9 @@ impl Opening<'_> {
             .signatures
             .iter()
             .flat_map(|signature| &signature.nodes);
-        // Once for all of them: there may be as many parts as signed elements.
-        let blocks = self.named_blocks();
         for node in signed {
             let element = self.envelope.document.element(*node);
-            if !self.is_in_place(element, security, &blocks) {
+            if !self.is_in_place(element, security) {
                 return Err(Rejected::SignedElsewhere {
                     element: expanded_name(element),
                 });
@@ -240,42 +223,24 @@ impl Opening<'_> {
 
     /// In the Body, a part of the `wsse:Security` header, a header block as it came or as it was
     /// before encryption, or named by the plan.
-    fn is_in_place(
-        &self,
-        element: Element<'_>,
-        security: Option<NodeId>,
-        blocks: &[(&str, &str)],
-    ) -> bool {
+    fn is_in_place(&self, element: Element<'_>, security: Option<NodeId>) -> bool {
         // What stands inside cipher text that was deciphered is gone with it.
         if element.ancestors().any(|holder| holder.is_replaced()) {
             return false;
         }
         let body = self.envelope.body();
-        let whole = self.plan.policy.only_entire_headers_and_body;
+        let whole = self.plan.demands.only_entire_parts;
         let inside_body = |holder: Element<'_>| !whole && holder.id() == body.id();
         if element.id() == body.id() || is_part_of_header(element, security) {
             return true;
         }
         if element.ancestors().any(inside_body) {
             let body_is_signed = || self.signing_steps(body.id()).next().is_some();
-            return !belongs_into_header(element, blocks)
+            return !belongs_into_header(element, &self.plan.demands.signed_blocks)
                 || body_is_signed()
                 || self.is_named(element);
         }
         self.is_readable_block(element) || self.is_named(element)
-    }
-
-    /// Namespaces and local names of the header blocks that the plan wants signed.
-    fn named_blocks(&self) -> Vec<(&str, &str)> {
-        let policy = &self.plan.policy;
-        let endorsed = policy.endorsed_parts().map(|(_, part)| part);
-        let parts = policy.signed_parts().iter().chain(endorsed);
-        parts
-            .filter_map(|part| match part {
-                Part::Header { namespace, local } => Some((namespace.as_str(), local.as_str())),
-                _ => None,
-            })
-            .collect()
     }
 
     /// Whether an element is a header block as the application sees it: itself, or held by an
@@ -298,7 +263,7 @@ impl Opening<'_> {
             });
         }
         if is_encrypted_header(element) {
-            let actor = self.plan.policy.actor.as_deref();
+            let actor = self.plan.demands.actor.as_deref();
             return is_deciphered(element) || !self.envelope.is_for(element, actor);
         }
         !element.is(XENC, "EncryptedData") || element.is_replaced()
@@ -307,38 +272,31 @@ impl Opening<'_> {
     /// Whether the plan wants this element signed by its id or by a path, or something that was in
     /// this cipher text.
     fn is_named(&self, element: Element<'_>) -> bool {
-        let policy = &self.plan.policy;
         let is_meant = |node: NodeId| {
             node == element.id()
                 || element.is_replaced() && self.holders(node).any(|it| it == element.id())
         };
-        policy
-            .signed_parts()
-            .iter()
-            .chain(policy.endorsed_parts().map(|(_, part)| part))
-            .filter(|part| matches!(part, Part::Id(_) | Part::Path(_)))
-            .any(|part| self.nodes_of(part).into_iter().any(is_meant))
+        let mut named = self.plan.demands.named_parts.iter();
+        named.any(|part| self.nodes_of(part).into_iter().any(is_meant))
     }
 
-    /// Whether a node of a part was encrypted, and in the right order if it is to be signed, too.
+    /// Whether a node of a part was encrypted, and in this order if it is to be signed, too.
     pub(super) fn compare_encrypted(
         &self,
         wanted: &EncryptedPart,
         node: NodeId,
-        signed: bool,
+        order: Option<ProtectionOrder>,
     ) -> Result<(), Rejected> {
         let part = || wanted.part.clone();
         let encrypted = self
             .encrypting_step(node, wanted.extent)
             .ok_or_else(|| Rejected::Unencrypted { part: part() })?;
-        let order = self.order_of(&wanted.part);
-        // Confirmations are enciphered together with the signature, too.
-        let right_order = !signed
-            || wanted.part == Part::SignatureConfirmation
-            || self.signing_steps(node).any(|step| match order {
+        let right_order = order.is_none_or(|order| {
+            self.signing_steps(node).any(|step| match order {
                 ProtectionOrder::SignBeforeEncrypting => step > encrypted,
                 ProtectionOrder::EncryptBeforeSigning => step < encrypted,
-            });
+            })
+        });
         if right_order {
             Ok(())
         } else {
@@ -410,7 +368,7 @@ impl Opening<'_> {
         let by_sender = |signature: &&SignatureEvidence| {
             signature.certificate().map(Certificate::der) == sender
         };
-        self.plan.policy.endorsed_parts().next().is_some()
+        self.plan.demands.endorsements.cover_parts
             && self
                 .endorsements()
                 .filter(by_sender)
@@ -462,7 +420,7 @@ impl Opening<'_> {
             }
             let is_signed = self.signing_steps(block.id()).next().is_some()
                 || self.is_endorsed_by_sender(block.id());
-            if !self.plan.policy.proves_parts() || is_signed && !self.is_signed_unread(block.id()) {
+            if !self.plan.demands.proves_parts || is_signed && !self.is_signed_unread(block.id()) {
                 blocks.push(block.id());
             } else if self.envelope.must_understand(block) {
                 return Err(Rejected::HeaderNotVerified {
@@ -495,7 +453,7 @@ fn shortened(mut name: String) -> String {
 
 /// Whether an element is one that is looked for in the header, or one of these header blocks. In a
 /// Body that is not signed, somebody may have put it aside; in one that is, it was there.
-fn belongs_into_header(element: Element<'_>, blocks: &[(&str, &str)]) -> bool {
+fn belongs_into_header(element: Element<'_>, blocks: &[(String, String)]) -> bool {
     element.is(WSU, "Timestamp")
         || element.is(WSSE, "UsernameToken")
         || blocks

@@ -23,7 +23,7 @@ use crate::evidence::{CipherKey, EncryptionEvidence, KeyEvidence, Signer};
 use crate::key_reference::KeyLocator;
 use crate::marks;
 use crate::names::XENC;
-use crate::policy::Extent;
+use crate::part::Extent;
 use crate::rejected::{AlgorithmUse, Rejected};
 use crate::suite::KeyTransportMethod;
 
@@ -58,14 +58,14 @@ impl Opening<'_> {
     /// Reads an `EncryptedKey` of the header, and finds the private key of ours that it is for.
     /// Nothing is unwrapped.
     pub(super) fn read_encrypted_key(&mut self, node: NodeId) -> Result<(), Rejected> {
-        let limits = self.plan.policy.limits;
+        let limits = self.plan.demands.limits;
         if self.wrapped_keys.len() == limits.encrypted_keys {
             return Err(Rejected::TooMany {
                 what: "`xenc:EncryptedKey`",
                 limit: limits.encrypted_keys,
             });
         }
-        if !self.plan.policy.wraps_key() {
+        if !self.plan.demands.wraps_key {
             let element = self.envelope.document.element(node);
             return Err(Rejected::ElementUnexpected {
                 element: expanded_name(element),
@@ -73,11 +73,11 @@ impl Opening<'_> {
         }
         let wrapped = EncryptedKey::parse(&self.envelope.document, node, limits.references)?;
         self.count_references(wrapped.data_references.len())?;
-        if self.plan.policy.derived_keys.is_some() && !wrapped.data_references.is_empty() {
+        if self.plan.demands.derives_keys && !wrapped.data_references.is_empty() {
             // What a key lists is enciphered with itself (XML-Enc 3.5.1).
             return Err(Rejected::KeyNotDerived);
         }
-        if self.plan.policy.encryption.is_none() && !wrapped.data_references.is_empty() {
+        if self.plan.demands.encryption.is_none() && !wrapped.data_references.is_empty() {
             let listed = self.listed(wrapped.data_references.iter().map(String::as_str))?;
             self.expect_encryption(&listed)?;
         }
@@ -111,7 +111,7 @@ impl Opening<'_> {
         let uris = key.wrapped.data_references.iter();
         let listed = uris.filter_map(|uri| self.encrypted_data(uri).transpose());
         let first = listed.into_iter().next().transpose()?;
-        let by_suite = || self.plan.policy.suite.data.first().copied();
+        let by_suite = || self.plan.demands.suite.data.first().copied();
         let method = first.map(|data| data.method).or_else(by_suite);
         let length = method.map_or(LONGEST_DATA_KEY, |method| method.key_length());
         let private = key.identity.key();
@@ -171,7 +171,7 @@ impl Opening<'_> {
         &mut self,
         wrapped: &EncryptedKey,
     ) -> Result<(KeyEvidence, Option<Agreement>), Rejected> {
-        let suite = &self.plan.policy.suite;
+        let suite = &self.plan.demands.suite;
         let transports = || {
             let transports = suite.key_transport.iter();
             let agreements = suite.key_agreement.iter();
@@ -253,7 +253,7 @@ impl Opening<'_> {
         node: NodeId,
         buffers: &mut Buffers,
     ) -> Result<(), Rejected> {
-        let limits = self.plan.policy.limits;
+        let limits = self.plan.demands.limits;
         let list = ReferenceList::parse(self.envelope.document.element(node), limits.references)?;
         self.count_references(list.data.len())?;
         let listed = self.listed(list.data.iter().map(String::as_str))?;
@@ -268,8 +268,7 @@ impl Opening<'_> {
                 (Signer::Context { .. }, _) => CipherKey::Context,
                 _ => CipherKey::Known,
             };
-            let key = if origin == CipherKey::Context && opening.plan.policy.derived_keys.is_none()
-            {
+            let key = if origin == CipherKey::Context && !opening.plan.demands.derives_keys {
                 let misused = |problem: String| Rejected::KeyMisused { problem };
                 conversation::encryption_key(&resolved.key, data.method)
                     .map_err(|error| misused(error.to_string()))?
@@ -298,7 +297,7 @@ impl Opening<'_> {
 
     /// Refuses a list of cipher text where the plan has none encrypted.
     fn expect_encryption(&self, listed: &Listed<'_>) -> Result<(), Rejected> {
-        match (&self.plan.policy.encryption, listed.data.first()) {
+        match (&self.plan.demands.encryption, listed.data.first()) {
             (None, Some(data)) => Err(Rejected::ElementUnexpected {
                 element: expanded_name(self.envelope.document.element(data.node)),
             }),
@@ -309,13 +308,13 @@ impl Opening<'_> {
     /// Reads a list of cipher text apart from a key, before its turn.
     pub(super) fn read_reference_list(&mut self, node: NodeId) -> Result<(), Rejected> {
         self.lists_data = true;
-        let limit = self.plan.policy.limits.references;
+        let limit = self.plan.demands.limits.references;
         let element = self.envelope.document.element(node);
-        if self.plan.policy.encryption.is_none() {
+        if self.plan.demands.encryption.is_none() {
             let list = ReferenceList::parse(element, limit)?;
             let listed = self.listed(list.data.iter().map(String::as_str))?;
             self.expect_encryption(&listed)?;
-        } else if self.is_known_by_cipher_text()
+        } else if self.plan.demands.marks_cipher_text
             && let Ok(list) = ReferenceList::parse(element, limit)
         {
             // What is wrong with the list is said in its turn: its data may come to light before.
@@ -326,11 +325,6 @@ impl Opening<'_> {
             }
         }
         Ok(())
-    }
-
-    /// Whether nothing else tells the message from a copy of it: many messages share its key.
-    fn is_known_by_cipher_text(&self) -> bool {
-        self.plan.policy.signature.is_none() && !self.plan.policy.wraps_key()
     }
 
     /// Notes what a copy of cipher text is known by, where it is not noted yet.
@@ -380,7 +374,7 @@ impl Opening<'_> {
             return Err(not_found(uri));
         }
         let data = EncryptedData::parse(document, node)?;
-        let allowed = &self.plan.policy.suite.data;
+        let allowed = &self.plan.demands.suite.data;
         if !allowed.contains(&data.method) {
             return Err(not_allowed(
                 AlgorithmUse::Data,
@@ -405,7 +399,7 @@ impl Opening<'_> {
         if element.is_replaced() {
             return Err(EncryptionError::Failed.into());
         }
-        if self.is_known_by_cipher_text() {
+        if self.plan.demands.marks_cipher_text {
             // Cipher text that came to light is not marked yet.
             let mut bytes = buffers.take(0);
             self.mark_cipher_text(data, &mut bytes)?;

@@ -10,15 +10,15 @@ use soapstone_xml::NodeId;
 use super::Opening;
 use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::part::Part;
-use crate::policy::{EncryptedPart, EndorsingPolicy, KeyBinding, KeyReference, SignaturePolicy};
+use crate::plan::EndorsementDemand;
 use crate::rejected::Rejected;
 
 /// What a signature is to meet.
 enum Demand<'p> {
-    /// What is said of the message's own.
-    Signature(&'p SignaturePolicy),
-    /// What is said of one that endorses.
-    Endorsing(&'p EndorsingPolicy),
+    /// The demand of the message's own.
+    Message,
+    /// The demand of one that endorses.
+    Endorsing(&'p EndorsementDemand),
 }
 
 impl Opening<'_> {
@@ -30,18 +30,18 @@ impl Opening<'_> {
 
     /// Finds a signature for each demand, and none beside them.
     pub(super) fn compare_endorsements(&mut self) -> Result<(), Rejected> {
-        let policy = &self.plan.policy;
-        if policy.endorsing.is_empty() {
+        let endorsements = &self.plan.demands.endorsements;
+        if endorsements.demands.is_empty() {
             return Ok(());
         }
         let found = self.endorsements();
-        let demands = policy.endorsing.iter().map(Demand::Endorsing);
+        let demands = endorsements.demands.iter().map(Demand::Endorsing);
         let found = self.met(demands.collect(), found.collect())?;
         // Over the Timestamp, the message's own signature is that of whoever is named first.
         self.evidence.first_endorsement = found
             .first()
             .copied()
-            .filter(|_| !policy.endorses_timestamp());
+            .filter(|_| !endorsements.over_timestamp);
         Ok(())
     }
 
@@ -49,14 +49,14 @@ impl Opening<'_> {
     /// each demand, and none beside them. The one that meets what is said of the message's
     /// signature is that; the others endorse.
     pub(super) fn compare_signers(&mut self) -> Result<(), Rejected> {
-        let policy = &self.plan.policy;
+        let endorsements = &self.plan.demands.endorsements;
         let found: Vec<&SignatureEvidence> = self.evidence.signatures.iter().collect();
         if found.is_empty() {
             return Err(Rejected::SignatureMissing);
         }
-        let signature = policy.signature.iter().map(Demand::Signature);
-        let endorsing = policy.endorsing.iter().map(Demand::Endorsing);
-        let found = self.met(signature.chain(endorsing).collect(), found)?;
+        let endorsing = endorsements.demands.iter().map(Demand::Endorsing);
+        let demands = std::iter::once(Demand::Message).chain(endorsing);
+        let found = self.met(demands.collect(), found)?;
         let first = found.first();
         let mut token = None;
         for signature in &mut self.evidence.signatures {
@@ -81,7 +81,7 @@ impl Opening<'_> {
         if found.len() != demands.len() {
             return Err(Rejected::EndorsementMissing);
         }
-        if !self.plan.policy.same_endorser && !have_different_keys(&found) {
+        if !self.plan.demands.endorsements.same_endorser && !have_different_keys(&found) {
             return Err(Rejected::EndorserRepeated);
         }
         // Which of them is which must not hang on their order in the header, which nobody signs,
@@ -94,8 +94,8 @@ impl Opening<'_> {
             .iter()
             .map(|demand| {
                 let outcomes = found.iter().map(|one| match demand {
-                    Demand::Signature(policy) => self.signs(one, policy),
-                    Demand::Endorsing(policy) => self.meets(one, policy),
+                    Demand::Message => self.signs(one),
+                    Demand::Endorsing(demand) => self.meets(one, demand),
                 });
                 outcomes.collect()
             })
@@ -105,16 +105,13 @@ impl Opening<'_> {
     }
 
     /// Whether a signature covers what the message's is to cover.
-    fn signs(
-        &self,
-        signature: &SignatureEvidence,
-        policy: &SignaturePolicy,
-    ) -> Result<(), Rejected> {
+    fn signs(&self, signature: &SignatureEvidence) -> Result<(), Rejected> {
         // A context's is not, whatever it covers.
         if signature.certificate().is_none() {
             return Err(Rejected::EndorsementMissing);
         }
-        for part in &policy.parts {
+        let demand = self.plan.demands.signature.iter();
+        for (part, _) in demand.flat_map(|demand| &demand.parts) {
             let nodes = match part {
                 Part::Token => signature.token.into_iter().collect(),
                 part => self.nodes_of(part),
@@ -138,14 +135,14 @@ impl Opening<'_> {
     fn meets(
         &self,
         endorsement: &SignatureEvidence,
-        demand: &EndorsingPolicy,
+        demand: &EndorsementDemand,
     ) -> Result<(), Rejected> {
         let part = Part::EndorsingToken;
         let by_context = matches!(endorsement.signer, Signer::Context { .. });
-        if by_context != (demand.key == KeyBinding::Context) {
+        if by_context != demand.by_context {
             return Err(Rejected::EndorsementMissing);
         }
-        if self.plan.policy.endorses_timestamp() {
+        if self.plan.demands.endorsements.over_timestamp {
             let part = Part::Timestamp;
             let covered = |timestamp: NodeId| endorsement.covers(timestamp);
             if !self.timestamp.is_some_and(covered) {
@@ -171,8 +168,7 @@ impl Opening<'_> {
             // A token that messages of this plan carry, and this one names instead: then the
             // message's signature does not say whose endorsement belongs to it, and
             // another partner's may have taken the place of the sender's.
-            let is_carried = demand.reference == KeyReference::Direct;
-            return if demand.token_signed && is_carried {
+            return if demand.token_signed && demand.carries_token {
                 Err(Rejected::Unsigned { part })
             } else {
                 Ok(())
@@ -186,9 +182,8 @@ impl Opening<'_> {
                 return Err(Rejected::WrongOrder { part });
             }
         }
-        if demand.token_encrypted {
-            let wanted = EncryptedPart::customary(part);
-            self.compare_encrypted(&wanted, token, demand.token_signed)?;
+        if let Some((wanted, order)) = &demand.token_encrypted {
+            self.compare_encrypted(wanted, token, *order)?;
         }
         Ok(())
     }

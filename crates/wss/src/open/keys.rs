@@ -11,15 +11,16 @@ use soapstone_xml::{Element, NodeId};
 
 use super::Opening;
 use super::decrypt::WrappedKey;
+use crate::binding::KeyBinding;
 use crate::conversation::{
-    ContextName, ConversationVersion, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, LONGEST_KEY,
-    LONGEST_NONCE, SHORTEST_KEY,
+    ContextName, ConversationVersion, DEFAULT_LABEL, DerivedKeyForm, LONGEST_KEY, LONGEST_NONCE,
+    SHORTEST_KEY,
 };
 use crate::derived::FoundKey;
 use crate::evidence::Signer;
 use crate::key_reference::{self, KeyLocator};
 use crate::names::WSSE;
-use crate::policy::KeyBinding;
+use crate::plan::KeyDemand;
 use crate::rejected::{AlgorithmUse, Rejected};
 
 /// What a key is wanted for.
@@ -72,13 +73,15 @@ impl Opening<'_> {
         purpose: Purpose,
     ) -> Result<Resolved, Rejected> {
         let document = &self.envelope.document;
-        if purpose == Purpose::Verifying && self.binding(purpose) == Some(KeyBinding::Certificate) {
+        if purpose == Purpose::Verifying
+            && self.kind_of_key(purpose) == Some(KeyBinding::Certificate)
+        {
             // Whoever has our certificate makes session keys, and derives what he likes from them.
             return Err(Rejected::KeyMisused {
                 problem: "expected a signature with a certificate's private key, found one with a symmetric key".to_owned(),
             });
         }
-        let wanted = self.derivation(purpose);
+        let wanted = self.demand(purpose).and_then(|demand| demand.derived_keys);
         let derived_wanted = wanted.is_some();
         let Some(info) = key_info.map(|info| document.element(info)) else {
             if derived_wanted {
@@ -167,15 +170,6 @@ impl Opening<'_> {
         }
     }
 
-    /// How the plan wants keys derived, if it does.
-    fn derivation(&self, purpose: Purpose) -> Option<DerivedKeyPolicy> {
-        let policy = &self.plan.policy;
-        match purpose {
-            Purpose::Endorsing => policy.endorsing_context()?.derived_keys,
-            Purpose::Verifying | Purpose::Deciphering => policy.derived_keys,
-        }
-    }
-
     /// Whether a `ds:KeyInfo` leads to a security context, by a derived key or without one. Where a
     /// context endorses and nothing else is protected with one, this tells its signature from
     /// the message's; whether it is a context that may is for the key to show.
@@ -201,14 +195,21 @@ impl Opening<'_> {
         })
     }
 
-    /// The kind of key that the plan wants.
-    fn binding(&self, purpose: Purpose) -> Option<KeyBinding> {
-        let policy = &self.plan.policy;
+    /// The key that the plan demands.
+    fn demand(&self, purpose: Purpose) -> Option<&KeyDemand> {
+        let demands = &self.plan.demands;
         match purpose {
-            Purpose::Verifying => policy.signature.as_ref().map(|signature| signature.key),
-            Purpose::Endorsing => policy.endorsing_context().map(|endorsing| endorsing.key),
-            Purpose::Deciphering => policy.encryption.as_ref().map(|encryption| encryption.key),
+            Purpose::Verifying => demands.signature.as_ref().map(|signature| &signature.key),
+            Purpose::Endorsing => demands.endorsements.context.as_ref(),
+            Purpose::Deciphering => demands
+                .encryption
+                .as_ref()
+                .map(|encryption| &encryption.key),
         }
+    }
+
+    fn kind_of_key(&self, purpose: Purpose) -> Option<KeyBinding> {
+        self.demand(purpose).map(|demand| demand.kind)
     }
 
     /// The key that a locator means, if it is of the plan's kind. `user` is the element of the
@@ -225,7 +226,7 @@ impl Opening<'_> {
                 ToString::to_string,
             ),
         };
-        match self.binding(purpose) {
+        match self.kind_of_key(purpose) {
             Some(KeyBinding::Shared) => {
                 let shared = self.plan.keys.shared.as_deref().ok_or_else(not_found)?;
                 let named = match locator {
@@ -234,7 +235,8 @@ impl Opening<'_> {
                     Some(KeyLocator::EncryptedKeySha1(sha1)) => *sha1 == shared.sha1(),
                     Some(_) => false,
                 };
-                let derived = self.plan.policy.derived_keys.is_some();
+                let demand = self.demand(purpose);
+                let derived = demand.is_some_and(|demand| demand.derived_keys.is_some());
                 let key = match purpose {
                     Purpose::Deciphering if !derived => &shared.encrypting,
                     _ => &shared.signing,
@@ -319,9 +321,8 @@ impl Opening<'_> {
     /// else enciphered: a password, whose cipher text he signs, or which nobody signs. So it is
     /// where keys are derived: all of them come from one.
     pub(super) fn use_session_key(&mut self, token: NodeId) -> Result<(), Rejected> {
-        let policy = &self.plan.policy;
         let used = *self.session_key_in_use.get_or_insert(token);
-        if used != token && (policy.uses(KeyBinding::SessionKey) || policy.derived_keys.is_some()) {
+        if used != token && self.plan.demands.single_session_key {
             return Err(Rejected::KeyMisused {
                 problem: "one message is secured with two session keys".to_owned(),
             });

@@ -37,12 +37,10 @@ use crate::conversation::SecurityContext;
 use crate::envelope::{Envelope, expanded_name};
 use crate::evidence::{CipherKey, End, Evidence, FirstSeen, Mark, Opened};
 use crate::facts::{Facts, Receipt};
-use crate::freshness;
+use crate::freshness::{self, TimestampPolicy};
 use crate::marks;
-use crate::names::{DS, XENC};
 use crate::operation::{Operation, OperationObserver};
-use crate::plan::InboundPlan;
-use crate::policy::TimestampPolicy;
+use crate::plan::{InboundPlan, Item};
 use crate::rejected::Rejected;
 use crate::tuning::Buffering;
 use crate::username::UsernameToken;
@@ -178,7 +176,7 @@ impl InboundPlan {
         buffers: &mut Buffers,
         observer: &'p mut dyn OperationObserver,
     ) -> Result<Authenticated<'p>, Rejected> {
-        let tuning = &self.policy.tuning;
+        let tuning = &self.demands.tuning;
         let mut scratch = Scratch::reusing(buffers);
         scratch.canonical_runs = tuning.canonical_runs;
         scratch.on_demand = tuning.on_demand;
@@ -267,7 +265,7 @@ impl Opening<'_> {
                     known_marks,
                     receipt,
                     blocks,
-                    inherits: self.plan.policy.covers_inherited(),
+                    inherits: self.plan.demands.covers_inherited,
                     deciphered: self.deciphered,
                 })
             }
@@ -305,18 +303,16 @@ impl Opening<'_> {
 
     /// The `wsse:Security` header to process.
     fn security_header(&self) -> Result<Option<NodeId>, Rejected> {
-        let policy = &self.plan.policy;
-        let mut headers = self.envelope.security_headers(policy.actor.as_deref());
+        let demands = &self.plan.demands;
+        let mut headers = self.envelope.security_headers(demands.actor.as_deref());
         let first = headers.next();
         if headers.next().is_some() {
             return Err(Rejected::SecurityDuplicated);
         }
         match first {
-            None if policy.has_security() && self.demands_header() => {
-                Err(Rejected::SecurityMissing)
-            }
+            None if self.demands_header() => Err(Rejected::SecurityMissing),
             None => Ok(None),
-            Some(header) if !policy.has_security() => {
+            Some(header) if !demands.has_security => {
                 if self.envelope.must_understand(header) {
                     return Err(Rejected::SecurityUnexpected);
                 }
@@ -327,12 +323,8 @@ impl Opening<'_> {
     }
 
     fn demands_header(&self) -> bool {
-        let policy = &self.plan.policy;
-        policy.signature.is_some()
-            || policy.encryption.is_some()
-            || policy.username.is_some()
-            || policy.timestamp.is_some_and(|timestamp| timestamp.required)
-            || policy.signature_confirmation && self.facts.request.is_some()
+        let demands = &self.plan.demands;
+        demands.requires_header || demands.confirms && self.facts.request.is_some()
     }
 
     /// The next child of the header after `node`, or after what took the place of `node`.
@@ -361,41 +353,30 @@ impl Opening<'_> {
     fn process(&mut self, node: NodeId, buffers: &mut Buffers) -> Result<(), Rejected> {
         self.current = Some(node);
         let element = self.envelope.document.element(node);
-        match (element.namespace(), element.local()) {
-            (XENC, "EncryptedKey") => {
+        match self.plan.demands.item(element) {
+            Some(Item::EncryptedKey) => {
                 self.observer.ended(Operation::Other);
                 let processed = self.process_encrypted_key(node, buffers);
                 self.observer.ended(Operation::Encryption);
                 processed
             }
-            (XENC, "ReferenceList") => {
+            Some(Item::ReferenceList) => {
                 self.observer.ended(Operation::Other);
                 let processed = self.process_reference_list(node, buffers);
                 self.observer.ended(Operation::Encryption);
                 processed
             }
-            (DS, "Signature") => self.process_signature(node),
+            Some(Item::Signature) => self.process_signature(node),
             // The others were read before anything was deciphered.
-            _ if self.graft_of(node).is_some() || element.is(XENC, "EncryptedData") => {
-                self.read_item(node)
+            item if self.graft_of(node).is_some() || item == Some(Item::EncryptedData) => {
+                self.read_item(node, item)
             }
             _ => Ok(()),
         }
     }
 
-    /// Whether the plan has a use for tokens of WS-SecureConversation.
-    fn uses_conversation(&self, token: &str) -> bool {
-        let policy = &self.plan.policy;
-        if token == "DerivedKeyToken" {
-            let by_context = policy.endorsing_context();
-            policy.derived_keys.is_some() || by_context.is_some_and(|it| it.derived_keys.is_some())
-        } else {
-            policy.uses_context()
-        }
-    }
-
     fn process_confirmation(&mut self, node: NodeId) -> Result<(), Rejected> {
-        let limit = self.plan.policy.limits.signatures;
+        let limit = self.plan.demands.limits.signatures;
         if self.confirmations.len() == limit {
             return Err(Rejected::TooMany {
                 what: "`wsse11:SignatureConfirmation`",
@@ -412,7 +393,7 @@ impl Opening<'_> {
         if self.timestamp.replace(node).is_some() {
             return Err(Rejected::TimestampDuplicated);
         }
-        let TimestampPolicy { ttl, skew, .. } = self.plan.policy.timestamp.unwrap_or_default();
+        let TimestampPolicy { ttl, skew, .. } = self.plan.demands.timestamp.unwrap_or_default();
         self.evidence.freshness = Some(freshness::read(
             self.envelope.document.element(node),
             ttl,
@@ -425,7 +406,7 @@ impl Opening<'_> {
     fn process_username(&mut self, node: NodeId) -> Result<(), Rejected> {
         self.count_token()?;
         let element = self.envelope.document.element(node);
-        let Some(policy) = &self.plan.policy.username else {
+        let Some(wanted) = &self.plan.demands.username else {
             return Err(Rejected::ElementUnexpected {
                 element: expanded_name(element),
             });
@@ -437,14 +418,14 @@ impl Opening<'_> {
             });
         }
         self.observer.ended(Operation::Other);
-        let token = UsernameToken::read(element, policy, self.now)?;
+        let token = UsernameToken::read(element, wanted, self.now)?;
         token.authenticate(self.facts.password(&token.user))?;
         self.observer.ended(Operation::Username);
         if let Some(key) = token.nonce_mark() {
             let end = match token.freshness {
-                Some(freshness) => (freshness.remember_until(policy.skew), End::Proven),
+                Some(freshness) => (freshness.remember_until(wanted.skew), End::Proven),
                 None => {
-                    let until = freshness::later(self.now, policy.ttl + policy.skew);
+                    let until = freshness::later(self.now, wanted.ttl + wanted.skew);
                     (until, End::Counted)
                 }
             };
@@ -457,7 +438,7 @@ impl Opening<'_> {
 
     fn count_token(&mut self) -> Result<(), Rejected> {
         self.tokens += 1;
-        let limit = self.plan.policy.limits.tokens;
+        let limit = self.plan.demands.limits.tokens;
         if self.tokens > limit {
             Err(Rejected::TooMany {
                 what: "security tokens",
@@ -470,7 +451,7 @@ impl Opening<'_> {
 
     fn count_references(&mut self, more: usize) -> Result<(), Rejected> {
         self.references += more;
-        let limit = self.plan.policy.limits.references;
+        let limit = self.plan.demands.limits.references;
         if self.references > limit {
             Err(Rejected::TooMany {
                 what: "references",
@@ -490,7 +471,7 @@ impl Opening<'_> {
     /// deciphered: signatures that cipher text held, or cipher text that it held where the key is
     /// one that both sides hold.
     fn mark_what_was_hidden(&mut self) {
-        let until = |life| marks::until(self.plan.policy.timestamp, life, self.now);
+        let until = |life| marks::until(self.plan.demands.timestamp, life, self.now);
         let by_life = until(self.evidence.freshness);
         let is_signed = |timestamp: NodeId| self.signing_steps(timestamp).next().is_some();
         let end = match self.timestamp.is_some_and(is_signed) {

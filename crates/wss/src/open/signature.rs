@@ -6,7 +6,7 @@
 
 use std::collections::HashSet;
 
-use soapstone_crypto::{Certificate, PublicKey, SignatureAlgorithm, SignatureFamily, SymmetricKey};
+use soapstone_crypto::{Certificate, PublicKey, SignatureFamily, SymmetricKey};
 use soapstone_xml::{
     Apex, C14nOptions, C14nScratch, Canonicalization, Document, Element, NodeId, canonicalize,
 };
@@ -24,6 +24,7 @@ use crate::key_reference::KeyLocator;
 use crate::names::{DS, STR_TRANSFORM, WSSE};
 use crate::objects::PartDigest;
 use crate::operation::{Operation, OperationObserver};
+use crate::plan::CertificateRole;
 use crate::rejected::{AlgorithmUse, Rejected};
 
 /// The key of a signature, found and believed.
@@ -44,7 +45,7 @@ pub(super) struct Found {
 impl Opening<'_> {
     /// Counts a signature, which the plan must want.
     pub(super) fn expect_signature(&mut self, node: NodeId) -> Result<(), Rejected> {
-        let limit = self.plan.policy.limits.signatures;
+        let limit = self.plan.demands.limits.signatures;
         if self.signature_count == limit {
             return Err(Rejected::TooMany {
                 what: "signatures",
@@ -52,7 +53,7 @@ impl Opening<'_> {
             });
         }
         self.signature_count += 1;
-        if self.plan.policy.signature.is_none() {
+        if self.plan.demands.signature.is_none() {
             let element = self.envelope.document.element(node);
             return Err(Rejected::ElementUnexpected {
                 element: crate::envelope::expanded_name(element),
@@ -62,7 +63,7 @@ impl Opening<'_> {
     }
 
     pub(super) fn parse_signature(&self, node: NodeId) -> Result<Signature, Rejected> {
-        let limits = self.plan.policy.limits;
+        let limits = self.plan.demands.limits;
         let document = &self.envelope.document;
         let mut rules = Rules::default();
         rules.references = limits.references;
@@ -224,7 +225,7 @@ impl Opening<'_> {
     /// Whether a signature is the one with which a security context endorses. The message's own is
     /// made with a key of another kind there.
     fn is_by_context(&self, signature: &Signature) -> Result<bool, Rejected> {
-        let endorses = self.plan.policy.endorsing_context().is_some();
+        let endorses = self.plan.demands.endorsements.context.is_some();
         let is_hmac = signature.method.family() == SignatureFamily::Hmac;
         Ok(endorses && is_hmac && self.leads_to_context(signature.key_info)?)
     }
@@ -238,16 +239,13 @@ impl Opening<'_> {
                 |node: &NodeId| self.envelope.document.element(*node).is(DS, "Signature");
             nodes.iter().any(is_signature)
         };
-        let policy = &self.plan.policy;
-        let endorses = match key {
-            Key::Secret(_) => by_context,
-            // Which of those over the Timestamp is which, the comparison says.
-            Key::Public(_) if policy.signs_by_certificate() => {
-                policy.endorses_by_certificate()
-                    && !policy.endorses_timestamp()
-                    && covers_signature()
-            }
-            Key::Public(_) => true,
+        let signature = self.plan.demands.signature.as_ref();
+        let by_certificate = signature.map(|signature| signature.by_certificate);
+        let endorses = match (key, by_certificate) {
+            (Key::Secret(_), _) => by_context,
+            (Key::Public(_), Some(CertificateRole::Message)) => false,
+            (Key::Public(_), Some(CertificateRole::ByCoverage)) => covers_signature(),
+            (Key::Public(_), Some(CertificateRole::Endorsing) | None) => true,
         };
         if endorses {
             SignatureRole::Endorsing
@@ -305,7 +303,7 @@ impl Opening<'_> {
     /// Counts the use of a weak algorithm, and refuses it if its time is over.
     pub(super) fn note_weak(&mut self, weak: bool, name: &'static str) -> Result<(), Rejected> {
         if weak {
-            if let Some(since) = self.plan.policy.retired(name, self.now) {
+            if let Some(since) = self.plan.demands.retired(name, self.now) {
                 return Err(Rejected::AlgorithmRetired {
                     algorithm: name,
                     since,
@@ -320,17 +318,9 @@ impl Opening<'_> {
 
     /// Refuses what the suite does not list, before any key is touched.
     fn check_algorithms(&self, signature: &Signature, by_context: bool) -> Result<(), Rejected> {
-        let suite = &self.plan.policy.suite;
-        let by_certificate = self.plan.policy.signs_by_certificate();
-        // The algorithm says which kind of key it wants; the plan says which kinds there may be. A
-        // key is never used as one of another kind.
-        let is_hmac = signature.method.family() == SignatureFamily::Hmac;
-        let allowed: &[SignatureAlgorithm] = match (is_hmac, by_certificate) {
-            (true, by_certificate) if by_context || !by_certificate => &suite.symmetric_signature,
-            (false, false) if self.plan.policy.endorses_by_certificate() => &suite.signature,
-            (false, false) => &suite.symmetric_signature,
-            _ => &suite.signature,
-        };
+        let suite = &self.plan.demands.suite;
+        let family = signature.method.family();
+        let allowed = self.plan.demands.signature_algorithms(family, by_context);
         if !allowed.contains(&signature.method) {
             return Err(not_allowed(
                 AlgorithmUse::Signature,
@@ -378,7 +368,7 @@ impl Opening<'_> {
     }
 
     fn check_canonicalization(&self, found: &CanonicalizationMethod) -> Result<(), Rejected> {
-        let allowed = &self.plan.policy.suite.canonicalization;
+        let allowed = &self.plan.demands.suite.canonicalization;
         if allowed.contains(&found.method) {
             return Ok(());
         }
@@ -409,7 +399,7 @@ impl Opening<'_> {
             .ok_or_else(|| no_key("a signature without `ds:KeyInfo`"))?;
         let locator = KeyLocator::read(self.envelope.document.element(info))?;
         let chain = self.certificate(&locator)?;
-        if self.plan.policy.refuse_own_signatures && self.is_only_ours(&chain.certificate) {
+        if self.plan.demands.refuses_own_signatures && self.is_only_ours(&chain.certificate) {
             return Err(Rejected::Reflected);
         }
         let trust = self

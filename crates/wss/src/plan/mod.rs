@@ -5,7 +5,10 @@
 //! plan may remember ([`Tuning`](crate::Tuning)) changes nothing that comes out.
 
 mod check;
+mod demands;
 mod keys;
+mod parts;
+mod protection;
 
 use std::collections::HashSet;
 use std::fmt;
@@ -14,11 +17,16 @@ use std::sync::Arc;
 use soapstone_crypto::{Digest, Identity, KeyKind, SignatureAlgorithm};
 use soapstone_xml::Canonicalization;
 
+pub(crate) use self::demands::{CertificateRole, Demands, EndorsementDemand, Item, KeyDemand};
 pub use self::keys::{KeyField, Keys, SharedKey};
+use self::protection::Signers;
+pub(crate) use self::protection::{Endorser, Protection, Signing};
+use crate::binding::{KeyBinding, KeyReference, Recipient};
 use crate::derived::KeyHolders;
 use crate::known::KnownElements;
 use crate::part::Part;
-use crate::policy::{EndorsingPolicy, KeyBinding, KeyReference, PasswordKind, Policy, Recipient};
+use crate::policy::Policy;
+use crate::supporting::{EndorsingKey, EndorsingToken};
 
 /// One thing wrong with a policy or its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -144,7 +152,9 @@ impl std::error::Error for PlanProblem {}
 /// What to demand of messages that arrive.
 #[derive(Debug)]
 pub struct InboundPlan {
-    pub(crate) policy: Policy,
+    policy: Policy,
+    /// What the policy demands, computed once.
+    pub(crate) demands: Demands,
     pub(crate) keys: Keys,
     /// Signed elements that were digested before. It belongs to the plan, so that the partners of
     /// two plans never share one.
@@ -156,82 +166,14 @@ pub struct InboundPlan {
 /// What to do to messages that leave.
 #[derive(Debug)]
 pub struct OutboundPlan {
-    pub(crate) policy: Policy,
+    policy: Policy,
+    /// What the policy does to messages, computed once.
+    pub(crate) protection: Protection,
     pub(crate) keys: Keys,
-    /// The signature algorithm that fits policy and key.
-    pub(crate) signature: Option<SignatureAlgorithm>,
-    /// Who makes the message's signature, where it is made with a certificate.
-    pub(crate) signer: Option<Arc<Identity>>,
-    /// Who makes the endorsing signatures, in the order of the policy.
-    pub(crate) endorsers: Vec<Endorser>,
     /// Elements that were digested before.
     pub(crate) known: Option<KnownElements<Digest>>,
     /// As with messages that arrive.
     pub(crate) key_holders: Option<KeyHolders>,
-}
-
-/// Whose key makes an endorsing signature, and with which algorithm.
-#[derive(Debug)]
-pub(crate) enum Endorser {
-    /// The holder of a certificate.
-    Certificate(Arc<Identity>, SignatureAlgorithm),
-    /// Whoever is in the conversation.
-    Context(SignatureAlgorithm),
-}
-
-impl Endorser {
-    pub(crate) fn algorithm(&self) -> SignatureAlgorithm {
-        match self {
-            Self::Certificate(_, algorithm) | Self::Context(algorithm) => *algorithm,
-        }
-    }
-}
-
-impl Policy {
-    /// Whether the policy asks for a `wsse:Security` header at all.
-    pub fn has_security(&self) -> bool {
-        self.timestamp.is_some()
-            || self.username.is_some()
-            || self.signature.is_some()
-            || self.encryption.is_some()
-            || self.signature_confirmation
-    }
-
-    /// Whether every message will do: no `wsse:Security` header is asked for, and no part has to be
-    /// there.
-    pub fn demands_nothing(&self) -> bool {
-        !self.has_security() && self.required.is_empty()
-    }
-
-    /// Whether a session key is wrapped to a certificate: to encrypt with it, or to sign and
-    /// encrypt with it.
-    pub(crate) fn wraps_key(&self) -> bool {
-        let encryption = self.encryption.as_ref().map(|encryption| encryption.key);
-        encryption == Some(KeyBinding::Certificate) || self.uses(KeyBinding::SessionKey)
-    }
-
-    /// Whether a message takes an operation of a key pair, which is more work than all the rest of
-    /// a small one.
-    pub fn uses_key_pair(&self) -> bool {
-        self.uses(KeyBinding::Certificate) || self.wraps_key() || self.endorses_by_certificate()
-    }
-
-    /// Whether messages belong to a conversation: the key of a security context protects them, or
-    /// endorses them.
-    pub fn uses_context(&self) -> bool {
-        self.uses(KeyBinding::Context) || self.endorsing_context().is_some()
-    }
-
-    /// Whether something is signed or encrypted with this kind of key.
-    pub fn uses(&self, key: KeyBinding) -> bool {
-        self.signature
-            .as_ref()
-            .is_some_and(|signature| signature.key == key)
-            || self
-                .encryption
-                .as_ref()
-                .is_some_and(|encryption| encryption.key == key)
-    }
 }
 
 /// Why a token that is to be protected does not stand inside of the reference to it.
@@ -293,8 +235,8 @@ fn fitting(
 /// What is remembered of contexts, where keys are derived from them.
 fn key_holders(policy: &Policy) -> Option<KeyHolders> {
     let endorsing = policy.endorsing_context();
-    let derives = policy.derived_keys.is_some()
-        || endorsing.is_some_and(|endorsing| endorsing.derived_keys.is_some());
+    let derives = policy.derived_keys().is_some()
+        || endorsing.is_some_and(|endorsing| endorsing.key.derived_keys().is_some());
     let bounds = policy.tuning.derived_keys;
     bounds
         .filter(|_| derives && policy.uses_context())
@@ -303,20 +245,21 @@ fn key_holders(policy: &Policy) -> Option<KeyHolders> {
 
 /// Who makes each of the policy's endorsing signatures, and how.
 fn endorsers(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) -> Vec<Endorser> {
-    for endorsing in &policy.endorsing {
-        let protected =
-            endorsing.covers_token || endorsing.token_signed || endorsing.token_encrypted;
-        if endorsing.reference == KeyReference::Embedded && protected {
+    let in_message = !policy.is_by_connection();
+    for token in policy.endorsing_beside() {
+        let reference = token.key.reference();
+        let protected = token.covers_token || in_message && (token.signed || token.encrypted);
+        if reference == KeyReference::Embedded && protected {
             problems.push(PlanProblem::Reference {
-                reference: endorsing.reference,
+                reference,
                 problem: TOKEN_INSIDE,
             });
         }
     }
     // Where the Timestamp is what is endorsed, whoever signs the message is the first of them.
     let signs_too = policy.endorses_timestamp() && policy.signs_by_certificate();
-    let is_by_certificate = |one: &&EndorsingPolicy| one.key == KeyBinding::Certificate;
-    let by_certificate = policy.endorsing.iter().filter(is_by_certificate);
+    let is_by_certificate = |token: &&EndorsingToken| token.key.kind() == KeyBinding::Certificate;
+    let by_certificate = policy.endorsing_beside().filter(is_by_certificate);
     let wanted = by_certificate.count() + usize::from(signs_too);
     let mut endorsers = keys.endorsers();
     if wanted > 0 {
@@ -345,10 +288,12 @@ fn endorsers(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) -> V
         Some(Endorser::Certificate(Arc::clone(identity), algorithm))
     });
     let by_context = policy.suite.symmetric_signature.first();
-    let all = policy.endorsing.iter().filter_map(|one| match one.key {
-        KeyBinding::Context => by_context.copied().map(Endorser::Context),
-        _ => endorsers.next(),
-    });
+    let all = policy
+        .endorsing_beside()
+        .filter_map(|token| match token.key {
+            EndorsingKey::Context { .. } => by_context.copied().map(Endorser::Context),
+            EndorsingKey::Certificate(_) => endorsers.next(),
+        });
     all.collect()
 }
 
@@ -368,7 +313,7 @@ impl InboundPlan {
     pub fn compile(policy: Policy, keys: Keys) -> Result<Self, Vec<PlanProblem>> {
         let mut problems = Vec::new();
         policy.check(&mut problems);
-        match policy.signature.as_ref().map(|signature| signature.key) {
+        match policy.signature().map(|signature| signature.key) {
             Some(KeyBinding::Certificate) => {
                 need(
                     &keys.trust,
@@ -416,8 +361,7 @@ impl InboundPlan {
             }
         }
         if policy
-            .encryption
-            .as_ref()
+            .encryption()
             .is_some_and(|encryption| encryption.key == KeyBinding::Shared)
         {
             need(
@@ -432,6 +376,7 @@ impl InboundPlan {
         let key_holders = key_holders(&policy);
         report(
             Self {
+                demands: Demands::of(&policy),
                 policy,
                 keys,
                 known,
@@ -460,10 +405,10 @@ impl OutboundPlan {
         let mut problems = Vec::new();
         policy.check(&mut problems);
         let (mut signer, mut algorithm) = (None, None);
-        if let Some(signature) = &policy.signature {
+        if let Some(signature) = policy.signature() {
             match signature.key {
                 KeyBinding::Certificate => {
-                    signer = match policy.transport_protected {
+                    signer = match policy.is_by_connection() {
                         true => keys.endorsers().first().copied(),
                         false => keys.identity.as_ref(),
                     }
@@ -517,13 +462,8 @@ impl OutboundPlan {
             {
                 problems.push(PlanProblem::Canonicalization { method: *method });
             }
-            if signature.parts.is_empty() {
-                problems.push(PlanProblem::Combination {
-                    problem: "a signature is to be made, and nothing for it to cover",
-                });
-            }
         }
-        if let Some(encryption) = &policy.encryption {
+        if let Some(encryption) = policy.encryption() {
             match encryption.key {
                 KeyBinding::Certificate => {
                     if encryption.recipient != Recipient::Requester {
@@ -577,7 +517,7 @@ impl OutboundPlan {
             let kind = peer.public_key().kind();
             fit(&policy, kind, KeyField::Peer, &mut problems);
         }
-        if policy.include_certificate {
+        if policy.introduces_certificate() {
             need(
                 &keys.identity,
                 KeyField::Identity,
@@ -586,17 +526,20 @@ impl OutboundPlan {
                 &mut problems,
             );
         }
-        let endorsers = endorsers(&policy, &keys, &mut problems);
+        let signers = Signers {
+            algorithm,
+            signer,
+            endorsers: endorsers(&policy, &keys, &mut problems),
+        };
         if policy
-            .username
-            .as_ref()
+            .username()
             .is_some_and(|username| username.passwords.is_empty())
         {
             problems.push(PlanProblem::NoAlgorithm {
                 purpose: "password",
             });
         }
-        if policy.username.is_some() {
+        if policy.username().is_some() {
             need(
                 &keys.user,
                 KeyField::User,
@@ -609,11 +552,9 @@ impl OutboundPlan {
         let key_holders = key_holders(&policy);
         report(
             Self {
+                protection: Protection::of(&policy, &keys, signers),
                 policy,
                 keys,
-                signature: algorithm,
-                signer,
-                endorsers,
                 known,
                 key_holders,
             },
@@ -629,12 +570,5 @@ impl OutboundPlan {
     /// The key that both sides hold, if there is one.
     pub fn shared_key(&self) -> Option<&SharedKey> {
         self.keys.shared.as_deref()
-    }
-
-    pub(crate) fn password_kind(&self) -> Option<PasswordKind> {
-        self.policy
-            .username
-            .as_ref()
-            .and_then(|username| username.passwords.first().copied())
     }
 }

@@ -16,14 +16,13 @@ use soapstone_xmlsec::write::{self, EncryptedDataStart};
 
 use super::edits::{Cipher, Edits, Replacement};
 use super::scope::Scope;
-use super::{
-    SecureError, Securing, Session, content, is_self_closing, numbered, range, references,
-};
+use super::{Securing, Session, content, is_self_closing, numbered, range, references};
+use crate::binding::{KeyBinding, ProtectionOrder};
 use crate::envelope::Envelope;
 use crate::marks;
 use crate::names::WSSE11;
-use crate::part::Part;
-use crate::policy::{Extent, KeyBinding, ProtectionOrder};
+use crate::part::{Extent, Part};
+use crate::secure_error::SecureError;
 
 /// An `EncryptedData` whose cipher text is still to be made, of a plaintext in the source.
 pub(super) struct Postponed {
@@ -58,7 +57,7 @@ impl Securing<'_> {
         buffers: &mut Buffers,
     ) -> Result<(), SecureError> {
         let plan = self.plan;
-        let Some(policy) = &plan.policy.encryption else {
+        let Some(encryption) = &plan.protection.encryption else {
             return Ok(());
         };
         self.begin_session()?;
@@ -66,7 +65,7 @@ impl Securing<'_> {
         // Several parts may mean one node, or one inside another: what is encrypted already is not
         // touched again.
         let mut done: Vec<(Range<usize>, String)> = Vec::new();
-        for wanted in &policy.parts {
+        for wanted in &encryption.parts {
             for (index, node) in self
                 .nodes_of(envelope, &wanted.part)?
                 .into_iter()
@@ -167,14 +166,16 @@ impl Securing<'_> {
 
     /// Remembers what the receiver will know cipher text by, where there is nothing else.
     fn mark_cipher_text(&mut self, pieces: &[&[u8]]) {
-        if self.marks_cipher_text() {
+        if self.plan.protection.marks_cipher_text {
             self.mark(marks::of_cipher_text(pieces));
         }
     }
 
     /// Encrypts the `UsernameToken` that we wrote, if the plan wants it.
     pub(super) fn encrypt_username(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
-        if self.wants_encrypted(&Part::UsernameToken) && !self.username.is_empty() {
+        let encryption = self.plan.protection.encryption.as_ref();
+        let hides = encryption.is_some_and(|encryption| encryption.hides_username);
+        if hides && !self.username.is_empty() {
             let token = std::mem::take(&mut self.username);
             self.username = self.encrypt_written(&token, "user-data", buffers)?;
         }
@@ -185,7 +186,10 @@ impl Securing<'_> {
     /// wrote, if the plan wants it: all of them after they were signed, in either order of
     /// protection. The token has to be readable before the signature that it is for is verified.
     pub(super) fn encrypt_signature(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
-        if self.wants_encrypted(&Part::Signature) && !self.signature.is_empty() {
+        let Some(encryption) = &self.plan.protection.encryption else {
+            return Ok(());
+        };
+        if encryption.hides_signature && !self.signature.is_empty() {
             let signature = std::mem::take(&mut self.signature);
             self.signature = self.encrypt_written(&signature, "sig", buffers)?;
             for index in 0..self.endorsements.len() {
@@ -195,7 +199,7 @@ impl Securing<'_> {
                 self.endorsements[index].signature = encrypted;
             }
         }
-        for (index, endorsing) in self.plan.policy.endorsing.iter().enumerate() {
+        for (index, endorsing) in self.plan.protection.endorsing.iter().enumerate() {
             if endorsing.token_encrypted && !self.endorsements[index].token.is_empty() {
                 let token = std::mem::take(&mut self.endorsements[index].token);
                 let name = format!("{}-data-sig", numbered("endorse", index));
@@ -203,7 +207,7 @@ impl Securing<'_> {
                 self.endorsements[index].token = encrypted;
             }
         }
-        if self.wants_encrypted(&Part::SignatureConfirmation) {
+        if encryption.hides_confirmations {
             let confirmations = std::mem::take(&mut self.confirmations);
             for (index, confirmation) in confirmations.iter().enumerate() {
                 let name = format!("confirm-{index}-sig");
@@ -212,10 +216,6 @@ impl Securing<'_> {
             }
         }
         Ok(())
-    }
-
-    pub(super) fn wants_encrypted(&self, part: &Part) -> bool {
-        self.plan.policy.encrypts(part)
     }
 
     fn encrypt_written(
@@ -278,13 +278,13 @@ impl Securing<'_> {
     /// Chooses the key that encrypts, and how each `EncryptedData` names it.
     fn begin_session(&mut self) -> Result<(), SecureError> {
         let plan = self.plan;
-        let Some(policy) = &plan.policy.encryption else {
+        let Some(encryption) = &plan.protection.encryption else {
             return Ok(());
         };
-        let algorithm = plan.policy.suite.data[0];
+        let algorithm = encryption.algorithm;
         let (key, key_info) = match self.encrypting.take() {
             Some(ready) => (ready.key, ready.key_info),
-            None if policy.key == KeyBinding::Certificate => {
+            None if encryption.key == KeyBinding::Certificate => {
                 let mut key_info = Vec::new();
                 let key = self.named("key");
                 references::write_encrypted_key(&key, None, &mut Scope::alone(), &mut key_info);
@@ -303,7 +303,7 @@ impl Securing<'_> {
     /// Writes what opens the `EncryptedData` elements, now that all of them are known.
     pub(super) fn finish_encryption(&mut self) -> Result<(), SecureError> {
         let plan = self.plan;
-        let (Some(policy), Some(session)) = (&plan.policy.encryption, &self.session) else {
+        let (Some(encryption), Some(session)) = (&plan.protection.encryption, &self.session) else {
             return Ok(());
         };
         let data_ids = std::mem::take(&mut self.data_ids);
@@ -317,19 +317,20 @@ impl Securing<'_> {
         // A signature over cipher text has to be readable before that cipher text is deciphered:
         // two lists, in that order.
         let apart =
-            plan.policy.order == ProtectionOrder::EncryptBeforeSigning && !signature.is_empty();
+            plan.protection.order == ProtectionOrder::EncryptBeforeSigning && !signature.is_empty();
         let listed: Vec<&str> = if apart {
             Vec::new()
         } else {
             signature.iter().chain(&others).copied().collect()
         };
-        match policy.key {
+        match encryption.key {
             // Where keys are derived, their session key is written before them.
-            KeyBinding::Certificate if plan.policy.derived_keys.is_none() => {
+            KeyBinding::Certificate if encryption.derived_keys.is_none() => {
                 let key = session.key.clone();
                 let recipient = self.recipient()?;
                 let mut written = Vec::new();
-                let sha1 = self.wrap(&key, recipient, policy.reference, &listed, &mut written)?;
+                let sha1 =
+                    self.wrap(&key, recipient, encryption.reference, &listed, &mut written)?;
                 self.encrypted_key = written;
                 self.receipt.session_keys.push((sha1, key));
             }

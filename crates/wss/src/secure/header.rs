@@ -5,11 +5,10 @@ use jiff::Timestamp;
 use soapstone_xml::Buffers;
 
 use super::Securing;
+use crate::binding::ProtectionOrder;
 use crate::envelope::{Envelope, SoapVersion};
 use crate::freshness;
 use crate::names::WSU;
-use crate::part::Part;
-use crate::policy::{Layout, ProtectionOrder};
 
 impl Securing<'_> {
     /// Puts the header first into `soap:Header`.
@@ -29,7 +28,7 @@ impl Securing<'_> {
         put(&["<wsse:Security"], &mut header);
         put(&declared, &mut header);
         self.declarations.write(&mut header);
-        if self.plan.policy.must_understand {
+        if self.plan.protection.must_understand {
             let must = match version {
                 SoapVersion::V11 => "1",
                 SoapVersion::V12 => "true",
@@ -37,7 +36,7 @@ impl Securing<'_> {
             let attribute = [" ", attribute_prefix, ":mustUnderstand=\"", must, "\""];
             put(&attribute, &mut header);
         }
-        if let Some(actor) = &self.plan.policy.actor {
+        if let Some(actor) = &self.plan.protection.actor {
             let name = version.actor_attribute();
             put(&[" ", attribute_prefix, ":", name, "=\""], &mut header);
             soapstone_xml::escape::attribute(actor, &mut header);
@@ -57,12 +56,17 @@ impl Securing<'_> {
     /// The pieces of the header in the order in which a receiver must process them: what was done
     /// last comes first, and what is named stands before what names it.
     fn pieces(&self) -> impl Iterator<Item = &[u8]> {
-        let sign_first = self.plan.policy.order == ProtectionOrder::SignBeforeEncrypting;
+        let sign_first = self.plan.protection.order == ProtectionOrder::SignBeforeEncrypting;
         // What is enciphered stands behind the key that deciphers it.
         let endorsing_tokens = |hidden: bool| {
-            let endorsing = self.plan.policy.endorsing.iter().zip(&self.endorsements);
+            let endorsing = self
+                .plan
+                .protection
+                .endorsing
+                .iter()
+                .zip(&self.endorsements);
             endorsing
-                .filter(move |(policy, _)| policy.token_encrypted == hidden)
+                .filter(move |(demand, _)| demand.token_encrypted == hidden)
                 .map(|(_, endorsement)| endorsement.token.as_slice())
         };
         let signatures = || {
@@ -94,8 +98,9 @@ impl Securing<'_> {
             .chain(endorsing_tokens(false))
             .chain(tokens_of_keys);
         let confirmations = || self.confirmations.iter().map(Vec::as_slice);
-        let readable = !self.wants_encrypted(&Part::SignatureConfirmation);
-        let timestamp_first = self.plan.policy.layout != Layout::LaxTimestampLast;
+        let encryption = self.plan.protection.encryption.as_ref();
+        let readable = encryption.is_none_or(|encryption| !encryption.hides_confirmations);
+        let timestamp_first = !self.plan.protection.timestamp_last;
         let timestamp = |wanted: bool| wanted.then_some(self.timestamp.as_slice()).into_iter();
         timestamp(timestamp_first)
             .chain(confirmations().filter(move |_| readable))

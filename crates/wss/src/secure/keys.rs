@@ -14,10 +14,11 @@ use soapstone_xml::Buffers;
 use super::header::put;
 use super::references::{self, ImpliedDerivation};
 use super::scope::Scope;
-use super::{Endorsement, SecureError, Securing, numbered};
+use super::{Endorsement, Securing, numbered};
+use crate::binding::{KeyBinding, KeyReference};
 use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
-use crate::plan::SharedKey;
-use crate::policy::{KeyBinding, KeyReference};
+use crate::plan::{Endorser, SharedKey};
+use crate::secure_error::SecureError;
 
 /// What a token or a reference takes, as a rule.
 const PIECE_BYTES: usize = 512;
@@ -61,24 +62,21 @@ impl<'p> Securing<'p> {
     /// Chooses the symmetric keys that sign and encrypt, and writes the tokens that say which they
     /// are.
     pub(super) fn prepare_keys(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
-        let policy = &self.plan.policy;
-        let signing = policy
-            .signature
-            .as_ref()
-            .map(|one| (one.key, one.reference));
-        let encrypting = policy
-            .encryption
-            .as_ref()
-            .map(|one| (one.key, one.reference));
+        let protection = &self.plan.protection;
+        let signing = protection.signature.as_ref();
+        let signing = signing.map(|one| (one.key, one.reference));
+        let encryption = protection.encryption.as_ref();
+        let encrypting = encryption.map(|one| (one.key, one.reference));
         let mut root = None;
         if let Some((binding, reference)) =
             signing.filter(|(binding, _)| *binding != KeyBinding::Certificate)
         {
             let found = self.root(binding, reference, Purpose::Signing)?;
-            self.signing = Some(self.key_for(&found, Purpose::Signing, buffers)?);
+            let derived = self.derivation(Purpose::Signing);
+            self.signing = Some(self.key_for(&found, Purpose::Signing, derived, buffers)?);
             root = Some((binding, found));
         }
-        let derives = policy.derived_keys.is_some();
+        let derives = encryption.is_some_and(|one| one.derived_keys.is_some());
         if let Some((binding, reference)) =
             encrypting.filter(|(binding, _)| *binding != KeyBinding::Certificate || derives)
         {
@@ -89,19 +87,33 @@ impl<'p> Securing<'p> {
                 Some((_, root)) => root,
                 None => self.root(binding, reference, Purpose::Encrypting)?,
             };
-            self.encrypting = Some(self.key_for(&found, Purpose::Encrypting, buffers)?);
+            let derived = self.derivation(Purpose::Encrypting);
+            self.encrypting = Some(self.key_for(&found, Purpose::Encrypting, derived, buffers)?);
         }
         self.endorsements
-            .resize_with(policy.endorsing.len(), Endorsement::default);
-        let endorsing = policy.endorsing.iter().enumerate();
-        for (index, endorsing) in endorsing.filter(|(_, one)| one.key == KeyBinding::Context) {
+            .resize_with(protection.endorsing.len(), Endorsement::default);
+        let endorsing = protection.endorsing.iter().enumerate();
+        let by_context = |one: &Endorser| matches!(one, Endorser::Context(_));
+        for (index, endorsing) in endorsing.filter(|(_, one)| by_context(&one.endorser)) {
             let id = self.named(&numbered("endorse", index));
             let (root, token) = self.context_root(endorsing.reference, id, false)?;
-            let key = self.key_for(&root, Purpose::Endorsing, buffers)?;
+            let key = self.key_for(&root, Purpose::Endorsing, &endorsing.derived_keys, buffers)?;
             let endorsement = &mut self.endorsements[index];
             (endorsement.key, endorsement.token) = (Some(key), token);
         }
         Ok(())
+    }
+
+    /// How keys for a purpose are derived, if they are.
+    fn derivation(&self, purpose: Purpose) -> &'p Option<DerivedKeyPolicy> {
+        let protection = &self.plan.protection;
+        let signature = protection.signature.as_ref().map(|one| &one.derived_keys);
+        let encryption = protection.encryption.as_ref().map(|one| &one.derived_keys);
+        match purpose {
+            Purpose::Encrypting => encryption,
+            Purpose::Signing | Purpose::Endorsing => signature,
+        }
+        .unwrap_or(&None)
     }
 
     fn root(
@@ -118,7 +130,7 @@ impl<'p> Securing<'p> {
                     .shared
                     .as_deref()
                     .ok_or(SecureError::KeyMissing)?;
-                let derived = self.plan.policy.derived_keys.is_some();
+                let derived = self.derivation(purpose).is_some();
                 let key = match purpose {
                     Purpose::Encrypting if !derived => &shared.encrypting,
                     _ => &shared.signing,
@@ -140,7 +152,7 @@ impl<'p> Securing<'p> {
                 })
             }
             KeyBinding::Context => {
-                let (id, stays) = (self.named("sct"), !self.signs_tokens());
+                let (id, stays) = (self.named("sct"), !self.plan.protection.signs_tokens());
                 let (root, token) = self.context_root(reference, id, stays)?;
                 self.context_token = token;
                 Ok(root)
@@ -205,7 +217,7 @@ impl<'p> Securing<'p> {
         recipient: &Certificate,
         reference: KeyReference,
     ) -> Result<Root<'p>, SecureError> {
-        let suite = &self.plan.policy.suite;
+        let suite = &self.plan.protection.suite;
         let length = suite.data.first().map_or(32, |method| method.key_length());
         let key = SymmetricKey::generate(length)?;
         let id = self.named("key");
@@ -224,26 +236,19 @@ impl<'p> Securing<'p> {
         &mut self,
         root: &Root<'_>,
         purpose: Purpose,
+        derived: &Option<DerivedKeyPolicy>,
         buffers: &mut Buffers,
     ) -> Result<Use, SecureError> {
         let plan = self.plan;
-        let derived = match purpose {
-            Purpose::Endorsing => plan.policy.endorsing_context(),
-            Purpose::Signing | Purpose::Encrypting => None,
-        };
-        let derived = match derived {
-            Some(endorsing) => &endorsing.derived_keys,
-            None => &plan.policy.derived_keys,
-        };
         // Cipher text is somewhere in the message, and an endorsement may be enciphered.
-        let stays = purpose == Purpose::Signing && self.leaves_signature();
+        let stays = purpose == Purpose::Signing && plan.protection.leaves_signature();
         let mut key_info = Vec::with_capacity(PIECE_BYTES);
         let Some(derived) = derived else {
             let mut scope = self.declarations.scope(stays);
             root.reference.write(None, &mut scope, &mut key_info);
             let key = match (&root.reference, purpose) {
                 (Reference::Token(..) | Reference::Context(_), Purpose::Encrypting) => {
-                    conversation::encryption_key(&root.key, plan.policy.suite.data[0])?
+                    conversation::encryption_key(&root.key, plan.protection.suite.data[0])?
                 }
                 _ => root.key.clone(),
             };
@@ -251,7 +256,7 @@ impl<'p> Securing<'p> {
         };
         let length = match purpose {
             Purpose::Signing | Purpose::Endorsing => derived.signature_length,
-            Purpose::Encrypting => plan.policy.suite.data[0].key_length(),
+            Purpose::Encrypting => plan.protection.suite.data[0].key_length(),
         };
         let (nonce, key) = self.derived_key(root, purpose, length)?;
         match derived.form {
@@ -314,14 +319,17 @@ impl<'p> Securing<'p> {
     /// are to be expected after 2^32 of them, and show what was enciphered (CVE-2016-2183);
     /// NIST SP 800-67 Rev. 2 allows 2^20, which is one message of 8 MiB.
     fn wears_out(&self, purpose: Purpose) -> bool {
-        let data = self.plan.policy.suite.data.first();
+        let data = self.plan.protection.suite.data.first();
         purpose == Purpose::Encrypting && data == Some(&DataEncryption::TripleDesCbc)
     }
 
     fn usage(&self, purpose: Purpose, length: usize) -> KeyUse {
-        let suite = &self.plan.policy.suite;
+        let suite = &self.plan.protection.suite;
         let algorithm = match purpose {
-            Purpose::Signing => self.plan.signature.map(|one| one.short_name()),
+            Purpose::Signing => {
+                let signature = self.plan.protection.signature.as_ref();
+                signature.map(|one| one.algorithm.short_name())
+            }
             Purpose::Endorsing => suite
                 .symmetric_signature
                 .first()

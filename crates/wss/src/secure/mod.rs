@@ -16,23 +16,23 @@ mod sign;
 mod wrap;
 
 use std::collections::HashMap;
-use std::fmt;
 use std::ops::Range;
 
 use foldhash::fast::RandomState;
 use jiff::Timestamp;
 use soapstone_crypto::random::Supply;
-use soapstone_crypto::{CryptoError, DataEncryption, KeyKind, NONCE_OCTETS, SymmetricKey};
-use soapstone_xml::{Buffers, C14nError, NodeId, Sink};
+use soapstone_crypto::{DataEncryption, NONCE_OCTETS, SymmetricKey};
+use soapstone_xml::{Buffers, NodeId, Sink};
 
 use self::edits::Edits;
 use self::encrypt::Postponed;
 use self::header::timestamp;
 use self::keys::Use;
 use self::scope::{Declarations, Scope};
+use crate::binding::{KeyReference, ProtectionOrder};
 use crate::confirmation;
 use crate::conversation::SecurityContext;
-use crate::envelope::{Envelope, EnvelopeError, content, is_self_closing, range};
+use crate::envelope::{Envelope, content, is_self_closing, range};
 use crate::evidence::End;
 use crate::facts::Receipt;
 use crate::freshness;
@@ -40,7 +40,7 @@ use crate::marks;
 use crate::operation::{Operation, OperationObserver};
 use crate::part::Part;
 use crate::plan::{Endorser, OutboundPlan};
-use crate::policy::{KeyBinding, KeyReference, ProtectionOrder};
+use crate::secure_error::SecureError;
 use crate::username;
 
 /// Random octets in the ids of a message.
@@ -48,130 +48,6 @@ const ID_OCTETS: usize = 8;
 /// What a message mostly has of randomness that everybody sees: in its ids, in the nonces of two
 /// derived keys or of a UsernameToken, and in the vectors of two parts.
 const PUBLIC_RANDOMNESS: usize = ID_OCTETS + 2 * 16 + 2 * NONCE_OCTETS;
-
-/// Why a message cannot be secured. Always our own side's matter.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SecureError {
-    /// The bytes are not an acceptable SOAP envelope.
-    Envelope(EnvelopeError),
-    /// The message has a `wsse:Security` header for this actor already.
-    AlreadySecured,
-    /// The plan names an element by id, and the message has no such element.
-    PartMissing {
-        /// The part.
-        part: Part,
-    },
-    /// The message is of no operation that its sender knows.
-    OperationUnknown {
-        /// What its Body holds.
-        found: String,
-    },
-    /// The sender treats operations in different ways, and cannot tell which of them the message is
-    /// of.
-    OperationUnclear {
-        /// What stands in the way.
-        problem: &'static str,
-    },
-    /// The message asks for a token. In a conversation its host alone does that: whoever wrote the
-    /// message would have what becomes of the context.
-    TokenRequest,
-    /// The plan answers with a key or to a signer of the request, and the request had none.
-    RequestKeyMissing,
-    /// A signature would cover nothing: the message has none of the parts that are to be signed.
-    NothingToSign,
-    /// The plan uses a key that it was not compiled with.
-    KeyMissing,
-    /// The suite has no way to encrypt a session key to the certificate that signed the request.
-    RecipientUnfit {
-        /// Kind of the certificate's key.
-        key: KeyKind,
-        /// The suite's name.
-        suite: String,
-    },
-    /// The plan speaks in a conversation, and was given no security context.
-    ContextMissing,
-    /// The security context has expired.
-    ContextExpired {
-        /// When.
-        expired: Timestamp,
-    },
-    /// The plan uses a weak algorithm whose time is over.
-    AlgorithmRetired {
-        /// Short name.
-        algorithm: &'static str,
-        /// Since when.
-        since: Timestamp,
-    },
-    /// What is to be signed has no canonical form within the limits.
-    Canonicalization(C14nError),
-    /// A cryptographic operation failed.
-    Crypto(CryptoError),
-}
-
-impl fmt::Display for SecureError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Envelope(error) => error.fmt(out),
-            Self::AlreadySecured => {
-                out.write_str("the message has a `wsse:Security` header for this actor already")
-            }
-            Self::PartMissing { part } => write!(
-                out,
-                "expected `{part}` in the message, found no such element"
-            ),
-            Self::OperationUnknown { found } => {
-                write!(out, "expected an operation of the policy, found `{found}`")
-            }
-            Self::OperationUnclear { problem } => write!(
-                out,
-                "operations have policies of their own, and which of them applies is not clear: {problem}"
-            ),
-            Self::TokenRequest => out.write_str(
-                "expected a message of an application, found a request for a token: in a conversation nobody but its host asks for them",
-            ),
-            Self::RequestKeyMissing => out.write_str(
-                "the answer uses a key of its request, and the request left none behind",
-            ),
-            Self::NothingToSign => out.write_str(
-                "expected something of what is to be signed in the message, found none of it",
-            ),
-            Self::KeyMissing => out.write_str("the plan uses a key that it was not compiled with"),
-            Self::RecipientUnfit { key, suite } => write!(
-                out,
-                "suite `{suite}` names no key transport and no key agreement for the certificate that signed the request, whose key is {key}"
-            ),
-            Self::ContextMissing => out.write_str(
-                "the message belongs to a conversation, and no security context is at hand",
-            ),
-            Self::ContextExpired { expired } => {
-                write!(out, "the security context expired at {expired}")
-            }
-            Self::AlgorithmRetired { algorithm, since } => {
-                write!(
-                    out,
-                    "`{algorithm}` is not to be used with this peer any more, since {since}"
-                )
-            }
-            Self::Canonicalization(error) => error.fmt(out),
-            Self::Crypto(error) => error.fmt(out),
-        }
-    }
-}
-
-impl std::error::Error for SecureError {}
-
-impl From<EnvelopeError> for SecureError {
-    fn from(error: EnvelopeError) -> Self {
-        Self::Envelope(error)
-    }
-}
-
-impl From<CryptoError> for SecureError {
-    fn from(error: CryptoError) -> Self {
-        Self::Crypto(error)
-    }
-}
 
 /// A secured message, ready to be sent.
 #[derive(Debug)]
@@ -289,7 +165,7 @@ impl OutboundPlan {
         buffers: &mut Buffers,
     ) -> Result<Secured, SecureError> {
         self.begin(&envelope, now)?;
-        if !self.policy.has_security() {
+        if !self.protection.has_security {
             let mut bytes = buffers.take(envelope.document.bytes().len());
             bytes.extend_from_slice(envelope.document.bytes());
             envelope.recycle(buffers);
@@ -324,7 +200,7 @@ impl OutboundPlan {
         observer: &mut dyn OperationObserver,
     ) -> Result<Receipt, SecureError> {
         self.begin(&envelope, now)?;
-        if !self.policy.has_security() {
+        if !self.protection.has_security {
             sink.write(envelope.document.bytes());
             envelope.recycle(buffers);
             observer.ended(Operation::Other);
@@ -338,43 +214,25 @@ impl OutboundPlan {
 
     /// Whether the message can be secured at all.
     fn begin(&self, envelope: &Envelope, now: Timestamp) -> Result<(), SecureError> {
-        let actor = self.policy.actor.as_deref();
+        let actor = self.protection.actor.as_deref();
         if envelope.security_headers(actor).next().is_some() {
             return Err(SecureError::AlreadySecured);
         }
-        if self.policy.has_security() {
+        if self.protection.has_security {
             self.check_retirements(now)?;
         }
         Ok(())
     }
 
     fn check_retirements(&self, now: Timestamp) -> Result<(), SecureError> {
-        let suite = &self.policy.suite;
-        let digest = suite
-            .digest
-            .first()
-            .filter(|_| self.signature.is_some())
-            .map(|one| one.short_name());
-        let data = suite
-            .data
-            .first()
-            .filter(|_| self.policy.encryption.is_some())
-            .map(|one| one.short_name());
-        // What wraps a session key, the recipient says.
-        let signature = self.signature.map(|one| one.short_name());
-        let endorsing = self
-            .endorsers
-            .iter()
-            .map(|one| one.algorithm().short_name());
-        let others = [signature, digest, data].into_iter().flatten();
-        for algorithm in others.chain(endorsing) {
+        for algorithm in &self.protection.algorithms {
             self.check_retirement(algorithm, now)?;
         }
         Ok(())
     }
 
     fn check_retirement(&self, algorithm: &'static str, now: Timestamp) -> Result<(), SecureError> {
-        match self.policy.retired(algorithm, now) {
+        match self.protection.retired(algorithm, now) {
             Some(since) => Err(SecureError::AlgorithmRetired { algorithm, since }),
             None => Ok(()),
         }
@@ -420,13 +278,13 @@ impl<'p> Securing<'p> {
             receipt: Receipt::default(),
             observer,
         };
-        if let Some(policy) = plan.policy.timestamp {
-            securing.timestamp = timestamp(&securing.id, now, freshness::later(now, policy.ttl));
+        if let Some(life) = plan.protection.timestamp {
+            securing.timestamp = timestamp(&securing.id, now, freshness::later(now, life.ttl));
         }
-        if let (true, Some(request)) = (plan.policy.signature_confirmation, outgoing.answers) {
+        if let (true, Some(request)) = (plan.protection.confirms, outgoing.answers) {
             securing.confirmations = confirmation::write(&securing.id, &request.signature_values);
         }
-        if let (Some(kind), Some(user)) = (plan.password_kind(), plan.keys.user.as_deref()) {
+        if let (Some(kind), Some(user)) = (plan.protection.password, plan.keys.user.as_deref()) {
             securing.observer.ended(Operation::Other);
             username::write(
                 user,
@@ -444,14 +302,14 @@ impl<'p> Securing<'p> {
     /// Makes everything that is to be written; what is left to do is to write it into the envelope
     /// that is returned.
     fn run(&mut self, envelope: Envelope, buffers: &mut Buffers) -> Result<Envelope, SecureError> {
-        let policy = &self.plan.policy;
+        let protection = &self.plan.protection;
         let mut envelope = envelope;
         self.observer.ended(Operation::Other);
         self.prepare_keys(buffers)?;
         self.write_certificate_tokens();
         self.observer.ended(Operation::Key);
-        match (&policy.signature, &policy.encryption) {
-            (Some(_), Some(_)) if policy.order == ProtectionOrder::EncryptBeforeSigning => {
+        match (&protection.signature, &protection.encryption) {
+            (Some(_), Some(_)) if protection.order == ProtectionOrder::EncryptBeforeSigning => {
                 let _ = self.insert_ids(&envelope)?;
                 self.encrypt_parts(&envelope, buffers)?;
                 self.note_hidden(&envelope)?;
@@ -480,7 +338,7 @@ impl<'p> Securing<'p> {
             }
         }
         self.finish_encryption()?;
-        if policy.encryption.is_some() {
+        if protection.encryption.is_some() {
             self.observer.ended(Operation::Encryption);
         }
         Ok(envelope)
@@ -488,25 +346,15 @@ impl<'p> Securing<'p> {
 
     /// Remembers something that the receiver will know this message by.
     fn mark(&mut self, key: [u8; 32]) {
-        let policy = self.plan.policy.timestamp;
-        let until = marks::until(policy, None, self.now);
-        let end = match policy {
+        let timestamp = self.plan.protection.timestamp;
+        let until = marks::until(timestamp, None, self.now);
+        let end = match timestamp {
             Some(_) => End::Proven,
             None => End::Counted,
         };
         self.receipt
             .marks
             .extend(marks::ending((until, end), [key]));
-    }
-
-    /// Whether cipher text is to be remembered: it is all that there is to know the message by, and
-    /// an answer may be under the same key. One under a key of its own comes only to who has a
-    /// certificate.
-    fn marks_cipher_text(&self) -> bool {
-        let (policy, keys) = (&self.plan.policy, &self.plan.keys);
-        let key = policy.encryption.as_ref().map(|encryption| encryption.key);
-        policy.signature.is_none()
-            && (key != Some(KeyBinding::Certificate) || keys.decrypting().next().is_none())
     }
 
     /// What the answer needs; the memory goes back.
@@ -555,40 +403,26 @@ impl<'p> Securing<'p> {
     /// The tokens with our certificate: where signatures refer to one, and where the plan wants it
     /// sent along.
     fn write_certificate_tokens(&mut self) {
-        let policy = &self.plan.policy;
-        let endorsing = policy.endorsing.iter().zip(&self.plan.endorsers);
-        for (index, (endorsing, endorser)) in endorsing.enumerate() {
+        let protection = &self.plan.protection;
+        for (index, endorsing) in protection.endorsing.iter().enumerate() {
             if let (Endorser::Certificate(identity, _), KeyReference::Direct) =
-                (endorser, endorsing.reference)
+                (&endorsing.endorser, endorsing.reference)
             {
                 let id = self.named(&numbered("endorse", index));
                 let token = &mut self.endorsements[index].token;
                 references::write_token(identity.certificate(), &id, &mut Scope::alone(), token);
             }
         }
-        let signature = policy.signature.as_ref();
-        let by_certificate = signature.filter(|one| one.key == KeyBinding::Certificate);
-        let reference = by_certificate.map(|signature| signature.reference);
-        let signs_with_it = reference == Some(KeyReference::Direct);
-        let signer = self.plan.signer.as_ref().filter(|_| signs_with_it);
-        let introduced = self.plan.keys.identity.as_ref();
-        let introduced = introduced.filter(|_| policy.include_certificate);
-        if let Some(identity) = signer.or(introduced) {
+        if let Some(identity) = &protection.introduced {
             // Of two tokens with it, the other is inside of the signature's reference.
-            let name = match reference {
-                Some(KeyReference::Embedded) => "own",
-                _ => "cert",
+            let name = match protection.introduces_apart {
+                true => "own",
+                false => "cert",
             };
-            let (id, stays) = (self.named(name), !self.signs_tokens());
+            let (id, stays) = (self.named(name), !protection.signs_tokens());
             let mut scope = self.declarations.scope(stays);
             references::write_token(identity.certificate(), &id, &mut scope, &mut self.tokens);
         }
-    }
-
-    /// Whether the message's signature covers the tokens that its keys come from.
-    fn signs_tokens(&self) -> bool {
-        let signature = self.plan.policy.signature.as_ref();
-        signature.is_some_and(|signature| signature.parts.contains(&Part::Token))
     }
 
     /// The nodes of the message that a part means. Parts of the header that we write are handled
@@ -638,7 +472,7 @@ impl<'p> Securing<'p> {
         let mut source = envelope.document.into_bytes(buffers);
         self.observer.ended(Operation::Other);
         self.encipher(&mut source)?;
-        if self.plan.policy.encryption.is_some() {
+        if self.plan.protection.encryption.is_some() {
             self.observer.ended(Operation::Encryption);
         }
         self.edits.hand_over(&source, buffers, sink);

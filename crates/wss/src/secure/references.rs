@@ -9,12 +9,12 @@ use soapstone_xmlsec::write;
 
 use super::header::put;
 use super::scope::Scope;
+use crate::binding::KeyReference;
 use crate::conversation::{ConversationVersion, SecurityContext};
 use crate::names::{
     BASE64_BINARY, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, THUMBPRINT_SHA1, X509_SKI, X509_V3,
 };
 use crate::plan::SharedKey;
-use crate::policy::KeyReference;
 
 const REFERENCE_END: &str = "</wsse:SecurityTokenReference>";
 

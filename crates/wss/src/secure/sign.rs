@@ -14,15 +14,16 @@ use soapstone_xml::{
 use soapstone_xmlsec::write::{SignedInfo, SignedInfoWriter, TransformParts};
 
 use super::keys::Use;
-use super::{SecureError, Securing, numbered, range, references};
+use super::{Securing, numbered, range, references};
+use crate::binding::{KeyBinding, KeyReference};
 use crate::envelope::Envelope;
 use crate::known::Surroundings;
 use crate::marks;
 use crate::names::WSU;
 use crate::operation::Operation;
 use crate::part::Part;
-use crate::plan::Endorser;
-use crate::policy::{KeyBinding, KeyReference, SignaturePolicy};
+use crate::plan::{Endorser, Signing};
+use crate::secure_error::SecureError;
 use crate::tuning::Buffering;
 
 /// An element of the message that is to be signed, with the id that it has or is to have.
@@ -91,12 +92,12 @@ impl Securing<'_> {
         &self,
         envelope: &'m Envelope,
     ) -> Result<Vec<ToSign<'m>>, SecureError> {
-        let policy = &self.plan.policy;
-        let by_message = policy.signed_parts().iter().map(|part| (part, None));
-        let by_endorsements = policy
+        let protection = &self.plan.protection;
+        let by_message = protection.signed_parts().iter().map(|part| (part, None));
+        let by_endorsements = protection
             .endorsed_parts()
             .map(|(index, part)| (part, Some(index)));
-        let mut elements: Vec<ToSign<'m>> = Vec::with_capacity(policy.signed_parts().len());
+        let mut elements: Vec<ToSign<'m>> = Vec::with_capacity(protection.signed_parts().len());
         let mut known =
             HashMap::with_capacity_and_hasher(elements.capacity(), RandomState::default());
         let named = |id: &str| envelope.document.by_id(id).ok().flatten();
@@ -144,8 +145,8 @@ impl Securing<'_> {
             reached = reached.max(plain.end);
             !is_inside
         });
-        let endorsed = plan.policy.endorsed_parts().map(|(_, part)| part);
-        for part in plan.policy.signed_parts().iter().chain(endorsed) {
+        let endorsed = plan.protection.endorsed_parts().map(|(_, part)| part);
+        for part in plan.protection.signed_parts().iter().chain(endorsed) {
             for node in self.nodes_of(envelope, part)? {
                 let place = range(envelope.document.element(node));
                 let behind = outermost.partition_point(|(plain, _)| plain.start <= place.start);
@@ -204,22 +205,22 @@ impl Securing<'_> {
         buffers: &mut Buffers,
     ) -> Result<(), SecureError> {
         let plan = self.plan;
-        let (Some(policy), Some(algorithm)) = (&plan.policy.signature, plan.signature) else {
+        let Some(signing) = &plan.protection.signature else {
             return Ok(());
         };
-        let mut signed = Vec::with_capacity(policy.parts.len() + elements.len());
+        let mut signed = Vec::with_capacity(signing.parts.len() + elements.len());
         self.observer.ended(Operation::Other);
-        self.digest_written(policy, &mut signed)?;
+        self.digest_written(signing, &mut signed)?;
         self.observer.ended(Operation::Digest);
         let mut digesting = Digesting {
             scratch: buffers.take_scratch(),
             surroundings: Surroundings::default(),
-            collected: match plan.policy.tuning.buffering {
+            collected: match plan.protection.tuning.buffering {
                 Buffering::Streaming => None,
                 Buffering::Buffered => Some(buffers.take(0)),
             },
         };
-        let mut endorsed = vec![Vec::new(); plan.endorsers.len()];
+        let mut endorsed = vec![Vec::new(); plan.protection.endorsing.len()];
         for element in elements {
             let part = self.digest_node(envelope, element.node, &element.id, &mut digesting)?;
             for index in &element.by_endorsements {
@@ -236,18 +237,18 @@ impl Securing<'_> {
         }
 
         let id = self.named("signature");
-        let written = if policy.key == KeyBinding::Certificate {
+        let written = if signing.key == KeyBinding::Certificate {
             let by = ByCertificate {
-                identity: plan.signer.as_deref().ok_or(SecureError::KeyMissing)?,
-                algorithm,
-                reference: policy.reference,
+                identity: signing.signer.as_deref().ok_or(SecureError::KeyMissing)?,
+                algorithm: signing.algorithm,
+                reference: signing.reference,
                 token: self.named("cert"),
-                stays: self.leaves_signature(),
+                stays: signing.stays,
             };
             self.sign_by_certificate(&id, &signed, &by, buffers)?
         } else {
             let ready = self.signing.take().ok_or(SecureError::KeyMissing)?;
-            self.sign_by_key(&id, &signed, &ready, algorithm, buffers)?
+            self.sign_by_key(&id, &signed, &ready, signing.algorithm, buffers)?
         };
         self.signature = written;
         self.endorse(&id, endorsed, buffers)
@@ -262,11 +263,14 @@ impl Securing<'_> {
         buffers: &mut Buffers,
     ) -> Result<(), SecureError> {
         let plan = self.plan;
-        let digest = |octets: &[u8]| soapstone_crypto::digest(plan.policy.suite.digest[0], octets);
-        let endorsing = plan.policy.endorsing.iter().zip(&plan.endorsers).zip(parts);
-        for (index, ((policy, endorser), parts)) in endorsing.enumerate() {
+        let Some(signing) = &plan.protection.signature else {
+            return Ok(());
+        };
+        let digest = |octets: &[u8]| soapstone_crypto::digest(signing.digest, octets);
+        let endorsing = plan.protection.endorsing.iter().zip(parts);
+        for (index, (endorsing, parts)) in endorsing.enumerate() {
             let token_id = self.named(&numbered("endorse", index));
-            let endorsed = match plan.policy.endorses_timestamp() {
+            let endorsed = match plan.protection.endorses_timestamp {
                 true => (self.named("time").into(), digest(&self.timestamp)?),
                 false => (signature.into(), digest(&self.signature)?),
             };
@@ -275,7 +279,7 @@ impl Securing<'_> {
                 digest: endorsed.1,
             }];
             let token = &self.endorsements[index].token;
-            if policy.covers_token && !token.is_empty() {
+            if endorsing.covers_token && !token.is_empty() {
                 signed.push(Signed {
                     id: token_id.as_str().into(),
                     digest: digest(token)?,
@@ -283,12 +287,12 @@ impl Securing<'_> {
             }
             signed.extend(parts);
             let id = self.named(&numbered("endorsement", index));
-            let written = match endorser {
+            let written = match &endorsing.endorser {
                 Endorser::Certificate(identity, algorithm) => {
                     let by = ByCertificate {
                         identity,
                         algorithm: *algorithm,
-                        reference: policy.reference,
+                        reference: endorsing.reference,
                         token: token_id.clone(),
                         stays: false,
                     };
@@ -303,12 +307,6 @@ impl Securing<'_> {
             self.endorsements[index].signature = written;
         }
         Ok(())
-    }
-
-    /// Whether nothing is done to the message's signature once it is written: it is not enciphered,
-    /// and none endorses it.
-    pub(super) fn leaves_signature(&self) -> bool {
-        !self.wants_encrypted(&Part::Signature) && self.plan.endorsers.is_empty()
     }
 
     fn sign_by_key(
@@ -368,7 +366,7 @@ impl Securing<'_> {
             &[],
         )];
         let elements = signed.iter().map(|part| (&*part.id, part.digest.as_ref()));
-        signed_info.references(&transforms, self.plan.policy.suite.digest[0], elements);
+        signed_info.references(&transforms, self.plan.protection.suite.digest[0], elements);
         signed_info.finish()
     }
 
@@ -386,10 +384,10 @@ impl Securing<'_> {
     /// Digests the parts that we write ourselves: their octets are canonical as they are.
     fn digest_written(
         &self,
-        policy: &SignaturePolicy,
+        signing: &Signing,
         signed: &mut Vec<Signed<'_>>,
     ) -> Result<(), SecureError> {
-        let algorithm = self.plan.policy.suite.digest[0];
+        let algorithm = signing.digest;
         let mut put = |octets: &[u8], name: &str| -> Result<(), SecureError> {
             if !octets.is_empty() {
                 signed.push(Signed {
@@ -399,7 +397,7 @@ impl Securing<'_> {
             }
             Ok(())
         };
-        for part in &policy.parts {
+        for part in &signing.parts {
             match part {
                 Part::Timestamp => put(&self.timestamp, "time")?,
                 Part::UsernameToken
@@ -411,7 +409,7 @@ impl Securing<'_> {
                 Part::Token => {
                     put(&self.tokens, "cert")?;
                     // Beside a certificate's signature, the session key is none of its tokens.
-                    if policy.key != KeyBinding::Certificate {
+                    if signing.key != KeyBinding::Certificate {
                         put(&self.session_key, "key")?;
                     }
                     put(&self.context_token, "sct")?;
@@ -424,9 +422,14 @@ impl Securing<'_> {
                 _ => {}
             }
         }
-        let endorsing = self.plan.policy.endorsing.iter().zip(&self.endorsements);
-        for (index, (policy, endorsement)) in endorsing.enumerate() {
-            if policy.token_signed {
+        let endorsing = self
+            .plan
+            .protection
+            .endorsing
+            .iter()
+            .zip(&self.endorsements);
+        for (index, (demand, endorsement)) in endorsing.enumerate() {
+            if demand.token_signed {
                 put(&endorsement.token, &numbered("endorse", index))?;
             }
         }
@@ -471,11 +474,11 @@ impl Securing<'_> {
             learn = Some((known, source, surroundings));
         }
         let options = C14nOptions {
-            canonical_runs: self.plan.policy.tuning.canonical_runs,
+            canonical_runs: self.plan.protection.tuning.canonical_runs,
             apex_attribute,
             ..C14nOptions::new(Canonicalization::Exclusive)
         };
-        let mut hasher = Hasher::new(self.plan.policy.suite.digest[0])?;
+        let mut hasher = Hasher::new(self.plan.protection.suite.digest[0])?;
         let scratch = &mut digesting.scratch;
         let apex = Apex::Element(node);
         match &mut digesting.collected {

@@ -12,9 +12,10 @@ use soapstone_crypto::{
 use soapstone_xmlsec::enc::KeyEncryption;
 use soapstone_xmlsec::write::{self, AgreementParts, DerivationParts, EncryptedKeyParts};
 
-use super::{SecureError, Securing, references};
+use super::{Securing, references};
+use crate::binding::{KeyReference, Recipient};
 use crate::digest;
-use crate::policy::{KeyReference, Recipient};
+use crate::secure_error::SecureError;
 use crate::suite::{KeyAgreementMethod, Wrapping};
 
 /// Octets of the salt that a message's HKDF has: as many as its HMAC gives with SHA-256.
@@ -24,7 +25,7 @@ impl<'p> Securing<'p> {
     /// Whose certificate the session key of a message is wrapped to that encrypts alone.
     pub(super) fn recipient(&self) -> Result<&'p Certificate, SecureError> {
         let plan = self.plan;
-        let encryption = plan.policy.encryption.as_ref();
+        let encryption = plan.protection.encryption.as_ref();
         let peer = plan.keys.peer.as_ref();
         let found = match encryption.map(|encryption| encryption.recipient) {
             Some(Recipient::Requester) => self
@@ -46,7 +47,7 @@ impl<'p> Securing<'p> {
         data_references: &[&str],
         out: &mut Vec<u8>,
     ) -> Result<[u8; 20], SecureError> {
-        let suite = &self.plan.policy.suite;
+        let suite = &self.plan.protection.suite;
         let kind = recipient.public_key().kind();
         let wrapping = suite
             .wrapping(kind)
@@ -62,7 +63,9 @@ impl<'p> Securing<'p> {
             let mut scope = self.declarations.scope(true);
             references::write_token(recipient, &token, &mut scope, &mut self.tokens_of_keys);
         }
-        let mut scope = self.declarations.scope(!self.signs_tokens());
+        let mut scope = self
+            .declarations
+            .scope(!self.plan.protection.signs_tokens());
         references::write_certificate(reference, recipient, &token, &mut scope, &mut named);
         let (method, key_info, cipher_value) = match wrapping {
             Wrapping::Transport(transport) => {

@@ -15,6 +15,7 @@ use soapstone_wss::{
 use soapstone_xml::Buffers;
 
 use crate::conversations::{bound, text};
+use crate::support::Adjust as _;
 use crate::support::*;
 
 /// A policy whose keys are agreed on by one method.
@@ -110,7 +111,7 @@ fn every_way_to_name_the_recipient() {
         ] {
             for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
                 let mut policy = policy(mechanism, suite);
-                policy.encryption.as_mut().unwrap().reference = reference;
+                policy.name_encrypting_key(reference);
                 let message = secure(&policy, PLAIN);
                 open(&policy, &message).unwrap_or_else(|error| {
                     panic!("{suite} {mechanism} {reference:?}: {error}\n{message}")
@@ -186,7 +187,7 @@ fn answering(
 #[test]
 fn an_answer_is_agreed_on_with_whoever_signed_the_request_if_that_key_can() {
     let mut answer = policy(Mechanism::SignEncrypt, "Basic128GCMEcdhEs");
-    answer.encryption.as_mut().unwrap().recipient = Recipient::Requester;
+    answer.set_recipient(Recipient::Requester);
     let parties = Agreeing::of("Basic128GCMEcdhEs").unwrap();
     let signed_by = |keys: Keys| Receipt {
         signer: keys.identity.map(|identity| identity.certificate().clone()),
@@ -269,7 +270,7 @@ fn transport_and_agreement_stand_beside_each_other_while_partners_change() {
     };
     // By a name that both certificates have, and by one that only one has.
     for reference in [KeyReference::KeyName, KeyReference::IssuerSerial] {
-        both.encryption.as_mut().unwrap().reference = reference;
+        both.name_encrypting_key(reference);
         for (recipient, is_agreed) in [(&rsa, false), (&p256, true)] {
             let peer = Some(recipient.certificate().clone());
             let secured = secure_with(

@@ -9,12 +9,13 @@ use soapstone_xml::Buffers;
 
 use crate::conversations::{bound, context, conversation, derived, knowing, refused, text, within};
 use crate::support::{
-    PLAIN, client_keys, endorse, envelope, facts, now, open_with, policy, secure_with, service_keys,
+    Adjust as _, PLAIN, client_keys, endorse, envelope, facts, now, open_with, policy, secure_with,
+    service_keys, with,
 };
 
 #[test]
 fn an_endorsing_signature_says_who_sent_what_a_session_key_signed() {
-    for token_signed in [false, true] {
+    for signed in [false, true] {
         for order in [
             ProtectionOrder::SignBeforeEncrypting,
             ProtectionOrder::EncryptBeforeSigning,
@@ -25,8 +26,8 @@ fn an_endorsing_signature_says_who_sent_what_a_session_key_signed() {
                 KeyBinding::SessionKey,
                 KeyReference::Thumbprint,
             );
-            endorsed.order = order;
-            endorse(&mut endorsed, KeyReference::Direct, token_signed, false);
+            endorsed.set_order(order);
+            endorse(&mut endorsed, KeyReference::Direct, signed, false);
             let message = text(&secure_with(&endorsed, client_keys(), PLAIN, None));
             let opened = open_with(&endorsed, service_keys(), &facts(), &message, now()).unwrap();
             assert_eq!(opened.evidence().signer().unwrap().subject(), "CN=client");
@@ -52,10 +53,9 @@ fn what_no_policy_encrypts_is_not_deciphered() {
         KeyBinding::SessionKey,
         KeyReference::Thumbprint,
     );
-    let by_derived_keys = Policy {
-        derived_keys: derived(version, DerivedKeyForm::Explicit),
-        ..by_session_key.clone()
-    };
+    let by_derived_keys = with(&by_session_key, |policy| {
+        policy.set_derived_keys(derived(version, DerivedKeyForm::Explicit));
+    });
     let secured = |policy: &Policy| text(&secure_with(policy, client_keys(), PLAIN, None));
     let messages = [
         (secured(&by_session_key), by_session_key),
@@ -66,10 +66,7 @@ fn what_no_policy_encrypts_is_not_deciphered() {
         ),
     ];
     for (message, policy) in messages {
-        let signing = Policy {
-            encryption: None,
-            ..policy
-        };
+        let signing = with(&policy, |policy| policy.unencrypt());
         let refused = refused(&signing, &knowing(&[&context(version)]), &message);
         assert!(
             matches!(&refused, Rejected::ElementUnexpected { element } if element.ends_with("EncryptedData")),
@@ -117,10 +114,10 @@ fn a_missing_or_misplaced_endorsement_is_refused() {
         "reference-not-found"
     );
 
-    let mut token_signed = endorsed.clone();
-    endorse(&mut token_signed, KeyReference::Direct, true, false);
+    let mut signed = endorsed.clone();
+    endorse(&mut signed, KeyReference::Direct, true, false);
     assert_eq!(
-        refused(&token_signed, &facts(), &one),
+        refused(&signed, &facts(), &one),
         Rejected::Unsigned {
             part: Part::EndorsingToken
         }
@@ -130,22 +127,17 @@ fn a_missing_or_misplaced_endorsement_is_refused() {
 /// WS-SecurityPolicy 1.3, 8.9: where tokens are protected, an endorsing signature covers its own.
 #[test]
 fn an_endorsement_covers_its_token_where_the_policy_protects_tokens() {
-    let with = |covers_token, token_signed, key, reference| {
+    let with = |covers_token, signed, key, reference| {
         let mut endorsed = bound(Mechanism::Sign, "Basic256GCM", key, reference);
-        endorse(
-            &mut endorsed,
-            KeyReference::Direct,
-            token_signed,
-            covers_token,
-        );
+        endorse(&mut endorsed, KeyReference::Direct, signed, covers_token);
         endorsed
     };
-    for token_signed in [false, true] {
+    for signed in [false, true] {
         let (key, reference) = (KeyBinding::SessionKey, KeyReference::Thumbprint);
-        let protects = with(true, token_signed, key, reference);
+        let protects = with(true, signed, key, reference);
         let message = text(&secure_with(&protects, client_keys(), PLAIN, None));
         open_with(&protects, service_keys(), &facts(), &message, now()).unwrap();
-        let other = with(false, token_signed, key, reference);
+        let other = with(false, signed, key, reference);
         let message = text(&secure_with(&other, client_keys(), PLAIN, None));
         assert_eq!(
             refused(&protects, &facts(), &message),
@@ -161,13 +153,8 @@ fn an_endorsement_covers_its_token_where_the_policy_protects_tokens() {
 fn an_answer_confirms_the_signatures_of_its_request() {
     let request = policy(Mechanism::Sign, "Basic256GCM");
     let mut response = request.clone();
-    response.signature_confirmation = true;
-    response
-        .signature
-        .as_mut()
-        .unwrap()
-        .parts
-        .push(Part::SignatureConfirmation);
+    response.header.signature_confirmation = true;
+    response.parts.signed.push(Part::SignatureConfirmation);
     let exchange = |response: &Policy| {
         let secured = secure_with(&request, client_keys(), PLAIN, None);
         let opened = open_with(&request, service_keys(), &facts(), &text(&secured), now()).unwrap();
@@ -211,7 +198,7 @@ fn an_answer_that_is_not_signed_confirms_the_signatures_of_its_request() {
     let request = policy(Mechanism::Sign, "Basic256GCM");
     let silent = policy(Mechanism::None, "Basic256GCM");
     let mut response = silent.clone();
-    response.signature_confirmation = true;
+    response.header.signature_confirmation = true;
     let secured = secure_with(&request, client_keys(), PLAIN, None);
     let opened = open_with(&request, service_keys(), &facts(), &text(&secured), now()).unwrap();
     let (_, receipt) = opened.finish(&mut Buffers::default());
@@ -246,9 +233,9 @@ fn parts_that_are_required_must_be_there() {
         namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
         local: local.to_owned(),
     };
-    wants.required = vec![header("To")];
+    wants.parts.required = vec![header("To")];
     open_with(&wants, service_keys(), &facts(), &message, now()).unwrap();
-    wants.required = vec![header("MessageID")];
+    wants.parts.required = vec![header("MessageID")];
     assert_eq!(
         refused(&wants, &facts(), &message),
         Rejected::PartMissing {
@@ -266,18 +253,18 @@ fn the_layout_and_the_extent_of_signatures_are_checked() {
         KeyBinding::SessionKey,
         KeyReference::Thumbprint,
     );
-    wants.derived_keys = derived(ConversationVersion::V13, DerivedKeyForm::Explicit);
+    wants.set_derived_keys(derived(ConversationVersion::V13, DerivedKeyForm::Explicit));
     let message = text(&secure_with(&wants, client_keys(), PLAIN, None));
     for layout in [Layout::Strict, Layout::LaxTimestampFirst] {
-        wants.layout = layout;
+        wants.header.layout = layout;
         open_with(&wants, service_keys(), &facts(), &message, now()).unwrap();
     }
-    wants.layout = Layout::LaxTimestampLast;
+    wants.header.layout = Layout::LaxTimestampLast;
     assert_eq!(
         refused(&wants, &facts(), &message).name(),
         "layout-violated"
     );
-    wants.layout = Layout::Strict;
+    wants.header.layout = Layout::Strict;
     let start = message.find("<wsc:DerivedKeyToken").unwrap();
     let end = message.rfind("</wsc:DerivedKeyToken>").unwrap() + "</wsc:DerivedKeyToken>".len();
     let late = message[..start].to_owned()
@@ -286,16 +273,11 @@ fn the_layout_and_the_extent_of_signatures_are_checked() {
             &format!("{}</wsse:Security>", &message[start..end]),
         );
     assert_eq!(refused(&wants, &facts(), &late).name(), "layout-violated");
-    wants.layout = Layout::Lax;
+    wants.header.layout = Layout::Lax;
     open_with(&wants, service_keys(), &facts(), &late, now()).unwrap();
 
     let mut by_id = policy(Mechanism::Sign, "Basic256GCM");
-    by_id
-        .signature
-        .as_mut()
-        .unwrap()
-        .parts
-        .push(Part::Id("inner".to_owned()));
+    by_id.parts.signed.push(Part::Id("inner".to_owned()));
     let wsu = soapstone_wss::names::WSU;
     let plain = PLAIN.replace(
         "<e:empty/>",
@@ -303,11 +285,10 @@ fn the_layout_and_the_extent_of_signatures_are_checked() {
     );
     let message = text(&secure_with(&by_id, client_keys(), &plain, None));
     open_with(&by_id, service_keys(), &facts(), &message, now()).unwrap();
-    let entire = Policy {
-        only_entire_headers_and_body: true,
-        signature: policy(Mechanism::Sign, "Basic256GCM").signature,
-        ..by_id
-    };
+    let entire = with(&by_id, |policy| {
+        policy.parts.only_entire_headers_and_body = true;
+        policy.parts.signed = vec![Part::Body, Part::Timestamp];
+    });
     assert_eq!(
         refused(&entire, &facts(), &message).name(),
         "signed-elsewhere"
@@ -325,11 +306,11 @@ fn confirmations_are_encrypted_with_the_signature_in_either_order() {
         let received = open_with(&request, service_keys(), &facts(), &text(&sent), now()).unwrap();
         let (_, receipt) = received.finish(&mut Buffers::default());
         let mut response = policy(Mechanism::SignEncrypt, "Basic256");
-        response.order = order;
-        response.signature_confirmation = true;
-        let signed = &mut response.signature.as_mut().unwrap().parts;
+        response.set_order(order);
+        response.header.signature_confirmation = true;
+        let signed = &mut response.parts.signed;
         signed.push(Part::SignatureConfirmation);
-        let encrypted = &mut response.encryption.as_mut().unwrap().parts;
+        let encrypted = &mut response.parts.encrypted;
         encrypted
             .extend([Part::Signature, Part::SignatureConfirmation].map(EncryptedPart::customary));
         let answer = secure_with(&response, service_keys(), PLAIN, Some(&receipt));
@@ -345,7 +326,7 @@ fn confirmations_are_encrypted_with_the_signature_in_either_order() {
 #[test]
 fn the_timestamp_is_last_where_the_layout_wants_it() {
     let mut policy = policy(Mechanism::SignEncrypt, "Basic256");
-    policy.layout = Layout::LaxTimestampLast;
+    policy.header.layout = Layout::LaxTimestampLast;
     let message = text(&secure_with(&policy, client_keys(), PLAIN, None));
     assert!(
         message.contains("</wsu:Timestamp></wsse:Security>"),
@@ -383,7 +364,7 @@ fn a_second_endorsement_is_refused() {
 fn a_copy_of_a_message_that_is_only_encrypted_has_the_same_mark() {
     let context = context(ConversationVersion::V13);
     let mut encrypt = conversation(ConversationVersion::V13);
-    encrypt.signature = None;
+    encrypt.unsign();
     let plan = InboundPlan::compile(encrypt.clone(), service_keys()).unwrap();
     let marks = |message: &str| {
         let opened = plan.open_unmarked(

@@ -6,18 +6,19 @@
 
 use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, ElementPath, EncryptedPart,
-    EncryptionPolicy, EndorsingPolicy, Extent, Facts, InboundPlan, KeyBinding, KeyReference, Keys,
-    Layout, Mechanism, OutboundPlan, Outgoing, Part, PasswordKind, PlanProblem, Policy,
-    ProtectionOrder, Receipt, Recipient, Rejected, SecureError, SecurityContext, SignaturePolicy,
-    TimestampPolicy, UsernamePolicy,
+    AsymmetricBinding, Binding, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, ElementPath,
+    EncryptedPart, EncryptionKey, EncryptionToken, EndorsingKey, EndorsingToken, Extent, Facts,
+    HeaderPolicy, InboundPlan, KeyBinding, KeyReference, Keys, Layout, Mechanism, OutboundPlan,
+    Outgoing, Part, PasswordKind, PlanProblem, Policy, ProtectionOrder, Receipt, Recipient,
+    Rejected, SecureError, SecurityContext, SymmetricBinding, SymmetricToken, TimestampPolicy,
+    UsernamePolicy,
 };
 use soapstone_xml::Buffers;
 
 use crate::conversations::{context, knowing, text};
 use crate::support::{
     Agreeing, PLAIN, client_keys, envelope, facts, forwarded, now, open, open_with, policy, secure,
-    service_keys,
+    service_keys, symmetric_token,
 };
 
 /// Policies that are tried.
@@ -153,103 +154,120 @@ fn derived_keys(choices: &mut Choices) -> Option<DerivedKeyPolicy> {
     })
 }
 
-fn endorsing(choices: &mut Choices) -> EndorsingPolicy {
-    let key = choices.one_of(&[KeyBinding::Certificate, KeyBinding::Context]);
-    EndorsingPolicy {
+fn endorsing(choices: &mut Choices) -> EndorsingToken {
+    let key = match choices.once_in(2) {
+        true => EndorsingKey::Certificate(choices.one_of(&KeyReference::ALL)),
+        false => EndorsingKey::Context {
+            carried: choices.once_in(2),
+            derived_keys: derived_keys(choices),
+        },
+    };
+    EndorsingToken {
         key,
-        derived_keys: derived_keys(choices).filter(|_| key == KeyBinding::Context),
-        reference: choices.one_of(&KeyReference::ALL),
         parts: choices.some_of(&[header("To"), path("//e:text")]),
         covers_token: choices.once_in(3),
-        token_signed: choices.once_in(3),
-        token_encrypted: choices.once_in(3),
+        signed: choices.once_in(3),
+        encrypted: choices.once_in(3),
     }
 }
 
-pub(crate) fn drawn(choices: &mut Choices) -> Policy {
-    let mut drawn = policy(Mechanism::SignEncrypt, choices.one_of(&SUITES));
+fn binding(choices: &mut Choices) -> Binding {
     let key = choices.one_of(&BINDINGS);
-    drawn.timestamp = (!choices.once_in(5)).then(TimestampPolicy::default);
-    drawn.username = choices.once_in(3).then(|| UsernamePolicy {
+    let reference = choices.one_of(&KeyReference::ALL);
+    let order = choices.one_of(&[
+        ProtectionOrder::SignBeforeEncrypting,
+        ProtectionOrder::EncryptBeforeSigning,
+    ]);
+    if choices.once_in(10) {
+        return Binding::Transport;
+    }
+    if key == KeyBinding::Certificate {
+        return Binding::Asymmetric(AsymmetricBinding {
+            signature: (!choices.once_in(8)).then_some(reference),
+            encryption: (!choices.once_in(4)).then(|| EncryptionToken {
+                derived_keys: derived_keys(choices),
+                ..EncryptionToken::wrapped(choices.one_of(&KeyReference::ALL))
+            }),
+            order,
+        });
+    }
+    Binding::Symmetric(SymmetricBinding {
+        key: symmetric_token(key, reference),
+        derived_keys: derived_keys(choices),
+        order,
+    })
+}
+
+pub(crate) fn drawn(choices: &mut Choices) -> Policy {
+    let mut drawn = policy(Mechanism::None, choices.one_of(&SUITES));
+    drawn.binding = binding(choices);
+    drawn.header = HeaderPolicy {
+        actor: choices.once_in(5).then(|| "urn:actor".to_owned()),
+        must_understand: choices.once_in(2),
+        layout: choices.one_of(&[
+            Layout::Strict,
+            Layout::Lax,
+            Layout::LaxTimestampFirst,
+            Layout::LaxTimestampLast,
+        ]),
+        timestamp: (!choices.once_in(5)).then(TimestampPolicy::default),
+        signature_confirmation: false,
+    };
+    let user = choices.once_in(3).then(|| UsernamePolicy {
         passwords: vec![choices.one_of(&[PasswordKind::Text, PasswordKind::Digest])],
         ttl: TimestampPolicy::default().ttl,
         skew: TimestampPolicy::default().skew,
     });
-    drawn.signature = (!choices.once_in(8)).then(|| SignaturePolicy {
-        parts: choices.some_of(&signable()),
-        key,
-        reference: choices.one_of(&KeyReference::ALL),
-    });
-    drawn.encryption = (!choices.once_in(3)).then(|| {
-        let mut parts = choices.some_of(&encryptable());
-        if parts.is_empty() || !choices.once_in(6) {
-            parts.insert(0, EncryptedPart::customary(Part::Body));
+    drawn.set_username(user);
+    if drawn.binding.signs() && !choices.once_in(8) {
+        drawn.parts.signed = choices.some_of(&signable());
+    }
+    if drawn.binding.encrypts() && !choices.once_in(3) {
+        drawn.parts.encrypted = choices.some_of(&encryptable());
+        if drawn.parts.encrypted.is_empty() || !choices.once_in(6) {
+            let body = EncryptedPart::customary(Part::Body);
+            drawn.parts.encrypted.insert(0, body);
         }
-        EncryptionPolicy {
-            parts,
-            // Mostly as what signs.
-            key: match choices.once_in(6) {
-                true => choices.one_of(&BINDINGS),
-                false => key,
-            },
-            reference: choices.one_of(&KeyReference::ALL),
-            recipient: Recipient::Peer,
-        }
-    });
-    drawn.order = choices.one_of(&[
-        ProtectionOrder::SignBeforeEncrypting,
-        ProtectionOrder::EncryptBeforeSigning,
-    ]);
-    drawn.actor = choices.once_in(5).then(|| "urn:actor".to_owned());
-    drawn.must_understand = choices.once_in(2);
-    drawn.derived_keys = derived_keys(choices);
-    drawn.endorsing = (0..choices.one_of(&[0, 0, 1, 1, 2]))
-        .map(|_| endorsing(choices))
-        .collect();
+    }
+    for _ in 0..choices.one_of(&[0, 0, 1, 1, 2]) {
+        drawn.endorse_with(endorsing(choices));
+    }
     drawn.same_endorser = true;
-    drawn.include_certificate = choices.once_in(3);
-    drawn.only_entire_headers_and_body = choices.once_in(8);
+    drawn.parts.only_entire_headers_and_body = choices.once_in(8);
     drawn.refuse_own_signatures = choices.once_in(2);
-    drawn.transport_protected = choices.once_in(10);
-    drawn.layout = choices.one_of(&[
-        Layout::Strict,
-        Layout::Lax,
-        Layout::LaxTimestampFirst,
-        Layout::LaxTimestampLast,
-    ]);
     drawn
 }
 
 /// The policy of what answers a request of this policy.
 pub(crate) fn answering(request: &Policy, choices: &mut Choices) -> Policy {
     let mut answer = request.clone();
-    answer.username = None;
-    answer.endorsing.clear();
-    answer.signature_confirmation = choices.once_in(2);
-    let by_request_key = |key: KeyBinding| match key {
-        KeyBinding::SessionKey => KeyBinding::RequestKey,
-        key => key,
-    };
+    answer.supporting.clear();
+    answer.header.signature_confirmation = choices.once_in(2);
     // A key that does nothing else encrypts no answers, and its certificate is none that the other
     // side knows already.
     let signs_alone = answer.suite.name.ends_with("X25519");
-    if let Some(signature) = &mut answer.signature {
-        signature.key = by_request_key(signature.key);
-        if signs_alone && signature.key == KeyBinding::Certificate {
-            signature.reference = KeyReference::Direct;
+    match &mut answer.binding {
+        Binding::Symmetric(binding) if binding.key.kind() == KeyBinding::SessionKey => {
+            binding.key = SymmetricToken::Request;
         }
-        if answer.signature_confirmation {
-            signature.parts.push(Part::SignatureConfirmation);
+        Binding::Asymmetric(binding) => {
+            if signs_alone {
+                binding.signature = binding.signature.map(|_| KeyReference::Direct);
+            } else if let Some(encryption) = &mut binding.encryption
+                && let EncryptionKey::Certificate { recipient, .. } = &mut encryption.key
+            {
+                *recipient = choices.one_of(&[Recipient::Peer, Recipient::Requester]);
+            }
         }
+        _ => {}
     }
-    if let Some(encryption) = &mut answer.encryption {
-        encryption.key = by_request_key(encryption.key);
-        if !signs_alone {
-            encryption.recipient = choices.one_of(&[Recipient::Peer, Recipient::Requester]);
+    if answer.header.signature_confirmation {
+        if !answer.parts.signed.is_empty() {
+            answer.parts.signed.push(Part::SignatureConfirmation);
         }
-        if answer.signature_confirmation && choices.once_in(2) {
+        if !answer.parts.encrypted.is_empty() && choices.once_in(2) {
             let part = EncryptedPart::customary(Part::SignatureConfirmation);
-            encryption.parts.push(part);
+            answer.parts.encrypted.push(part);
         }
     }
     answer
@@ -268,24 +286,15 @@ pub(crate) fn compiled(
 fn told(policy: &Policy) -> String {
     let Policy {
         suite,
-        timestamp,
-        username,
-        signature,
-        encryption,
-        order,
-        actor,
-        signature_confirmation,
-        derived_keys,
-        endorsing,
-        include_certificate,
-        layout,
+        header,
+        binding,
+        supporting,
+        parts,
         ..
     } = policy;
-    let name = &suite.name;
-    let (timestamp, username) = (timestamp.is_some(), username.is_some());
     format!(
-        "{name} {order:?} {layout:?} timestamp {timestamp} username {username} actor {actor:?} confirmation {signature_confirmation} \
-         certificate {include_certificate} derived {derived_keys:?} endorsing {endorsing:?} {signature:?} {encryption:?}"
+        "{} {header:?} {binding:?} {supporting:?} {parts:?}",
+        suite.name
     )
 }
 
@@ -339,7 +348,9 @@ fn exchange(number: u64) -> Result<[bool; 2], String> {
     let Some((plan, _)) = compiled(&policy, keys(&policy)) else {
         return Ok([false; 2]);
     };
-    let version = policy.derived_keys.map_or(VERSIONS[0], |keys| keys.version);
+    let version = policy
+        .derived_keys()
+        .map_or(VERSIONS[0], |keys| keys.version);
     // Where no keys are derived from it, the secret is the key.
     let length = policy.suite.data[0].key_length();
     let context = SecurityContext {
@@ -406,9 +417,9 @@ fn demands_that_fit_no_message_are_problems_of_the_plan() {
     };
     for layout in [Layout::LaxTimestampFirst, Layout::LaxTimestampLast] {
         let mut placed = policy(Mechanism::Encrypt, "Basic256GCM");
-        placed.layout = layout;
+        placed.header.layout = layout;
         OutboundPlan::compile(placed.clone(), client_keys()).unwrap();
-        placed.timestamp = None;
+        placed.header.timestamp = None;
         let outbound = OutboundPlan::compile(placed.clone(), client_keys()).unwrap_err();
         let inbound = InboundPlan::compile(placed, service_keys()).unwrap_err();
         for problems in [outbound, inbound] {
@@ -418,19 +429,47 @@ fn demands_that_fit_no_message_are_problems_of_the_plan() {
             );
         }
     }
-    let mut empty = policy(Mechanism::Sign, "Basic256GCM");
-    empty.signature.as_mut().unwrap().parts.clear();
-    assert_eq!(
-        problem(OutboundPlan::compile(empty, client_keys()).unwrap_err()),
-        "a signature is to be made, and nothing for it to cover"
-    );
+}
+
+/// A part that no key of the binding protects would be passed on as it is.
+#[test]
+fn parts_that_no_key_protects_are_problems_of_the_plan() {
+    let signed = vec![Part::Body, Part::Timestamp];
+    let asymmetric = |signs: bool, encrypts: bool| {
+        Binding::Asymmetric(AsymmetricBinding {
+            signature: signs.then_some(KeyReference::Direct),
+            encryption: encrypts.then_some(EncryptionToken::wrapped(KeyReference::IssuerSerial)),
+            order: ProtectionOrder::SignBeforeEncrypting,
+        })
+    };
+    let all = [signed.clone(), vec![Part::Body]].concat();
+    for (binding, unprotected) in [
+        (Binding::None, all.clone()),
+        (Binding::Transport, all),
+        (asymmetric(false, true), signed),
+        (asymmetric(true, false), vec![Part::Body]),
+        (asymmetric(true, true), Vec::new()),
+    ] {
+        let mut policy = policy(Mechanism::SignEncrypt, "Basic256GCM");
+        policy.binding = binding;
+        let outbound = OutboundPlan::compile(policy.clone(), client_keys()).err();
+        let inbound = InboundPlan::compile(policy, service_keys()).err();
+        let problem = |part: &Part| PlanProblem::Part {
+            part: part.clone(),
+            problem: "is protected with no key",
+        };
+        let problems: Vec<_> = unprotected.iter().map(problem).collect();
+        for found in [outbound, inbound] {
+            assert_eq!(found.unwrap_or_default(), problems);
+        }
+    }
 }
 
 /// XML-Signature 1.1, 4.4: a `SignedInfo` has one reference at least.
 #[test]
 fn a_message_that_has_nothing_to_sign_is_not_secured() {
     let mut policy = policy(Mechanism::Sign, "Basic256GCM");
-    policy.signature.as_mut().unwrap().parts = vec![header("From")];
+    policy.parts.signed = vec![header("From")];
     let plan = OutboundPlan::compile(policy, client_keys()).unwrap();
     let secured = plan.secure(
         envelope(PLAIN),
@@ -446,8 +485,7 @@ fn a_message_that_has_nothing_to_sign_is_not_secured() {
 #[test]
 fn what_is_enciphered_before_it_is_signed_is_signed_in_its_cipher_text() {
     let mut policy = policy(Mechanism::EncryptSign, "Basic256GCM");
-    let signature = policy.signature.as_mut().unwrap();
-    signature.parts = vec![path("//e:text")];
+    policy.parts.signed = vec![path("//e:text")];
     let message = |policy: &Policy| secure(policy, PLAIN);
     let [one, other] = [message(&policy), message(&policy)];
     assert!(one.contains("-body\"><ds:Transforms>"), "{one}");
@@ -462,7 +500,7 @@ fn what_is_enciphered_before_it_is_signed_is_signed_in_its_cipher_text() {
     assert_ne!(changed, one);
     open(&policy, &changed).unwrap_err();
     // The signature covers nothing of the Body that the policy does not name.
-    policy.signature.as_mut().unwrap().parts = vec![Part::Body];
+    policy.parts.signed = vec![Part::Body];
     assert_eq!(
         open(&policy, &one).unwrap_err(),
         Rejected::Unsigned { part: Part::Body }

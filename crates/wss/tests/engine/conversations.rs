@@ -10,8 +10,8 @@ use soapstone_wss::{
 use soapstone_xml::Buffers;
 
 use crate::support::{
-    PLAIN, client_keys, envelope, facts, forwarded, now, open_with, policy, secure_with,
-    service_keys,
+    Adjust as _, PLAIN, client_keys, envelope, facts, forwarded, now, open_with, policy,
+    secure_with, service_keys, with,
 };
 
 const VERSIONS: [ConversationVersion; 2] = ConversationVersion::ALL;
@@ -23,12 +23,7 @@ pub(crate) fn bound(
     reference: KeyReference,
 ) -> Policy {
     let mut policy = policy(mechanism, suite);
-    if let Some(signature) = &mut policy.signature {
-        (signature.key, signature.reference) = (key, reference);
-    }
-    if let Some(encryption) = &mut policy.encryption {
-        (encryption.key, encryption.reference) = (key, reference);
-    }
+    policy.bind(key, reference);
     policy
 }
 
@@ -63,7 +58,7 @@ pub(crate) fn conversation(version: ConversationVersion) -> Policy {
         KeyBinding::Context,
         KeyReference::Direct,
     );
-    policy.derived_keys = derived(version, DerivedKeyForm::Explicit);
+    policy.set_derived_keys(derived(version, DerivedKeyForm::Explicit));
     policy
 }
 
@@ -116,7 +111,7 @@ fn a_session_key_signs_and_encrypts_and_the_answer_uses_it_again() {
                     KeyBinding::SessionKey,
                     KeyReference::Thumbprint,
                 );
-                request.derived_keys = form.and_then(|form| derived(version, form));
+                request.set_derived_keys(form.and_then(|form| derived(version, form)));
                 let secured = secure_with(&request, client_keys(), PLAIN, None);
                 let opened = open_with(&request, service_keys(), &facts(), &text(&secured), now())
                     .unwrap_or_else(|error| {
@@ -130,7 +125,7 @@ fn a_session_key_signs_and_encrypts_and_the_answer_uses_it_again() {
                     KeyBinding::RequestKey,
                     KeyReference::EncryptedKeySha1,
                 );
-                response.derived_keys = request.derived_keys;
+                response.set_derived_keys(request.derived_keys());
                 let (_, receipt) = opened.finish(&mut Buffers::default());
                 let answer = secure_with(&response, service_keys(), PLAIN, Some(&receipt));
                 let facts = Facts {
@@ -157,7 +152,7 @@ fn a_context_signs_and_encrypts_in_both_directions() {
                 ..context(version)
             };
             let mut request = conversation(version);
-            request.derived_keys = form.and_then(|form| derived(version, form));
+            request.set_derived_keys(form.and_then(|form| derived(version, form)));
             let secured = within(&request, &context);
             let opened = open_with(
                 &request,
@@ -173,7 +168,7 @@ fn a_context_signs_and_encrypts_in_both_directions() {
             ));
             // The answer names the context from outside: its token is not repeated.
             let mut response = request.clone();
-            response.signature.as_mut().unwrap().reference = KeyReference::EncryptedKeySha1;
+            response.name_signing_key(KeyReference::EncryptedKeySha1);
             let (_, receipt) = opened.finish(&mut Buffers::default());
             let answer = secure_with(&response, service_keys(), PLAIN, Some(&receipt));
             assert!(
@@ -216,7 +211,7 @@ fn a_secret_used_as_it_is_may_be_longer_than_a_key() {
         KeyBinding::Context,
         KeyReference::Direct,
     );
-    policy.derived_keys = None;
+    policy.set_derived_keys(None);
     let context = context(ConversationVersion::V13);
     assert_eq!(context.secret.len(), 32);
     let message = text(&within(&policy, &context));
@@ -329,7 +324,7 @@ fn an_answer_in_another_conversation_is_refused() {
 fn a_message_in_two_contexts_is_refused() {
     let version = ConversationVersion::V13;
     let mut sign = conversation(version);
-    sign.encryption = None;
+    sign.unencrypt();
     let (one, two) = (
         context(version),
         SecurityContext {
@@ -436,10 +431,7 @@ fn keys_are_derived_if_and_only_if_the_plan_says_so() {
     let version = ConversationVersion::V13;
     let context = context(version);
     let derives = conversation(version);
-    let plain = Policy {
-        derived_keys: None,
-        ..derives.clone()
-    };
+    let plain = with(&derives, |policy| policy.set_derived_keys(None));
     let facts = knowing(&[&context]);
     let message = text(&within(&plain, &context));
     assert_eq!(refused(&derives, &facts, &message), Rejected::KeyNotDerived);
@@ -467,8 +459,8 @@ fn keys_of_another_kind_are_not_found() {
         "element-unexpected"
     );
     let mut in_context = conversation(ConversationVersion::V13);
-    in_context.encryption = None;
-    in_context.derived_keys = None;
+    in_context.unencrypt();
+    in_context.set_derived_keys(None);
     assert_eq!(
         refused(&in_context, &facts(), &message).name(),
         "element-unexpected"

@@ -2,7 +2,7 @@
 //! signed or enciphered.
 
 use soapstone_wss::{
-    ContextOwner, ConversationVersion, DerivedKeyForm, EncryptedPart, EndorsingPolicy, KeyBinding,
+    ContextOwner, ConversationVersion, DerivedKeyForm, EncryptedPart, EndorsingToken, KeyBinding,
     KeyReference, Mechanism, OutboundPlan, Outgoing, Part, Policy, SecurityContext,
 };
 use soapstone_xml::Buffers;
@@ -10,7 +10,8 @@ use soapstone_xml::Buffers;
 use crate::conversations::{bound, context, conversation, derived, knowing, text};
 use crate::endorsers::elements;
 use crate::support::{
-    PLAIN, client_keys, endorse, envelope, forwarded, now, open_with, policy, service_keys,
+    Adjust as _, PLAIN, client_keys, endorse, envelope, forwarded, now, open_with, policy,
+    service_keys,
 };
 
 /// A policy's message in this conversation, which its receiver has opened.
@@ -57,7 +58,7 @@ fn what_stays_in_the_header_leaves_its_declarations_to_it() {
     for version in ConversationVersion::ALL {
         for form in [DerivedKeyForm::Explicit, DerivedKeyForm::Implied] {
             let mut policy = conversation(version);
-            policy.derived_keys = derived(version, form);
+            policy.set_derived_keys(derived(version, form));
             let renewed = SecurityContext {
                 instance: Some("urn:second".to_owned()),
                 ..context(version)
@@ -93,7 +94,7 @@ fn what_stays_in_the_header_leaves_its_declarations_to_it() {
 fn a_header_declares_nothing_that_none_of_its_pieces_has_left_to_it() {
     let context = context(ConversationVersion::V13);
     let mut by_name = policy(Mechanism::SignEncrypt, "Basic256GCM");
-    by_name.signature.as_mut().unwrap().reference = KeyReference::Thumbprint;
+    by_name.name_signing_key(KeyReference::Thumbprint);
     let message = message(&by_name, &context);
     assert_eq!(declared(&message, "wsse:Security "), [["wsse"]]);
     assert_eq!(declared(&message, "wsu:Timestamp"), [["wsu"]]);
@@ -113,7 +114,7 @@ fn what_is_signed_or_enciphered_declares_what_it_uses() {
     let mut signing: Vec<Policy> = Vec::new();
     for reference in certificates {
         let mut one = policy(Mechanism::SignEncrypt, "Basic256GCM");
-        one.signature.as_mut().unwrap().reference = reference;
+        one.name_signing_key(reference);
         signing.push(one);
     }
     signing.push(conversation(ConversationVersion::V13));
@@ -126,7 +127,7 @@ fn what_is_signed_or_enciphered_declares_what_it_uses() {
     ));
     for policy in signing {
         assert_eq!(declared_in_signature(&message(&policy, &context)), [""; 0]);
-        let is_bound = policy.signature.as_ref().unwrap().key != KeyBinding::Certificate;
+        let is_bound = policy.signature().unwrap().key != KeyBinding::Certificate;
         if is_bound {
             let mut endorsed = policy.clone();
             endorse(&mut endorsed, KeyReference::Direct, true, true);
@@ -141,10 +142,7 @@ fn what_is_signed_or_enciphered_declares_what_it_uses() {
             );
         } else {
             let mut endorsed = policy.clone();
-            endorsed.endorsing = vec![EndorsingPolicy::by(
-                KeyBinding::Context,
-                KeyReference::Direct,
-            )];
+            endorsed.endorse_by(vec![EndorsingToken::by_context(true, None)]);
             let message = message(&endorsed, &context);
             assert!(
                 declared_in_signature(&message).contains(&"wsse"),
@@ -156,10 +154,9 @@ fn what_is_signed_or_enciphered_declares_what_it_uses() {
             );
         }
         // A token inside of its reference cannot be signed beside it.
-        if policy.signature.as_ref().unwrap().reference != KeyReference::Embedded {
+        if policy.signature().unwrap().reference != KeyReference::Embedded {
             let mut protected = policy.clone();
-            let signature = protected.signature.as_mut().unwrap();
-            signature.parts.push(Part::Token);
+            protected.parts.signed.push(Part::Token);
             let message = message(&protected, &context);
             for (token, own) in [
                 ("wsse:BinarySecurityToken", ["wsse", "wsu"]),
@@ -171,10 +168,8 @@ fn what_is_signed_or_enciphered_declares_what_it_uses() {
         }
         let mut hidden = policy.clone();
         hidden
-            .encryption
-            .as_mut()
-            .unwrap()
             .parts
+            .encrypted
             .push(EncryptedPart::customary(Part::Signature));
         let hidden = message(&hidden, &context);
         assert!(!hidden.contains("<ds:Signature "), "{hidden}");
@@ -188,7 +183,7 @@ fn tokens_of_another_version_than_the_derived_keys_are_declared_where_they_stand
         ..context(ConversationVersion::February2005)
     };
     let mut policy = conversation(ConversationVersion::February2005);
-    policy.derived_keys = derived(ConversationVersion::V13, DerivedKeyForm::Explicit);
+    policy.set_derived_keys(derived(ConversationVersion::V13, DerivedKeyForm::Explicit));
     let message = message(&policy, &context);
     let own = declared(&message, "wsc:DerivedKeyToken");
     assert!(own.iter().all(|own| *own == ["wsc"]), "{message}");

@@ -3,13 +3,15 @@
 //! way, is not the sender's.
 
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, Facts, KeyBinding, KeyReference, Mechanism, Policy,
-    Receipt, Rejected, Secured,
+    ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, Facts, KeyBinding, KeyReference,
+    Mechanism, Policy, Receipt, Rejected, Secured,
 };
 use soapstone_xml::Buffers;
 
 use crate::conversations::{bound, derived, refused, text};
-use crate::support::{PLAIN, client_keys, facts, now, open_with, secure_with, service_keys};
+use crate::support::{
+    Adjust as _, PLAIN, client_keys, facts, now, open_with, secure_with, service_keys, with,
+};
 
 fn request(form: DerivedKeyForm) -> Policy {
     deriving(KeyBinding::SessionKey, KeyReference::Thumbprint, form)
@@ -21,7 +23,7 @@ fn response(form: DerivedKeyForm) -> Policy {
 
 fn deriving(key: KeyBinding, reference: KeyReference, form: DerivedKeyForm) -> Policy {
     let mut policy = bound(Mechanism::SignEncrypt, "Basic256GCM", key, reference);
-    policy.derived_keys = derived(ConversationVersion::V13, form);
+    policy.set_derived_keys(derived(ConversationVersion::V13, form));
     policy
 }
 
@@ -186,19 +188,13 @@ fn an_answer_is_derived_from_the_key_of_its_request() {
 fn neither_key_is_used_as_it_is() {
     for form in [DerivedKeyForm::Explicit, DerivedKeyForm::Implied] {
         let policy = request(form);
-        let plain = Policy {
-            derived_keys: None,
-            ..policy.clone()
-        };
+        let plain = with(&policy, |policy| policy.set_derived_keys(None));
         let message = text(&sent(&plain));
         assert_eq!(
             refused(&policy, &facts(), &message),
             Rejected::KeyNotDerived
         );
-        let signed = Policy {
-            encryption: None,
-            ..plain
-        };
+        let signed = with(&plain, |policy| policy.unencrypt());
         let message = text(&sent(&signed));
         assert_eq!(
             refused(&policy, &facts(), &message),
@@ -217,8 +213,13 @@ fn the_form_that_a_policy_demands_is_the_one_that_is_accepted() {
     {
         let message = text(&sent(&request(found)));
         let either = request(wanted);
-        let mut exclusive = either.clone();
-        exclusive.derived_keys.as_mut().unwrap().exclusive = true;
+        let exclusive = with(&either, |policy| {
+            let derived = policy.derived_keys().map(|derived| DerivedKeyPolicy {
+                exclusive: true,
+                ..derived
+            });
+            policy.set_derived_keys(derived);
+        });
         let opened = |policy: &Policy| {
             open_with(policy, service_keys(), &facts(), &message, now())
                 .map(drop)

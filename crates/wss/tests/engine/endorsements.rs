@@ -8,14 +8,15 @@ use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_crypto::random::Supply;
 use soapstone_crypto::{Certificate, KeyKind, base64, seal_in_place};
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, FaultCode, KeyBinding,
-    KeyReference, Keys, Mechanism, OutboundPlan, Part, PlanProblem, Policy, ProtectionOrder,
-    Rejected, Secured, SignatureRole,
+    ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, EndorsingKey, FaultCode,
+    KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Part, PlanProblem, Policy,
+    ProtectionOrder, Rejected, Secured, SignatureRole,
 };
 
 use soapstone_xmlsec::enc::EncryptionError;
 
 use crate::conversations::{bound, derived};
+use crate::support::Adjust as _;
 use crate::support::*;
 
 const TOKEN: Part = Part::EndorsingToken;
@@ -91,7 +92,7 @@ fn token(certificate: &Certificate, id: &str) -> String {
 fn a_token_that_endorses_is_read_by_the_receiver_alone() {
     let asymmetric = policy(Mechanism::SignEncrypt, "Basic256GCM");
     let mut with_derived_keys = symmetric("Basic256");
-    with_derived_keys.derived_keys = derived(ConversationVersion::V13, DerivedKeyForm::Explicit);
+    with_derived_keys.set_derived_keys(derived(ConversationVersion::V13, DerivedKeyForm::Explicit));
     for (binding, order, signed) in [symmetric("Basic256GCM"), asymmetric, with_derived_keys]
         .iter()
         .flat_map(|binding| ORDERS.map(|order| (binding, order)))
@@ -101,15 +102,15 @@ fn a_token_that_endorses_is_read_by_the_receiver_alone() {
             [(false, false), (true, false), (false, true), (true, true)]
         {
             let mut policy = hidden(binding.clone(), signed);
-            policy.order = order;
-            policy.layout = soapstone_wss::Layout::Strict;
-            policy.endorsing[0].covers_token = protects;
+            policy.set_order(order);
+            policy.header.layout = soapstone_wss::Layout::Strict;
+            policy.token(0).covers_token = protects;
             if signature_too {
                 let signature = EncryptedPart::customary(Part::Signature);
-                policy.encryption.as_mut().unwrap().parts.push(signature);
+                policy.parts.encrypted.push(signature);
             }
             if protects {
-                policy.signature.as_mut().unwrap().parts.push(Part::Token);
+                policy.parts.signed.push(Part::Token);
             }
             let message = message(&policy);
             let certificate = base64::encode(PARTIES.client.certificate().der());
@@ -147,8 +148,8 @@ fn the_token_may_be_all_that_is_encrypted() {
             policy(Mechanism::SignEncrypt, "Basic256GCM"),
         ] {
             let mut policy = hidden(binding, false);
-            policy.order = order;
-            policy.encryption.as_mut().unwrap().parts.clear();
+            policy.set_order(order);
+            policy.parts.encrypted.clear();
             let message = message(&policy);
             assert_eq!(message.matches("<xenc:DataReference ").count(), 1);
             assert_eq!(message.matches("<xenc:ReferenceList").count(), 1);
@@ -163,8 +164,8 @@ fn the_token_may_be_all_that_is_encrypted() {
 fn a_token_that_is_only_named_is_not_there_to_be_encrypted() {
     for order in ORDERS {
         let mut policy = hidden(symmetric("Basic256GCM"), true);
-        policy.order = order;
-        policy.endorsing[0].reference = KeyReference::Thumbprint;
+        policy.set_order(order);
+        policy.token(0).key = EndorsingKey::Certificate(KeyReference::Thumbprint);
         let message = message(&policy);
         assert!(!message.contains("-endorse-data-sig"));
         let opened = open(&policy, &message).unwrap();
@@ -182,7 +183,7 @@ fn a_token_that_anybody_reads_is_refused() {
             (policy(Mechanism::SignEncrypt, "Basic256GCM"), true),
         ] {
             let mut unendorsed = binding;
-            unendorsed.order = order;
+            unendorsed.set_order(order);
             let wanted = hidden(unendorsed.clone(), signed);
             let mut clear = unendorsed.clone();
             endorse(&mut clear, KeyReference::Direct, signed, false);
@@ -217,8 +218,7 @@ fn a_certificate_inside_of_its_reference_is_as_it_is_signed_and_encrypted_with_t
     let mut wanted = hidden(symmetric("Basic256GCM"), false);
     let signature = EncryptedPart::customary(Part::Signature);
     for policy in [&mut inside, &mut wanted] {
-        let encryption = policy.encryption.as_mut().unwrap();
-        encryption.parts.push(signature.clone());
+        policy.parts.encrypted.push(signature.clone());
     }
     open(&wanted, &message(&inside)).unwrap();
 }
@@ -233,7 +233,8 @@ fn a_hidden_token_that_the_message_does_not_sign_is_refused_where_it_should() {
         ] {
             let mut unsigned = hidden(binding.clone(), false);
             let mut wanted = hidden(binding, true);
-            (unsigned.order, wanted.order) = (order, order);
+            unsigned.set_order(order);
+            wanted.set_order(order);
             assert_eq!(
                 refuse(&wanted, &message(&unsigned)),
                 Rejected::Unsigned { part: TOKEN }
@@ -267,7 +268,7 @@ fn a_copy_in_the_clear_does_not_stand_in_for_the_hidden_token() {
         // The message's signature covers the token that is hidden, not this one.
         assert_eq!(refuse(&policy, &moved), Rejected::Unsigned { part: TOKEN });
         let mut unsigned = policy.clone();
-        unsigned.endorsing[0].token_signed = false;
+        unsigned.token(0).signed = false;
         assert_eq!(
             refuse(&unsigned, &moved),
             Rejected::Unencrypted { part: TOKEN }
@@ -372,7 +373,7 @@ fn a_token_under_a_foreign_key_is_the_one_failure_of_decryption() {
     for suite in ["Basic256GCM", "Basic256"] {
         for order in ORDERS {
             let mut policy = hidden(symmetric(suite), true);
-            policy.order = order;
+            policy.set_order(order);
             let (ours, foreign) = (message(&policy), message(&policy));
             let cipher = |message: &str| {
                 let hidden = hidden_token(message);
@@ -423,16 +424,15 @@ fn demands_on_a_token_that_nothing_endorses_with_are_problems_of_the_plan() {
         |policy: &Policy, keys: Keys| OutboundPlan::compile(policy.clone(), keys).unwrap_err();
     let mut listed = symmetric("Basic256GCM");
     endorse(&mut listed, KeyReference::Direct, false, false);
-    listed.signature.as_mut().unwrap().parts.push(TOKEN);
-    let encryption = listed.encryption.as_mut().unwrap();
-    encryption.parts.push(EncryptedPart::customary(TOKEN));
+    listed.parts.signed.push(TOKEN);
+    listed.parts.encrypted.push(EncryptedPart::customary(TOKEN));
     let problem = PlanProblem::Part {
         part: TOKEN,
         problem: "is signed and encrypted where what is said of the endorsing signature wants it",
     };
     assert_eq!(compiled(&listed, client_keys()), [problem.clone(), problem]);
-    let mut unencrypted = hidden(symmetric("Basic256GCM"), false);
-    unencrypted.encryption = None;
+    let mut unencrypted = hidden(policy(Mechanism::Sign, "Basic256GCM"), false);
+    unencrypted.unencrypt();
     assert_eq!(
         compiled(&unencrypted, client_keys()),
         [PlanProblem::Combination {
@@ -440,13 +440,12 @@ fn demands_on_a_token_that_nothing_endorses_with_are_problems_of_the_plan() {
         }]
     );
     let mut inside = hidden(symmetric("Basic256GCM"), false);
-    inside.endorsing[0].reference = KeyReference::Embedded;
+    inside.token(0).key = EndorsingKey::Certificate(KeyReference::Embedded);
     let mut covering = symmetric("Basic256GCM");
     endorse(&mut covering, KeyReference::Embedded, false, true);
     let mut by_certificate = self::policy(Mechanism::Sign, "Basic256GCM");
-    let signature = by_certificate.signature.as_mut().unwrap();
-    signature.reference = KeyReference::Embedded;
-    signature.parts.push(Part::Token);
+    by_certificate.name_signing_key(KeyReference::Embedded);
+    by_certificate.parts.signed.push(Part::Token);
     for inside in [inside, covering, by_certificate] {
         assert!(matches!(
             compiled(&inside, client_keys()).as_slice(),
@@ -458,7 +457,7 @@ fn demands_on_a_token_that_nothing_endorses_with_are_problems_of_the_plan() {
     }
     let mut own = symmetric("Basic256GCM");
     endorse(&mut own, KeyReference::Direct, false, false);
-    own.endorsing[0].parts.push(Part::Timestamp);
+    own.token(0).parts.push(Part::Timestamp);
     assert!(matches!(
         compiled(&own, client_keys()).as_slice(),
         [PlanProblem::Part {
@@ -484,10 +483,10 @@ fn an_endorsing_signature_covers_parts_of_its_own() {
             policy(Mechanism::SignEncrypt, "Basic256GCM"),
         ] {
             let mut without = binding;
-            without.order = order;
+            without.set_order(order);
             endorse(&mut without, KeyReference::Direct, false, false);
             let mut policy = without.clone();
-            policy.endorsing[0].parts = vec![Part::Body, header("To")];
+            policy.token(0).parts = vec![Part::Body, header("To")];
             let message = message(&policy);
             assert_eq!(endorsement(&message).matches("<ds:Reference ").count(), 3);
             let opened = open(&policy, &message).unwrap();
@@ -501,7 +500,7 @@ fn an_endorsing_signature_covers_parts_of_its_own() {
                 refuse(&policy, &self::message(&without)),
                 Rejected::Unendorsed { part: Part::Body }
             );
-            policy.endorsing[0].parts.push(header("Action"));
+            policy.token(0).parts.push(header("Action"));
             assert_eq!(
                 refuse(&policy, &message),
                 Rejected::Unendorsed {
@@ -519,9 +518,9 @@ fn an_endorsing_signature_covers_elements_that_the_policy_names() {
     let text = ElementPath::parse("//*[local-name()='text']", |_| None).unwrap();
     let mut unnamed = policy(Mechanism::Sign, "Basic256GCM");
     endorse(&mut unnamed, KeyReference::Direct, false, false);
-    unnamed.only_entire_headers_and_body = true;
+    unnamed.parts.only_entire_headers_and_body = true;
     let mut policy = unnamed.clone();
-    policy.endorsing[0].parts = vec![Part::Path(text)];
+    policy.token(0).parts = vec![Part::Path(text)];
     let message = message(&policy);
     assert_eq!(endorsement(&message).matches("<ds:Reference ").count(), 2);
     open(&policy, &message).unwrap();
@@ -537,7 +536,7 @@ fn an_endorsing_signature_covers_elements_that_the_policy_names() {
 fn a_header_that_took_the_place_of_an_endorsed_one_is_refused() {
     let mut policy = symmetric("Basic256GCM");
     endorse(&mut policy, KeyReference::Direct, false, false);
-    policy.endorsing[0].parts.push(header("To"));
+    policy.token(0).parts.push(header("To"));
     let message = message(&policy);
     let to = cut(&message, "a:To", "wsu:Id");
     let moved = message.replace(
@@ -568,9 +567,9 @@ fn what_somebody_else_endorses_is_not_passed_on_as_the_senders() {
     let over = "/*/*[local-name()='Header']/*/*[local-name()='Signature']";
     let over = Part::Path(ElementPath::parse(over, |_| None).unwrap());
     let mut his = policy(Mechanism::Sign, "Basic256GCM");
-    his.actor = Some("urn:nobody".to_owned());
-    his.timestamp = None;
-    his.signature.as_mut().unwrap().parts = vec![over, header("To")];
+    his.header.actor = Some("urn:nobody".to_owned());
+    his.header.timestamp = None;
+    his.parts.signed = vec![over, header("To")];
     let plan = OutboundPlan::compile(his, keys).unwrap();
     let mut buffers = soapstone_xml::Buffers::default();
     let secured = plan
@@ -585,7 +584,7 @@ fn what_somebody_else_endorses_is_not_passed_on_as_the_senders() {
         .replace("</wsse:Security>", &format!("{added}</wsse:Security>"));
     let mut wanted = signed;
     endorse(&mut wanted, KeyReference::Direct, false, false);
-    wanted.endorsing[0].parts.push(header("To"));
+    wanted.token(0).parts.push(header("To"));
     let opened = open(&wanted, &one_header).unwrap();
     assert_eq!(opened.evidence().signer().unwrap().subject(), "CN=client");
     assert!(!forwarded(&opened).contains("urn:mallory"));
@@ -615,7 +614,7 @@ fn a_certificate_inside_of_the_reference_does_not_take_the_place_of_a_protected_
     let mut endorsed = symmetric("Basic256GCM");
     endorse(&mut endorsed, KeyReference::Direct, false, true);
     let mut signed = policy(Mechanism::Sign, "Basic256GCM");
-    signed.signature.as_mut().unwrap().parts.push(Part::Token);
+    signed.parts.signed.push(Part::Token);
     for (policy, part) in [(endorsed, TOKEN), (signed, Part::Token)] {
         let message = message(&policy);
         let reference = cut(&message, "wsse:SecurityTokenReference", "");
@@ -647,11 +646,10 @@ fn an_endorsement_that_names_another_certificate_does_not_replace_that_of_a_sign
     let mallory = Arc::new(identity(&PARTIES.authority, "CN=mallory", rsa));
     let over = "/*/*[local-name()='Header']/*/*[local-name()='Signature']";
     let mut his = self::policy(Mechanism::Sign, "Basic256GCM");
-    his.actor = Some("urn:nobody".to_owned());
-    his.timestamp = None;
-    let signature = his.signature.as_mut().unwrap();
-    signature.parts = vec![Part::Path(ElementPath::parse(over, |_| None).unwrap())];
-    signature.reference = KeyReference::Thumbprint;
+    his.header.actor = Some("urn:nobody".to_owned());
+    his.header.timestamp = None;
+    his.parts.signed = vec![Part::Path(ElementPath::parse(over, |_| None).unwrap())];
+    his.name_signing_key(KeyReference::Thumbprint);
     let keys = Keys {
         identity: Some(Arc::clone(&mallory)),
         ..client_keys()

@@ -7,15 +7,15 @@ use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_crypto::{DigestAlgorithm, Identity, KeyKind, SignatureAlgorithm, base64};
 use soapstone_wss::names::DS;
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, EndorsingPolicy, KeyBinding,
-    KeyReference, Keys, Mechanism, OutboundPlan, Part, PlanProblem, Policy, ProtectionOrder,
-    Rejected, SignatureRole,
+    ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, EndorsingKey, EndorsingToken,
+    KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Part, PlanProblem, Policy,
+    ProtectionOrder, Rejected, SignatureRole,
 };
 
 use crate::conversations::{bound, derived, refused, text};
 use crate::support::{
-    PARTIES, PLAIN, client_keys, declaring, facts, forwarded, identity, now, open, open_with,
-    policy, secure_with, service_keys,
+    Adjust as _, PARTIES, PLAIN, client_keys, declaring, facts, forwarded, identity, now, open,
+    open_with, policy, secure_with, service_keys,
 };
 
 /// Who endorses beside the client.
@@ -35,13 +35,13 @@ fn symmetric() -> Policy {
     )
 }
 
-pub(crate) fn demand() -> EndorsingPolicy {
-    EndorsingPolicy::by(KeyBinding::Certificate, KeyReference::Direct)
+pub(crate) fn demand() -> EndorsingToken {
+    EndorsingToken::by_certificate(KeyReference::Direct)
 }
 
 /// Two endorsing signatures that a policy says nothing else of.
 fn twice(mut policy: Policy) -> Policy {
-    policy.endorsing = vec![demand(), demand()];
+    policy.endorse_by(vec![demand(), demand()]);
     policy
 }
 
@@ -91,7 +91,7 @@ fn tokens(message: &str) -> [&str; 2] {
 #[test]
 fn every_endorsement_is_made_with_a_key_of_its_own() {
     let mut with_derived_keys = symmetric();
-    with_derived_keys.derived_keys = derived(ConversationVersion::V13, DerivedKeyForm::Explicit);
+    with_derived_keys.set_derived_keys(derived(ConversationVersion::V13, DerivedKeyForm::Explicit));
     for binding in [
         symmetric(),
         with_derived_keys,
@@ -103,19 +103,19 @@ fn every_endorsement_is_made_with_a_key_of_its_own() {
         ] {
             for (hides_signature, protects) in [(false, false), (true, false), (false, true)] {
                 let mut policy = twice(binding.clone());
-                policy.order = order;
-                policy.layout = soapstone_wss::Layout::Strict;
+                policy.set_order(order);
+                policy.header.layout = soapstone_wss::Layout::Strict;
                 // `EndorsingSupportingTokens` beside `SignedEndorsingEncryptedSupportingTokens`,
                 // with a part of its own.
-                let second = &mut policy.endorsing[1];
-                (second.token_signed, second.token_encrypted) = (true, true);
+                let second = policy.token(1);
+                (second.signed, second.encrypted) = (true, true);
                 second.parts = vec![Part::Body];
-                for endorsing in &mut policy.endorsing {
+                for endorsing in policy.endorsing_mut() {
                     endorsing.covers_token = protects;
                 }
                 if hides_signature {
                     let signature = EncryptedPart::customary(Part::Signature);
-                    policy.encryption.as_mut().unwrap().parts.push(signature);
+                    policy.parts.encrypted.push(signature);
                 }
                 let message = message(&policy, both());
                 let opened = open(&policy, &message).unwrap();
@@ -139,7 +139,7 @@ fn every_endorsement_is_made_with_a_key_of_its_own() {
 #[test]
 fn the_order_in_the_header_does_not_say_who_sends() {
     let mut policy = twice(symmetric());
-    policy.endorsing[1].parts = vec![Part::Body];
+    policy.token(1).parts = vec![Part::Body];
     let keys = endorsed_by(&[&NOTARY, &PARTIES.client]);
     let message = message(&policy, keys);
     let [first, second] = endorsements(&message);
@@ -172,7 +172,7 @@ fn an_endorsement_that_is_missing_is_missed_whichever_it_is() {
         );
     }
     let mut once = policy.clone();
-    once.endorsing.pop();
+    once.supporting.pop();
     let by_client = self::message(&once, client_keys());
     assert_eq!(
         refused(&policy, &facts(), &by_client),
@@ -240,7 +240,7 @@ fn one_key_does_not_endorse_twice_whatever_its_certificates() {
     }
     // One signature is not two, though.
     let mut once = lenient.clone();
-    once.endorsing.pop();
+    once.supporting.pop();
     let message = message(&once, client_keys());
     assert_eq!(
         refused(&lenient, &facts(), &message),
@@ -251,31 +251,31 @@ fn one_key_does_not_endorse_twice_whatever_its_certificates() {
 /// Two of one kind, where the policy wants one of each: neither stands in for the other.
 #[test]
 fn an_endorsement_does_not_meet_the_demand_of_another_kind() {
-    let endorsing = |first: &dyn Fn(&mut EndorsingPolicy)| {
+    let endorsing = |first: &dyn Fn(&mut EndorsingToken)| {
         let mut policy = twice(symmetric());
-        first(&mut policy.endorsing[0]);
+        first(policy.token(0));
         policy
     };
     let token = Part::EndorsingToken;
     for (change, expected) in [
         (
-            &(|one: &mut EndorsingPolicy| one.token_signed = true) as &dyn Fn(&mut _),
+            &(|one: &mut EndorsingToken| one.signed = true) as &dyn Fn(&mut _),
             Rejected::Unsigned {
                 part: token.clone(),
             },
         ),
         (
-            &|one: &mut EndorsingPolicy| one.token_encrypted = true,
+            &|one: &mut EndorsingToken| one.encrypted = true,
             Rejected::Unencrypted {
                 part: token.clone(),
             },
         ),
         (
-            &|one: &mut EndorsingPolicy| one.covers_token = true,
+            &|one: &mut EndorsingToken| one.covers_token = true,
             Rejected::Unsigned { part: token },
         ),
         (
-            &|one: &mut EndorsingPolicy| one.parts = vec![Part::Body],
+            &|one: &mut EndorsingToken| one.parts = vec![Part::Body],
             Rejected::Unendorsed { part: Part::Body },
         ),
     ] {
@@ -287,7 +287,7 @@ fn an_endorsement_does_not_meet_the_demand_of_another_kind() {
         );
         // Of two demands of that kind one is met, which is not enough.
         let mut two = wanted.clone();
-        change(&mut two.endorsing[1]);
+        change(two.token(1));
         let one = message(&wanted, both());
         assert_eq!(refused(&two, &facts(), &one), expected);
         // Which of the demands is met by whom is the sender's matter.
@@ -301,8 +301,8 @@ fn an_endorsement_does_not_meet_the_demand_of_another_kind() {
 #[test]
 fn a_signed_token_of_one_endorsement_does_not_vouch_for_another_one() {
     let mut policy = twice(symmetric());
-    for endorsing in &mut policy.endorsing {
-        endorsing.token_signed = true;
+    for endorsing in policy.endorsing_mut() {
+        endorsing.signed = true;
     }
     let message = message(&policy, both());
     let [first, _] = tokens(&message);
@@ -310,10 +310,9 @@ fn a_signed_token_of_one_endorsement_does_not_vouch_for_another_one() {
     // A partner's signature over the message's, whose token nothing signs.
     let over = "/*/*[local-name()='Header']/*/*[local-name()='Signature']";
     let mut his = self::policy(Mechanism::Sign, "Basic256GCM");
-    his.actor = Some("urn:nobody".to_owned());
-    his.timestamp = None;
-    his.signature.as_mut().unwrap().parts =
-        vec![Part::Path(ElementPath::parse(over, |_| None).unwrap())];
+    his.header.actor = Some("urn:nobody".to_owned());
+    his.header.timestamp = None;
+    his.parts.signed = vec![Part::Path(ElementPath::parse(over, |_| None).unwrap())];
     let stripped = elements(&message, "ds:Signature")[1..]
         .iter()
         .fold(message.clone(), |message, one| message.replace(one, ""));
@@ -340,8 +339,8 @@ fn a_signed_token_of_one_endorsement_does_not_vouch_for_another_one() {
     );
     // Where no token is signed, nothing says whose endorsement belongs to the message.
     let mut unsigned = policy.clone();
-    for endorsing in &mut unsigned.endorsing {
-        endorsing.token_signed = false;
+    for endorsing in unsigned.endorsing_mut() {
+        endorsing.signed = false;
     }
     open(&unsigned, &replaced).unwrap();
 }
@@ -350,16 +349,15 @@ fn a_signed_token_of_one_endorsement_does_not_vouch_for_another_one() {
 #[test]
 fn an_endorsement_of_an_endorsement_is_none_of_the_message() {
     let mut first_alone = symmetric();
-    first_alone.endorsing = vec![demand()];
+    first_alone.endorse_by(vec![demand()]);
     let endorsed = message(&first_alone, client_keys());
     let [_, endorsement] = elements(&endorsed, "ds:Signature").try_into().unwrap();
     let id = &endorsement[endorsement.find("Id=\"").unwrap() + 4..];
     let over = Part::Id(id[..id.find('"').unwrap()].to_owned());
     let mut his = policy(Mechanism::Sign, "Basic256GCM");
-    his.actor = Some("urn:nobody".to_owned());
-    his.timestamp = None;
-    let signature = his.signature.as_mut().unwrap();
-    signature.parts = vec![over];
+    his.header.actor = Some("urn:nobody".to_owned());
+    his.header.timestamp = None;
+    his.parts.signed = vec![over];
     let keys = Keys {
         identity: Some(Arc::clone(&NOTARY)),
         ..client_keys()
@@ -382,7 +380,7 @@ fn an_endorsement_of_an_endorsement_is_none_of_the_message() {
 #[test]
 fn endorsements_may_name_their_certificates() {
     let mut policy = twice(symmetric());
-    policy.endorsing[1].reference = KeyReference::Thumbprint;
+    policy.token(1).key = EndorsingKey::Certificate(KeyReference::Thumbprint);
     let message = message(&policy, both());
     assert_eq!(elements(&message, "wsse:BinarySecurityToken").len(), 1);
     let known = soapstone_wss::Facts {
@@ -397,7 +395,8 @@ fn endorsements_may_name_their_certificates() {
 #[test]
 fn more_endorsements_than_a_message_may_have_are_a_problem_of_the_plan() {
     let mut policy = symmetric();
-    policy.endorsing = vec![demand(); policy.limits.signatures];
+    let most = policy.limits.signatures;
+    policy.endorse_by(vec![demand(); most]);
     policy.same_endorser = true;
     assert_eq!(
         OutboundPlan::compile(policy, client_keys()).unwrap_err(),
@@ -446,10 +445,10 @@ pub(crate) fn referring(reference: &str, id: &str, octets: &str) -> String {
 #[test]
 fn a_signature_over_the_cipher_text_of_a_token_does_not_sign_the_token() {
     let mut policy = symmetric();
-    policy.endorsing = vec![EndorsingPolicy {
-        token_encrypted: true,
+    policy.endorse_by(vec![EndorsingToken {
+        encrypted: true,
         ..demand()
-    }];
+    }]);
     let secured = secure_with(&policy, client_keys(), PLAIN, None);
     let message = text(&secured);
     let hidden = elements(&message, "xenc:EncryptedData")
@@ -492,8 +491,8 @@ fn a_signature_over_the_cipher_text_of_a_token_does_not_sign_the_token() {
     open(&policy, &changed).unwrap();
     for token_encrypted in [false, true] {
         let mut wanted = policy.clone();
-        wanted.endorsing[0].token_signed = true;
-        wanted.endorsing[0].token_encrypted = token_encrypted;
+        wanted.token(0).signed = true;
+        wanted.token(0).encrypted = token_encrypted;
         assert_eq!(
             refused(&wanted, &facts(), &changed),
             Rejected::WrongOrder {

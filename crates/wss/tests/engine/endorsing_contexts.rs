@@ -3,13 +3,13 @@
 
 use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, Facts, InboundPlan, KeyBinding, KeyReference, Mark,
-    Mechanism, OutboundPlan, Outgoing, Part, Policy, Rejected, SecurityContext, SignaturePolicy,
-    Signer, TimestampPolicy,
+    Binding, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, EndorsingToken, Facts,
+    InboundPlan, KeyBinding, KeyReference, Mark, Mechanism, OutboundPlan, Outgoing, Part, Policy,
+    Rejected, SecurityContext, Signer, TimestampPolicy,
 };
 use soapstone_xml::Buffers;
 
-use crate::conversations::{context, derived, knowing, refused, text, within};
+use crate::conversations::{bound, context, derived, knowing, refused, text, within};
 use crate::support::{
     PLAIN, client_keys, envelope, facts, forwarded, now, open_with, policy, secure_with,
     service_keys,
@@ -17,20 +17,30 @@ use crate::support::{
 
 const VERSION: ConversationVersion = ConversationVersion::V13;
 
-fn signing(key: KeyBinding, parts: &[Part]) -> Policy {
+fn signing(token: EndorsingToken) -> Policy {
     let mut policy = policy(Mechanism::None, "Basic256");
-    policy.timestamp = Some(TimestampPolicy::default());
-    policy.signature = Some(SignaturePolicy {
-        parts: parts.to_vec(),
-        key,
-        reference: KeyReference::Direct,
-    });
-    policy.transport_protected = true;
+    policy.header.timestamp = Some(TimestampPolicy::default());
+    policy.binding = Binding::Transport;
+    policy.endorse_with(token);
     policy
 }
 
+/// Whose token is there, or is named, and from whose key others are derived, or not.
+fn endorsed_by(carried: bool, derived_keys: Option<DerivedKeyPolicy>) -> Policy {
+    signing(EndorsingToken::by_context(carried, derived_keys))
+}
+
 fn endorsed() -> Policy {
-    signing(KeyBinding::Context, &[Part::Timestamp])
+    endorsed_by(true, None)
+}
+
+/// The key of the context signs parts of a message that nothing else protects.
+fn signing_itself(parts: &[Part]) -> Policy {
+    let reference = KeyReference::Direct;
+    let mut policy = bound(Mechanism::Sign, "Basic256", KeyBinding::Context, reference);
+    policy.header.timestamp = Some(TimestampPolicy::default());
+    policy.parts.signed = parts.to_vec();
+    policy
 }
 
 fn header(local: &str) -> Part {
@@ -62,10 +72,9 @@ fn a_context_says_who_sends_and_the_connection_what() {
         Some(DerivedKeyForm::Explicit),
         Some(DerivedKeyForm::Implied),
     ] {
-        for reference in [KeyReference::Direct, KeyReference::KeyName] {
-            let mut policy = endorsed();
-            policy.derived_keys = form.and_then(|form| derived(VERSION, form));
-            policy.signature.as_mut().unwrap().reference = reference;
+        for carried in [true, false] {
+            let derived_keys = form.and_then(|form| derived(VERSION, form));
+            let policy = endorsed_by(carried, derived_keys);
             let plan = OutboundPlan::compile(policy.clone(), client_keys()).unwrap();
             let secured = plan
                 .secure(
@@ -99,8 +108,7 @@ fn a_context_says_who_sends_and_the_connection_what() {
 fn header_blocks_that_are_not_signed_are_good_only_where_the_connection_protects_them() {
     let context = context(VERSION);
     let secured = text(&within(&endorsed(), &context));
-    let mut alone = endorsed();
-    alone.transport_protected = false;
+    let alone = signing_itself(&[Part::Timestamp]);
     let facts = knowing(&[&context]);
     let opened = open_with(&alone, service_keys(), &facts, &secured, now()).unwrap();
     assert!(!forwarded(&opened).contains("urn:service"));
@@ -136,7 +144,7 @@ fn a_message_without_the_contexts_signature_over_its_timestamp_is_refused() {
         refused(&endorsed(), &facts, &other_time).name(),
         "digest-mismatch"
     );
-    let elsewhere = signing(KeyBinding::Context, &[header("To")]);
+    let elsewhere = signing_itself(&[header("To")]);
     let unsigned = text(&within(&elsewhere, &context));
     assert_eq!(
         refused(&endorsed(), &facts, &unsigned),
@@ -145,7 +153,10 @@ fn a_message_without_the_contexts_signature_over_its_timestamp_is_refused() {
         }
     );
     // And where the policy has the token sign more, that as well.
-    let more = signing(KeyBinding::Context, &[Part::Timestamp, header("To")]);
+    let more = signing(EndorsingToken {
+        parts: vec![header("To")],
+        ..EndorsingToken::by_context(true, None)
+    });
     assert_eq!(
         refused(&more, &facts, &good),
         Rejected::Unsigned { part: header("To") }
@@ -174,7 +185,7 @@ fn only_the_key_of_a_context_that_is_known_and_alive_endorses() {
     let forged = refused(&endorsed(), &knowing(&[&another]), &good);
     assert_eq!(forged.name(), "signature-mismatch");
     // The key of the certificate that the conversation began with.
-    let certificate = signing(KeyBinding::Certificate, &[Part::Timestamp]);
+    let certificate = signing(EndorsingToken::by_certificate(KeyReference::Direct));
     let by_certificate = text(&secure_with(&certificate, client_keys(), PLAIN, None));
     let facts = knowing(&[&context]);
     let instead = refused(&endorsed(), &facts, &by_certificate);
@@ -185,8 +196,7 @@ fn only_the_key_of_a_context_that_is_known_and_alive_endorses() {
 fn a_context_endorses_with_a_derived_key_where_the_policy_wants_one_and_only_there() {
     let context = context(VERSION);
     let facts = knowing(&[&context]);
-    let mut deriving = endorsed();
-    deriving.derived_keys = derived(VERSION, DerivedKeyForm::Explicit);
+    let deriving = endorsed_by(true, derived(VERSION, DerivedKeyForm::Explicit));
     let as_it_is = text(&within(&endorsed(), &context));
     assert_eq!(
         refused(&deriving, &facts, &as_it_is),

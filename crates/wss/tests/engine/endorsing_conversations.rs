@@ -5,18 +5,18 @@ use std::sync::Arc;
 
 use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
-    ContextOwner, ConversationVersion, DerivedKeyForm, ElementPath, EncryptedPart, EndorsingPolicy,
-    Facts, InboundPlan, KeyBinding, KeyReference, Keys, Layout, Mark, Mechanism, OutboundPlan,
-    Outgoing, Part, PlanProblem, Policy, ProtectionOrder, Rejected, Secured, SecurityContext,
-    SignatureRole, Signer,
+    ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, ElementPath,
+    EncryptedPart, EndorsingToken, Facts, InboundPlan, KeyBinding, KeyReference, Keys, Layout,
+    Mark, Mechanism, OutboundPlan, Outgoing, Part, PlanProblem, Policy, ProtectionOrder, Rejected,
+    Secured, SecurityContext, SignatureRole, Signer, SupportingToken,
 };
 use soapstone_xml::Buffers;
 
 use crate::conversations::{bound, context, derived, knowing, refused, text};
 use crate::endorsers::{NOTARY, demand, elements, endorsed_by};
 use crate::support::{
-    PARTIES, PLAIN, client_keys, declaring, envelope, facts, forwarded, now, open_with, policy,
-    secure_with, service_keys,
+    Adjust as _, PARTIES, PLAIN, client_keys, declaring, envelope, facts, forwarded, now,
+    open_with, policy, secure_with, service_keys,
 };
 
 const VERSION: ConversationVersion = ConversationVersion::V13;
@@ -35,12 +35,21 @@ fn by_certificate() -> Policy {
     policy(Mechanism::SignEncrypt, "Basic256")
 }
 
-fn by_context() -> EndorsingPolicy {
-    EndorsingPolicy::by(KeyBinding::Context, KeyReference::Direct)
+/// A context from whose key the endorsing one is derived.
+fn deriving(form: DerivedKeyForm, exclusive: bool) -> EndorsingToken {
+    let derived = derived(VERSION, form).map(|derived| DerivedKeyPolicy {
+        exclusive,
+        ..derived
+    });
+    EndorsingToken::by_context(true, derived)
+}
+
+fn by_context() -> EndorsingToken {
+    EndorsingToken::by_context(true, None)
 }
 
 fn endorsed(mut policy: Policy) -> Policy {
-    policy.endorsing = vec![by_context()];
+    policy.endorse_by(vec![by_context()]);
     policy
 }
 
@@ -99,9 +108,9 @@ fn beside(message: &str, context: &SecurityContext, part: Part) -> String {
         KeyBinding::Context,
         KeyReference::Direct,
     );
-    his.actor = Some("urn:nobody".to_owned());
-    his.timestamp = None;
-    his.signature.as_mut().unwrap().parts = vec![part];
+    his.header.actor = Some("urn:nobody".to_owned());
+    his.header.timestamp = None;
+    his.parts.signed = vec![part];
     let made = text(&secured_with(&his, client_keys(), message, context));
     let header = elements(&made, "wsse:Security")
         .into_iter()
@@ -125,11 +134,11 @@ fn marks(policy: &Policy, message: &str) -> Vec<Mark> {
 /// Every binding that is none of a context.
 fn bindings() -> Vec<Policy> {
     let mut with_derived_keys = by_session_key();
-    with_derived_keys.derived_keys = derived(VERSION, DerivedKeyForm::Explicit);
+    with_derived_keys.set_derived_keys(derived(VERSION, DerivedKeyForm::Explicit));
     let mut bindings = vec![by_session_key(), with_derived_keys, by_certificate()];
     for at in 0..bindings.len() {
         let mut other_order = bindings[at].clone();
-        other_order.order = ProtectionOrder::EncryptBeforeSigning;
+        other_order.set_order(ProtectionOrder::EncryptBeforeSigning);
         bindings.push(other_order);
     }
     bindings
@@ -143,22 +152,24 @@ fn a_context_endorses_what_other_keys_protect() {
             Some(DerivedKeyForm::Explicit),
             Some(DerivedKeyForm::Implied),
         ] {
-            for (reference, hides_signature, protects) in [
-                (KeyReference::Direct, false, false),
-                (KeyReference::Direct, true, true),
-                (KeyReference::KeyName, false, false),
+            for (carried, hides_signature, protects) in [
+                (true, false, false),
+                (true, true, true),
+                (false, false, false),
             ] {
                 let mut policy = binding.clone();
-                policy.layout = Layout::Strict;
-                policy.endorsing = vec![EndorsingPolicy {
-                    derived_keys: form.and_then(|form| derived(VERSION, form)),
+                policy.header.layout = Layout::Strict;
+                policy.endorse_by(vec![EndorsingToken {
                     covers_token: protects,
-                    token_signed: protects,
-                    ..EndorsingPolicy::by(KeyBinding::Context, reference)
-                }];
+                    signed: protects,
+                    ..EndorsingToken::by_context(
+                        carried,
+                        form.and_then(|form| derived(VERSION, form)),
+                    )
+                }]);
                 if hides_signature {
                     let signature = EncryptedPart::customary(Part::Signature);
-                    policy.encryption.as_mut().unwrap().parts.push(signature);
+                    policy.parts.encrypted.push(signature);
                 }
                 let message = message(&policy);
                 let opened = open_with(&policy, service_keys(), &known(), &message, now());
@@ -183,9 +194,9 @@ fn a_context_endorses_what_other_keys_protect() {
 
 #[test]
 fn the_host_is_asked_for_the_context_that_endorses() {
-    for reference in [KeyReference::Direct, KeyReference::KeyName] {
+    for carried in [true, false] {
         let mut policy = endorsed(by_session_key());
-        policy.endorsing[0].reference = reference;
+        policy.endorse_by(vec![EndorsingToken::by_context(carried, None)]);
         let plan = InboundPlan::compile(policy.clone(), service_keys()).unwrap();
         let lookups = plan.peek(&envelope(&message(&policy)));
         assert_eq!(lookups.contexts, [context(VERSION).name()]);
@@ -288,13 +299,13 @@ fn no_key_does_what_a_key_of_another_kind_is_to_do() {
     }
     // A certificate in the place of the context.
     let mut certificate = by_session_key();
-    certificate.endorsing = vec![demand()];
+    certificate.endorse_by(vec![demand()]);
     assert_eq!(
         refused(&symmetric, &known(), &message(&certificate)).name(),
         "algorithm-not-allowed"
     );
     let mut certificate = by_certificate();
-    certificate.endorsing = vec![demand()];
+    certificate.endorse_by(vec![demand()]);
     assert_eq!(
         refused(&asymmetric, &known(), &message(&certificate)).name(),
         "too-many"
@@ -364,21 +375,20 @@ fn the_key_of_the_context_is_derived_if_and_only_if_the_plan_says_so() {
     for binding in bindings() {
         let as_it_is = endorsed(binding.clone());
         let mut from_it = as_it_is.clone();
-        from_it.endorsing[0].derived_keys = derived(VERSION, DerivedKeyForm::Explicit);
+        from_it.endorse_by(vec![deriving(DerivedKeyForm::Explicit, false)]);
         assert_eq!(
             refused(&from_it, &known(), &message(&as_it_is)),
             Rejected::KeyNotDerived
         );
         let other = refused(&as_it_is, &known(), &message(&from_it));
-        let expected = match binding.derived_keys {
+        let expected = match binding.derived_keys() {
             None => "element-unexpected",
             Some(_) => "token-unsupported",
         };
         assert_eq!(other.name(), expected);
         // In the one form that is wanted.
         let mut implied = from_it.clone();
-        let keys = implied.endorsing[0].derived_keys.as_mut().unwrap();
-        (keys.form, keys.exclusive) = (DerivedKeyForm::Implied, true);
+        implied.endorse_by(vec![deriving(DerivedKeyForm::Implied, true)]);
         assert_eq!(
             refused(&implied, &known(), &message(&from_it)).name(),
             "token-unsupported"
@@ -386,9 +396,9 @@ fn the_key_of_the_context_is_derived_if_and_only_if_the_plan_says_so() {
     }
     // The message's own keys are derived, or not, as is said of them.
     let mut derived_session_key = endorsed(by_session_key());
-    derived_session_key.derived_keys = derived(VERSION, DerivedKeyForm::Explicit);
+    derived_session_key.set_derived_keys(derived(VERSION, DerivedKeyForm::Explicit));
     let mut derived_context = endorsed(by_session_key());
-    derived_context.endorsing[0].derived_keys = derived(VERSION, DerivedKeyForm::Explicit);
+    derived_context.endorse_by(vec![deriving(DerivedKeyForm::Explicit, false)]);
     assert_eq!(
         refused(&derived_context, &known(), &message(&derived_session_key)).name(),
         "token-unsupported"
@@ -404,7 +414,7 @@ fn the_key_of_the_context_is_derived_if_and_only_if_the_plan_says_so() {
 fn where_its_token_is_signed_a_message_says_whose_context_endorses_it() {
     for binding in [by_session_key(), by_certificate()] {
         let mut policy = endorsed(binding);
-        policy.endorsing[0].token_signed = true;
+        policy.token(0).signed = true;
         let good = message(&policy);
         let [_, endorsement] = signatures(&good);
         let stripped = good.replace(endorsement, "");
@@ -417,7 +427,7 @@ fn where_its_token_is_signed_a_message_says_whose_context_endorses_it() {
         );
         // By its name alone no context takes the place of one whose token is to be there.
         let mut named = policy.clone();
-        named.endorsing[0] = EndorsingPolicy::by(KeyBinding::Context, KeyReference::KeyName);
+        *named.token(0) = EndorsingToken::by_context(false, None);
         assert_eq!(
             refused(&policy, &known(), &message(&named)),
             Rejected::Unsigned {
@@ -425,7 +435,7 @@ fn where_its_token_is_signed_a_message_says_whose_context_endorses_it() {
             }
         );
         let mut unsigned = policy.clone();
-        unsigned.endorsing[0].token_signed = false;
+        unsigned.token(0).signed = false;
         let opened = open_with(&unsigned, service_keys(), &known(), &his, now()).unwrap();
         let Signer::Context { owner, .. } = &opened.evidence().signatures[1].signer else {
             panic!("no context");
@@ -439,7 +449,7 @@ fn where_its_token_is_signed_a_message_says_whose_context_endorses_it() {
 fn a_protected_token_of_a_context_is_signed_by_its_key() {
     let mut policy = endorsed(by_session_key());
     let without = message(&policy);
-    policy.endorsing[0].covers_token = true;
+    policy.token(0).covers_token = true;
     assert_eq!(
         refused(&policy, &known(), &without),
         Rejected::Unsigned {
@@ -452,7 +462,7 @@ fn a_protected_token_of_a_context_is_signed_by_its_key() {
 fn certificates_and_a_context_endorse_together_and_neither_for_the_other() {
     for binding in [by_session_key(), by_certificate()] {
         let mut policy = binding;
-        policy.endorsing = vec![demand(), by_context()];
+        policy.endorse_by(vec![demand(), by_context()]);
         let good = message(&policy);
         let opened = open_with(&policy, service_keys(), &known(), &good, now()).unwrap();
         assert_eq!(opened.evidence().signer().unwrap().subject(), "CN=client");
@@ -461,12 +471,12 @@ fn certificates_and_a_context_endorse_together_and_neither_for_the_other() {
             assert_eq!(refused(&policy, &known(), &good.replace(gone, "")), MISSING);
         }
         let mut twice = policy.clone();
-        twice.endorsing = vec![demand(), demand()];
+        twice.endorse_by(vec![demand(), demand()]);
         let keys = endorsed_by(&[&PARTIES.client, &NOTARY]);
         let by_two = text(&secure_with(&twice, keys, PLAIN, None));
         assert_eq!(refused(&policy, &known(), &by_two), MISSING);
         // The context first: of a message that nobody signed by name, its owner is the sender.
-        policy.endorsing.reverse();
+        policy.supporting.reverse();
         let good = message(&policy);
         let opened = open_with(&policy, service_keys(), &known(), &good, now()).unwrap();
         let signer = opened
@@ -482,7 +492,7 @@ fn certificates_and_a_context_endorse_together_and_neither_for_the_other() {
 fn a_header_block_that_the_context_alone_covers_is_passed_on_if_its_owner_sends() {
     for (binding, is_senders) in [(by_session_key(), true), (by_certificate(), false)] {
         let mut policy = endorsed(binding);
-        policy.endorsing[0].parts = vec![to()];
+        policy.token(0).parts = vec![to()];
         let good = message(&policy);
         let opened = open_with(&policy, service_keys(), &known(), &good, now()).unwrap();
         assert_eq!(forwarded(&opened).contains("urn:service"), is_senders);
@@ -492,7 +502,9 @@ fn a_header_block_that_the_context_alone_covers_is_passed_on_if_its_owner_sends(
             Rejected::Unendorsed { part: to() }
         );
         // Of a certificate that is named first the context is not the sender.
-        policy.endorsing.insert(0, demand());
+        policy
+            .supporting
+            .insert(0, SupportingToken::Endorsing(demand()));
         let good = message(&policy);
         let opened = open_with(&policy, service_keys(), &known(), &good, now()).unwrap();
         assert!(!forwarded(&opened).contains("urn:service"));
@@ -534,45 +546,32 @@ fn plans_for_contexts_that_cannot_endorse_are_none() {
     );
     let one = combination("a message belongs to one conversation");
     assert_eq!(
-        problems(&|policy| policy.endorsing[0].token_encrypted = true),
+        problems(&|policy| policy.token(0).encrypted = true),
         std::slice::from_ref(&hidden)
     );
     assert_eq!(
         problems(&|policy| {
-            policy.endorsing[0].reference = KeyReference::KeyName;
+            *policy.token(0) = EndorsingToken::by_context(false, None);
             let signature = EncryptedPart::customary(Part::Signature);
-            policy.encryption.as_mut().unwrap().parts.push(signature);
+            policy.parts.encrypted.push(signature);
         }),
         [hidden]
     );
     assert_eq!(
-        problems(&|policy| policy.endorsing.push(by_context())),
+        problems(&|policy| policy.endorse_with(by_context())),
         std::slice::from_ref(&one)
     );
     assert_eq!(
         problems(&|policy| {
-            policy.signature.as_mut().unwrap().key = KeyBinding::Context;
-            policy.encryption.as_mut().unwrap().key = KeyBinding::Context;
+            policy.bind(KeyBinding::Context, KeyReference::Direct);
         }),
         [one]
-    );
-    assert_eq!(
-        problems(&|policy| policy.endorsing[0].key = KeyBinding::SessionKey),
-        [combination(
-            "an endorsing signature is made with a certificate, or with the key of a security context"
-        )]
-    );
-    assert_eq!(
-        problems(&|policy| policy.transport_protected = true),
-        [combination(
-            "where the connection protects messages, a context endorses beside certificates: their own signature is made with one"
-        )]
     );
     assert_eq!(
         problems(&|policy| {
             let mut keys = derived(VERSION, DerivedKeyForm::Explicit).unwrap();
             keys.signature_length = 8;
-            policy.endorsing[0].derived_keys = Some(keys);
+            *policy.token(0) = EndorsingToken::by_context(true, Some(keys));
         }),
         [combination("a derived signature key has 16 to 64 octets")]
     );

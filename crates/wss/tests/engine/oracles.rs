@@ -172,7 +172,7 @@ fn no_try(what: &str, mut receiver: Receiver, captured: &str) {
         let unreadable = unreadable(&readable);
         assert_ne!(unreadable, readable);
         // Where cipher text is what is signed, every change shows before anything is deciphered.
-        let readable = match receiver.plan.policy().order {
+        let readable = match receiver.plan.policy().order() {
             ProtectionOrder::EncryptBeforeSigning => changed_otherwise(&readable),
             ProtectionOrder::SignBeforeEncrypting => readable,
         };
@@ -211,10 +211,9 @@ fn a_captured_request_of_a_symmetric_binding_gives_no_try_at_its_cipher_text() {
         for suite in ["Basic256", "TripleDes", "Basic128Rsa15", "Basic256GCM"] {
             let reference = KeyReference::Thumbprint;
             let by_session_key = bound(mechanism, suite, KeyBinding::SessionKey, reference);
-            let by_derived_keys = Policy {
-                derived_keys: derived(version, DerivedKeyForm::Explicit),
-                ..by_session_key.clone()
-            };
+            let by_derived_keys = with(&by_session_key, |policy| {
+                policy.set_derived_keys(derived(version, DerivedKeyForm::Explicit));
+            });
             let shared = with_shared_key(policy(mechanism, suite));
             let fits = suite.starts_with("Basic256");
             let policies = [by_session_key, by_derived_keys].into_iter();
@@ -322,10 +321,8 @@ fn tries_in_a_conversation_with_encrypted_signatures_are_counted() {
     let version = ConversationVersion::V13;
     let context = context(version);
     let mut policy = conversation(version);
-    let encryption = policy.encryption.as_mut().unwrap();
-    encryption
-        .parts
-        .push(EncryptedPart::customary(Part::Signature));
+    let signature = EncryptedPart::customary(Part::Signature);
+    policy.parts.encrypted.push(signature);
     let captured = text(&within(&policy, &context));
     let mut receiver = Receiver::new(&policy, service_keys(), knowing(&[&context]));
     assert_eq!(receiver.receive(&captured).told, None);
@@ -430,6 +427,6 @@ fn a_wrapped_key_that_cipher_text_brings_is_refused() {
 fn encrypting_signature(suite: &str) -> Policy {
     let mut policy = policy(Mechanism::SignEncrypt, suite);
     let signature = EncryptedPart::customary(Part::Signature);
-    policy.encryption.as_mut().unwrap().parts.push(signature);
+    policy.parts.encrypted.push(signature);
     policy
 }

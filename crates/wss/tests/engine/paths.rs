@@ -1,5 +1,6 @@
 //! Parts that a policy names by a path.
 
+use crate::support::Adjust as _;
 use crate::support::*;
 use soapstone_wss::{
     ElementPath, EncryptedPart, Extent, Mechanism, Part, Policy, ProtectionOrder, Rejected,
@@ -19,8 +20,8 @@ fn path(expression: &str) -> Part {
 fn by_paths() -> Policy {
     let mut policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
     let parts = [path("//e:echo/e:text"), path("/s:Envelope/s:Header/a:To")];
-    policy.signature.as_mut().unwrap().parts = parts.to_vec();
-    policy.encryption.as_mut().unwrap().parts = parts.map(EncryptedPart::customary).to_vec();
+    policy.parts.signed = parts.to_vec();
+    policy.parts.encrypted = parts.map(EncryptedPart::customary).to_vec();
     policy
 }
 
@@ -31,7 +32,7 @@ fn elements_selected_by_paths_are_signed_and_encrypted_in_either_order() {
         ProtectionOrder::EncryptBeforeSigning,
     ] {
         let mut policy = by_paths();
-        policy.order = order;
+        policy.set_order(order);
         let message = secure(&policy, PLAIN);
         assert!(!message.contains("Grüße") && !message.contains("urn:service"));
         let plain = forwarded(&open(&policy, &message).unwrap());
@@ -49,7 +50,7 @@ fn parts_that_mean_the_same_element_or_one_inside_another_are_encrypted_once() {
         part,
         extent: Extent::Content,
     };
-    policy.encryption.as_mut().unwrap().parts = vec![
+    policy.parts.encrypted = vec![
         EncryptedPart::customary(Part::Body),
         content(path("/s:Envelope/s:Body")),
         EncryptedPart::customary(path("//e:text")),
@@ -63,14 +64,10 @@ fn parts_that_mean_the_same_element_or_one_inside_another_are_encrypted_once() {
 #[test]
 fn an_element_that_a_path_selects_and_nobody_signed_or_encrypted_is_refused() {
     let mut signing = by_paths();
-    signing.encryption = None;
+    signing.unencrypt();
     let message = secure(&signing, PLAIN);
     let mut more = signing.clone();
-    more.signature
-        .as_mut()
-        .unwrap()
-        .parts
-        .push(path("//e:empty"));
+    more.parts.signed.push(path("//e:empty"));
     assert_eq!(
         open(&more, &message).unwrap_err(),
         Rejected::Unsigned {
@@ -79,7 +76,7 @@ fn an_element_that_a_path_selects_and_nobody_signed_or_encrypted_is_refused() {
     );
     let message = secure(&by_paths(), PLAIN);
     let mut more = by_paths();
-    let parts = &mut more.encryption.as_mut().unwrap().parts;
+    let parts = &mut more.parts.encrypted;
     parts.push(EncryptedPart::customary(path("//e:empty")));
     assert_eq!(
         open(&more, &message).unwrap_err(),
@@ -93,7 +90,7 @@ fn an_element_that_a_path_selects_and_nobody_signed_or_encrypted_is_refused() {
 fn a_path_may_say_what_must_be_there() {
     let mut policy = by_paths();
     let message = secure(&policy, PLAIN);
-    policy.required = vec![path("//e:echo"), path("//e:missing")];
+    policy.parts.required = vec![path("//e:echo"), path("//e:missing")];
     assert_eq!(
         open(&policy, &message).unwrap_err(),
         Rejected::PartMissing {
@@ -111,7 +108,7 @@ fn an_element_is_signed_beside_the_one_that_holds_it() {
         Mechanism::EncryptSign,
     ] {
         let mut policy = policy(mechanism, "Basic128GCM");
-        let parts = &mut policy.signature.as_mut().unwrap().parts;
+        let parts = &mut policy.parts.signed;
         *parts = vec![Part::Body, path("/s:Envelope/s:Header/a:To")];
         if mechanism != Mechanism::EncryptSign {
             parts.extend([path("//e:text"), path("//e:echo")]);
@@ -125,5 +122,5 @@ fn an_element_is_signed_beside_the_one_that_holds_it() {
 }
 
 fn parts_of(policy: &Policy) -> usize {
-    policy.signature.as_ref().unwrap().parts.len()
+    policy.parts.signed.len()
 }

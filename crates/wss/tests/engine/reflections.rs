@@ -11,7 +11,8 @@ use soapstone_xml::Buffers;
 
 use crate::conversations::{bound, context, derived, knowing, text, within};
 use crate::support::{
-    PLAIN, client_keys, envelope, facts, now, open_with, policy, secure_with, service_keys,
+    Adjust as _, PLAIN, client_keys, envelope, facts, now, open_with, policy, secure_with,
+    service_keys,
 };
 
 const MECHANISMS: [Mechanism; 4] = [
@@ -35,7 +36,7 @@ fn under(
     form: Option<DerivedKeyForm>,
 ) -> Policy {
     let mut policy = bound(mechanism, "Basic256", key, reference);
-    policy.derived_keys = form.and_then(|form| derived(ConversationVersion::V13, form));
+    policy.set_derived_keys(form.and_then(|form| derived(ConversationVersion::V13, form)));
     policy
 }
 
@@ -233,7 +234,7 @@ fn all_cipher_text_of_a_message_that_is_only_encrypted_is_known_that_inside_of_o
         KeyReference::EncryptedKeySha1,
         None,
     );
-    let parts = &mut encrypt.encryption.as_mut().unwrap().parts;
+    let parts = &mut encrypt.parts.encrypted;
     let inner = EncryptedPart::customary(Part::Id("inner".to_owned()));
     let header = "{http://www.w3.org/2005/08/addressing}To".parse().unwrap();
     parts.splice(0..0, [inner, EncryptedPart::customary(header)]);

@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use crate::support::Adjust as _;
 use crate::support::*;
 use soapstone_wss::{
     EncryptedPart, Extent, KeyBinding, KeyReference, Mechanism, Part, PasswordKind, Policy,
@@ -20,7 +21,7 @@ fn assert_round_trip(policy: &Policy, what: &str) {
         plain.contains("Grüße &amp; mehr") && plain.contains(" a:b=\"1\""),
         "{what}: {plain}"
     );
-    if policy.encryption.as_ref().is_some_and(|encryption| {
+    if policy.encryption().is_some_and(|encryption| {
         encryption
             .parts
             .iter()
@@ -69,8 +70,8 @@ fn every_way_to_name_a_certificate() {
     ] {
         for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
             let mut policy = policy(mechanism, "Basic256GCM");
-            policy.signature.as_mut().unwrap().reference = reference;
-            policy.encryption.as_mut().unwrap().reference = reference;
+            policy.name_signing_key(reference);
+            policy.name_encrypting_key(reference);
             assert_round_trip(&policy, &format!("{mechanism} {reference:?}"));
         }
     }
@@ -87,13 +88,11 @@ fn headers_can_be_signed_and_encrypted_in_both_orders() {
         ProtectionOrder::EncryptBeforeSigning,
     ] {
         let mut policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
-        policy.order = order;
-        policy.signature.as_mut().unwrap().parts.push(to.clone());
+        policy.set_order(order);
+        policy.parts.signed.push(to.clone());
         policy
-            .encryption
-            .as_mut()
-            .unwrap()
             .parts
+            .encrypted
             .push(EncryptedPart::customary(to.clone()));
         let message = secure(&policy, PLAIN);
         assert!(
@@ -116,10 +115,8 @@ fn the_signature_itself_can_be_encrypted_in_both_orders() {
     for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
         let mut policy = policy(mechanism, "Basic128GCM");
         policy
-            .encryption
-            .as_mut()
-            .unwrap()
             .parts
+            .encrypted
             .push(EncryptedPart::customary(Part::Signature));
         let message = secure(&policy, PLAIN);
         assert!(!message.contains("SignatureValue"), "{message}");
@@ -135,20 +132,21 @@ fn a_username_token_can_be_signed_and_encrypted() {
     ] {
         for kind in [PasswordKind::Digest, PasswordKind::Text] {
             let mut policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
-            policy.order = order;
-            policy.username = Mechanism::Username.policy(suite("Basic128GCM")).username;
-            policy.username.as_mut().unwrap().passwords = vec![kind];
+            policy.set_order(order);
+            policy.set_username(
+                Mechanism::Username
+                    .policy(suite("Basic128GCM"))
+                    .username()
+                    .cloned(),
+            );
+            policy.username_mut().unwrap().passwords = vec![kind];
             policy
-                .signature
-                .as_mut()
-                .unwrap()
                 .parts
+                .signed
                 .extend([Part::UsernameToken, Part::Token]);
             policy
-                .encryption
-                .as_mut()
-                .unwrap()
                 .parts
+                .encrypted
                 .push(EncryptedPart::customary(Part::UsernameToken));
             let message = secure(&policy, PLAIN);
             assert!(!message.contains("alice"), "{message}");
@@ -170,8 +168,8 @@ fn an_element_is_signed_and_encrypted_by_its_id() {
     let part = Part::Id("t".to_owned());
     for extent in [Extent::Element, Extent::Content] {
         let mut policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
-        policy.signature.as_mut().unwrap().parts.push(part.clone());
-        policy.encryption.as_mut().unwrap().parts = vec![EncryptedPart {
+        policy.parts.signed.push(part.clone());
+        policy.parts.encrypted = vec![EncryptedPart {
             part: part.clone(),
             extent,
         }];
@@ -201,7 +199,7 @@ fn an_element_can_be_encrypted_inside_of_an_encrypted_body() {
             policy = with_shared_key(policy);
         }
         let parts = [Part::Id("t".to_owned()), Part::Body];
-        policy.encryption.as_mut().unwrap().parts = parts
+        policy.parts.encrypted = parts
             .map(|part| EncryptedPart {
                 part,
                 extent: Extent::Content,
@@ -243,7 +241,7 @@ fn a_response_is_encrypted_to_whoever_signed_the_request() {
     let mut policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
     let request = open(&policy, &secure(&policy, PLAIN)).unwrap();
     let (_, receipt) = request.finish(&mut soapstone_xml::Buffers::default());
-    policy.encryption.as_mut().unwrap().recipient = Recipient::Requester;
+    policy.set_recipient(Recipient::Requester);
     let mut keys = service_keys();
     keys.peer = None;
     let response = secure_with(&policy, keys, PLAIN, Some(&receipt));
@@ -263,7 +261,7 @@ fn a_response_can_use_the_session_key_of_its_request() {
     let (_, receipt) = opened.finish(&mut soapstone_xml::Buffers::default());
 
     let mut response_policy = request_policy;
-    response_policy.encryption.as_mut().unwrap().key = KeyBinding::RequestKey;
+    response_policy.encrypt_under_request();
     let response = secure_with(&response_policy, service_keys(), PLAIN, Some(&receipt));
     let response = String::from_utf8(response.bytes).unwrap();
     assert!(
@@ -385,7 +383,7 @@ fn thousands_of_elements_can_be_signed_one_by_one() {
     );
     let mut policy = policy(Mechanism::Sign, "Basic128GCM");
     policy.limits.references = 3_000;
-    let parts = &mut policy.signature.as_mut().unwrap().parts;
+    let parts = &mut policy.parts.signed;
     parts.extend((0..2_000).map(|number| Part::Id(format!("i{number}"))));
     let message = secure(&policy, &plain);
     let verified = open(&policy, &message).unwrap();
@@ -402,7 +400,7 @@ fn thousands_of_elements_can_be_signed_one_by_one() {
 fn a_certificate_is_sent_along_although_nothing_is_signed_with_it() {
     let mut encrypt = policy(Mechanism::Encrypt, "Basic256GCM");
     assert!(!secure(&encrypt, PLAIN).contains("BinarySecurityToken"));
-    encrypt.include_certificate = true;
+    encrypt.name_signing_key(KeyReference::Direct);
     let message = secure(&encrypt, PLAIN);
     assert_eq!(message.matches("<wsse:BinarySecurityToken").count(), 1);
     open(&encrypt, &message).unwrap();

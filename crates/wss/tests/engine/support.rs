@@ -8,9 +8,11 @@ use soapstone_crypto::{
     issue::{self, Template, Validity},
 };
 use soapstone_wss::{
-    ConversationVersion, EndorsingPolicy, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding,
-    KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Policy, Receipt, Rejected, Secured,
-    SharedKey, Suite, User, Verified, names,
+    AsymmetricBinding, Binding, ConversationVersion, DerivedKeyPolicy, EncryptionKey,
+    EncryptionToken, EndorsingToken, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding,
+    KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Policy, ProtectionOrder, Receipt,
+    Recipient, Rejected, Secured, SharedKey, Suite, SupportingToken, SymmetricToken, User,
+    Verified, names,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -166,13 +168,154 @@ pub(crate) fn suite(name: &str) -> Suite {
 
 /// The shared key for both signature and encryption.
 pub(crate) fn with_shared_key(mut policy: Policy) -> Policy {
-    if let Some(signature) = &mut policy.signature {
-        signature.key = KeyBinding::Shared;
-    }
-    if let Some(encryption) = &mut policy.encryption {
-        encryption.key = KeyBinding::Shared;
-    }
+    policy.bind(KeyBinding::Shared, KeyReference::KeyName);
     policy
+}
+
+/// A symmetric key of a kind, and how messages name it.
+pub(crate) fn symmetric_token(key: KeyBinding, reference: KeyReference) -> SymmetricToken {
+    match key {
+        KeyBinding::Shared => SymmetricToken::Shared(reference),
+        KeyBinding::RequestKey => SymmetricToken::Request,
+        KeyBinding::SessionKey => SymmetricToken::Session(reference),
+        KeyBinding::Context => SymmetricToken::Context {
+            carried: reference == KeyReference::Direct,
+        },
+        KeyBinding::Certificate => panic!("a certificate is no symmetric key"),
+    }
+}
+
+/// A policy with a change.
+pub(crate) fn with(policy: &Policy, change: impl FnOnce(&mut Policy)) -> Policy {
+    let mut changed = policy.clone();
+    change(&mut changed);
+    changed
+}
+
+/// Changes to policies that tests make again and again.
+pub(crate) trait Adjust {
+    /// Protects messages with another key. Certificates stay what they are, with other names.
+    fn bind(&mut self, key: KeyBinding, reference: KeyReference);
+    fn set_order(&mut self, order: ProtectionOrder);
+    fn set_derived_keys(&mut self, derived: Option<DerivedKeyPolicy>);
+    fn set_recipient(&mut self, recipient: Recipient);
+    fn name_signing_key(&mut self, reference: KeyReference);
+    fn name_encrypting_key(&mut self, reference: KeyReference);
+    /// Encrypts with the session key of the request, beside the certificate that signs.
+    fn encrypt_under_request(&mut self);
+    /// Signs nothing with the keys of the binding.
+    fn unsign(&mut self);
+    /// Encrypts nothing.
+    fn unencrypt(&mut self);
+    /// Endorses with these tokens alone.
+    fn endorse_by(&mut self, tokens: Vec<EndorsingToken>);
+    /// An endorsing token.
+    fn token(&mut self, at: usize) -> &mut EndorsingToken;
+}
+
+fn asymmetric(policy: &mut Policy) -> &mut AsymmetricBinding {
+    match &mut policy.binding {
+        Binding::Asymmetric(binding) => binding,
+        other => panic!("expected certificates, found {other:?}"),
+    }
+}
+
+impl Adjust for Policy {
+    fn bind(&mut self, key: KeyBinding, reference: KeyReference) {
+        if key == KeyBinding::Certificate {
+            let binding = asymmetric(self);
+            binding.signature = binding.signature.map(|_| reference);
+            binding.encryption = binding
+                .encryption
+                .map(|_| EncryptionToken::wrapped(reference));
+            return;
+        }
+        self.protect_with(symmetric_token(key, reference));
+    }
+
+    fn set_order(&mut self, order: ProtectionOrder) {
+        match &mut self.binding {
+            Binding::Symmetric(binding) => binding.order = order,
+            Binding::Asymmetric(binding) => binding.order = order,
+            other => panic!("expected keys, found {other:?}"),
+        }
+    }
+
+    fn set_derived_keys(&mut self, derived: Option<DerivedKeyPolicy>) {
+        match &mut self.binding {
+            Binding::Symmetric(binding) => binding.derived_keys = derived,
+            Binding::Asymmetric(binding) => {
+                binding.encryption.as_mut().unwrap().derived_keys = derived;
+            }
+            other => panic!("expected keys, found {other:?}"),
+        }
+    }
+
+    fn set_recipient(&mut self, wanted: Recipient) {
+        let encryption = asymmetric(self).encryption.as_mut().unwrap();
+        let EncryptionKey::Certificate { recipient, .. } = &mut encryption.key else {
+            panic!("expected a certificate, found {encryption:?}");
+        };
+        *recipient = wanted;
+    }
+
+    fn name_signing_key(&mut self, reference: KeyReference) {
+        match &mut self.binding {
+            Binding::Symmetric(binding) => {
+                binding.key = symmetric_token(binding.key.kind(), reference);
+            }
+            Binding::Asymmetric(binding) => binding.signature = Some(reference),
+            other => panic!("expected keys, found {other:?}"),
+        }
+    }
+
+    fn name_encrypting_key(&mut self, named: KeyReference) {
+        match &mut self.binding {
+            Binding::Symmetric(binding) => {
+                binding.key = symmetric_token(binding.key.kind(), named);
+            }
+            Binding::Asymmetric(binding) => {
+                let encryption = binding.encryption.as_mut().unwrap();
+                let EncryptionKey::Certificate { reference, .. } = &mut encryption.key else {
+                    panic!("expected a certificate, found {encryption:?}");
+                };
+                *reference = named;
+            }
+            other => panic!("expected keys, found {other:?}"),
+        }
+    }
+
+    fn encrypt_under_request(&mut self) {
+        if self.signature().is_none() {
+            return self.bind(KeyBinding::RequestKey, KeyReference::EncryptedKeySha1);
+        }
+        asymmetric(self).encryption.as_mut().unwrap().key = EncryptionKey::Request;
+    }
+
+    fn unsign(&mut self) {
+        self.parts.signed.clear();
+        if let Binding::Asymmetric(binding) = &mut self.binding {
+            binding.signature = None;
+        }
+    }
+
+    fn unencrypt(&mut self) {
+        self.parts.encrypted.clear();
+        if let Binding::Asymmetric(binding) = &mut self.binding {
+            binding.encryption = None;
+        }
+    }
+
+    fn endorse_by(&mut self, tokens: Vec<EndorsingToken>) {
+        let is_user = |token: &SupportingToken| matches!(token, SupportingToken::Username(_));
+        self.supporting.retain(is_user);
+        let tokens = tokens.into_iter().map(SupportingToken::Endorsing);
+        self.supporting.extend(tokens);
+    }
+
+    fn token(&mut self, at: usize) -> &mut EndorsingToken {
+        self.endorsing_mut().nth(at).unwrap()
+    }
 }
 
 pub(crate) const PLAIN: &str = concat!(
@@ -312,19 +455,19 @@ pub(crate) fn policy(mechanism: Mechanism, suite_name: &str) -> Policy {
 pub(crate) fn endorse(
     policy: &mut Policy,
     reference: KeyReference,
-    token_signed: bool,
+    signed: bool,
     covers_token: bool,
 ) {
-    policy.endorsing = vec![EndorsingPolicy {
+    policy.endorse_by(vec![EndorsingToken {
         covers_token,
-        token_signed,
-        ..EndorsingPolicy::by(KeyBinding::Certificate, reference)
-    }];
+        signed,
+        ..EndorsingToken::by_certificate(reference)
+    }]);
 }
 
 /// Has the tokens of endorsing signatures encrypted.
 pub(crate) fn hide_endorsement(policy: &mut Policy) {
-    for endorsing in &mut policy.endorsing {
-        endorsing.token_encrypted = true;
+    for endorsing in policy.endorsing_mut() {
+        endorsing.encrypted = true;
     }
 }

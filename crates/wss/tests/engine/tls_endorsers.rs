@@ -6,45 +6,45 @@ use std::sync::Arc;
 
 use soapstone_crypto::Identity;
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, ElementPath, EndorsingPolicy, Evidence, InboundPlan,
-    KeyBinding, KeyReference, Keys, Layout, Mark, Mechanism, OutboundPlan, Outgoing, Part,
-    PlanProblem, Policy, Rejected, SignaturePolicy, SignatureRole, Signer, TimestampPolicy,
+    Binding, ConversationVersion, DerivedKeyForm, ElementPath, EndorsingKey, EndorsingToken,
+    Evidence, InboundPlan, KeyReference, Keys, Layout, Mark, Mechanism, OutboundPlan, Outgoing,
+    Part, PlanProblem, Policy, Rejected, SignatureRole, Signer, TimestampPolicy,
 };
 use soapstone_xml::Buffers;
 
 use crate::conversations::{context, derived, knowing, refused, text};
 use crate::endorsers::{NOTARY, another_certificate, demand, elements, endorsed_by, other};
 use crate::support::{
-    PARTIES, PLAIN, client_keys, envelope, facts, forwarded, now, open, open_with, policy,
-    secure_with, service_keys,
+    Adjust as _, PARTIES, PLAIN, client_keys, envelope, facts, forwarded, now, open, open_with,
+    policy, secure_with, service_keys, with,
 };
 
 const VERSION: ConversationVersion = ConversationVersion::V13;
 const TIMESTAMP: &str = "//*[local-name()='Timestamp']";
 
 /// A token of this kind signs the Timestamp.
-fn by(key: KeyBinding) -> Policy {
+fn by(token: EndorsingToken) -> Policy {
     let mut policy = policy(Mechanism::None, "Basic256");
-    policy.timestamp = Some(TimestampPolicy::default());
-    policy.signature = Some(SignaturePolicy {
-        parts: vec![Part::Timestamp],
-        key,
-        reference: KeyReference::Direct,
-    });
-    policy.transport_protected = true;
-    policy.layout = Layout::Strict;
+    policy.header.timestamp = Some(TimestampPolicy::default());
+    policy.binding = Binding::Transport;
+    policy.endorse_with(token);
+    policy.header.layout = Layout::Strict;
     policy
 }
 
 /// And another one, by certificate.
-fn two(key: KeyBinding) -> Policy {
-    let mut policy = by(key);
-    policy.endorsing = vec![demand()];
+fn two(token: EndorsingToken) -> Policy {
+    let mut policy = by(token);
+    policy.endorse_with(demand());
     policy
 }
 
+fn by_context() -> EndorsingToken {
+    EndorsingToken::by_context(true, None)
+}
+
 fn certificates() -> Policy {
-    two(KeyBinding::Certificate)
+    two(demand())
 }
 
 fn both() -> Keys {
@@ -78,10 +78,10 @@ fn signatures(message: &str) -> [&str; 2] {
 /// What else somebody signs in a message that is secured already, with the token, in the header
 /// beside the rest.
 fn beside(message: &str, who: &Arc<Identity>, parts: &[Part]) -> String {
-    let mut his = by(KeyBinding::Certificate);
-    his.actor = Some("urn:nobody".to_owned());
-    his.timestamp = None;
-    his.signature.as_mut().unwrap().parts = parts.to_vec();
+    let mut his = policy(Mechanism::Sign, "Basic256");
+    his.header.actor = Some("urn:nobody".to_owned());
+    his.header.timestamp = None;
+    his.parts.signed = parts.to_vec();
     let keys = Keys {
         identity: Some(Arc::clone(who)),
         ..client_keys()
@@ -117,9 +117,10 @@ fn every_certificate_signs_the_timestamp_with_a_key_of_its_own() {
     let third = other("CN=auditor");
     for reference in [KeyReference::Direct, KeyReference::Embedded] {
         let mut policy = certificates();
-        policy.signature.as_mut().unwrap().reference = reference;
-        policy.endorsing[0].reference = reference;
-        policy.endorsing.push(EndorsingPolicy {
+        for token in policy.endorsing_mut() {
+            token.key = EndorsingKey::Certificate(reference);
+        }
+        policy.endorse_with(EndorsingToken {
             parts: vec![Part::Body, to()],
             ..demand()
         });
@@ -148,10 +149,9 @@ fn a_certificate_endorses_beside_a_context_whose_owner_sends() {
         Some(DerivedKeyForm::Explicit),
         Some(DerivedKeyForm::Implied),
     ] {
-        for reference in [KeyReference::Direct, KeyReference::KeyName] {
-            let mut policy = two(KeyBinding::Context);
-            policy.derived_keys = form.and_then(|form| derived(VERSION, form));
-            policy.signature.as_mut().unwrap().reference = reference;
+        for carried in [true, false] {
+            let derived_keys = form.and_then(|form| derived(VERSION, form));
+            let policy = two(EndorsingToken::by_context(carried, derived_keys));
             let facts = knowing(&[&context(VERSION)]);
             let message = within(&policy, client_keys());
             let opened = open_with(&policy, service_keys(), &facts, &message, now()).unwrap();
@@ -171,11 +171,8 @@ fn a_certificate_endorses_beside_a_context_whose_owner_sends() {
 /// Who renews a context: by name, and by its key.
 #[test]
 fn a_context_endorses_beside_a_certificate_that_says_who_asks() {
-    let mut policy = by(KeyBinding::Certificate);
-    policy.endorsing = vec![EndorsingPolicy::by(
-        KeyBinding::Context,
-        KeyReference::Direct,
-    )];
+    let mut policy = by(demand());
+    policy.endorse_with(by_context());
     let facts = knowing(&[&context(VERSION)]);
     let good = within(&policy, client_keys());
     let opened = open_with(&policy, service_keys(), &facts, &good, now()).unwrap();
@@ -212,11 +209,7 @@ fn a_context_endorses_beside_a_certificate_that_says_who_asks() {
         Rejected::EndorsementMissing
     );
     // The context signs the Timestamp of this message.
-    let elsewhere = beside(
-        &message(&by(KeyBinding::Certificate), client_keys()),
-        &NOTARY,
-        &[to()],
-    );
+    let elsewhere = beside(&message(&by(demand()), client_keys()), &NOTARY, &[to()]);
     assert_eq!(
         refused(&policy, &facts, &elsewhere),
         Rejected::EndorsementMissing
@@ -226,7 +219,7 @@ fn a_context_endorses_beside_a_certificate_that_says_who_asks() {
 /// The key of `[[identity.endorsing]]` that is named first signs, with or without others beside it.
 #[test]
 fn whoever_is_named_first_among_those_who_endorse_signs_the_timestamp() {
-    let policy = by(KeyBinding::Certificate);
+    let policy = by(demand());
     let alone = Keys {
         identity: None,
         ..endorsed_by(&[&NOTARY])
@@ -265,7 +258,7 @@ fn a_signature_that_is_missing_is_missed_whichever_it_is_and_one_too_many_is_ref
         Rejected::EndorsementMissing
     );
     // One more than a policy has that wants one.
-    let alone = by(KeyBinding::Certificate);
+    let alone = by(demand());
     assert_eq!(refused(&alone, &facts(), &good).name(), "too-many");
     // That is an endorsement where there is none yet.
     let one = message(&alone, client_keys());
@@ -274,7 +267,7 @@ fn a_signature_that_is_missing_is_missed_whichever_it_is_and_one_too_many_is_ref
 
 #[test]
 fn neither_a_context_nor_a_certificate_stands_in_for_the_other() {
-    let policy = two(KeyBinding::Context);
+    let policy = two(by_context());
     let facts = knowing(&[&context(VERSION)]);
     let good = within(&policy, client_keys());
     let [by_context, by_certificate] = signatures(&good);
@@ -344,7 +337,7 @@ fn one_key_does_not_sign_for_two_whatever_its_certificates() {
 #[test]
 fn a_signature_over_anything_but_the_timestamp_of_the_message_endorses_nothing() {
     let policy = certificates();
-    let alone = by(KeyBinding::Certificate);
+    let alone = by(demand());
     let one = message(&alone, client_keys());
     let unendorsed = Rejected::Unendorsed {
         part: Part::Timestamp,
@@ -380,30 +373,45 @@ fn a_signature_over_anything_but_the_timestamp_of_the_message_endorses_nothing()
     assert_eq!(refused(&policy, &facts(), &later).name(), "digest-mismatch");
 }
 
+/// What is demanded of a token, or what it does.
+type Own = fn(&mut EndorsingToken);
+
+const NOTHING: Own = |_| ();
+const SIGNS_TO: Own = |token| token.parts.push(to());
+/// WS-SecurityPolicy 1.3, 8.9: each token's own signature covers it.
+const PROTECTS: Own = |token| token.covers_token = true;
+
+/// Neither of two demands is met by who meets the other one alone.
 #[test]
-fn what_one_token_is_to_sign_in_particular_somebody_has_signed() {
-    let mut policy = certificates();
-    policy.endorsing[0].parts = vec![to()];
-    let neither = message(&certificates(), both());
-    assert_eq!(
-        refused(&policy, &facts(), &neither),
-        Rejected::Unendorsed { part: to() }
-    );
-    let mut first = certificates();
-    first.signature.as_mut().unwrap().parts.push(to());
-    assert_eq!(
-        refused(&first, &facts(), &neither),
-        Rejected::Unsigned { part: to() }
-    );
-    // Neither of two demands is met by who meets the other one alone.
-    let mut each = first.clone();
-    each.endorsing[0].parts = vec![to()];
-    let one_of_them = message(&policy, both());
-    assert_eq!(
-        refused(&each, &facts(), &one_of_them),
-        Rejected::Unendorsed { part: to() }
-    );
-    open(&each, &message(&each, both())).unwrap();
+fn each_of_two_demands_has_a_signature_over_all_that_it_names() {
+    let unendorsed = || Some(Rejected::Unendorsed { part: to() });
+    let unsigned = |part: Part| Some(Rejected::Unsigned { part });
+    let token = || unsigned(Part::EndorsingToken);
+    let [none, signs, both_sign] = [[NOTHING; 2], [NOTHING, SIGNS_TO], [SIGNS_TO; 2]];
+    let protect = [PROTECTS; 2];
+    for (demanded, sent, expected) in [
+        // Parts that a token is to sign in particular.
+        (signs, none, unendorsed()),
+        ([SIGNS_TO, NOTHING], none, unsigned(to())),
+        (both_sign, signs, unendorsed()),
+        (both_sign, both_sign, None),
+        // Tokens that are protected.
+        (protect, [PROTECTS, NOTHING], token()),
+        (protect, [NOTHING, PROTECTS], token()),
+        (protect, none, unsigned(Part::Token)),
+        (protect, protect, None),
+    ] {
+        let [demanded, sent] = [demanded, sent].map(|own| {
+            with(&certificates(), |policy| {
+                for (token, own) in policy.endorsing_mut().zip(own) {
+                    own(token);
+                }
+            })
+        });
+        let found = open(&demanded, &message(&sent, both())).map(drop);
+        let found = found.map_err(|refused| refused.cause().clone()).err();
+        assert_eq!(found, expected, "{:?}", demanded.supporting);
+    }
 }
 
 /// Where one of them signs what is demanded of the first alone, he sends, wherever his signature
@@ -411,7 +419,7 @@ fn what_one_token_is_to_sign_in_particular_somebody_has_signed() {
 #[test]
 fn who_meets_what_is_said_of_the_first_token_sends_and_no_order_says_it() {
     let mut policy = certificates();
-    policy.signature.as_mut().unwrap().parts.push(to());
+    policy.token(0).parts.push(to());
     let keys = endorsed_by(&[&NOTARY, &PARTIES.client]);
     let message = self::message(&policy, keys);
     let [first, second] = signatures(&message);
@@ -430,30 +438,6 @@ fn who_meets_what_is_said_of_the_first_token_sends_and_no_order_says_it() {
         opened.evidence().signer().unwrap().subject().to_owned()
     };
     assert_eq!(of(both()), of(endorsed_by(&[&NOTARY, &PARTIES.client])));
-}
-
-/// Each token's own signature covers the token where tokens are protected (8.9).
-#[test]
-fn protected_tokens_are_signed_each_by_its_own_signature() {
-    let mut policy = certificates();
-    policy.signature.as_mut().unwrap().parts.push(Part::Token);
-    policy.endorsing[0].covers_token = true;
-    open(&policy, &message(&policy, both())).unwrap();
-    let mut first_alone = policy.clone();
-    first_alone.endorsing[0].covers_token = false;
-    let mut second_alone = policy.clone();
-    second_alone.signature.as_mut().unwrap().parts.pop();
-    for (sent, part) in [
-        (first_alone, Part::EndorsingToken),
-        (second_alone, Part::EndorsingToken),
-        (certificates(), Part::Token),
-    ] {
-        let message = message(&sent, both());
-        assert_eq!(
-            refused(&policy, &facts(), &message),
-            Rejected::Unsigned { part }
-        );
-    }
 }
 
 /// Whoever has a copy takes neither of the signatures into another message.
@@ -477,23 +461,29 @@ fn each_of_the_signatures_makes_a_message_known() {
 }
 
 #[test]
-fn a_plan_that_endorses_no_timestamp_or_protects_tokens_twice_is_none() {
-    let problems = |change: fn(&mut Policy)| {
-        let mut policy = certificates();
-        change(&mut policy);
-        InboundPlan::compile(policy, service_keys()).unwrap_err()
-    };
-    let combination = |problem| [PlanProblem::Combination { problem }];
+fn a_plan_that_endorses_a_timestamp_that_is_not_there_is_none() {
+    let mut policy = certificates();
+    policy.header.timestamp = None;
+    policy.header.layout = Layout::Lax;
     assert_eq!(
-        problems(|policy| policy.signature.as_mut().unwrap().parts = vec![Part::Body]),
-        combination(
-            "where the connection protects messages, the Timestamp is what is endorsed: it is to be signed"
-        )
+        InboundPlan::compile(policy, service_keys()).unwrap_err(),
+        [PlanProblem::Part {
+            part: Part::Timestamp,
+            problem: "is to be signed, and the policy has none",
+        }]
     );
-    assert_eq!(
-        problems(|policy| policy.endorsing[0].token_signed = true),
-        combination(
-            "where the connection protects messages, it protects the tokens of endorsing signatures as well"
-        )
-    );
+}
+
+/// The connection protects tokens as it protects everything else.
+#[test]
+fn tokens_are_neither_signed_nor_encrypted_where_the_connection_protects_them() {
+    let mut policy = certificates();
+    for token in policy.endorsing_mut() {
+        (token.signed, token.encrypted) = (true, true);
+    }
+    let good = message(&certificates(), both());
+    open(&policy, &good).unwrap();
+    let as_plain = message(&policy, both());
+    assert!(!as_plain.contains("xenc:"), "{as_plain}");
+    open(&certificates(), &as_plain).unwrap();
 }

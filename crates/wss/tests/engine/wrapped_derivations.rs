@@ -5,23 +5,22 @@
 use soapstone_crypto::SignatureAlgorithm;
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, EncryptedPart, Facts, KeyBinding, KeyReference, Keys,
-    Layout, Mechanism, OutboundPlan, Part, PlanProblem, Policy, ProtectionOrder, Recipient,
-    Rejected,
+    Layout, Mechanism, Part, Policy, ProtectionOrder, Recipient, Rejected,
 };
 use soapstone_xml::Buffers;
 
 use crate::conversations::{bound, derived, refused, text};
 use crate::derivations::{cut, encrypted_key, id};
 use crate::support::{
-    PLAIN, client_keys, declaring, facts, forwarded, now, open_with, policy, secure_with,
-    service_keys,
+    Adjust as _, PLAIN, client_keys, declaring, facts, forwarded, now, open_with, policy,
+    secure_with, service_keys, with,
 };
 
 const FORMS: [DerivedKeyForm; 2] = [DerivedKeyForm::Explicit, DerivedKeyForm::Implied];
 
 fn deriving(mechanism: Mechanism, form: DerivedKeyForm) -> Policy {
     let mut policy = policy(mechanism, "Basic256");
-    policy.derived_keys = derived(ConversationVersion::V13, form);
+    policy.set_derived_keys(derived(ConversationVersion::V13, form));
     policy
 }
 
@@ -30,10 +29,7 @@ fn request() -> Policy {
 }
 
 fn undivided(policy: &Policy) -> Policy {
-    Policy {
-        derived_keys: None,
-        ..policy.clone()
-    }
+    with(policy, |policy| policy.set_derived_keys(None))
 }
 
 fn sent(policy: &Policy) -> String {
@@ -69,8 +65,8 @@ fn what_is_enciphered_with_a_derived_key_opens_in_either_order_and_form() {
             .concat()
         {
             let mut policy = deriving(mechanism, form);
-            policy.derived_keys = derived(version, form);
-            policy.layout = Layout::Strict;
+            policy.set_derived_keys(derived(version, form));
+            policy.header.layout = Layout::Strict;
             let message = sent(&policy);
             let tokens = message.matches("<wsc:DerivedKeyToken").count();
             assert_eq!(tokens, usize::from(form == DerivedKeyForm::Explicit));
@@ -91,15 +87,15 @@ fn a_hidden_signature_covers_its_certificate_and_opens() {
         ProtectionOrder::EncryptBeforeSigning,
     ] {
         let mut policy = request();
-        policy.order = order;
-        policy.signature.as_mut().unwrap().parts.push(Part::Token);
+        policy.set_order(order);
+        policy.parts.signed.push(Part::Token);
         let signed = sent(&policy);
         let key = id(encrypted_key(&signed)).to_owned();
         let references = cut(&signed, "<ds:SignedInfo", "</ds:SignedInfo>");
         assert!(!references.contains(&key));
         assert!(references.contains("-cert\""));
         let hidden = EncryptedPart::customary(Part::Signature);
-        policy.encryption.as_mut().unwrap().parts.push(hidden);
+        policy.parts.encrypted.push(hidden);
         let message = sent(&policy);
         assert!(!message.contains("<ds:SignedInfo"));
         opened(&policy, service_keys(), &facts(), &message).unwrap();
@@ -113,7 +109,7 @@ fn an_answer_is_enciphered_for_whoever_signed_the_request() {
         open_with(&policy, service_keys(), &facts(), &sent(&policy), now()).unwrap();
     let (_, receipt) = opened_request.finish(&mut Buffers::default());
     let mut response = policy.clone();
-    response.encryption.as_mut().unwrap().recipient = Recipient::Requester;
+    response.set_recipient(Recipient::Requester);
     let nobody = Keys {
         peer: None,
         ..service_keys()
@@ -133,9 +129,7 @@ fn an_answer_under_a_key_that_it_does_not_carry_is_not_found() {
         open_with(&policy, service_keys(), &facts(), &text(&secured), now()).unwrap();
     let (_, receipt) = opened_request.finish(&mut Buffers::default());
     let mut under_request = policy.clone();
-    let encryption = under_request.encryption.as_mut().unwrap();
-    (encryption.key, encryption.reference) =
-        (KeyBinding::RequestKey, KeyReference::EncryptedKeySha1);
+    under_request.encrypt_under_request();
     let answer = text(&secure_with(
         &under_request,
         service_keys(),
@@ -195,7 +189,7 @@ fn a_wrapped_key_that_lists_what_a_derived_key_enciphers_is_refused() {
             key,
             KeyReference::Thumbprint,
         );
-        policy.derived_keys = derived(ConversationVersion::V13, DerivedKeyForm::Explicit);
+        policy.set_derived_keys(derived(ConversationVersion::V13, DerivedKeyForm::Explicit));
         let message = sent(&policy);
         let list = cut(&message, "<xenc:ReferenceList", "</xenc:ReferenceList>");
         let listed = changed(
@@ -259,7 +253,7 @@ fn a_derived_key_token_before_its_key_is_for_lax_layouts() {
         &format!("{token}{key}"),
     );
     opened(&policy, service_keys(), &facts(), &before).unwrap();
-    policy.layout = Layout::Strict;
+    policy.header.layout = Layout::Strict;
     assert_eq!(
         refused(&policy, &facts(), &before),
         Rejected::LayoutViolated {
@@ -317,7 +311,7 @@ fn all_keys_are_derived_from_one_session_key() {
     let policy = deriving(Mechanism::Encrypt, DerivedKeyForm::Explicit);
     let message = sent(&policy);
     let mut of_header = policy.clone();
-    of_header.encryption.as_mut().unwrap().parts = vec![EncryptedPart::customary(Part::Header {
+    of_header.parts.encrypted = vec![EncryptedPart::customary(Part::Header {
         namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
         local: "To".to_owned(),
     })];
@@ -412,7 +406,7 @@ fn a_signature_with_a_derived_key_is_none_of_a_certificate() {
         KeyBinding::SessionKey,
         KeyReference::Thumbprint,
     );
-    forged.derived_keys = policy.derived_keys;
+    forged.set_derived_keys(policy.derived_keys());
     let message = sent(&forged);
     assert_eq!(
         refused(&policy, &facts(), &message).name(),
@@ -423,10 +417,9 @@ fn a_signature_with_a_derived_key_is_none_of_a_certificate() {
     let signature = &mut careless.suite.signature;
     signature.push(SignatureAlgorithm::HmacSha1);
     for careless in [undivided(&careless), careless] {
-        let forged = Policy {
-            derived_keys: careless.derived_keys,
-            ..forged.clone()
-        };
+        let forged = with(&forged, |policy| {
+            policy.set_derived_keys(careless.derived_keys())
+        });
         assert_eq!(
             refused(&careless, &facts(), &sent(&forged)),
             Rejected::KeyMisused {
@@ -435,21 +428,4 @@ fn a_signature_with_a_derived_key_is_none_of_a_certificate() {
             }
         );
     }
-}
-
-#[test]
-fn nothing_is_derived_where_a_private_key_is_all_there_is() {
-    let policy = deriving(Mechanism::Sign, DerivedKeyForm::Explicit);
-    let problems = OutboundPlan::compile(policy, client_keys()).unwrap_err();
-    assert_eq!(
-        problems,
-        [PlanProblem::Combination {
-            problem: "keys are derived from symmetric keys, and nothing is signed or encrypted with one"
-        }]
-    );
-    // Answers may be unprotected where requests are not: there is nothing that could be wrong about
-    // their keys.
-    let mut unprotected = deriving(Mechanism::Sign, DerivedKeyForm::Explicit);
-    unprotected.signature = None;
-    OutboundPlan::compile(unprotected, service_keys()).unwrap();
 }

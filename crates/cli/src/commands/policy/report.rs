@@ -339,8 +339,11 @@ fn message_found(policy: &Policy) -> MessageFound {
     };
     MessageFound {
         suite: policy.suite.name.clone(),
-        timestamp_seconds: policy.timestamp.map(|timestamp| timestamp.ttl.as_secs()),
-        passwords: policy.username.as_ref().map_or_else(Vec::new, |username| {
+        timestamp_seconds: policy
+            .header
+            .timestamp
+            .map(|timestamp| timestamp.ttl.as_secs()),
+        passwords: policy.username().map_or_else(Vec::new, |username| {
             let kinds = username.passwords.iter();
             kinds
                 .map(|kind| match kind {
@@ -349,64 +352,65 @@ fn message_found(policy: &Policy) -> MessageFound {
                 })
                 .collect()
         }),
-        signature: policy.signature.as_ref().map(|signature| ProtectionFound {
+        signature: policy.signature().map(|signature| ProtectionFound {
             key: key(signature.key),
             reference: signature.reference.name(),
             recipient: None,
             parts: signature.parts.iter().map(plain).collect(),
         }),
-        encryption: policy
-            .encryption
-            .as_ref()
-            .map(|encryption| ProtectionFound {
-                key: key(encryption.key),
-                reference: encryption.reference.name(),
-                recipient: (encryption.key == KeyBinding::Certificate).then_some(match encryption
-                    .recipient
-                {
+        encryption: policy.encryption().map(|encryption| ProtectionFound {
+            key: key(encryption.key),
+            reference: encryption.reference.name(),
+            recipient: (encryption.key == KeyBinding::Certificate).then_some(
+                match encryption.recipient {
                     Recipient::Peer => "peer",
                     Recipient::Requester => "requester",
-                }),
-                parts: encryption
-                    .parts
-                    .iter()
-                    .map(|wanted| PartFound {
-                        part: wanted.part.to_string(),
-                        extent: Some(match wanted.extent {
-                            Extent::Content => "content",
-                            Extent::Element => "element",
-                        }),
-                    })
-                    .collect(),
-            }),
-        derived_keys: policy.derived_keys.map(derived_found),
+                },
+            ),
+            parts: encryption
+                .parts
+                .iter()
+                .map(|wanted| PartFound {
+                    part: wanted.part.to_string(),
+                    extent: Some(match wanted.extent {
+                        Extent::Content => "content",
+                        Extent::Element => "element",
+                    }),
+                })
+                .collect(),
+        }),
+        derived_keys: policy.derived_keys().map(derived_found),
         endorsing: policy
-            .endorsing
-            .iter()
+            .endorsing_beside()
             .map(|endorsing| EndorsingFound {
-                key: key(endorsing.key),
-                derived_keys: endorsing.derived_keys.map(derived_found),
-                reference: endorsing.reference.name(),
-                token_signed: endorsing.token_signed,
-                token_encrypted: endorsing.token_encrypted,
+                key: key(endorsing.key.kind()),
+                derived_keys: endorsing.key.derived_keys().map(derived_found),
+                reference: endorsing.key.reference().name(),
+                token_signed: endorsing.signed,
+                token_encrypted: endorsing.encrypted,
                 covers_token: endorsing.covers_token,
                 parts: endorsing.parts.iter().map(plain).collect(),
             })
             .collect(),
-        signature_confirmation: policy.signature_confirmation,
-        order: match policy.order {
+        signature_confirmation: policy.header.signature_confirmation,
+        order: match policy.order() {
             ProtectionOrder::SignBeforeEncrypting => "sign-encrypt",
             ProtectionOrder::EncryptBeforeSigning => "encrypt-sign",
         },
-        layout: match policy.layout {
+        layout: match policy.header.layout {
             Layout::Strict => "strict",
             Layout::Lax => "lax",
             Layout::LaxTimestampFirst => "lax-timestamp-first",
             Layout::LaxTimestampLast => "lax-timestamp-last",
         },
-        only_entire_headers_and_body: policy.only_entire_headers_and_body,
-        transport_protected: policy.transport_protected,
-        required: policy.required.iter().map(ToString::to_string).collect(),
+        only_entire_headers_and_body: policy.parts.only_entire_headers_and_body,
+        transport_protected: policy.is_by_connection(),
+        required: policy
+            .parts
+            .required
+            .iter()
+            .map(ToString::to_string)
+            .collect(),
     }
 }
 

@@ -5,7 +5,7 @@
 
 use soapstone::crypto::{Curve, DigestAlgorithm, KeyKind, SignatureAlgorithm};
 use soapstone::wss::{
-    DerivedKeyForm, ElementPath, EncryptedPart, Extent, Mechanism, Part, Policy, Suite,
+    Binding, DerivedKeyForm, ElementPath, EncryptedPart, Extent, Mechanism, Part, Policy, Suite,
 };
 
 use super::SUITE;
@@ -114,10 +114,8 @@ pub(super) fn partial(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) 
         workbench
             .processing(mechanism, &suite(), |policy| {
                 allow_many(policy);
-                if let Some(encryption) = &mut policy.encryption
-                    && fields != ["*"]
-                {
-                    encryption.parts = contents(fields);
+                if policy.binding.encrypts() && fields != ["*"] {
+                    policy.parts.encrypted = contents(fields);
                 }
             })
             .measure(&messages, scope.scale, arm, emit);
@@ -144,11 +142,15 @@ pub(super) fn context(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) 
         policy.tuning.derived_keys = None;
     });
     measure(conversation, "context/implied-derived-keys", |policy| {
-        if let Some(derived) = &mut policy.derived_keys {
+        if let Binding::Symmetric(binding) = &mut policy.binding
+            && let Some(derived) = &mut binding.derived_keys
+        {
             derived.form = DerivedKeyForm::Implied;
         }
     });
     measure(conversation, "context/its-own-key", |policy| {
-        policy.derived_keys = None;
+        if let Binding::Symmetric(binding) = &mut policy.binding {
+            binding.derived_keys = None;
+        }
     });
 }

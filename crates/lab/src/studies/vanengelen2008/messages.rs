@@ -11,8 +11,8 @@ use std::sync::Arc;
 use soapstone::crypto::SymmetricKey;
 use soapstone::wss::names::WSU;
 use soapstone::wss::{
-    Envelope, InboundPlan, KeyBinding, Keys, Mechanism, OutboundPlan, Part, Policy, SharedKey,
-    Suite, Tuning,
+    Envelope, InboundPlan, KeyReference, Keys, Mechanism, OutboundPlan, Part, Policy, SharedKey,
+    Suite, SymmetricToken, Tuning,
 };
 use soapstone::xml::{Buffers, Document, Element, ParseOptions};
 
@@ -125,14 +125,14 @@ pub(super) fn plans(
 /// Makes a policy sign the strings, or the Body.
 fn sign(policy: &mut Policy, signed: Signed, elements: usize) {
     policy.limits.references = elements + 16;
-    if let Some(signature) = &mut policy.signature {
-        signature.key = KeyBinding::Shared;
-        signature.parts = match signed {
+    if policy.binding.signs() {
+        policy.protect_with(SymmetricToken::Shared(KeyReference::KeyName));
+        policy.parts.signed = match signed {
             Signed::Elements => (0..elements)
                 .map(|index| Part::Id(format!("s{index}")))
                 .collect(),
             Signed::Body => vec![Part::Body],
         };
-        signature.parts.push(Part::Timestamp);
+        policy.parts.signed.push(Part::Timestamp);
     }
 }

@@ -268,11 +268,11 @@ impl Sides {
         };
         let peers = Peers::with_keys(kind);
         let (outbound, inbound) = peers.plans_with(mechanism, &suite, binding, tuning, |policy| {
-            if let Some(signature) = &mut policy.signature {
-                signature.parts = vec![Part::Body];
-                policy.timestamp = None;
+            if policy.binding.signs() {
+                policy.parts.signed = vec![Part::Body];
+                policy.header.timestamp = None;
             }
-            if let Some(username) = &mut policy.username {
+            if let Some(username) = policy.username_mut() {
                 username.passwords = vec![match proof {
                     "username-text" => PasswordKind::Text,
                     _ => PasswordKind::Digest,

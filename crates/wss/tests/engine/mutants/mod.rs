@@ -18,7 +18,8 @@ use soapstone_xml::{Buffers, Limits};
 use crate::combinations::{Choices, MESSAGES, VERSIONS, answering, compiled, drawn, keys};
 use crate::conversations::{context, text};
 use crate::support::{
-    PARTIES, PASSWORD, PLAIN, envelope, facts, forwarded, identity, now, open, policy, secure, user,
+    Adjust as _, PARTIES, PASSWORD, PLAIN, envelope, facts, forwarded, identity, now, open, policy,
+    secure, user,
 };
 use changes::{changed, pieces, rooted};
 
@@ -179,10 +180,10 @@ fn attack(number: u64, requests: &mut Tally, answers: &mut Tally) {
     let mut choices = Choices::of(number);
     let policy = drawn(&mut choices);
     let signs_body = |policy: &Policy| {
-        let signature = policy.signature.as_ref();
+        let signature = policy.signature();
         signature.is_some_and(|it| it.parts.contains(&Part::Body))
     };
-    if !signs_body(&policy) || policy.transport_protected {
+    if !signs_body(&policy) || policy.is_by_connection() {
         return;
     }
     let [client, service] = keys(&policy);
@@ -190,7 +191,9 @@ fn attack(number: u64, requests: &mut Tally, answers: &mut Tally) {
         return;
     };
     let others_plan = OutboundPlan::compile(policy.clone(), somebody_else(&policy)).unwrap();
-    let version = policy.derived_keys.map_or(VERSIONS[0], |keys| keys.version);
+    let version = policy
+        .derived_keys()
+        .map_or(VERSIONS[0], |keys| keys.version);
     let length = policy.suite.data[0].key_length();
     let context = |owner: &str, secret: u8| SecurityContext {
         identifier: format!("urn:uuid:{owner}"),
@@ -309,7 +312,7 @@ fn what_is_taken_out_of_the_list_of_what_is_deciphered_is_missed() {
         Part::Path(ElementPath::parse(path, resolve).unwrap())
     };
     let mut policy = policy(Mechanism::EncryptSign, "Basic256GCM");
-    let parts = &mut policy.encryption.as_mut().unwrap().parts;
+    let parts = &mut policy.parts.encrypted;
     parts.clear();
     let hidden = ["//e:empty", "/*/*/e:echo/e:text"].map(element);
     parts.extend(hidden.clone().map(EncryptedPart::customary));
@@ -337,6 +340,6 @@ fn what_is_taken_out_of_the_list_of_what_is_deciphered_is_missed() {
         let opened = open(&policy, &secure(&policy, &with_own)).unwrap();
         assert!(forwarded(&opened).contains("EncryptedData"));
     }
-    policy.order = ProtectionOrder::SignBeforeEncrypting;
+    policy.set_order(ProtectionOrder::SignBeforeEncrypting);
     open(&policy, &secure(&policy, &with_own)).unwrap();
 }

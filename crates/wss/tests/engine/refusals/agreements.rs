@@ -13,6 +13,7 @@ use soapstone_xmlsec::write;
 
 use super::{cut, other_first_octet, refuse};
 use crate::conversations::bound;
+use crate::support::Adjust as _;
 use crate::support::*;
 
 const ECDH: &str = "Basic128GCMEcdhEs";
@@ -302,7 +303,7 @@ fn an_agreement_for_another_recipient_is_refused() {
         KeyReference::Direct,
     ] {
         let mut policy = encrypt(ECDH);
-        policy.encryption.as_mut().unwrap().reference = reference;
+        policy.name_encrypting_key(reference);
         let other = Agreeing::new(KeyKind::Ec(Curve::P256), None);
         let secured = secure_with(&policy, other.client_keys(), PLAIN, None);
         let message = String::from_utf8(secured.bytes).unwrap();

@@ -105,7 +105,7 @@ fn what_fails_after_a_decryption_looks_as_if_deciphering_had_failed() {
             namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
             local: "To".to_owned(),
         };
-        both.signature.as_mut().unwrap().parts.push(to);
+        both.parts.signed.push(to);
         let refused = told_to_peer(&both, &message);
         assert!(matches!(refused, Rejected::AfterDecryption(_)), "{refused}");
         assert_eq!(refused.name(), "decryption-failed");

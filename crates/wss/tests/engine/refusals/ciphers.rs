@@ -12,6 +12,7 @@ use soapstone_wss::{
 use super::signers::two_session_keys;
 use super::{cut, refuse};
 use crate::conversations::bound;
+use crate::support::Adjust as _;
 use crate::support::*;
 
 /// A policy with a password, signed and encrypted: `sp:SignedEncryptedSupportingTokens`
@@ -23,15 +24,19 @@ fn with_password(key: KeyBinding, order: ProtectionOrder) -> Policy {
         key,
         KeyReference::Thumbprint,
     );
-    policy.order = order;
+    policy.set_order(order);
     if key == KeyBinding::Certificate {
-        policy.signature.as_mut().unwrap().reference = KeyReference::Direct;
+        policy.name_signing_key(KeyReference::Direct);
     }
-    policy.username = self::policy(Mechanism::Username, "Basic128GCM").username;
-    policy.username.as_mut().unwrap().passwords = vec![PasswordKind::Text];
+    policy.set_username(
+        self::policy(Mechanism::Username, "Basic128GCM")
+            .username()
+            .cloned(),
+    );
+    policy.username_mut().unwrap().passwords = vec![PasswordKind::Text];
     let token = Part::UsernameToken;
-    policy.signature.as_mut().unwrap().parts.push(token.clone());
-    let encrypted = &mut policy.encryption.as_mut().unwrap().parts;
+    policy.parts.signed.push(token.clone());
+    let encrypted = &mut policy.parts.encrypted;
     encrypted.push(EncryptedPart::customary(token));
     policy
 }
@@ -69,14 +74,11 @@ fn splice(policy: &Policy, captured: &str) -> (String, [String; 3]) {
     let data = cut(captured, "xenc:EncryptedData");
     let id = id_of(data);
     assert!(id.ends_with("-user-data"), "{id}");
-    let mut his = Policy {
-        username: None,
-        ..policy.clone()
-    };
-    let parts = &mut his.signature.as_mut().unwrap().parts;
+    let mut his = with(policy, |policy| policy.set_username(None));
+    let parts = &mut his.parts.signed;
     parts.retain(|part| *part != Part::UsernameToken);
     parts.push(Part::Id(id.to_owned()));
-    let encrypted = &mut his.encryption.as_mut().unwrap().parts;
+    let encrypted = &mut his.parts.encrypted;
     encrypted.retain(|wanted| wanted.part != Part::UsernameToken);
     let plain = before(PLAIN, "<a:To>", &[data]).replace("mehr", "weniger");
     let message = String::from_utf8(secure_with(&his, mallory(), &plain, None).bytes).unwrap();
@@ -134,15 +136,15 @@ fn an_encrypted_header_block_is_not_of_whoever_signs_its_cipher_text() {
     };
     let policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
     let mut theirs = policy.clone();
-    theirs.signature.as_mut().unwrap().parts.push(to.clone());
-    let encrypted = &mut theirs.encryption.as_mut().unwrap().parts;
+    theirs.parts.signed.push(to.clone());
+    let encrypted = &mut theirs.parts.encrypted;
     encrypted.push(EncryptedPart::customary(to));
     let captured = secure(&theirs, PLAIN);
     assert!(forwarded(&open(&policy, &captured).unwrap()).contains("<a:To "));
     let block = cut(&captured, "wsse11:EncryptedHeader");
     let id = id_of(cut(block, "xenc:EncryptedData"));
     let mut his = policy.clone();
-    let parts = &mut his.signature.as_mut().unwrap().parts;
+    let parts = &mut his.parts.signed;
     parts.push(Part::Id(id.to_owned()));
     let plain = PLAIN.replace(cut(PLAIN, "a:To"), block);
     let message = String::from_utf8(secure_with(&his, mallory(), &plain, None).bytes).unwrap();
@@ -166,7 +168,7 @@ fn an_encrypted_password_is_of_no_use_beside_a_session_key_of_ones_own() {
         ProtectionOrder::EncryptBeforeSigning,
     );
     let mut unsigned = signed.clone();
-    let parts = &mut unsigned.signature.as_mut().unwrap().parts;
+    let parts = &mut unsigned.parts.signed;
     parts.retain(|part| *part != Part::UsernameToken);
     for policy in [signed, unsigned] {
         let captured = secure(&policy, PLAIN);

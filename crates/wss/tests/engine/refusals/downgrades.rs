@@ -11,6 +11,7 @@ use soapstone_xml::{Buffers, Canonicalization};
 
 use super::{cut, refuse, sign};
 use crate::conversations::bound;
+use crate::support::Adjust as _;
 use crate::support::*;
 
 #[test]
@@ -170,7 +171,7 @@ fn a_retired_algorithm_is_not_used_from_its_day_on() {
     let certificate = bound("Basic256Rsa15", KeyBinding::Certificate);
     let mut requester = bound("Basic256GCMEcdhEs", KeyBinding::Certificate);
     requester.suite.key_agreement[0].wrap = KeyWrap::TripleDes;
-    requester.encryption.as_mut().unwrap().recipient = Recipient::Requester;
+    requester.set_recipient(Recipient::Requester);
     let agreeing = Agreeing::of("Basic256GCMEcdhEs").unwrap();
     let agreeing = Keys {
         peer: None,

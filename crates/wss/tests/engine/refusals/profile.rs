@@ -6,6 +6,7 @@ use soapstone_wss::{
 };
 
 use super::{cut, name_of, refuse, sign};
+use crate::support::Adjust as _;
 use crate::support::*;
 
 const HEX_BINARY: &str =
@@ -17,7 +18,7 @@ fn username() -> Policy {
 
 fn signing_by(reference: KeyReference) -> Policy {
     let mut policy = sign();
-    policy.signature.as_mut().unwrap().reference = reference;
+    policy.name_signing_key(reference);
     policy
 }
 
@@ -119,7 +120,8 @@ fn attributes_that_an_element_may_not_have_are_refused() {
         // The schema leaves attributes of other namespaces open, which no receiver of these
         // elements knows.
         let other = with(" xmlns:o=\"urn:other\" o:ValueType=\"x\"");
-        if !matches!(element, "wsse:UsernameToken" | "wsu:Timestamp") && policy.signature.is_none()
+        if !matches!(element, "wsse:UsernameToken" | "wsu:Timestamp")
+            && policy.signature().is_none()
         {
             open(&policy, &other).unwrap();
         }
@@ -157,9 +159,8 @@ fn with_encrypted_to(suite: &str) -> (Policy, String) {
         namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
         local: "To".to_owned(),
     };
-    policy.signature.as_mut().unwrap().parts.push(to.clone());
-    let encryption = policy.encryption.as_mut().unwrap();
-    encryption.parts.push(EncryptedPart::customary(to));
+    policy.parts.signed.push(to.clone());
+    policy.parts.encrypted.push(EncryptedPart::customary(to));
     let message = secure(&policy, PLAIN);
     open(&policy, &message).unwrap();
     (policy, message)

@@ -15,10 +15,9 @@ use crate::support::*;
 #[test]
 fn timestamps_must_be_there_once_and_now() {
     let policy = policy(Mechanism::Username, "Basic128GCM");
-    let required = soapstone_wss::Policy {
-        timestamp: Some(TimestampPolicy::default()),
-        ..policy.clone()
-    };
+    let required = with(&policy, |policy| {
+        policy.header.timestamp = Some(TimestampPolicy::default());
+    });
     let message = secure(&policy, PLAIN);
     let stamp = cut(&message, "wsu:Timestamp");
     assert_eq!(
@@ -73,7 +72,7 @@ fn a_message_is_accepted_only_during_its_life() {
 #[test]
 fn a_message_cannot_claim_a_longer_life_than_the_plan_allows() {
     let mut generous = sign();
-    generous.timestamp.as_mut().unwrap().ttl = Duration::from_secs(86_400);
+    generous.header.timestamp.as_mut().unwrap().ttl = Duration::from_secs(86_400);
     let message = secure(&generous, PLAIN);
     let then = now()
         .checked_add(jiff::SignedDuration::from_secs(600))
@@ -116,7 +115,7 @@ fn every_copy_of_a_message_has_the_same_marks() {
         assert!(!first.is_empty(), "{suite}");
         // White space in base64 means nothing, and nobody signs how the value is written.
         let copy = message.replace("<ds:SignatureValue>", "<ds:SignatureValue> \n");
-        assert_eq!(copy != message, policy.signature.is_some());
+        assert_eq!(copy != message, policy.signature().is_some());
         assert_eq!(first, marks(&copy), "{suite}");
         assert_ne!(first, marks(&secure(&policy, PLAIN)), "{suite}");
     }
@@ -178,7 +177,7 @@ fn our_own_message_under_another_certificate_for_our_key_is_no_answer() {
 #[test]
 fn a_life_that_nobody_signed_does_not_shorten_the_memory_of_a_message() {
     let mut signed = sign();
-    signed.signature.as_mut().unwrap().parts = vec![Part::Body];
+    signed.parts.signed = vec![Part::Body];
     let encrypted = policy(Mechanism::Encrypt, "Basic128GCM");
     for policy in [signed, encrypted] {
         let message = secure(&policy, PLAIN);

@@ -12,6 +12,7 @@ use soapstone_xml::Buffers;
 
 use super::{cut, name_of, refuse, sign};
 use crate::conversations::bound;
+use crate::support::Adjust as _;
 use crate::support::*;
 
 #[test]
@@ -101,7 +102,7 @@ fn an_hmac_does_not_pass_for_a_signature() {
 fn a_response_under_a_key_that_no_request_had_is_refused() {
     let mut response = policy(Mechanism::Encrypt, "Basic128GCM");
     let request = secure_with(&response, client_keys(), PLAIN, None);
-    response.encryption.as_mut().unwrap().key = KeyBinding::RequestKey;
+    response.encrypt_under_request();
     let message = secure_with(&response, service_keys(), PLAIN, Some(&request.receipt)).bytes;
     let refused = open_with(
         &response,
@@ -122,7 +123,7 @@ fn strangers_key(suite: &str, keys: Keys) -> (String, String, Receipt) {
         namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
         local: "To".to_owned(),
     };
-    policy.encryption.as_mut().unwrap().parts = vec![EncryptedPart::customary(to)];
+    policy.parts.encrypted = vec![EncryptedPart::customary(to)];
     let Secured { bytes, receipt } = secure_with(&policy, keys, PLAIN, None);
     let message = String::from_utf8(bytes).unwrap();
     let key = cut(&message, "xenc:EncryptedKey").to_owned();
@@ -154,10 +155,10 @@ fn an_answer_is_not_under_a_key_that_somebody_put_into_the_request() {
             agreeing.map_or_else(service_keys, Agreeing::service_keys),
         );
         let mut request = bound(mechanism, suite, key, KeyReference::Thumbprint);
-        if let Some(signature) = &mut request.signature {
-            signature.reference = KeyReference::Direct;
+        if request.signature().is_some() {
+            request.name_signing_key(KeyReference::Direct);
             // Deciphered by a list of its own.
-            let encrypted = &mut request.encryption.as_mut().unwrap().parts;
+            let encrypted = &mut request.parts.encrypted;
             encrypted.push(EncryptedPart::customary(Part::Signature));
         }
         let answer = bound(
@@ -290,14 +291,10 @@ fn an_old_body_is_not_renewed_by_the_timestamp_of_another_message() {
 #[test]
 fn a_signed_password_is_of_no_use_to_whoever_signs_another_body() {
     let mut policy = policy(Mechanism::Username, "Basic128GCM");
-    let mut signature = sign().signature.unwrap();
-    signature.key = KeyBinding::SessionKey;
-    policy.signature = Some(signature);
-    let without_user = Policy {
-        username: None,
-        ..policy.clone()
-    };
-    let parts = &mut policy.signature.as_mut().unwrap().parts;
+    policy.parts.signed = sign().parts.signed;
+    policy.bind(KeyBinding::SessionKey, KeyReference::Direct);
+    let without_user = with(&policy, |policy| policy.set_username(None));
+    let parts = &mut policy.parts.signed;
     parts.push(Part::UsernameToken);
     let captured = secure(&policy, PLAIN);
     assert!(open(&policy, &captured).is_ok());

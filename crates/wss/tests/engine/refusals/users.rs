@@ -3,8 +3,8 @@
 use soapstone_crypto::{SecretBytes, base64};
 use soapstone_wss::{
     ContextOwner, ConversationVersion, EncryptedPart, Facts, FaultCode, InboundPlan, KeyBinding,
-    Keys, Mechanism, OutboundPlan, Outgoing, Part, PasswordKind, Policy, ProtectionOrder, Rejected,
-    SecurityContext,
+    KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Part, PasswordKind, Policy,
+    ProtectionOrder, Rejected, SecurityContext,
 };
 use soapstone_xml::Buffers;
 
@@ -16,7 +16,7 @@ use crate::support::*;
 fn unknown_users_and_wrong_passwords_are_not_told_apart() {
     for kind in [PasswordKind::Digest, PasswordKind::Text] {
         let mut policy = policy(Mechanism::Username, "Basic128GCM");
-        policy.username.as_mut().unwrap().passwords = vec![kind];
+        policy.username_mut().unwrap().passwords = vec![kind];
         let message = secure(&policy, PLAIN);
         let with = |passwords| {
             open_with(
@@ -47,7 +47,7 @@ fn unknown_users_and_wrong_passwords_are_not_told_apart() {
 fn a_password_in_the_clear_is_refused_where_a_digest_is_wanted() {
     let digest = policy(Mechanism::Username, "Basic128GCM");
     let mut text = digest.clone();
-    text.username.as_mut().unwrap().passwords = vec![PasswordKind::Text];
+    text.username_mut().unwrap().passwords = vec![PasswordKind::Text];
     let refused = refuse(&digest, &secure(&text, PLAIN));
     assert_eq!(
         refused,
@@ -110,21 +110,21 @@ fn a_copy_whose_nonce_ends_elsewhere_has_the_same_mark() {
     );
 }
 
-/// A policy that encrypts the token of a user, with a key of this kind, in a message that another
-/// key signs.
-fn hiding(encrypting: KeyBinding, signing: KeyBinding, covered: bool) -> Policy {
-    let mut policy = policy(Mechanism::Sign, "Basic256GCM");
-    policy.username = self::policy(Mechanism::Username, "Basic256GCM").username;
-    let signature = policy.signature.as_mut().unwrap();
-    signature.key = signing;
+/// A policy that encrypts the token of a user, in a message that is signed, with keys of this kind.
+fn hiding(key: KeyBinding, covered: bool) -> Policy {
+    let mut policy = policy(Mechanism::SignEncrypt, "Basic256GCM");
+    policy.set_username(
+        self::policy(Mechanism::Username, "Basic256GCM")
+            .username()
+            .cloned(),
+    );
     if covered {
-        signature.parts.push(Part::UsernameToken);
+        policy.parts.signed.push(Part::UsernameToken);
     }
-    let mut encryption = self::policy(Mechanism::Encrypt, "Basic256GCM").encryption;
-    let hides = encryption.as_mut().unwrap();
-    hides.parts = vec![EncryptedPart::customary(Part::UsernameToken)];
-    hides.key = encrypting;
-    policy.encryption = encryption;
+    policy.parts.encrypted = vec![EncryptedPart::customary(Part::UsernameToken)];
+    if key != KeyBinding::Certificate {
+        policy.bind(key, KeyReference::Direct);
+    }
     policy
 }
 
@@ -182,7 +182,7 @@ fn a_hidden_token_out_of_another_message_makes_nobody_the_sender() {
         (KeyBinding::Shared, &of_key[1..]),
         (KeyBinding::Certificate, &of_key),
     ] {
-        let policy = hiding(encrypting, KeyBinding::Shared, false);
+        let policy = hiding(encrypting, false);
         let (own, exchanged) = moved(&policy, elements);
         assert_eq!(told(&policy, &own), told_of("mallory", false));
         let exchanged = told(&policy, &exchanged);
@@ -191,7 +191,7 @@ fn a_hidden_token_out_of_another_message_makes_nobody_the_sender() {
 
     // What shows it: one session key for both; one context for both; a signature by a key that
     // strangers do not have.
-    let policy = hiding(KeyBinding::SessionKey, KeyBinding::SessionKey, false);
+    let policy = hiding(KeyBinding::SessionKey, false);
     assert_eq!(told(&policy, &message(&policy, 0)), told_of("alice", true));
     use KeyBinding::{Context, Shared};
     use ProtectionOrder::{EncryptBeforeSigning, SignBeforeEncrypting};
@@ -201,10 +201,7 @@ fn a_hidden_token_out_of_another_message_makes_nobody_the_sender() {
         (Shared, SignBeforeEncrypting),
         (Shared, EncryptBeforeSigning),
     ] {
-        let policy = Policy {
-            order,
-            ..hiding(key, key, true)
-        };
+        let policy = with(&hiding(key, true), |policy| policy.set_order(order));
         let (own, exchanged) = moved(&policy, &of_key[1..]);
         let own = told(&policy, &own);
         assert_eq!(own, told_of("mallory", true), "{key:?} {order:?}");

@@ -10,7 +10,7 @@ use crate::support::*;
 #[test]
 fn an_unsigned_body_is_refused() {
     let mut partial = sign();
-    partial.signature.as_mut().unwrap().parts = vec![Part::Timestamp];
+    partial.parts.signed = vec![Part::Timestamp];
     let refused = refuse(&sign(), &secure(&partial, PLAIN));
     assert_eq!(refused, Rejected::Unsigned { part: Part::Body });
     assert_eq!(refused.fault(), FaultCode::InvalidSecurity);
@@ -19,7 +19,7 @@ fn an_unsigned_body_is_refused() {
 #[test]
 fn an_unsigned_timestamp_is_refused() {
     let mut partial = sign();
-    partial.signature.as_mut().unwrap().parts = vec![Part::Body];
+    partial.parts.signed = vec![Part::Body];
     assert_eq!(
         refuse(&sign(), &secure(&partial, PLAIN)),
         Rejected::Unsigned {
@@ -137,7 +137,7 @@ fn a_header_that_must_be_understood_and_is_not_signed_is_not_dropped_silently() 
 #[test]
 fn a_signed_header_block_that_was_moved_aside_is_not_overlooked() {
     let mut policy = sign();
-    policy.signature.as_mut().unwrap().parts.push(Part::Header {
+    policy.parts.signed.push(Part::Header {
         namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
         local: "To".to_owned(),
     });
@@ -170,7 +170,7 @@ fn a_signed_header_block_that_was_moved_into_an_unsigned_body_is_not_overlooked(
     };
     for parts in [vec![to.clone()], vec![to.clone(), Part::Body]] {
         let mut policy = sign();
-        policy.signature.as_mut().unwrap().parts = parts.clone();
+        policy.parts.signed = parts.clone();
         let message = secure(&policy, PLAIN);
         let block = cut(&message, "a:To").to_owned();
         let moved = message
@@ -198,9 +198,8 @@ fn a_signed_header_block_that_is_left_enciphered_is_not_overlooked() {
         local: "To".to_owned(),
     };
     let mut policy = policy(Mechanism::EncryptSign, "Basic128GCM");
-    policy.signature.as_mut().unwrap().parts.push(to.clone());
-    let encryption = policy.encryption.as_mut().unwrap();
-    encryption.parts.push(EncryptedPart::customary(to));
+    policy.parts.signed.push(to.clone());
+    policy.parts.encrypted.push(EncryptedPart::customary(to));
     let message = secure(&policy, PLAIN);
     assert!(open(&policy, &message).is_ok());
     let start = message.find("<xenc:DataReference").unwrap();
@@ -220,7 +219,7 @@ fn a_signed_header_block_that_is_left_enciphered_is_not_overlooked() {
 fn a_signed_encrypted_header_for_us_is_deciphered() {
     let namespace = "http://docs.oasis-open.org/wss/oasis-wss-wssecurity-secext-1.1.xsd";
     let mut policy = sign();
-    policy.signature.as_mut().unwrap().parts.push(Part::Header {
+    policy.parts.signed.push(Part::Header {
         namespace: namespace.to_owned(),
         local: "EncryptedHeader".to_owned(),
     });
@@ -246,7 +245,7 @@ fn a_signed_encrypted_header_for_us_is_deciphered() {
 fn a_signed_header_block_that_is_gone_with_deciphered_data_is_not_overlooked() {
     for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
         let mut policy = policy(mechanism, "Basic128GCM");
-        policy.signature.as_mut().unwrap().parts = vec![Part::Header {
+        policy.parts.signed = vec![Part::Header {
             namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
             local: "To".to_owned(),
         }];
@@ -276,7 +275,7 @@ fn attributes_around_what_is_signed_are_not_passed_on_with_it() {
         namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
         local: "Action".to_owned(),
     };
-    policy.signature.as_mut().unwrap().parts.push(action);
+    policy.parts.signed.push(action);
     let plain = PLAIN.replace("<e:text ", "<e:text xml:lang=\"de\" ");
     let message = secure(&policy, &plain);
     let expected = forwarded(&open(&policy, &message).unwrap());

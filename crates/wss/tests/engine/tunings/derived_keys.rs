@@ -68,10 +68,9 @@ fn held_by_the_other(context: &SecurityContext) -> SecurityContext {
 }
 
 fn conversation_of(form: DerivedKeyForm) -> Policy {
-    Policy {
-        derived_keys: derived(V13, form),
-        ..conversation(V13)
-    }
+    with(&conversation(V13), |policy| {
+        policy.set_derived_keys(derived(V13, form))
+    })
 }
 
 /// The nonces of a message, in the order in which they stand.

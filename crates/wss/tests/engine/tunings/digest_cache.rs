@@ -139,7 +139,7 @@ fn a_known_element_under_another_prefix_list_is_digested_again() {
 fn what_one_partner_has_sent_is_not_known_of_another() {
     let mut policy = policy(Mechanism::Sign, "Basic128GCM");
     let ids = ["a", "b", "c"].map(|id| Part::Id(id.to_owned()));
-    policy.signature.as_mut().unwrap().parts = ids.to_vec();
+    policy.parts.signed = ids.to_vec();
     let plain = items(["1", "2", "3"]);
     let mut other = client_keys();
     let rsa = KeyKind::Rsa { bits: 2048 };
@@ -206,7 +206,7 @@ fn a_changed_signature_over_known_elements_is_refused() {
 fn a_known_element_does_not_outlive_the_algorithm_of_its_digest() {
     let mut policy = shared(&[Part::Body]);
     policy.suite.digest = vec![DigestAlgorithm::Sha1];
-    policy.timestamp = None;
+    policy.header.timestamp = None;
     let tomorrow = now() + SignedDuration::from_hours(24);
     policy.retirements = vec![Retirement {
         algorithm: DigestAlgorithm::Sha1.short_name().to_owned(),

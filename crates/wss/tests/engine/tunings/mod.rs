@@ -117,8 +117,8 @@ fn tunings() -> Vec<Tuning> {
 /// Signed by HMAC under the shared key, so that a test can sign anew what it has changed.
 fn shared(parts: &[Part]) -> Policy {
     let mut policy = with_shared_key(policy(Mechanism::Sign, "Basic256Sha256"));
-    assert_eq!(policy.signature.as_ref().unwrap().key, KeyBinding::Shared);
-    policy.signature.as_mut().unwrap().parts = parts.to_vec();
+    assert_eq!(policy.signature().unwrap().key, KeyBinding::Shared);
+    policy.parts.signed = parts.to_vec();
     policy
 }
 

@@ -90,7 +90,7 @@ fn there_is_no_object_of_what_no_signature_refers_to() {
     let maker = Maker::new();
     let partly = {
         let mut policy = items_policy();
-        let parts = &mut policy.signature.as_mut().unwrap().parts;
+        let parts = &mut policy.parts.signed;
         parts.retain(|part| *part != Part::Id("b".to_owned()));
         policy
     };
@@ -119,7 +119,7 @@ fn an_element_inside_a_signed_one_has_no_digest_and_so_no_object() {
 #[test]
 fn objects_of_one_signer_are_not_those_of_another() {
     let mut policy = policy(Mechanism::Sign, "Basic128GCM");
-    policy.signature.as_mut().unwrap().parts = vec![Part::Id("a".to_owned())];
+    policy.parts.signed = vec![Part::Id("a".to_owned())];
     let mut other = client_keys();
     let rsa = KeyKind::Rsa { bits: 2048 };
     other.identity = Some(Arc::new(identity(&PARTIES.authority, "CN=other", rsa)));

@@ -1,0 +1,274 @@
+//! With which keys messages are protected, how messages name them, and in which order protection
+//! and header elements stand.
+
+use crate::conversation::DerivedKeyPolicy;
+use crate::supporting::context_reference;
+
+/// Which key signs or encrypts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyBinding {
+    /// Certificates: the sender signs with its private key, and wraps a fresh session key to the
+    /// receiver's certificate.
+    Certificate,
+    /// One symmetric key that both sides hold.
+    Shared,
+    /// The session key that the request carried: responses refer to it by `EncryptedKeySHA1`.
+    RequestKey,
+    /// A fresh session key, wrapped to the receiver's certificate, that signs and encrypts: the
+    /// symmetric binding of WS-SecurityPolicy 1.3, 7.4. It proves nothing about the sender.
+    SessionKey,
+    /// The key of a security context, named by a `SecurityContextToken`.
+    Context,
+}
+
+/// How a message names a key (SOAP Message Security 1.1.1, 7; X.509 Token Profile 1.1.1, 3.2).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum KeyReference {
+    /// A `BinarySecurityToken` in the header and a `Reference` to it.
+    Direct,
+    /// `KeyIdentifier` with the subject key identifier.
+    SubjectKeyIdentifier,
+    /// `KeyIdentifier` with the SHA-1 of the certificate.
+    Thumbprint,
+    /// `X509IssuerSerial`.
+    IssuerSerial,
+    /// The token inside the reference.
+    Embedded,
+    /// `ds:KeyName` (the subject of a certificate, or the name of a shared key).
+    KeyName,
+    /// `KeyIdentifier` with the SHA-1 of the wrapped key: for [`KeyBinding::RequestKey`] and shared
+    /// keys.
+    EncryptedKeySha1,
+}
+
+impl KeyReference {
+    /// Every way.
+    pub const ALL: [Self; 7] = [
+        Self::Direct,
+        Self::SubjectKeyIdentifier,
+        Self::Thumbprint,
+        Self::IssuerSerial,
+        Self::Embedded,
+        Self::KeyName,
+        Self::EncryptedKeySha1,
+    ];
+
+    /// Its name in configuration files.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Direct => "direct",
+            Self::SubjectKeyIdentifier => "ski",
+            Self::Thumbprint => "thumbprint",
+            Self::IssuerSerial => "issuer-serial",
+            Self::Embedded => "embedded",
+            Self::KeyName => "key-name",
+            Self::EncryptedKeySha1 => "encrypted-key-sha1",
+        }
+    }
+}
+
+/// To whom session keys are wrapped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Recipient {
+    /// The configured peer.
+    Peer,
+    /// Whoever signed the request: for a service with many clients.
+    Requester,
+}
+
+/// Order of protection of parts that are signed and encrypted (WS-SecurityPolicy 1.3, 6.3).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum ProtectionOrder {
+    /// The signature covers the plain text.
+    SignBeforeEncrypting,
+    /// The signature covers the cipher text.
+    EncryptBeforeSigning,
+}
+
+/// Order of the elements of the `wsse:Security` header (WS-SecurityPolicy 1.3, 6.7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Layout {
+    /// Tokens stand before they are used.
+    Strict,
+    /// Any order that can be processed.
+    #[default]
+    Lax,
+    /// As `Lax`, and the Timestamp is first.
+    LaxTimestampFirst,
+    /// As `Lax`, and the Timestamp is last.
+    LaxTimestampLast,
+}
+
+impl Layout {
+    /// Whether it says where the Timestamp stands, so that messages need one.
+    #[must_use]
+    pub const fn places_timestamp(self) -> bool {
+        matches!(self, Self::LaxTimestampFirst | Self::LaxTimestampLast)
+    }
+}
+
+/// The keys that protect messages, and the order of protection (WS-SecurityPolicy 1.3, 7).
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub enum Binding {
+    /// No key protects messages.
+    None,
+    /// The connection protects messages as a whole (7.3). Nothing here can see the connection;
+    /// whoever writes this sees to it.
+    Transport,
+    /// One symmetric key signs and encrypts (7.4).
+    Symmetric(SymmetricBinding),
+    /// Certificates sign and encrypt (7.5).
+    Asymmetric(AsymmetricBinding),
+}
+
+/// A symmetric key that signs and encrypts.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct SymmetricBinding {
+    /// The key.
+    pub key: SymmetricToken,
+    /// Whether signing and encrypting keys are derived from it, instead of being it.
+    pub derived_keys: Option<DerivedKeyPolicy>,
+    /// Which comes first where a part is both signed and encrypted.
+    pub order: ProtectionOrder,
+}
+
+/// A symmetric key, and how messages that we make name it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum SymmetricToken {
+    /// The key that both sides hold.
+    Shared(KeyReference),
+    /// The session key that the request carried: responses refer to it by `EncryptedKeySHA1`.
+    Request,
+    /// A fresh session key, wrapped to the receiver's certificate, which messages name. It proves
+    /// nothing about the sender.
+    Session(KeyReference),
+    /// The key of a security context.
+    Context {
+        /// Whether messages carry its token, instead of naming it.
+        carried: bool,
+    },
+}
+
+/// Certificates that sign and encrypt.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct AsymmetricBinding {
+    /// How messages that we make name the certificate of the sender, whose private key signs. A
+    /// message of which nothing is signed carries the certificate nevertheless, where this is
+    /// [`KeyReference::Direct`].
+    pub signature: Option<KeyReference>,
+    /// The key that encrypts.
+    pub encryption: Option<EncryptionToken>,
+    /// Which comes first where a part is both signed and encrypted.
+    pub order: ProtectionOrder,
+}
+
+/// A key that encrypts beside a certificate that signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct EncryptionToken {
+    /// The key.
+    pub key: EncryptionKey,
+    /// Whether the key that encrypts is derived from it, instead of being it.
+    pub derived_keys: Option<DerivedKeyPolicy>,
+}
+
+/// A symmetric key that encrypts beside a certificate that signs.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum EncryptionKey {
+    /// A fresh session key, wrapped to a certificate.
+    Certificate {
+        /// How messages that we make name the certificate.
+        reference: KeyReference,
+        /// Whose certificate it is.
+        recipient: Recipient,
+    },
+    /// The session key that the request carried.
+    Request,
+}
+
+impl Binding {
+    /// Whether it has a key that signs parts of messages.
+    pub fn signs(&self) -> bool {
+        match self {
+            Self::None | Self::Transport => false,
+            Self::Symmetric(_) => true,
+            Self::Asymmetric(binding) => binding.signature.is_some(),
+        }
+    }
+
+    /// Whether it has a key that encrypts parts of messages.
+    pub fn encrypts(&self) -> bool {
+        match self {
+            Self::None | Self::Transport => false,
+            Self::Symmetric(_) => true,
+            Self::Asymmetric(binding) => binding.encryption.is_some(),
+        }
+    }
+}
+
+impl Binding {
+    /// Wraps session keys to the certificate of another recipient.
+    pub fn wrap_to(&mut self, wanted: Recipient) {
+        if let Self::Asymmetric(binding) = self
+            && let Some(encryption) = &mut binding.encryption
+            && let EncryptionKey::Certificate { recipient, .. } = &mut encryption.key
+        {
+            *recipient = wanted;
+        }
+    }
+
+    /// Has messages name every key in one way, as far as there is a choice.
+    pub fn name_keys(&mut self, named: KeyReference) {
+        match self {
+            Self::None | Self::Transport => {}
+            Self::Symmetric(binding) => match &mut binding.key {
+                SymmetricToken::Shared(reference) | SymmetricToken::Session(reference) => {
+                    *reference = named;
+                }
+                SymmetricToken::Request => {}
+                SymmetricToken::Context { carried } => *carried = named == KeyReference::Direct,
+            },
+            Self::Asymmetric(binding) => {
+                binding.signature = binding.signature.map(|_| named);
+                if let Some(encryption) = &mut binding.encryption
+                    && let EncryptionKey::Certificate { reference, .. } = &mut encryption.key
+                {
+                    *reference = named;
+                }
+            }
+        }
+    }
+}
+
+impl SymmetricToken {
+    /// The kind of the key.
+    pub const fn kind(&self) -> KeyBinding {
+        match self {
+            Self::Shared(_) => KeyBinding::Shared,
+            Self::Request => KeyBinding::RequestKey,
+            Self::Session(_) => KeyBinding::SessionKey,
+            Self::Context { .. } => KeyBinding::Context,
+        }
+    }
+
+    /// How messages name it.
+    pub const fn reference(&self) -> KeyReference {
+        match self {
+            Self::Shared(reference) | Self::Session(reference) => *reference,
+            Self::Request => KeyReference::EncryptedKeySha1,
+            Self::Context { carried } => context_reference(*carried),
+        }
+    }
+}
+
+impl EncryptionToken {
+    /// A session key that is wrapped to the certificate of the peer, and encrypts itself.
+    pub const fn wrapped(reference: KeyReference) -> Self {
+        Self {
+            key: EncryptionKey::Certificate {
+                reference,
+                recipient: Recipient::Peer,
+            },
+            derived_keys: None,
+        }
+    }
+}

@@ -1,0 +1,376 @@
+//! The demands of an inbound plan: what its policy asks of every message, computed once.
+//!
+//! The rule kept here: whatever does not depend on the message is decided here. Opening reads these
+//! demands and never a policy.
+
+use jiff::Timestamp;
+use soapstone_crypto::{SignatureAlgorithm, SignatureFamily};
+use soapstone_xml::Element;
+
+use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder};
+use crate::conversation::{ConversationVersion, DerivedKeyPolicy};
+use crate::freshness::TimestampPolicy;
+use crate::limits::SecurityLimits;
+use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
+use crate::part::{EncryptedPart, Part};
+use crate::policy::Policy;
+use crate::suite::{Retirement, Suite, retired};
+use crate::supporting::EndorsingToken;
+use crate::tuning::Tuning;
+use crate::username::UsernamePolicy;
+
+/// Everything that one plan demands of messages.
+#[derive(Debug)]
+pub(crate) struct Demands {
+    /// `soap:actor` or `soap:role` of the header to process.
+    pub(crate) actor: Option<String>,
+    /// Whether a `wsse:Security` header is processed at all.
+    pub(crate) has_security: bool,
+    /// Whether a message without that header is refused, whatever it answers.
+    pub(crate) requires_header: bool,
+    /// How fresh a message must be.
+    pub(crate) timestamp: Option<TimestampPolicy>,
+    /// Whether a message without a `wsu:Timestamp` is refused.
+    pub(crate) requires_timestamp: bool,
+    pub(crate) username: Option<UsernamePolicy>,
+    /// Whether answers repeat the signature values of their request.
+    pub(crate) confirms: bool,
+    /// The permitted algorithms.
+    pub(crate) suite: Suite,
+    pub(crate) limits: SecurityLimits,
+    pub(crate) tuning: Tuning,
+    pub(crate) layout: Layout,
+    pub(crate) order: ProtectionOrder,
+    /// The parts that a message must have.
+    pub(crate) required: Vec<Part>,
+    pub(crate) signature: Option<SignatureDemand>,
+    pub(crate) encryption: Option<EncryptionDemand>,
+    pub(crate) endorsements: Endorsements,
+    /// A part that is encrypted where it is there at all, under signatures over cipher text.
+    pub(crate) optional_cipher: Option<Part>,
+    /// The table of header blocks that are signed, by namespace and local name.
+    pub(crate) signed_blocks: Vec<(String, String)>,
+    /// The signed parts that an id or a path names.
+    pub(crate) named_parts: Vec<Part>,
+    /// Whether signatures cover header blocks and the Body as a whole.
+    pub(crate) only_entire_parts: bool,
+    /// Whether signatures tell the parts that can be passed on from others.
+    pub(crate) proves_parts: bool,
+    /// Whether inherited attributes of signed elements are as good as the elements.
+    pub(crate) covers_inherited: bool,
+    /// Whether messages belong to a conversation.
+    pub(crate) uses_context: bool,
+    /// Whether a session key is wrapped to our certificate.
+    pub(crate) wraps_key: bool,
+    /// Whether what signs and encrypts is derived from symmetric keys.
+    pub(crate) derives_keys: bool,
+    /// Whether all session keys of a message must be one.
+    pub(crate) single_session_key: bool,
+    /// Whether some cipher text is known by nothing but itself.
+    pub(crate) marks_cipher_text: bool,
+    pub(crate) refuses_own_signatures: bool,
+    retirements: Vec<Retirement>,
+    readers: Vec<Reader>,
+}
+
+/// The demand of a message signature.
+#[derive(Debug)]
+pub(crate) struct SignatureDemand {
+    /// Which key makes it.
+    pub(crate) key: KeyDemand,
+    /// Which parts it covers, and in which order they are protected.
+    pub(crate) parts: Vec<(Part, ProtectionOrder)>,
+    /// The role of a signature with a private key.
+    pub(crate) by_certificate: CertificateRole,
+    /// The permitted algorithms of HMACs by other keys than an endorsing context's, and of
+    /// signatures with private keys.
+    hmac: bool,
+    public: bool,
+}
+
+/// The demand of encryption.
+#[derive(Debug)]
+pub(crate) struct EncryptionDemand {
+    pub(crate) key: KeyDemand,
+    /// The parts, each with the order of its protection where a signature covers it as well.
+    pub(crate) parts: Vec<(EncryptedPart, Option<ProtectionOrder>)>,
+}
+
+/// The kind of a key, and how keys are derived from it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct KeyDemand {
+    pub(crate) kind: KeyBinding,
+    pub(crate) derived_keys: Option<DerivedKeyPolicy>,
+}
+
+/// What a signature with a private key is there for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum CertificateRole {
+    /// It proves parts of the message.
+    Message,
+    /// It endorses.
+    Endorsing,
+    /// It endorses if it covers a signature.
+    ByCoverage,
+}
+
+/// The demands of endorsing signatures.
+#[derive(Debug, Default)]
+pub(crate) struct Endorsements {
+    pub(crate) demands: Vec<EndorsementDemand>,
+    /// Whether they are over the Timestamp instead of over the message's signature.
+    pub(crate) over_timestamp: bool,
+    /// Whether the message's signature is told from them by what it covers: all are over the
+    /// Timestamp, and all by certificates.
+    pub(crate) assigns_message: bool,
+    /// Whether one key may make several of them.
+    pub(crate) same_endorser: bool,
+    /// The key of the security context that endorses.
+    pub(crate) context: Option<KeyDemand>,
+    /// Whether they cover parts of the message in particular.
+    pub(crate) cover_parts: bool,
+}
+
+/// The demand of one endorsing signature.
+#[derive(Debug)]
+pub(crate) struct EndorsementDemand {
+    pub(crate) by_context: bool,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) covers_token: bool,
+    pub(crate) token_signed: bool,
+    /// The encrypted token, with the order of its protection where it is signed as well.
+    pub(crate) token_encrypted: Option<(EncryptedPart, Option<ProtectionOrder>)>,
+    /// Whether messages carry the token.
+    pub(crate) carries_token: bool,
+}
+
+/// How a child of the `wsse:Security` header is read.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Item {
+    EncryptedKey,
+    EncryptedData,
+    ReferenceList,
+    Signature,
+    Timestamp,
+    Username,
+    Confirmation,
+    /// A token that is read where something refers to it.
+    Token,
+}
+
+/// The name of an item.
+type Reader = (&'static str, &'static str, Item);
+
+/// The items of every header.
+const READERS: [Reader; 8] = [
+    (XENC, "EncryptedKey", Item::EncryptedKey),
+    (XENC, "EncryptedData", Item::EncryptedData),
+    (XENC, "ReferenceList", Item::ReferenceList),
+    (DS, "Signature", Item::Signature),
+    (WSU, "Timestamp", Item::Timestamp),
+    (WSSE, "UsernameToken", Item::Username),
+    (WSSE, "BinarySecurityToken", Item::Token),
+    (WSSE11, "SignatureConfirmation", Item::Confirmation),
+];
+
+impl Demands {
+    /// The demands of a policy.
+    pub(super) fn of(policy: &Policy) -> Self {
+        let (signature, encryption) = (policy.signature(), policy.encryption());
+        let derived_keys = policy.derived_keys();
+        let key = |kind| KeyDemand { kind, derived_keys };
+        let header = &policy.header;
+        let requires_timestamp = header.timestamp.is_some_and(|timestamp| timestamp.required);
+        let parts = encryption.as_ref().map_or(&[][..], |one| one.parts);
+        let mut optional = parts
+            .iter()
+            .filter(|wanted| matches!(wanted.part, Part::Path(_) | Part::Id(_)));
+        let encrypts_first = policy.order() == ProtectionOrder::EncryptBeforeSigning;
+        let endorsed = policy.endorsing_beside().flat_map(|token| &token.parts);
+        let own = signature.iter().flat_map(|one| one.parts.iter());
+        let all_signed: Vec<&Part> = own.chain(endorsed).collect();
+        let block = |part: &&Part| match part {
+            Part::Header { namespace, local } => Some((namespace.clone(), local.clone())),
+            _ => None,
+        };
+        let is_named = |part: &&&Part| matches!(part, Part::Id(_) | Part::Path(_));
+        Self {
+            actor: header.actor.clone(),
+            has_security: policy.has_security(),
+            requires_header: signature.is_some()
+                || encryption.is_some()
+                || policy.username().is_some()
+                || requires_timestamp,
+            timestamp: header.timestamp,
+            requires_timestamp,
+            username: policy.username().cloned(),
+            confirms: header.signature_confirmation,
+            suite: policy.suite.clone(),
+            limits: policy.limits,
+            tuning: policy.tuning,
+            layout: header.layout,
+            order: policy.order(),
+            required: policy.parts.required.clone(),
+            signature: signature.as_ref().map(|one| SignatureDemand {
+                key: key(one.key),
+                parts: one
+                    .parts
+                    .iter()
+                    .map(|part| (part.clone(), order_of(policy, part)))
+                    .collect(),
+                by_certificate: role_of_certificates(policy),
+                hmac: !policy.signs_by_certificate(),
+                public: policy.signs_by_certificate() || policy.endorses_by_certificate(),
+            }),
+            encryption: encryption.as_ref().map(|one| EncryptionDemand {
+                key: key(one.key),
+                parts: one
+                    .parts
+                    .iter()
+                    .map(|wanted| {
+                        let signed = policy.signs(&wanted.part);
+                        encrypted(policy, wanted.clone(), signed)
+                    })
+                    .collect(),
+            }),
+            endorsements: endorsements(policy),
+            optional_cipher: optional
+                .next()
+                .filter(|_| encrypts_first)
+                .map(|wanted| wanted.part.clone()),
+            signed_blocks: all_signed.iter().filter_map(block).collect(),
+            named_parts: all_signed
+                .iter()
+                .filter(is_named)
+                .map(|part| (*part).clone())
+                .collect(),
+            only_entire_parts: policy.parts.only_entire_headers_and_body,
+            proves_parts: policy.proves_parts(),
+            covers_inherited: policy.covers_inherited(),
+            uses_context: policy.uses_context(),
+            wraps_key: policy.wraps_key(),
+            derives_keys: derived_keys.is_some(),
+            single_session_key: policy.uses(KeyBinding::SessionKey) || derived_keys.is_some(),
+            marks_cipher_text: signature.is_none() && !policy.wraps_key(),
+            refuses_own_signatures: policy.refuse_own_signatures,
+            retirements: policy.retirements.clone(),
+            readers: readers(policy),
+        }
+    }
+
+    /// The reader of a child of the header; none, where the plan has no use for it.
+    pub(crate) fn item(&self, element: Element<'_>) -> Option<Item> {
+        let (namespace, local) = (element.namespace(), element.local());
+        let mut readers = self.readers.iter();
+        readers
+            .find(|reader| reader.1 == local && reader.0 == namespace)
+            .map(|reader| reader.2)
+    }
+
+    /// When `algorithm` was retired, if that is past.
+    pub(crate) fn retired(&self, algorithm: &str, now: Timestamp) -> Option<Timestamp> {
+        retired(&self.retirements, algorithm, now)
+    }
+
+    /// Whether the key that encrypts is of this kind.
+    pub(crate) fn deciphers_with(&self, kind: KeyBinding) -> bool {
+        let encryption = self.encryption.as_ref();
+        encryption.is_some_and(|encryption| encryption.key.kind == kind)
+    }
+
+    /// The permitted algorithms of a signature. The algorithm says which kind of key it wants; the
+    /// plan says which kinds there may be. A key is never used as one of another kind.
+    pub(crate) fn signature_algorithms(
+        &self,
+        family: SignatureFamily,
+        by_context: bool,
+    ) -> &[SignatureAlgorithm] {
+        let suite = &self.suite;
+        let (hmac, public) = match &self.signature {
+            Some(signature) => (signature.hmac, signature.public),
+            None => (false, false),
+        };
+        match family == SignatureFamily::Hmac {
+            true if by_context || hmac => &suite.symmetric_signature,
+            false if !public => &suite.symmetric_signature,
+            _ => &suite.signature,
+        }
+    }
+}
+
+/// The order of protection of a part. A token has to be read before the signature that it is for is
+/// verified, in either order: it is enciphered together with the signature, which is always made
+/// before.
+fn order_of(policy: &Policy, part: &Part) -> ProtectionOrder {
+    match part {
+        Part::EndorsingToken => ProtectionOrder::SignBeforeEncrypting,
+        _ => policy.order(),
+    }
+}
+
+/// An encrypted part. Confirmations are enciphered together with the signature, in either order.
+fn encrypted(
+    policy: &Policy,
+    wanted: EncryptedPart,
+    signed: bool,
+) -> (EncryptedPart, Option<ProtectionOrder>) {
+    let ordered = signed && wanted.part != Part::SignatureConfirmation;
+    let order = ordered.then(|| order_of(policy, &wanted.part));
+    (wanted, order)
+}
+
+/// Where the message's own signature is made with a symmetric key, one by certificate endorses it.
+/// Where both are made with certificates, the one that covers a signature does; and of those over
+/// the Timestamp, the comparison says which is which.
+fn role_of_certificates(policy: &Policy) -> CertificateRole {
+    if !policy.signs_by_certificate() {
+        CertificateRole::Endorsing
+    } else if policy.endorses_by_certificate() && !policy.endorses_timestamp() {
+        CertificateRole::ByCoverage
+    } else {
+        CertificateRole::Message
+    }
+}
+
+fn endorsements(policy: &Policy) -> Endorsements {
+    let over_timestamp = policy.endorses_timestamp();
+    let demand = |one: &EndorsingToken| EndorsementDemand {
+        by_context: one.key.kind() == KeyBinding::Context,
+        parts: one.parts.clone(),
+        covers_token: one.covers_token,
+        token_signed: one.signed && !over_timestamp,
+        token_encrypted: (one.encrypted && !over_timestamp).then(|| {
+            let token = EncryptedPart::customary(Part::EndorsingToken);
+            encrypted(policy, token, one.signed)
+        }),
+        carries_token: one.key.reference() == KeyReference::Direct,
+    };
+    Endorsements {
+        demands: policy.endorsing_beside().map(demand).collect(),
+        over_timestamp,
+        assigns_message: over_timestamp && policy.signs_by_certificate(),
+        same_endorser: policy.same_endorser,
+        context: policy.endorsing_context().map(|one| KeyDemand {
+            kind: one.key.kind(),
+            derived_keys: one.key.derived_keys(),
+        }),
+        cover_parts: policy.endorsing_beside().any(|one| !one.parts.is_empty()),
+    }
+}
+
+/// The readers of the items that a policy has a use for.
+fn readers(policy: &Policy) -> Vec<Reader> {
+    let by_context = policy.endorsing_context();
+    let derives = policy.derived_keys().is_some()
+        || by_context.is_some_and(|endorsing| endorsing.key.derived_keys().is_some());
+    let tokens = [
+        ("SecurityContextToken", policy.uses_context()),
+        ("DerivedKeyToken", derives),
+    ];
+    let mut readers = Vec::from(READERS);
+    for version in ConversationVersion::ALL {
+        let wanted = tokens.iter().filter(|(_, wanted)| *wanted);
+        readers.extend(wanted.map(|(local, _)| (version.namespace(), *local, Item::Token)));
+    }
+    readers
+}

@@ -1,0 +1,257 @@
+//! What an outbound plan does to every message, computed from its policy and keys once.
+//!
+//! The rule kept here: whatever does not depend on the message is decided here. Securing reads this
+//! and never a policy.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use soapstone_crypto::{DataEncryption, DigestAlgorithm, Identity, SignatureAlgorithm};
+
+use super::Keys;
+use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder, Recipient};
+use crate::conversation::DerivedKeyPolicy;
+use crate::freshness::TimestampPolicy;
+use crate::part::{EncryptedPart, Part};
+use crate::policy::Policy;
+use crate::suite::{Retirement, Suite, retired};
+use crate::tuning::Tuning;
+use crate::username::PasswordKind;
+
+/// Everything that one plan does to messages.
+#[derive(Debug)]
+pub(crate) struct Protection {
+    /// `soap:actor` or `soap:role` of the header.
+    pub(crate) actor: Option<String>,
+    /// Whether a `wsse:Security` header is written at all.
+    pub(crate) has_security: bool,
+    pub(crate) must_understand: bool,
+    pub(crate) timestamp: Option<TimestampPolicy>,
+    /// Whether the `wsu:Timestamp` is the last item of the header.
+    pub(crate) timestamp_last: bool,
+    pub(crate) password: Option<PasswordKind>,
+    /// Whether answers repeat the signature values of their request.
+    pub(crate) confirms: bool,
+    pub(crate) suite: Suite,
+    pub(crate) tuning: Tuning,
+    pub(crate) order: ProtectionOrder,
+    pub(crate) signature: Option<Signing>,
+    pub(crate) encryption: Option<Encrypting>,
+    pub(crate) endorsing: Vec<Endorsing>,
+    /// Whether endorsing signatures are over the Timestamp instead of over the message's
+    /// signature.
+    pub(crate) endorses_timestamp: bool,
+    /// The identity whose token is written: it signs by that token, or is to be known by it.
+    pub(crate) introduced: Option<Arc<Identity>>,
+    /// Whether that token is for something else than the message's signature.
+    pub(crate) introduces_apart: bool,
+    /// Whether sent cipher text is remembered: nothing else tells a message from a copy of it, and
+    /// an answer may be under the same key.
+    pub(crate) marks_cipher_text: bool,
+    /// Algorithms that are in every message, and may be retired.
+    pub(crate) algorithms: Vec<&'static str>,
+    retirements: Vec<Retirement>,
+}
+
+/// The making of the message's signature.
+#[derive(Debug)]
+pub(crate) struct Signing {
+    pub(crate) key: KeyBinding,
+    pub(crate) reference: KeyReference,
+    pub(crate) derived_keys: Option<DerivedKeyPolicy>,
+    pub(crate) algorithm: SignatureAlgorithm,
+    pub(crate) digest: DigestAlgorithm,
+    /// Who signs, where a certificate is the key.
+    pub(crate) signer: Option<Arc<Identity>>,
+    pub(crate) parts: Vec<Part>,
+    /// Whether it covers the tokens that the keys of the message come from.
+    pub(crate) covers_tokens: bool,
+    /// Whether nothing is done to it once it is written: it is not enciphered, and none endorses
+    /// it.
+    pub(crate) stays: bool,
+}
+
+/// The encryption of a message.
+#[derive(Debug)]
+pub(crate) struct Encrypting {
+    pub(crate) key: KeyBinding,
+    pub(crate) reference: KeyReference,
+    pub(crate) recipient: Recipient,
+    pub(crate) derived_keys: Option<DerivedKeyPolicy>,
+    pub(crate) algorithm: DataEncryption,
+    pub(crate) parts: Vec<EncryptedPart>,
+    pub(crate) hides_signature: bool,
+    pub(crate) hides_username: bool,
+    pub(crate) hides_confirmations: bool,
+}
+
+/// The making of an endorsing signature.
+#[derive(Debug)]
+pub(crate) struct Endorsing {
+    pub(crate) endorser: Endorser,
+    pub(crate) reference: KeyReference,
+    pub(crate) derived_keys: Option<DerivedKeyPolicy>,
+    pub(crate) parts: Vec<Part>,
+    pub(crate) covers_token: bool,
+    pub(crate) token_signed: bool,
+    pub(crate) token_encrypted: bool,
+}
+
+/// Whose key makes an endorsing signature, and with which algorithm.
+#[derive(Clone, Debug)]
+pub(crate) enum Endorser {
+    /// The holder of a certificate.
+    Certificate(Arc<Identity>, SignatureAlgorithm),
+    /// Whoever is in the conversation.
+    Context(SignatureAlgorithm),
+}
+
+impl Endorser {
+    pub(crate) fn algorithm(&self) -> SignatureAlgorithm {
+        match self {
+            Self::Certificate(_, algorithm) | Self::Context(algorithm) => *algorithm,
+        }
+    }
+}
+
+/// The keys that sign, found for a policy.
+pub(super) struct Signers {
+    pub(super) algorithm: Option<SignatureAlgorithm>,
+    pub(super) signer: Option<Arc<Identity>>,
+    pub(super) endorsers: Vec<Endorser>,
+}
+
+impl Protection {
+    /// What a policy that was checked does with these keys.
+    pub(super) fn of(policy: &Policy, keys: &Keys, signers: Signers) -> Self {
+        let Signers {
+            algorithm,
+            signer,
+            endorsers,
+        } = signers;
+        let (suite, header) = (&policy.suite, &policy.header);
+        let hides = |part: Part| policy.encrypts(&part);
+        let signature = policy.signature().and_then(|one| {
+            Some(Signing {
+                key: one.key,
+                reference: one.reference,
+                derived_keys: one.derived_keys,
+                algorithm: algorithm?,
+                digest: *suite.digest.first()?,
+                signer: signer.clone(),
+                covers_tokens: one.parts.contains(&Part::Token),
+                parts: one.parts.into_owned(),
+                stays: !hides(Part::Signature) && endorsers.is_empty(),
+            })
+        });
+        let encryption = policy.encryption().and_then(|one| {
+            Some(Encrypting {
+                key: one.key,
+                reference: one.reference,
+                recipient: one.recipient,
+                derived_keys: one.derived_keys,
+                algorithm: *suite.data.first()?,
+                parts: one.parts.to_vec(),
+                hides_signature: hides(Part::Signature),
+                hides_username: hides(Part::UsernameToken),
+                hides_confirmations: hides(Part::SignatureConfirmation),
+            })
+        });
+        // A connection that protects the message protects the tokens.
+        let in_message = !policy.is_by_connection();
+        let endorsing: Vec<Endorsing> = policy
+            .endorsing_beside()
+            .zip(endorsers)
+            .map(|(one, endorser)| Endorsing {
+                endorser,
+                reference: one.key.reference(),
+                derived_keys: one.key.derived_keys(),
+                parts: one.parts.clone(),
+                covers_token: one.covers_token,
+                token_signed: one.signed && in_message,
+                token_encrypted: one.encrypted && in_message,
+            })
+            .collect();
+        // What wraps a session key, the recipient says.
+        let algorithms = signature
+            .iter()
+            .flat_map(|one| [one.algorithm.short_name(), one.digest.short_name()])
+            .chain(encryption.iter().map(|one| one.algorithm.short_name()))
+            .chain(
+                endorsing
+                    .iter()
+                    .map(|one| one.endorser.algorithm().short_name()),
+            )
+            .collect();
+        let own = policy.signature();
+        let by_certificate = own.filter(|one| one.key == KeyBinding::Certificate);
+        let reference = by_certificate.map(|one| one.reference);
+        let signs_by_token = reference == Some(KeyReference::Direct);
+        let introduced = keys
+            .identity
+            .as_ref()
+            .filter(|_| policy.introduces_certificate());
+        Self {
+            actor: header.actor.clone(),
+            has_security: policy.has_security(),
+            must_understand: header.must_understand,
+            timestamp: header.timestamp,
+            timestamp_last: header.layout == Layout::LaxTimestampLast,
+            password: policy
+                .username()
+                .and_then(|username| username.passwords.first().copied()),
+            confirms: header.signature_confirmation,
+            suite: suite.clone(),
+            tuning: policy.tuning,
+            order: policy.order(),
+            introduced: signer
+                .as_ref()
+                .filter(|_| signs_by_token)
+                .or(introduced)
+                .map(Arc::clone),
+            introduces_apart: reference == Some(KeyReference::Embedded),
+            marks_cipher_text: marks_cipher_text(policy, keys),
+            signature,
+            encryption,
+            endorsing,
+            endorses_timestamp: policy.endorses_timestamp(),
+            algorithms,
+            retirements: policy.retirements.clone(),
+        }
+    }
+
+    /// When `algorithm` was retired, if that is past.
+    pub(crate) fn retired(&self, algorithm: &str, now: Timestamp) -> Option<Timestamp> {
+        retired(&self.retirements, algorithm, now)
+    }
+
+    /// The parts that the message's signature covers.
+    pub(crate) fn signed_parts(&self) -> &[Part] {
+        self.signature.as_ref().map_or(&[], |one| &one.parts)
+    }
+
+    /// The parts that endorsing signatures cover in particular, each with the place of its
+    /// signature among them.
+    pub(crate) fn endorsed_parts(&self) -> impl Iterator<Item = (usize, &Part)> {
+        let endorsing = self.endorsing.iter().enumerate();
+        endorsing.flat_map(|(index, one)| one.parts.iter().map(move |part| (index, part)))
+    }
+
+    /// Whether the message's signature covers the tokens that the keys of the message come from.
+    pub(crate) fn signs_tokens(&self) -> bool {
+        self.signature.as_ref().is_some_and(|one| one.covers_tokens)
+    }
+
+    /// Whether nothing is done to the message's signature once it is written.
+    pub(crate) fn leaves_signature(&self) -> bool {
+        self.signature.as_ref().is_none_or(|one| one.stays)
+    }
+}
+
+/// Whether cipher text is all that there is to know a message by. A message under a key of its own
+/// comes only to who has a certificate.
+fn marks_cipher_text(policy: &Policy, keys: &Keys) -> bool {
+    let key = policy.encryption().map(|encryption| encryption.key);
+    policy.signature().is_none()
+        && (key != Some(KeyBinding::Certificate) || keys.decrypting().next().is_none())
+}

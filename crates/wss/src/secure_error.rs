@@ -1,0 +1,134 @@
+//! Why a message cannot be secured.
+
+use std::fmt;
+
+use jiff::Timestamp;
+use soapstone_crypto::{CryptoError, KeyKind};
+use soapstone_xml::C14nError;
+
+use crate::envelope::EnvelopeError;
+use crate::part::Part;
+
+/// Why a message cannot be secured. Always our own side's matter.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum SecureError {
+    /// The bytes are not an acceptable SOAP envelope.
+    Envelope(EnvelopeError),
+    /// The message has a `wsse:Security` header for this actor already.
+    AlreadySecured,
+    /// The plan names an element by id, and the message has no such element.
+    PartMissing {
+        /// The part.
+        part: Part,
+    },
+    /// The message is of no operation that its sender knows.
+    OperationUnknown {
+        /// What its Body holds.
+        found: String,
+    },
+    /// The sender treats operations in different ways, and cannot tell which of them the message is
+    /// of.
+    OperationUnclear {
+        /// What stands in the way.
+        problem: &'static str,
+    },
+    /// The message asks for a token. In a conversation its host alone does that: whoever wrote the
+    /// message would have what becomes of the context.
+    TokenRequest,
+    /// The plan answers with a key or to a signer of the request, and the request had none.
+    RequestKeyMissing,
+    /// A signature would cover nothing: the message has none of the parts that are to be signed.
+    NothingToSign,
+    /// The plan uses a key that it was not compiled with.
+    KeyMissing,
+    /// The suite has no way to encrypt a session key to the certificate that signed the request.
+    RecipientUnfit {
+        /// Kind of the certificate's key.
+        key: KeyKind,
+        /// The suite's name.
+        suite: String,
+    },
+    /// The plan speaks in a conversation, and was given no security context.
+    ContextMissing,
+    /// The security context has expired.
+    ContextExpired {
+        /// When.
+        expired: Timestamp,
+    },
+    /// The plan uses a weak algorithm whose time is over.
+    AlgorithmRetired {
+        /// Short name.
+        algorithm: &'static str,
+        /// Since when.
+        since: Timestamp,
+    },
+    /// What is to be signed has no canonical form within the limits.
+    Canonicalization(C14nError),
+    /// A cryptographic operation failed.
+    Crypto(CryptoError),
+}
+
+impl fmt::Display for SecureError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Envelope(error) => error.fmt(out),
+            Self::AlreadySecured => {
+                out.write_str("the message has a `wsse:Security` header for this actor already")
+            }
+            Self::PartMissing { part } => write!(
+                out,
+                "expected `{part}` in the message, found no such element"
+            ),
+            Self::OperationUnknown { found } => {
+                write!(out, "expected an operation of the policy, found `{found}`")
+            }
+            Self::OperationUnclear { problem } => write!(
+                out,
+                "operations have policies of their own, and which of them applies is not clear: {problem}"
+            ),
+            Self::TokenRequest => out.write_str(
+                "expected a message of an application, found a request for a token: in a conversation nobody but its host asks for them",
+            ),
+            Self::RequestKeyMissing => out.write_str(
+                "the answer uses a key of its request, and the request left none behind",
+            ),
+            Self::NothingToSign => out.write_str(
+                "expected something of what is to be signed in the message, found none of it",
+            ),
+            Self::KeyMissing => out.write_str("the plan uses a key that it was not compiled with"),
+            Self::RecipientUnfit { key, suite } => write!(
+                out,
+                "suite `{suite}` names no key transport and no key agreement for the certificate that signed the request, whose key is {key}"
+            ),
+            Self::ContextMissing => out.write_str(
+                "the message belongs to a conversation, and no security context is at hand",
+            ),
+            Self::ContextExpired { expired } => {
+                write!(out, "the security context expired at {expired}")
+            }
+            Self::AlgorithmRetired { algorithm, since } => {
+                write!(
+                    out,
+                    "`{algorithm}` is not to be used with this peer any more, since {since}"
+                )
+            }
+            Self::Canonicalization(error) => error.fmt(out),
+            Self::Crypto(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for SecureError {}
+
+impl From<EnvelopeError> for SecureError {
+    fn from(error: EnvelopeError) -> Self {
+        Self::Envelope(error)
+    }
+}
+
+impl From<CryptoError> for SecureError {
+    fn from(error: CryptoError) -> Self {
+        Self::Crypto(error)
+    }
+}
