@@ -14,7 +14,8 @@
 //! ```
 //! use soapstone_lint::{Choice, lint};
 //!
-//! let message = br#"<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/"><s:Body><a/></s:Body></s:Envelope>"#;
+//! let message = br#"<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/">
+//!   <s:Body><a/></s:Body></s:Envelope>"#;
 //! let report = lint(message.to_vec(), &Choice::Fitting, &|_| None)?;
 //! assert_eq!(report.findings[0].rule.id, "R1014");
 //! # Ok::<(), soapstone_lint::LintError>(())

@@ -19,7 +19,7 @@ rules! { POLICY POLICIES, Policy;
     "A policy has an alternative; an empty choice lets no message through."
     "Add a wsp:All with the assertions.";
 "policy-optional" MUST_LIKELY "@wsp:Optional" "WS-Policy 1.5, 4.3.1"
-    "Protection that is optional is left out by whoever attacks."
+    "Protection that is optional is left out by an attacker."
     "Remove wsp:Optional from the binding assertion.";
 "policy-invalid" MUST "wsp:Policy" "WS-Policy 1.5, 4"
     "A policy is built as WS-Policy says: operators, assertions, and one nested policy at most."
@@ -34,7 +34,7 @@ rules! { POLICY POLICIES, Policy;
     "An assertion has the other assertion that it needs."
     "Add the assertion that the message names.";
 "assertion-unknown" MUST_LIKELY "an assertion" "WS-SecurityPolicy 1.3"
-    "An assertion is of a known specification; whoever does not know it cannot obey."
+    "An assertion is of a known specification; a receiver that does not know it cannot obey."
     "Correct the name or namespace, or mark the assertion wsp:Ignorable.";
 "assertion-value" MUST "an assertion" "WS-SecurityPolicy 1.3"
     "An attribute of an assertion has a value that the specification defines."
