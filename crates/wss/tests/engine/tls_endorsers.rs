@@ -485,5 +485,7 @@ fn tokens_are_neither_signed_nor_encrypted_where_the_connection_protects_them() 
     open(&policy, &good).unwrap();
     let as_plain = message(&policy, both());
     assert!(!as_plain.contains("xenc:"), "{as_plain}");
+    let references = |message: &str| message.matches("<ds:Reference ").count();
+    assert_eq!(references(&as_plain), references(&good));
     open(&certificates(), &as_plain).unwrap();
 }
