@@ -15,7 +15,7 @@ use soapstone_xml::{Element, NodeId};
 use soapstone_xmlsec::dsig::{Reference, Signature, Target, Transform};
 
 use super::Opening;
-use super::signature::Found;
+use super::signature::{Found, Proven};
 use crate::binding::{KeyBinding, ProtectionOrder};
 use crate::digest;
 use crate::envelope::expanded_name;
@@ -50,7 +50,7 @@ pub(super) struct Authentic {
     pub(super) found: Found,
     pub(super) by_context: bool,
     /// What each reference proves, where it was digested before anything was deciphered.
-    pub(super) proven: Vec<Option<(NodeId, Target<'static>)>>,
+    pub(super) proven: Vec<Option<Proven>>,
 }
 
 impl Opening<'_> {
@@ -240,7 +240,8 @@ impl Opening<'_> {
         let proven = |timestamp: NodeId| {
             let holders: Vec<NodeId> = self.holders(timestamp).collect();
             self.authentic.iter().any(|one| {
-                let nodes: Vec<NodeId> = one.proven.iter().flatten().map(|it| it.0).collect();
+                let proven = one.proven.iter().flatten();
+                let nodes: Vec<NodeId> = proven.filter_map(Proven::node).collect();
                 let role = self.role_of(&one.found.key, one.by_context, &nodes);
                 role == SignatureRole::Message && nodes.iter().any(|node| holders.contains(node))
             })

@@ -14,6 +14,7 @@ mod agreed;
 mod authenticate;
 mod compare;
 mod decrypt;
+mod dereference;
 mod endorsement;
 mod keys;
 mod recognition;

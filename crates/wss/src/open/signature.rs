@@ -7,21 +7,20 @@
 use std::collections::HashSet;
 
 use soapstone_crypto::{Certificate, PublicKey, SignatureFamily, SymmetricKey};
-use soapstone_xml::{
-    Apex, C14nOptions, C14nScratch, Canonicalization, Document, Element, NodeId, canonicalize,
-};
+use soapstone_xml::{Canonicalization, Document, NodeId};
 use soapstone_xmlsec::dsig::{
-    CanonicalizationMethod, DigestSink, Extension, Reference, Rules, Scratch, Signature, Target,
-    Transform, VerificationKey,
+    CanonicalizationMethod, Reference, Rules, Scratch, Signature, Target, Transform,
+    VerificationKey,
 };
 
 use super::Opening;
 use super::authenticate::{Authentic, mark_of};
+use super::dereference::{Dereference, Referred, dereferenced_form};
 use super::keys::Purpose;
 use super::recognition::{Recognition, partner};
 use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::key_reference::KeyLocator;
-use crate::names::{DS, STR_TRANSFORM, WSSE};
+use crate::names::{DS, STR_TRANSFORM};
 use crate::objects::PartDigest;
 use crate::operation::{Operation, OperationObserver};
 use crate::plan::CertificateRole;
@@ -40,6 +39,24 @@ pub(super) struct Found {
     token: Option<NodeId>,
     /// The `ds:KeyInfo` that holds the certificate itself.
     info: Option<NodeId>,
+}
+
+/// What a reference proves, whose digest verified.
+pub(super) enum Proven {
+    /// A node, and what was referred to.
+    Node(NodeId, Target<'static>),
+    /// A token that is outside of the message: no node at all.
+    OutsideToken,
+}
+
+impl Proven {
+    /// The node that is proven.
+    pub(super) fn node(&self) -> Option<NodeId> {
+        match self {
+            Self::Node(node, _) => Some(*node),
+            Self::OutsideToken => None,
+        }
+    }
 }
 
 impl Opening<'_> {
@@ -108,7 +125,7 @@ impl Opening<'_> {
         signature: &Signature,
         signer: &Signer,
         is_meant: impl Fn(usize) -> bool,
-    ) -> Result<Vec<Option<(NodeId, Target<'static>)>>, Rejected> {
+    ) -> Result<Vec<Option<Proven>>, Rejected> {
         let plan = self.plan;
         let partner = plan.known.as_ref().and_then(|_| partner(signer));
         let mut recognition = plan
@@ -119,7 +136,7 @@ impl Opening<'_> {
         let mut proven = Vec::with_capacity(signature.references.len());
         for (at, reference) in signature.references.iter().enumerate() {
             proven.push(match is_meant(at) {
-                true => Some(self.verify_reference(reference, recognition.as_mut())?),
+                true => Some(self.verify_reference(reference, signer, recognition.as_mut())?),
                 false => None,
             });
         }
@@ -146,12 +163,12 @@ impl Opening<'_> {
         for (one, later) in proven.iter_mut().zip(rest) {
             *one = one.take().or(later);
         }
-        let proven: Vec<(NodeId, Target<'static>)> = proven.into_iter().flatten().collect();
+        let proven: Vec<Proven> = proven.into_iter().flatten().collect();
         let kept_digests = match &self.plan.known {
             Some(_) => digests_of(&signature.references, &proven),
             None => Vec::new(),
         };
-        let mut nodes: Vec<NodeId> = proven.into_iter().map(|(node, _)| node).collect();
+        let mut nodes: Vec<NodeId> = proven.iter().filter_map(Proven::node).collect();
         nodes.sort_unstable();
         let document = &self.envelope.document;
         let gone = nodes
@@ -196,7 +213,7 @@ impl Opening<'_> {
         let (by_context, found) = self.key_of_signature(&signature)?;
         self.verify_value(&signature, &found.key)?;
         self.late_marks.push(mark_of(&signature, &found.signer));
-        let proven = vec![None; signature.references.len()];
+        let proven = signature.references.iter().map(|_| None).collect();
         Ok(Authentic {
             node,
             signature,
@@ -208,11 +225,11 @@ impl Opening<'_> {
 
     /// Notes cipher text that was deciphered before the turn of a signature that was checked over
     /// it.
-    fn note_signed_as_cipher_text(&mut self, checked: &[Option<(NodeId, Target<'static>)>]) {
+    fn note_signed_as_cipher_text(&mut self, checked: &[Option<Proven>]) {
         if self.grafts.is_empty() {
             return;
         }
-        let checked: HashSet<NodeId> = checked.iter().flatten().map(|(node, _)| *node).collect();
+        let checked: HashSet<NodeId> = checked.iter().flatten().filter_map(Proven::node).collect();
         let is_covered = |data: &NodeId| {
             let mut around = self.envelope.document.element(*data).ancestors();
             around.any(|holder| checked.contains(&holder.id()))
@@ -254,16 +271,16 @@ impl Opening<'_> {
         }
     }
 
-    /// Verifies the digest of what is referred to, or recognizes it; returns the node that this
-    /// proves, and what was referred to.
+    /// Verifies the digest of what is referred to, or recognizes it; returns what this proves.
     fn verify_reference(
         &mut self,
         reference: &Reference,
+        signer: &Signer,
         mut recognition: Option<&mut Recognition<'_>>,
-    ) -> Result<(NodeId, Target<'static>), Rejected> {
+    ) -> Result<Proven, Rejected> {
+        let target = reference.target(&self.envelope.document)?;
+        let mut dereference = self.dereference(reference, target, signer)?;
         let document = &self.envelope.document;
-        let target = reference.target(document)?;
-        let mut dereference = Dereference { token: None };
         let candidate = recognition
             .as_mut()
             .and_then(|recognition| recognition.candidate(document, reference, target));
@@ -287,9 +304,10 @@ impl Opening<'_> {
             }
         }
         let weak = reference.digest_method.is_weak();
-        let signed = match (target, dereference.token) {
-            (_, Some(token)) => token,
-            (Target::Element { node, .. }, None) => node,
+        let proven = match (target, dereference.referred()) {
+            (_, Some(Referred::Token(token))) => Proven::Node(*token, target),
+            (_, Some(Referred::Outside(_))) => Proven::OutsideToken,
+            (Target::Element { node, .. }, None) => Proven::Node(node, target),
             (_, None) => {
                 return Err(Rejected::TokenUnsupported {
                     found: "a reference to the whole document".to_owned(),
@@ -297,7 +315,7 @@ impl Opening<'_> {
             }
         };
         self.note_weak(weak, reference.digest_method.short_name())?;
-        Ok((signed, target))
+        Ok(proven)
     }
 
     /// Counts the use of a weak algorithm, and refuses it if its time is over.
@@ -456,16 +474,16 @@ pub(super) fn not_allowed(
 }
 
 /// The digests of the elements that references are to as a whole and without comments, ascending by
-/// node. `proven` are the nodes that the references prove, and what they are to.
-fn digests_of(references: &[Reference], proven: &[(NodeId, Target<'static>)]) -> Vec<PartDigest> {
-    let part = |(reference, (node, target)): (&Reference, &(NodeId, Target<'static>))| match (
-        target,
-        &*reference.transforms,
-    ) {
+/// node. `proven` is what the references prove.
+fn digests_of(references: &[Reference], proven: &[Proven]) -> Vec<PartDigest> {
+    let part = |(reference, proven): (&Reference, &Proven)| match (proven, &*reference.transforms) {
         (
-            Target::Element {
-                comments: false, ..
-            },
+            Proven::Node(
+                node,
+                Target::Element {
+                    comments: false, ..
+                },
+            ),
             [Transform::Canonicalization(method)],
         ) => Some(PartDigest {
             node: *node,
@@ -501,97 +519,4 @@ fn verify_digest(
     }
     observer.ended(Operation::Digest);
     Ok(())
-}
-
-/// The canonical form that an STR Dereference Transform gives a token (SOAP Message Security 1.1.1,
-/// 8.3).
-fn dereferenced_form(transform: Element<'_>) -> Result<CanonicalizationMethod, String> {
-    let method = transform
-        .child(WSSE, "TransformationParameters")
-        .and_then(|parameters| parameters.child(DS, "CanonicalizationMethod"))
-        .ok_or_else(|| {
-            "expected a CanonicalizationMethod in TransformationParameters".to_owned()
-        })?;
-    CanonicalizationMethod::parse(method).map_err(|error| error.to_string())
-}
-
-/// The STR Dereference Transform: the token that a `SecurityTokenReference` refers to is digested
-/// in its place.
-struct Dereference {
-    token: Option<NodeId>,
-}
-
-impl Extension for Dereference {
-    fn apply(
-        &mut self,
-        document: &Document,
-        transform: &Transform,
-        target: Target<'_>,
-        sink: &mut DigestSink,
-    ) -> Result<(), String> {
-        let Target::Element { node, .. } = target else {
-            return Err("expected a reference to a SecurityTokenReference".to_owned());
-        };
-        let reference = document.element(node);
-        if !reference.is(WSSE, "SecurityTokenReference") {
-            return Err(format!(
-                "expected a reference to a SecurityTokenReference, found `{}`",
-                reference.local()
-            ));
-        }
-        let Ok(KeyLocator::Token(id)) = KeyLocator::read_reference(reference) else {
-            return Err(
-                "only direct references to tokens of the message are dereferenced".to_owned(),
-            );
-        };
-        let token = document
-            .by_id(&id)
-            .ok()
-            .flatten()
-            .ok_or_else(|| format!("no token `#{id}`"))?;
-        let Transform::Other { node, .. } = transform else {
-            return Err("expected the parameters of the transform".to_owned());
-        };
-        let method = dereferenced_form(document.element(*node))?;
-        let mut prefixes: Vec<&str> = method
-            .inclusive_prefixes
-            .iter()
-            .map(String::as_str)
-            .collect();
-        prefixes.push("#default");
-        let options = C14nOptions {
-            method: method.method,
-            inclusive_prefixes: &prefixes,
-            ..C14nOptions::new(method.method)
-        };
-        let mut octets = Vec::new();
-        canonicalize(
-            document,
-            Apex::Element(token),
-            &options,
-            &mut C14nScratch::default(),
-            &mut octets,
-        )
-        .map_err(|error| error.to_string())?;
-        // The default namespace is always declared on the token, if only to say that there is none
-        // (SOAP Message Security 1.1.1, 8.3).
-        let tag_end = octets
-            .iter()
-            .position(|octet| *octet == b'>')
-            .unwrap_or_default();
-        let name_end = octets
-            .iter()
-            .position(|octet| *octet == b' ')
-            .map_or(tag_end, |space| space.min(tag_end));
-        let declared = octets[..tag_end]
-            .windows(8)
-            .any(|window| window == b" xmlns=\"");
-        soapstone_xml::Sink::write(sink, &octets[..name_end]);
-        if !declared {
-            soapstone_xml::Sink::write(sink, b" xmlns=\"\"");
-        }
-        soapstone_xml::Sink::write(sink, &octets[name_end..]);
-        self.token = Some(token);
-        Ok(())
-    }
 }

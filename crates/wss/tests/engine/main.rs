@@ -5,6 +5,7 @@ mod bindings;
 mod combinations;
 mod conversations;
 mod declarations;
+mod dereferences;
 mod derivations;
 mod endorsements;
 mod endorsers;

@@ -1,0 +1,234 @@
+//! The STR Dereference Transform: a signature covers the token that a `wsse:SecurityTokenReference`
+//! refers to (SOAP Message Security 1.1.1, 8.3).
+//!
+//! The one rule: a signature proves what was digested. A token of the message is a node. A
+//! certificate that is only named is no node, and its reference covers nothing that could be moved.
+
+use soapstone_crypto::{Certificate, base64};
+use soapstone_xml::{
+    Apex, C14nOptions, C14nScratch, Document, Element, NodeId, Sink as _, canonicalize,
+};
+use soapstone_xmlsec::dsig::{
+    CanonicalizationMethod, DigestSink, Extension, Reference, Target, Transform,
+};
+
+use super::Opening;
+use crate::evidence::Signer;
+use crate::key_reference::KeyLocator;
+use crate::names::{DS, WSSE, X509_V3};
+use crate::rejected::Rejected;
+
+/// What a `SecurityTokenReference` refers to.
+pub(super) enum Referred {
+    /// A token of this message.
+    Token(NodeId),
+    /// A certificate that this side knows, by the name that the message has for it.
+    Outside(Certificate),
+}
+
+/// The transform of one reference: the token is digested in the place of what refers to it.
+pub(super) struct Dereference(Option<Result<Referred, String>>);
+
+impl Dereference {
+    /// What was found, where the reference has the transform.
+    pub(super) fn referred(&self) -> Option<&Referred> {
+        self.0.as_ref().and_then(|found| found.as_ref().ok())
+    }
+}
+
+impl Opening<'_> {
+    /// Finds the token of a reference that has the transform. The transform tells why there is
+    /// none, when it is executed.
+    pub(super) fn dereference(
+        &mut self,
+        reference: &Reference,
+        target: Target<'_>,
+        signer: &Signer,
+    ) -> Result<Dereference, Rejected> {
+        let is_other = |transform: &Transform| matches!(transform, Transform::Other { .. });
+        if !reference.transforms.iter().any(is_other) {
+            return Ok(Dereference(None));
+        }
+        let found = match self.read_target(target) {
+            Ok(Named::Token(token)) => Ok(Referred::Token(token)),
+            Ok(Named::Elsewhere(locator)) => {
+                // Each is looked for among all certificates.
+                self.count_token()?;
+                self.named_certificate(&locator, signer)
+                    .map(Referred::Outside)
+            }
+            Err(problem) => Err(problem),
+        };
+        Ok(Dereference(Some(found)))
+    }
+
+    /// Reads the `SecurityTokenReference` that the transform starts from.
+    fn read_target(&self, target: Target<'_>) -> Result<Named, String> {
+        let document = &self.envelope.document;
+        let Target::Element { node, .. } = target else {
+            return Err("expected a reference to a SecurityTokenReference".to_owned());
+        };
+        let reference = document.element(node);
+        if !reference.is(WSSE, "SecurityTokenReference") {
+            return Err(format!(
+                "expected a reference to a SecurityTokenReference, found `{}`",
+                reference.local()
+            ));
+        }
+        let locator = KeyLocator::read_reference(reference).map_err(|error| error.to_string())?;
+        let embedded = reference
+            .child(WSSE, "Embedded")
+            .and_then(|embedded| embedded.first_child());
+        match (embedded, locator) {
+            (Some(token), _) => Ok(Named::Token(token.id())),
+            (None, KeyLocator::Token(id)) => {
+                let token = document.by_id(&id).ok().flatten();
+                token
+                    .map(Named::Token)
+                    .ok_or_else(|| format!("no token `#{id}`"))
+            }
+            (None, locator) => Ok(Named::Elsewhere(locator)),
+        }
+    }
+
+    /// The one certificate that a reference names: known to this side, or the signer's, which is
+    /// trusted. A certificate inside of the reference has to be among them, too.
+    fn named_certificate(
+        &self,
+        locator: &KeyLocator,
+        signer: &Signer,
+    ) -> Result<Certificate, String> {
+        let signer = match signer {
+            Signer::Certificate(certificate) => Some(certificate),
+            _ => None,
+        };
+        let mut named = self
+            .known_certificates()
+            .chain(signer)
+            .filter(|certificate| locator.names(certificate));
+        let found = named
+            .next()
+            .ok_or_else(|| format!("no known certificate is {locator}"))?;
+        let shared = self.plan.keys.shared.as_ref();
+        let is_shared = matches!(locator, KeyLocator::Name(name)
+            if shared.is_some_and(|shared| shared.name == *name));
+        if is_shared || named.any(|other| other.der() != found.der()) {
+            return Err(format!("expected one key, found several for {locator}"));
+        }
+        Ok(found.clone())
+    }
+}
+
+/// What a `SecurityTokenReference` says.
+enum Named {
+    /// A token of this message, by its id or inside of the reference.
+    Token(NodeId),
+    Elsewhere(KeyLocator),
+}
+
+impl Extension for Dereference {
+    fn apply(
+        &mut self,
+        document: &Document,
+        transform: &Transform,
+        target: Target<'_>,
+        sink: &mut DigestSink,
+    ) -> Result<(), String> {
+        let (Some(found), Target::Element { node, .. }) = (&self.0, target) else {
+            return Err("expected a reference to a SecurityTokenReference".to_owned());
+        };
+        let referred = found.as_ref().map_err(Clone::clone)?;
+        let Transform::Other {
+            node: parameters, ..
+        } = transform
+        else {
+            return Err("expected the parameters of the transform".to_owned());
+        };
+        let method = dereferenced_form(document.element(*parameters))?;
+        match referred {
+            Referred::Token(token) => write_token(document, *token, &method, sink),
+            Referred::Outside(certificate) => {
+                write_certificate(document.element(node), certificate, sink);
+                Ok(())
+            }
+        }
+    }
+}
+
+/// The canonical form that the transform gives a token.
+pub(super) fn dereferenced_form(transform: Element<'_>) -> Result<CanonicalizationMethod, String> {
+    let method = transform
+        .child(WSSE, "TransformationParameters")
+        .and_then(|parameters| parameters.child(DS, "CanonicalizationMethod"))
+        .ok_or_else(|| {
+            "expected a CanonicalizationMethod in TransformationParameters".to_owned()
+        })?;
+    CanonicalizationMethod::parse(method).map_err(|error| error.to_string())
+}
+
+/// Writes a token of the message. The default namespace is always declared on it, if only to say
+/// that there is none.
+fn write_token(
+    document: &Document,
+    token: NodeId,
+    method: &CanonicalizationMethod,
+    sink: &mut DigestSink,
+) -> Result<(), String> {
+    let mut prefixes: Vec<&str> = method
+        .inclusive_prefixes
+        .iter()
+        .map(String::as_str)
+        .collect();
+    prefixes.push("#default");
+    let options = C14nOptions {
+        method: method.method,
+        inclusive_prefixes: &prefixes,
+        ..C14nOptions::new(method.method)
+    };
+    let mut octets = Vec::new();
+    canonicalize(
+        document,
+        Apex::Element(token),
+        &options,
+        &mut C14nScratch::default(),
+        &mut octets,
+    )
+    .map_err(|error| error.to_string())?;
+    let tag_end = octets
+        .iter()
+        .position(|octet| *octet == b'>')
+        .unwrap_or_default();
+    let name_end = octets
+        .iter()
+        .position(|octet| *octet == b' ')
+        .map_or(tag_end, |space| space.min(tag_end));
+    let declared = octets[..tag_end]
+        .windows(8)
+        .any(|window| window == b" xmlns=\"");
+    sink.write(&octets[..name_end]);
+    if !declared {
+        sink.write(b" xmlns=\"\"");
+    }
+    sink.write(&octets[name_end..]);
+    Ok(())
+}
+
+/// Writes the `wsse:BinarySecurityToken` that a certificate would be in the place of `reference`:
+/// with its prefix, without `EncodingType`, in one line. It stands alone, so that it has one
+/// canonical form by every method.
+fn write_certificate(reference: Element<'_>, certificate: &Certificate, sink: &mut DigestSink) {
+    let prefix = reference.prefix();
+    let (name, namespaces) = match prefix {
+        "" => (
+            "BinarySecurityToken".to_owned(),
+            format!("xmlns=\"{WSSE}\""),
+        ),
+        _ => (
+            format!("{prefix}:BinarySecurityToken"),
+            format!("xmlns=\"\" xmlns:{prefix}=\"{WSSE}\""),
+        ),
+    };
+    let content = base64::encode(certificate.der());
+    let token = format!("<{name} {namespaces} ValueType=\"{X509_V3}\">{content}</{name}>");
+    sink.write(token.as_bytes());
+}
