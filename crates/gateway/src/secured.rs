@@ -587,7 +587,8 @@ impl Call<'_> {
                 let request = receipts.inbound.as_ref();
                 let addressing = receipts.addressing.as_deref();
                 let buffers = &mut desk.workspace().buffers();
-                octets = secure_answer(side, octets, request, addressing, &observed, buffers)?.bytes;
+                octets =
+                    secure_answer(side, octets, request, addressing, &observed, buffers)?.bytes;
             }
             Ok((octets, proven))
         };
