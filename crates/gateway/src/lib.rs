@@ -36,6 +36,7 @@ mod config;
 mod conversing;
 mod dated;
 mod descriptors;
+mod errand;
 mod established;
 mod fault;
 mod gateway;
