@@ -37,6 +37,7 @@ use crate::shares::Clients;
 use crate::sockets::listen;
 use crate::stores;
 use crate::traces::Traces;
+use crate::warm_up::{self, WarmingUp};
 use crate::workers::Workers;
 
 /// What all connections share.
@@ -54,6 +55,7 @@ pub(crate) struct Shared {
     pub(crate) traces: Arc<Traces>,
     pub(crate) metrics: GatewayMetrics,
     pub(crate) readiness: Readiness,
+    pub(crate) warming_up: WarmingUp,
     /// Work that no request waits for.
     background: Mutex<JoinSet<()>>,
     draining: AtomicBool,
@@ -359,6 +361,7 @@ async fn begin(
         traces,
         metrics: GatewayMetrics::default(),
         readiness: Readiness::default(),
+        warming_up: WarmingUp::default(),
         background: Mutex::default(),
         draining: AtomicBool::new(false),
         admin: admin_address.is_some(),
@@ -366,6 +369,7 @@ async fn begin(
         name,
         requests: AtomicU64::new(0),
     });
+    warm_up::begin(&shared);
     let (phase, watching) = watch::channel(Phase::Running);
     let begun = |socket, role| {
         let (alive, ended) = mpsc::channel(1);

@@ -65,6 +65,7 @@ mod tls;
 mod trace_context;
 mod traces;
 mod unsecured;
+mod warm_up;
 mod workers;
 mod wsdl;
 

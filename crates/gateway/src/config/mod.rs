@@ -7,6 +7,7 @@
 mod limits;
 mod routes;
 mod traces;
+mod warm_up;
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
