@@ -132,7 +132,7 @@ impl Found {
 async fn readiness(shared: &Shared) -> Response<Reply> {
     let found = shared.readiness.found(&shared.serving()).await;
     let draining = shared.is_draining();
-    let warming_up = shared.warming_up.paths();
+    let warming_up = shared.cold.paths();
     let ready = !draining && found.useful && warming_up.is_empty();
     let status = if ready {
         StatusCode::OK

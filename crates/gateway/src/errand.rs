@@ -4,7 +4,6 @@
 
 use std::fmt;
 use std::sync::Arc;
-use std::time::Duration;
 
 use http::{HeaderValue, Method, Request, Uri, header, response};
 use soapstone::wss::SoapVersion;
@@ -13,21 +12,20 @@ use tokio::time::Instant;
 use crate::answer_head;
 use crate::backend::{Backend, BackendError};
 use crate::body::{CollectError, Upload, collect};
-use crate::gateway::Shared;
+use crate::buffers::{Room, SharedBuffers};
 use crate::media;
-use crate::route::{Route, Serving};
 
 /// The way to one backend.
 #[derive(Clone)]
 pub(crate) struct Errand {
-    shared: Arc<Shared>,
-    backend: Arc<Backend>,
+    pub(crate) backend: Arc<Backend>,
+    /// Where answers find their place.
+    pub(crate) room: Arc<Room>,
+    pub(crate) buffers: Arc<SharedBuffers>,
     /// Version of the messages.
-    version: SoapVersion,
+    pub(crate) version: SoapVersion,
     /// Largest answer.
-    limit: u64,
-    /// For the backend's whole answer.
-    patience: Duration,
+    pub(crate) limit: u64,
 }
 
 /// Why there is no answer.
@@ -58,22 +56,6 @@ impl fmt::Display for Undone {
 }
 
 impl Errand {
-    /// To the backend of a route.
-    pub(crate) fn new(
-        shared: &Arc<Shared>,
-        serving: &Serving,
-        route: &Route,
-        version: SoapVersion,
-    ) -> Self {
-        Self {
-            shared: Arc::clone(shared),
-            backend: Arc::clone(&route.backend),
-            version,
-            limit: serving.limits.body,
-            patience: route.backend.timeouts().response,
-        }
-    }
-
     /// A request with that action. An empty one says nothing (WS-I Basic Profile 1.1, R2745).
     pub(crate) fn request(&self, action: &str, octets: Vec<u8>) -> Request<Upload> {
         let mut request = Request::new(Upload::whole(octets));
@@ -109,10 +91,11 @@ impl Errand {
             let detail = failure.detail;
             return Err(Undone::Answer { detail });
         }
-        let mut place = self.shared.room.place();
-        let collecting = collect(body, self.limit, &mut place, &self.shared.buffers);
+        let mut place = self.room.place();
+        let collecting = collect(body, self.limit, &mut place, &self.buffers);
+        let patience = self.backend.timeouts().response;
         let unusable = |detail: String| Undone::Answer { detail };
-        match tokio::time::timeout_at(sent + self.patience, collecting).await {
+        match tokio::time::timeout_at(sent + patience, collecting).await {
             Ok(Ok(octets)) => Ok((head, octets)),
             Ok(Err(CollectError::NoRoom)) => Err(Undone::Busy),
             Ok(Err(CollectError::TooLarge { limit })) => {

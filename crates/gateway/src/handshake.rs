@@ -138,7 +138,7 @@ impl Parties {
             shared: Arc::clone(shared),
             route: route.name.clone(),
             side: Arc::clone(side),
-            errand: Errand::new(shared, serving, route, version),
+            errand: shared.errand(serving, &route.backend, version),
             url: route.backend_url.clone(),
             metrics: Arc::clone(&route.metrics),
             version,

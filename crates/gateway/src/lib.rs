@@ -32,6 +32,7 @@ mod backend;
 mod body;
 mod buffers;
 mod client_trust;
+mod cold;
 mod config;
 mod conversing;
 mod dated;
@@ -59,6 +60,7 @@ mod settled;
 mod shares;
 mod side;
 mod sockets;
+mod start;
 mod steps;
 mod stores;
 mod tls;
@@ -72,10 +74,11 @@ mod wsdl;
 pub use backend::{NotABackend, backend_url};
 pub use config::{Config, GatewayLimits, LogConfig, LogFormat, Shares, Timeouts, share_a_port};
 pub use dated::ValidityWarning;
-pub use gateway::{Gateway, Running, StartError};
+pub use gateway::{Running, StartError};
 pub use log::{
     OneLine, flush as flush_log, install as install_log, install_into as install_log_into,
 };
 pub use run::run;
 pub use shares::Rate;
 pub use soapstone_store::StoreProblem;
+pub use start::Gateway;

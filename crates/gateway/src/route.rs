@@ -14,12 +14,11 @@ use soapstone_store::Stores;
 use tokio_rustls::TlsAcceptor;
 
 use crate::backend::{Backend, BackendTimeouts};
-use crate::config::{GatewayLimits, RouteConfig, Timeouts};
+use crate::config::{GatewayLimits, RouteConfig, Timeouts, WarmUp};
 use crate::dated::Placed;
 use crate::metrics::RouteMetrics;
 use crate::shares::{Bucket, Rate};
 use crate::side::Side;
-use crate::warm_up::WarmUp;
 
 /// One route in use.
 pub(crate) struct Route {

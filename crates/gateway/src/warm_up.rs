@@ -14,19 +14,19 @@
 //! in no number of requests, steps and refusals. What it comes to is known to the log alone, and it
 //! delays readiness for a bounded time.
 
-use std::collections::BTreeSet;
 use std::fmt;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use soapstone::endpoint::{Arrived, Endpoint, Memory, OpenedMessage};
 use soapstone::replay::ForgetfulReplayCache;
-use soapstone::wss::{Outgoing, Receipt, SoapVersion};
+use soapstone::wss::{Outgoing, Receipt};
 use tokio::time::Instant;
 
 use crate::asking::{Desk, Task};
-use crate::errand::{Errand, Undone, demand_soap};
+use crate::config::WarmUp;
+use crate::errand::{Undone, demand_soap};
 use crate::gateway::Shared;
 use crate::handshake::{Failed, Parties};
 use crate::log::Beginning;
@@ -37,36 +37,6 @@ use crate::steps::{Label, Trouble, open, secure_answer, secure_request};
 use crate::traces::Observed;
 use crate::workers::{Effort, NotDone};
 
-/// `warm_up` of a route.
-pub(crate) struct WarmUp {
-    /// A plain message.
-    pub(crate) request: Vec<u8>,
-    pub(crate) version: SoapVersion,
-    /// The action that is said beside the message; empty for none.
-    pub(crate) action: String,
-    /// How often the request is sent, one after the other.
-    pub(crate) times: u64,
-    /// For all of them.
-    pub(crate) within: Duration,
-    /// Whose messages `inbound` opens in the warm-up.
-    pub(crate) client: Option<Arc<Endpoint>>,
-}
-
-/// The routes whose warm-up is not over.
-#[derive(Debug, Default)]
-pub(crate) struct WarmingUp(Mutex<BTreeSet<String>>);
-
-impl WarmingUp {
-    /// Their paths.
-    pub(crate) fn paths(&self) -> Vec<String> {
-        self.lock().iter().cloned().collect()
-    }
-
-    fn lock(&self) -> MutexGuard<'_, BTreeSet<String>> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-}
-
 /// Begins the warm-ups of all routes, each in its own time.
 pub(crate) fn begin(shared: &Arc<Shared>) {
     let serving = shared.serving();
@@ -74,13 +44,11 @@ pub(crate) fn begin(shared: &Arc<Shared>) {
         let Some(warm_up) = &route.warm_up else {
             continue;
         };
-        let path = route.path().to_owned();
-        shared.warming_up.lock().insert(path.clone());
         let warming = Warming {
             shared: Arc::clone(shared),
             serving: Arc::clone(&serving),
             warm_up: Arc::clone(warm_up),
-            path,
+            path: route.path().to_owned(),
         };
         shared.in_background(warming.run());
     }
@@ -154,6 +122,13 @@ struct Entered {
     sent: Receipt,
 }
 
+/// Whatever ends it, the gateway does not wait for it any longer.
+impl Drop for Warming {
+    fn drop(&mut self) {
+        self.shared.cold.warm(&self.path);
+    }
+}
+
 impl Warming {
     async fn run(self) {
         let begun = Instant::now();
@@ -178,7 +153,6 @@ impl Warming {
                 "the warm-up failed; the route is served without it"
             ),
         }
-        self.shared.warming_up.lock().remove(path);
     }
 
     /// All of its requests. Why the backend cannot be reached yet is left in `unreachable`.
@@ -350,7 +324,7 @@ impl Warming {
             octets = secured.bytes;
             receipt = Some(secured.receipt);
         }
-        let errand = Errand::new(&self.shared, &self.serving, route, version);
+        let errand = self.shared.errand(&self.serving, &route.backend, version);
         let request = errand.request(action, octets);
         let (head, mut octets) = errand.exchange(request).await?;
         // The conversation is in use until its answer is here.

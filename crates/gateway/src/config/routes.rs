@@ -13,13 +13,12 @@ use tokio_rustls::TlsConnector;
 
 use super::Timeouts;
 use super::limits::read_rate;
-use super::warm_up::read_warm_up;
+use super::warm_up::{WarmUp, read_warm_up};
 use crate::backend::backend_url;
 use crate::route::is_below;
 use crate::shares::Rate;
 use crate::side::{Publishing, Side, read_side};
 use crate::tls;
-use crate::warm_up::WarmUp;
 
 /// One of `[[routes]]`.
 pub(crate) struct RouteConfig {
@@ -250,7 +249,10 @@ pub(super) fn read_route(
         );
     }
     let warm_up = table.table("warm_up");
-    let warm_up = warm_up.map(|warm_up| read_warm_up(warm_up, inbound.as_ref()));
+    let warm_up = warm_up.map(|warm_up| {
+        let inbound = inbound.as_ref().map(|side| &*side.endpoint);
+        read_warm_up(warm_up, inbound)
+    });
     table.finish();
     if has_sides != (inbound.is_some(), outbound.is_some()) {
         return None;

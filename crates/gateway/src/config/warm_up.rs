@@ -8,11 +8,23 @@ use std::time::Duration;
 
 use soapstone::config::{EndpointConfig, Place, Table};
 use soapstone::endpoint::{Endpoint, Role};
-use soapstone::wss::Envelope;
+use soapstone::wss::{Envelope, SoapVersion};
 use soapstone::xml::{Buffers, Limits};
 
-use crate::side::Side;
-use crate::warm_up::WarmUp;
+/// `warm_up` of a route.
+pub(crate) struct WarmUp {
+    /// A plain message.
+    pub(crate) request: Vec<u8>,
+    pub(crate) version: SoapVersion,
+    /// The action that is said beside the message; empty for none.
+    pub(crate) action: String,
+    /// How often the request is sent, one after the other.
+    pub(crate) times: u64,
+    /// For all of them.
+    pub(crate) within: Duration,
+    /// Whose messages `inbound` opens in the warm-up.
+    pub(crate) client: Option<Arc<Endpoint>>,
+}
 
 /// How long a warm-up may keep a gateway from being ready, unless the file says otherwise.
 const WITHIN: Duration = Duration::from_secs(30);
@@ -22,7 +34,7 @@ const MOST: u64 = 1000;
 
 /// Reads `warm_up` of a route with that `inbound`. What is wrong with it has been reported where
 /// there is nothing.
-pub(super) fn read_warm_up(mut table: Table<'_>, inbound: Option<&Side>) -> Option<WarmUp> {
+pub(super) fn read_warm_up(mut table: Table<'_>, inbound: Option<&Endpoint>) -> Option<WarmUp> {
     const EXAMPLE: &str = "name a file with a plain message: request = \"ping.xml\"";
     let place = table.place();
     if !table.has("request") {
@@ -38,8 +50,7 @@ pub(super) fn read_warm_up(mut table: Table<'_>, inbound: Option<&Side>) -> Opti
     }
     let client_place = table.place_of("client");
     let client = table.table("client").map(read_client);
-    let is_conversation = |endpoint: &Endpoint| endpoint.conversation().is_some();
-    if inbound.is_some_and(|side| is_conversation(&side.endpoint)) {
+    if inbound.is_some_and(|inbound| inbound.conversation().is_some()) {
         table.report_with_hint(
             place,
             "`warm_up` begins no conversation with `inbound`",
