@@ -1,8 +1,8 @@
 //! Health, readiness and metrics.
 //!
 //! `/healthz` says that the process answers. `/readyz` says whether it makes sense to send it
-//! requests: not while it drains, and not when none of its backends can be reached. `/metrics` is
-//! for Prometheus.
+//! requests: not before its warm-ups are over, not while it drains, and not when none of its
+//! backends can be reached. `/metrics` is for Prometheus.
 //!
 //! The rule kept here: asking changes nothing but what is known of the backends, and however often
 //! somebody asks, they are tried once a second.
@@ -132,14 +132,19 @@ impl Found {
 async fn readiness(shared: &Shared) -> Response<Reply> {
     let found = shared.readiness.found(&shared.serving()).await;
     let draining = shared.is_draining();
-    let ready = !draining && found.useful;
+    let warming_up = shared.cold.paths();
+    let ready = !draining && found.useful && warming_up.is_empty();
     let status = if ready {
         StatusCode::OK
     } else {
         StatusCode::SERVICE_UNAVAILABLE
     };
     let lines = &found.lines;
-    let body = format!("ready: {ready}\ndraining: {draining}\n{lines}");
+    let mut body = format!("ready: {ready}\ndraining: {draining}\n{lines}");
+    for path in &warming_up {
+        // Writing to a string cannot fail.
+        let _ = writeln!(body, "warming up: {path}");
+    }
     text(status, "text/plain", body)
 }
 

@@ -13,8 +13,8 @@ use soapstone::endpoint::Blame;
 use soapstone::wss::SoapVersion;
 
 use crate::body::Reply;
+use crate::fault::Failure;
 use crate::media;
-use crate::proxy::Failure;
 
 /// What was proven of an answer, as far as its head tells it to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

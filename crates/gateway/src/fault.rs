@@ -17,6 +17,14 @@ use soapstone::xml::escape;
 use crate::body::Reply;
 use crate::media;
 
+/// Why a request failed, for operators.
+pub(crate) struct Failure {
+    /// A stable name.
+    pub(crate) reason: &'static str,
+    /// What happened.
+    pub(crate) detail: String,
+}
+
 /// What a fault says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Cause {

@@ -16,6 +16,7 @@ use std::time::Duration;
 use http::HeaderValue;
 use jiff::Timestamp;
 use soapstone::endpoint::SentMessages;
+use soapstone::wss::SoapVersion;
 use soapstone_store::ProcessMemory;
 use tokio::sync::{Semaphore, mpsc, watch};
 use tokio::task::{JoinHandle, JoinSet};
@@ -24,10 +25,13 @@ use tokio_rustls::TlsAcceptor;
 use crate::admin::Readiness;
 use crate::asking::MOST_ASKED;
 use crate::audit::Audit;
+use crate::backend::Backend;
 use crate::buffers::{Room, SharedBuffers, TRIM_INTERVAL};
+use crate::cold::Cold;
 use crate::config::{Config, LEADS_AROUND, RouteConfig};
 use crate::dated::{dated_in, tell};
 use crate::descriptors;
+use crate::errand::Errand;
 use crate::handshake::Parties;
 use crate::key_usage::KeyUsageWarnings;
 use crate::listener::{Listener, Phase, Role};
@@ -54,6 +58,7 @@ pub(crate) struct Shared {
     pub(crate) traces: Arc<Traces>,
     pub(crate) metrics: GatewayMetrics,
     pub(crate) readiness: Readiness,
+    pub(crate) cold: Cold,
     /// Work that no request waits for.
     background: Mutex<JoinSet<()>>,
     draining: AtomicBool,
@@ -120,6 +125,22 @@ impl Shared {
         }
     }
 
+    /// The way of our own messages to a backend.
+    pub(crate) fn errand(
+        &self,
+        serving: &Serving,
+        backend: &Arc<Backend>,
+        version: SoapVersion,
+    ) -> Errand {
+        Errand {
+            backend: Arc::clone(backend),
+            room: Arc::clone(&self.room),
+            buffers: Arc::clone(&self.buffers),
+            version,
+            limit: serving.limits.body,
+        }
+    }
+
     /// Counts a request as in hand until the guard is dropped.
     pub(crate) fn in_flight(&self) -> InFlight<'_> {
         self.metrics.in_flight.fetch_add(1, Ordering::Relaxed);
@@ -154,10 +175,6 @@ const FAREWELL: Duration = Duration::from_secs(2);
 
 /// How often a gateway that runs says what has expired or will soon.
 const REMINDING: Duration = Duration::from_hours(24);
-
-/// Starts gateways.
-#[derive(Debug)]
-pub struct Gateway;
 
 /// A gateway that serves. Dropping it ends it at once; [`Self::shutdown`] lets requests in hand
 /// finish.
@@ -287,30 +304,8 @@ impl std::error::Error for StartError {
     }
 }
 
-impl Gateway {
-    /// Begins to serve. Must be called within a tokio runtime, on which the connections then live.
-    ///
-    /// # Errors
-    ///
-    /// When the system refuses: see [`StartError`].
-    // Boxed, so that what serves is compiled with this crate and not into each that calls it.
-    pub fn start(
-        config: Config,
-    ) -> Pin<Box<dyn Future<Output = Result<Running, StartError>> + Send>> {
-        Box::pin(begin(config, Vec::new()))
-    }
-
-    /// The same on sockets that somebody else opened, such as systemd: each is used in the place of
-    /// an own one with its address.
-    pub fn start_on(
-        config: Config,
-        sockets: Vec<std::net::TcpListener>,
-    ) -> Pin<Box<dyn Future<Output = Result<Running, StartError>> + Send>> {
-        Box::pin(begin(config, sockets))
-    }
-}
-
-async fn begin(
+/// Begins to serve, with these sockets in the place of own ones.
+pub(crate) async fn begin(
     mut config: Config,
     mut passed: Vec<std::net::TcpListener>,
 ) -> Result<Running, StartError> {
@@ -347,8 +342,14 @@ async fn begin(
     let memory = Remembered::default();
     let fitting = descriptors::clients_that_fit();
     descriptors::tell_if_out_of_reach(config.limits.connections, fitting);
+    let serving = serving(config, &[], &memory);
+    let cold = serving
+        .routes
+        .iter()
+        .filter(|route| route.warm_up.is_some());
+    let cold = Cold::new(cold.map(|route| route.path().to_owned()));
     let shared = Arc::new(Shared {
-        serving: RwLock::new(Arc::new(serving(config, &[], &memory))),
+        serving: RwLock::new(Arc::new(serving)),
         memory,
         workers,
         askers: Semaphore::new(MOST_ASKED),
@@ -359,6 +360,7 @@ async fn begin(
         traces,
         metrics: GatewayMetrics::default(),
         readiness: Readiness::default(),
+        cold,
         background: Mutex::default(),
         draining: AtomicBool::new(false),
         admin: admin_address.is_some(),
@@ -398,6 +400,11 @@ async fn begin(
 }
 
 impl Running {
+    /// What its connections share.
+    pub(crate) fn shared(&self) -> &Arc<Shared> {
+        &self.shared
+    }
+
     /// Where clients are served.
     pub fn address(&self) -> SocketAddr {
         self.address

@@ -7,18 +7,15 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
+use http::{StatusCode, Uri};
 use soapstone::endpoint::{Handshake, HandshakeError};
 use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone_trust::Operation;
-use tokio::time::Instant;
 
-use crate::answer_head;
 use crate::asking::{Desk, Task};
-use crate::backend::{Backend, BackendError};
-use crate::body::{CollectError, Upload, collect};
+use crate::backend::BackendError;
+use crate::errand::{Errand, Undone, demand_soap};
 use crate::gateway::Shared;
-use crate::media;
 use crate::metrics::RouteMetrics;
 use crate::route::{Route, Serving};
 use crate::side::Side;
@@ -31,13 +28,11 @@ pub(crate) struct Parties {
     pub(crate) shared: Arc<Shared>,
     pub(crate) route: String,
     pub(crate) side: Arc<Side>,
-    backend: Arc<Backend>,
+    errand: Errand,
     url: Uri,
     pub(crate) metrics: Arc<RouteMetrics>,
     /// Version of the messages that it is for.
     pub(crate) version: SoapVersion,
-    /// Largest answer.
-    limit: u64,
     /// To connect to the backend.
     pub(crate) connect: Duration,
     /// For the backend's whole answer.
@@ -118,6 +113,17 @@ impl fmt::Display for Failed {
     }
 }
 
+impl From<Undone> for Failed {
+    fn from(undone: Undone) -> Self {
+        match undone {
+            Undone::Backend(error) => Self::Backend(error),
+            Undone::Answer { detail } => Self::Answer { detail },
+            Undone::Busy => Self::Busy,
+            Undone::Unfinished => Self::Unfinished,
+        }
+    }
+}
+
 impl Parties {
     /// For a handshake of one side of a route with the route's backend.
     pub(crate) fn new(
@@ -132,11 +138,10 @@ impl Parties {
             shared: Arc::clone(shared),
             route: route.name.clone(),
             side: Arc::clone(side),
-            backend: Arc::clone(&route.backend),
+            errand: shared.errand(serving, &route.backend, version),
             url: route.backend_url.clone(),
             metrics: Arc::clone(&route.metrics),
             version,
-            limit: serving.limits.body,
             connect: timeouts.connect,
             patience: timeouts.response,
         }
@@ -166,8 +171,8 @@ impl Parties {
                 })
             })
             .await?;
-        let request = self.request(&handshake.action, std::mem::take(&mut handshake.bytes));
-        let (_, answer) = self.exchange(request).await?;
+        let octets = std::mem::take(&mut handshake.bytes);
+        let (_, answer) = self.exchange(&handshake.action, octets).await?;
         let side = self.side.clone();
         self.work(move |desk| async move { conclude(&side, handshake, answer, &desk).await })
             .await
@@ -200,7 +205,7 @@ impl Parties {
                 })
                 .await;
             let outcome = match made {
-                Ok((octets, action)) => self.exchange(self.request(&action, octets)).await,
+                Ok((octets, action)) => self.exchange(&action, octets).await,
                 Err(failed) => Err(failed),
             };
             match outcome {
@@ -221,57 +226,15 @@ impl Parties {
         }
     }
 
-    fn request(&self, action: &str, octets: Vec<u8>) -> Request<Upload> {
-        let mut request = Request::new(Upload::whole(octets));
-        *request.method_mut() = Method::POST;
-        *request.uri_mut() = self.backend.path().parse().unwrap_or(Uri::from_static("/"));
-        let headers = request.headers_mut();
-        headers.insert(header::HOST, self.backend.authority().clone());
-        headers.insert(
-            header::CONTENT_TYPE,
-            media::with_action(self.version, action),
-        );
-        if self.version == SoapVersion::V11
-            && let Ok(action) = HeaderValue::try_from(format!("\"{action}\""))
-        {
-            headers.insert("soapaction", action);
-        }
-        request
-    }
-
     /// Sends a request, and waits for all of its answer.
-    async fn exchange(&self, request: Request<Upload>) -> Result<(StatusCode, Vec<u8>), Failed> {
-        let sent = Instant::now();
-        let response = self
-            .backend
-            .send(request, sent)
-            .await
-            .map_err(Failed::Backend)?;
-        let (head, body) = response.into_parts();
-        if let Some(failure) = answer_head::unfit(head.status) {
-            let detail = failure.detail;
-            return Err(Failed::Answer { detail });
-        }
-        let mut place = self.shared.room.place();
-        let collecting = collect(body, self.limit, &mut place, &self.shared.buffers);
-        let unusable = |detail: String| Failed::Answer { detail };
-        let octets = match tokio::time::timeout_at(sent + self.patience, collecting).await {
-            Ok(Ok(octets)) => octets,
-            Ok(Err(CollectError::NoRoom)) => return Err(Failed::Busy),
-            Ok(Err(CollectError::TooLarge { limit })) => {
-                return Err(unusable(format!("its answer has more than {limit} octets")));
-            }
-            Ok(Err(CollectError::Broken(error))) => {
-                return Err(unusable(format!("its answer broke off: {error}")));
-            }
-            Err(_) => return Err(Failed::Unfinished),
-        };
-        if media::version_of(&head.headers).is_none() {
-            return Err(unusable(format!(
-                "it answered {} with something that is no SOAP message",
-                head.status
-            )));
-        }
+    async fn exchange(
+        &self,
+        action: &str,
+        octets: Vec<u8>,
+    ) -> Result<(StatusCode, Vec<u8>), Failed> {
+        let request = self.errand.request(action, octets);
+        let (head, octets) = self.errand.exchange(request).await?;
+        demand_soap(&head)?;
         Ok((head.status, octets))
     }
 

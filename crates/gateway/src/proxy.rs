@@ -20,7 +20,7 @@ use crate::backend::BackendError;
 use crate::body::{PassError, Reply, Upload};
 use crate::buffers::Place;
 use crate::config::Shares;
-use crate::fault::{self, Cause};
+use crate::fault::{self, Cause, Failure};
 use crate::gateway::Shared;
 use crate::headers::{self, X_REQUEST_ID};
 use crate::listener::Connection;
@@ -389,14 +389,6 @@ pub(crate) fn backend_failure(
             detail: error.to_string(),
         },
     )
-}
-
-/// Why a request failed, for operators.
-pub(crate) struct Failure {
-    /// A stable name.
-    pub(crate) reason: &'static str,
-    /// What happened.
-    pub(crate) detail: String,
 }
 
 pub(crate) fn too_large(limit: u64) -> Failure {

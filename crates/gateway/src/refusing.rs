@@ -7,11 +7,11 @@ use http::{HeaderValue, Response};
 use soapstone::wss::{FaultCode, Rejected, SecureError, SoapVersion};
 
 use crate::body::Reply;
-use crate::fault::Cause;
+use crate::fault::{Cause, Failure};
 use crate::headers::X_REQUEST_ID;
 use crate::log::Beginning;
 use crate::metrics;
-use crate::proxy::{Exchange, Failure, fail};
+use crate::proxy::{Exchange, fail};
 use crate::secured::Call;
 use crate::steps::Trouble;
 use crate::unsecured;

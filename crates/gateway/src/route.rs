@@ -14,7 +14,7 @@ use soapstone_store::Stores;
 use tokio_rustls::TlsAcceptor;
 
 use crate::backend::{Backend, BackendTimeouts};
-use crate::config::{GatewayLimits, RouteConfig, Timeouts};
+use crate::config::{GatewayLimits, RouteConfig, Timeouts, WarmUp};
 use crate::dated::Placed;
 use crate::metrics::RouteMetrics;
 use crate::shares::{Bucket, Rate};
@@ -39,6 +39,8 @@ pub(crate) struct Route {
     pub(crate) metrics: Arc<RouteMetrics>,
     /// How many requests may come in a time, and how many may still.
     pub(crate) rate: Option<(Rate, Bucket)>,
+    /// What is sent before the gateway says that it is ready.
+    pub(crate) warm_up: Option<Arc<WarmUp>>,
 }
 
 impl Route {
@@ -101,6 +103,7 @@ impl Route {
             needs_client_certificate,
             metrics,
             rate: config.rate.map(|rate| (rate, Bucket::default())),
+            warm_up: config.warm_up.map(Arc::new),
         })
     }
 
@@ -292,6 +295,7 @@ pub(crate) mod tests {
             outbound: None,
             timeouts: Timeouts::default(),
             rate: None,
+            warm_up: None,
         };
         Route::new(config, Duration::from_secs(1), &[]).expect("the URL has a host")
     }

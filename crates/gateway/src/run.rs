@@ -18,8 +18,9 @@ use tokio::signal::unix::{SignalKind, signal};
 
 use crate::config::Config;
 use crate::descriptors;
-use crate::gateway::{Gateway, Running, StartError};
+use crate::gateway::{Running, StartError};
 use crate::sockets;
+use crate::start::Gateway;
 
 /// How often files are looked at.
 const LOOKING: Duration = Duration::from_secs(2);

@@ -35,6 +35,18 @@ pub(crate) enum Trouble {
     WouldExpose,
 }
 
+impl Trouble {
+    /// Why a request from outside came to nothing.
+    pub(crate) fn of(error: ReceiveError) -> Self {
+        let side = metrics::Side::Inbound;
+        match error {
+            ReceiveError::Rejected(rejected) => refused(side, rejected),
+            ReceiveError::Unsecurable(error) => Self::Unsecurable { side, error },
+            ReceiveError::WouldExpose => Self::WouldExpose,
+        }
+    }
+}
+
 /// Tells the time of each step, without that in which the work waited for a worker.
 struct Timing<'t> {
     observed: &'t Observed,
@@ -98,11 +110,7 @@ pub(crate) async fn receive(
         .endpoint
         .receive_in(desk.workspace(), request, private, now, &mut timing)
         .await
-        .map_err(|error| match error {
-            ReceiveError::Rejected(rejected) => refused(which, rejected),
-            ReceiveError::Unsecurable(error) => Trouble::Unsecurable { side: which, error },
-            ReceiveError::WouldExpose => Trouble::WouldExpose,
-        })?;
+        .map_err(Trouble::of)?;
     if let Arrived::Message(opened) = &arrived {
         count_weak(opened, which, observed);
     }

@@ -154,6 +154,11 @@ impl BackendError {
         )
     }
 
+    /// Whether not a byte of the request has left.
+    pub(crate) fn is_unreachable(&self) -> bool {
+        matches!(self, Self::Connect { .. } | Self::ConnectTimeout { .. })
+    }
+
     /// Whether it was our own request's body that could not be read to its end.
     pub(crate) fn upload_error(&self) -> Option<&crate::body::PassError> {
         let Self::Exchange { source, .. } = self else {

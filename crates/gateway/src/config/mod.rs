@@ -7,6 +7,7 @@
 mod limits;
 mod routes;
 mod traces;
+mod warm_up;
 
 use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
@@ -35,6 +36,7 @@ use traces::read_traces;
 
 pub use limits::{GatewayLimits, Shares};
 pub(crate) use routes::RouteConfig;
+pub(crate) use warm_up::WarmUp;
 
 /// What is said of a route whose backend is protected on another one.
 pub(crate) const LEADS_AROUND: &str = "it leads to what is protected on the route";

@@ -13,6 +13,7 @@ use tokio_rustls::TlsConnector;
 
 use super::Timeouts;
 use super::limits::read_rate;
+use super::warm_up::{WarmUp, read_warm_up};
 use crate::backend::backend_url;
 use crate::route::is_below;
 use crate::shares::Rate;
@@ -34,6 +35,8 @@ pub(crate) struct RouteConfig {
     pub(crate) timeouts: Timeouts,
     /// Most requests in a time.
     pub(crate) rate: Option<Rate>,
+    /// What is sent before the gateway says that it is ready.
+    pub(crate) warm_up: Option<WarmUp>,
 }
 
 impl RouteConfig {
@@ -245,6 +248,11 @@ pub(super) fn read_route(
             "name the backend's https address, or a bootstrap that encrypts",
         );
     }
+    let warm_up = table.table("warm_up");
+    let warm_up = warm_up.map(|warm_up| {
+        let inbound = inbound.as_ref().map(|side| &*side.endpoint);
+        read_warm_up(warm_up, inbound)
+    });
     table.finish();
     if has_sides != (inbound.is_some(), outbound.is_some()) {
         return None;
@@ -268,5 +276,9 @@ pub(super) fn read_route(
         outbound,
         timeouts,
         rate,
+        warm_up: match warm_up {
+            Some(warm_up) => Some(warm_up?),
+            None => None,
+        },
     })
 }

@@ -21,10 +21,10 @@ use tokio::time::Instant;
 use crate::answer_head;
 use crate::body::{CollectError, Reply, Upload, collect};
 use crate::buffers::Place;
-use crate::fault::Cause;
+use crate::fault::{Cause, Failure};
 use crate::headers::X_REQUEST_ID;
 use crate::metrics::Flow;
-use crate::proxy::{Exchange, Failure, backend_failure, fail};
+use crate::proxy::{Exchange, backend_failure, fail};
 use crate::route::{Route, Routes};
 
 pub(crate) use policy::{PublishedPolicy, Telling};

@@ -19,8 +19,9 @@ fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gateway/gateway.toml")
 }
 
-/// A gateway's file with every table of its own, and these endpoints in its route.
-fn gateway(inbound: Node, outbound: Node) -> Node {
+/// A gateway's file with every table of its own, and these endpoints in its route: of either
+/// side, and of the client of its warm-up.
+fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
     table([
         ("listen", value("\"127.0.0.1:0\"")),
         ("admin", table([("listen", value("\"127.0.0.1:1\""))])),
@@ -54,6 +55,7 @@ fn gateway(inbound: Node, outbound: Node) -> Node {
                 ("timeouts", table([("response", value("\"5s\""))])),
                 ("inbound", inbound),
                 ("outbound", outbound),
+                ("warm_up", table([("client", client)])),
             ])),
         ),
     ])
@@ -77,7 +79,7 @@ fn right() -> Node {
 
 /// Files that between them have every table.
 fn samples() -> [Node; 2] {
-    [gateway(every_table(), every_table()), right()]
+    [gateway([(); 3].map(|()| every_table())), right()]
 }
 
 fn known(sample: &Node) -> Vec<KnownKey> {
@@ -97,10 +99,10 @@ fn the_samples_have_every_table() {
 
 #[test]
 fn no_value_of_a_gateways_keys_is_told_that_may_be_a_secret() {
-    for sample in [gateway(without_mistakes(), without_mistakes()), right()] {
+    for sample in [gateway([(); 3].map(|()| without_mistakes())), right()] {
         // Those of endpoints are tested where endpoint files are, and read by the same readers.
         let keys = known(&sample).into_iter().filter(|key| {
-            let sides = ["routes.inbound", "routes.outbound"];
+            let sides = ["routes.inbound", "routes.outbound", "routes.warm_up.client"];
             !sides.iter().any(|side| key.table.starts_with(side))
         });
         for key in keys {

@@ -33,4 +33,5 @@ mod tls;
 mod tls_conversations;
 mod traced;
 mod tuned;
+mod warming;
 mod warnings;

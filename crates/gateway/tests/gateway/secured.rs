@@ -18,7 +18,7 @@ const ENVELOPE_12: &str = "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-
                            <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
 
 /// The tables of the side before the service, for a mechanism.
-fn service(mechanism: &str) -> String {
+pub(crate) fn service(mechanism: &str) -> String {
     match mechanism {
         "username" => "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }\n".to_owned(),
         _ => format!(
@@ -29,7 +29,7 @@ fn service(mechanism: &str) -> String {
 }
 
 /// The tables of the side behind the client, for a mechanism.
-fn client(mechanism: &str) -> String {
+pub(crate) fn client(mechanism: &str) -> String {
     match mechanism {
         "username" => service(mechanism),
         _ => service(mechanism)
