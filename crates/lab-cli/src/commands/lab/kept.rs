@@ -325,7 +325,7 @@ mod tests {
         assert_eq!(
             in_words(&Tuning::default()),
             "canonical_runs on, on_demand off, buffering streaming, digest_cache off, prehash off, \
-             derived_keys for 65536 messages, in 1024 conversations"
+             derived_keys for 65536 messages, in 1000 conversations"
         );
     }
 }
