@@ -32,7 +32,7 @@ pub enum Part {
     /// The token that holds the key of the signature (`sp:ProtectTokens`).
     Token,
     /// The token that holds the key of an endorsing signature (WS-SecurityPolicy 1.3, 8.4 and 8.7).
-    /// Whether it is signed or encrypted, the [`EndorsingPolicy`](crate::EndorsingPolicy) says.
+    /// Whether it is signed or encrypted, the [`EndorsingToken`](crate::EndorsingToken) says.
     EndorsingToken,
     /// The `wsse11:SignatureConfirmation` elements of an answer.
     SignatureConfirmation,
