@@ -122,9 +122,9 @@ def _symmetric():
         for case, options in OPTIONS:
             yield Cell(f"{name} {case}", symmetric("Basic256", derived, options) + wss11(), both(), anonymous=True)
         # Metro signs the reference to a token that is not in the message, in place of the wrapped
-        # key or what is derived from it.
+        # key or what is derived from it, and digests another form of that token.
         protected = symmetric("Basic256", derived, "<sp:ProtectTokens/>") + wss11()
-        reason = "unsigned" if derived else "signature-invalid"
+        reason = "unsigned" if derived else "digest-mismatch"
         limits = {"refused": reason, "misunderstood": "Invalid Security Header", "stranger": "InvalidSecurity"}
         yield Cell(f"{name} protected tokens", protected, both(), anonymous=True, **limits)
         confirmed = symmetric("Basic256", derived) + wss11(CONFIRMATION)
