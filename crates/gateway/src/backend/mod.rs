@@ -37,8 +37,8 @@ use self::stream::{BackendStream, Transport};
 use crate::body::Upload;
 use crate::headers::{authenticates_connection, has_unknown_coding, remove_hop_by_hop};
 
-pub(crate) use self::url::address;
 pub use self::url::{NotABackend, backend_url};
+pub(crate) use self::url::{address, without_brackets};
 
 /// Most idle connections kept for one backend; further ones are closed after use.
 ///
@@ -236,10 +236,7 @@ impl Backend {
         };
         let authority = url.authority()?.as_str();
         Some(Arc::new(Self {
-            host: host
-                .trim_start_matches('[')
-                .trim_end_matches(']')
-                .to_owned(),
+            host: without_brackets(host).to_owned(),
             port,
             tls,
             timeouts,

@@ -66,6 +66,11 @@ impl fmt::Display for NotABackend {
 
 impl std::error::Error for NotABackend {}
 
+/// The host of a URL as names of TLS and addresses have it: IPv6 without brackets.
+pub(crate) fn without_brackets(host: &str) -> &str {
+    host.trim_start_matches('[').trim_end_matches(']')
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -14,7 +14,7 @@ use tokio_rustls::TlsConnector;
 use super::Timeouts;
 use super::limits::read_rate;
 use super::warm_up::{WarmUp, read_warm_up};
-use crate::backend::backend_url;
+use crate::backend::{backend_url, without_brackets};
 use crate::route::is_below;
 use crate::shares::Rate;
 use crate::side::{Publishing, Side, read_side};
@@ -154,12 +154,7 @@ pub(super) fn read_route(
     }
     let backend_tls = match &backend {
         Some(backend) if secure => {
-            let host = backend
-                .value
-                .host()
-                .unwrap_or_default()
-                .trim_start_matches('[')
-                .trim_end_matches(']');
+            let host = without_brackets(backend.value.host().unwrap_or_default());
             Some(tls::read_client(tls_table, host, &|message| {
                 table.report(backend.place, message)
             }))

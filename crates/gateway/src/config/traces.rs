@@ -3,10 +3,10 @@
 //! The rule kept here: nothing is recorded unless the file names a collector.
 
 use http::HeaderValue;
-use soapstone::config::Table;
+use soapstone::config::{Table, warn_of_clear_secret};
 
 use super::limits::read_rate;
-use crate::backend::backend_url;
+use crate::backend::{backend_url, without_brackets};
 use crate::shares::Rate;
 use crate::tls;
 use crate::traces::TracesConfig;
@@ -37,8 +37,7 @@ pub(super) fn read_traces(mut table: Table<'_>) -> Option<TracesConfig> {
     }
     let tls = match &collector {
         Some(collector) if is_secure => {
-            let host = collector.value.host().unwrap_or_default();
-            let host = host.trim_start_matches('[').trim_end_matches(']');
+            let host = without_brackets(collector.value.host().unwrap_or_default());
             let report = |message| table.report(collector.place, message);
             let tls = tls::read_client(tls_table, host, &report)?;
             Some((tls.connector, tls.server_name))
@@ -59,6 +58,10 @@ pub(super) fn read_traces(mut table: Table<'_>) -> Option<TracesConfig> {
         value.set_sensitive(true);
         Some(value)
     });
+    if let (Some(secret), Some(collector), false) = (&secret, &collector, is_secure) {
+        let host = without_brackets(collector.value.host().unwrap_or_default());
+        warn_of_clear_secret(table.document(), secret.place, "authorization", host);
+    }
     let service = table.string("service");
     let one_in = table.integer("one_in", 1, 1_000_000_000);
     let has_rate = table.has("rate");

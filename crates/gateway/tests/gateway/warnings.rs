@@ -165,6 +165,49 @@ fn marks_of_one_route_alone_are_warned_of_unless_messages_say_whom_they_are_for(
 }
 
 #[test]
+fn a_secret_that_leaves_the_host_without_tls_is_warned_of() {
+    let folder = folder("warnings-clear");
+    let expected = |key: &str, host: &str| format!("`{key}` goes to {host} in the clear");
+    for (collector, told) in [
+        ("http://collector.example:4318", Some("collector.example")),
+        ("http://[2001:db8::1]:4318", Some("2001:db8::1")),
+        ("http://localhost:4318", None),
+        ("http://[::1]:4318", None),
+        ("https://collector.example:4318", None),
+    ] {
+        let top =
+            format!("traces = {{ collector = \"{collector}\", authorization = \"Bearer x\" }}\n");
+        let tables = format!("{KEYS}{PINNED}security = {{ mechanism = \"sign\" }}\n");
+        let found = warnings(
+            &folder,
+            &file(&top, "inbound", "http://127.0.0.1:9/", &tables),
+        );
+        let told = told.map(|host| ("secret-in-the-clear", 2, expected("authorization", host)));
+        assert_eq!(found, Vec::from_iter(told), "{collector}");
+    }
+    for (store, told) in [
+        ("url = \"redis://:x@redis.example\"", &["redis.example"][..]),
+        (
+            "nodes = [\"a.example\", \"127.0.0.1\"], password = \"x\"",
+            &["a.example"],
+        ),
+        ("url = \"rediss://:x@redis.example\"", &[]),
+        ("url = \"redis://redis.example\"", &[]),
+    ] {
+        let tables = format!(
+            "{KEYS}{PINNED}store = {{ {store} }}\nsecurity = {{ mechanism = \"sign\", replay = {{ store = \"redis\" }} }}\n"
+        );
+        let found = warnings(
+            &folder,
+            &file("", "inbound", "http://127.0.0.1:9/", &tables),
+        );
+        let found: Vec<String> = found.into_iter().map(|(_, _, message)| message).collect();
+        let told: Vec<String> = told.iter().map(|host| expected("password", host)).collect();
+        assert_eq!(found, told, "{store}");
+    }
+}
+
+#[test]
 fn a_key_that_everybody_on_the_host_can_read_is_warned_of_where_it_is_named() {
     let folder = folder("warnings-readable");
     let tables = format!("{KEYS}{PINNED}security = {{ mechanism = \"sign\" }}\n");

@@ -13,6 +13,7 @@ use super::quoting::OTHER_TEXT;
 use super::server_address::{ServerAddress, Url, read_addresses};
 use super::table::{FlagOrTable, Table};
 use super::values::decode_hexadecimal;
+use super::warning::warn_of_clear_secret;
 
 /// Longest that an operation may take when the configuration does not say.
 ///
@@ -269,12 +270,16 @@ impl StoreConfig {
         } else {
             StoreServers::Cluster { nodes: nodes? }
         };
+        let tls = tls.or(url_tls.then(StoreTlsConfig::default));
+        if tls.is_none() {
+            warn_of_clear_passwords(table, &servers, &login, &sentinel_login);
+        }
         // A primary that can be replaced may take with it what no replica has.
         let customary_replicas = u32::from(!matches!(servers, StoreServers::Single(_)));
         Some(Self {
             place: table.place(),
             servers,
-            tls: tls.or(url_tls.then(StoreTlsConfig::default)),
+            tls,
             login,
             sentinel_login,
             database: database
@@ -289,6 +294,28 @@ impl StoreConfig {
             seal_key: None,
             other_seal_key: None,
         })
+    }
+}
+
+/// Warns of passwords that servers are told without TLS.
+fn warn_of_clear_passwords(
+    table: &Table<'_>,
+    servers: &StoreServers,
+    login: &StoreLogin,
+    sentinel_login: &StoreLogin,
+) {
+    let addresses = match servers {
+        StoreServers::Single(address) => std::slice::from_ref(address),
+        StoreServers::Sentinel { sentinels, .. } => sentinels,
+        StoreServers::Cluster { nodes } => nodes,
+    };
+    let key = match (&login.password, &sentinel_login.password) {
+        (Some(_), _) => "password",
+        (None, Some(_)) => "sentinel_password",
+        (None, None) => return,
+    };
+    for address in addresses {
+        warn_of_clear_secret(table.document(), table.place(), key, &address.host);
     }
 }
 
