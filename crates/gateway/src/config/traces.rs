@@ -3,7 +3,7 @@
 //! The rule kept here: nothing is recorded unless the file names a collector.
 
 use http::HeaderValue;
-use soapstone::config::{Table, warn_of_clear_secret};
+use soapstone::config::Table;
 
 use super::limits::read_rate;
 use crate::backend::{backend_url, without_brackets};
@@ -60,7 +60,9 @@ pub(super) fn read_traces(mut table: Table<'_>) -> Option<TracesConfig> {
     });
     if let (Some(secret), Some(collector), false) = (&secret, &collector, is_secure) {
         let host = without_brackets(collector.value.host().unwrap_or_default());
-        warn_of_clear_secret(table.document(), secret.place, "authorization", host);
+        table
+            .document()
+            .warn_of_clear_secret(secret.place, "authorization", host);
     }
     let service = table.string("service");
     let one_in = table.integer("one_in", 1, 1_000_000_000);

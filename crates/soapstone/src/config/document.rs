@@ -8,6 +8,7 @@ use std::cell::RefCell;
 use std::collections::BTreeSet;
 use std::fs::File;
 use std::io::{self, Read as _};
+use std::net::IpAddr;
 use std::path::{Component, Path, PathBuf};
 
 use super::confidential::Confidential;
@@ -259,6 +260,24 @@ impl<'e> Document<'e> {
         if !warnings.contains(&warning) {
             warnings.push(warning);
         }
+    }
+
+    /// Warns of a secret that goes to a host without TLS, unless the host is this machine. IPv6
+    /// comes without brackets.
+    pub fn warn_of_clear_secret(&self, place: Place, key: &str, host: &str) {
+        let is_this_machine = match host.parse::<IpAddr>() {
+            Ok(address) => address.to_canonical().is_loopback(),
+            Err(_) => host.eq_ignore_ascii_case("localhost"),
+        };
+        if is_this_machine {
+            return;
+        }
+        let message = format!("`{key}` goes to {host} in the clear");
+        let problem = Problem::new(self.file(), place, message);
+        self.warn(Warning {
+            name: "secret-in-the-clear",
+            problem: problem.with_hint("speak TLS with that host"),
+        });
     }
 
     /// Every risk that was noted so far, in the order of the file.

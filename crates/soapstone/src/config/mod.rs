@@ -46,4 +46,4 @@ pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};
 pub use table::{FlagOrStrings, FlagOrTable, Table};
 pub use values::{parse_duration, parse_size};
-pub use warning::{Warning, warn_of_clear_secret};
+pub use warning::Warning;

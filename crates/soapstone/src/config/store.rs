@@ -13,7 +13,6 @@ use super::quoting::OTHER_TEXT;
 use super::server_address::{ServerAddress, Url, read_addresses};
 use super::table::{FlagOrTable, Table};
 use super::values::decode_hexadecimal;
-use super::warning::warn_of_clear_secret;
 
 /// Longest that an operation may take when the configuration does not say.
 ///
@@ -315,7 +314,9 @@ fn warn_of_clear_passwords(
         (None, None) => return,
     };
     for address in addresses {
-        warn_of_clear_secret(table.document(), table.place(), key, &address.host);
+        table
+            .document()
+            .warn_of_clear_secret(table.place(), key, &address.host);
     }
 }
 
