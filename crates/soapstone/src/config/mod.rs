@@ -15,6 +15,7 @@ mod document;
 mod endpoint;
 mod identity;
 mod known_key;
+mod memory;
 mod problem;
 mod quoting;
 mod schema;
@@ -34,13 +35,15 @@ pub use endpoint::{
 };
 pub use identity::{IdentityConfig, IdentitySource};
 pub use known_key::{KeyKind, KnownKey};
+pub use memory::{
+    ConversationStoreConfig, ConversationsConfig, ReplayConfig, ReplayScope, ReplayStoreConfig,
+};
 pub use problem::{Located, Place, Problem, Problems};
 pub use quoting::{OTHER_TEXT, slip};
 pub use schema::json_schema;
 pub use security::{
-    AddressingConfig, AlgorithmsConfig, ConversationStoreConfig, ConversationsConfig, MayBeEmpty,
-    ReplayConfig, ReplayScope, ReplayStoreConfig, SecurityConfig, SecuritySource, TimestampConfig,
-    WeakUse,
+    AddressingConfig, AlgorithmsConfig, MayBeEmpty, SecurityConfig, SecuritySource,
+    TimestampConfig, WeakUse,
 };
 pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};
