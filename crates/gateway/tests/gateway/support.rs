@@ -238,13 +238,15 @@ pub(crate) fn reason(body: &str) -> &str {
         .map_or("no fault", |(reason, _)| reason)
 }
 
-/// A folder that vanishes with the test.
+/// A folder that vanishes with the test. Folders of one name are apart: tests run side by side.
 pub(crate) struct Folder(pub(crate) PathBuf);
 
 impl Folder {
     pub(crate) fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("soapstone-gateway-{name}-{}", std::process::id()));
+        static MADE: AtomicU32 = AtomicU32::new(0);
+        let number = MADE.fetch_add(1, Ordering::Relaxed);
+        let folder = format!("soapstone-gateway-{name}-{}-{number}", std::process::id());
+        let path = std::env::temp_dir().join(folder);
         std::fs::create_dir_all(&path).expect("the temporary folder is writable");
         Self(path)
     }
