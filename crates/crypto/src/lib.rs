@@ -76,6 +76,7 @@ pub mod mac;
 pub mod name;
 mod p_hash;
 pub mod random;
+mod recover;
 pub mod schedule;
 mod secret;
 mod signature;

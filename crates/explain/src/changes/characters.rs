@@ -1,0 +1,271 @@
+//! Characters: line ends, escapes, encodings.
+
+use soapstone_crypto::{DigestAlgorithm, base64, digest, hexadecimal};
+
+use crate::search::Change;
+use crate::tokens::{Kind, replaced, tokens, with_start_tags, with_text};
+use crate::unicode;
+
+fn replacing(
+    kind: &'static str,
+    says: &str,
+    what: &'static [u8],
+    by: &'static [u8],
+) -> Change {
+    Change::new(kind, says, move |form| replaced(form, what, by))
+}
+
+pub(super) fn line_ends(changes: &mut Vec<Change>) {
+    changes.push(Change::new(
+        "line-ends",
+        "line ends CR LF (&#xD; in the canonical form)",
+        |form| {
+            with_text(form, |text| {
+                let plain = replaced(text, b"&#xD;\n", b"\n");
+                replaced(plain.as_deref().unwrap_or(text), b"\n", b"&#xD;\n")
+            })
+        },
+    ));
+    changes.push(replacing(
+        "line-ends",
+        "line ends LF alone, without the CR (&#xD;) that the message has",
+        b"&#xD;\n",
+        b"\n",
+    ));
+    changes.push(replacing(
+        "line-ends",
+        "the CR (&#xD;) left out",
+        b"&#xD;",
+        b"",
+    ));
+    changes.push(replacing(
+        "line-ends",
+        "the CR (&#xD;) written as a line end",
+        b"&#xD;",
+        b"\n",
+    ));
+    changes.push(replacing(
+        "line-ends",
+        "line ends CR LF as bytes, not canonicalized",
+        b"\n",
+        b"\r\n",
+    ));
+    changes.push(replacing(
+        "line-ends",
+        "line ends CR alone (&#xD;)",
+        b"\n",
+        b"&#xD;",
+    ));
+    changes.push(replacing(
+        "line-ends",
+        "the CR as a byte, not as &#xD;",
+        b"&#xD;",
+        b"\r",
+    ));
+}
+
+pub(super) fn escapes(changes: &mut Vec<Change>) {
+    changes.push(replacing(
+        "escaping",
+        "`>` digested as it is, not as `&gt;`",
+        b"&gt;",
+        b">",
+    ));
+    for (says, what, by) in [
+        ("`&` digested as it is, not as `&amp;`", &b"&amp;"[..], &b"&"[..]),
+        ("`<` digested as it is, not as `&lt;`", b"&lt;", b"<"),
+        ("`\"` in attributes digested as it is, not as `&quot;`", b"&quot;", b"\""),
+        ("`&#xD;` written as `&#13;`", b"&#xD;", b"&#13;"),
+        ("`&#xA;` in attributes written as a line end", b"&#xA;", b"\n"),
+        ("`&#xA;` in attributes written as a space", b"&#xA;", b" "),
+        ("`&#x9;` in attributes written as a tab", b"&#x9;", b"\t"),
+        ("`&#x9;` in attributes written as a space", b"&#x9;", b" "),
+        ("what is escaped once in the message escaped twice", b"&", b"&amp;"),
+        ("what is escaped twice in the message escaped once", b"&amp;", b"&"),
+    ] {
+        changes.push(replacing("escaping", says, what, by));
+    }
+    for (says, what, by) in [
+        ("`\"` in texts written as `&quot;`", &b"\""[..], &b"&quot;"[..]),
+        ("`'` in texts written as `&apos;`", b"'", b"&apos;"),
+        ("`'` in texts written as `&#39;`", b"'", b"&#39;"),
+        ("`\"` in texts written as `&#34;`", b"\"", b"&#34;"),
+        ("tabs in texts written as `&#x9;`", b"\t", b"&#x9;"),
+        ("`/` in texts written as `&#x2F;`", b"/", b"&#x2F;"),
+    ] {
+        changes.push(Change::new("escaping", says, move |form| {
+            with_text(form, |text| replaced(text, what, by))
+        }));
+    }
+    changes.push(Change::new(
+        "escaping",
+        "`>` in attributes written as `&gt;`",
+        |form| {
+            with_start_tags(form, |tag, out| {
+                let inner = replaced(&tag[..tag.len() - 1], b">", b"&gt;");
+                let changed = inner.is_some();
+                out.extend_from_slice(inner.as_deref().unwrap_or(&tag[..tag.len() - 1]));
+                out.push(b'>');
+                changed
+            })
+        },
+    ));
+    for (hexadecimal, name) in [(false, "decimal"), (true, "hexadecimal")] {
+        changes.push(Change::new(
+            "escaping",
+            format!("characters beyond ASCII written as {name} references"),
+            move |form| referenced(form, hexadecimal),
+        ));
+    }
+    changes.push(Change::new(
+        "escaping",
+        "text written as a CDATA section, not canonicalized",
+        |form| {
+            with_text(form, |text| {
+                let plain = unescaped(text)?;
+                Some([b"<![CDATA[", plain.as_slice(), b"]]>"].concat())
+            })
+        },
+    ));
+    changes.push(Change::new(
+        "escaping",
+        "nothing escaped in texts",
+        |form| with_text(form, unescaped),
+    ));
+}
+
+/// The text without escapes; `None` if it has none.
+fn unescaped(text: &[u8]) -> Option<Vec<u8>> {
+    let mut plain: Option<Vec<u8>> = None;
+    for (what, by) in [
+        (&b"&lt;"[..], &b"<"[..]),
+        (b"&gt;", b">"),
+        (b"&#xD;", b"\r"),
+        (b"&amp;", b"&"),
+    ] {
+        plain = replaced(plain.as_deref().unwrap_or(text), what, by).or(plain);
+    }
+    plain
+}
+
+fn referenced(form: &[u8], hexadecimal: bool) -> Option<Vec<u8>> {
+    let text = std::str::from_utf8(form).ok().filter(|text| !text.is_ascii())?;
+    let mut out = String::with_capacity(form.len() * 2);
+    for character in text.chars() {
+        if character.is_ascii() {
+            out.push(character);
+        } else if hexadecimal {
+            out.push_str(&format!("&#x{:X};", u32::from(character)));
+        } else {
+            out.push_str(&format!("&#{};", u32::from(character)));
+        }
+    }
+    Some(out.into_bytes())
+}
+
+pub(super) fn encodings(changes: &mut Vec<Change>) {
+    let mut add = |says: &str, change: fn(&str) -> Option<Vec<u8>>| {
+        changes.push(Change::new("encoding", says, move |form| {
+            let text = std::str::from_utf8(form).ok()?;
+            (!text.is_ascii()).then(|| change(text)).flatten()
+        }));
+    };
+    add("the text in ISO-8859-1, not in UTF-8", latin1);
+    add("the UTF-8 of the text taken for ISO-8859-1 and encoded once more", |text| {
+        let twice: String = text.bytes().map(char::from).collect();
+        Some(twice.into_bytes())
+    });
+    add("the UTF-8 of the text taken for Windows-1252 and encoded once more", |text| {
+        Some(text.bytes().map(unicode::windows_1252).collect::<String>().into_bytes())
+    });
+    add(
+        "the text as it was before its UTF-8 was taken for ISO-8859-1",
+        |text| latin1(text).filter(|bytes| std::str::from_utf8(bytes).is_ok()),
+    );
+    add(
+        "the text as it was before its UTF-8 was taken for Windows-1252",
+        |text| {
+            let bytes: Option<Vec<u8>> = text.chars().map(unicode::to_windows_1252).collect();
+            bytes.filter(|bytes| std::str::from_utf8(bytes).is_ok())
+        },
+    );
+    add("`?` for every character beyond ASCII", |text| {
+        let question = |character: char| if character.is_ascii() { character } else { '?' };
+        Some(text.chars().map(question).collect::<String>().into_bytes())
+    });
+    add("characters beyond ASCII left out", |text| {
+        Some(text.chars().filter(char::is_ascii).collect::<String>().into_bytes())
+    });
+    for (says, change) in [
+        (
+            "accented letters as one character (normalization form C)",
+            unicode::composed as fn(&str) -> Option<String>,
+        ),
+        (
+            "accented letters as letter and accent (normalization form D)",
+            unicode::decomposed,
+        ),
+    ] {
+        changes.push(Change::new("unicode-form", says, move |form| {
+            change(std::str::from_utf8(form).ok()?).map(String::into_bytes)
+        }));
+    }
+    changes.push(Change::new("byte-order-mark", "a byte order mark before it", |form| {
+        Some([b"\xEF\xBB\xBF", form].concat())
+    }));
+    changes.push(Change::new("encoding", "the text in UTF-16 (little-endian)", |form| {
+        let text = std::str::from_utf8(form).ok()?;
+        Some(text.encode_utf16().flat_map(u16::to_le_bytes).collect())
+    }));
+    changes.push(Change::new("encoding", "the text in UTF-16 (big-endian)", |form| {
+        let text = std::str::from_utf8(form).ok()?;
+        Some(text.encode_utf16().flat_map(u16::to_be_bytes).collect())
+    }));
+    changes.push(Change::new(
+        "declaration",
+        "an XML declaration before it",
+        |form| Some([&b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>"[..], form].concat()),
+    ));
+}
+
+fn latin1(text: &str) -> Option<Vec<u8>> {
+    text.chars()
+        .map(|character| u8::try_from(u32::from(character)).ok())
+        .collect()
+}
+
+pub(super) fn digests_of_digests(changes: &mut Vec<Change>) {
+    for algorithm in [DigestAlgorithm::Sha1, DigestAlgorithm::Sha256, DigestAlgorithm::Sha512] {
+        let name = algorithm.short_name();
+        let hashed = move |form: &[u8]| digest(algorithm, form).ok();
+        changes.push(
+            Change::new("digested-twice", format!("its {name} digest digested once more"), move |form| {
+                Some(hashed(form)?.as_ref().to_vec())
+            })
+            .alone(),
+        );
+        changes.push(
+            Change::new(
+                "digested-twice",
+                format!("the hexadecimal form of its {name} digest digested once more"),
+                move |form| Some(hexadecimal::encode(hashed(form)?.as_ref()).into_bytes()),
+            )
+            .alone(),
+        );
+        changes.push(
+            Change::new(
+                "digested-twice",
+                format!("the base64 of its {name} digest digested once more"),
+                move |form| Some(base64::encode(hashed(form)?.as_ref()).into_bytes()),
+            )
+            .alone(),
+        );
+    }
+    changes.push(
+        Change::new("text-only", "the text alone, without tags", |form| {
+            let texts = tokens(form).filter(|(kind, _)| *kind == Kind::Text);
+            Some(texts.flat_map(|(_, text)| text.to_vec()).collect())
+        })
+        .alone(),
+    );
+}

@@ -1,0 +1,220 @@
+//! White space: indentation, lines of base64, text.
+
+use crate::search::Change;
+use crate::tokens::{Kind, tokens, with_text};
+
+pub(super) fn indentation(changes: &mut Vec<Change>) {
+    changes.push(Change::new(
+        "white-space",
+        "the white space between the tags left out (the message was indented after it was signed)",
+        without_indentation,
+    ));
+    changes.push(Change::new(
+        "white-space",
+        "all white space at the ends of texts left out (the message was indented or wrapped after it was signed)",
+        |form| trimmed(form, true),
+    ));
+    for (indent, name) in [
+        ("  ", "two spaces"),
+        ("    ", "four spaces"),
+        ("\t", "a tab"),
+        ("", "line ends alone"),
+    ] {
+        changes.push(Change::new(
+            "white-space",
+            format!("the tags indented by {name} (the white space was taken out after signing)"),
+            move |form| indented(form, indent),
+        ));
+    }
+    changes.push(Change::new(
+        "white-space",
+        "a line end between all tags, also in empty elements",
+        |form| crate::tokens::replaced(form, b"><", b">\n<"),
+    ));
+    changes.push(Change::new(
+        "white-space",
+        "a line end behind it",
+        |form| Some([form, b"\n"].concat()),
+    ));
+    changes.push(Change::new(
+        "white-space",
+        "the line ends left out",
+        |form| with_text(form, |text| crate::tokens::replaced(text, b"\n", b"")),
+    ));
+}
+
+pub(super) fn base64(changes: &mut Vec<Change>) {
+    changes.push(Change::new(
+        "base64-white-space",
+        "the base64 in it written without line ends",
+        |form| {
+            with_text(form, |text| {
+                let joined: Vec<u8> = text.iter().copied().filter(|byte| !is_space(*byte)).collect();
+                (joined.len() < text.len() && is_base64(&joined)).then_some(joined)
+            })
+        },
+    ));
+    for (width, end, name) in [
+        (76, "\n", "lines of 76 characters"),
+        (64, "\n", "lines of 64 characters"),
+        (76, "&#xD;\n", "lines of 76 characters that end with CR LF"),
+        (64, "&#xD;\n", "lines of 64 characters that end with CR LF"),
+    ] {
+        changes.push(Change::new(
+            "base64-white-space",
+            format!("the base64 in it wrapped in {name}"),
+            move |form| {
+                with_text(form, |text| {
+                    let long = text.len() > width && is_base64(text);
+                    long.then(|| wrapped(text, width, end.as_bytes()))
+                })
+            },
+        ));
+        changes.push(Change::new(
+            "base64-white-space",
+            format!("the base64 in it wrapped in {name}, the last one included"),
+            move |form| {
+                with_text(form, |text| {
+                    let mut lines = is_base64(text).then(|| wrapped(text, width, end.as_bytes()))?;
+                    lines.extend_from_slice(end.as_bytes());
+                    Some(lines)
+                })
+            },
+        ));
+    }
+}
+
+pub(super) fn text(changes: &mut Vec<Change>) {
+    changes.push(Change::new(
+        "white-space",
+        "the white space at the ends of texts left out",
+        |form| trimmed(form, false),
+    ));
+    changes.push(Change::new(
+        "white-space",
+        "each stretch of white space in texts written as one space",
+        |form| {
+            with_text(form, |text| {
+                let mut out: Vec<u8> = Vec::with_capacity(text.len());
+                for byte in text {
+                    match (is_space(*byte), out.last()) {
+                        (true, Some(b' ')) => {}
+                        (true, _) => out.push(b' '),
+                        (false, _) => out.push(*byte),
+                    }
+                }
+                (out != text).then_some(out)
+            })
+        },
+    ));
+    changes.push(Change::new("white-space", "tabs written as spaces", |form| {
+        with_text(form, |text| crate::tokens::replaced(text, b"\t", b" "))
+    }));
+    changes.push(Change::new(
+        "white-space",
+        "non-breaking spaces written as spaces",
+        |form| crate::tokens::replaced(form, "\u{a0}".as_bytes(), b" "),
+    ));
+}
+
+fn is_space(byte: u8) -> bool {
+    matches!(byte, b' ' | b'\t' | b'\n' | b'\r')
+}
+
+fn is_blank(text: &[u8]) -> bool {
+    text.iter().all(|byte| is_space(*byte))
+}
+
+/// Whether a text is long enough for base64 and nothing else.
+fn is_base64(text: &[u8]) -> bool {
+    text.len() >= 16
+        && text.len().is_multiple_of(4)
+        && text
+            .iter()
+            .all(|byte| byte.is_ascii_alphanumeric() || matches!(byte, b'+' | b'/' | b'='))
+}
+
+fn wrapped(text: &[u8], width: usize, end: &[u8]) -> Vec<u8> {
+    let lines: Vec<&[u8]> = text.chunks(width).collect();
+    lines.join(end)
+}
+
+/// White space that stands alone between tags is left out, unless it is all that an element has.
+fn without_indentation(form: &[u8]) -> Option<Vec<u8>> {
+    let mut out = Vec::with_capacity(form.len());
+    let mut changed = false;
+    let mut read = tokens(form).peekable();
+    let mut before = Kind::End;
+    while let Some((kind, token)) = read.next() {
+        let blank = kind == Kind::Text && is_blank(token);
+        let all_content = before == Kind::Start
+            && read.peek().is_some_and(|(next, _)| *next == Kind::End);
+        if blank && !all_content {
+            changed = true;
+        } else {
+            out.extend_from_slice(token);
+        }
+        if !blank || all_content {
+            before = kind;
+        }
+    }
+    changed.then_some(out)
+}
+
+/// White space at both ends of every text is left out; with `wrapped` the lines of base64 are
+/// joined too.
+fn trimmed(form: &[u8], wrapped: bool) -> Option<Vec<u8>> {
+    with_text(form, |text| {
+        let inner = text.trim_ascii();
+        if wrapped {
+            let joined: Vec<u8> = inner.iter().copied().filter(|byte| !is_space(*byte)).collect();
+            if joined.len() < inner.len() && is_base64(&joined) {
+                return Some(joined);
+            }
+        }
+        (inner.len() < text.len()).then(|| inner.to_vec())
+    })
+}
+
+/// Tags on lines of their own, as writers indent: an element that holds text stays on its line.
+fn indented(form: &[u8], indent: &str) -> Option<Vec<u8>> {
+    let read: Vec<(Kind, &[u8])> = tokens(form).collect();
+    if read.iter().any(|(kind, token)| *kind == Kind::Text && is_blank(token)) {
+        return None;
+    }
+    let mut out = Vec::with_capacity(form.len() * 2);
+    let mut depth = 0;
+    for (place, (kind, token)) in read.iter().enumerate() {
+        let before = place.checked_sub(1).and_then(|before| read.get(before));
+        let mut new_line = |depth: usize| {
+            out.push(b'\n');
+            out.extend_from_slice(indent.repeat(depth).as_bytes());
+        };
+        match (kind, before.map(|(kind, _)| *kind)) {
+            (Kind::Start, Some(Kind::Start | Kind::End)) => new_line(depth),
+            (Kind::End, Some(Kind::End)) => new_line(depth - 1),
+            _ => {}
+        }
+        match kind {
+            Kind::Start => depth += 1,
+            Kind::End => depth = usize::max(depth, 2) - 1,
+            _ => {}
+        }
+        out.extend_from_slice(token);
+    }
+    (read.len() > 3).then_some(out)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn indentation_goes_and_comes() {
+        let flat = b"<a><b>t</b><c></c></a>";
+        let pretty = b"<a>\n  <b>t</b>\n  <c></c>\n</a>";
+        assert_eq!(indented(flat, "  ").as_deref(), Some(&pretty[..]));
+        assert_eq!(without_indentation(pretty).as_deref(), Some(&flat[..]));
+        assert_eq!(without_indentation(b"<a> </a>"), None);
+    }
+}

@@ -1,0 +1,154 @@
+//! Explain: why a message does or does not verify.
+//!
+//! ```text
+//! bytes ─ Document::parse ─▶ Document            strict; what cannot be read is explained as well
+//!       ─ open ────────────▶ secrets, plain text with the keys of the reader's side
+//!       ─ read ────────────▶ signatures          leniently: nothing stops at the first oddity
+//!       ─ forms, changes ──▶ candidates          what senders and proxies do, alone and in twos
+//!       ─ search ──────────▶ causes              the one whose bytes were signed, proven
+//!       ─ Explanation ─────▶ text, JSON
+//! ```
+//!
+//! It is a tool for operators and developers: what it tells must not reach a peer, and no server
+//! is built with it. It asks no clock, no file and no network.
+//!
+//! ```
+//! use soapstone_explain::{Options, explain};
+//!
+//! let message = br#"<s:Envelope xmlns:s="http://schemas.xmlsoap.org/soap/envelope/">
+//!   <s:Body><a/></s:Body></s:Envelope>"#;
+//! let explanation = explain(message.to_vec(), &Options::default())?;
+//! assert_eq!(explanation.findings[0].kind, "not-secured");
+//! # Ok::<(), soapstone_explain::ExplainError>(())
+//! ```
+//!
+//! The rules of this crate: a cause is certain only where bytes prove it, and the work is bounded
+//! by [`Options::work`].
+#![forbid(unsafe_code)]
+
+mod against;
+mod analysis;
+mod cause;
+mod changes;
+mod clock;
+mod demands;
+mod forms;
+mod header;
+mod keys;
+mod model;
+mod opened;
+mod read;
+mod recipe;
+mod report;
+mod request;
+mod rsa;
+mod search;
+mod sketch;
+mod tokens;
+mod unicode;
+mod username;
+mod value;
+
+use std::fmt;
+
+use jiff::Timestamp;
+use soapstone_xml::{Buffers, Document, ParseError, ParseOptions};
+
+pub use cause::Cause;
+pub use demands::demands;
+pub use keys::Known;
+pub use model::{
+    CertificateFound, Demand, EncryptionFound, Explanation, Finding, ItemFound, ReferenceFound, Severity,
+    SignatureFound, State, Verdict,
+};
+pub use report::{json, text};
+
+/// How a message is explained.
+#[derive(Debug)]
+pub struct Options<'o> {
+    /// The moment at which it is judged; nothing is said of clocks without one.
+    pub now: Option<Timestamp>,
+    /// How far the clocks of both sides may be apart.
+    pub skew: jiff::SignedDuration,
+    /// Keys, certificates and passwords of the reader's side.
+    pub known: Known,
+    /// A good message of the same sender, to compare with.
+    pub against: Option<&'o [u8]>,
+    /// The request that the message answers.
+    pub request: Option<&'o [u8]>,
+    /// Bytes that the search for causes may write and digest.
+    pub work: usize,
+}
+
+impl Default for Options<'_> {
+    fn default() -> Self {
+        Self {
+            now: None,
+            skew: jiff::SignedDuration::from_secs(60),
+            known: Known::default(),
+            against: None,
+            request: None,
+            work: 256 << 20,
+        }
+    }
+}
+
+/// A message that cannot be read at all.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ExplainError {
+    /// Why.
+    pub error: ParseError,
+    /// What was done to it, where that can be told.
+    pub cause: Option<&'static str>,
+}
+
+impl fmt::Display for ExplainError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        self.error.fmt(out)?;
+        match self.cause {
+            Some(cause) => write!(out, "; {cause}"),
+            None => Ok(()),
+        }
+    }
+}
+
+impl std::error::Error for ExplainError {}
+
+/// Explains a message.
+///
+/// # Errors
+/// An [`ExplainError`] if it is no XML within the limits of the parser.
+pub fn explain(source: Vec<u8>, options: &Options<'_>) -> Result<Explanation, ExplainError> {
+    let parse = |source: Vec<u8>| {
+        Document::parse(source, &ParseOptions::default(), &mut Buffers::new())
+    };
+    let document = parse(source.clone()).map_err(|error| ExplainError {
+        error,
+        cause: unreadable(&source, &parse),
+    })?;
+    Ok(analysis::analyze(&document, options))
+}
+
+/// What makes bytes unreadable that would be a message otherwise.
+fn unreadable(
+    source: &[u8],
+    parse: &dyn Fn(Vec<u8>) -> Result<Document, ParseError>,
+) -> Option<&'static str> {
+    if std::str::from_utf8(source).is_err() {
+        let text: String = source.iter().copied().map(char::from).collect();
+        if parse(text.into_bytes()).is_ok() {
+            return Some(
+                "the bytes are ISO-8859-1 and not the encoding that is declared (UTF-8 if none is)",
+            );
+        }
+    }
+    let trimmed = source.trim_ascii();
+    if trimmed.len() < source.len() && parse(trimmed.to_vec()).is_ok() {
+        return Some("there is white space before the XML declaration");
+    }
+    let start = tokens::find(source, b"<")?;
+    let end = source.iter().rposition(|byte| *byte == b'>')?;
+    let inner = source.get(start..=end)?;
+    (inner.len() < source.len() && parse(inner.to_vec()).is_ok())
+        .then_some("the message is inside of something else: HTTP headers or MIME boundaries, perhaps")
+}

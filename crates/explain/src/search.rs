@@ -1,0 +1,217 @@
+//! The search: forms and changes are tried alone and in twos, until one gives the bytes that were
+//! signed.
+//!
+//! The rule kept here: the work is bounded by a number of bytes, whatever the message holds. The
+//! likely comes before the unlikely and one thing before two, so what is found first is told first.
+
+use std::collections::HashSet;
+use std::hash::{BuildHasher, RandomState};
+
+use crate::cause::Step;
+
+/// Bytes that may still be written and digested.
+#[derive(Clone, Debug)]
+pub(crate) struct Budget {
+    left: usize,
+    /// Forms that were tried.
+    pub(crate) tried: usize,
+    /// Whether something was left out for want of it.
+    pub(crate) spent: bool,
+}
+
+/// What every candidate costs at least, however short.
+const SMALLEST: usize = 512;
+
+impl Budget {
+    pub(crate) fn new(bytes: usize) -> Self {
+        Self {
+            left: bytes,
+            tried: 0,
+            spent: false,
+        }
+    }
+
+    /// Takes the cost of a form of so many bytes.
+    pub(crate) fn take(&mut self, bytes: usize) -> bool {
+        let cost = bytes.max(SMALLEST);
+        if self.left < cost {
+            self.spent = true;
+            return false;
+        }
+        self.left -= cost;
+        true
+    }
+
+    /// A share of it for one target, so that one does not take what the others need.
+    pub(crate) fn share(&mut self, parts: usize) -> Self {
+        let left = self.left / parts.max(1);
+        self.left -= left;
+        Self {
+            left,
+            tried: 0,
+            spent: false,
+        }
+    }
+
+    /// A share of no more than so many bytes.
+    pub(crate) fn at_most(&mut self, bytes: usize) -> Self {
+        let left = self.left.min(bytes);
+        self.left -= left;
+        Self {
+            left,
+            tried: 0,
+            spent: false,
+        }
+    }
+
+    /// Gives back what a share did not need.
+    pub(crate) fn merge(&mut self, share: Self) {
+        self.left += share.left;
+        self.tried += share.tried;
+        self.spent |= share.spent;
+    }
+}
+
+/// Bytes that may have been signed, and how they came about.
+#[derive(Clone, Debug)]
+pub(crate) struct Form {
+    pub(crate) bytes: Vec<u8>,
+    /// Nothing for the form that the message announces.
+    pub(crate) steps: Vec<Step>,
+}
+
+/// A rewriting of a canonical form; `None` where it changes nothing.
+type Rewriting = Box<dyn Fn(&[u8]) -> Option<Vec<u8>>>;
+
+/// Something that may have been done to a canonical form.
+pub(crate) struct Change {
+    pub(crate) step: Step,
+    pub(crate) apply: Rewriting,
+    /// Whether it is tried together with others.
+    pub(crate) combines: bool,
+}
+
+impl Change {
+    pub(crate) fn new(
+        kind: &'static str,
+        says: impl Into<String>,
+        apply: impl Fn(&[u8]) -> Option<Vec<u8>> + 'static,
+    ) -> Self {
+        Self {
+            step: Step::new(kind, says),
+            apply: Box::new(apply),
+            combines: true,
+        }
+    }
+
+    /// The same, tried alone only.
+    pub(crate) fn alone(mut self) -> Self {
+        self.combines = false;
+        self
+    }
+}
+
+/// What says whether bytes were signed. It may add a step, such as another digest. `far` tells that
+/// two things were done already.
+pub(crate) type Test<'t> = dyn FnMut(&[u8], bool) -> Option<Vec<Step>> + 't;
+
+/// Looks for what was done.
+pub(crate) fn search(
+    forms: &[Form],
+    changes: &[Change],
+    budget: &mut Budget,
+    test: &mut Test<'_>,
+) -> Option<Vec<Step>> {
+    let mut search = Search {
+        seen: HashSet::new(),
+        hasher: RandomState::new(),
+        budget,
+        test,
+    };
+    // One thing.
+    for form in forms.iter().filter(|form| form.steps.len() < 2) {
+        if let Some(found) = search.form(form) {
+            return Some(found);
+        }
+    }
+    let announced = forms.first()?;
+    if let Some(found) = search.changed(announced, changes, false) {
+        return Some(found);
+    }
+    // Two things.
+    for form in forms.iter().filter(|form| form.steps.len() == 2) {
+        if let Some(found) = search.form(form) {
+            return Some(found);
+        }
+    }
+    for form in forms.iter().filter(|form| form.steps.len() == 1) {
+        if let Some(found) = search.changed(form, changes, true) {
+            return Some(found);
+        }
+    }
+    for (at, first) in changes.iter().enumerate() {
+        if !first.combines {
+            continue;
+        }
+        if !search.budget.take(announced.bytes.len()) {
+            return None;
+        }
+        let Some(bytes) = (first.apply)(&announced.bytes) else {
+            continue;
+        };
+        let form = Form {
+            bytes,
+            steps: vec![first.step.clone()],
+        };
+        let others = changes.iter().enumerate();
+        for (other, second) in others {
+            if other == at || !second.combines {
+                continue;
+            }
+            if let Some(found) = search.change(&form, second) {
+                return Some(found);
+            }
+        }
+    }
+    None
+}
+
+struct Search<'s, 't> {
+    seen: HashSet<u64>,
+    hasher: RandomState,
+    budget: &'s mut Budget,
+    test: &'s mut Test<'t>,
+}
+
+impl Search<'_, '_> {
+    fn form(&mut self, form: &Form) -> Option<Vec<Step>> {
+        self.bytes(&form.bytes, form.steps.clone())
+    }
+
+    fn changed(&mut self, form: &Form, changes: &[Change], only: bool) -> Option<Vec<Step>> {
+        let mut changes = changes.iter();
+        changes.find_map(|change| {
+            let applies = change.combines || !only;
+            applies.then(|| self.change(form, change)).flatten()
+        })
+    }
+
+    fn change(&mut self, form: &Form, change: &Change) -> Option<Vec<Step>> {
+        if !self.budget.take(form.bytes.len()) {
+            return None;
+        }
+        let bytes = (change.apply)(&form.bytes)?;
+        let mut steps = form.steps.clone();
+        steps.push(change.step.clone());
+        self.bytes(&bytes, steps)
+    }
+
+    fn bytes(&mut self, bytes: &[u8], mut steps: Vec<Step>) -> Option<Vec<Step>> {
+        if !self.seen.insert(self.hasher.hash_one(bytes)) || !self.budget.take(bytes.len()) {
+            return None;
+        }
+        self.budget.tried += 1;
+        steps.extend((self.test)(bytes, steps.len() > 1)?);
+        Some(steps)
+    }
+}

@@ -1,0 +1,529 @@
+//! The signature value: which key made it, of which bytes.
+//!
+//! The rule kept here: with RSA the signature tells its digest, so key and content are told apart.
+//! With ECDSA and HMAC only a candidate that fits proves anything.
+
+use soapstone_crypto::{
+    DigestAlgorithm, KeyKind, PHash, PublicKey, SignatureAlgorithm, SignatureFamily, SymmetricKey,
+    base64, digest, hexadecimal,
+};
+
+use crate::cause::{Cause, Step};
+use crate::keys::SigningKey;
+use crate::opened::{Derivation, LABEL};
+use crate::rsa::{Block, block_of, pss_fits};
+use crate::search::{Budget, Change, Form, search};
+
+/// What signatures are checked with.
+pub(crate) struct Keys<'k> {
+    /// What the signature names.
+    pub(crate) named: Vec<SigningKey>,
+    /// All others at hand.
+    pub(crate) others: Vec<SigningKey>,
+    pub(crate) secrets: &'k [(String, SymmetricKey)],
+    pub(crate) derivations: &'k [Derivation],
+}
+
+/// A signature value and the forms of what it may be over.
+pub(crate) struct Subject<'s> {
+    pub(crate) method: SignatureAlgorithm,
+    pub(crate) value_text: &'s str,
+    pub(crate) value: Option<&'s [u8]>,
+    pub(crate) hmac_bits: Option<u32>,
+    /// The announced form first.
+    pub(crate) signed: &'s [u8],
+}
+
+/// What was found.
+#[derive(Default)]
+pub(crate) struct Outcome {
+    /// `None` where it was not checked.
+    pub(crate) matches: Option<bool>,
+    /// The key that it was checked with, in words.
+    pub(crate) key: String,
+    /// What the recovered block says.
+    pub(crate) block: Option<String>,
+    pub(crate) causes: Vec<Cause>,
+}
+
+/// Candidates that are verified with a public key, which is slow.
+const MOST_VERIFIED: usize = 6_000;
+
+/// What gives the candidates, when they are needed.
+pub(crate) type Candidates<'c> = dyn FnMut(&mut Budget) -> (Vec<Form>, Vec<Change>) + 'c;
+
+impl Subject<'_> {
+    /// Checks the value, and looks for causes if it differs.
+    pub(crate) fn check(
+        &self,
+        keys: &Keys<'_>,
+        budget: &mut Budget,
+        candidates: &mut Candidates<'_>,
+    ) -> Outcome {
+        match self.method.family() {
+            SignatureFamily::Hmac => self.hmac(keys, budget, candidates),
+            _ => self.public(keys, budget, candidates),
+        }
+    }
+
+    /// The value as it may have been meant, as it is written first.
+    fn values(&self, key: Option<&PublicKey>) -> Vec<(Vec<u8>, Option<Step>)> {
+        let mut values: Vec<(Vec<u8>, Option<Step>)> = Vec::new();
+        let step = |says: &str| Some(Step::new("signature-encoding", says));
+        values.extend(self.value.map(|value| (value.to_vec(), None)));
+        let text: String = self.value_text.split_ascii_whitespace().collect();
+        if let Some(bytes) = hexadecimal::decode(&text) {
+            values.push((bytes, step("the value written in hexadecimal, not in base64")));
+        }
+        if text.contains(['-', '_']) || !text.len().is_multiple_of(4) {
+            let mut usual = text.replace('-', "+").replace('_', "/");
+            while !usual.len().is_multiple_of(4) {
+                usual.push('=');
+            }
+            let bytes = base64::decode_xml_to_vec(usual.as_bytes());
+            let says = step("the value written in base64url, not in base64");
+            values.extend(bytes.ok().map(|bytes| (bytes, says)));
+        }
+        if let Some(value) = self.value {
+            if let Ok(text) = std::str::from_utf8(value) {
+                let inner = base64::decode_xml_to_vec(text.as_bytes()).ok();
+                let says = step("the value written in base64 twice");
+                values.extend(inner.map(|inner| (inner, says)));
+                let inner = hexadecimal::decode(text);
+                let says = step("the base64 of the hexadecimal form of the value");
+                values.extend(inner.map(|inner| (inner, says)));
+            }
+            if let Some(KeyKind::Ec(curve)) = key.map(PublicKey::kind) {
+                let length = curve.coordinate_length();
+                let joined = side_by_side(value, length);
+                let says = step("the value in DER (SEQUENCE of r and s), not r and s side by side");
+                values.extend(joined.map(|joined| (joined, says)));
+                if value.len().is_multiple_of(2) {
+                    let (r, s) = value.split_at(value.len() / 2);
+                    let says = step("s before r in the value");
+                    values.push(([s, r].concat(), says));
+                    let padded = padded(r, length).zip(padded(s, length));
+                    if let Some((r, s)) = padded.filter(|_| r.len() != length) {
+                        let says = step("r and s without leading zeros in the value");
+                        values.push(([r, s].concat(), says));
+                    }
+                }
+            }
+            let reversed: Vec<u8> = value.iter().rev().copied().collect();
+            values.push((reversed, step("the bytes of the value in reverse order")));
+        }
+        values
+    }
+
+    fn public(
+        &self,
+        keys: &Keys<'_>,
+        budget: &mut Budget,
+        candidates: &mut Candidates<'_>,
+    ) -> Outcome {
+        let mut outcome = Outcome::default();
+        if keys.named.is_empty() && keys.others.is_empty() {
+            "no certificate or key is at hand".clone_into(&mut outcome.key);
+            return outcome;
+        }
+        let other = |key: &SigningKey| {
+            let says = format!("the key of {}, which the signature does not name", key.name);
+            Step::new("other-certificate", says)
+        };
+        let named = keys.named.iter().map(|key| (key, None));
+        let others = keys.others.iter().map(|key| (key, Some(other(key))));
+        // Where the signature names no key at all, each is as good as another.
+        let all: Vec<(&SigningKey, Option<Step>)> = named
+            .chain(others)
+            .map(|(key, step)| (key, step.filter(|_| !keys.named.is_empty())))
+            .collect();
+        outcome.key.clone_from(&all[0].0.name);
+        for (key, step) in &all {
+            for (value, encoding) in self.values(Some(&key.key)) {
+                if key.key.verify(self.method, self.signed, &value).is_err() {
+                    continue;
+                }
+                outcome.key.clone_from(&key.name);
+                let steps: Vec<Step> = step.iter().cloned().chain(encoding).collect();
+                outcome.matches = Some(steps.is_empty());
+                if !steps.is_empty() {
+                    outcome.causes = vec![Cause::proven(&steps, "the signature value verifies")];
+                }
+                return outcome;
+            }
+        }
+        outcome.matches = Some(false);
+        let fitting = |key: &SigningKey| self.method.fits(key.key.kind());
+        if !keys.named.is_empty() && !keys.named.iter().any(fitting) {
+            let kind = keys.named[0].key.kind();
+            outcome.causes.push(Cause::likely(
+                "key-kind",
+                format!("{} is a key of another kind ({kind}) than {} wants", keys.named[0].name, self.method.short_name()),
+            ));
+        }
+        let is_rsa = all.iter().any(|(key, _)| matches!(key.key.kind(), KeyKind::Rsa { .. }));
+        if is_rsa && self.rsa(&all, budget, candidates, &mut outcome) {
+            return outcome;
+        }
+        if !matches!(self.method.family(), SignatureFamily::RsaPkcs1 | SignatureFamily::RsaPss) {
+            self.verified(&all, budget, candidates, &mut outcome);
+        }
+        outcome
+    }
+
+    /// What the recovered block tells. `false` if this is no matter for RSA.
+    fn rsa(
+        &self,
+        keys: &[(&SigningKey, Option<Step>)],
+        budget: &mut Budget,
+        candidates: &mut Candidates<'_>,
+        outcome: &mut Outcome,
+    ) -> bool {
+        let mut found = None;
+        'keys: for (key, step) in keys {
+            for (value, encoding) in self.values(Some(&key.key)) {
+                let Some(recovered) = key.key.recovered_block(&value) else {
+                    continue;
+                };
+                if let Some(block) = block_of(&recovered) {
+                    let steps: Vec<Step> = step.iter().cloned().chain(encoding).collect();
+                    found = Some((*key, block, steps));
+                    break 'keys;
+                }
+            }
+        }
+        let Some((key, block, mut steps)) = found else {
+            self.no_block(keys, outcome);
+            return matches!(
+                self.method.family(),
+                SignatureFamily::RsaPkcs1 | SignatureFamily::RsaPss
+            );
+        };
+        outcome.key.clone_from(&key.name);
+        outcome.block = Some(block.says());
+        steps.extend(self.other_method(&block));
+        let (algorithm, wanted) = (block.algorithm(), block.clone());
+        let fits = |bytes: &[u8]| {
+            digest(algorithm, bytes).is_ok_and(|digest| match &wanted {
+                Block::Pkcs1 { digest: signed, .. } => digest.as_ref() == signed,
+                Block::Pss { salt, hash, .. } => pss_fits(algorithm, digest.as_ref(), salt, hash),
+            })
+        };
+        let proof = format!(
+            "the {} digest of ds:SignedInfo is the one that the signature holds (key: {})",
+            algorithm.short_name(),
+            key.name
+        );
+        if fits(self.signed) {
+            if steps.is_empty() {
+                steps.push(Step::new("padding", "a padding that no verifier accepts"));
+            }
+            outcome.causes.insert(0, Cause::proven(&steps, &proof));
+            return true;
+        }
+        let (forms, changes) = candidates(budget);
+        let mut test = |bytes: &[u8], _: bool| fits(bytes).then(Vec::new);
+        if let Some(found) = search(&forms, &changes, budget, &mut test) {
+            steps.extend(found);
+            outcome.causes.insert(0, Cause::proven(&steps, &proof));
+            return true;
+        }
+        if !steps.is_empty() {
+            let proof = "the signature opens to a well-formed block";
+            outcome.causes.push(Cause::proven(&steps, proof));
+        }
+        outcome.causes.push(Cause::likely(
+            "signed-info-changed",
+            format!(
+                "the key is right ({}): the signature opens to a well-formed block. ds:SignedInfo is another than the one that was signed",
+                key.name
+            ),
+        ));
+        true
+    }
+
+    /// The step from the announced method to the one that the block shows.
+    fn other_method(&self, block: &Block) -> Option<Step> {
+        let announced = self.method.short_name();
+        let algorithm = block.algorithm();
+        let is_pkcs1 = matches!(block, Block::Pkcs1 { .. });
+        let announces_pkcs1 = self.method.family() == SignatureFamily::RsaPkcs1;
+        if is_pkcs1 != announces_pkcs1 {
+            let padding = if is_pkcs1 { "PKCS#1 v1.5" } else { "PSS" };
+            let says = format!("the padding {padding} and {}, under the name {announced}", algorithm.short_name());
+            return Some(Step::new("other-method", says));
+        }
+        if self.method.digest() != Some(algorithm) {
+            let says = format!("{} signed under the name {announced}", algorithm.short_name());
+            return Some(Step::new("other-hash", says));
+        }
+        match block {
+            Block::Pkcs1 { oddity: Some(oddity), .. } => Some(Step::new("padding", *oddity)),
+            _ => None,
+        }
+    }
+
+    fn no_block(&self, keys: &[(&SigningKey, Option<Step>)], outcome: &mut Outcome) {
+        outcome.block = Some("the signature does not open to a well-formed block with any key at hand".to_owned());
+        let length = self.value.map_or(0, <[u8]>::len);
+        let fits = keys.iter().any(|(key, _)| key.key.bits().div_ceil(8) as usize == length);
+        let says = if self.value.is_none() {
+            "ds:SignatureValue is no base64".to_owned()
+        } else if fits {
+            format!(
+                "the signature was made with another key than that of {}, or its value was changed",
+                outcome.key
+            )
+        } else {
+            format!(
+                "the signature value has {length} bytes, and no key at hand makes one of this length: it was made with another key, or cut"
+            )
+        };
+        outcome.causes.push(Cause::likely("other-key", says));
+    }
+
+    /// Candidates one after the other, each verified with the key.
+    fn verified(
+        &self,
+        keys: &[(&SigningKey, Option<Step>)],
+        budget: &mut Budget,
+        candidates: &mut Candidates<'_>,
+        outcome: &mut Outcome,
+    ) {
+        let methods = |near: bool, kind: KeyKind| {
+            let others = SignatureAlgorithm::ALL.iter().copied();
+            let others = others.filter(move |other| {
+                near && *other != self.method && other.family() == self.method.family() && other.fits(kind)
+            });
+            std::iter::once(self.method).chain(others.collect::<Vec<_>>())
+        };
+        let (forms, changes) = candidates(budget);
+        let fitting: Vec<_> = keys
+            .iter()
+            .filter(|(key, _)| self.method.fits(key.key.kind()))
+            .take(4)
+            .map(|(key, step)| (*key, step, self.values(Some(&key.key))))
+            .collect();
+        let mut verified = 0;
+        let mut test = |bytes: &[u8], far: bool| {
+            for (key, step, values) in &fitting {
+                for (value, encoding) in values {
+                    // Two things at once are not tried with a third.
+                    if far && (encoding.is_some() || step.is_some()) {
+                        continue;
+                    }
+                    for method in methods(!far, key.key.kind()) {
+                        verified += 1;
+                        if verified > MOST_VERIFIED {
+                            return None;
+                        }
+                        if key.key.verify(method, bytes, value).is_err() {
+                            continue;
+                        }
+                        let hash = (method != self.method).then(|| {
+                            let says = format!("{} under the name {}", method.short_name(), self.method.short_name());
+                            Step::new("other-hash", says)
+                        });
+                        let steps = (*step).clone().into_iter().chain(encoding.clone());
+                        return Some(steps.chain(hash).collect());
+                    }
+                }
+            }
+            None
+        };
+        match search(&forms, &changes, budget, &mut test) {
+            Some(steps) => outcome
+                .causes
+                .insert(0, Cause::proven(&steps, "the signature value verifies")),
+            None => outcome.causes.push(Cause::likely(
+                "other-key",
+                "the key is another than the signer's, or ds:SignedInfo or the value was changed: this algorithm does not tell them apart",
+            )),
+        }
+    }
+
+    fn hmac(
+        &self,
+        keys: &Keys<'_>,
+        budget: &mut Budget,
+        candidates: &mut Candidates<'_>,
+    ) -> Outcome {
+        let mut outcome = Outcome::default();
+        if keys.secrets.is_empty() {
+            "a key that both sides hold; none is at hand (--config)".clone_into(&mut outcome.key);
+            return outcome;
+        }
+        outcome.key = keys.secrets[0].0.clone();
+        let values = self.values(None);
+        let announced = self.hmac_bits.map(|bits| bits as usize / 8);
+        // Steps that lead from a code to the value.
+        let fits = |code: &[u8], value: &[u8]| {
+            let whole = announced.unwrap_or(code.len()).min(code.len());
+            if value == &code[..whole] {
+                return Some(None);
+            }
+            (value.len() >= 8 && code.starts_with(value)).then(|| {
+                let says = format!("the code cut to {} bits, which is not announced", value.len() * 8);
+                Some(Step::new("hmac-truncated", says))
+            })
+        };
+        let variants = key_variants(keys);
+        let methods = [
+            SignatureAlgorithm::HmacSha1,
+            SignatureAlgorithm::HmacSha256,
+            SignatureAlgorithm::HmacSha384,
+            SignatureAlgorithm::HmacSha512,
+        ];
+        let mut test = |bytes: &[u8], far: bool| {
+            for (key, step) in &variants {
+                if far && step.is_some() {
+                    continue;
+                }
+                let others = methods.iter().filter(|method| !far && **method != self.method);
+                for method in std::iter::once(&self.method).chain(others) {
+                    let Ok(code) = key.sign(*method, bytes, None) else {
+                        continue;
+                    };
+                    for (value, encoding) in &values {
+                        if let Some(cut) = fits(code.as_ref(), value) {
+                            let hash = (*method != self.method).then(|| {
+                                let says = format!("{} under the name {}", method.short_name(), self.method.short_name());
+                                Step::new("other-hash", says)
+                            });
+                            let steps = step.clone().into_iter().chain(encoding.clone());
+                            return Some(steps.chain(cut).chain(hash).collect::<Vec<Step>>());
+                        }
+                    }
+                }
+            }
+            None
+        };
+        let proof = "the signature value is the authentication code of ds:SignedInfo";
+        if let Some(steps) = test(self.signed, false) {
+            outcome.matches = Some(steps.is_empty());
+            if !steps.is_empty() {
+                outcome.causes.push(Cause::proven(&steps, proof));
+            }
+            return outcome;
+        }
+        outcome.matches = Some(false);
+        let (forms, changes) = candidates(budget);
+        match search(&forms, &changes, budget, &mut test) {
+            Some(steps) => outcome.causes.push(Cause::proven(&steps, proof)),
+            None => outcome.causes.push(Cause::likely(
+                "other-key",
+                "the key is another than the signer's, or ds:SignedInfo or the value was changed: an HMAC does not tell them apart",
+            )),
+        }
+        outcome
+    }
+}
+
+/// The keys as senders misread them, as they are first.
+fn key_variants(keys: &Keys<'_>) -> Vec<(SymmetricKey, Option<Step>)> {
+    let mut variants: Vec<(SymmetricKey, Option<Step>)> = Vec::new();
+    for (_, key) in keys.secrets {
+        variants.push((key.clone(), None));
+    }
+    for (name, key) in keys.secrets {
+        let bytes = key.expose();
+        let mut add = |kind: &'static str, says: String, bytes: Vec<u8>| {
+            if let Ok(key) = SymmetricKey::new(bytes) {
+                variants.push((key, Some(Step::new(kind, says))));
+            }
+        };
+        add("key-in-base64", format!("the base64 text of {name} as the key"), base64::encode(bytes).into_bytes());
+        let lower = hexadecimal::encode(bytes);
+        add("key-in-hexadecimal", format!("the hexadecimal text of {name} as the key"), lower.to_lowercase().into_bytes());
+        add("key-in-hexadecimal", format!("the hexadecimal text of {name} in capitals as the key"), lower.to_uppercase().into_bytes());
+        if let Ok(text) = std::str::from_utf8(bytes) {
+            if let Ok(decoded) = base64::decode_xml_to_vec(text.as_bytes()) {
+                add("key-as-text", format!("{name} decoded as base64 as the key, not as text"), decoded);
+            }
+            if let Some(decoded) = hexadecimal::decode(text.trim()) {
+                add("key-as-text", format!("{name} decoded as hexadecimal as the key, not as text"), decoded);
+            }
+            add("key-as-text", format!("{name} without white space at its ends"), text.trim().as_bytes().to_vec());
+            let wide = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
+            add("key-as-text", format!("{name} in UTF-16 as the key"), wide);
+        }
+        add("key-as-text", format!("{name} with a line end behind it"), [bytes, b"\n"].concat());
+        for algorithm in [DigestAlgorithm::Sha1, DigestAlgorithm::Sha256] {
+            if let Ok(digest) = digest(algorithm, bytes) {
+                add("key-hashed", format!("the {} digest of {name} as the key", algorithm.short_name()), digest.as_ref().to_vec());
+            }
+        }
+        for (says, bytes) in derived(keys.derivations, bytes) {
+            add("derived-otherwise", format!("a key derived from {name} {says}"), bytes);
+        }
+    }
+    variants
+}
+
+/// Keys derived otherwise than the message says.
+fn derived(derivations: &[Derivation], secret: &[u8]) -> Vec<(String, Vec<u8>)> {
+    let mut found = Vec::new();
+    for one in derivations {
+        let label = one.label.as_deref().unwrap_or(LABEL).as_bytes();
+        let nonce = one.nonce.as_slice();
+        let text = one.nonce_text.as_bytes();
+        let half = "WS-SecureConversation".as_bytes();
+        let seeds: [(&str, [&[u8]; 2]); 7] = [
+            ("as announced", [label, nonce]),
+            ("without a label", [b"", nonce]),
+            ("with the default label", [LABEL.as_bytes(), nonce]),
+            ("with the label `WS-SecureConversation`", [half, nonce]),
+            ("with the base64 text of the nonce", [label, text]),
+            ("with the nonce before the label", [nonce, label]),
+            ("with no nonce", [label, b""]),
+        ];
+        let generation = one.generation.unwrap_or(0);
+        for (seed_says, seed) in seeds {
+            for (hash, hash_says) in [(PHash::SHA1, ""), (PHash::SHA256, " by P_SHA256")] {
+                for length in [one.length, 16, 20, 24, 32] {
+                    let offsets = [one.offset, 0, generation, generation * length, length, 2 * length];
+                    for (place, offset) in offsets.into_iter().enumerate() {
+                        if offsets[..place].contains(&offset) {
+                            continue;
+                        }
+                        if let Ok(key) = hash.derive(secret, &seed, offset, length) {
+                            let says = format!("{seed_says}{hash_says}, {length} bytes from byte {offset} on");
+                            found.push((says, key.expose().clone()));
+                        }
+                    }
+                }
+            }
+        }
+        if found.len() > 400 {
+            break;
+        }
+    }
+    found
+}
+
+/// Two numbers in DER as XML-Signature has them.
+fn side_by_side(value: &[u8], length: usize) -> Option<Vec<u8>> {
+    let inside = match value {
+        [0x30, 0x81, _, inside @ ..] | [0x30, _, inside @ ..] => inside,
+        _ => return None,
+    };
+    let (r, rest) = integer(inside)?;
+    let (s, rest) = integer(rest)?;
+    let joined = [padded(r, length)?, padded(s, length)?].concat();
+    rest.is_empty().then_some(joined)
+}
+
+fn integer(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
+    let [0x02, length, rest @ ..] = bytes else {
+        return None;
+    };
+    rest.split_at_checked(usize::from(*length))
+}
+
+/// A number as so many bytes.
+fn padded(number: &[u8], length: usize) -> Option<Vec<u8>> {
+    let zeros = number.iter().take_while(|byte| **byte == 0).count();
+    let digits = &number[zeros..];
+    let missing = length.checked_sub(digits.len())?;
+    Some([vec![0; missing].as_slice(), digits].concat())
+}
