@@ -8,7 +8,7 @@ use std::net::SocketAddr;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, gateway, init, keys, lint, open, policy, secure, xml};
+use crate::commands::{completions, explain, gateway, init, keys, lint, open, policy, secure, xml};
 use crate::logging::LogArguments;
 use crate::sibling;
 
@@ -26,6 +26,7 @@ Examples:
   soapstone keys new client --signed-by ca          a key and a certificate from it
   soapstone secure --config client.toml in.xml      plain SOAP to secured SOAP
   soapstone open --config server.toml --json in.xml secured SOAP to a verdict
+  soapstone explain in.xml                          why its signature does not verify
   soapstone gateway --config gateway.toml           secure a service without touching it
 
 Exit codes:
@@ -71,6 +72,9 @@ pub enum Command {
     /// Open one message: secured SOAP in, a verdict and plain SOAP out
     #[command(long_about = open::ABOUT)]
     Open(open::Arguments),
+    /// Explain why a message does or does not verify, with the likely cause
+    #[command(long_about = explain::ABOUT)]
+    Explain(explain::Arguments),
     /// Explain a policy or WSDL: what it demands, the plans it compiles to, what is not supported
     #[command(long_about = policy::ABOUT)]
     Policy(policy::Arguments),

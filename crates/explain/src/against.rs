@@ -7,7 +7,8 @@ use std::collections::{BTreeMap, BTreeSet};
 use soapstone_wss::names::WSSE;
 use soapstone_xml::{Buffers, Document, Element, ParseOptions};
 
-use crate::Options;
+use crate::keys::{Certified, Known};
+use crate::options::Options;
 use crate::read::SignatureRead;
 
 /// Most differences that are told.
@@ -26,15 +27,23 @@ pub(crate) fn differences(message: &Document, options: &Options<'_>) -> Vec<Stri
     for (name, read) in FEATURES {
         let (found, expected) = (read(message), read(&good));
         if found != expected {
-            told.push(format!("{name}: the good message has {expected}, this one has {found}"));
+            told.push(format!(
+                "{name}: the good message has {expected}, this one has {found}"
+            ));
         }
     }
     let (found, expected) = (shapes(message), shapes(&good));
     for (name, shape) in &expected {
         match found.get(name) {
-            None => told.push(format!("`{name}` is in the good message and not in this one")),
+            None => told.push(format!(
+                "`{name}` is in the good message and not in this one"
+            )),
             Some(other) if other != shape => {
-                told.push(format!("`{name}`: the good message has {}, this one has {}", shown(shape), shown(other)));
+                told.push(format!(
+                    "`{name}`: the good message has {}, this one has {}",
+                    shown(shape),
+                    shown(other)
+                ));
             }
             Some(_) => {}
         }
@@ -45,10 +54,30 @@ pub(crate) fn differences(message: &Document, options: &Options<'_>) -> Vec<Stri
     told
 }
 
+/// The certificates of the good message: its sender may have signed this one with another of them.
+pub(crate) fn certificates(options: &Options<'_>) -> Vec<Certified> {
+    let parsed = options.against.and_then(|good| {
+        Document::parse(good.to_vec(), &ParseOptions::default(), &mut Buffers::new()).ok()
+    });
+    let found = parsed.map(|good| crate::keys::certificates(&good, &Known::default()));
+    let found = found.into_iter().flatten();
+    found
+        .map(|one| Certified {
+            place: format!("{} of the good message", one.place),
+            node: None,
+            ..one
+        })
+        .collect()
+}
+
 fn shown(set: &BTreeSet<String>) -> String {
     match set.is_empty() {
         true => "no attributes".to_owned(),
-        false => set.iter().map(|one| format!("`{one}`")).collect::<Vec<_>>().join(", "),
+        false => set
+            .iter()
+            .map(|one| format!("`{one}`"))
+            .collect::<Vec<_>>()
+            .join(", "),
     }
 }
 
@@ -56,13 +85,17 @@ fn shown(set: &BTreeSet<String>) -> String {
 type Feature = (&'static str, fn(&Document) -> String);
 
 const FEATURES: [Feature; 7] = [
-    ("byte order mark", |document| yes(document.bytes().starts_with(b"\xEF\xBB\xBF"))),
+    ("byte order mark", |document| {
+        yes(document.bytes().starts_with(b"\xEF\xBB\xBF"))
+    }),
     ("XML declaration", |document| {
         let bytes = document.bytes();
         let bytes = bytes.strip_prefix(b"\xEF\xBB\xBF").unwrap_or(bytes);
         yes(bytes.starts_with(b"<?xml"))
     }),
-    ("line ends CR LF", |document| yes(crate::tokens::find(document.bytes(), b"\r\n").is_some())),
+    ("line ends CR LF", |document| {
+        yes(crate::tokens::find(document.bytes(), b"\r\n").is_some())
+    }),
     ("white space between header blocks", |document| {
         let root = document.root();
         let header = root.children().next();
@@ -79,15 +112,21 @@ const FEATURES: [Feature; 7] = [
     }),
     ("order of the security header", |document| {
         let security = document.elements_named(WSSE, "Security").next();
-        let items = security.into_iter().flat_map(|security| security.children());
-        items.map(|item| item.local().to_owned()).collect::<Vec<_>>().join(", ")
+        let items = security
+            .into_iter()
+            .flat_map(|security| security.children());
+        items
+            .map(|item| item.local().to_owned())
+            .collect::<Vec<_>>()
+            .join(", ")
     }),
     ("what the signatures say of their algorithms", |document| {
         let signatures = SignatureRead::all(document);
         let said = signatures.iter().map(|one| {
-            let c14n = one.canonicalization.as_ref().map(|c14n| {
-                format!("{} [{}]", c14n.uri, c14n.prefixes().unwrap_or_default())
-            });
+            let c14n = one
+                .canonicalization
+                .as_ref()
+                .map(|c14n| format!("{} [{}]", c14n.uri, c14n.prefixes().unwrap_or_default()));
             let references = one.references.iter().map(|reference| {
                 let transforms: Vec<String> = reference
                     .transforms
@@ -98,7 +137,12 @@ const FEATURES: [Feature; 7] = [
             });
             let references: BTreeSet<String> = references.collect();
             let references: Vec<String> = references.into_iter().collect();
-            format!("{} over {} ({})", one.method_uri, c14n.unwrap_or_default(), references.join("; "))
+            format!(
+                "{} over {} ({})",
+                one.method_uri,
+                c14n.unwrap_or_default(),
+                references.join("; ")
+            )
         });
         said.collect::<Vec<_>>().join("; ")
     }),
@@ -123,7 +167,9 @@ fn add(
     shapes: &mut BTreeMap<String, BTreeSet<String>>,
 ) {
     let path = format!("{above}/{}", element.qualified_name());
-    let attributes = element.attributes().map(|one| one.qualified_name().to_owned());
+    let attributes = element
+        .attributes()
+        .map(|one| one.qualified_name().to_owned());
     shapes.entry(path.clone()).or_default().extend(attributes);
     // What the Body holds is the application's.
     if depth > 0 && element.local() != "Body" && shapes.len() < 4 * MOST {

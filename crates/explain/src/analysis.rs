@@ -4,17 +4,17 @@
 
 use std::ops::Range;
 
-use soapstone_crypto::{DigestAlgorithm, base64, digest, hexadecimal};
+use soapstone_crypto::{DigestAlgorithm, SymmetricKey, base64, digest, hexadecimal};
 use soapstone_wss::names::WSU;
 use soapstone_xml::{Document, Element};
 
-use crate::Options;
 use crate::cause::{Cause, Step};
 use crate::changes::{self, Scope};
 use crate::forms::{Edit, forms};
 use crate::keys::{self, Certified, SigningKey};
 use crate::model::{Explanation, Finding, ReferenceFound, Severity, SignatureFound, State};
 use crate::opened::{self, Derivation};
+use crate::options::Options;
 use crate::read::{ReferenceRead, SignatureRead};
 use crate::recipe::{NoBytes, Recipe};
 use crate::search::{Budget, search};
@@ -32,29 +32,33 @@ pub(crate) fn analyze(document: &Document, options: &Options<'_>) -> Explanation
         ..Explanation::default()
     };
     crate::header::tell(document, options, &mut told);
-    let opened = opened::open(document.bytes(), &options.known);
+    let of_request = opened::secrets_of(options.request, &options.known, "the request");
+    let foreign = opened::secrets_of(options.against, &options.known, "the good message");
+    let opened = opened::open(document.bytes(), &options.known, &of_request);
     tell_of_encryption(&opened.found, &mut told);
     told.encrypted = opened::encrypted_names(document);
     let plain = opened.document.as_ref();
     let read = plain.unwrap_or(document);
-    let certificates = keys::certificates(read, &options.known);
+    let mut certificates = keys::certificates(read, &options.known);
+    certificates.extend(crate::against::certificates(options));
     let analysis = Analysis {
         layers: plain.into_iter().chain([document]).collect(),
         certificates,
         secrets: &opened.secrets,
+        foreign: &foreign,
         derivations: opened::derivations(read),
     };
     let signatures = SignatureRead::all(read);
     let mut budget = Budget::new(options.work);
-    let parts: usize = signatures.iter().map(|one| one.references.len() + 1).sum();
-    let mut left = parts;
     for (place, signature) in signatures.iter().enumerate() {
         let name = match signatures.len() {
             1 => "the signature".to_owned(),
             _ => format!("signature {}", place + 1),
         };
-        let found = analysis.signature(signature, &name, place, &mut left, &mut budget, &mut told);
+        let mut share = budget.share(signatures.len() - place);
+        let found = analysis.signature(signature, &name, place, &mut share, &mut told);
         told.signatures.push(found);
+        budget.merge(share);
     }
     told.tried = budget.tried;
     told.stopped = budget.spent;
@@ -94,7 +98,9 @@ struct Analysis<'a> {
     /// The message with everything deciphered, if anything was, and the message as it came.
     layers: Vec<&'a Document>,
     certificates: Vec<Certified>,
-    secrets: &'a [(String, soapstone_crypto::SymmetricKey)],
+    secrets: &'a [(String, SymmetricKey)],
+    /// Session keys of the good message.
+    foreign: &'a [(String, SymmetricKey)],
     derivations: Vec<Derivation>,
 }
 
@@ -112,7 +118,6 @@ impl Analysis<'_> {
         signature: &SignatureRead<'_>,
         name: &str,
         place: usize,
-        left: &mut usize,
         budget: &mut Budget,
         told: &mut Explanation,
     ) -> SignatureFound {
@@ -138,17 +143,21 @@ impl Analysis<'_> {
                 told.dumps.push((file, bytes));
             }
         }
+        let differs = |one: &&Computed| one.found.state == State::Differs;
+        // `ds:SignedInfo` is one more.
+        let mut left = computed.iter().filter(differs).count() + 1;
         for (number, reference) in signature.references.iter().enumerate() {
-            let mut share = budget.share(*left);
-            *left = left.saturating_sub(1);
-            self.explain_digest(signature, &computed, number, reference, name, &mut share, told);
+            if computed[number].found.state != State::Differs {
+                continue;
+            }
+            let mut share = budget.share(left);
+            left -= 1;
+            self.explain_digest(
+                signature, &computed, number, reference, name, &mut share, told,
+            );
             budget.merge(share);
         }
-        let mut share = budget.share(*left);
-        *left = left.saturating_sub(1);
-        let found = self.value(signature, &computed, name, place, &mut share, told);
-        budget.merge(share);
-        found
+        self.value(signature, &computed, name, place, budget, told)
     }
 
     fn computed(
@@ -192,7 +201,8 @@ impl Analysis<'_> {
                     continue;
                 }
             };
-            let (Some(bytes), Some(method)) = (recipe.bytes(document), reference.digest_method) else {
+            let (Some(bytes), Some(method)) = (recipe.bytes(document), reference.digest_method)
+            else {
                 continue;
             };
             let Ok(digest) = digest(method, &bytes) else {
@@ -230,7 +240,11 @@ impl Analysis<'_> {
             // What it leads to may be in the cipher text.
             let hidden = problem.kind == "reference-not-found"
                 && opened::is_encrypted(self.layers[0].root());
-            let severity = if hidden { Severity::Note } else { Severity::Error };
+            let severity = if hidden {
+                Severity::Note
+            } else {
+                Severity::Error
+            };
             told.findings
                 .push(Finding::new(severity, problem.kind, place, problem.says));
         }
@@ -243,7 +257,9 @@ impl Analysis<'_> {
             return signature.element.id();
         }
         let all = SignatureRead::all(self.layers[layer]);
-        let same = all.iter().find(|one| one.value_text == signature.value_text);
+        let same = all
+            .iter()
+            .find(|one| one.value_text == signature.value_text);
         same.map_or(signature.element.id(), |one| one.element.id())
     }
 
@@ -263,7 +279,10 @@ impl Analysis<'_> {
             return;
         };
         let hidden = opened::is_encrypted(recipe.element(self.layers[*layer]));
-        let place = format!("{name}, reference `{}` (`{}`)", one.found.uri, one.found.element);
+        let place = format!(
+            "{name}, reference `{}` (`{}`)",
+            one.found.uri, one.found.element
+        );
         let says = format!(
             "the digest in the message is {}, that of what the reference leads to is {}",
             one.found.expected, one.found.computed
@@ -271,12 +290,22 @@ impl Analysis<'_> {
         let mut finding = Finding::new(Severity::Error, "digest-mismatch", place.as_str(), says);
         let wanted = wanted(reference);
         // A digest that is that of another reference.
-        let other = computed.iter().zip(&signature.references).find(|(other, _)| {
-            other.found.uri != one.found.uri && wanted.iter().any(|(digest, _)| *digest == other.digest)
-        });
+        let other = computed
+            .iter()
+            .zip(&signature.references)
+            .find(|(other, _)| {
+                other.found.uri != one.found.uri
+                    && wanted.iter().any(|(digest, _)| *digest == other.digest)
+            });
         if let Some((other, _)) = other {
-            let step = Step::new("digest-swapped", format!("what `{}` leads to", other.found.uri));
-            finding.causes.push(Cause::proven(&[step], "the digest is the one in the message"));
+            let step = Step::new(
+                "digest-swapped",
+                format!("what `{}` leads to", other.found.uri),
+            );
+            finding.causes.push(Cause::proven(
+                &[step],
+                "the digest is the one in the message",
+            ));
         } else if let Some((steps, algorithm)) =
             self.steps_in_layers(one, &wanted, reference, hidden, budget)
         {
@@ -331,13 +360,18 @@ impl Analysis<'_> {
                     continue;
                 }
                 for algorithm in algorithms(value.len(), announced, !far) {
-                    let fits = digest(algorithm, bytes).is_ok_and(|digest| digest.as_ref() == value);
+                    let fits =
+                        digest(algorithm, bytes).is_ok_and(|digest| digest.as_ref() == value);
                     if !fits {
                         continue;
                     }
                     proven = algorithm.short_name();
                     let other = (announced != Some(algorithm)).then(|| {
-                        let says = format!("the digest {} under the name {}", algorithm.short_name(), short_digest(reference));
+                        let says = format!(
+                            "the digest {} under the name {}",
+                            algorithm.short_name(),
+                            short_digest(reference)
+                        );
                         Step::new("other-hash", says)
                     });
                     return Some(encoding.iter().cloned().chain(other).collect());
@@ -352,10 +386,18 @@ impl Analysis<'_> {
             namespaces: &scope,
             signed_info: false,
         };
-        let found = search(&candidates, &changes::all(&announced, scope), budget, &mut test);
+        let found = search(
+            &candidates,
+            &changes::all(&announced, scope),
+            budget,
+            &mut test,
+        );
         let found = found.or_else(|| {
             let element = recipe.element(document);
-            element.is(WSU, "Timestamp").then(|| crate::clock::rewritten(&announced, budget, &mut test)).flatten()
+            element
+                .is(WSU, "Timestamp")
+                .then(|| crate::clock::rewritten(&announced, budget, &mut test))
+                .flatten()
         })?;
         Some((found, proven))
     }
@@ -378,10 +420,14 @@ impl Analysis<'_> {
             line: signature.element.line_column().0,
             algorithm: signature
                 .method
-                .map_or(signature.method_uri.clone(), |method| method.short_name().to_owned()),
+                .map_or(signature.method_uri.clone(), |method| {
+                    method.short_name().to_owned()
+                }),
             canonicalization: canonicalization
                 .map(|method| match method.prefixes() {
-                    Some(prefixes) => format!("{} (prefix list: {prefixes})", method_name(&method.uri)),
+                    Some(prefixes) => {
+                        format!("{} (prefix list: {prefixes})", method_name(&method.uri))
+                    }
                     None => method_name(&method.uri),
                 })
                 .unwrap_or_default(),
@@ -394,27 +440,42 @@ impl Analysis<'_> {
             references: computed.iter().map(|one| one.found.clone()).collect(),
         };
         let mut problem = |kind, says: String| {
-            told.findings.push(Finding::new(Severity::Error, kind, name, says));
+            told.findings
+                .push(Finding::new(Severity::Error, kind, name, says));
         };
         let Some(info) = signature.signed_info else {
             problem("malformed", "there is no ds:SignedInfo".to_owned());
             return found;
         };
         let Some(method) = signature.method else {
-            problem("algorithm-unknown", format!("the signature method `{}` is not known", signature.method_uri));
+            problem(
+                "algorithm-unknown",
+                format!(
+                    "the signature method `{}` is not known",
+                    signature.method_uri
+                ),
+            );
             return found;
         };
         let c14n = canonicalization.and_then(|method| method.canonicalization.as_ref());
         if c14n.is_none() {
-            problem("algorithm-unknown", format!("the canonicalization `{}` of ds:SignedInfo is not known", found.canonicalization));
+            problem(
+                "algorithm-unknown",
+                format!(
+                    "the canonicalization `{}` of ds:SignedInfo is not known",
+                    found.canonicalization
+                ),
+            );
         }
         let document = self.layers[0];
         let recipe = Recipe::signed_info(info, c14n);
         let Some(signed) = recipe.bytes(document) else {
             return found;
         };
-        told.dumps
-            .push((format!("signature-{}-signed-info.c14n", place + 1), signed.clone()));
+        told.dumps.push((
+            format!("signature-{}-signed-info.c14n", place + 1),
+            signed.clone(),
+        ));
         let keys = self.keys(signature);
         let subject = Subject {
             method,
@@ -430,7 +491,10 @@ impl Analysis<'_> {
                 namespaces: &scope,
                 signed_info: true,
             };
-            (forms(document, &recipe, &edits, budget), changes::all(&signed, scope))
+            (
+                forms(document, &recipe, &edits, budget),
+                changes::all(&signed, scope),
+            )
         };
         let outcome = subject.check(&keys, budget, &mut candidates);
         found.key = outcome.key;
@@ -442,7 +506,10 @@ impl Analysis<'_> {
         match outcome.matches {
             Some(false) => {
                 found.block.clone_from(&outcome.block);
-                let says = format!("the signature value is not that of ds:SignedInfo (key: {})", found.key);
+                let says = format!(
+                    "the signature value is not that of ds:SignedInfo (key: {})",
+                    found.key
+                );
                 let finding = Finding::new(Severity::Error, "signature-mismatch", name, says);
                 told.findings.push(finding.because(outcome.causes));
             }
@@ -450,7 +517,10 @@ impl Analysis<'_> {
                 Severity::Note,
                 "key-not-found",
                 name,
-                format!("the value was not checked: the key is named by {}, and {}", found.key_reference, found.key),
+                format!(
+                    "the value was not checked: the key is named by {}, and {}",
+                    found.key_reference, found.key
+                ),
             )),
             Some(true) => {}
         }
@@ -464,7 +534,11 @@ impl Analysis<'_> {
         };
         let mut named: Vec<SigningKey> = Vec::new();
         if let Some(key_info) = signature.key_info {
-            named.extend(keys::named_by(key_info, &self.certificates).into_iter().map(key));
+            named.extend(
+                keys::named_by(key_info, &self.certificates)
+                    .into_iter()
+                    .map(key),
+            );
             named.extend(keys::bare_keys(key_info));
         }
         let others = self.certificates.iter().map(key);
@@ -473,6 +547,7 @@ impl Analysis<'_> {
             others: others.collect(),
             named,
             secrets: self.secrets,
+            foreign: self.foreign,
             derivations: &self.derivations,
         }
     }
@@ -508,7 +583,9 @@ fn content_range(element: Element<'_>) -> Option<Range<usize>> {
 fn short_digest(reference: &ReferenceRead<'_>) -> String {
     reference
         .digest_method
-        .map_or(reference.digest_uri.clone(), |method| method.short_name().to_owned())
+        .map_or(reference.digest_uri.clone(), |method| {
+            method.short_name().to_owned()
+        })
 }
 
 /// The digest in the message as it may have been meant.
@@ -518,7 +595,10 @@ fn wanted(reference: &ReferenceRead<'_>) -> Vec<(Vec<u8>, Option<Step>)> {
     if let Some(value) = &reference.value {
         wanted.push((value.clone(), None));
         if let Ok(text) = std::str::from_utf8(value) {
-            wanted.extend(hexadecimal::decode(text).map(|inner| (inner, step("the base64 of the hexadecimal digest"))));
+            wanted.extend(
+                hexadecimal::decode(text)
+                    .map(|inner| (inner, step("the base64 of the hexadecimal digest"))),
+            );
             let inner = base64::decode_xml_to_vec(text.as_bytes()).ok();
             wanted.extend(inner.map(|inner| (inner, step("the digest in base64 twice"))));
         }

@@ -26,7 +26,10 @@ pub(crate) fn rewritten(
         ("milliseconds", "%Y-%m-%dT%H:%M:%S.000Z"),
         ("no milliseconds", "%Y-%m-%dT%H:%M:%SZ"),
         ("the zone +00:00", "%Y-%m-%dT%H:%M:%S+00:00"),
-        ("milliseconds and the zone +00:00", "%Y-%m-%dT%H:%M:%S.000+00:00"),
+        (
+            "milliseconds and the zone +00:00",
+            "%Y-%m-%dT%H:%M:%S.000+00:00",
+        ),
         ("seven digits of seconds", "%Y-%m-%dT%H:%M:%S.0000000Z"),
         ("milliseconds as they are", "%Y-%m-%dT%H:%M:%S.%3fZ"),
     ];
@@ -39,7 +42,10 @@ pub(crate) fn rewritten(
         if budget.take(out.len())
             && let Some(steps) = test(&out, false)
         {
-            let step = Step::new("timestamp-format", format!("its moments written with {name}"));
+            let step = Step::new(
+                "timestamp-format",
+                format!("its moments written with {name}"),
+            );
             return Some(std::iter::once(step).chain(steps).collect());
         }
     }

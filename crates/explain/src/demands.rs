@@ -23,7 +23,9 @@ pub fn demands(policy: &Policy, told: &Explanation) -> Vec<Demand> {
         let met = item("Timestamp");
         let says = match met {
             true => "it is there".to_owned(),
-            false => "there is none: have the sender add one, or set `timestamp = false`".to_owned(),
+            false => {
+                "there is none: have the sender add one, or set `timestamp = false`".to_owned()
+            }
         };
         add("a wsu:Timestamp".to_owned(), met, says);
     }
@@ -39,7 +41,7 @@ pub fn demands(policy: &Policy, told: &Explanation) -> Vec<Demand> {
     if !signed.is_empty() {
         let met = !told.signatures.is_empty();
         let says = match met {
-            true => format!("there are {}", told.signatures.len()),
+            true => format!("found: {}", told.signatures.len()),
             false => "there is none".to_owned(),
         };
         add("a signature".to_owned(), met, says);
@@ -54,13 +56,17 @@ pub fn demands(policy: &Policy, told: &Explanation) -> Vec<Demand> {
         };
         let met = has(&told.signed);
         // A header block that is not there needs no signature.
-        let says = match (met, part) {
-            (true, _) => "a signature covers it".to_owned(),
-            (false, Part::Header { .. }) => "no signature whose digest matches covers it; that is right only where the message does not have it".to_owned(),
-            (false, _) => "no signature whose digest matches covers it".to_owned(),
+        let absent = match part {
+            Part::Header { .. } => !has(&told.blocks),
+            Part::SignatureConfirmation => !item("SignatureConfirmation"),
+            _ => false,
         };
-        let optional = matches!(part, Part::Header { .. } | Part::SignatureConfirmation);
-        add(format!("`{part}` signed"), met || optional, says);
+        let says = match (met, absent) {
+            (true, _) => "a signature covers it",
+            (false, true) => "the message does not have it",
+            (false, false) => "no signature whose digest matches covers it",
+        };
+        add(format!("`{part}` signed"), met || absent, says.to_owned());
     }
     for encrypted in policy.encrypted_parts() {
         if encrypted.part != Part::Body {
@@ -100,7 +106,9 @@ fn algorithms(policy: &Policy, told: &Explanation, all: &mut Vec<Demand>) {
         let demand = format!("{what}: one of {list}");
         let says = match met {
             true => format!("it is {found}"),
-            false => format!("it is {found}: have the sender change it, or name it in `algorithms` or another `suite`"),
+            false => format!(
+                "it is {found}: have the sender change it, or name it in `algorithms` or another `suite`"
+            ),
         };
         let one = Demand { demand, met, says };
         if !all.contains(&one) {
@@ -109,9 +117,23 @@ fn algorithms(policy: &Policy, told: &Explanation, all: &mut Vec<Demand>) {
     };
     for signature in &told.signatures {
         let methods = suite.signature.iter().chain(&suite.symmetric_signature);
-        add("signature method", &signature.algorithm, methods.map(|one| one.short_name()).collect());
-        let forms = || suite.canonicalization.iter().map(|one| one.short_name()).collect();
-        let form = signature.canonicalization.split(' ').next().unwrap_or_default();
+        add(
+            "signature method",
+            &signature.algorithm,
+            methods.map(|one| one.short_name()).collect(),
+        );
+        let forms = || {
+            suite
+                .canonicalization
+                .iter()
+                .map(|one| one.short_name())
+                .collect()
+        };
+        let form = signature
+            .canonicalization
+            .split(' ')
+            .next()
+            .unwrap_or_default();
         add("canonicalization of ds:SignedInfo", form, forms());
         for reference in &signature.references {
             let digests = suite.digest.iter().map(|one| one.short_name()).collect();

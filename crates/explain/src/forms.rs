@@ -44,17 +44,21 @@ pub(crate) fn forms(
     edits: &[Edit],
     budget: &mut Budget,
 ) -> Vec<Form> {
+    // What is left is for changes of these forms.
+    let mut share = budget.share(3);
     let mut maker = Maker {
         document,
         recipe,
-        budget,
+        budget: &mut share,
         forms: Vec::new(),
     };
     maker.add(recipe, &[]);
     if recipe.fixed.is_none() {
         maker.all(edits);
     }
-    maker.forms
+    let forms = maker.forms;
+    budget.merge(share);
+    forms
 }
 
 impl Maker<'_> {
@@ -113,8 +117,8 @@ impl Maker<'_> {
                 let says = format!("the comments kept ({})", method.short_name());
                 found.push((Step::new("comments", says), recipe));
             } else if method != announced.selecting(self.recipe.comments) {
-                let comments_only = announced.method.with_comments()
-                    && announced.selecting(false) == method;
+                let comments_only =
+                    announced.method.with_comments() && announced.selecting(false) == method;
                 let step = if comments_only {
                     Step::new("comments", "the comments left out")
                 } else {
@@ -163,7 +167,10 @@ impl Maker<'_> {
                 found.push((Step::new("prefix-list", says), with(list)));
             }
             let all = scope.iter().map(|(prefix, _)| name(prefix)).collect();
-            let step = Step::new("prefix-list", "all prefixes in scope in the prefix list, which is not announced");
+            let step = Step::new(
+                "prefix-list",
+                "all prefixes in scope in the prefix list, which is not announced",
+            );
             found.push((step, with(all)));
         } else if !announced.inclusive_prefixes.is_empty() {
             let mut recipe = self.recipe.clone();
@@ -184,23 +191,31 @@ impl Maker<'_> {
             if !inside.is_empty() {
                 let mut recipe = self.recipe.clone();
                 recipe.omit = inside;
-                let step = Step::new("transform-order", "the signature inside of it left out (enveloped-signature not announced)");
+                let step = Step::new(
+                    "transform-order",
+                    "the signature inside of it left out (enveloped-signature not announced)",
+                );
                 found.push((step, recipe));
             }
         } else {
             let mut recipe = self.recipe.clone();
             recipe.omit.clear();
-            let step = Step::new("transform-order", "the signature digested with it (canonicalized before enveloped-signature)");
+            let step = Step::new(
+                "transform-order",
+                "the signature digested with it (canonicalized before enveloped-signature)",
+            );
             found.push((step, recipe));
         }
         found
     }
 
-    /// Attributes that may have been added after the digest, by name: ids, `mustUnderstand`, others.
+    /// Attributes that may have been added after the digest, by name: ids, `mustUnderstand`,
+    /// others.
     fn attribute_edits(&self) -> Vec<Edit> {
         let apex = self.recipe.element(self.document);
         let source = self.document.bytes();
-        let mut by_name: BTreeMap<&[u8], Vec<(NodeId, Range<usize>, Vec<Range<usize>>)>> = BTreeMap::new();
+        let mut by_name: BTreeMap<&[u8], Vec<(NodeId, Range<usize>, Vec<Range<usize>>)>> =
+            BTreeMap::new();
         for element in apex.descendants() {
             let range = element.start_tag_range();
             let (start, end) = (range.start as usize, range.end as usize);
@@ -210,7 +225,9 @@ impl Maker<'_> {
             let written = attributes(tag);
             for attribute in &written {
                 let name = &tag[attribute.name.clone()];
-                if declared(name).is_some() || by_name.len() >= MOST_ATTRIBUTES && !by_name.contains_key(name) {
+                if declared(name).is_some()
+                    || by_name.len() >= MOST_ATTRIBUTES && !by_name.contains_key(name)
+                {
                     continue;
                 }
                 let shift = |range: &Range<usize>| start + range.start..start + range.end;
@@ -237,14 +254,20 @@ impl Maker<'_> {
         for (name, places) in by_name {
             let shown = String::from_utf8_lossy(name).into_owned();
             let kind = kind_of(&shown);
-            let removed = |places: &[&(NodeId, Range<usize>, Vec<Range<usize>>)], declarations: bool| {
+            let removed = |places: &[&(NodeId, Range<usize>, Vec<Range<usize>>)],
+                           declarations: bool| {
                 let ranges = places.iter().flat_map(|(_, range, others)| {
                     let others = others.iter().filter(|_| declarations);
                     std::iter::once(range).chain(others)
                 });
-                ranges.map(|range| (range.clone(), Vec::new())).collect::<Vec<_>>()
+                ranges
+                    .map(|range| (range.clone(), Vec::new()))
+                    .collect::<Vec<_>>()
             };
-            let at_apex: Vec<_> = places.iter().filter(|(node, ..)| *node == apex.id()).collect();
+            let at_apex: Vec<_> = places
+                .iter()
+                .filter(|(node, ..)| *node == apex.id())
+                .collect();
             let all: Vec<_> = places.iter().collect();
             let mut add = |says: String, replaced: Vec<(Range<usize>, Vec<u8>)>| {
                 edits.push(Edit {
@@ -253,14 +276,22 @@ impl Maker<'_> {
                 });
             };
             if !at_apex.is_empty() {
-                add(format!("the attribute `{shown}` not there yet"), removed(&at_apex, false));
                 add(
-                    format!("the attribute `{shown}` and the declaration of its prefix not there yet"),
+                    format!("the attribute `{shown}` not there yet"),
+                    removed(&at_apex, false),
+                );
+                add(
+                    format!(
+                        "the attribute `{shown}` and the declaration of its prefix not there yet"
+                    ),
                     removed(&at_apex, true),
                 );
             }
             if all.len() > at_apex.len() {
-                add(format!("no attribute `{shown}` in it"), removed(&all, false));
+                add(
+                    format!("no attribute `{shown}` in it"),
+                    removed(&all, false),
+                );
                 add(
                     format!("no attribute `{shown}` in it, nor the declaration of its prefix"),
                     removed(&all, true),
@@ -290,7 +321,8 @@ impl Maker<'_> {
             copied = range.end;
         }
         out.extend_from_slice(&source[copied..]);
-        let Ok(document) = Document::parse(out, &ParseOptions::default(), &mut Buffers::new()) else {
+        let Ok(document) = Document::parse(out, &ParseOptions::default(), &mut Buffers::new())
+        else {
             return;
         };
         if document.element_count() != self.document.element_count() {
@@ -310,7 +342,10 @@ impl Maker<'_> {
     /// The source as it is written.
     fn sources(&mut self) {
         let element = self.recipe.element(self.document);
-        let step = Step::new("not-canonicalized", "the bytes as they are written, not canonicalized");
+        let step = Step::new(
+            "not-canonicalized",
+            "the bytes as they are written, not canonicalized",
+        );
         let mut add = |bytes: &[u8]| {
             if self.budget.take(bytes.len()) {
                 self.forms.push(Form {
@@ -333,15 +368,30 @@ impl Maker<'_> {
     /// What is inside of the element instead of the element.
     fn contents(&mut self) {
         let element = self.recipe.element(self.document);
-        let step = Step::new("content-only", "what is inside of the element, without the element itself");
+        let step = Step::new(
+            "content-only",
+            "what is inside of the element, without the element itself",
+        );
         let children: Vec<NodeId> = element.children().map(|child| child.id()).collect();
-        let prefixes: Vec<&str> = self.recipe.method.inclusive_prefixes.iter().map(String::as_str).collect();
+        let prefixes: Vec<&str> = self
+            .recipe
+            .method
+            .inclusive_prefixes
+            .iter()
+            .map(String::as_str)
+            .collect();
         let options = C14nOptions {
             inclusive_prefixes: &prefixes,
             ..C14nOptions::new(self.recipe.method.selecting(self.recipe.comments))
         };
         let mut bytes = Vec::new();
-        let written = canonicalize_each(self.document, &children, &options, &mut C14nScratch::default(), &mut bytes);
+        let written = canonicalize_each(
+            self.document,
+            &children,
+            &options,
+            &mut C14nScratch::default(),
+            &mut bytes,
+        );
         if written.is_ok() && self.budget.take(bytes.len()) {
             self.forms.push(Form {
                 bytes,
@@ -349,9 +399,16 @@ impl Maker<'_> {
             });
         }
         // As it stands within the canonical form.
-        let announced = self.forms.first().map(|form| form.bytes.clone()).unwrap_or_default();
+        let announced = self
+            .forms
+            .first()
+            .map(|form| form.bytes.clone())
+            .unwrap_or_default();
         let start = crate::tokens::tag_length(&announced);
-        let end = announced.iter().rposition(|byte| *byte == b'<').unwrap_or(start);
+        let end = announced
+            .iter()
+            .rposition(|byte| *byte == b'<')
+            .unwrap_or(start);
         if let Some(inner) = announced.get(start..end)
             && self.budget.take(inner.len())
         {
@@ -367,10 +424,20 @@ impl Maker<'_> {
         let apex = self.recipe.element(self.document);
         let root = self.document.root();
         let near = apex.parent().into_iter().chain(apex.children().take(8));
-        let upper = root.children().flat_map(|child| std::iter::once(child).chain(child.children().take(16)));
-        let lower = root.children().flat_map(|child| child.children().take(4)).flat_map(|child| child.children().take(8));
+        let upper = root
+            .children()
+            .flat_map(|child| std::iter::once(child).chain(child.children().take(16)));
+        let lower = root
+            .children()
+            .flat_map(|child| child.children().take(4))
+            .flat_map(|child| child.children().take(8));
         let mut tried = vec![apex.id()];
-        let all: Vec<Element<'_>> = near.chain([root]).chain(upper).chain(lower).take(MOST_ELEMENTS).collect();
+        let all: Vec<Element<'_>> = near
+            .chain([root])
+            .chain(upper)
+            .chain(lower)
+            .take(MOST_ELEMENTS)
+            .collect();
         for element in all {
             if tried.contains(&element.id()) {
                 continue;
@@ -384,7 +451,13 @@ impl Maker<'_> {
         if self.recipe.apex != Apex::Document {
             let mut recipe = self.recipe.clone();
             recipe.apex = Apex::Document;
-            self.add(&recipe, &[Step::new("other-element", "the whole document in its place")]);
+            self.add(
+                &recipe,
+                &[Step::new(
+                    "other-element",
+                    "the whole document in its place",
+                )],
+            );
         }
     }
 }

@@ -8,9 +8,9 @@ use soapstone_wss::names::{DS, SOAP11, SOAP12, WSSE, WSSE11, WSU, XENC};
 use soapstone_wss::parse_date_time;
 use soapstone_xml::{Document, Element};
 
-use crate::Options;
 use crate::cause::Cause;
 use crate::model::{CertificateFound, Explanation, Finding, ItemFound, Severity};
+use crate::options::Options;
 
 /// Most items that are listed.
 const MOST: usize = 256;
@@ -30,7 +30,10 @@ pub(crate) fn tell(document: &Document, options: &Options<'_>, told: &mut Explan
             Severity::Warning,
             "not-soap",
             "the message",
-            format!("expected a SOAP envelope, found `{}`", root.qualified_name()),
+            format!(
+                "expected a SOAP envelope, found `{}`",
+                root.qualified_name()
+            ),
         ));
     }
     if let Some(duplicate) = document.duplicate_id() {
@@ -42,8 +45,11 @@ pub(crate) fn tell(document: &Document, options: &Options<'_>, told: &mut Explan
         ));
     }
     let header = root.child(soap, "Header");
-    let blocks = header.into_iter().flat_map(|header| header.children());
-    for security in blocks.filter(|block| block.is(WSSE, "Security")) {
+    let blocks = || header.into_iter().flat_map(|header| header.children());
+    told.blocks = blocks()
+        .map(|block| (block.namespace().to_owned(), block.local().to_owned()))
+        .collect();
+    for security in blocks().filter(|block| block.is(WSSE, "Security")) {
         for item in security.children().take(MOST) {
             told.header.push(ItemFound {
                 name: item.qualified_name().to_owned(),
@@ -102,7 +108,9 @@ fn says_of(item: Element<'_>) -> String {
             )
         }
         (DS, "Signature") => {
-            let references = item.descendants().filter(|inside| inside.is(DS, "Reference"));
+            let references = item
+                .descendants()
+                .filter(|inside| inside.is(DS, "Reference"));
             let uris: Vec<String> = references
                 .filter_map(|reference| reference.attribute("", "URI"))
                 .map(|uri| format!("`{uri}`"))
@@ -113,10 +121,16 @@ fn says_of(item: Element<'_>) -> String {
         (XENC, "EncryptedKey") => {
             let method = item.child(XENC, "EncryptionMethod");
             let method = method.and_then(|method| method.attribute("", "Algorithm"));
-            let uris = item.descendants().filter(|inside| inside.is(XENC, "DataReference"));
-            format!("a session key ({}) for {} cipher texts", last(method), uris.count())
+            let uris = item
+                .descendants()
+                .filter(|inside| inside.is(XENC, "DataReference"));
+            format!(
+                "a session key ({}), cipher texts: {}",
+                last(method),
+                uris.count()
+            )
         }
-        (XENC, "ReferenceList") => format!("{} cipher texts", item.children().count()),
+        (XENC, "ReferenceList") => format!("cipher texts: {}", item.children().count()),
         (WSSE11, "SignatureConfirmation") => match item.attribute("", "Value") {
             Some(_) => "confirms a signature of the request".to_owned(),
             None => "says that the request had no signature".to_owned(),
@@ -158,7 +172,9 @@ fn timestamp(element: Element<'_>, options: &Options<'_>, findings: &mut Vec<Fin
     let skew = options.skew;
     let seconds = |from: Timestamp, to: Timestamp| to.as_second().saturating_sub(from.as_second());
     if let Some(expires) = expires
-        && now.saturating_sub(skew).is_ok_and(|earliest| earliest >= expires)
+        && now
+            .saturating_sub(skew)
+            .is_ok_and(|earliest| earliest >= expires)
     {
         let late = seconds(expires, now);
         findings.push(
@@ -176,7 +192,9 @@ fn timestamp(element: Element<'_>, options: &Options<'_>, findings: &mut Vec<Fin
         );
     }
     if let Some(created) = created
-        && now.saturating_add(skew).is_ok_and(|latest| latest < created)
+        && now
+            .saturating_add(skew)
+            .is_ok_and(|latest| latest < created)
     {
         let early = seconds(now, created);
         findings.push(
@@ -188,7 +206,11 @@ fn timestamp(element: Element<'_>, options: &Options<'_>, findings: &mut Vec<Fin
             )
             .because([Cause::likely(
                 "clock",
-                format!("the sender's clock is {} fast, or ours as much slow{}", duration(early), whole_hours(early)),
+                format!(
+                    "the sender's clock is {} fast, or ours as much slow{}",
+                    duration(early),
+                    whole_hours(early)
+                ),
             )]),
         );
     }
@@ -217,9 +239,17 @@ fn certificates(document: &Document, options: &Options<'_>, told: &mut Explanati
         let certificate = &found.certificate;
         if let Some(now) = options.now {
             let outside = if now > certificate.not_after() {
-                Some(("certificate-expired", "it ended at", certificate.not_after()))
+                Some((
+                    "certificate-expired",
+                    "it ended at",
+                    certificate.not_after(),
+                ))
             } else if now < certificate.not_before() {
-                Some(("certificate-not-yet-valid", "it begins at", certificate.not_before()))
+                Some((
+                    "certificate-not-yet-valid",
+                    "it begins at",
+                    certificate.not_before(),
+                ))
             } else {
                 None
             };

@@ -72,17 +72,26 @@ pub(crate) fn certificates(document: &Document, known: &Known) -> Vec<Certified>
         };
         for der in certificates_in(&bytes) {
             found.push(Certified {
-                place: format!("`{}` in line {}", element.qualified_name(), element.line_column().0),
+                place: format!(
+                    "`{}` in line {}",
+                    element.qualified_name(),
+                    element.line_column().0
+                ),
                 certificate: der,
                 node: Some(element.id()),
             });
         }
     }
-    found.extend(known.certificates.iter().map(|(place, certificate)| Certified {
-        place: place.clone(),
-        certificate: certificate.clone(),
-        node: None,
-    }));
+    found.extend(
+        known
+            .certificates
+            .iter()
+            .map(|(place, certificate)| Certified {
+                place: place.clone(),
+                certificate: certificate.clone(),
+                node: None,
+            }),
+    );
     found.truncate(MOST);
     found
 }
@@ -96,7 +105,10 @@ fn certificates_in(bytes: &[u8]) -> Vec<Certificate> {
 }
 
 /// The certificates that a `ds:KeyInfo` or a `wsse:SecurityTokenReference` means.
-pub(crate) fn named_by<'c>(key_info: Element<'_>, certificates: &'c [Certified]) -> Vec<&'c Certified> {
+pub(crate) fn named_by<'c>(
+    key_info: Element<'_>,
+    certificates: &'c [Certified],
+) -> Vec<&'c Certified> {
     let mut found: Vec<&Certified> = Vec::new();
     let document = key_info.document();
     for element in key_info.descendants() {
@@ -104,7 +116,10 @@ pub(crate) fn named_by<'c>(key_info: Element<'_>, certificates: &'c [Certified])
         let octets = || base64::decode_xml_to_vec(element.text().as_bytes()).unwrap_or_default();
         let mut matching = |matches: &dyn Fn(&Certified) -> bool| {
             for certified in certificates.iter().filter(|one| matches(one)) {
-                if !found.iter().any(|one| one.certificate == certified.certificate) {
+                if !found
+                    .iter()
+                    .any(|one| one.certificate == certified.certificate)
+                {
                     found.push(certified);
                 }
             }
@@ -112,7 +127,9 @@ pub(crate) fn named_by<'c>(key_info: Element<'_>, certificates: &'c [Certified])
         match (element.namespace(), element.local()) {
             (WSSE, "Reference") => {
                 let uri = element.attribute("", "URI").unwrap_or_default();
-                let token = uri.strip_prefix('#').and_then(|id| document.by_id(id).ok().flatten());
+                let token = uri
+                    .strip_prefix('#')
+                    .and_then(|id| document.by_id(id).ok().flatten());
                 matching(&|one| token.is_some() && one.node == token);
             }
             (WSSE, "KeyIdentifier") | (DS, "X509SKI") | (DSIG11, "X509Digest") => {
@@ -126,7 +143,11 @@ pub(crate) fn named_by<'c>(key_info: Element<'_>, certificates: &'c [Certified])
                 });
             }
             (DS, "X509IssuerSerial") => {
-                let part = |local| element.child(DS, local).map(|part| part.text().trim().to_owned());
+                let part = |local| {
+                    element
+                        .child(DS, local)
+                        .map(|part| part.text().trim().to_owned())
+                };
                 let issuer = part("X509IssuerName").unwrap_or_default();
                 let serial = part("X509SerialNumber").unwrap_or_default();
                 matching(&|one| one.certificate.matches_issuer_serial(&issuer, &serial));
@@ -149,12 +170,19 @@ pub(crate) fn bare_keys(key_info: Element<'_>) -> Vec<SigningKey> {
     let mut found = Vec::new();
     for element in key_info.descendants() {
         let key = match (element.namespace(), element.local()) {
-            (DS, "KeyValue") => KeyValue::parse(element).ok().flatten().map(KeyValue::into_public_key),
+            (DS, "KeyValue") => KeyValue::parse(element)
+                .ok()
+                .flatten()
+                .map(KeyValue::into_public_key),
             (DSIG11, "DEREncodedKeyValue") => der_encoded_key_value(element).ok(),
             _ => None,
         };
         found.extend(key.map(|key| SigningKey {
-            name: format!("the key of `{}` in line {}", element.qualified_name(), element.line_column().0),
+            name: format!(
+                "the key of `{}` in line {}",
+                element.qualified_name(),
+                element.line_column().0
+            ),
             key,
         }));
     }
@@ -176,7 +204,11 @@ pub(crate) fn how_named(key_info: Element<'_>) -> String {
                 format!("{kind} {}", text())
             }
             (DS, "X509IssuerSerial") => {
-                let part = |local| element.child(DS, local).map(|part| part.text().trim().to_owned());
+                let part = |local| {
+                    element
+                        .child(DS, local)
+                        .map(|part| part.text().trim().to_owned())
+                };
                 format!(
                     "issuer `{}` and serial number {}",
                     part("X509IssuerName").unwrap_or_default(),

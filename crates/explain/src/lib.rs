@@ -9,8 +9,8 @@
 //!       ─ Explanation ─────▶ text, JSON
 //! ```
 //!
-//! It is a tool for operators and developers: what it tells must not reach a peer, and no server
-//! is built with it. It asks no clock, no file and no network.
+//! It is a tool for operators and developers. What it tells must not reach a peer, so the gateway
+//! does not depend on it (`deny-gateway.toml`). It asks no clock, no file and no network.
 //!
 //! ```
 //! use soapstone_explain::{Options, explain};
@@ -37,12 +37,14 @@ mod header;
 mod keys;
 mod model;
 mod opened;
+mod options;
 mod read;
 mod recipe;
 mod report;
 mod request;
 mod rsa;
 mod search;
+mod secrets;
 mod sketch;
 mod tokens;
 mod unicode;
@@ -51,47 +53,17 @@ mod value;
 
 use std::fmt;
 
-use jiff::Timestamp;
 use soapstone_xml::{Buffers, Document, ParseError, ParseOptions};
 
 pub use cause::Cause;
 pub use demands::demands;
 pub use keys::Known;
 pub use model::{
-    CertificateFound, Demand, EncryptionFound, Explanation, Finding, ItemFound, ReferenceFound, Severity,
-    SignatureFound, State, Verdict,
+    CertificateFound, Demand, EncryptionFound, Explanation, Finding, ItemFound, ReferenceFound,
+    Severity, SignatureFound, State, Verdict,
 };
+pub use options::Options;
 pub use report::{json, text};
-
-/// How a message is explained.
-#[derive(Debug)]
-pub struct Options<'o> {
-    /// The moment at which it is judged; nothing is said of clocks without one.
-    pub now: Option<Timestamp>,
-    /// How far the clocks of both sides may be apart.
-    pub skew: jiff::SignedDuration,
-    /// Keys, certificates and passwords of the reader's side.
-    pub known: Known,
-    /// A good message of the same sender, to compare with.
-    pub against: Option<&'o [u8]>,
-    /// The request that the message answers.
-    pub request: Option<&'o [u8]>,
-    /// Bytes that the search for causes may write and digest.
-    pub work: usize,
-}
-
-impl Default for Options<'_> {
-    fn default() -> Self {
-        Self {
-            now: None,
-            skew: jiff::SignedDuration::from_secs(60),
-            known: Known::default(),
-            against: None,
-            request: None,
-            work: 256 << 20,
-        }
-    }
-}
 
 /// A message that cannot be read at all.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -119,9 +91,8 @@ impl std::error::Error for ExplainError {}
 /// # Errors
 /// An [`ExplainError`] if it is no XML within the limits of the parser.
 pub fn explain(source: Vec<u8>, options: &Options<'_>) -> Result<Explanation, ExplainError> {
-    let parse = |source: Vec<u8>| {
-        Document::parse(source, &ParseOptions::default(), &mut Buffers::new())
-    };
+    let parse =
+        |source: Vec<u8>| Document::parse(source, &ParseOptions::default(), &mut Buffers::new());
     let document = parse(source.clone()).map_err(|error| ExplainError {
         error,
         cause: unreadable(&source, &parse),
@@ -149,6 +120,7 @@ fn unreadable(
     let start = tokens::find(source, b"<")?;
     let end = source.iter().rposition(|byte| *byte == b'>')?;
     let inner = source.get(start..=end)?;
-    (inner.len() < source.len() && parse(inner.to_vec()).is_ok())
-        .then_some("the message is inside of something else: HTTP headers or MIME boundaries, perhaps")
+    (inner.len() < source.len() && parse(inner.to_vec()).is_ok()).then_some(
+        "the message is inside of something else: HTTP headers or MIME boundaries, perhaps",
+    )
 }

@@ -38,11 +38,14 @@ pub struct Explanation {
     /// The canonical bytes of what is signed, by the name of a file.
     #[serde(skip)]
     pub dumps: Vec<(String, Vec<u8>)>,
+    /// Header blocks, by namespace and local name.
+    #[serde(skip)]
+    pub(crate) blocks: Vec<(String, String)>,
     /// Elements whose digests match, by namespace and local name.
     #[serde(skip)]
     pub(crate) signed: Vec<(String, String)>,
-    /// Elements that hold or are cipher text in the message as it came, by namespace and local name;
-    /// what is deciphered has its own name.
+    /// Elements that hold or are cipher text in the message as it came, by namespace and local
+    /// name; what is deciphered has its own name.
     #[serde(skip)]
     pub(crate) encrypted: Vec<(String, String)>,
 }
@@ -149,7 +152,7 @@ pub enum Severity {
     Note,
     /// The message may be refused.
     Warning,
-    /// The message is refused by whoever checks it.
+    /// A receiver that checks it refuses the message.
     Error,
 }
 
@@ -223,7 +226,10 @@ impl Explanation {
     #[must_use]
     pub fn is_refused(&self) -> bool {
         let error = |finding: &Finding| finding.severity == Severity::Error;
-        let refused = self.verdict.as_ref().is_some_and(|verdict| !verdict.accepted);
+        let refused = self
+            .verdict
+            .as_ref()
+            .is_some_and(|verdict| !verdict.accepted);
         refused || self.findings.iter().any(error)
     }
 

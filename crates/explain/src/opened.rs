@@ -1,7 +1,7 @@
 //! Session keys and what they decipher, with the keys of the reader's side.
 //!
-//! The rule kept here: whoever runs this has the keys, so it may tell what a peer must never learn.
-//! Nothing of this crate is linked into a program that answers peers.
+//! The rule kept here: the reader holds the keys, so he may be told what a peer must never learn.
+//! The gateway does not depend on this crate.
 
 use serde::Serialize;
 use soapstone_crypto::{
@@ -36,18 +36,32 @@ pub struct EncryptionFound {
 
 /// What came of it.
 pub(crate) struct Opened {
-    /// The message with everything in the clear that could be deciphered; `None` where nothing was.
+    /// The message with everything in the clear that could be deciphered; `None` where nothing
+    /// was.
     pub(crate) document: Option<Document>,
     /// Keys for signatures and data, each with a name.
     pub(crate) secrets: Vec<(String, SymmetricKey)>,
     pub(crate) found: Vec<EncryptionFound>,
 }
 
-/// Opens what can be opened. The document is read anew, since deciphering changes it.
-pub(crate) fn open(source: &[u8], known: &Known) -> Opened {
+/// The session keys of another message.
+pub(crate) fn secrets_of(
+    message: Option<&[u8]>,
+    known: &Known,
+    name: &str,
+) -> Vec<(String, SymmetricKey)> {
+    let secrets = message.map(|message| open(message, known, &[]).secrets);
+    let own = secrets.into_iter().flatten().skip(known.secrets.len());
+    own.map(|(place, key)| (format!("{place} of {name}"), key))
+        .collect()
+}
+
+/// Opens what can be opened, with session keys of the request too. The document is read anew, since
+/// deciphering changes it.
+pub(crate) fn open(source: &[u8], known: &Known, of_request: &[(String, SymmetricKey)]) -> Opened {
     let mut opened = Opened {
         document: None,
-        secrets: known.secrets.clone(),
+        secrets: known.secrets.iter().chain(of_request).cloned().collect(),
         found: Vec::new(),
     };
     let options = ParseOptions::default();
@@ -98,11 +112,26 @@ fn methods(announced: &KeyEncryption) -> Vec<(KeyEncryption, Option<Step>)> {
             "PKCS#1 v1.5 (rsa-1_5)",
         ),
         (oaep(Sha1, Sha1), "OAEP with SHA-1"),
-        (oaep(Sha256, Sha1), "OAEP with the digest SHA-256 and the mask SHA-1"),
-        (oaep(Sha256, Sha256), "OAEP with SHA-256 for digest and mask"),
-        (oaep(Sha1, Sha256), "OAEP with the digest SHA-1 and the mask SHA-256"),
-        (oaep(Sha512, Sha1), "OAEP with the digest SHA-512 and the mask SHA-1"),
-        (oaep(Sha512, Sha512), "OAEP with SHA-512 for digest and mask"),
+        (
+            oaep(Sha256, Sha1),
+            "OAEP with the digest SHA-256 and the mask SHA-1",
+        ),
+        (
+            oaep(Sha256, Sha256),
+            "OAEP with SHA-256 for digest and mask",
+        ),
+        (
+            oaep(Sha1, Sha256),
+            "OAEP with the digest SHA-1 and the mask SHA-256",
+        ),
+        (
+            oaep(Sha512, Sha1),
+            "OAEP with the digest SHA-512 and the mask SHA-1",
+        ),
+        (
+            oaep(Sha512, Sha512),
+            "OAEP with SHA-512 for digest and mask",
+        ),
     ];
     for (method, name) in others {
         let says = format!("the padding {name} in the place of the one that is announced");
@@ -153,7 +182,9 @@ fn encrypted_key(
                     if let Some(step) = step {
                         found.causes.push(Cause::proven(
                             &[step],
-                            &format!("{name} opens it, and the key inside opens what it enciphered"),
+                            &format!(
+                                "{name} opens it, and the key inside opens what it enciphered"
+                            ),
                         ));
                     }
                     let name = format!("the session key in line {}", found.line);
@@ -310,7 +341,9 @@ pub(crate) const LABEL: &str = "WS-SecureConversationWS-SecureConversation";
 /// The derived keys of a message.
 pub(crate) fn derivations(document: &Document) -> Vec<Derivation> {
     let all = document.root().descendants();
-    let tokens = all.filter(|element| element.local() == "DerivedKeyToken").take(MOST);
+    let tokens = all
+        .filter(|element| element.local() == "DerivedKeyToken")
+        .take(MOST);
     tokens
         .map(|token| {
             let text = |local: &str| {
@@ -348,11 +381,15 @@ fn derive(document: &Document, secrets: &mut Vec<(String, SymmetricKey)>) {
         for (name, secret) in &sources {
             let label = derivation.label.as_deref().unwrap_or(LABEL);
             let seed: [&[u8]; 2] = [label.as_bytes(), &derivation.nonce];
-            let derived = PHash::SHA1.derive(secret.expose(), &seed, derivation.offset, derivation.length);
+            let derived =
+                PHash::SHA1.derive(secret.expose(), &seed, derivation.offset, derivation.length);
             if let Ok(key) = derived
                 && let Ok(key) = SymmetricKey::from_secret(key)
             {
-                secrets.push((format!("the key `#{}` derived from {name}", derivation.id), key));
+                secrets.push((
+                    format!("the key `#{}` derived from {name}", derivation.id),
+                    key,
+                ));
             }
         }
     }
@@ -360,9 +397,9 @@ fn derive(document: &Document, secrets: &mut Vec<(String, SymmetricKey)>) {
 
 /// Whether an element is or holds cipher text.
 pub(crate) fn is_encrypted(element: Element<'_>) -> bool {
-    element.descendants().any(|inside| {
-        inside.is(XENC, "EncryptedData") || inside.is(WSSE11, "EncryptedHeader")
-    })
+    element
+        .descendants()
+        .any(|inside| inside.is(XENC, "EncryptedData") || inside.is(WSSE11, "EncryptedHeader"))
 }
 
 /// Names of the elements whose content is cipher text. Of cipher text that stands for an element,

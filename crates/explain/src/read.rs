@@ -33,7 +33,8 @@ impl<'d> TransformRead<'d> {
     /// Its prefix list, as written.
     pub(crate) fn prefixes(&self) -> Option<String> {
         let list = self.element.child(EXCLUSIVE_C14N, "InclusiveNamespaces")?;
-        list.attribute("", "PrefixList").map(|list| list.into_owned())
+        list.attribute("", "PrefixList")
+            .map(|list| list.into_owned())
     }
 }
 

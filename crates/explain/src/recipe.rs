@@ -72,7 +72,10 @@ impl Recipe {
             fixed: None,
         };
         let Some(uri) = reference.uri.as_deref() else {
-            return Err(NoBytes::new("reference-without-uri", "the reference has no URI"));
+            return Err(NoBytes::new(
+                "reference-without-uri",
+                "the reference has no URI",
+            ));
         };
         match SameDocument::parse(uri) {
             None => {
@@ -131,7 +134,10 @@ impl Recipe {
         });
         self.method = method.unwrap_or(CanonicalizationMethod::new(Canonicalization::Exclusive));
         let Apex::Element(node) = self.apex else {
-            return Err(NoBytes::new("str-transform", "the STR transform has no reference to start from"));
+            return Err(NoBytes::new(
+                "str-transform",
+                "the STR transform has no reference to start from",
+            ));
         };
         let reference = document.element(node);
         let direct = reference
@@ -177,7 +183,14 @@ impl Recipe {
             ..C14nOptions::new(self.method.selecting(self.comments))
         };
         let mut bytes = Vec::new();
-        canonicalize(document, self.apex, &options, &mut C14nScratch::default(), &mut bytes).ok()?;
+        canonicalize(
+            document,
+            self.apex,
+            &options,
+            &mut C14nScratch::default(),
+            &mut bytes,
+        )
+        .ok()?;
         Some(match self.token {
             true => with_default_namespace(bytes),
             false => bytes,
@@ -218,7 +231,9 @@ fn target(document: &Document, id: &str) -> Result<NodeId, NoBytes> {
                 ),
                 None => NoBytes::new(
                     "reference-not-found",
-                    format!("no element has the id `{id}`: it was removed, renamed, or is still encrypted"),
+                    format!(
+                        "no element has the id `{id}`: it was removed, renamed, or is still encrypted"
+                    ),
                 ),
             })
         }
@@ -242,7 +257,10 @@ fn with_default_namespace(bytes: Vec<u8>) -> Vec<u8> {
 /// The token that a certificate would be in the place of `reference`.
 fn token_of(reference: Element<'_>, certificate: &Certified) -> Vec<u8> {
     let (name, namespaces) = match reference.prefix() {
-        "" => ("BinarySecurityToken".to_owned(), format!("xmlns=\"{WSSE}\"")),
+        "" => (
+            "BinarySecurityToken".to_owned(),
+            format!("xmlns=\"{WSSE}\""),
+        ),
         prefix => (
             format!("{prefix}:BinarySecurityToken"),
             format!("xmlns=\"\" xmlns:{prefix}=\"{WSSE}\""),

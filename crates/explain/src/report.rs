@@ -48,8 +48,16 @@ fn write(file: &str, told: &Explanation, out: &mut String) -> std::fmt::Result {
     };
     writeln!(out, "{file}: {soap}, {} bytes", told.bytes)?;
     if let Some(verdict) = &told.verdict {
-        let reason = verdict.reason.as_deref().map(|reason| format!(" ({reason})")).unwrap_or_default();
-        let word = if verdict.accepted { "accepted" } else { "refused" };
+        let reason = verdict
+            .reason
+            .as_deref()
+            .map(|reason| format!(" ({reason})"))
+            .unwrap_or_default();
+        let word = if verdict.accepted {
+            "accepted"
+        } else {
+            "refused"
+        };
         writeln!(out, "\n{word}{reason}: {}", line(&verdict.says))?;
         if let Some(hint) = &verdict.hint {
             writeln!(out, "  hint: {hint}")?;
@@ -63,26 +71,63 @@ fn write(file: &str, told: &Explanation, out: &mut String) -> std::fmt::Result {
     if !told.header.is_empty() {
         writeln!(out, "\nSecurity header, in order")?;
         for item in &told.header {
-            let id = item.id.as_deref().map(|id| format!(" `{}`", line(id))).unwrap_or_default();
-            writeln!(out, "  line {}: {}{id} {}", item.line, item.name, line(&item.says))?;
+            let id = item
+                .id
+                .as_deref()
+                .map(|id| format!(" `{}`", line(id)))
+                .unwrap_or_default();
+            writeln!(
+                out,
+                "  line {}: {}{id} {}",
+                item.line,
+                item.name,
+                line(&item.says)
+            )?;
         }
     }
     for certificate in &told.certificates {
         writeln!(out, "\nCertificate in {}", certificate.place)?;
-        writeln!(out, "  subject {}, issuer {}, serial number {}", line(&certificate.subject), line(&certificate.issuer), certificate.serial)?;
-        writeln!(out, "  valid from {} to {}, key {}", certificate.not_before, certificate.not_after, certificate.key)?;
+        writeln!(
+            out,
+            "  subject {}, issuer {}, serial number {}",
+            line(&certificate.subject),
+            line(&certificate.issuer),
+            certificate.serial
+        )?;
+        writeln!(
+            out,
+            "  valid from {} to {}, key {}",
+            certificate.not_before, certificate.not_after, certificate.key
+        )?;
         writeln!(out, "  SHA-256 {}", certificate.thumbprint)?;
     }
     if !told.encryption.is_empty() {
         writeln!(out, "\nEncryption")?;
         for one in &told.encryption {
-            writeln!(out, "  line {}: xenc:{} ({}): {}", one.line, one.kind, line(&one.algorithm), line(&one.says))?;
+            writeln!(
+                out,
+                "  line {}: xenc:{} ({}): {}",
+                one.line,
+                one.kind,
+                line(&one.algorithm),
+                line(&one.says)
+            )?;
         }
     }
     for (place, signature) in told.signatures.iter().enumerate() {
         writeln!(out, "\nSignature {} (line {})", place + 1, signature.line)?;
-        writeln!(out, "  {} over ds:SignedInfo by {}", line(&signature.algorithm), line(&signature.canonicalization))?;
-        writeln!(out, "  key named by {}; checked with {}", line(&signature.key_reference), line(&signature.key))?;
+        writeln!(
+            out,
+            "  {} over ds:SignedInfo by {}",
+            line(&signature.algorithm),
+            line(&signature.canonicalization)
+        )?;
+        writeln!(
+            out,
+            "  key named by {}; checked with {}",
+            line(&signature.key_reference),
+            line(&signature.key)
+        )?;
         writeln!(out, "  value {}", words(signature.value))?;
         if let Some(block) = &signature.block {
             writeln!(out, "  {block}")?;
@@ -98,14 +143,25 @@ fn write(file: &str, told: &Explanation, out: &mut String) -> std::fmt::Result {
         }
     }
     if !told.sketch.is_empty() {
-        writeln!(out, "\nAn endpoint file that would open it, as far as it tells (nothing of this is proven)")?;
+        writeln!(
+            out,
+            "\nAn endpoint file that would open it, as far as it tells (nothing of this is proven)"
+        )?;
         for row in told.sketch.lines() {
             writeln!(out, "  {}", line(row))?;
         }
     }
     if told.tried > 0 {
-        let stopped = if told.stopped { "; the search stopped at its bound" } else { "" };
-        writeln!(out, "\n{} forms of signed parts were tried{stopped}", told.tried)?;
+        let stopped = if told.stopped {
+            "; the search stopped at its bound"
+        } else {
+            ""
+        };
+        writeln!(
+            out,
+            "\n{} forms of signed parts were tried{stopped}",
+            told.tried
+        )?;
     }
     Ok(())
 }
@@ -125,7 +181,12 @@ fn findings(told: &Explanation, out: &mut String) -> std::fmt::Result {
         writeln!(out, "\n{word}: {} ({})", line(&finding.place), finding.kind)?;
         for cause in &finding.causes {
             let how = if cause.certain { "cause" } else { "likely" };
-            writeln!(out, "  {how}: {} [{}]", line(&cause.says), cause.kinds.join(" + "))?;
+            writeln!(
+                out,
+                "  {how}: {} [{}]",
+                line(&cause.says),
+                cause.kinds.join(" + ")
+            )?;
         }
         writeln!(out, "  {}", line(&finding.says))?;
     }
@@ -141,16 +202,32 @@ fn words(state: State) -> &'static str {
 }
 
 fn reference(one: &ReferenceFound, out: &mut String) -> std::fmt::Result {
-    writeln!(out, "  reference `{}` to `{}`: digest {}", line(&one.uri), line(&one.element), words(one.state))?;
+    writeln!(
+        out,
+        "  reference `{}` to `{}`: digest {}",
+        line(&one.uri),
+        line(&one.element),
+        words(one.state)
+    )?;
     if !one.transforms.is_empty() {
         writeln!(out, "    transforms: {}", line(&one.transforms.join(", ")))?;
     }
-    writeln!(out, "    {} in the message {}", one.algorithm, line(&one.expected))?;
+    writeln!(
+        out,
+        "    {} in the message {}",
+        one.algorithm,
+        line(&one.expected)
+    )?;
     if one.state == State::NotChecked {
         return Ok(());
     }
     writeln!(out, "    {} computed       {}", one.algorithm, one.computed)?;
-    writeln!(out, "    {} canonical bytes: {}", one.bytes, line(&one.first))?;
+    writeln!(
+        out,
+        "    {} canonical bytes: {}",
+        one.bytes,
+        line(&one.first)
+    )?;
     if one.bytes > one.first.len() {
         writeln!(out, "      … {}", line(&one.last))?;
     }

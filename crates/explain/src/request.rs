@@ -5,21 +5,30 @@ use std::collections::BTreeSet;
 use soapstone_wss::names::{DS, WSSE11};
 use soapstone_xml::{Buffers, Document, Element, ParseOptions};
 
-use crate::Options;
 use crate::model::{Explanation, Finding, Severity};
+use crate::options::Options;
 
 pub(crate) fn tell(answer: &Document, options: &Options<'_>, told: &mut Explanation) {
     let Some(request) = options.request else {
         return;
     };
     let mut add = |severity, kind, says: String| {
-        told.findings.push(Finding::new(severity, kind, "the answer", says));
+        told.findings
+            .push(Finding::new(severity, kind, "the answer", says));
     };
-    let parsed = Document::parse(request.to_vec(), &ParseOptions::default(), &mut Buffers::new());
+    let parsed = Document::parse(
+        request.to_vec(),
+        &ParseOptions::default(),
+        &mut Buffers::new(),
+    );
     let request = match parsed {
         Ok(request) => request,
         Err(error) => {
-            add(Severity::Warning, "request-unreadable", format!("the request cannot be read: {error}"));
+            add(
+                Severity::Warning,
+                "request-unreadable",
+                format!("the request cannot be read: {error}"),
+            );
             return;
         }
     };
@@ -44,12 +53,18 @@ pub(crate) fn tell(answer: &Document, options: &Options<'_>, told: &mut Explanat
     }
     if !confirmations.is_empty() {
         let confirmed: BTreeSet<&String> = confirmations.iter().flatten().collect();
-        let missing = values.iter().filter(|value| !confirmed.contains(value)).count();
+        let missing = values
+            .iter()
+            .filter(|value| !confirmed.contains(value))
+            .count();
         if missing > 0 {
             add(
                 Severity::Error,
                 "confirmation-missing",
-                format!("{missing} of {} signatures of the request are not confirmed", values.len()),
+                format!(
+                    "{missing} of {} signatures of the request are not confirmed",
+                    values.len()
+                ),
             );
         }
     }
@@ -61,7 +76,9 @@ pub(crate) fn tell(answer: &Document, options: &Options<'_>, told: &mut Explanat
         add(
             Severity::Error,
             "answer-to-another-request",
-            format!("wsa:RelatesTo is `{relates}`, and the wsa:MessageID of the request is `{identifier}`"),
+            format!(
+                "wsa:RelatesTo is `{relates}`, and the wsa:MessageID of the request is `{identifier}`"
+            ),
         );
     }
 }
@@ -71,6 +88,7 @@ fn addressing(document: &Document, local: &str) -> Option<String> {
     let root = document.root();
     let header = root.child(root.namespace(), "Header")?;
     let mut blocks = header.children();
-    let found = blocks.find(|block| block.local() == local && block.namespace().contains("addressing"))?;
+    let found =
+        blocks.find(|block| block.local() == local && block.namespace().contains("addressing"))?;
     Some(found.text().trim().to_owned())
 }

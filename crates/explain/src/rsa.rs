@@ -33,7 +33,9 @@ impl Block {
     /// In words.
     pub(crate) fn says(&self) -> String {
         match self {
-            Self::Pkcs1 { algorithm, digest, .. } => format!(
+            Self::Pkcs1 {
+                algorithm, digest, ..
+            } => format!(
                 "the signature opens to a well-formed block of PKCS#1 v1.5 with the {} digest {}",
                 algorithm.short_name(),
                 hexadecimal::encode(digest)
@@ -48,12 +50,27 @@ impl Block {
 
 /// `DigestInfo` up to the digest, by algorithm (RFC 8017, 9.2, note 1), with and without the NULL.
 const INFOS: [(DigestAlgorithm, &[u8]); 7] = [
-    (DigestAlgorithm::Sha256, &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01]),
+    (
+        DigestAlgorithm::Sha256,
+        &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x01],
+    ),
     (DigestAlgorithm::Sha1, &[0x2b, 0x0e, 0x03, 0x02, 0x1a]),
-    (DigestAlgorithm::Sha512, &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x03]),
-    (DigestAlgorithm::Sha384, &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x02]),
-    (DigestAlgorithm::Sha224, &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x04]),
-    (DigestAlgorithm::Md5, &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x02, 0x05]),
+    (
+        DigestAlgorithm::Sha512,
+        &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x03],
+    ),
+    (
+        DigestAlgorithm::Sha384,
+        &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x02],
+    ),
+    (
+        DigestAlgorithm::Sha224,
+        &[0x60, 0x86, 0x48, 0x01, 0x65, 0x03, 0x04, 0x02, 0x04],
+    ),
+    (
+        DigestAlgorithm::Md5,
+        &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x02, 0x05],
+    ),
     (DigestAlgorithm::Ripemd160, &[0x2b, 0x24, 0x03, 0x02, 0x01]),
 ];
 
@@ -62,7 +79,12 @@ fn info(algorithm: DigestAlgorithm, oid: &[u8], null: bool) -> Vec<u8> {
     let length = |bytes: usize| u8::try_from(bytes).unwrap_or(u8::MAX);
     let digest = algorithm.output_length();
     let mut out = vec![0x30, length(oid.len() + null.len() + digest + 6)];
-    out.extend([0x30, length(oid.len() + null.len() + 2), 0x06, length(oid.len())]);
+    out.extend([
+        0x30,
+        length(oid.len() + null.len() + 2),
+        0x06,
+        length(oid.len()),
+    ]);
     out.extend_from_slice(oid);
     out.extend_from_slice(null);
     out.extend([0x04, length(digest)]);
@@ -71,13 +93,19 @@ fn info(algorithm: DigestAlgorithm, oid: &[u8], null: bool) -> Vec<u8> {
 
 /// Reads a block; `None` if it is none.
 pub(crate) fn block_of(block: &[u8]) -> Option<Block> {
-    pkcs1(block).or_else(|| INFOS.iter().find_map(|(algorithm, _)| pss(block, *algorithm)))
+    pkcs1(block).or_else(|| {
+        INFOS
+            .iter()
+            .find_map(|(algorithm, _)| pss(block, *algorithm))
+    })
 }
 
 fn pkcs1(block: &[u8]) -> Option<Block> {
     let padded = block.strip_prefix(&[0, 1])?;
     let filling = padded.iter().take_while(|byte| **byte == 0xFF).count();
-    let content = padded[filling..].strip_prefix(&[0]).filter(|_| filling >= 8)?;
+    let content = padded[filling..]
+        .strip_prefix(&[0])
+        .filter(|_| filling >= 8)?;
     for (algorithm, oid) in INFOS {
         for null in [true, false] {
             if let Some(digest) = content.strip_prefix(info(algorithm, oid, null).as_slice())
@@ -86,13 +114,21 @@ fn pkcs1(block: &[u8]) -> Option<Block> {
                 return Some(Block::Pkcs1 {
                     algorithm,
                     digest: digest.to_vec(),
-                    oddity: (!null).then_some("the NULL parameters of the digest left out of the padding"),
+                    oddity: (!null)
+                        .then_some("the NULL parameters of the digest left out of the padding"),
                 });
             }
         }
     }
-    let usual = [DigestAlgorithm::Sha256, DigestAlgorithm::Sha1, DigestAlgorithm::Sha512, DigestAlgorithm::Sha384];
-    let algorithm = usual.into_iter().find(|one| one.output_length() == content.len())?;
+    let usual = [
+        DigestAlgorithm::Sha256,
+        DigestAlgorithm::Sha1,
+        DigestAlgorithm::Sha512,
+        DigestAlgorithm::Sha384,
+    ];
+    let algorithm = usual
+        .into_iter()
+        .find(|one| one.output_length() == content.len())?;
     Some(Block::Pkcs1 {
         algorithm,
         digest: content.to_vec(),
@@ -118,7 +154,11 @@ fn pss(block: &[u8], algorithm: DigestAlgorithm) -> Option<Block> {
     let masked_length = inside.len().checked_sub(algorithm.output_length())?;
     let (masked, hash) = inside.split_at(masked_length);
     let mask = mask(algorithm, hash, masked_length)?;
-    let mut db: Vec<u8> = masked.iter().zip(mask).map(|(one, other)| one ^ other).collect();
+    let mut db: Vec<u8> = masked
+        .iter()
+        .zip(mask)
+        .map(|(one, other)| one ^ other)
+        .collect();
     // One bit less than the modulus has, whose length is a multiple of 8 in practice.
     *db.first_mut()? &= 0x7F;
     let zeros = db.iter().take_while(|byte| **byte == 0).count();
@@ -156,12 +196,21 @@ mod tests {
             let expected = digest(algorithm, b"text").unwrap().as_ref().to_vec();
             assert_eq!(
                 block,
-                Some(Block::Pkcs1 { algorithm, digest: expected, oddity: None })
+                Some(Block::Pkcs1 {
+                    algorithm,
+                    digest: expected,
+                    oddity: None
+                })
             );
         }
         let signature = key.sign(SignatureAlgorithm::RsaPssSha256, b"text").unwrap();
         let block = block_of(&key.public_key().recovered_block(&signature).unwrap());
-        let Some(Block::Pss { algorithm, salt, hash }) = block else {
+        let Some(Block::Pss {
+            algorithm,
+            salt,
+            hash,
+        }) = block
+        else {
             panic!("expected a block of PSS, found {block:?}");
         };
         let of = digest(algorithm, b"text").unwrap();

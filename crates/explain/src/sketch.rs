@@ -22,12 +22,19 @@ pub(crate) fn sketch(
         return String::new();
     };
     let items: Vec<Element<'_>> = security.children().collect();
-    let place = |namespace: &str, local: &str| items.iter().position(|item| item.is(namespace, local));
+    let place =
+        |namespace: &str, local: &str| items.iter().position(|item| item.is(namespace, local));
     let signed = place(DS, "Signature");
     let key = place(XENC, "EncryptedKey").or_else(|| place(XENC, "ReferenceList"));
     let user = items.iter().any(|item| item.is(WSSE, "UsernameToken"));
-    let data = message.elements_named(XENC, "EncryptedData").next().is_some();
-    let hmac = signatures.iter().any(|one| one.method.is_some_and(soapstone_crypto::SignatureAlgorithm::is_mac));
+    let data = message
+        .elements_named(XENC, "EncryptedData")
+        .next()
+        .is_some();
+    let hmac = signatures.iter().any(|one| {
+        one.method
+            .is_some_and(soapstone_crypto::SignatureAlgorithm::is_mac)
+    });
     let mechanism = match (signed, data, user) {
         (Some(_), false, _) => "sign",
         // What was done last stands first.
@@ -45,7 +52,9 @@ pub(crate) fn sketch(
     }
     if signed.is_some() && !hmac {
         lines.push("[trust]".to_owned());
-        lines.push("anchors = [\"ca.cert.pem\"]       # whoever issued the signer's certificate".to_owned());
+        lines.push(
+            "anchors = [\"ca.cert.pem\"]       # the issuer of the signer's certificate".to_owned(),
+        );
     }
     if hmac {
         lines.push("# signed with a key that both sides hold: [shared_key], a session key or a conversation".to_owned());
@@ -57,7 +66,10 @@ pub(crate) fn sketch(
     }
     lines.push("[security]".to_owned());
     lines.push(format!("mechanism = \"{mechanism}\""));
-    lines.push(format!("algorithms = {{ {} }}", algorithms(message, plain, signatures)));
+    let algorithms = algorithms(message, plain, signatures);
+    if !algorithms.is_empty() {
+        lines.push(format!("algorithms = {{ {algorithms} }}"));
+    }
     if signed.is_some() {
         lines.push(format!("signed = [{}]", quoted(&parts(plain, signatures))));
     }
@@ -78,7 +90,10 @@ fn parts(document: &Document, signatures: &[SignatureRead<'_>]) -> Vec<String> {
     let mut names = Vec::new();
     let references = signatures.iter().flat_map(|one| &one.references);
     for reference in references {
-        let id = reference.uri.as_deref().and_then(|uri| uri.strip_prefix('#'));
+        let id = reference
+            .uri
+            .as_deref()
+            .and_then(|uri| uri.strip_prefix('#'));
         let node = id.and_then(|id| document.by_id(id).ok().flatten());
         let Some(element) = node.map(|node| document.element(node)) else {
             continue;
@@ -99,30 +114,55 @@ fn parts(document: &Document, signatures: &[SignatureRead<'_>]) -> Vec<String> {
 fn algorithms(message: &Document, plain: &Document, signatures: &[SignatureRead<'_>]) -> String {
     let mut lists: Vec<(&str, BTreeSet<String>)> = Vec::new();
     let methods = signatures.iter().filter_map(|one| one.method);
-    lists.push(("signature", methods.map(|one| one.short_name().to_owned()).collect()));
+    lists.push((
+        "signature",
+        methods.map(|one| one.short_name().to_owned()).collect(),
+    ));
     let references = || signatures.iter().flat_map(|one| &one.references);
     let digests = references().filter_map(|one| one.digest_method);
-    lists.push(("digest", digests.map(|one| one.short_name().to_owned()).collect()));
+    lists.push((
+        "digest",
+        digests.map(|one| one.short_name().to_owned()).collect(),
+    ));
     let transforms = references()
         .flat_map(|one| &one.transforms)
-        .chain(signatures.iter().filter_map(|one| one.canonicalization.as_ref()))
+        .chain(
+            signatures
+                .iter()
+                .filter_map(|one| one.canonicalization.as_ref()),
+        )
         .filter_map(|one| Canonicalization::from_uri(&one.uri));
-    lists.push(("canonicalization", transforms.map(|one| one.short_name().to_owned()).collect()));
+    lists.push((
+        "canonicalization",
+        transforms.map(|one| one.short_name().to_owned()).collect(),
+    ));
     let methods = |local: &str| {
         let documents = [message, plain];
-        let elements = documents.into_iter().flat_map(|document| document.elements_named(XENC, local));
+        let elements = documents
+            .into_iter()
+            .flat_map(|document| document.elements_named(XENC, local));
         let methods = elements.filter_map(|element| {
             let method = element.child(XENC, "EncryptionMethod")?;
-            method.attribute("", "Algorithm").map(|uri| uri.into_owned())
+            method
+                .attribute("", "Algorithm")
+                .map(|uri| uri.into_owned())
         });
         methods.collect::<Vec<String>>()
     };
     let transport = methods("EncryptedKey");
-    let transport = transport.iter().filter_map(|uri| KeyTransport::from_uri(uri));
-    lists.push(("key_transport", transport.map(|one| one.short_name().to_owned()).collect()));
+    let transport = transport
+        .iter()
+        .filter_map(|uri| KeyTransport::from_uri(uri));
+    lists.push((
+        "key_transport",
+        transport.map(|one| one.short_name().to_owned()).collect(),
+    ));
     let data = methods("EncryptedData");
     let data = data.iter().filter_map(|uri| DataEncryption::from_uri(uri));
-    lists.push(("data", data.map(|one| one.short_name().to_owned()).collect()));
+    lists.push((
+        "data",
+        data.map(|one| one.short_name().to_owned()).collect(),
+    ));
     let written = lists.into_iter().filter(|(_, names)| !names.is_empty());
     let written: Vec<String> = written
         .map(|(key, names)| {

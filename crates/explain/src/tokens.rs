@@ -245,7 +245,9 @@ mod tests {
 
     #[test]
     fn broken_markup_does_not_panic() {
-        for broken in ["<", "<a", "<a b", "<a b=", "<a b='", "<!--", "</", "<a  ", "<>"] {
+        for broken in [
+            "<", "<a", "<a b", "<a b=", "<a b='", "<!--", "</", "<a  ", "<>",
+        ] {
             let _ = tokens(broken.as_bytes()).count();
             let _ = attributes(broken.as_bytes());
         }

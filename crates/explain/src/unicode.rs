@@ -27,12 +27,10 @@ const LETTERS: &str = "\
 
 /// 0x80 to 0x9F of Windows-1252; the bytes that it leaves out stand for themselves.
 const WINDOWS_1252: [char; 32] = [
-    '\u{20ac}', '\u{0081}', '\u{201a}', '\u{0192}', '\u{201e}', '\u{2026}',
-    '\u{2020}', '\u{2021}', '\u{02c6}', '\u{2030}', '\u{0160}', '\u{2039}',
-    '\u{0152}', '\u{008d}', '\u{017d}', '\u{008f}', '\u{0090}', '\u{2018}',
-    '\u{2019}', '\u{201c}', '\u{201d}', '\u{2022}', '\u{2013}', '\u{2014}',
-    '\u{02dc}', '\u{2122}', '\u{0161}', '\u{203a}', '\u{0153}', '\u{009d}',
-    '\u{017e}', '\u{0178}',
+    '\u{20ac}', '\u{0081}', '\u{201a}', '\u{0192}', '\u{201e}', '\u{2026}', '\u{2020}', '\u{2021}',
+    '\u{02c6}', '\u{2030}', '\u{0160}', '\u{2039}', '\u{0152}', '\u{008d}', '\u{017d}', '\u{008f}',
+    '\u{0090}', '\u{2018}', '\u{2019}', '\u{201c}', '\u{201d}', '\u{2022}', '\u{2013}', '\u{2014}',
+    '\u{02dc}', '\u{2122}', '\u{0161}', '\u{203a}', '\u{0153}', '\u{009d}', '\u{017e}', '\u{0178}',
 ];
 
 fn letters() -> impl Iterator<Item = (char, char, char)> {
@@ -50,9 +48,8 @@ pub(crate) fn composed(text: &str) -> Option<String> {
     let mut out = String::with_capacity(text.len());
     for one in text.chars() {
         let whole = out.chars().next_back().and_then(|last| {
-            letters().find_map(|(whole, base, accent)| {
-                (base == last && accent == one).then_some(whole)
-            })
+            letters()
+                .find_map(|(whole, base, accent)| (base == last && accent == one).then_some(whole))
         });
         match whole {
             Some(whole) => {

@@ -6,9 +6,9 @@ use soapstone_crypto::{DigestAlgorithm, base64, digest, hexadecimal};
 use soapstone_wss::names::{PASSWORD_DIGEST, WSSE, WSU};
 use soapstone_xml::{Document, Element};
 
-use crate::Options;
 use crate::cause::{Cause, Step};
 use crate::model::{Explanation, Finding, Severity};
+use crate::options::Options;
 
 /// Most tokens that are looked at.
 const MOST: usize = 8;
@@ -24,7 +24,9 @@ pub(crate) fn tell(document: &Document, options: &Options<'_>, told: &mut Explan
 
 fn text(token: Element<'_>, namespace: &str, local: &str) -> String {
     let child = token.child(namespace, local);
-    child.map(|child| child.text().into_owned()).unwrap_or_default()
+    child
+        .map(|child| child.text().into_owned())
+        .unwrap_or_default()
 }
 
 fn look(token: Element<'_>, options: &Options<'_>) -> Option<Finding> {
@@ -33,56 +35,96 @@ fn look(token: Element<'_>, options: &Options<'_>) -> Option<Finding> {
     let password = token.child(WSSE, "Password")?;
     let kind = password.attribute("", "Type");
     let sent = password.text().into_owned();
-    let finding = |severity, kind, says: String| Some(Finding::new(severity, kind, place.as_str(), says));
-    let known = options.known.passwords.iter().find(|(name, _)| *name == user);
+    let finding =
+        |severity, kind, says: String| Some(Finding::new(severity, kind, place.as_str(), says));
+    let known = options
+        .known
+        .passwords
+        .iter()
+        .find(|(name, _)| *name == user);
     let Some((_, secret)) = known else {
         return match options.known.passwords.is_empty() {
             true => None,
-            false => finding(Severity::Error, "authentication-failed", format!("the user `{user}` is not known")),
+            false => finding(
+                Severity::Error,
+                "authentication-failed",
+                format!("the user `{user}` is not known"),
+            ),
         };
     };
     if kind.as_deref() != Some(PASSWORD_DIGEST) {
         if sent.as_bytes() == secret.expose().as_slice() {
             return None;
         }
-        let failed = finding(Severity::Error, "authentication-failed", format!("the password of `{user}` is another one"))?;
+        let failed = finding(
+            Severity::Error,
+            "authentication-failed",
+            format!("the password of `{user}` is another one"),
+        )?;
         let trims = sent.trim().as_bytes() == secret.expose().as_slice();
-        let step = Step::new("white-space", "the white space at the ends of the password left out");
-        let digested = Step::new("password-kind", "the password taken for a digest: its Type is missing or PasswordText");
+        let step = Step::new(
+            "white-space",
+            "the white space at the ends of the password left out",
+        );
+        let digested = Step::new(
+            "password-kind",
+            "the password taken for a digest: its Type is missing or PasswordText",
+        );
         let created = text(token, WSU, "Created");
         let nonce = nonce_of(token);
         let right = base64::encode(&sha1(&[&nonce, created.as_bytes(), secret.expose()]));
         return Some(match (trims, sent.trim() == right) {
             (true, _) => failed.because([Cause::proven(&[step], "the password is the right one")]),
-            (_, true) => failed.because([Cause::proven(&[digested], "the digest is the right one")]),
+            (_, true) => {
+                failed.because([Cause::proven(&[digested], "the digest is the right one")])
+            }
             _ => failed,
         });
     }
     let nonce_text = text(token, WSSE, "Nonce");
     let created = text(token, WSU, "Created");
     let sent = sent.trim();
-    let found = variants(&nonce_text, &created, secret.expose()).into_iter().find_map(|(digest, step)| {
-        let written = [
-            (base64::encode(&digest), None),
-            (hexadecimal::encode(&digest), Some("the digest written in hexadecimal, not in base64")),
-            (hexadecimal::encode(&digest).to_uppercase(), Some("the digest written in hexadecimal, not in base64")),
-            (base64::encode(hexadecimal::encode(&digest).as_bytes()), Some("the base64 of the hexadecimal digest")),
-        ];
-        let fits = written.into_iter().find(|(text, _)| text == sent)?;
-        let encoding = fits.1.map(|says| Step::new("digest-encoding", says));
-        Some(step.into_iter().chain(encoding).collect::<Vec<Step>>())
-    });
+    let found = variants(&nonce_text, &created, secret.expose())
+        .into_iter()
+        .find_map(|(digest, step)| {
+            let written = [
+                (base64::encode(&digest), None),
+                (
+                    hexadecimal::encode(&digest),
+                    Some("the digest written in hexadecimal, not in base64"),
+                ),
+                (
+                    hexadecimal::encode(&digest).to_uppercase(),
+                    Some("the digest written in hexadecimal, not in base64"),
+                ),
+                (
+                    base64::encode(hexadecimal::encode(&digest).as_bytes()),
+                    Some("the base64 of the hexadecimal digest"),
+                ),
+            ];
+            let fits = written.into_iter().find(|(text, _)| text == sent)?;
+            let encoding = fits.1.map(|says| Step::new("digest-encoding", says));
+            Some(step.into_iter().chain(encoding).collect::<Vec<Step>>())
+        });
     match found {
         Some(steps) if steps.is_empty() => None,
         found => {
             let failed = finding(
                 Severity::Error,
                 "authentication-failed",
-                format!("the password digest of `{user}` is not that of nonce, wsu:Created and password"),
+                format!(
+                    "the password digest of `{user}` is not that of nonce, wsu:Created and password"
+                ),
             )?;
             Some(match found {
-                Some(steps) => failed.because([Cause::proven(&steps, "the password digest is the one in the message")]),
-                None => failed.because([Cause::likely("password", "the sender has another password, or nonce or wsu:Created were changed")]),
+                Some(steps) => failed.because([Cause::proven(
+                    &steps,
+                    "the password digest is the one in the message",
+                )]),
+                None => failed.because([Cause::likely(
+                    "password",
+                    "the sender has another password, or nonce or wsu:Created were changed",
+                )]),
             })
         }
     }
@@ -123,21 +165,51 @@ fn variants(nonce_text: &str, created: &str, password: &[u8]) -> Vec<(Vec<u8>, O
     let twice = base64::decode_xml_to_vec(&nonce).unwrap_or_default();
     let pieces: Vec<(&str, Vec<&[u8]>)> = vec![
         ("", vec![&nonce, created, password]),
-        ("the base64 text of the nonce digested, not its bytes", vec![text, created, password]),
-        ("the SHA-1 digest of the password in the place of the password", vec![&nonce, created, &hashed]),
-        ("the base64 of the SHA-1 digest of the password in its place", vec![&nonce, created, hashed_base64.as_bytes()]),
-        ("the hexadecimal SHA-1 digest of the password in its place", vec![&nonce, created, hashed_hexadecimal.as_bytes()]),
-        ("the base64 text of the nonce and the SHA-1 digest of the password", vec![text, created, &hashed]),
+        (
+            "the base64 text of the nonce digested, not its bytes",
+            vec![text, created, password],
+        ),
+        (
+            "the SHA-1 digest of the password in the place of the password",
+            vec![&nonce, created, &hashed],
+        ),
+        (
+            "the base64 of the SHA-1 digest of the password in its place",
+            vec![&nonce, created, hashed_base64.as_bytes()],
+        ),
+        (
+            "the hexadecimal SHA-1 digest of the password in its place",
+            vec![&nonce, created, hashed_hexadecimal.as_bytes()],
+        ),
+        (
+            "the base64 text of the nonce and the SHA-1 digest of the password",
+            vec![text, created, &hashed],
+        ),
         ("wsu:Created left out", vec![&nonce, password]),
-        ("wsu:Created left out and the base64 text of the nonce", vec![text, password]),
+        (
+            "wsu:Created left out and the base64 text of the nonce",
+            vec![text, password],
+        ),
         ("the nonce left out", vec![created, password]),
         ("the password alone", vec![password]),
-        ("wsu:Created before the nonce", vec![created, &nonce, password]),
+        (
+            "wsu:Created before the nonce",
+            vec![created, &nonce, password],
+        ),
         ("the password first", vec![password, &nonce, created]),
-        ("the password before wsu:Created", vec![&nonce, password, created]),
+        (
+            "the password before wsu:Created",
+            vec![&nonce, password, created],
+        ),
         ("the password in UTF-16", vec![&nonce, created, &wide]),
-        ("the white space at the ends of wsu:Created left out", vec![&nonce, created.trim_ascii(), password]),
-        ("the nonce encoded in base64 twice", vec![&twice, created, password]),
+        (
+            "the white space at the ends of wsu:Created left out",
+            vec![&nonce, created.trim_ascii(), password],
+        ),
+        (
+            "the nonce encoded in base64 twice",
+            vec![&twice, created, password],
+        ),
         ("an empty password", vec![&nonce, created]),
     ];
     let step = |says: &str| (!says.is_empty()).then(|| Step::new("username-digest", says));
@@ -146,10 +218,20 @@ fn variants(nonce_text: &str, created: &str, password: &[u8]) -> Vec<(Vec<u8>, O
         .map(|(says, pieces)| (sha1(pieces), step(says)))
         .collect();
     if let Some(latin) = latin.filter(|latin| latin != password) {
-        found.push((sha1(&[&nonce, created, &latin]), step("the password in ISO-8859-1")));
+        found.push((
+            sha1(&[&nonce, created, &latin]),
+            step("the password in ISO-8859-1"),
+        ));
     }
-    for algorithm in [DigestAlgorithm::Sha256, DigestAlgorithm::Sha512, DigestAlgorithm::Md5] {
-        let says = format!("the digest {} in the place of SHA-1", algorithm.short_name());
+    for algorithm in [
+        DigestAlgorithm::Sha256,
+        DigestAlgorithm::Sha512,
+        DigestAlgorithm::Md5,
+    ] {
+        let says = format!(
+            "the digest {} in the place of SHA-1",
+            algorithm.short_name()
+        );
         found.push((hash(algorithm, &[&nonce, created, password]), step(&says)));
     }
     // Only the moment may have lost or gained its fraction on the way.

@@ -4,15 +4,16 @@
 //! With ECDSA and HMAC only a candidate that fits proves anything.
 
 use soapstone_crypto::{
-    DigestAlgorithm, KeyKind, PHash, PublicKey, SignatureAlgorithm, SignatureFamily, SymmetricKey,
-    base64, digest, hexadecimal,
+    KeyKind, PublicKey, SignatureAlgorithm, SignatureFamily, SymmetricKey, base64, digest,
+    hexadecimal,
 };
 
 use crate::cause::{Cause, Step};
 use crate::keys::SigningKey;
-use crate::opened::{Derivation, LABEL};
+use crate::opened::Derivation;
 use crate::rsa::{Block, block_of, pss_fits};
 use crate::search::{Budget, Change, Form, search};
+use crate::secrets::variants;
 
 /// What signatures are checked with.
 pub(crate) struct Keys<'k> {
@@ -21,6 +22,8 @@ pub(crate) struct Keys<'k> {
     /// All others at hand.
     pub(crate) others: Vec<SigningKey>,
     pub(crate) secrets: &'k [(String, SymmetricKey)],
+    /// Secrets of another message.
+    pub(crate) foreign: &'k [(String, SymmetricKey)],
     pub(crate) derivations: &'k [Derivation],
 }
 
@@ -73,7 +76,10 @@ impl Subject<'_> {
         values.extend(self.value.map(|value| (value.to_vec(), None)));
         let text: String = self.value_text.split_ascii_whitespace().collect();
         if let Some(bytes) = hexadecimal::decode(&text) {
-            values.push((bytes, step("the value written in hexadecimal, not in base64")));
+            values.push((
+                bytes,
+                step("the value written in hexadecimal, not in base64"),
+            ));
         }
         if text.contains(['-', '_']) || !text.len().is_multiple_of(4) {
             let mut usual = text.replace('-', "+").replace('_', "/");
@@ -158,14 +164,23 @@ impl Subject<'_> {
             let kind = keys.named[0].key.kind();
             outcome.causes.push(Cause::likely(
                 "key-kind",
-                format!("{} is a key of another kind ({kind}) than {} wants", keys.named[0].name, self.method.short_name()),
+                format!(
+                    "{} is a key of another kind ({kind}) than {} wants",
+                    keys.named[0].name,
+                    self.method.short_name()
+                ),
             ));
         }
-        let is_rsa = all.iter().any(|(key, _)| matches!(key.key.kind(), KeyKind::Rsa { .. }));
+        let is_rsa = all
+            .iter()
+            .any(|(key, _)| matches!(key.key.kind(), KeyKind::Rsa { .. }));
         if is_rsa && self.rsa(&all, budget, candidates, &mut outcome) {
             return outcome;
         }
-        if !matches!(self.method.family(), SignatureFamily::RsaPkcs1 | SignatureFamily::RsaPss) {
+        if !matches!(
+            self.method.family(),
+            SignatureFamily::RsaPkcs1 | SignatureFamily::RsaPss
+        ) {
             self.verified(&all, budget, candidates, &mut outcome);
         }
         outcome
@@ -250,23 +265,36 @@ impl Subject<'_> {
         let announces_pkcs1 = self.method.family() == SignatureFamily::RsaPkcs1;
         if is_pkcs1 != announces_pkcs1 {
             let padding = if is_pkcs1 { "PKCS#1 v1.5" } else { "PSS" };
-            let says = format!("the padding {padding} and {}, under the name {announced}", algorithm.short_name());
+            let says = format!(
+                "the padding {padding} and {}, under the name {announced}",
+                algorithm.short_name()
+            );
             return Some(Step::new("other-method", says));
         }
         if self.method.digest() != Some(algorithm) {
-            let says = format!("{} signed under the name {announced}", algorithm.short_name());
+            let says = format!(
+                "{} signed under the name {announced}",
+                algorithm.short_name()
+            );
             return Some(Step::new("other-hash", says));
         }
         match block {
-            Block::Pkcs1 { oddity: Some(oddity), .. } => Some(Step::new("padding", *oddity)),
+            Block::Pkcs1 {
+                oddity: Some(oddity),
+                ..
+            } => Some(Step::new("padding", *oddity)),
             _ => None,
         }
     }
 
     fn no_block(&self, keys: &[(&SigningKey, Option<Step>)], outcome: &mut Outcome) {
-        outcome.block = Some("the signature does not open to a well-formed block with any key at hand".to_owned());
+        outcome.block = Some(
+            "the signature does not open to a well-formed block with any key at hand".to_owned(),
+        );
         let length = self.value.map_or(0, <[u8]>::len);
-        let fits = keys.iter().any(|(key, _)| key.key.bits().div_ceil(8) as usize == length);
+        let fits = keys
+            .iter()
+            .any(|(key, _)| key.key.bits().div_ceil(8) as usize == length);
         let says = if self.value.is_none() {
             "ds:SignatureValue is no base64".to_owned()
         } else if fits {
@@ -293,7 +321,9 @@ impl Subject<'_> {
         let methods = |near: bool, kind: KeyKind| {
             let others = SignatureAlgorithm::ALL.iter().copied();
             let others = others.filter(move |other| {
-                near && *other != self.method && other.family() == self.method.family() && other.fits(kind)
+                near && *other != self.method
+                    && other.family() == self.method.family()
+                    && other.fits(kind)
             });
             std::iter::once(self.method).chain(others.collect::<Vec<_>>())
         };
@@ -321,7 +351,11 @@ impl Subject<'_> {
                             continue;
                         }
                         let hash = (method != self.method).then(|| {
-                            let says = format!("{} under the name {}", method.short_name(), self.method.short_name());
+                            let says = format!(
+                                "{} under the name {}",
+                                method.short_name(),
+                                self.method.short_name()
+                            );
                             Step::new("other-hash", says)
                         });
                         let steps = (*step).clone().into_iter().chain(encoding.clone());
@@ -349,11 +383,12 @@ impl Subject<'_> {
         candidates: &mut Candidates<'_>,
     ) -> Outcome {
         let mut outcome = Outcome::default();
-        if keys.secrets.is_empty() {
+        if keys.secrets.is_empty() && keys.foreign.is_empty() {
             "a key that both sides hold; none is at hand (--config)".clone_into(&mut outcome.key);
             return outcome;
         }
-        outcome.key = keys.secrets[0].0.clone();
+        let first = keys.secrets.iter().chain(keys.foreign).next();
+        outcome.key = first.map(|(name, _)| name.clone()).unwrap_or_default();
         let values = self.values(None);
         let announced = self.hmac_bits.map(|bits| bits as usize / 8);
         // Steps that lead from a code to the value.
@@ -363,11 +398,14 @@ impl Subject<'_> {
                 return Some(None);
             }
             (value.len() >= 8 && code.starts_with(value)).then(|| {
-                let says = format!("the code cut to {} bits, which is not announced", value.len() * 8);
+                let says = format!(
+                    "the code cut to {} bits, which is not announced",
+                    value.len() * 8
+                );
                 Some(Step::new("hmac-truncated", says))
             })
         };
-        let variants = key_variants(keys);
+        let variants = variants(keys.secrets, keys.foreign, keys.derivations);
         let methods = [
             SignatureAlgorithm::HmacSha1,
             SignatureAlgorithm::HmacSha256,
@@ -379,7 +417,9 @@ impl Subject<'_> {
                 if far && step.is_some() {
                     continue;
                 }
-                let others = methods.iter().filter(|method| !far && **method != self.method);
+                let others = methods
+                    .iter()
+                    .filter(|method| !far && **method != self.method);
                 for method in std::iter::once(&self.method).chain(others) {
                     let Ok(code) = key.sign(*method, bytes, None) else {
                         continue;
@@ -387,7 +427,11 @@ impl Subject<'_> {
                     for (value, encoding) in &values {
                         if let Some(cut) = fits(code.as_ref(), value) {
                             let hash = (*method != self.method).then(|| {
-                                let says = format!("{} under the name {}", method.short_name(), self.method.short_name());
+                                let says = format!(
+                                    "{} under the name {}",
+                                    method.short_name(),
+                                    self.method.short_name()
+                                );
                                 Step::new("other-hash", says)
                             });
                             let steps = step.clone().into_iter().chain(encoding.clone());
@@ -417,88 +461,6 @@ impl Subject<'_> {
         }
         outcome
     }
-}
-
-/// The keys as senders misread them, as they are first.
-fn key_variants(keys: &Keys<'_>) -> Vec<(SymmetricKey, Option<Step>)> {
-    let mut variants: Vec<(SymmetricKey, Option<Step>)> = Vec::new();
-    for (_, key) in keys.secrets {
-        variants.push((key.clone(), None));
-    }
-    for (name, key) in keys.secrets {
-        let bytes = key.expose();
-        let mut add = |kind: &'static str, says: String, bytes: Vec<u8>| {
-            if let Ok(key) = SymmetricKey::new(bytes) {
-                variants.push((key, Some(Step::new(kind, says))));
-            }
-        };
-        add("key-in-base64", format!("the base64 text of {name} as the key"), base64::encode(bytes).into_bytes());
-        let lower = hexadecimal::encode(bytes);
-        add("key-in-hexadecimal", format!("the hexadecimal text of {name} as the key"), lower.to_lowercase().into_bytes());
-        add("key-in-hexadecimal", format!("the hexadecimal text of {name} in capitals as the key"), lower.to_uppercase().into_bytes());
-        if let Ok(text) = std::str::from_utf8(bytes) {
-            if let Ok(decoded) = base64::decode_xml_to_vec(text.as_bytes()) {
-                add("key-as-text", format!("{name} decoded as base64 as the key, not as text"), decoded);
-            }
-            if let Some(decoded) = hexadecimal::decode(text.trim()) {
-                add("key-as-text", format!("{name} decoded as hexadecimal as the key, not as text"), decoded);
-            }
-            add("key-as-text", format!("{name} without white space at its ends"), text.trim().as_bytes().to_vec());
-            let wide = text.encode_utf16().flat_map(u16::to_le_bytes).collect();
-            add("key-as-text", format!("{name} in UTF-16 as the key"), wide);
-        }
-        add("key-as-text", format!("{name} with a line end behind it"), [bytes, b"\n"].concat());
-        for algorithm in [DigestAlgorithm::Sha1, DigestAlgorithm::Sha256] {
-            if let Ok(digest) = digest(algorithm, bytes) {
-                add("key-hashed", format!("the {} digest of {name} as the key", algorithm.short_name()), digest.as_ref().to_vec());
-            }
-        }
-        for (says, bytes) in derived(keys.derivations, bytes) {
-            add("derived-otherwise", format!("a key derived from {name} {says}"), bytes);
-        }
-    }
-    variants
-}
-
-/// Keys derived otherwise than the message says.
-fn derived(derivations: &[Derivation], secret: &[u8]) -> Vec<(String, Vec<u8>)> {
-    let mut found = Vec::new();
-    for one in derivations {
-        let label = one.label.as_deref().unwrap_or(LABEL).as_bytes();
-        let nonce = one.nonce.as_slice();
-        let text = one.nonce_text.as_bytes();
-        let half = "WS-SecureConversation".as_bytes();
-        let seeds: [(&str, [&[u8]; 2]); 7] = [
-            ("as announced", [label, nonce]),
-            ("without a label", [b"", nonce]),
-            ("with the default label", [LABEL.as_bytes(), nonce]),
-            ("with the label `WS-SecureConversation`", [half, nonce]),
-            ("with the base64 text of the nonce", [label, text]),
-            ("with the nonce before the label", [nonce, label]),
-            ("with no nonce", [label, b""]),
-        ];
-        let generation = one.generation.unwrap_or(0);
-        for (seed_says, seed) in seeds {
-            for (hash, hash_says) in [(PHash::SHA1, ""), (PHash::SHA256, " by P_SHA256")] {
-                for length in [one.length, 16, 20, 24, 32] {
-                    let offsets = [one.offset, 0, generation, generation * length, length, 2 * length];
-                    for (place, offset) in offsets.into_iter().enumerate() {
-                        if offsets[..place].contains(&offset) {
-                            continue;
-                        }
-                        if let Ok(key) = hash.derive(secret, &seed, offset, length) {
-                            let says = format!("{seed_says}{hash_says}, {length} bytes from byte {offset} on");
-                            found.push((says, key.expose().clone()));
-                        }
-                    }
-                }
-            }
-        }
-        if found.len() > 400 {
-            break;
-        }
-    }
-    found
 }
 
 /// Two numbers in DER as XML-Signature has them.

@@ -39,13 +39,21 @@ fn mutant(message: &[u8], numbers: &mut Numbers) -> Vec<u8> {
 
 /// What is true of a change of one character, wherever it is: a moment or a digest was changed
 /// after signing, or a name of an algorithm.
-const TRUE: [&str; 3] = ["timestamp-changed", "digest-value-changed", "algorithm-renamed"];
+const TRUE: [&str; 3] = [
+    "timestamp-changed",
+    "digest-value-changed",
+    "algorithm-renamed",
+];
 
 #[test]
 fn no_cause_is_certain_where_the_change_is_arbitrary() {
     let mut numbers = Numbers(0x9E37_79B9_7F4A_7C15);
-    let encrypted = "[security]\nmechanism = \"encrypt-sign\"\nsuite = \"Basic256Sha256+RsaSha256\"";
-    let messages = [secured("client", RSA, PLAIN), secured("client", encrypted, PLAIN)];
+    let encrypted =
+        "[security]\nmechanism = \"encrypt-sign\"\nsuite = \"Basic256Sha256+RsaSha256\"";
+    let messages = [
+        secured("client", RSA, PLAIN),
+        secured("client", encrypted, PLAIN),
+    ];
     let (mut looked, mut refused) = (0, 0);
     // Many a character is in what nobody signs.
     while refused < 30 {
@@ -53,7 +61,11 @@ fn no_cause_is_certain_where_the_change_is_arbitrary() {
         let bytes = mutant(message.as_bytes(), &mut numbers);
         let options = Options {
             now: Some(NOW.parse().expect("a moment")),
-            known: if looked % 4 < 2 { Known::default() } else { known() },
+            known: if looked % 4 < 2 {
+                Known::default()
+            } else {
+                known()
+            },
             ..Options::default()
         };
         // What is no XML any more has no causes.
@@ -93,7 +105,8 @@ fn no_error_is_found_in_messages_that_are_accepted() {
     let all = messages(folder);
     assert!(all.len() >= 600, "{} messages", all.len());
     for (name, bytes) in all {
-        let told = explain(bytes, &Options::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
+        let told =
+            explain(bytes, &Options::default()).unwrap_or_else(|error| panic!("{name}: {error}"));
         let weighty = told
             .findings
             .iter()
@@ -120,4 +133,31 @@ fn messages_of_other_stacks_are_opened_and_match() {
         }
     }
     assert!(checked >= 20, "{checked} signatures");
+}
+
+#[test]
+fn the_work_on_a_large_message_is_bounded() {
+    let entry = "<q:item b=\"2\">7 &gt; 5 &amp; \"so\"\nZürich</q:item>";
+    let body = format!(
+        "<q:order xmlns:q=\"urn:example:shop\">{}</q:order>",
+        entry.repeat((1 << 20) / entry.len())
+    );
+    let start = PLAIN.find("<q:order").expect("an order");
+    let end = PLAIN.find("</soap:Body>").expect("an end");
+    let plain = format!("{}{body}{}", &PLAIN[..start], &PLAIN[end..]);
+    let message = secured("client", RSA, &plain);
+    let changed = message.replacen("Zürich", "Zurich", 1);
+    // A tenth of the work, and so a tenth of the candidates: debug builds are slow.
+    let bounded = |work| {
+        let options = Options {
+            work,
+            ..Options::default()
+        };
+        explain(changed.clone().into_bytes(), &options).expect("an explanation")
+    };
+    let told = bounded(52 << 20);
+    assert!(told.stopped, "{} tried", told.tried);
+    // Most candidates are as large as the Body; headers among them cost little.
+    assert!((10..200).contains(&told.tried), "{} tried", told.tried);
+    assert_eq!(told.causes().filter(|cause| cause.certain).count(), 0);
 }

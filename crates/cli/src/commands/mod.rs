@@ -4,6 +4,7 @@
 //! exit code.
 
 pub mod completions;
+pub mod explain;
 pub mod gateway;
 pub mod init;
 pub mod keys;
@@ -57,6 +58,10 @@ pub fn run(arguments: Arguments, words: &[OsString]) -> Result<ExitCode, Failure
         Command::Xml(command) => {
             quiet();
             xml::run(*command)
+        }
+        Command::Explain(arguments) => {
+            quiet();
+            return explain::run(&arguments);
         }
         Command::Lint(arguments) => {
             quiet();

@@ -6,12 +6,7 @@ use crate::search::Change;
 use crate::tokens::{Kind, replaced, tokens, with_start_tags, with_text};
 use crate::unicode;
 
-fn replacing(
-    kind: &'static str,
-    says: &str,
-    what: &'static [u8],
-    by: &'static [u8],
-) -> Change {
+fn replacing(kind: &'static str, says: &str, what: &'static [u8], by: &'static [u8]) -> Change {
     Change::new(kind, says, move |form| replaced(form, what, by))
 }
 
@@ -72,21 +67,45 @@ pub(super) fn escapes(changes: &mut Vec<Change>) {
         b">",
     ));
     for (says, what, by) in [
-        ("`&` digested as it is, not as `&amp;`", &b"&amp;"[..], &b"&"[..]),
+        (
+            "`&` digested as it is, not as `&amp;`",
+            &b"&amp;"[..],
+            &b"&"[..],
+        ),
         ("`<` digested as it is, not as `&lt;`", b"&lt;", b"<"),
-        ("`\"` in attributes digested as it is, not as `&quot;`", b"&quot;", b"\""),
+        (
+            "`\"` in attributes digested as it is, not as `&quot;`",
+            b"&quot;",
+            b"\"",
+        ),
         ("`&#xD;` written as `&#13;`", b"&#xD;", b"&#13;"),
-        ("`&#xA;` in attributes written as a line end", b"&#xA;", b"\n"),
+        (
+            "`&#xA;` in attributes written as a line end",
+            b"&#xA;",
+            b"\n",
+        ),
         ("`&#xA;` in attributes written as a space", b"&#xA;", b" "),
         ("`&#x9;` in attributes written as a tab", b"&#x9;", b"\t"),
         ("`&#x9;` in attributes written as a space", b"&#x9;", b" "),
-        ("what is escaped once in the message escaped twice", b"&", b"&amp;"),
-        ("what is escaped twice in the message escaped once", b"&amp;", b"&"),
+        (
+            "what is escaped once in the message escaped twice",
+            b"&",
+            b"&amp;",
+        ),
+        (
+            "what is escaped twice in the message escaped once",
+            b"&amp;",
+            b"&",
+        ),
     ] {
         changes.push(replacing("escaping", says, what, by));
     }
     for (says, what, by) in [
-        ("`\"` in texts written as `&quot;`", &b"\""[..], &b"&quot;"[..]),
+        (
+            "`\"` in texts written as `&quot;`",
+            &b"\""[..],
+            &b"&quot;"[..],
+        ),
         ("`'` in texts written as `&apos;`", b"'", b"&apos;"),
         ("`'` in texts written as `&#39;`", b"'", b"&#39;"),
         ("`\"` in texts written as `&#34;`", b"\"", b"&#34;"),
@@ -149,7 +168,9 @@ fn unescaped(text: &[u8]) -> Option<Vec<u8>> {
 }
 
 fn referenced(form: &[u8], hexadecimal: bool) -> Option<Vec<u8>> {
-    let text = std::str::from_utf8(form).ok().filter(|text| !text.is_ascii())?;
+    let text = std::str::from_utf8(form)
+        .ok()
+        .filter(|text| !text.is_ascii())?;
     let mut out = String::with_capacity(form.len() * 2);
     for character in text.chars() {
         if character.is_ascii() {
@@ -171,13 +192,24 @@ pub(super) fn encodings(changes: &mut Vec<Change>) {
         }));
     };
     add("the text in ISO-8859-1, not in UTF-8", latin1);
-    add("the UTF-8 of the text taken for ISO-8859-1 and encoded once more", |text| {
-        let twice: String = text.bytes().map(char::from).collect();
-        Some(twice.into_bytes())
-    });
-    add("the UTF-8 of the text taken for Windows-1252 and encoded once more", |text| {
-        Some(text.bytes().map(unicode::windows_1252).collect::<String>().into_bytes())
-    });
+    add(
+        "the UTF-8 of the text taken for ISO-8859-1 and encoded once more",
+        |text| {
+            let twice: String = text.bytes().map(char::from).collect();
+            Some(twice.into_bytes())
+        },
+    );
+    add(
+        "the UTF-8 of the text taken for Windows-1252 and encoded once more",
+        |text| {
+            Some(
+                text.bytes()
+                    .map(unicode::windows_1252)
+                    .collect::<String>()
+                    .into_bytes(),
+            )
+        },
+    );
     add(
         "the text as it was before its UTF-8 was taken for ISO-8859-1",
         |text| latin1(text).filter(|bytes| std::str::from_utf8(bytes).is_ok()),
@@ -194,7 +226,12 @@ pub(super) fn encodings(changes: &mut Vec<Change>) {
         Some(text.chars().map(question).collect::<String>().into_bytes())
     });
     add("characters beyond ASCII left out", |text| {
-        Some(text.chars().filter(char::is_ascii).collect::<String>().into_bytes())
+        Some(
+            text.chars()
+                .filter(char::is_ascii)
+                .collect::<String>()
+                .into_bytes(),
+        )
     });
     for (says, change) in [
         (
@@ -210,17 +247,27 @@ pub(super) fn encodings(changes: &mut Vec<Change>) {
             change(std::str::from_utf8(form).ok()?).map(String::into_bytes)
         }));
     }
-    changes.push(Change::new("byte-order-mark", "a byte order mark before it", |form| {
-        Some([b"\xEF\xBB\xBF", form].concat())
-    }));
-    changes.push(Change::new("encoding", "the text in UTF-16 (little-endian)", |form| {
-        let text = std::str::from_utf8(form).ok()?;
-        Some(text.encode_utf16().flat_map(u16::to_le_bytes).collect())
-    }));
-    changes.push(Change::new("encoding", "the text in UTF-16 (big-endian)", |form| {
-        let text = std::str::from_utf8(form).ok()?;
-        Some(text.encode_utf16().flat_map(u16::to_be_bytes).collect())
-    }));
+    changes.push(Change::new(
+        "byte-order-mark",
+        "a byte order mark before it",
+        |form| Some([b"\xEF\xBB\xBF", form].concat()),
+    ));
+    changes.push(Change::new(
+        "encoding",
+        "the text in UTF-16 (little-endian)",
+        |form| {
+            let text = std::str::from_utf8(form).ok()?;
+            Some(text.encode_utf16().flat_map(u16::to_le_bytes).collect())
+        },
+    ));
+    changes.push(Change::new(
+        "encoding",
+        "the text in UTF-16 (big-endian)",
+        |form| {
+            let text = std::str::from_utf8(form).ok()?;
+            Some(text.encode_utf16().flat_map(u16::to_be_bytes).collect())
+        },
+    ));
     changes.push(Change::new(
         "declaration",
         "an XML declaration before it",
@@ -235,13 +282,19 @@ fn latin1(text: &str) -> Option<Vec<u8>> {
 }
 
 pub(super) fn digests_of_digests(changes: &mut Vec<Change>) {
-    for algorithm in [DigestAlgorithm::Sha1, DigestAlgorithm::Sha256, DigestAlgorithm::Sha512] {
+    for algorithm in [
+        DigestAlgorithm::Sha1,
+        DigestAlgorithm::Sha256,
+        DigestAlgorithm::Sha512,
+    ] {
         let name = algorithm.short_name();
         let hashed = move |form: &[u8]| digest(algorithm, form).ok();
         changes.push(
-            Change::new("digested-twice", format!("its {name} digest digested once more"), move |form| {
-                Some(hashed(form)?.as_ref().to_vec())
-            })
+            Change::new(
+                "digested-twice",
+                format!("its {name} digest digested once more"),
+                move |form| Some(hashed(form)?.as_ref().to_vec()),
+            )
             .alone(),
         );
         changes.push(

@@ -67,12 +67,18 @@ pub(super) fn declarations(form: &[u8], scope: &[(&str, &str)], changes: &mut Ve
             move |form| sunk(form, owned.as_bytes(), &value),
         ));
     }
-    let others = scope.iter().filter(|(prefix, _)| *prefix != "xml").take(MOST);
+    let others = scope
+        .iter()
+        .filter(|(prefix, _)| *prefix != "xml")
+        .take(MOST);
     for (prefix, namespace) in others {
         let (owned, value) = ((*prefix).to_owned(), (*namespace).as_bytes().to_vec());
         changes.push(Change::new(
             "prefix-declaration",
-            format!("the declaration {} added at the outermost element", named(prefix)),
+            format!(
+                "the declaration {} added at the outermost element",
+                named(prefix)
+            ),
             move |form| declared_at_apex(form, owned.as_bytes(), &value),
         ));
     }
@@ -98,9 +104,9 @@ fn without_declaration(form: &[u8], prefix: &[u8], apex: bool) -> Option<Vec<u8>
     with_start_tags(form, |tag, out| {
         let applies = !apex || first;
         first = false;
-        let found = attributes(tag).into_iter().find(|attribute| {
-            applies && declared(&tag[attribute.name.clone()]) == Some(prefix)
-        });
+        let found = attributes(tag)
+            .into_iter()
+            .find(|attribute| applies && declared(&tag[attribute.name.clone()]) == Some(prefix));
         match found {
             Some(found) => {
                 out.extend_from_slice(&tag[..found.range.start]);
@@ -182,9 +188,9 @@ fn sunk(form: &[u8], prefix: &[u8], namespace: &[u8]) -> Option<Vec<u8>> {
         match kind {
             Kind::Start => {
                 depth += 1;
-                let found = attributes(token).into_iter().find(|attribute| {
-                    declared(&token[attribute.name.clone()]) == Some(prefix)
-                });
+                let found = attributes(token)
+                    .into_iter()
+                    .find(|attribute| declared(&token[attribute.name.clone()]) == Some(prefix));
                 let mut tag = token.to_vec();
                 if let Some(found) = found {
                     if &token[found.value.clone()] != namespace {
@@ -267,9 +273,15 @@ pub(super) fn renamed(form: &[u8], changes: &mut Vec<Change>) {
             }
             let owned = from.clone();
             let says = match (from.as_str(), to) {
-                ("", to) => format!("the prefix `{to}` for the default namespace (the message was written anew after it was signed)"),
-                (from, "") => format!("the default namespace for the prefix `{from}` (the message was written anew after it was signed)"),
-                (from, to) => format!("the prefix `{to}` for `{from}` (the message was written anew after it was signed)"),
+                ("", to) => format!(
+                    "the prefix `{to}` for the default namespace (the message was written anew after it was signed)"
+                ),
+                (from, "") => format!(
+                    "the default namespace for the prefix `{from}` (the message was written anew after it was signed)"
+                ),
+                (from, to) => format!(
+                    "the prefix `{to}` for `{from}` (the message was written anew after it was signed)"
+                ),
             };
             changes.push(
                 Change::new("prefix-renamed", says, move |form| {
@@ -365,7 +377,8 @@ fn write(name: &[u8], value: &[u8], out: &mut Vec<u8>) {
 mod tests {
     use super::*;
 
-    const FORM: &[u8] = b"<a:x xmlns:a=\"u\"><b:y xmlns:b=\"v\"></b:y><b:z xmlns:b=\"v\"></b:z></a:x>";
+    const FORM: &[u8] =
+        b"<a:x xmlns:a=\"u\"><b:y xmlns:b=\"v\"></b:y><b:z xmlns:b=\"v\"></b:z></a:x>";
 
     #[test]
     fn declarations_move_up_and_down() {
@@ -380,7 +393,10 @@ mod tests {
     fn a_prefix_is_renamed_in_both_tags() {
         let renamed = rename(b"<a:x xmlns:a=\"u\" a:i=\"1\"></a:x>", b"a", b"q").unwrap();
         assert_eq!(renamed, b"<q:x xmlns:q=\"u\" q:i=\"1\"></q:x>");
-        assert_eq!(rename(b"<a:x xmlns:a=\"u\" a:i=\"1\"></a:x>", b"a", b""), None);
+        assert_eq!(
+            rename(b"<a:x xmlns:a=\"u\" a:i=\"1\"></a:x>", b"a", b""),
+            None
+        );
     }
 
     #[test]

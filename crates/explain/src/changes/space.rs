@@ -31,11 +31,9 @@ pub(super) fn indentation(changes: &mut Vec<Change>) {
         "a line end between all tags, also in empty elements",
         |form| crate::tokens::replaced(form, b"><", b">\n<"),
     ));
-    changes.push(Change::new(
-        "white-space",
-        "a line end behind it",
-        |form| Some([form, b"\n"].concat()),
-    ));
+    changes.push(Change::new("white-space", "a line end behind it", |form| {
+        Some([form, b"\n"].concat())
+    }));
     changes.push(Change::new(
         "white-space",
         "the line ends left out",
@@ -49,7 +47,11 @@ pub(super) fn base64(changes: &mut Vec<Change>) {
         "the base64 in it written without line ends",
         |form| {
             with_text(form, |text| {
-                let joined: Vec<u8> = text.iter().copied().filter(|byte| !is_space(*byte)).collect();
+                let joined: Vec<u8> = text
+                    .iter()
+                    .copied()
+                    .filter(|byte| !is_space(*byte))
+                    .collect();
                 (joined.len() < text.len() && is_base64(&joined)).then_some(joined)
             })
         },
@@ -75,7 +77,8 @@ pub(super) fn base64(changes: &mut Vec<Change>) {
             format!("the base64 in it wrapped in {name}, the last one included"),
             move |form| {
                 with_text(form, |text| {
-                    let mut lines = is_base64(text).then(|| wrapped(text, width, end.as_bytes()))?;
+                    let mut lines =
+                        is_base64(text).then(|| wrapped(text, width, end.as_bytes()))?;
                     lines.extend_from_slice(end.as_bytes());
                     Some(lines)
                 })
@@ -107,9 +110,11 @@ pub(super) fn text(changes: &mut Vec<Change>) {
             })
         },
     ));
-    changes.push(Change::new("white-space", "tabs written as spaces", |form| {
-        with_text(form, |text| crate::tokens::replaced(text, b"\t", b" "))
-    }));
+    changes.push(Change::new(
+        "white-space",
+        "tabs written as spaces",
+        |form| with_text(form, |text| crate::tokens::replaced(text, b"\t", b" ")),
+    ));
     changes.push(Change::new(
         "white-space",
         "non-breaking spaces written as spaces",
@@ -147,8 +152,8 @@ fn without_indentation(form: &[u8]) -> Option<Vec<u8>> {
     let mut before = Kind::End;
     while let Some((kind, token)) = read.next() {
         let blank = kind == Kind::Text && is_blank(token);
-        let all_content = before == Kind::Start
-            && read.peek().is_some_and(|(next, _)| *next == Kind::End);
+        let all_content =
+            before == Kind::Start && read.peek().is_some_and(|(next, _)| *next == Kind::End);
         if blank && !all_content {
             changed = true;
         } else {
@@ -167,7 +172,11 @@ fn trimmed(form: &[u8], wrapped: bool) -> Option<Vec<u8>> {
     with_text(form, |text| {
         let inner = text.trim_ascii();
         if wrapped {
-            let joined: Vec<u8> = inner.iter().copied().filter(|byte| !is_space(*byte)).collect();
+            let joined: Vec<u8> = inner
+                .iter()
+                .copied()
+                .filter(|byte| !is_space(*byte))
+                .collect();
             if joined.len() < inner.len() && is_base64(&joined) {
                 return Some(joined);
             }
@@ -179,7 +188,10 @@ fn trimmed(form: &[u8], wrapped: bool) -> Option<Vec<u8>> {
 /// Tags on lines of their own, as writers indent: an element that holds text stays on its line.
 fn indented(form: &[u8], indent: &str) -> Option<Vec<u8>> {
     let read: Vec<(Kind, &[u8])> = tokens(form).collect();
-    if read.iter().any(|(kind, token)| *kind == Kind::Text && is_blank(token)) {
+    if read
+        .iter()
+        .any(|(kind, token)| *kind == Kind::Text && is_blank(token))
+    {
         return None;
     }
     let mut out = Vec::with_capacity(form.len() * 2);

@@ -57,7 +57,9 @@ pub(crate) fn secured(identity: &str, lines: &str, plain: &str) -> String {
             "identity = {{ key = \"keys/{name}.key.pem\", certificate = \"keys/{name}.cert.pem\" }}\n"
         ),
     };
-    let text = format!("{identity}peer = {{ certificate = \"keys/server.cert.pem\" }}\n{lines}\ntime = \"{NOW}\"\n");
+    let text = format!(
+        "{identity}peer = {{ certificate = \"keys/server.cert.pem\" }}\n{lines}\ntime = \"{NOW}\"\n"
+    );
     let config = EndpointConfig::from_text(&text, &recorded("test.toml"), &|_| None);
     let endpoint = config
         .and_then(|config| Endpoint::compile(&config, Role::Secure))
@@ -128,7 +130,14 @@ pub(crate) fn form(
     };
     let mut octets = Vec::new();
     let apex = Apex::Element(node);
-    canonicalize(document, apex, &options, &mut C14nScratch::default(), &mut octets).expect("a form");
+    canonicalize(
+        document,
+        apex,
+        &options,
+        &mut C14nScratch::default(),
+        &mut octets,
+    )
+    .expect("a form");
     octets
 }
 
@@ -143,7 +152,8 @@ fn signature(document: &Document) -> Signature {
         .next()
         .expect("a signature")
         .id();
-    Signature::parse(document, node, &Rules::default().admitting_any_transform()).expect("a signature")
+    Signature::parse(document, node, &Rules::default().admitting_any_transform())
+        .expect("a signature")
 }
 
 /// The message with the digest of the part `local` made of other bytes, and signed anew over other
@@ -158,7 +168,11 @@ pub(crate) fn signed_anew(
     let parsed = signature(&read);
     let mut out = message.to_owned();
     for reference in &parsed.references {
-        let id = reference.uri.as_deref().and_then(|uri| uri.strip_prefix('#')).expect("an id");
+        let id = reference
+            .uri
+            .as_deref()
+            .and_then(|uri| uri.strip_prefix('#'))
+            .expect("an id");
         let node = read.by_id(id).expect("one id").expect("a target");
         let local = read.element(node).local();
         let Some((_, digested)) = parts.iter().find(|(part, _)| *part == local) else {
@@ -185,7 +199,11 @@ pub(crate) fn with_value(
         .next()
         .expect("a SignedInfo");
     let canonical = form(&read, element.id(), Canonicalization::Exclusive, &[], &[]);
-    let octets = info(&read, element.id(), std::str::from_utf8(&canonical).expect("UTF-8"));
+    let octets = info(
+        &read,
+        element.id(),
+        std::str::from_utf8(&canonical).expect("UTF-8"),
+    );
     let value = sign(&octets);
     replaced_value(message, &base64::encode(&value))
 }
@@ -230,5 +248,7 @@ pub(crate) fn first_causes(told: &Explanation) -> Vec<&Cause> {
         .findings
         .iter()
         .filter(|finding| finding.severity > Severity::Note);
-    weighty.filter_map(|finding| finding.causes.first()).collect()
+    weighty
+        .filter_map(|finding| finding.causes.first())
+        .collect()
 }
