@@ -8,7 +8,7 @@ use std::time::Duration;
 
 use soapstone::config::{Located, OTHER_TEXT, Table};
 
-use crate::memory;
+use crate::config::memory;
 use crate::shares::Rate;
 
 /// `[limits]` of a gateway. What concerns the inside of a message is in an endpoint's own limits.

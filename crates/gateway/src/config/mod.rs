@@ -4,9 +4,13 @@
 //! addresses was found while it was read; starting a gateway from it can only fail because the
 //! system refuses.
 
+mod client_trust;
 mod limits;
+mod memory;
 mod routes;
+pub(crate) mod tls;
 mod traces;
+pub(crate) mod validity;
 mod warm_up;
 
 use std::fmt;
@@ -25,13 +29,13 @@ use soapstone::endpoint::Dated;
 use soapstone_policy::TransportRequirement;
 use soapstone_store::{StoreProblem, Stores};
 
-use crate::backend::address;
-use crate::dated::{ValidityWarning, dated_in, warnings};
-use crate::side::Side;
-use crate::tls::{self, ServerTls};
-use crate::traces::TracesConfig;
+use crate::config::validity::{ValidityWarning, dated_in, warnings};
+use crate::observe::traces::TracesConfig;
+use crate::route::backend::address;
+use crate::route::side::Side;
 use limits::read_limits;
 use routes::{ClientSide, read_route};
+use tls::ServerTls;
 use traces::read_traces;
 
 pub use limits::{GatewayLimits, Shares};

@@ -14,11 +14,11 @@ use tokio_rustls::TlsConnector;
 use super::Timeouts;
 use super::limits::read_rate;
 use super::warm_up::{WarmUp, read_warm_up};
-use crate::backend::{backend_url, without_brackets};
+use crate::config::tls;
+use crate::route::backend::{backend_url, without_brackets};
 use crate::route::is_below;
+use crate::route::side::{Publishing, Side, read_side};
 use crate::shares::Rate;
-use crate::side::{Publishing, Side, read_side};
-use crate::tls;
 
 /// One of `[[routes]]`.
 pub(crate) struct RouteConfig {

@@ -6,10 +6,10 @@ use http::HeaderValue;
 use soapstone::config::Table;
 
 use super::limits::read_rate;
-use crate::backend::{backend_url, without_brackets};
+use crate::config::tls;
+use crate::observe::traces::TracesConfig;
+use crate::route::backend::{backend_url, without_brackets};
 use crate::shares::Rate;
-use crate::tls;
-use crate::traces::TracesConfig;
 
 /// Most requests that are recorded in a second unless said otherwise: some 1,000 spans.
 const RECORDED: u64 = 100;

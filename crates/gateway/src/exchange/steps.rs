@@ -1,0 +1,224 @@
+//! What an endpoint does with one message: work for the crypto workers, timed step by step.
+//!
+//! The rule kept here: whatever it comes to, the message is consumed; what is left of it is what
+//! the endpoint let through.
+
+use std::sync::Arc;
+
+use soapstone::endpoint::{Arrived, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver};
+use soapstone::wss::{
+    EnvelopeError, Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext,
+};
+use soapstone::xml::Buffers;
+use soapstone_trust::addressing::Addressing;
+use tokio::time::Instant;
+
+use crate::observe::metrics;
+use crate::observe::traces::Observed;
+use crate::route::side::Side;
+use crate::work::asking::Desk;
+
+/// Why work on a message came to nothing.
+pub(crate) enum Trouble {
+    /// An endpoint refuses a message that came from outside.
+    Refused {
+        side: metrics::Side,
+        rejected: Rejected,
+        peer_fault: Option<String>,
+    },
+    /// An endpoint cannot secure a message.
+    Unsecurable {
+        side: metrics::Side,
+        error: SecureError,
+    },
+    /// The answer to a request for a token would show its key.
+    WouldExpose,
+}
+
+impl Trouble {
+    /// Why a request from outside came to nothing.
+    pub(crate) fn of(error: ReceiveError) -> Self {
+        let side = metrics::Side::Inbound;
+        match error {
+            ReceiveError::Rejected(rejected) => refused(side, rejected),
+            ReceiveError::Unsecurable(error) => Self::Unsecurable { side, error },
+            ReceiveError::WouldExpose => Self::WouldExpose,
+        }
+    }
+}
+
+/// Tells the time of each step, without that in which the work waited for a worker.
+struct Timing<'t> {
+    observed: &'t Observed,
+    side: metrics::Side,
+    since: Instant,
+    desk: Option<&'t Desk>,
+}
+
+impl<'t> Timing<'t> {
+    fn new(observed: &'t Observed, side: metrics::Side, desk: Option<&'t Desk>) -> Self {
+        if let Some(desk) = desk {
+            desk.pause_over();
+        }
+        Self {
+            observed,
+            side,
+            since: Instant::now(),
+            desk,
+        }
+    }
+}
+
+impl StepObserver for Timing<'_> {
+    fn ended(&mut self, step: Step) {
+        let now = Instant::now();
+        let pause = self.desk.map(Desk::pause_over).unwrap_or_default();
+        let begun = (self.since + pause).min(now);
+        self.observed.step(self.side, step, begun, now);
+        self.since = now;
+    }
+}
+
+/// Reads a request, which is not opened yet. `actions` is what was said beside it.
+pub(crate) fn read_request(
+    side: &Side,
+    octets: Vec<u8>,
+    actions: Vec<String>,
+    observed: &Observed,
+    buffers: &mut Buffers,
+) -> Result<ReadRequest, Trouble> {
+    let which = metrics::Side::Inbound;
+    let mut timing = Timing::new(observed, which, None);
+    side.endpoint
+        .read_request(octets, buffers, &mut timing)
+        .map(|request| request.about(actions))
+        .map_err(|rejected| refused(which, rejected))
+}
+
+/// Opens a request, or answers it where it asks for a token.
+pub(crate) async fn receive(
+    side: &Side,
+    request: ReadRequest,
+    private: bool,
+    observed: &Observed,
+    desk: &Desk,
+) -> Result<Arrived, Trouble> {
+    let which = metrics::Side::Inbound;
+    let mut timing = Timing::new(observed, which, Some(desk));
+    let now = jiff::Timestamp::now();
+    let arrived = side
+        .endpoint
+        .receive_in(desk.workspace(), request, private, now, &mut timing)
+        .await
+        .map_err(Trouble::of)?;
+    if let Arrived::Message(opened) = &arrived {
+        count_weak(opened, which, observed);
+    }
+    Ok(arrived)
+}
+
+/// Opens a response.
+pub(crate) async fn open(
+    side: &Side,
+    octets: Vec<u8>,
+    request: Option<Receipt>,
+    observed: &Observed,
+    desk: &Desk,
+) -> Result<OpenedMessage, Trouble> {
+    let which = metrics::Side::Outbound;
+    let mut timing = Timing::new(observed, which, Some(desk));
+    let now = jiff::Timestamp::now();
+    let opened = side
+        .endpoint
+        .open_in(desk.workspace(), octets, request, now, &mut timing)
+        .await
+        .map_err(|rejected| refused(which, rejected))?;
+    count_weak(&opened, which, observed);
+    Ok(opened)
+}
+
+fn refused(side: metrics::Side, rejected: Rejected) -> Trouble {
+    Trouble::Refused {
+        side,
+        rejected,
+        peer_fault: None,
+    }
+}
+
+fn count_weak(opened: &OpenedMessage, side: metrics::Side, observed: &Observed) {
+    for algorithm in &opened.evidence.weak {
+        observed.metrics.weak_algorithm(side, algorithm);
+    }
+}
+
+/// What a request for the backend is about, for headers that its policy asks for and its client did
+/// not write.
+#[derive(Clone, Debug)]
+pub(crate) struct Label {
+    /// Its `SOAPAction`.
+    pub(crate) action: Option<String>,
+    /// The backend's URL.
+    pub(crate) to: Arc<str>,
+}
+
+/// Secures a request for the backend.
+pub(crate) fn secure_request(
+    side: &Side,
+    octets: Vec<u8>,
+    label: &Label,
+    context: Option<&SecurityContext>,
+    observed: &Observed,
+    buffers: &mut Buffers,
+) -> Result<Secured, Trouble> {
+    let labelled = side
+        .endpoint
+        .label_request(octets, label.action.as_deref(), &label.to, buffers);
+    let outgoing = Outgoing {
+        context,
+        action: label.action.as_deref(),
+        ..Outgoing::default()
+    };
+    let which = metrics::Side::Outbound;
+    secure(side, which, labelled, outgoing, observed, buffers)
+}
+
+/// Secures the answer to a client. `addressing` is what its request said, where the policy asks for
+/// it.
+pub(crate) fn secure_answer(
+    side: &Side,
+    octets: Vec<u8>,
+    request: Option<&Receipt>,
+    addressing: Option<&Addressing>,
+    observed: &Observed,
+    buffers: &mut Buffers,
+) -> Result<Secured, Trouble> {
+    let labelled = match addressing {
+        Some(request) => side.endpoint.label_answer(octets, request, buffers),
+        None => Ok(octets),
+    };
+    let outgoing = Outgoing {
+        answers: request,
+        ..Outgoing::default()
+    };
+    let which = metrics::Side::Inbound;
+    secure(side, which, labelled, outgoing, observed, buffers)
+}
+
+fn secure(
+    side: &Side,
+    which: metrics::Side,
+    labelled: Result<Vec<u8>, EnvelopeError>,
+    outgoing: Outgoing<'_>,
+    observed: &Observed,
+    buffers: &mut Buffers,
+) -> Result<Secured, Trouble> {
+    let mut timing = Timing::new(observed, which, None);
+    let now = jiff::Timestamp::now();
+    labelled
+        .map_err(SecureError::from)
+        .and_then(|octets| {
+            side.endpoint
+                .secure(octets, outgoing, now, buffers, &mut timing)
+        })
+        .map_err(|error| Trouble::Unsecurable { side: which, error })
+}

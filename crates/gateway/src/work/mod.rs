@@ -1,0 +1,6 @@
+//! Where and when work on messages is done: on crypto workers, which wait for no store.
+//!
+//! The rule kept here: the number of messages that are worked on at once is bounded.
+
+pub(crate) mod asking;
+pub(crate) mod workers;
