@@ -34,14 +34,14 @@ mod shares;
 mod wire;
 mod work;
 
+pub use config::rate::Rate;
+pub use config::url::{NotABackend, backend_url};
 pub use config::validity::ValidityWarning;
 pub use config::{Config, GatewayLimits, LogConfig, LogFormat, Shares, Timeouts, share_a_port};
 pub use observe::log::{
     OneLine, flush as flush_log, install as install_log, install_into as install_log_into,
 };
-pub use route::backend::{NotABackend, backend_url};
 pub use server::gateway::{Running, StartError};
 pub use server::run::run;
 pub use server::start::Gateway;
-pub use shares::Rate;
 pub use soapstone_store::StoreProblem;

@@ -5,11 +5,16 @@
 //! system refuses.
 
 mod client_trust;
-mod limits;
+pub(crate) mod direction;
+pub(crate) mod limits;
+pub(crate) mod log;
 mod memory;
+pub(crate) mod rate;
 mod routes;
+pub(crate) mod timeouts;
 pub(crate) mod tls;
 mod traces;
+pub(crate) mod url;
 pub(crate) mod validity;
 mod warm_up;
 
@@ -17,7 +22,6 @@ use std::fmt;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
-use std::time::Duration;
 
 use jiff::Timestamp;
 use rustls::ServerConfig;
@@ -31,15 +35,19 @@ use soapstone_store::{StoreProblem, Stores};
 
 use crate::config::validity::{ValidityWarning, dated_in, warnings};
 use crate::observe::traces::TracesConfig;
-use crate::route::backend::address;
 use crate::route::side::Side;
 use limits::read_limits;
+use log::read_log;
 use routes::{ClientSide, read_route};
+use timeouts::read_timeouts;
 use tls::ServerTls;
 use traces::read_traces;
+use url::address;
 
 pub use limits::{GatewayLimits, Shares};
+pub use log::{LogConfig, LogFormat};
 pub(crate) use routes::RouteConfig;
+pub use timeouts::Timeouts;
 pub(crate) use warm_up::WarmUp;
 
 /// What is said of a route whose backend is protected on another one.
@@ -78,59 +86,6 @@ pub struct Config {
     pub(crate) traces: Option<TracesConfig>,
     files: Vec<(PathBuf, FileState)>,
     risks: Vec<Warning>,
-}
-
-/// `[timeouts]`. Each route may have its own `connect` and `response`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Timeouts {
-    /// For a client to send a request's head, from its first octet. TLS handshakes too.
-    pub header: Duration,
-    /// For a client to send a request's body.
-    pub request: Duration,
-    /// For a backend to accept a connection.
-    pub connect: Duration,
-    /// For a backend to begin its response.
-    pub response: Duration,
-    /// For an unused connection, on either side.
-    pub idle: Duration,
-    /// For whoever sends requests to notice that the gateway will stop, before it accepts no more.
-    pub drain_delay: Duration,
-    /// For requests in hand when the gateway stops.
-    pub drain: Duration,
-}
-
-impl Default for Timeouts {
-    fn default() -> Self {
-        Self {
-            header: Duration::from_secs(10),
-            request: Duration::from_secs(30),
-            connect: Duration::from_secs(5),
-            response: Duration::from_secs(60),
-            idle: Duration::from_secs(75),
-            // Short, as nothing but a load balancer needs it: one that is asked for its patience
-            // gets more.
-            drain_delay: Duration::from_secs(1),
-            drain: Duration::from_secs(20),
-        }
-    }
-}
-
-/// How log lines look.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum LogFormat {
-    /// For people.
-    Text,
-    /// One JSON object per line.
-    Json,
-}
-
-/// `[log]`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct LogConfig {
-    /// The least level shown. Every request is shown at `debug`, refusals and failures at `warn`.
-    pub level: tracing::Level,
-    /// Text or JSON.
-    pub format: LogFormat,
 }
 
 impl Config {
@@ -513,59 +468,4 @@ fn read_public_url(root: &mut Table<'_>) -> Option<String> {
             None
         }
     }
-}
-
-fn read_timeouts(root: &mut Table<'_>) -> Timeouts {
-    let mut timeouts = Timeouts::default();
-    let Some(mut table) = root.table("timeouts") else {
-        return timeouts;
-    };
-    for (key, timeout) in [
-        ("header", &mut timeouts.header),
-        ("request", &mut timeouts.request),
-        ("connect", &mut timeouts.connect),
-        ("response", &mut timeouts.response),
-        ("idle", &mut timeouts.idle),
-        ("drain_delay", &mut timeouts.drain_delay),
-        ("drain", &mut timeouts.drain),
-    ] {
-        let Some(given) = table.duration(key) else {
-            continue;
-        };
-        if given.value.is_zero() && !key.starts_with("drain") {
-            table.report(
-                given.place,
-                format!("`{key}` must be longer than nothing, found 0"),
-            );
-        }
-        *timeout = given.value;
-    }
-    table.finish();
-    timeouts
-}
-
-fn read_log(table: Option<Table<'_>>) -> LogConfig {
-    let mut log = LogConfig {
-        level: tracing::Level::INFO,
-        format: LogFormat::Text,
-    };
-    let Some(mut table) = table else { return log };
-    let levels = [
-        ("error", tracing::Level::ERROR),
-        ("warn", tracing::Level::WARN),
-        ("info", tracing::Level::INFO),
-        ("debug", tracing::Level::DEBUG),
-        ("trace", tracing::Level::TRACE),
-    ];
-    if let Some(level) = table.choice("level", &levels) {
-        log.level = level.value;
-    }
-    if let Some(format) = table.choice(
-        "format",
-        &[("text", LogFormat::Text), ("json", LogFormat::Json)],
-    ) {
-        log.format = format.value;
-    }
-    table.finish();
-    log
 }

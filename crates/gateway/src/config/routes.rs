@@ -11,14 +11,13 @@ use soapstone_policy::TransportRequirement;
 use soapstone_store::Stores;
 use tokio_rustls::TlsConnector;
 
-use super::Timeouts;
-use super::limits::read_rate;
+use super::rate::{Rate, read_rate};
+use super::timeouts::Timeouts;
+use super::url::{backend_url, without_brackets};
 use super::warm_up::{WarmUp, read_warm_up};
 use crate::config::tls;
-use crate::route::backend::{backend_url, without_brackets};
 use crate::route::is_below;
 use crate::route::side::{Publishing, Side, read_side};
-use crate::shares::Rate;
 
 /// One of `[[routes]]`.
 pub(crate) struct RouteConfig {

@@ -5,11 +5,10 @@
 use http::HeaderValue;
 use soapstone::config::Table;
 
-use super::limits::read_rate;
+use super::rate::{Rate, read_rate};
+use super::url::{backend_url, without_brackets};
 use crate::config::tls;
 use crate::observe::traces::TracesConfig;
-use crate::route::backend::{backend_url, without_brackets};
-use crate::shares::Rate;
 
 /// Most requests that are recorded in a second unless said otherwise: some 1,000 spans.
 const RECORDED: u64 = 100;

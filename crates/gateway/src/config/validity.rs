@@ -9,14 +9,14 @@ use std::fmt;
 use jiff::Timestamp;
 use soapstone::endpoint::Dated;
 
+use crate::config::direction::Direction;
 use crate::config::{Config, RouteConfig};
-use crate::observe::metrics::Side;
 
 /// A certificate or a revocation list, and where it is used.
 #[derive(Clone, Debug)]
 pub(crate) struct Placed {
     /// None of `[tls]`, which all routes share.
-    pub(crate) place: Option<(String, Side)>,
+    pub(crate) place: Option<(String, Direction)>,
     pub(crate) dated: Dated,
 }
 
@@ -54,8 +54,8 @@ pub(crate) fn dated_in(config: &Config) -> Vec<Placed> {
 
 fn of_route(route: &RouteConfig) -> impl Iterator<Item = Placed> {
     let sides = [
-        (Side::Inbound, route.inbound.as_ref()),
-        (Side::Outbound, route.outbound.as_ref()),
+        (Direction::Inbound, route.inbound.as_ref()),
+        (Direction::Outbound, route.outbound.as_ref()),
     ];
     let of_sides = sides.into_iter().flat_map(|(which, side)| {
         let dated = side.map_or(&[][..], |side| side.endpoint.dated());
@@ -64,7 +64,7 @@ fn of_route(route: &RouteConfig) -> impl Iterator<Item = Placed> {
     let of_backend = route
         .backend_certificates
         .iter()
-        .map(|dated| (Side::Outbound, dated));
+        .map(|dated| (Direction::Outbound, dated));
     of_sides.chain(of_backend).map(|(which, dated)| Placed {
         place: Some((route.name.clone(), which)),
         dated: dated.clone(),

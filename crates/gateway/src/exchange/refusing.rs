@@ -6,11 +6,11 @@ use std::sync::{Mutex, PoisonError};
 use http::{HeaderValue, Response};
 use soapstone::wss::{FaultCode, Rejected, SecureError, SoapVersion};
 
+use crate::config::direction::Direction;
 use crate::exchange::proxy::{Exchange, fail};
 use crate::exchange::secured::Call;
 use crate::exchange::steps::Trouble;
 use crate::observe::log::Beginning;
-use crate::observe::metrics;
 use crate::wire::body::Reply;
 use crate::wire::fault::{Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;
@@ -18,7 +18,7 @@ use crate::wire::unsecured;
 
 /// A message that was refused.
 struct Refusal {
-    side: metrics::Side,
+    side: Direction,
     rejected: Rejected,
     fault: &'static str,
 }
@@ -178,11 +178,11 @@ impl Call<'_> {
     fn refuse(
         &self,
         version: SoapVersion,
-        side: metrics::Side,
+        side: Direction,
         rejected: &Rejected,
         cause: Cause,
     ) -> Response<Reply> {
-        if side == metrics::Side::Inbound {
+        if side == Direction::Inbound {
             self.exchange.note_refused();
         }
         self.exchange.note(|found| {

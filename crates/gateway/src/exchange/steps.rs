@@ -13,7 +13,7 @@ use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
 
-use crate::observe::metrics;
+use crate::config::direction::Direction;
 use crate::observe::traces::Observed;
 use crate::route::side::Side;
 use crate::work::asking::Desk;
@@ -22,15 +22,12 @@ use crate::work::asking::Desk;
 pub(crate) enum Trouble {
     /// An endpoint refuses a message that came from outside.
     Refused {
-        side: metrics::Side,
+        side: Direction,
         rejected: Rejected,
         peer_fault: Option<String>,
     },
     /// An endpoint cannot secure a message.
-    Unsecurable {
-        side: metrics::Side,
-        error: SecureError,
-    },
+    Unsecurable { side: Direction, error: SecureError },
     /// The answer to a request for a token would show its key.
     WouldExpose,
 }
@@ -38,7 +35,7 @@ pub(crate) enum Trouble {
 impl Trouble {
     /// Why a request from outside came to nothing.
     pub(crate) fn of(error: ReceiveError) -> Self {
-        let side = metrics::Side::Inbound;
+        let side = Direction::Inbound;
         match error {
             ReceiveError::Rejected(rejected) => refused(side, rejected),
             ReceiveError::Unsecurable(error) => Self::Unsecurable { side, error },
@@ -50,13 +47,13 @@ impl Trouble {
 /// Tells the time of each step, without that in which the work waited for a worker.
 struct Timing<'t> {
     observed: &'t Observed,
-    side: metrics::Side,
+    side: Direction,
     since: Instant,
     desk: Option<&'t Desk>,
 }
 
 impl<'t> Timing<'t> {
-    fn new(observed: &'t Observed, side: metrics::Side, desk: Option<&'t Desk>) -> Self {
+    fn new(observed: &'t Observed, side: Direction, desk: Option<&'t Desk>) -> Self {
         if let Some(desk) = desk {
             desk.pause_over();
         }
@@ -87,7 +84,7 @@ pub(crate) fn read_request(
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<ReadRequest, Trouble> {
-    let which = metrics::Side::Inbound;
+    let which = Direction::Inbound;
     let mut timing = Timing::new(observed, which, None);
     side.endpoint
         .read_request(octets, buffers, &mut timing)
@@ -103,7 +100,7 @@ pub(crate) async fn receive(
     observed: &Observed,
     desk: &Desk,
 ) -> Result<Arrived, Trouble> {
-    let which = metrics::Side::Inbound;
+    let which = Direction::Inbound;
     let mut timing = Timing::new(observed, which, Some(desk));
     let now = jiff::Timestamp::now();
     let arrived = side
@@ -125,7 +122,7 @@ pub(crate) async fn open(
     observed: &Observed,
     desk: &Desk,
 ) -> Result<OpenedMessage, Trouble> {
-    let which = metrics::Side::Outbound;
+    let which = Direction::Outbound;
     let mut timing = Timing::new(observed, which, Some(desk));
     let now = jiff::Timestamp::now();
     let opened = side
@@ -137,7 +134,7 @@ pub(crate) async fn open(
     Ok(opened)
 }
 
-fn refused(side: metrics::Side, rejected: Rejected) -> Trouble {
+fn refused(side: Direction, rejected: Rejected) -> Trouble {
     Trouble::Refused {
         side,
         rejected,
@@ -145,7 +142,7 @@ fn refused(side: metrics::Side, rejected: Rejected) -> Trouble {
     }
 }
 
-fn count_weak(opened: &OpenedMessage, side: metrics::Side, observed: &Observed) {
+fn count_weak(opened: &OpenedMessage, side: Direction, observed: &Observed) {
     for algorithm in &opened.evidence.weak {
         observed.metrics.weak_algorithm(side, algorithm);
     }
@@ -178,7 +175,7 @@ pub(crate) fn secure_request(
         action: label.action.as_deref(),
         ..Outgoing::default()
     };
-    let which = metrics::Side::Outbound;
+    let which = Direction::Outbound;
     secure(side, which, labelled, outgoing, observed, buffers)
 }
 
@@ -200,13 +197,13 @@ pub(crate) fn secure_answer(
         answers: request,
         ..Outgoing::default()
     };
-    let which = metrics::Side::Inbound;
+    let which = Direction::Inbound;
     secure(side, which, labelled, outgoing, observed, buffers)
 }
 
 fn secure(
     side: &Side,
-    which: metrics::Side,
+    which: Direction,
     labelled: Result<Vec<u8>, EnvelopeError>,
     outgoing: Outgoing<'_>,
     observed: &Observed,

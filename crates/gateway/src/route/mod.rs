@@ -17,12 +17,13 @@ use http::uri::PathAndQuery;
 use soapstone_store::Stores;
 use tokio_rustls::TlsAcceptor;
 
+use crate::config::rate::Rate;
 use crate::config::validity::Placed;
 use crate::config::{GatewayLimits, RouteConfig, Timeouts, WarmUp};
 use crate::observe::metrics::RouteMetrics;
 use crate::route::backend::{Backend, BackendTimeouts};
 use crate::route::side::Side;
-use crate::shares::{Bucket, Rate};
+use crate::shares::Bucket;
 
 /// One route in use.
 pub(crate) struct Route {

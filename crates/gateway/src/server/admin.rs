@@ -16,9 +16,10 @@ use soapstone_store::StoreProblem;
 use tokio::sync::Mutex;
 use tokio::time::Instant;
 
+use crate::config::direction::Direction;
 use crate::observe::audit::Audit;
 use crate::observe::log;
-use crate::observe::metrics::{self, Detail, RouteMetrics, Side, Snapshot};
+use crate::observe::metrics::{self, Detail, RouteMetrics, Snapshot};
 use crate::route::Serving;
 use crate::server::gateway::Shared;
 use crate::server::stores::store_problems;
@@ -171,8 +172,8 @@ pub(crate) fn exposition(shared: &Shared, detail: Detail) -> String {
             .backends
             .push((route.name.clone(), route.backend.is_reachable()));
         for (which, side) in [
-            (Side::Inbound, &route.inbound),
-            (Side::Outbound, &route.outbound),
+            (Direction::Inbound, &route.inbound),
+            (Direction::Outbound, &route.outbound),
         ] {
             if let Some(side) = side {
                 snapshot.add(&route.name, which, side);
@@ -195,7 +196,7 @@ pub(crate) fn exposition(shared: &Shared, detail: Detail) -> String {
 
 impl Snapshot {
     /// What an endpoint holds, and what its shared stores did not answer.
-    fn add(&mut self, route: &str, which: Side, side: &crate::route::side::Side) {
+    fn add(&mut self, route: &str, which: Direction, side: &crate::route::side::Side) {
         let named = |value: u64| (route.to_owned(), which, value);
         self.replay_marks
             .extend(side.replay.len().map(|marks| named(marks as u64)));

@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: each is told of once, and again only after another key took its place.
 
-use crate::observe::metrics::Side;
+use crate::config::direction::Direction;
 use crate::route::Routes;
 
 /// The part of its limit from which on a key is told of: as much time again is left to replace it.
@@ -10,15 +10,15 @@ const HALF: f64 = 0.5;
 
 /// The shared keys that were told of.
 #[derive(Default)]
-pub(crate) struct KeyUsageWarnings(Vec<(String, Side)>);
+pub(crate) struct KeyUsageWarnings(Vec<(String, Direction)>);
 
 impl KeyUsageWarnings {
     /// Writes into the log what should be known of the keys of these routes.
     pub(crate) fn tell(&mut self, routes: &Routes) {
         let sides = routes.iter().flat_map(|route| {
             [
-                (Side::Inbound, &route.inbound),
-                (Side::Outbound, &route.outbound),
+                (Direction::Inbound, &route.inbound),
+                (Direction::Outbound, &route.outbound),
             ]
             .into_iter()
             .filter_map(|(which, side)| {
@@ -37,7 +37,7 @@ impl KeyUsageWarnings {
     }
 
     /// The keys above half of their limit that were not told of before.
-    fn new_of(&mut self, keys: Vec<(String, Side, f64)>) -> Vec<(String, Side, f64)> {
+    fn new_of(&mut self, keys: Vec<(String, Direction, f64)>) -> Vec<(String, Direction, f64)> {
         let above: Vec<_> = keys.into_iter().filter(|key| key.2 >= HALF).collect();
         let known = std::mem::replace(
             &mut self.0,
@@ -59,12 +59,12 @@ mod tests {
         let mut warnings = KeyUsageWarnings::default();
         let mut told = |ratio| {
             let keys = vec![
-                ("books".to_owned(), Side::Inbound, ratio),
-                ("other".to_owned(), Side::Inbound, 0.1),
+                ("books".to_owned(), Direction::Inbound, ratio),
+                ("other".to_owned(), Direction::Inbound, 0.1),
             ];
             warnings.new_of(keys)
         };
-        let books = |ratio| vec![("books".to_owned(), Side::Inbound, ratio)];
+        let books = |ratio| vec![("books".to_owned(), Direction::Inbound, ratio)];
         assert_eq!(told(0.49), []);
         assert_eq!(told(0.5), books(0.5));
         assert_eq!(told(0.9), []);

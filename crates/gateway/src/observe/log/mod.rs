@@ -19,7 +19,7 @@ use tracing_subscriber::filter::LevelFilter;
 use tracing_subscriber::fmt::MakeWriter;
 use tracing_subscriber::fmt::format::{self, Writer};
 
-use crate::config::{LogConfig, LogFormat};
+use crate::config::log::{LogConfig, LogFormat};
 
 pub(crate) use queue::Lines;
 

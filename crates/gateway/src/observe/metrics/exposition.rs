@@ -8,7 +8,8 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::text::{COUNTER, Exposition, GAUGE, HISTOGRAM, escape, route_label};
-use super::{GatewayMetrics, RouteMetrics, STEPS, Side, process};
+use super::{GatewayMetrics, RouteMetrics, STEPS, process};
+use crate::config::direction::Direction;
 use crate::observe::traces::Counts;
 
 /// What is measured when asked for.
@@ -31,30 +32,30 @@ pub(crate) struct Snapshot {
     /// What became of the spans of traces.
     pub(crate) spans: Counts,
     /// Route and side, with the number of replay marks held.
-    pub(crate) replay_marks: Vec<(String, Side, u64)>,
+    pub(crate) replay_marks: Vec<(String, Direction, u64)>,
     /// Route and side, with the number of replay marks that may be.
-    pub(crate) replay_capacity: Vec<(String, Side, u64)>,
+    pub(crate) replay_capacity: Vec<(String, Direction, u64)>,
     /// Route and side, with the number of conversations that may be held.
-    pub(crate) conversations_capacity: Vec<(String, Side, u64)>,
+    pub(crate) conversations_capacity: Vec<(String, Direction, u64)>,
     /// Route and side, with the number of conversations held.
-    pub(crate) conversations: Vec<(String, Side, u64)>,
+    pub(crate) conversations: Vec<(String, Direction, u64)>,
     /// Route, side and what was asked for, with the number of questions that a shared store did
     /// not answer.
-    pub(crate) unanswered: Vec<(String, Side, &'static str, u64)>,
+    pub(crate) unanswered: Vec<(String, Direction, &'static str, u64)>,
     /// Route and side, with the number of messages that were accepted without the shared store's
     /// word.
-    pub(crate) decided_alone: Vec<(String, Side, u64)>,
+    pub(crate) decided_alone: Vec<(String, Direction, u64)>,
     /// What certificates and revocation lists are there for, with the second at which the first of
     /// them expires.
     pub(crate) expiries: BTreeMap<ExpiryLabels, i64>,
     /// Route and side, with the part of its limit that a shared key has enciphered.
-    pub(crate) shared_keys: Vec<(String, Side, f64)>,
+    pub(crate) shared_keys: Vec<(String, Direction, f64)>,
     /// Route, and whether its backend could last be reached.
     pub(crate) backends: Vec<(String, bool)>,
 }
 
 /// Route and side (none of `[tls]`), and what the certificate or list is there for.
-type ExpiryLabels = (Option<(String, Side)>, &'static str);
+type ExpiryLabels = (Option<(String, Direction)>, &'static str);
 
 /// How much is told.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -349,7 +350,7 @@ fn of_requests(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
 }
 
 fn of_security(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mut Exposition) {
-    let of_sides = |route: &RouteMetrics, entries: Vec<((Side, &'static str), u64)>| {
+    let of_sides = |route: &RouteMetrics, entries: Vec<((Direction, &'static str), u64)>| {
         let entries = entries.into_iter();
         let labelled = entries.map(|((side, name), count)| {
             let labels = route.side_labels(side);
@@ -419,17 +420,18 @@ fn of_conversations(routes: &[Arc<RouteMetrics>], snapshot: &Snapshot, out: &mut
     let help = "Security contexts of clients: issued, renewed, amended, cancelled, refused.";
     out.family(("soapstone_contexts_total", COUNTER, help))
         .counts(routes, "event", |route| {
-            let mut events: BTreeMap<&str, u64> = match route.mechanisms[Side::Inbound as usize] {
-                Some(_) => EVENTS.map(|event| (event, 0)).into(),
-                None => BTreeMap::new(),
-            };
+            let mut events: BTreeMap<&str, u64> =
+                match route.mechanisms[Direction::Inbound as usize] {
+                    Some(_) => EVENTS.map(|event| (event, 0)).into(),
+                    None => BTreeMap::new(),
+                };
             events.extend(route.contexts.entries());
             events
                 .into_iter()
                 .map(|(what, count)| (route.label(), what.to_owned(), count))
                 .collect()
         });
-    let converses = |route: &RouteMetrics| route.mechanisms[Side::Outbound as usize].is_some();
+    let converses = |route: &RouteMetrics| route.mechanisms[Direction::Outbound as usize].is_some();
     let help = "Security contexts asked for at the backend, by outcome.";
     out.family(("soapstone_handshakes_total", COUNTER, help))
         .counts(routes, "outcome", |route| {
@@ -480,10 +482,10 @@ fn of_times(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mut Exposition) 
 }
 
 /// Every endpoint of every route.
-fn with_sides(routes: &[Arc<RouteMetrics>]) -> impl Iterator<Item = (&RouteMetrics, Side)> {
+fn with_sides(routes: &[Arc<RouteMetrics>]) -> impl Iterator<Item = (&RouteMetrics, Direction)> {
     let sides = routes
         .iter()
-        .flat_map(|route| Side::ALL.map(|side| (&**route, side)));
+        .flat_map(|route| Direction::ALL.map(|side| (&**route, side)));
     sides.filter(|(route, side)| route.mechanisms[*side as usize].is_some())
 }
 
@@ -492,7 +494,7 @@ impl RouteMetrics {
     fn refusals_by(
         &self,
         told: impl Fn(&'static str, &'static str) -> &'static str,
-    ) -> Vec<((Side, &'static str), u64)> {
+    ) -> Vec<((Direction, &'static str), u64)> {
         let mut counts = BTreeMap::new();
         for ((side, class, reason), count) in self.refusals.entries() {
             *counts.entry((side, told(class, reason))).or_insert(0) += count;
@@ -500,7 +502,7 @@ impl RouteMetrics {
         counts.into_iter().collect()
     }
 
-    fn side_labels(&self, side: Side) -> String {
+    fn side_labels(&self, side: Direction) -> String {
         let mechanism = self.mechanisms[side as usize].as_deref().unwrap_or("none");
         format!(
             "{},direction=\"{}\",mechanism=\"{}\"",
@@ -522,9 +524,9 @@ mod tests {
     #[test]
     fn refusals_are_counted_by_route_direction_mechanism_and_reason() {
         let route = RouteMetrics::new("/books", Some("sign"), None);
-        route.refusal(Side::Inbound, "wsse:FailedCheck", "replayed");
-        route.refusal(Side::Inbound, "wsse:FailedCheck", "replayed");
-        route.refusal(Side::Inbound, "wsse:FailedCheck", "signature-wrong");
+        route.refusal(Direction::Inbound, "wsse:FailedCheck", "replayed");
+        route.refusal(Direction::Inbound, "wsse:FailedCheck", "replayed");
+        route.refusal(Direction::Inbound, "wsse:FailedCheck", "signature-wrong");
         let routes = [route];
         let text = |detail| {
             let snapshot = Snapshot::default();

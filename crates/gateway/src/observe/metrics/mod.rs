@@ -19,27 +19,9 @@ use soapstone::endpoint::Step;
 use soapstone_trust::TrustFaultCode;
 use tokio::time::Instant;
 
+use crate::config::direction::Direction;
+
 pub(crate) use exposition::{Detail, Snapshot, expose};
-
-/// Which of a route's endpoints.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Side {
-    /// The one that faces the client.
-    Inbound,
-    /// The one that faces the backend.
-    Outbound,
-}
-
-impl Side {
-    pub(crate) const ALL: [Self; 2] = [Self::Inbound, Self::Outbound];
-
-    pub(crate) fn name(self) -> &'static str {
-        match self {
-            Self::Inbound => "inbound",
-            Self::Outbound => "outbound",
-        }
-    }
-}
 
 /// Every step of an endpoint's work on a message.
 const STEPS: [Step; 7] = [
@@ -119,11 +101,11 @@ pub(crate) struct RouteMetrics {
     /// Octets: from the client, to the backend, from the backend, to the client.
     octets: [AtomicU64; 4],
     /// By side, class (the code of the fault that the peer is told) and reason.
-    refusals: Tally<(Side, &'static str, &'static str)>,
+    refusals: Tally<(Direction, &'static str, &'static str)>,
     failures: Tally<&'static str>,
     /// By prefix and local name.
     faults: Tally<(&'static str, &'static str)>,
-    weak: Tally<(Side, &'static str)>,
+    weak: Tally<(Direction, &'static str)>,
     /// What became of the contexts of clients.
     contexts: Tally<&'static str>,
     /// Contexts asked for at the backend: established, failed.
@@ -172,8 +154,8 @@ impl RouteMetrics {
         outbound: Option<&str>,
     ) -> bool {
         self.route == route
-            && self.mechanisms[Side::Inbound as usize].as_deref() == inbound
-            && self.mechanisms[Side::Outbound as usize].as_deref() == outbound
+            && self.mechanisms[Direction::Inbound as usize].as_deref() == inbound
+            && self.mechanisms[Direction::Outbound as usize].as_deref() == outbound
     }
 
     /// Whose numbers they are.
@@ -193,7 +175,7 @@ impl RouteMetrics {
         self.backend_time.record(took);
     }
 
-    pub(crate) fn step(&self, side: Side, step: Step, took: Duration) {
+    pub(crate) fn step(&self, side: Direction, step: Step, took: Duration) {
         if let Some(position) = STEPS.iter().position(|known| *known == step) {
             self.steps[side as usize][position].record(took);
         }
@@ -205,7 +187,7 @@ impl RouteMetrics {
 
     /// A message was refused, for a reason that the engine names. `class` is the code of the fault
     /// that the peer is told.
-    pub(crate) fn refusal(&self, side: Side, class: &'static str, reason: &'static str) {
+    pub(crate) fn refusal(&self, side: Direction, class: &'static str, reason: &'static str) {
         self.refusals.add((side, class, reason));
     }
 
@@ -241,7 +223,7 @@ impl RouteMetrics {
     }
 
     /// A weak algorithm was used because the plan names it.
-    pub(crate) fn weak_algorithm(&self, side: Side, algorithm: &'static str) {
+    pub(crate) fn weak_algorithm(&self, side: Direction, algorithm: &'static str) {
         self.weak.add((side, algorithm));
     }
 }

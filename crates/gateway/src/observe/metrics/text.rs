@@ -6,7 +6,8 @@ use std::fmt::{Display, Write};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{BOUNDS, Histogram, RouteMetrics, Side};
+use super::{BOUNDS, Histogram, RouteMetrics};
+use crate::config::direction::Direction;
 
 /// One metric: its name, its kind and what it says.
 type Family = (&'static str, &'static str, &'static str);
@@ -45,7 +46,7 @@ impl Samples<'_> {
     }
 
     /// A number for a route and side.
-    pub(super) fn of_sides(&mut self, values: &[(String, Side, impl Display)]) {
+    pub(super) fn of_sides(&mut self, values: &[(String, Direction, impl Display)]) {
         for (route, side, value) in values {
             let labels = format!("{},direction=\"{}\"", route_label(route), side.name());
             self.sample(&labels, value);

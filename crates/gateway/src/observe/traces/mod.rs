@@ -25,8 +25,9 @@ use tokio::sync::Notify;
 use tokio::time::Instant;
 use tokio_rustls::TlsConnector;
 
+use crate::config::rate::Rate;
 use crate::observe::trace_context::TraceContext;
-use crate::shares::{Bucket, Rate};
+use crate::shares::Bucket;
 use export::Collector;
 
 pub(crate) use recording::{Calling, Observed, Recording, Traced};

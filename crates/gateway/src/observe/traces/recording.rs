@@ -12,7 +12,8 @@ use soapstone::endpoint::Step;
 use tokio::time::Instant;
 
 use super::{Finished, Traces};
-use crate::observe::metrics::{self, RouteMetrics};
+use crate::config::direction::Direction;
+use crate::observe::metrics::RouteMetrics;
 use crate::observe::trace_context::TraceContext;
 
 /// Most spans of one request; those of a bridge that has to begin a conversation anew are 21.
@@ -89,7 +90,7 @@ impl Recording {
     fn internal(
         &self,
         name: &'static str,
-        side: Option<metrics::Side>,
+        side: Option<Direction>,
         begun: Instant,
         ended: Instant,
     ) {
@@ -286,7 +287,7 @@ impl Observed {
     }
 
     /// A step has ended.
-    pub(crate) fn step(&self, side: metrics::Side, step: Step, begun: Instant, ended: Instant) {
+    pub(crate) fn step(&self, side: Direction, step: Step, begun: Instant, ended: Instant) {
         self.metrics.step(side, step, ended - begun);
         if let Some(recording) = &self.recording {
             recording.internal(step.name(), Some(side), begun, ended);

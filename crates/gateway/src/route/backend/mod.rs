@@ -10,7 +10,6 @@
 
 mod interim;
 mod stream;
-mod url;
 
 use std::fmt;
 use std::future::Future;
@@ -34,11 +33,9 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use self::interim::InterimAnswers;
 use self::stream::{BackendStream, Transport};
+use crate::config::url::without_brackets;
 use crate::wire::body::Upload;
 use crate::wire::headers::{authenticates_connection, has_unknown_coding, remove_hop_by_hop};
-
-pub use self::url::{NotABackend, backend_url};
-pub(crate) use self::url::{address, without_brackets};
 
 /// Most idle connections kept for one backend; further ones are closed after use.
 ///
