@@ -13,7 +13,7 @@ pub(crate) mod rate;
 mod routes;
 pub(crate) mod timeouts;
 pub(crate) mod tls;
-mod traces;
+pub(crate) mod traces;
 pub(crate) mod url;
 pub(crate) mod validity;
 mod warm_up;
@@ -34,14 +34,13 @@ use soapstone_policy::TransportRequirement;
 use soapstone_store::{StoreProblem, Stores};
 
 use crate::config::validity::{ValidityWarning, dated_in, warnings};
-use crate::observe::traces::TracesConfig;
 use crate::route::side::Side;
 use limits::read_limits;
 use log::read_log;
 use routes::{ClientSide, read_route};
 use timeouts::read_timeouts;
 use tls::ServerTls;
-use traces::read_traces;
+use traces::{TracesConfig, read_traces};
 use url::address;
 
 pub use limits::{GatewayLimits, Shares};

@@ -4,18 +4,16 @@
 //! once; one with a problem is no route.
 
 use http::Uri;
-use rustls::pki_types::ServerName;
 use soapstone::config::{Located, Place, Table};
-use soapstone::endpoint::{Dated, Role};
+use soapstone::endpoint::Role;
 use soapstone_policy::TransportRequirement;
 use soapstone_store::Stores;
-use tokio_rustls::TlsConnector;
 
 use super::rate::{Rate, read_rate};
 use super::timeouts::Timeouts;
+use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
 use super::warm_up::{WarmUp, read_warm_up};
-use crate::config::tls;
 use crate::route::is_below;
 use crate::route::side::{Publishing, Side, read_side};
 
@@ -26,9 +24,8 @@ pub(crate) struct RouteConfig {
     pub(crate) name: String,
     pub(crate) path: String,
     pub(crate) backend: Uri,
-    pub(crate) backend_tls: Option<(TlsConnector, ServerName<'static>)>,
-    /// Those that the backend is shown.
-    pub(crate) backend_certificates: Vec<Dated>,
+    /// Where it is behind https.
+    pub(crate) backend_tls: Option<ClientTls>,
     pub(crate) inbound: Option<Side>,
     pub(crate) outbound: Option<Side>,
     pub(crate) timeouts: Timeouts,
@@ -252,11 +249,10 @@ pub(super) fn read_route(
         return None;
     }
     let (path, backend) = (path?, backend?.value);
-    let (backend_tls, certificates) = match backend_tls {
+    let backend_tls = match backend_tls {
         // What is wrong with it has been reported.
-        Some(None) => return None,
-        Some(Some(tls)) => (Some((tls.connector, tls.server_name)), tls.certificates),
-        None => (None, Vec::new()),
+        Some(tls) => Some(tls?),
+        None => None,
     };
     let name = name.map_or_else(|| path.clone(), |name| name.value);
     Some(RouteConfig {
@@ -265,7 +261,6 @@ pub(super) fn read_route(
         path,
         backend,
         backend_tls,
-        backend_certificates: certificates,
         inbound,
         outbound,
         timeouts,

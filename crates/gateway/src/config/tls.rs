@@ -1,9 +1,8 @@
-//! TLS towards clients and towards backends.
+//! `[tls]` and `tls` of a route: TLS towards clients and towards backends.
 //!
 //! The rule kept here: TLS 1.2 and 1.3 with the provider's safe defaults, and a peer's certificate
 //! is always checked; there is no switch that turns the check off.
 
-use std::io;
 use std::sync::Arc;
 
 use rustls::crypto::CryptoProvider;
@@ -15,12 +14,8 @@ use soapstone::config::{LoadedFile, Place, Problem, Table};
 use soapstone::crypto::Certificate;
 use soapstone::endpoint::{Dated, DatedUse};
 use soapstone_store::server_trust::ServerTrust;
-use tokio::io::{AsyncReadExt, AsyncWriteExt};
-use tokio::net::TcpStream;
-use tokio_rustls::server::TlsStream;
-use tokio_rustls::{TlsAcceptor, TlsConnector};
 
-use crate::config::client_trust::ClientTrust;
+use super::client_trust::ClientTrust;
 
 /// TLS as clients find it.
 pub(crate) struct ServerTls {
@@ -35,43 +30,10 @@ pub(crate) struct ServerTls {
 
 /// TLS towards a backend.
 pub(crate) struct ClientTls {
-    pub(crate) connector: TlsConnector,
+    pub(crate) config: Arc<ClientConfig>,
     pub(crate) server_name: ServerName<'static>,
     /// Those that the backend is shown.
     pub(crate) certificates: Vec<Dated>,
-}
-
-/// What a client gets that speaks HTTP without TLS.
-const PLAIN_HTTP: &str = "this port speaks TLS, and the request came as plain HTTP: use https://";
-
-/// Most octets of a plain request that are read before its connection is closed, so that the client
-/// reads the answer.
-const DRAINED: u64 = 64 * 1024;
-
-/// Shakes hands with a client. One that speaks plain HTTP is told so in HTTP.
-///
-/// # Errors
-/// Why there is no TLS.
-pub(crate) async fn accept(
-    acceptor: &TlsAcceptor,
-    mut stream: TcpStream,
-) -> io::Result<TlsStream<TcpStream>> {
-    let mut first = [0];
-    let read = stream.peek(&mut first).await?;
-    // A record of TLS begins with its type, 20 to 24; a request begins with a method, which all
-    // have capital letters.
-    if read == 0 || !first[0].is_ascii_uppercase() {
-        return acceptor.accept(stream).await;
-    }
-    let length = PLAIN_HTTP.len() + 1;
-    let answer = format!(
-        "HTTP/1.1 400 Bad Request\r\nContent-Type: text/plain; charset=utf-8\r\nContent-Length: {length}\r\n\
-         Connection: close\r\n\r\n{PLAIN_HTTP}\n"
-    );
-    stream.write_all(answer.as_bytes()).await?;
-    stream.shutdown().await?;
-    tokio::io::copy(&mut (&mut stream).take(DRAINED), &mut tokio::io::sink()).await?;
-    Err(io::Error::new(io::ErrorKind::InvalidData, PLAIN_HTTP))
 }
 
 /// Reads `[tls]`: `certificate`, `key`, and `client_ca` with `client_auth` for mutual TLS.
@@ -226,7 +188,7 @@ pub(crate) fn read_client(
     let name = name.unwrap_or_else(|| host.to_owned());
     match ServerName::try_from(name) {
         Ok(server_name) => Some(ClientTls {
-            connector: TlsConnector::from(Arc::new(config)),
+            config: Arc::new(config),
             server_name,
             certificates,
         }),

@@ -62,8 +62,9 @@ fn of_route(route: &RouteConfig) -> impl Iterator<Item = Placed> {
         dated.iter().map(move |dated| (which, dated))
     });
     let of_backend = route
-        .backend_certificates
+        .backend_tls
         .iter()
+        .flat_map(|tls| &tls.certificates)
         .map(|dated| (Direction::Outbound, dated));
     of_sides.chain(of_backend).map(|(which, dated)| Placed {
         place: Some((route.name.clone(), which)),

@@ -22,10 +22,11 @@ use crate::exchange::proxy::{Exchange, backend_failure, fail};
 use crate::observe::metrics::Flow;
 use crate::route::{Route, Routes};
 use crate::wire::answer_head;
-use crate::wire::body::{CollectError, Reply, Upload, collect};
+use crate::wire::body::{CollectError, Upload, collect};
 use crate::wire::buffers::Place;
 use crate::wire::fault::{Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;
+use crate::wire::reply::Reply;
 
 pub(crate) use policy::{PublishedPolicy, Telling};
 

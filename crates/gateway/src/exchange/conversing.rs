@@ -19,11 +19,11 @@ use crate::exchange::steps::{Label, secure_request};
 use crate::observe::log::Beginning;
 use crate::observe::metrics::Flow;
 use crate::route::side::Side;
-use crate::wire::body::Reply;
 use crate::wire::buffers::Place;
 use crate::wire::fault::Cause;
 use crate::wire::headers::X_REQUEST_ID;
 use crate::wire::media;
+use crate::wire::reply::Reply;
 use crate::work::asking::{Desk, Task};
 use crate::work::workers::Effort;
 

@@ -11,9 +11,9 @@
 use http::{Response, StatusCode};
 use soapstone::wss::SoapVersion;
 
-use crate::wire::body::Reply;
 use crate::wire::fault::{self, Cause};
 use crate::wire::headers::X_REQUEST_ID;
+use crate::wire::reply::Reply;
 
 /// What a status says that is said again.
 pub(crate) struct PeerSaid(Option<Cause>);

@@ -29,11 +29,12 @@ use crate::server::admin;
 use crate::server::gateway::Shared;
 use crate::server::listener::Connection;
 use crate::shares::{Client, Turn};
-use crate::wire::body::{PassError, Reply, Upload};
+use crate::wire::body::{PassError, Upload};
 use crate::wire::buffers::Place;
 use crate::wire::fault::{self, Cause, Failure};
 use crate::wire::headers::{self, X_REQUEST_ID};
 use crate::wire::media;
+use crate::wire::reply::Reply;
 
 /// Everything that is known of a request besides its body.
 pub(crate) struct Exchange<'e> {

@@ -11,9 +11,9 @@ use crate::exchange::proxy::{Exchange, fail};
 use crate::exchange::secured::Call;
 use crate::exchange::steps::Trouble;
 use crate::observe::log::Beginning;
-use crate::wire::body::Reply;
 use crate::wire::fault::{Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;
+use crate::wire::reply::Reply;
 use crate::wire::unsecured;
 
 /// A message that was refused.

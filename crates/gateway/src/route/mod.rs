@@ -295,7 +295,6 @@ pub(crate) mod tests {
             path: path.to_owned(),
             backend: backend.parse().expect("a URL"),
             backend_tls: None,
-            backend_certificates: Vec::new(),
             inbound: None,
             outbound: None,
             timeouts: Timeouts::default(),

@@ -23,7 +23,7 @@ use crate::observe::metrics::{self, Detail, RouteMetrics, Snapshot};
 use crate::route::Serving;
 use crate::server::gateway::Shared;
 use crate::server::stores::store_problems;
-use crate::wire::body::Reply;
+use crate::wire::reply::Reply;
 
 /// Whether a path is answered here when no route serves it.
 pub(crate) fn knows(path: &str) -> bool {

@@ -28,15 +28,16 @@ use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
 use crate::config::GatewayLimits;
-use crate::config::tls;
 use crate::observe::metrics::Detail;
 use crate::server::activity::{Activity, InHand, Patience, Watched};
 use crate::server::gateway::Shared;
 use crate::server::settled::Settled;
+use crate::server::tls;
 use crate::shares::{Client, Held};
-use crate::wire::body::{PassError, Reply};
+use crate::wire::body::PassError;
 use crate::wire::buffers::Place;
 use crate::wire::headers::Forwarded;
+use crate::wire::reply::Reply;
 
 /// What the gateway is doing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

@@ -16,4 +16,5 @@ pub(crate) mod settled;
 pub(crate) mod sockets;
 pub(crate) mod start;
 pub(crate) mod stores;
+pub(crate) mod tls;
 pub(crate) mod warm_up;

@@ -12,9 +12,9 @@ use http::{Response, StatusCode, header};
 use soapstone::endpoint::Blame;
 use soapstone::wss::SoapVersion;
 
-use crate::wire::body::Reply;
 use crate::wire::fault::Failure;
 use crate::wire::media;
+use crate::wire::reply::Reply;
 
 /// What was proven of an answer, as far as its head tells it to the client.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

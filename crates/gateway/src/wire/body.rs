@@ -12,14 +12,10 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::observe::metrics::{Flow, RouteMetrics};
-use crate::route::backend::Download;
 use crate::wire::buffers::{Place, SharedBuffers};
 
 /// The body of a request to a backend.
 pub(crate) type Upload = Passing<Incoming>;
-
-/// The body of a response to a client.
-pub(crate) type Reply = Passing<Download>;
 
 /// A body that the gateway hands on.
 #[derive(Debug)]
@@ -98,7 +94,7 @@ impl<B> Passing<B> {
         Self::Whole(Some(octets.into()).filter(|octets| !octets.is_empty()))
     }
 
-    fn bounded(body: B, way: Way, limit: u64, metrics: Arc<RouteMetrics>) -> Self {
+    pub(super) fn bounded(body: B, way: Way, limit: u64, metrics: Arc<RouteMetrics>) -> Self {
         let bound = Bound {
             way,
             left: limit,
@@ -113,13 +109,6 @@ impl Upload {
     /// A client's body as it arrives, up to a limit.
     pub(crate) fn streamed(body: Incoming, limit: u64, metrics: Arc<RouteMetrics>) -> Self {
         Self::bounded(body, Way::Up, limit, metrics)
-    }
-}
-
-impl Reply {
-    /// A backend's body as it arrives, up to a limit.
-    pub(crate) fn streamed(body: Download, limit: u64, metrics: Arc<RouteMetrics>) -> Self {
-        Self::bounded(body, Way::Down, limit, metrics)
     }
 }
 

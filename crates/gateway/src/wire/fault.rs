@@ -14,8 +14,8 @@ use soapstone::wss::names::{WSSE, WSU};
 use soapstone::wss::{FaultCode, SoapVersion};
 use soapstone::xml::escape;
 
-use crate::wire::body::Reply;
 use crate::wire::media;
+use crate::wire::reply::Reply;
 
 /// Why a request failed, for operators.
 pub(crate) struct Failure {

@@ -8,4 +8,5 @@ pub(crate) mod buffers;
 pub(crate) mod fault;
 pub(crate) mod headers;
 pub(crate) mod media;
+pub(crate) mod reply;
 pub(crate) mod unsecured;

@@ -10,52 +10,33 @@
 //! when its answer is ready, never before: the time that hides why a message was refused is over
 //! then.
 
+mod collector;
 mod export;
 mod otlp;
 mod recording;
+mod span;
+mod traced;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
-use http::{HeaderValue, Uri};
-use rustls::pki_types::ServerName;
 use soapstone::crypto::random;
 use tokio::sync::Notify;
 use tokio::time::Instant;
-use tokio_rustls::TlsConnector;
 
 use crate::config::rate::Rate;
+use crate::config::traces::TracesConfig;
 use crate::observe::trace_context::TraceContext;
 use crate::shares::Bucket;
-use export::Collector;
+use collector::Collector;
+use span::Finished;
 
-pub(crate) use recording::{Calling, Observed, Recording, Traced};
-
-/// `[traces]`.
-pub(crate) struct TracesConfig {
-    /// Where spans are sent.
-    pub(crate) collector: Uri,
-    pub(crate) tls: Option<(TlsConnector, ServerName<'static>)>,
-    /// What the collector lets us in for.
-    pub(crate) authorization: Option<HeaderValue>,
-    /// What the collector knows the gateway as.
-    pub(crate) service: String,
-    /// Of so many requests without a trace, one begins a trace that is recorded.
-    pub(crate) one_in: u64,
-    /// Most requests that are recorded in a time, whoever asks for it.
-    pub(crate) rate: Rate,
-}
+pub(crate) use recording::{Calling, Observed, Recording};
+pub(crate) use traced::Traced;
 
 /// Most spans that wait for the collector: those of a thousand requests, some 1 MB.
 const MOST_WAITING: usize = 8192;
-
-/// The spans of one request that is over.
-#[derive(Debug)]
-struct Finished {
-    trace: u128,
-    spans: Vec<recording::Span>,
-}
 
 /// What is recorded, and what of it waits for the collector.
 #[derive(Debug)]
@@ -221,10 +202,10 @@ mod tests {
     use super::*;
 
     fn finished(spans: usize) -> Finished {
-        let span = |_| recording::Span {
+        let span = |_| span::Span {
             id: 1,
             parent: None,
-            kind: recording::Kind::Internal,
+            kind: span::Kind::Internal,
             name: "open".to_owned(),
             begun: 1,
             ended: 2,

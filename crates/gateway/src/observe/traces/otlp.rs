@@ -6,8 +6,7 @@
 
 use serde_json::{Map, Value as Json, json};
 
-use super::Finished;
-use super::recording::{Span, Value};
+use super::span::{Finished, Span, Value};
 
 /// `Status.StatusCode` of a span that ended with an error.
 const STATUS_ERROR: u8 = 2;
@@ -89,7 +88,7 @@ fn attribute(name: &str, value: &Value) -> Json {
 
 #[cfg(test)]
 mod tests {
-    use super::super::recording::Kind;
+    use super::super::span::Kind;
     use super::*;
 
     /// Written out by hand from the fields of `opentelemetry/proto/trace/v1/trace.proto`.

@@ -6,12 +6,12 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
-use http::{HeaderMap, Method, StatusCode};
+use http::{HeaderMap, StatusCode};
 use soapstone::crypto::random;
 use soapstone::endpoint::Step;
 use tokio::time::Instant;
 
-use super::{Finished, Traces};
+use super::span::{Kind, Span, Value, status_attribute};
 use crate::config::direction::Direction;
 use crate::observe::metrics::RouteMetrics;
 use crate::observe::trace_context::TraceContext;
@@ -19,45 +19,14 @@ use crate::observe::trace_context::TraceContext;
 /// Most spans of one request; those of a bridge that has to begin a conversation anew are 21.
 const MOST_SPANS: usize = 64;
 
-/// Kinds of spans (`Span.SpanKind` of OTLP).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Kind {
-    Internal = 1,
-    Server = 2,
-    Client = 3,
-}
-
-/// A span that has ended.
-#[derive(Debug)]
-pub(super) struct Span {
-    pub(super) id: u64,
-    pub(super) parent: Option<u64>,
-    pub(super) kind: Kind,
-    pub(super) name: String,
-    /// Nanoseconds since 1970.
-    pub(super) begun: u64,
-    pub(super) ended: u64,
-    pub(super) attributes: Vec<(&'static str, Value)>,
-    /// The stable name of what went wrong.
-    pub(super) error: Option<&'static str>,
-}
-
-/// The value of an attribute.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Value {
-    Text(String),
-    Name(&'static str),
-    Number(u64),
-}
-
 /// The spans of a request.
 #[derive(Debug)]
 pub(crate) struct Recording {
-    trace: u128,
+    pub(super) trace: u128,
     /// The span of all of it.
-    span: u64,
-    parent: Option<u64>,
-    started: Instant,
+    pub(super) span: u64,
+    pub(super) parent: Option<u64>,
+    pub(super) started: Instant,
     /// The same moment, since 1970.
     since_epoch: Duration,
     /// Those of its steps that have ended.
@@ -131,12 +100,12 @@ impl Recording {
         }
     }
 
-    fn steps(&self) -> MutexGuard<'_, Vec<Span>> {
+    pub(super) fn steps(&self) -> MutexGuard<'_, Vec<Span>> {
         self.steps.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// A moment, since 1970: on the clock that does not jump.
-    fn nanoseconds(&self, moment: Instant) -> u64 {
+    pub(super) fn nanoseconds(&self, moment: Instant) -> u64 {
         let at = self.since_epoch + moment.saturating_duration_since(self.started);
         u64::try_from(at.as_nanos()).unwrap_or(u64::MAX)
     }
@@ -181,91 +150,6 @@ impl Drop for Calling<'_> {
                 None => Some("no-response"),
                 Some(status) => status.is_server_error().then_some("status"),
             },
-        });
-    }
-}
-
-fn status_attribute(status: StatusCode) -> (&'static str, Value) {
-    let number = Value::Number(status.as_u16().into());
-    ("http.response.status_code", number)
-}
-
-/// A request that is recorded, to its end.
-pub(crate) struct Traced {
-    traces: Arc<Traces>,
-    recording: Arc<Recording>,
-    /// What requests of its kind are called.
-    name: String,
-    attributes: Vec<(&'static str, Value)>,
-    status: Option<StatusCode>,
-    reason: Option<&'static str>,
-}
-
-impl Traced {
-    /// Of a route with that path.
-    pub(crate) fn new(
-        traces: &Arc<Traces>,
-        recording: &Arc<Recording>,
-        method: &Method,
-        (route, path): (&str, &str),
-    ) -> Self {
-        // Others are a stranger's words (semantic conventions for HTTP spans, "HTTP request
-        // methods").
-        let method = match *method {
-            Method::POST => "POST",
-            Method::GET => "GET",
-            Method::HEAD => "HEAD",
-            _ => "_OTHER",
-        };
-        let name = match method {
-            "_OTHER" => format!("HTTP {path}"),
-            method => format!("{method} {path}"),
-        };
-        Self {
-            traces: Arc::clone(traces),
-            recording: Arc::clone(recording),
-            name,
-            attributes: vec![
-                ("http.request.method", Value::Name(method)),
-                ("http.route", Value::Text(path.to_owned())),
-                ("soapstone.route", Value::Text(route.to_owned())),
-            ],
-            status: None,
-            reason: None,
-        }
-    }
-
-    /// Notes how the client is answered, and the stable name of what went wrong.
-    pub(crate) fn answered(&mut self, status: StatusCode, reason: Option<&'static str>) {
-        self.status = Some(status);
-        self.reason = reason;
-    }
-}
-
-impl Drop for Traced {
-    fn drop(&mut self) {
-        let recording = &self.recording;
-        let error = match (self.reason, self.status) {
-            (Some(reason), _) => Some(reason),
-            (None, None) => Some("client-gone"),
-            (None, Some(status)) => status.is_server_error().then_some("status"),
-        };
-        let mut attributes = std::mem::take(&mut self.attributes);
-        attributes.extend(self.status.map(status_attribute));
-        let mut spans = std::mem::take(&mut *recording.steps());
-        spans.push(Span {
-            id: recording.span,
-            parent: recording.parent,
-            kind: Kind::Server,
-            name: std::mem::take(&mut self.name),
-            begun: recording.nanoseconds(recording.started),
-            ended: recording.nanoseconds(Instant::now()),
-            attributes,
-            error,
-        });
-        self.traces.push(Finished {
-            trace: recording.trace,
-            spans,
         });
     }
 }

@@ -33,6 +33,7 @@ use tokio_rustls::rustls::pki_types::ServerName;
 
 use self::interim::InterimAnswers;
 use self::stream::{BackendStream, Transport};
+use crate::config::tls::ClientTls;
 use crate::config::url::without_brackets;
 use crate::wire::body::Upload;
 use crate::wire::headers::{authenticates_connection, has_unknown_coding, remove_hop_by_hop};
@@ -220,7 +221,7 @@ impl Backend {
     /// host.
     pub(crate) fn new(
         url: &Uri,
-        tls: Option<(TlsConnector, ServerName<'static>)>,
+        tls: Option<ClientTls>,
         timeouts: BackendTimeouts,
     ) -> Option<Arc<Self>> {
         let host = url.host()?;
@@ -235,7 +236,7 @@ impl Backend {
         Some(Arc::new(Self {
             host: without_brackets(host).to_owned(),
             port,
-            tls,
+            tls: tls.map(|tls| (TlsConnector::from(tls.config), tls.server_name)),
             timeouts,
             authority: HeaderValue::from_str(authority).ok()?,
             path,
