@@ -34,14 +34,19 @@ mod shares;
 mod wire;
 mod work;
 
+pub use config::Config;
+pub use config::limits::{GatewayLimits, Shares};
+pub use config::log::{LogConfig, LogFormat};
 pub use config::rate::Rate;
+pub use config::read::share_a_port;
+pub use config::timeouts::Timeouts;
 pub use config::url::{NotABackend, backend_url};
 pub use config::validity::ValidityWarning;
-pub use config::{Config, GatewayLimits, LogConfig, LogFormat, Shares, Timeouts, share_a_port};
 pub use observe::log::{
     OneLine, flush as flush_log, install as install_log, install_into as install_log_into,
 };
-pub use server::gateway::{Running, StartError};
 pub use server::run::run;
+pub use server::running::Running;
 pub use server::start::Gateway;
-pub use soapstone_store::StoreProblem;
+pub use server::start_error::StartError;
+pub use soapstone_store::{StoreError, StoreProblem};

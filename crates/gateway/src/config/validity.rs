@@ -9,8 +9,8 @@ use std::fmt;
 use jiff::Timestamp;
 use soapstone::endpoint::Dated;
 
+use super::route::RouteSpec;
 use crate::config::direction::Direction;
-use crate::config::{Config, RouteConfig};
 
 /// A certificate or a revocation list, and where it is used.
 #[derive(Clone, Debug)]
@@ -42,17 +42,17 @@ impl fmt::Display for ValidityWarning {
     }
 }
 
-/// All certificates and revocation lists of a configuration.
-pub(crate) fn dated_in(config: &Config) -> Vec<Placed> {
-    let shared = config.certificates.iter().map(|dated| Placed {
+/// All certificates and revocation lists of a configuration: those of `[tls]`, and of all routes.
+pub(crate) fn dated_in(of_tls: &[Dated], routes: &[RouteSpec]) -> Vec<Placed> {
+    let shared = of_tls.iter().map(|dated| Placed {
         place: None,
         dated: dated.clone(),
     });
-    let of_routes = config.routes.iter().flat_map(of_route);
+    let of_routes = routes.iter().flat_map(of_route);
     shared.chain(of_routes).collect()
 }
 
-fn of_route(route: &RouteConfig) -> impl Iterator<Item = Placed> {
+fn of_route(route: &RouteSpec) -> impl Iterator<Item = Placed> {
     let sides = [
         (Direction::Inbound, route.inbound.as_ref()),
         (Direction::Outbound, route.outbound.as_ref()),

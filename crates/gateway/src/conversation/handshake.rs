@@ -7,36 +7,30 @@ use std::fmt;
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{StatusCode, Uri};
+use http::StatusCode;
 use soapstone::endpoint::{Handshake, HandshakeError};
 use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone_trust::Operation;
 
 use crate::observe::metrics::RouteMetrics;
 use crate::route::backend::BackendError;
+use crate::route::endpoint::RouteEndpoint;
 use crate::route::errand::{Errand, Undone, demand_soap};
-use crate::route::side::Side;
-use crate::route::{Route, Serving};
-use crate::server::gateway::Shared;
 use crate::wire::unsecured;
-use crate::work::asking::{Desk, Task};
+use crate::work::executor::Executor;
+use crate::work::task::{Desk, Task};
 use crate::work::workers::{Effort, NotDone};
 
-/// Everything that a handshake takes, so that it can go on without the message that it began for.
-#[derive(Clone)]
-pub(crate) struct Parties {
-    pub(crate) shared: Arc<Shared>,
+/// Asks one backend for security contexts. It needs nothing of the message that a handshake began
+/// for.
+pub(crate) struct Handshaker {
+    pub(crate) executor: Arc<Executor>,
     pub(crate) route: String,
-    pub(crate) side: Arc<Side>,
-    errand: Errand,
-    url: Uri,
+    pub(crate) endpoint: Arc<RouteEndpoint>,
+    pub(crate) errand: Errand,
+    /// The backend's.
+    pub(crate) url: String,
     pub(crate) metrics: Arc<RouteMetrics>,
-    /// Version of the messages that it is for.
-    pub(crate) version: SoapVersion,
-    /// To connect to the backend.
-    pub(crate) connect: Duration,
-    /// For the backend's whole answer.
-    pub(crate) patience: Duration,
 }
 
 /// Why there is no context.
@@ -124,43 +118,26 @@ impl From<Undone> for Failed {
     }
 }
 
-impl Parties {
-    /// For a handshake of one side of a route with the route's backend.
-    pub(crate) fn new(
-        shared: &Arc<Shared>,
-        serving: &Serving,
-        route: &Route,
-        side: &Arc<Side>,
-        version: SoapVersion,
-    ) -> Self {
-        let timeouts = route.backend.timeouts();
-        Self {
-            shared: Arc::clone(shared),
-            route: route.name.clone(),
-            side: Arc::clone(side),
-            errand: shared.errand(serving, &route.backend, version),
-            url: route.backend_url.clone(),
-            metrics: Arc::clone(&route.metrics),
-            version,
-            connect: timeouts.connect,
-            patience: timeouts.response,
-        }
+impl Handshaker {
+    /// The longest that a handshake may take: each of its steps has its own bounds, and this one is
+    /// for all of them.
+    pub(super) fn patience(&self) -> Duration {
+        let timeouts = self.errand.backend.timeouts();
+        timeouts.connect + timeouts.response * 2
     }
 
     /// One request for a context, or for a renewal, and its answer.
-    pub(crate) async fn ask(
+    pub(super) async fn ask(
         &self,
+        version: SoapVersion,
         renewed: Option<Arc<SecurityContext>>,
     ) -> Result<SecurityContext, Failed> {
-        let (endpoint, url, version) = (
-            Arc::clone(&self.side.endpoint),
-            self.url.to_string(),
-            self.version,
-        );
+        let (asked, url) = (Arc::clone(&self.endpoint), self.url.clone());
         let mut handshake = self
             .work(move |desk| async move {
                 let buffers = &mut desk.workspace().buffers();
                 let now = jiff::Timestamp::now();
+                let endpoint = &asked.endpoint;
                 let begun = match renewed {
                     Some(context) => endpoint.renew(&context, &url, version, now, buffers),
                     None => endpoint.begin(&url, version, now, buffers),
@@ -172,31 +149,28 @@ impl Parties {
             })
             .await?;
         let octets = std::mem::take(&mut handshake.bytes);
-        let (_, answer) = self.exchange(&handshake.action, octets).await?;
-        let side = self.side.clone();
-        self.work(move |desk| async move { conclude(&side, handshake, answer, &desk).await })
+        let (_, answer) = self.exchange(version, &handshake.action, octets).await?;
+        let endpoint = Arc::clone(&self.endpoint);
+        self.work(move |desk| async move { conclude(&endpoint, handshake, answer, &desk).await })
             .await
     }
 
     /// Tells the backend that a context is not needed any more: with the context's key or, where
     /// that is not heard, as a new context is asked for. Nothing depends on it: a context ends
     /// by itself. Not where the policy rules it out.
-    pub(crate) async fn cancel(&self, context: &Arc<SecurityContext>) {
-        let conversation = self.side.endpoint.conversation();
+    pub(super) async fn cancel(&self, version: SoapVersion, context: &Arc<SecurityContext>) {
+        let conversation = self.endpoint.endpoint.conversation();
         if !conversation.is_some_and(|it| it.has(Operation::Cancel)) {
             return;
         }
         for as_bootstrap in [false, true] {
-            let (endpoint, url, version) = (
-                Arc::clone(&self.side.endpoint),
-                self.url.to_string(),
-                self.version,
-            );
+            let (asked, url) = (Arc::clone(&self.endpoint), self.url.clone());
             let ending = Arc::clone(context);
             let made = self
                 .work(move |desk| async move {
                     let buffers = &mut desk.workspace().buffers();
                     let now = jiff::Timestamp::now();
+                    let endpoint = &asked.endpoint;
                     let made = endpoint.cancel(&ending, as_bootstrap, &url, version, now, buffers);
                     made.map_err(|error| Failed::Handshake {
                         error: HandshakeError::Unsecurable(error),
@@ -205,7 +179,7 @@ impl Parties {
                 })
                 .await;
             let outcome = match made {
-                Ok((octets, action)) => self.exchange(&action, octets).await,
+                Ok((octets, action)) => self.exchange(version, &action, octets).await,
                 Err(failed) => Err(failed),
             };
             match outcome {
@@ -229,10 +203,11 @@ impl Parties {
     /// Sends a request, and waits for all of its answer.
     async fn exchange(
         &self,
+        version: SoapVersion,
         action: &str,
         octets: Vec<u8>,
     ) -> Result<(StatusCode, Vec<u8>), Failed> {
-        let request = self.errand.request(action, octets);
+        let request = self.errand.request(version, action, octets);
         let (head, octets) = self.errand.exchange(request).await?;
         demand_soap(&head)?;
         Ok((head.status, octets))
@@ -243,8 +218,8 @@ impl Parties {
         T: Send + 'static,
         F: Future<Output = Result<T, Failed>> + Send + 'static,
     {
-        let task = Task::new(Effort::Heavy, Some(Arc::clone(&self.side)), work);
-        match task.perform(&self.shared, ()).await.0 {
+        let task = Task::new(Effort::Heavy, Some(Arc::clone(&self.endpoint)), work);
+        match task.perform(&self.executor, ()).await.0 {
             Ok(result) => result,
             Err(NotDone::Full) => Err(Failed::Busy),
             Err(NotDone::Failed) => Err(Failed::Unfinished),
@@ -254,7 +229,7 @@ impl Parties {
 
 /// Judges the answer. A peer that refuses says so in a fault that it mostly does not secure.
 async fn conclude(
-    side: &Side,
+    side: &RouteEndpoint,
     handshake: Handshake,
     answer: Vec<u8>,
     desk: &Desk,
@@ -275,9 +250,9 @@ async fn conclude(
     })
 }
 
-impl fmt::Debug for Parties {
+impl fmt::Debug for Handshaker {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("Parties")
+        out.debug_struct("Handshaker")
             .field("route", &self.route)
             .field("url", &self.url)
             .finish_non_exhaustive()

@@ -4,5 +4,5 @@
 //! The rule kept here: whoever needs a context either gets a usable one or learns why there is
 //! none.
 
-pub(crate) mod established;
+pub(crate) mod context;
 pub(crate) mod handshake;

@@ -3,8 +3,6 @@
 //! The rule kept here: whatever it comes to, the message is consumed; what is left of it is what
 //! the endpoint let through.
 
-use std::sync::Arc;
-
 use soapstone::endpoint::{Arrived, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver};
 use soapstone::wss::{
     EnvelopeError, Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext,
@@ -15,11 +13,12 @@ use tokio::time::Instant;
 
 use crate::config::direction::Direction;
 use crate::observe::traces::Observed;
-use crate::route::side::Side;
-use crate::work::asking::Desk;
+use crate::route::endpoint::RouteEndpoint;
+use crate::route::upstream::Label;
+use crate::work::task::Desk;
 
 /// Why work on a message came to nothing.
-pub(crate) enum Trouble {
+pub(crate) enum EndpointError {
     /// An endpoint refuses a message that came from outside.
     Refused {
         side: Direction,
@@ -32,7 +31,7 @@ pub(crate) enum Trouble {
     WouldExpose,
 }
 
-impl Trouble {
+impl EndpointError {
     /// Why a request from outside came to nothing.
     pub(crate) fn of(error: ReceiveError) -> Self {
         let side = Direction::Inbound;
@@ -78,12 +77,12 @@ impl StepObserver for Timing<'_> {
 
 /// Reads a request, which is not opened yet. `actions` is what was said beside it.
 pub(crate) fn read_request(
-    side: &Side,
+    side: &RouteEndpoint,
     octets: Vec<u8>,
     actions: Vec<String>,
     observed: &Observed,
     buffers: &mut Buffers,
-) -> Result<ReadRequest, Trouble> {
+) -> Result<ReadRequest, EndpointError> {
     let which = Direction::Inbound;
     let mut timing = Timing::new(observed, which, None);
     side.endpoint
@@ -94,12 +93,12 @@ pub(crate) fn read_request(
 
 /// Opens a request, or answers it where it asks for a token.
 pub(crate) async fn receive(
-    side: &Side,
+    side: &RouteEndpoint,
     request: ReadRequest,
     private: bool,
     observed: &Observed,
     desk: &Desk,
-) -> Result<Arrived, Trouble> {
+) -> Result<Arrived, EndpointError> {
     let which = Direction::Inbound;
     let mut timing = Timing::new(observed, which, Some(desk));
     let now = jiff::Timestamp::now();
@@ -107,7 +106,7 @@ pub(crate) async fn receive(
         .endpoint
         .receive_in(desk.workspace(), request, private, now, &mut timing)
         .await
-        .map_err(Trouble::of)?;
+        .map_err(EndpointError::of)?;
     if let Arrived::Message(opened) = &arrived {
         count_weak(opened, which, observed);
     }
@@ -116,12 +115,12 @@ pub(crate) async fn receive(
 
 /// Opens a response.
 pub(crate) async fn open(
-    side: &Side,
+    side: &RouteEndpoint,
     octets: Vec<u8>,
     request: Option<Receipt>,
     observed: &Observed,
     desk: &Desk,
-) -> Result<OpenedMessage, Trouble> {
+) -> Result<OpenedMessage, EndpointError> {
     let which = Direction::Outbound;
     let mut timing = Timing::new(observed, which, Some(desk));
     let now = jiff::Timestamp::now();
@@ -134,8 +133,8 @@ pub(crate) async fn open(
     Ok(opened)
 }
 
-fn refused(side: Direction, rejected: Rejected) -> Trouble {
-    Trouble::Refused {
+fn refused(side: Direction, rejected: Rejected) -> EndpointError {
+    EndpointError::Refused {
         side,
         rejected,
         peer_fault: None,
@@ -148,25 +147,15 @@ fn count_weak(opened: &OpenedMessage, side: Direction, observed: &Observed) {
     }
 }
 
-/// What a request for the backend is about, for headers that its policy asks for and its client did
-/// not write.
-#[derive(Clone, Debug)]
-pub(crate) struct Label {
-    /// Its `SOAPAction`.
-    pub(crate) action: Option<String>,
-    /// The backend's URL.
-    pub(crate) to: Arc<str>,
-}
-
 /// Secures a request for the backend.
 pub(crate) fn secure_request(
-    side: &Side,
+    side: &RouteEndpoint,
     octets: Vec<u8>,
     label: &Label,
     context: Option<&SecurityContext>,
     observed: &Observed,
     buffers: &mut Buffers,
-) -> Result<Secured, Trouble> {
+) -> Result<Secured, EndpointError> {
     let labelled = side
         .endpoint
         .label_request(octets, label.action.as_deref(), &label.to, buffers);
@@ -182,13 +171,13 @@ pub(crate) fn secure_request(
 /// Secures the answer to a client. `addressing` is what its request said, where the policy asks for
 /// it.
 pub(crate) fn secure_answer(
-    side: &Side,
+    side: &RouteEndpoint,
     octets: Vec<u8>,
     request: Option<&Receipt>,
     addressing: Option<&Addressing>,
     observed: &Observed,
     buffers: &mut Buffers,
-) -> Result<Secured, Trouble> {
+) -> Result<Secured, EndpointError> {
     let labelled = match addressing {
         Some(request) => side.endpoint.label_answer(octets, request, buffers),
         None => Ok(octets),
@@ -202,13 +191,13 @@ pub(crate) fn secure_answer(
 }
 
 fn secure(
-    side: &Side,
+    side: &RouteEndpoint,
     which: Direction,
     labelled: Result<Vec<u8>, EnvelopeError>,
     outgoing: Outgoing<'_>,
     observed: &Observed,
     buffers: &mut Buffers,
-) -> Result<Secured, Trouble> {
+) -> Result<Secured, EndpointError> {
     let mut timing = Timing::new(observed, which, None);
     let now = jiff::Timestamp::now();
     labelled
@@ -217,5 +206,5 @@ fn secure(
             side.endpoint
                 .secure(octets, outgoing, now, buffers, &mut timing)
         })
-        .map_err(|error| Trouble::Unsecurable { side: which, error })
+        .map_err(|error| EndpointError::Unsecurable { side: which, error })
 }

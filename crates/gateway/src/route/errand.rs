@@ -12,18 +12,15 @@ use tokio::time::Instant;
 use crate::route::backend::{Backend, BackendError};
 use crate::wire::answer_head;
 use crate::wire::body::{CollectError, Upload, collect};
-use crate::wire::buffers::{Room, SharedBuffers};
 use crate::wire::media;
+use crate::wire::memory::MessageMemory;
 
 /// The way to one backend.
 #[derive(Clone)]
 pub(crate) struct Errand {
     pub(crate) backend: Arc<Backend>,
     /// Where answers find their place.
-    pub(crate) room: Arc<Room>,
-    pub(crate) buffers: Arc<SharedBuffers>,
-    /// Version of the messages.
-    pub(crate) version: SoapVersion,
+    pub(crate) memory: MessageMemory,
     /// Largest answer.
     pub(crate) limit: u64,
 }
@@ -57,17 +54,19 @@ impl fmt::Display for Undone {
 
 impl Errand {
     /// A request with that action. An empty one says nothing (WS-I Basic Profile 1.1, R2745).
-    pub(crate) fn request(&self, action: &str, octets: Vec<u8>) -> Request<Upload> {
+    pub(crate) fn request(
+        &self,
+        version: SoapVersion,
+        action: &str,
+        octets: Vec<u8>,
+    ) -> Request<Upload> {
         let mut request = Request::new(Upload::whole(octets));
         *request.method_mut() = Method::POST;
         *request.uri_mut() = self.backend.path().parse().unwrap_or(Uri::from_static("/"));
         let headers = request.headers_mut();
         headers.insert(header::HOST, self.backend.authority().clone());
-        headers.insert(
-            header::CONTENT_TYPE,
-            media::with_action(self.version, action),
-        );
-        if self.version == SoapVersion::V11
+        headers.insert(header::CONTENT_TYPE, media::with_action(version, action));
+        if version == SoapVersion::V11
             && let Ok(action) = HeaderValue::try_from(format!("\"{action}\""))
         {
             headers.insert("soapaction", action);
@@ -91,8 +90,8 @@ impl Errand {
             let detail = failure.detail;
             return Err(Undone::Answer { detail });
         }
-        let mut place = self.room.place();
-        let collecting = collect(body, self.limit, &mut place, &self.buffers);
+        let mut place = self.memory.room.place();
+        let collecting = collect(body, self.limit, &mut place, &self.memory.buffers);
         let patience = self.backend.timeouts().response;
         let unusable = |detail: String| Undone::Answer { detail };
         match tokio::time::timeout_at(sent + patience, collecting).await {

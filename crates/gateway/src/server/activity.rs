@@ -18,7 +18,7 @@ use std::time::Duration;
 use hyper::rt::{Read, ReadBufCursor, Write};
 use tokio::time::Instant;
 
-use crate::server::lingering::Lingering;
+use super::lingering::Lingering;
 
 /// How long a connection may stay in each state.
 #[derive(Clone, Copy, Debug)]

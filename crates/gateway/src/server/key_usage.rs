@@ -3,7 +3,7 @@
 //! The rule kept here: each is told of once, and again only after another key took its place.
 
 use crate::config::direction::Direction;
-use crate::route::Routes;
+use crate::route::routes::Routes;
 
 /// The part of its limit from which on a key is told of: as much time again is left to replace it.
 const HALF: f64 = 0.5;
@@ -17,12 +17,12 @@ impl KeyUsageWarnings {
     pub(crate) fn tell(&mut self, routes: &Routes) {
         let sides = routes.iter().flat_map(|route| {
             [
-                (Direction::Inbound, &route.inbound),
-                (Direction::Outbound, &route.outbound),
+                (Direction::Inbound, route.inbound.as_ref()),
+                (Direction::Outbound, route.outbound()),
             ]
             .into_iter()
-            .filter_map(|(which, side)| {
-                let usage = side.as_ref()?.endpoint.shared_key_usage()?;
+            .filter_map(|(which, endpoint)| {
+                let usage = endpoint?.endpoint.shared_key_usage()?;
                 Some((route.name.clone(), which, usage.ratio()))
             })
         });

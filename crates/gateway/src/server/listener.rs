@@ -27,15 +27,14 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
-use crate::config::GatewayLimits;
+use super::activity::{Activity, InHand, Patience, Watched};
+use super::settled::Settled;
+use super::state::State;
+use super::{admin, dispatch, tls};
+use crate::exchange::connection::Connection;
 use crate::observe::metrics::Detail;
-use crate::server::activity::{Activity, InHand, Patience, Watched};
-use crate::server::gateway::Shared;
-use crate::server::settled::Settled;
-use crate::server::tls;
-use crate::shares::{Client, Held};
+use crate::shares::Held;
 use crate::wire::body::PassError;
-use crate::wire::buffers::Place;
 use crate::wire::headers::Forwarded;
 use crate::wire::reply::Reply;
 
@@ -61,10 +60,10 @@ pub(crate) enum Role {
 
 impl Role {
     /// How many connections are open to listeners of this kind.
-    fn connections(self, shared: &Shared) -> &AtomicU64 {
+    fn connections(self, state: &State) -> &AtomicU64 {
         match self {
-            Self::Gateway => &shared.metrics.connections,
-            Self::Admin => &shared.metrics.admin_connections,
+            Self::Gateway => &state.resources.metrics.connections,
+            Self::Admin => &state.resources.metrics.admin_connections,
         }
     }
 }
@@ -78,7 +77,7 @@ const ADMIN_CONNECTIONS: u64 = 256;
 pub(crate) struct Listener {
     pub(crate) socket: TcpListener,
     pub(crate) role: Role,
-    pub(crate) shared: Arc<Shared>,
+    pub(crate) state: Arc<State>,
     pub(crate) phase: watch::Receiver<Phase>,
     /// Held by every connection: all are done when no sender is left.
     pub(crate) alive: mpsc::Sender<Infallible>,
@@ -105,7 +104,7 @@ impl Listener {
                     // Out of file descriptors, most likely: the next attempt would fail as fast.
                     // Those that no request uses are let go.
                     tracing::error!(%error, "a connection could not be accepted");
-                    self.shared.close_idle();
+                    self.state.current.close_idle();
                     tokio::time::sleep(Duration::from_millis(50)).await;
                 }
             }
@@ -129,22 +128,22 @@ impl Listener {
     }
 
     fn begin(&self, stream: TcpStream, peer: SocketAddr) {
-        let metrics = &self.shared.metrics;
-        let serving = self.shared.serving();
+        let metrics = &self.state.resources.metrics;
+        let serving = self.state.current.serving();
         let (most, tls) = match self.role {
             Role::Gateway => {
-                let most = self.shared.most_connections(serving.limits.connections);
+                let most = self.state.most_connections(serving.limits.connections);
                 (most, serving.tls.clone())
             }
             Role::Admin => (ADMIN_CONNECTIONS, None),
         };
-        let open = self.role.connections(&self.shared);
+        let open = self.role.connections(&self.state);
         if open.fetch_add(1, Ordering::Relaxed) >= most {
             open.fetch_sub(1, Ordering::Relaxed);
             metrics.refused_connections.fetch_add(1, Ordering::Relaxed);
             return;
         }
-        let client = self.shared.clients.at(peer.ip());
+        let client = self.state.resources.clients.at(peer.ip());
         let share = match self.role {
             Role::Gateway => serving.limits.of_client(peer.ip()).connections_of(most),
             // Whoever asks for health may share an address with clients that hold all of theirs.
@@ -156,8 +155,6 @@ impl Listener {
             return;
         };
         let connection = Connection {
-            role: self.role,
-            shared: Arc::clone(&self.shared),
             forwarded: Forwarded::new(peer.ip(), tls.is_some()),
             through_tls: tls.is_some(),
             shows_certificate: false,
@@ -166,56 +163,34 @@ impl Listener {
             partner: None,
         };
         let (phase, alive) = (self.phase.clone(), self.alive.clone());
+        let (role, state) = (self.role, Arc::clone(&self.state));
         tokio::spawn(async move {
-            let (role, shared) = (connection.role, Arc::clone(&connection.shared));
-            let others = Arc::clone(&shared);
-            let served = serve(connection, stream, tls, phase);
-            Settled::new(served, move || others.has_one_in_hand()).await;
-            role.connections(&shared).fetch_sub(1, Ordering::Relaxed);
+            let others = Arc::clone(&state);
+            let served = serve(role, Arc::clone(&state), connection, stream, tls, phase);
+            let is_alone = move || others.resources.metrics.has_one_in_hand();
+            Settled::new(served, is_alone).await;
+            role.connections(&state).fetch_sub(1, Ordering::Relaxed);
             drop((held, alive));
         });
     }
 }
 
-/// What is known of a connection to those who answer its requests.
-pub(crate) struct Connection {
-    role: Role,
-    pub(crate) shared: Arc<Shared>,
-    pub(crate) forwarded: Forwarded,
-    pub(crate) through_tls: bool,
-    /// The client proved a certificate that `client_ca` trusts while the connection was made.
-    pub(crate) shows_certificate: bool,
-    pub(crate) peer: SocketAddr,
-    /// Whose share it is of what all share.
-    pub(crate) client: Arc<Client>,
-    /// The same by the certificate that was shown.
-    pub(crate) partner: Option<Arc<Client>>,
-}
-
-impl Connection {
-    /// Counts the connection for whoever proved a certificate of that subject; `None` if there are
-    /// too many of these.
-    fn hold_for_partner(&mut self, subject: Option<String>) -> Option<Option<Held>> {
-        let Some(subject) = subject else {
-            return Some(None);
-        };
-        let limits = self.shared.serving().limits;
-        let most = self.shared.most_connections(limits.connections);
-        let partner = self.shared.clients.partner("certificate", &subject);
-        let held = partner.connect(limits.per_partner.connections_of(most))?;
-        self.partner = Some(partner);
-        Some(Some(held))
-    }
-
-    /// A place in the room for one request and its response, out of the shares of whoever sent it.
-    pub(crate) fn place(&self, limits: &GatewayLimits) -> Place {
-        let mut place = self.shared.room.place();
-        place.hold_for(&self.client, limits.of_client(self.peer.ip()).buffered);
-        if let Some(partner) = &self.partner {
-            place.hold_for(partner, limits.per_partner.buffered);
-        }
-        place
-    }
+/// Counts the connection for whoever proved a certificate of that subject; `None` if there are
+/// too many of these.
+fn hold_for_partner(
+    state: &State,
+    connection: &mut Connection,
+    subject: Option<String>,
+) -> Option<Option<Held>> {
+    let Some(subject) = subject else {
+        return Some(None);
+    };
+    let limits = state.current.serving().limits;
+    let most = state.most_connections(limits.connections);
+    let partner = state.resources.clients.partner("certificate", &subject);
+    let held = partner.connect(limits.per_partner.connections_of(most))?;
+    connection.partner = Some(partner);
+    Some(Some(held))
 }
 
 fn subject_of(certificate: &CertificateDer<'_>) -> Option<String> {
@@ -224,6 +199,8 @@ fn subject_of(certificate: &CertificateDer<'_>) -> Option<String> {
 }
 
 async fn serve(
+    role: Role,
+    state: Arc<State>,
     mut connection: Connection,
     stream: TcpStream,
     acceptor: Option<TlsAcceptor>,
@@ -234,9 +211,9 @@ async fn serve(
         return;
     }
     let Some(acceptor) = acceptor else {
-        return drive(connection, TokioIo::new(stream), phase).await;
+        return drive(role, state, connection, TokioIo::new(stream), phase).await;
     };
-    let patience = connection.shared.serving().timeouts.header;
+    let patience = state.current.serving().timeouts.header;
     let peer = connection.peer;
     let handshake = tokio::time::timeout(patience, tls::accept(&acceptor, stream));
     let made = tokio::select! {
@@ -249,13 +226,13 @@ async fn serve(
             let shown = stream.get_ref().1.peer_certificates();
             connection.shows_certificate = shown.is_some();
             let subject = shown.and_then(|shown| subject_of(shown.first()?));
-            let Some(_held) = connection.hold_for_partner(subject) else {
-                let metrics = &connection.shared.metrics;
+            let Some(_held) = hold_for_partner(&state, &mut connection, subject) else {
+                let metrics = &state.resources.metrics;
                 metrics.refused_connections.fetch_add(1, Ordering::Relaxed);
                 tracing::warn!(%peer, "connection refused: its certificate has all its connections");
                 return;
             };
-            drive(connection, TokioIo::new(stream), phase).await;
+            drive(role, state, connection, TokioIo::new(stream), phase).await;
         }
         Ok(Err(error)) => tracing::info!(%peer, %error, "the TLS handshake failed"),
         Err(_) => {
@@ -279,11 +256,16 @@ async fn silence_after(phase: &mut watch::Receiver<Phase>) {
     let _ = tokio::time::timeout(LAST_MOMENT, ending).await;
 }
 
-async fn drive<S>(connection: Connection, stream: S, mut phase: watch::Receiver<Phase>)
-where
+async fn drive<S>(
+    role: Role,
+    state: Arc<State>,
+    connection: Connection,
+    stream: S,
+    mut phase: watch::Receiver<Phase>,
+) where
     S: Read + Write + Unpin + Send + 'static,
 {
-    let (role, timeouts) = (connection.role, connection.shared.serving().timeouts);
+    let timeouts = state.current.serving().timeouts;
     let patience = Patience {
         idle: timeouts.idle,
         header: timeouts.header,
@@ -292,15 +274,19 @@ where
     };
     let activity = Activity::new();
     let stream = Watched::new(stream, Arc::clone(&activity), timeouts.request);
-    let connection = Arc::new(connection);
+    let served = Arc::new(Served {
+        role,
+        state,
+        connection,
+    });
     let service = {
         let activity = Arc::clone(&activity);
         service_fn(move |request: Request<Incoming>| {
             let in_hand = activity.request(request.version() == Version::HTTP_2);
-            let (connection, activity) = (Arc::clone(&connection), Arc::clone(&activity));
+            let (served, activity) = (Arc::clone(&served), Arc::clone(&activity));
             let has_body = !request.body().is_end_stream();
             async move {
-                let response = answer(&connection, request).await;
+                let response = served.answer(request).await;
                 if has_body && !response.status().is_success() {
                     activity.interrupt();
                 }
@@ -350,12 +336,21 @@ where
     }
 }
 
-async fn answer(connection: &Connection, request: Request<Incoming>) -> Response<Reply> {
-    match connection.role {
-        Role::Gateway => crate::exchange::proxy::answer(connection, request).await,
-        Role::Admin => {
-            let (method, path) = (request.method(), request.uri().path());
-            crate::server::admin::answer(&connection.shared, method, path, Detail::Everything).await
+/// A connection, and what answers its requests.
+struct Served {
+    role: Role,
+    state: Arc<State>,
+    connection: Connection,
+}
+
+impl Served {
+    async fn answer(&self, request: Request<Incoming>) -> Response<Reply> {
+        match self.role {
+            Role::Gateway => dispatch::answer(&self.state, &self.connection, request).await,
+            Role::Admin => {
+                let (method, path) = (request.method(), request.uri().path());
+                admin::answer(&self.state, method, path, Detail::Everything).await
+            }
         }
     }
 }

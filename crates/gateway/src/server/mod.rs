@@ -3,18 +3,26 @@
 //!
 //! The rule kept here: whatever was begun here has an end, and nothing of an exchange is decided.
 
-pub(crate) mod activity;
-pub(crate) mod admin;
-pub(crate) mod cold;
-pub(crate) mod descriptors;
-pub(crate) mod gateway;
-pub(crate) mod key_usage;
-pub(crate) mod lingering;
-pub(crate) mod listener;
+mod activity;
+mod admin;
+mod cold;
+mod current;
+mod descriptors;
+mod dispatch;
+mod janitor;
+mod key_usage;
+mod lingering;
+mod listener;
+mod notices;
+mod readiness;
 pub(crate) mod run;
-pub(crate) mod settled;
-pub(crate) mod sockets;
+pub(crate) mod running;
+mod settled;
+mod snapshot;
+mod sockets;
 pub(crate) mod start;
-pub(crate) mod stores;
-pub(crate) mod tls;
-pub(crate) mod warm_up;
+pub(crate) mod start_error;
+mod state;
+mod stores;
+mod tls;
+mod warm_up;

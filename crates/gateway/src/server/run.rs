@@ -16,11 +16,12 @@ use std::time::Duration;
 use soapstone::config::{FileState, Problems};
 use tokio::signal::unix::{SignalKind, signal};
 
+use super::descriptors;
+use super::running::Running;
+use super::sockets;
+use super::start::Gateway;
+use super::start_error::StartError;
 use crate::config::Config;
-use crate::server::descriptors;
-use crate::server::gateway::{Running, StartError};
-use crate::server::sockets;
-use crate::server::start::Gateway;
 
 /// How often files are looked at.
 const LOOKING: Duration = Duration::from_secs(2);
@@ -77,7 +78,10 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
                 watched = Watched::new(config.files_as_read());
                 wrong = None;
                 let waiting = changed_since(&started, &config);
-                gateway.reload(config);
+                if let Err(error) = gateway.take_into_use(config) {
+                    gateway.tell_unusable(&error);
+                    continue;
+                }
                 tracing::info!("the changed configuration is in use");
                 if !waiting.is_empty() {
                     tracing::warn!(

@@ -9,7 +9,7 @@ use std::net::{SocketAddr, TcpListener as Passed};
 
 use tokio::net::{TcpListener, TcpSocket};
 
-use crate::server::gateway::StartError;
+use super::start_error::StartError;
 
 /// Most connections that wait to be accepted, as far as the system lets it.
 const BACKLOG: u32 = 4096;

@@ -6,9 +6,10 @@
 use std::net::TcpListener;
 use std::pin::Pin;
 
+use super::running::{self, Running};
+use super::start_error::StartError;
+use super::warm_up;
 use crate::config::Config;
-use crate::server::gateway::{self, Running, StartError};
-use crate::server::warm_up;
 
 /// Starts gateways.
 #[derive(Debug)]
@@ -38,7 +39,7 @@ impl Gateway {
 }
 
 async fn started(config: Config, sockets: Vec<TcpListener>) -> Result<Running, StartError> {
-    let running = gateway::begin(config, sockets).await?;
-    warm_up::begin(running.shared());
+    let running = running::begin(config, sockets).await?;
+    warm_up::begin(running.state());
     Ok(running)
 }

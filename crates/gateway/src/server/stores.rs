@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use soapstone_store::{StoreProblem, Stores};
 
-use crate::server::gateway::Shared;
+use super::current::Current;
 
 /// Between two looks: as often as the stores want to be told of the key that seals.
 const LOOKING: Duration = Duration::from_secs(60);
@@ -25,10 +25,10 @@ pub(crate) async fn store_problems(stores: &Arc<Stores>) -> Vec<StoreProblem> {
 }
 
 /// Looks at the stores at once, once a minute, and whenever the configuration was changed.
-pub(crate) async fn watch(shared: &Shared) {
+pub(crate) async fn watch(current: &Current) {
     let mut known: Vec<StoreProblem> = Vec::new();
     loop {
-        let stores = Arc::clone(&shared.serving().stores);
+        let stores = Arc::clone(&current.serving().stores);
         let announced = Arc::clone(&stores);
         let announcing = tokio::task::spawn_blocking(move || announced.announce());
         // The problems are found out next.
@@ -42,7 +42,8 @@ pub(crate) async fn watch(shared: &Shared) {
         }
         known = found;
         let next = tokio::time::Instant::now() + LOOKING;
-        while tokio::time::Instant::now() < next && Arc::ptr_eq(&stores, &shared.serving().stores) {
+        while tokio::time::Instant::now() < next && Arc::ptr_eq(&stores, &current.serving().stores)
+        {
             tokio::time::sleep(NOTICING).await;
         }
     }

@@ -24,33 +24,37 @@ use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{Outgoing, Receipt};
 use tokio::time::Instant;
 
-use crate::config::WarmUp;
-use crate::conversation::handshake::{Failed, Parties};
-use crate::exchange::steps::{Label, Trouble, open, secure_answer, secure_request};
+use super::cold::Cold;
+use super::state::State;
+use crate::config::warm_up::WarmUp;
+use crate::conversation::handshake::Failed;
+use crate::exchange::steps::{EndpointError, open, secure_answer, secure_request};
 use crate::observe::log::Beginning;
 use crate::observe::metrics::RouteMetrics;
 use crate::observe::traces::Observed;
+use crate::route::Route;
+use crate::route::endpoint::RouteEndpoint;
 use crate::route::errand::{Undone, demand_soap};
-use crate::route::side::Side;
-use crate::route::{Route, Serving};
-use crate::server::gateway::Shared;
-use crate::work::asking::{Desk, Task};
+use crate::route::serving::Serving;
+use crate::work::executor::Executor;
+use crate::work::task::{Desk, Task};
 use crate::work::workers::{Effort, NotDone};
 
 /// Begins the warm-ups of all routes, each in its own time.
-pub(crate) fn begin(shared: &Arc<Shared>) {
-    let serving = shared.serving();
+pub(super) fn begin(state: &State) {
+    let serving = state.current.serving();
     for route in serving.routes.iter() {
         let Some(warm_up) = &route.warm_up else {
             continue;
         };
         let warming = Warming {
-            shared: Arc::clone(shared),
+            executor: Arc::clone(&state.resources.executor),
+            cold: Arc::clone(&state.cold),
             serving: Arc::clone(&serving),
             warm_up: Arc::clone(warm_up),
             path: route.path().to_owned(),
         };
-        shared.in_background(warming.run());
+        state.routes.background.spawn(warming.run());
     }
 }
 
@@ -93,23 +97,24 @@ impl From<Arc<Failed>> for Failure {
     }
 }
 
-impl From<Trouble> for Failure {
-    fn from(trouble: Trouble) -> Self {
-        match trouble {
-            Trouble::Refused { side, rejected, .. } => {
+impl From<EndpointError> for Failure {
+    fn from(error: EndpointError) -> Self {
+        match error {
+            EndpointError::Refused { side, rejected, .. } => {
                 Self::Other(format!("{} refuses: {rejected}", side.name()))
             }
-            Trouble::Unsecurable { side, error } => {
+            EndpointError::Unsecurable { side, error } => {
                 Self::Other(format!("{} cannot secure: {error}", side.name()))
             }
-            Trouble::WouldExpose => Self::of("the answer would show a key"),
+            EndpointError::WouldExpose => Self::of("the answer would show a key"),
         }
     }
 }
 
 /// The warm-up of one route.
 struct Warming {
-    shared: Arc<Shared>,
+    executor: Arc<Executor>,
+    cold: Arc<Cold>,
     serving: Arc<Serving>,
     warm_up: Arc<WarmUp>,
     path: String,
@@ -125,7 +130,7 @@ struct Entered {
 /// Whatever ends it, the gateway does not wait for it any longer.
 impl Drop for Warming {
     fn drop(&mut self) {
-        self.shared.cold.warm(&self.path);
+        self.cold.warm(&self.path);
     }
 }
 
@@ -188,7 +193,7 @@ impl Warming {
             (Some(side), None) => {
                 // Without a client nobody has sent it: what `inbound` protects is not reached.
                 self.exercise(side, octets.clone()).await?;
-                if route.outbound.is_none() {
+                if route.outbound().is_none() {
                     return Ok(());
                 }
             }
@@ -206,7 +211,7 @@ impl Warming {
     /// Secures the request as the client does, and opens it.
     async fn enter(
         &self,
-        side: &Arc<Side>,
+        side: &Arc<RouteEndpoint>,
         client: &Arc<Endpoint>,
         octets: Vec<u8>,
     ) -> Result<Entered, Failure> {
@@ -249,7 +254,7 @@ impl Warming {
                     sent: secured.receipt,
                 }),
                 Ok(Arrived::Answered(_)) => Err(Failure::of("the request asks for a token")),
-                Err(error) => Err(Trouble::of(error).into()),
+                Err(error) => Err(EndpointError::of(error).into()),
             }
         })
         .await
@@ -258,7 +263,7 @@ impl Warming {
     /// Secures an answer to the client, and opens it as the client does.
     async fn leave(
         &self,
-        side: &Arc<Side>,
+        side: &Arc<RouteEndpoint>,
         client: &Arc<Endpoint>,
         entered: Entered,
         octets: Vec<u8>,
@@ -280,7 +285,7 @@ impl Warming {
     }
 
     /// Secures the request as if it were an answer, and reads what that comes to. Nobody gets it.
-    async fn exercise(&self, side: &Arc<Side>, octets: Vec<u8>) -> Result<(), Failure> {
+    async fn exercise(&self, side: &Arc<RouteEndpoint>, octets: Vec<u8>) -> Result<(), Failure> {
         let side = Arc::clone(side);
         let observed = unobserved();
         self.work(None, move |desk| async move {
@@ -302,16 +307,13 @@ impl Warming {
     ) -> Result<Option<Vec<u8>>, Failure> {
         let version = self.warm_up.version;
         let action = &self.warm_up.action;
+        let upstream = &route.upstream;
         let (mut receipt, mut context) = (None, None);
-        if let Some(side) = &route.outbound {
-            if let Some(established) = &side.established {
-                let parties = Parties::new(&self.shared, &self.serving, route, side, version);
-                context = Some(established.obtain(parties).await?);
+        if let Some(side) = &upstream.endpoint {
+            if let Some(conversation) = &upstream.conversation {
+                context = Some(conversation.obtain(version).await?);
             }
-            let label = Label {
-                action: Some(action.clone()).filter(|action| !action.is_empty()),
-                to: Arc::clone(&route.backend_address),
-            };
+            let label = upstream.label(Some(action.clone()).filter(|action| !action.is_empty()));
             let (side, observed) = (Arc::clone(side), unobserved());
             let done = self.work(None, move |desk| async move {
                 let buffers = &mut desk.workspace().buffers();
@@ -324,8 +326,8 @@ impl Warming {
             octets = secured.bytes;
             receipt = Some(secured.receipt);
         }
-        let errand = self.shared.errand(&self.serving, &route.backend, version);
-        let request = errand.request(action, octets);
+        let errand = &upstream.errand;
+        let request = errand.request(version, action, octets);
         let (head, mut octets) = errand.exchange(request).await?;
         // The conversation is in use until its answer is here.
         drop(context);
@@ -339,7 +341,7 @@ impl Warming {
             return Ok(None);
         }
         demand_soap(&head)?;
-        if let Some(side) = &route.outbound {
+        if let Some(side) = &upstream.endpoint {
             let (asked, observed) = (Arc::clone(side), unobserved());
             let opened = self.work(Some(side), move |desk| async move {
                 let opened = open(&asked, octets, receipt, &observed, &desk).await;
@@ -353,7 +355,7 @@ impl Warming {
     /// Has work done by the workers, which asks the stores of that side.
     async fn work<T, F>(
         &self,
-        side: Option<&Arc<Side>>,
+        side: Option<&Arc<RouteEndpoint>>,
         work: impl FnOnce(Desk) -> F,
     ) -> Result<T, Failure>
     where
@@ -361,7 +363,7 @@ impl Warming {
         F: Future<Output = Result<T, Failure>> + Send + 'static,
     {
         let task = Task::new(Effort::Heavy, side.map(Arc::clone), work);
-        match task.perform(&self.shared, ()).await.0 {
+        match task.perform(&self.executor, ()).await.0 {
             Ok(result) => result,
             Err(NotDone::Full) => Err(Failure::of("the crypto workers are busy")),
             Err(NotDone::Failed) => Err(Failure::of("the crypto worker panicked")),

@@ -8,5 +8,7 @@ pub(crate) mod buffers;
 pub(crate) mod fault;
 pub(crate) mod headers;
 pub(crate) mod media;
+pub(crate) mod memory;
 pub(crate) mod reply;
+pub(crate) mod text;
 pub(crate) mod unsecured;

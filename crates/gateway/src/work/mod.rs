@@ -2,5 +2,7 @@
 //!
 //! The rule kept here: the number of messages that are worked on at once is bounded.
 
-pub(crate) mod asking;
+pub(crate) mod background;
+pub(crate) mod executor;
+pub(crate) mod task;
 pub(crate) mod workers;

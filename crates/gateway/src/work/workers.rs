@@ -279,7 +279,9 @@ impl Drop for Workers {
     fn drop(&mut self) {
         self.shared.lock().open = false;
         self.shared.arrived.notify_all();
-        for thread in self.threads.drain(..) {
+        let own = std::thread::current().id();
+        // The last work may be what kept the workers: its thread ends by itself.
+        for thread in self.threads.drain(..).filter(|it| it.thread().id() != own) {
             // A thread that panicked has nothing left to wait for.
             let _ = thread.join();
         }

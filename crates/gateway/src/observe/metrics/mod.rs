@@ -251,3 +251,25 @@ pub(crate) struct GatewayMetrics {
     /// How long they waited.
     pub(crate) store_wait: Histogram,
 }
+
+impl GatewayMetrics {
+    /// Counts a request as in hand until the guard is dropped.
+    pub(crate) fn in_flight(&self) -> InFlightGuard<'_> {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        InFlightGuard(&self.in_flight)
+    }
+
+    /// Whether nothing but the request of whoever asks is in hand.
+    pub(crate) fn has_one_in_hand(&self) -> bool {
+        self.in_flight.load(Ordering::Relaxed) <= 1
+    }
+}
+
+/// A request in hand.
+pub(crate) struct InFlightGuard<'m>(&'m AtomicU64);
+
+impl Drop for InFlightGuard<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

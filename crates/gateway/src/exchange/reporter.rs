@@ -1,15 +1,16 @@
-//! What a client is told when its exchange cannot go on: little; and operators, in the log:
-//! everything.
+//! What a client is told when its exchange cannot go on, and what operators are told.
+//!
+//! The rule kept here: the client learns little, and operators everything.
 
 use std::sync::{Mutex, PoisonError};
 
 use http::{HeaderValue, Response};
 use soapstone::wss::{FaultCode, Rejected, SecureError, SoapVersion};
 
+use super::context::Exchange;
+use super::failure::fail;
+use super::steps::EndpointError;
 use crate::config::direction::Direction;
-use crate::exchange::proxy::{Exchange, fail};
-use crate::exchange::secured::Call;
-use crate::exchange::steps::Trouble;
 use crate::observe::log::Beginning;
 use crate::wire::fault::{Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;
@@ -23,17 +24,17 @@ struct Refusal {
     fault: &'static str,
 }
 
-/// The refusals of one exchange, which metrics and log are told of when its answer leaves: a
-/// counter that moves when the work is done would tell how long the work took, and so what the
-/// answer's time hides.
-pub(crate) struct Refusals<'c> {
+/// The refusals of one exchange. Metrics and log are told of them when its answer leaves: a counter
+/// that moves when the work is done would tell how long the work took, and so what the answer's
+/// time hides.
+struct Refusals<'c> {
     exchange: &'c Exchange<'c>,
     id: HeaderValue,
     untold: Mutex<Vec<Refusal>>,
 }
 
 impl<'c> Refusals<'c> {
-    pub(crate) fn new(exchange: &'c Exchange<'c>, id: HeaderValue) -> Self {
+    fn new(exchange: &'c Exchange<'c>, id: HeaderValue) -> Self {
         Self {
             exchange,
             id,
@@ -76,11 +77,54 @@ impl Drop for Refusals<'_> {
     }
 }
 
-impl Call<'_> {
+/// Which message of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Message {
+    Request,
+    Response,
+}
+
+/// Answers for what goes wrong with one request, and reports it.
+pub(super) struct Reporter<'c> {
+    pub(super) exchange: &'c Exchange<'c>,
+    /// The name of the request.
+    pub(super) id: HeaderValue,
+    refusals: Refusals<'c>,
+}
+
+impl<'c> Reporter<'c> {
+    /// For a request with that name.
+    pub(super) fn new(exchange: &'c Exchange<'c>, id: HeaderValue) -> Self {
+        Self {
+            exchange,
+            refusals: Refusals::new(exchange, id.clone()),
+            id,
+        }
+    }
+
+    /// Answers for a message that an endpoint does not let through.
+    pub(super) fn error(
+        &self,
+        message: Message,
+        version: SoapVersion,
+        error: EndpointError,
+    ) -> Response<Reply> {
+        match message {
+            Message::Request => self.request_error(version, error),
+            Message::Response => self.response_error(version, error),
+        }
+    }
+
+    /// A response under the name of the request.
+    pub(super) fn named(&self, mut response: Response<Reply>) -> Response<Reply> {
+        response.headers_mut().insert(X_REQUEST_ID, self.id.clone());
+        response
+    }
+
     /// Answers for a request that cannot be opened or secured.
-    pub(crate) fn unprepared(&self, version: SoapVersion, trouble: Trouble) -> Response<Reply> {
+    fn request_error(&self, version: SoapVersion, trouble: EndpointError) -> Response<Reply> {
         match trouble {
-            Trouble::Refused { side, rejected, .. } => {
+            EndpointError::Refused { side, rejected, .. } => {
                 let cause = match &rejected {
                     // The message may be right; it is we who cannot tell.
                     Rejected::ReplayUnknown { .. } | Rejected::ContextsUnavailable { .. } => {
@@ -90,14 +134,14 @@ impl Call<'_> {
                 };
                 self.refuse(version, side, &rejected, cause)
             }
-            Trouble::Unsecurable {
+            EndpointError::Unsecurable {
                 side,
                 error: SecureError::Envelope(error),
             } => {
                 let rejected = Rejected::Envelope(error);
                 self.refuse(version, side, &rejected, Cause::Refused(rejected.fault()))
             }
-            Trouble::Unsecurable { side, error } => {
+            EndpointError::Unsecurable { side, error } => {
                 let (cause, reason) = match &error {
                     SecureError::AlreadySecured
                     | SecureError::PartMissing { .. }
@@ -115,7 +159,7 @@ impl Call<'_> {
                 let detail = format!("{} request: {error}", side.name());
                 self.fail(version, cause, reason, detail)
             }
-            Trouble::WouldExpose => self.fail(
+            EndpointError::WouldExpose => self.fail(
                 version,
                 Cause::Internal,
                 "would-expose",
@@ -125,14 +169,14 @@ impl Call<'_> {
     }
 
     /// Answers for a response that cannot be opened or secured.
-    pub(crate) fn unanswerable(&self, version: SoapVersion, trouble: Trouble) -> Response<Reply> {
+    fn response_error(&self, version: SoapVersion, trouble: EndpointError) -> Response<Reply> {
         match trouble {
-            Trouble::Refused {
+            EndpointError::Refused {
                 side,
                 rejected,
                 peer_fault: None,
             } => self.refuse(version, side, &rejected, Cause::BadGateway),
-            Trouble::Refused {
+            EndpointError::Refused {
                 peer_fault: Some(code),
                 ..
             } => {
@@ -146,8 +190,8 @@ impl Call<'_> {
                 );
                 response
             }
-            trouble @ Trouble::WouldExpose => self.unprepared(version, trouble),
-            Trouble::Unsecurable { side, error } => {
+            trouble @ EndpointError::WouldExpose => self.request_error(version, trouble),
+            EndpointError::Unsecurable { side, error } => {
                 let cause = match &error {
                     SecureError::Envelope(_)
                     | SecureError::AlreadySecured
@@ -165,8 +209,8 @@ impl Call<'_> {
     }
 
     /// Answers for a message that finds no place.
-    pub(crate) fn no_room(&self, version: SoapVersion) -> Response<Reply> {
-        let held = self.exchange.shared().room.taken();
+    pub(super) fn no_room(&self, version: SoapVersion) -> Response<Reply> {
+        let held = self.exchange.resources.memory.room.taken();
         let own = self.exchange.connection.client.buffered();
         let detail = format!(
             "{held} octets of messages are in hand, {own} of them of this client, and no more fit"
@@ -194,13 +238,11 @@ impl Call<'_> {
             rejected: rejected.clone(),
             fault: cause.code(),
         });
-        let mut response = crate::wire::fault::response(version, cause);
-        response.headers_mut().insert(X_REQUEST_ID, self.id.clone());
-        response
+        self.named(crate::wire::fault::response(version, cause))
     }
 
     /// Answers for anything else, of which the log is told the reason and the detail.
-    pub(crate) fn fail(
+    pub(super) fn fail(
         &self,
         version: SoapVersion,
         cause: Cause,
@@ -211,7 +253,7 @@ impl Call<'_> {
     }
 
     /// The same, for a failure that somebody else put into words.
-    pub(crate) fn fail_with(
+    pub(super) fn fail_with(
         &self,
         version: SoapVersion,
         cause: Cause,

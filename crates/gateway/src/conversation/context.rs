@@ -18,40 +18,31 @@
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use soapstone::endpoint::Endpoint;
 use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone_store::Breaker;
 use soapstone_trust::{Cached, Operation, TokenCache};
 use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
+use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use crate::conversation::handshake::{Failed, Parties};
+use super::handshake::{Failed, Handshaker};
 use crate::observe::log::Beginning;
+use crate::work::background::Background;
 
 /// What a handshake came to. Everybody who waits for it is given the same.
 type Outcome = Result<Arc<SecurityContext>, Arc<Failed>>;
 
 /// The conversation of one endpoint with its backend.
 #[derive(Debug)]
-pub(crate) struct Established {
+pub(crate) struct OutboundContext {
+    handshaker: Handshaker,
+    background: Arc<Background>,
     state: Mutex<State>,
     /// In the way to handshakes in SOAP 1.1 and in SOAP 1.2: whoever speaks a version that the
     /// backend refuses stops nobody who speaks the other.
     breakers: [Breaker<Arc<Failed>>; 2],
     /// Read by every exchange in the conversation, written by a renewal.
     exchanges: Arc<RwLock<()>>,
-}
-
-impl Default for Established {
-    fn default() -> Self {
-        // While a handshake is under way, no other one asks whether it may begin.
-        let breaker = || Breaker::new(Duration::ZERO);
-        Self {
-            state: Mutex::default(),
-            breakers: [breaker(), breaker()],
-            exchanges: Arc::default(),
-        }
-    }
 }
 
 #[derive(Debug)]
@@ -75,12 +66,12 @@ impl Default for State {
 /// A context and an exchange that uses it. It is not renewed meanwhile: some services forget the
 /// instance before at once, and refuse requests under it or answer them under the new one.
 #[derive(Debug)]
-pub(crate) struct InUse {
+pub(crate) struct ContextLease {
     context: Arc<SecurityContext>,
     _exchange: OwnedRwLockReadGuard<()>,
 }
 
-impl InUse {
+impl ContextLease {
     pub(crate) fn context(&self) -> &SecurityContext {
         &self.context
     }
@@ -95,17 +86,26 @@ const RENEWAL: Duration = Duration::from_secs(2);
 /// An endpoint has one backend.
 const KEY: &str = "backend";
 
-impl Established {
+impl OutboundContext {
+    /// No context as yet. Handshakes are done in the background.
+    pub(crate) fn new(handshaker: Handshaker, background: Arc<Background>) -> Arc<Self> {
+        // While a handshake is under way, no other one asks whether it may begin.
+        let breaker = || Breaker::new(Duration::ZERO);
+        Arc::new(Self {
+            handshaker,
+            background,
+            state: Mutex::default(),
+            breakers: [breaker(), breaker()],
+            exchanges: Arc::default(),
+        })
+    }
+
     /// The context to use now, if it is there. Where it ends soon, the next one is asked for
-    /// meanwhile.
-    pub(crate) fn at_hand(
-        self: &Arc<Self>,
-        endpoint: &Endpoint,
-        parties: impl FnOnce() -> Parties,
-    ) -> Option<InUse> {
+    /// meanwhile, in that version.
+    pub(crate) fn at_hand(self: &Arc<Self>, version: SoapVersion) -> Option<ContextLease> {
         let exchange = Arc::clone(&self.exchanges).try_read_owned().ok()?;
-        let context = self.find(&mut self.state(), endpoint, parties)?;
-        Some(InUse {
+        let context = self.find(&mut self.state(), version)?;
+        Some(ContextLease {
             context,
             _exchange: exchange,
         })
@@ -116,21 +116,22 @@ impl Established {
     /// # Errors
     ///
     /// Why there is none.
-    pub(crate) async fn obtain(self: &Arc<Self>, parties: Parties) -> Result<InUse, Arc<Failed>> {
-        // Each step of a handshake has its own bounds; this one is for all of them.
-        let patience = parties.connect + parties.patience * 2;
-        tokio::time::timeout(patience, self.obtained(parties))
+    pub(crate) async fn obtain(
+        self: &Arc<Self>,
+        version: SoapVersion,
+    ) -> Result<ContextLease, Arc<Failed>> {
+        tokio::time::timeout(self.handshaker.patience(), self.obtained(version))
             .await
             .unwrap_or_else(|_| Err(Arc::new(Failed::Unfinished)))
     }
 
-    async fn obtained(self: &Arc<Self>, parties: Parties) -> Result<InUse, Arc<Failed>> {
+    async fn obtained(self: &Arc<Self>, version: SoapVersion) -> Result<ContextLease, Arc<Failed>> {
         let exchange = Arc::clone(&self.exchanges).read_owned().await;
         let known = {
             let mut state = self.state();
-            match self.find(&mut state, &parties.side.endpoint, || parties.clone()) {
+            match self.find(&mut state, version) {
                 Some(context) => Ok(context),
-                None => Err(self.begin(&mut state, None, parties)),
+                None => Err(self.begin(&mut state, None, version)),
             }
         };
         let context = match known {
@@ -140,7 +141,7 @@ impl Established {
                 _ => return Err(Arc::new(Failed::Unfinished)),
             },
         };
-        Ok(InUse {
+        Ok(ContextLease {
             context,
             _exchange: exchange,
         })
@@ -149,17 +150,13 @@ impl Established {
     fn find(
         self: &Arc<Self>,
         state: &mut State,
-        endpoint: &Endpoint,
-        parties: impl FnOnce() -> Parties,
+        version: SoapVersion,
     ) -> Option<Arc<SecurityContext>> {
-        match state
-            .cache
-            .find(KEY, endpoint.clock(jiff::Timestamp::now()))
-        {
+        match state.cache.find(KEY, self.now()) {
             Cached::Missing => None,
             Cached::Usable(context) => Some(context),
             Cached::RenewalDue(context) => {
-                self.begin(state, Some(Arc::clone(&context)), parties());
+                self.begin(state, Some(Arc::clone(&context)), version);
                 Some(context)
             }
         }
@@ -170,16 +167,24 @@ impl Established {
         self.state().cache.forget(KEY, context);
     }
 
-    /// The contexts that are not needed any more, and the version that the backend was last spoken
-    /// to in.
-    pub(crate) fn drain(&self, endpoint: &Endpoint) -> (Vec<Arc<SecurityContext>>, SoapVersion) {
-        let mut state = self.state();
-        let now = endpoint.clock(jiff::Timestamp::now());
-        let contexts = state.cache.drain(now);
-        (
-            contexts.into_iter().map(|(_, context)| context).collect(),
-            state.version,
-        )
+    /// Ends the conversation, and tells the backend so, as far as it listens. The next exchange
+    /// begins a new one.
+    pub(crate) fn end(self: &Arc<Self>, farewells: &mut JoinSet<()>) {
+        let (contexts, version) = {
+            let mut state = self.state();
+            let contexts = state.cache.drain(self.now());
+            (contexts, state.version)
+        };
+        for (_, context) in contexts {
+            let ended = Arc::clone(self);
+            farewells.spawn(async move { ended.handshaker.cancel(version, &context).await });
+        }
+    }
+
+    /// The present, as the endpoint has it.
+    fn now(&self) -> jiff::Timestamp {
+        let endpoint = &self.handshaker.endpoint.endpoint;
+        endpoint.clock(jiff::Timestamp::now())
     }
 
     fn breaker(&self, version: SoapVersion) -> &Breaker<Arc<Failed>> {
@@ -200,7 +205,7 @@ impl Established {
         self: &Arc<Self>,
         state: &mut State,
         renewed: Option<Arc<SecurityContext>>,
-        parties: Parties,
+        version: SoapVersion,
     ) -> watch::Receiver<Option<Outcome>> {
         // A sender that is gone without a word was dropped with its task.
         if let Some(running) = &state.under_way
@@ -208,17 +213,16 @@ impl Established {
         {
             return running.clone();
         }
-        let breaker = self.breaker(parties.version);
+        let breaker = self.breaker(version);
         if let Err(failed) = breaker.enter(Instant::now().into_std()) {
             return watch::channel(Some(Err(failed))).1;
         }
-        state.version = parties.version;
+        state.version = version;
         let (tell, outcome) = watch::channel(None);
         state.under_way = Some(outcome.clone());
-        let established = Arc::clone(self);
-        let shared = Arc::clone(&parties.shared);
-        shared.in_background(async move {
-            let outcome = established.shake_hands(renewed, &parties).await;
+        let conversation = Arc::clone(self);
+        self.background.spawn(async move {
+            let outcome = conversation.shake_hands(renewed, version).await;
             tell.send_replace(Some(outcome));
         });
         outcome
@@ -228,30 +232,31 @@ impl Established {
     async fn shake_hands(
         &self,
         renewed: Option<Arc<SecurityContext>>,
-        parties: &Parties,
+        version: SoapVersion,
     ) -> Outcome {
         let started = Instant::now();
-        let conversation = parties.side.endpoint.conversation();
+        let handshaker = &self.handshaker;
+        let conversation = handshaker.endpoint.endpoint.conversation();
         let renews = conversation.is_some_and(|it| it.has(Operation::Renew));
         let (renewal, alone) = match renewed.filter(|_| renews) {
-            Some(context) => self.renew(&context, parties).await.unzip(),
+            Some(context) => self.renew(&context, version).await.unzip(),
             None => (None, None),
         };
         let granted = match renewal {
             Some(context) => Ok(context),
-            None => parties.ask(None).await,
+            None => handshaker.ask(version, None).await,
         };
-        let now = parties.side.endpoint.clock(jiff::Timestamp::now());
-        let breaker = self.breaker(parties.version);
+        let now = self.now();
+        let breaker = self.breaker(version);
         let mut state = self.state();
         state.under_way = None;
-        parties
+        handshaker
             .metrics
             .handshake(granted.is_ok(), started.elapsed());
         let outcome = match granted {
             Ok(context) => {
                 tracing::info!(
-                    route = parties.route,
+                    route = handshaker.route,
                     context = context.identifier,
                     expires = %context.expires,
                     took = ?started.elapsed(),
@@ -262,7 +267,7 @@ impl Established {
             }
             Err(failed) => {
                 tracing::warn!(
-                    route = parties.route,
+                    route = handshaker.route,
                     reason = failed.name(),
                     detail = %Beginning(&failed),
                     "no conversation with the backend"
@@ -286,16 +291,18 @@ impl Established {
     async fn renew(
         &self,
         context: &Arc<SecurityContext>,
-        parties: &Parties,
+        version: SoapVersion,
     ) -> Option<(SecurityContext, OwnedRwLockWriteGuard<()>)> {
         let alone = Arc::clone(&self.exchanges).write_owned();
         let alone = tokio::time::timeout(QUIET, alone).await.ok()?;
-        let renewal = tokio::time::timeout(RENEWAL, parties.ask(Some(Arc::clone(context))));
+        let handshaker = &self.handshaker;
+        let renewal = handshaker.ask(version, Some(Arc::clone(context)));
+        let renewal = tokio::time::timeout(RENEWAL, renewal);
         match renewal.await {
             Ok(Ok(renewed)) => Some((renewed, alone)),
             Ok(Err(failed)) => {
                 tracing::info!(
-                    route = parties.route,
+                    route = handshaker.route,
                     detail = %Beginning(&failed),
                     "the backend does not renew its context; a new one is asked for"
                 );
@@ -303,7 +310,7 @@ impl Established {
             }
             Err(_) => {
                 tracing::info!(
-                    route = parties.route,
+                    route = handshaker.route,
                     after = ?RENEWAL,
                     "the backend has not renewed its context in time; a new one is asked for"
                 );

@@ -6,8 +6,8 @@
 //! ```
 //!
 //! The clients of stores block: each exchange has one deadline over names, TLS and answers. So a
-//! thread of the runtime waits, [`MOST_ASKED`] at most. It is neither a worker nor one that serves
-//! sockets. A store in memory is asked where the work is done.
+//! thread of the runtime waits, a bounded number of them ([`Executor`]). It is neither a worker nor
+//! one that serves sockets. A store in memory is asked where the work is done.
 //!
 //! The rule kept here: from its first question on, work goes on to its end, whoever waits for it. A
 //! client that goes away leaves no mark without its message, and no try without its end.
@@ -20,14 +20,11 @@ use soapstone::endpoint::{Progress, Question, Work, Workspace};
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
+use super::executor::Executor;
+use super::workers::{Away, Effort, NotDone};
+use crate::observe::metrics::GatewayMetrics;
 use crate::observe::traces::Observed;
-use crate::route::side::Side;
-use crate::server::gateway::Shared;
-use crate::work::workers::{Away, Effort, NotDone};
-
-/// Most questions that are asked at once; others wait for one to be answered. Each has a thread and
-/// a connection. A runtime has 512 such threads, and needs some to hand sockets on.
-pub(crate) const MOST_ASKED: usize = 256;
+use crate::route::endpoint::RouteEndpoint;
 
 /// Where work finds its workspace.
 #[derive(Clone)]
@@ -66,7 +63,7 @@ pub(crate) struct Task<T> {
 
 /// Whom the work asks, and what its steps take.
 struct Asked {
-    side: Option<Arc<Side>>,
+    side: Option<Arc<RouteEndpoint>>,
     effort: Effort,
     pause: Arc<Pause>,
     waits: Waits,
@@ -84,8 +81,7 @@ struct Waits {
 }
 
 impl Waits {
-    fn tell(&self, shared: &Shared) {
-        let metrics = &shared.metrics;
+    fn tell(&self, metrics: &GatewayMetrics) {
         if let Some(waited) = self.worker {
             metrics.queue_wait.record(waited);
         }
@@ -106,7 +102,7 @@ impl<T: Send + 'static> Task<T> {
     /// Work whose steps take so much, and which asks the stores of that side.
     pub(crate) fn new<F>(
         effort: Effort,
-        side: Option<Arc<Side>>,
+        side: Option<Arc<RouteEndpoint>>,
         work: impl FnOnce(Desk) -> F,
     ) -> Self
     where
@@ -144,27 +140,27 @@ impl<T: Send + 'static> Task<T> {
     /// does not go on.
     pub(crate) async fn perform<H: Send + 'static>(
         self,
-        shared: &Arc<Shared>,
+        executor: &Arc<Executor>,
         held: H,
     ) -> (Result<T, NotDone>, Option<H>) {
         let Self { work, mut asked } = self;
         let may_wait = asked.side.as_ref().is_some_and(|side| side.may_wait());
-        if may_wait && !shared.workers.has_room() {
+        if may_wait && !executor.workers().has_room() {
             return (Err(NotDone::Full), Some(held));
         }
-        let (question, work) = match asked.step(shared, None, work).await {
+        let (question, work) = match asked.step(executor, None, work).await {
             Ok(Stepped::Done(result)) => {
-                asked.waits.tell(shared);
+                asked.waits.tell(executor.metrics());
                 return (Ok(result), Some(held));
             }
             Ok(Stepped::Asks(question, work)) => (question, work),
             Err(not_done) => return (Err(not_done), Some(held)),
         };
-        let shared = Arc::clone(shared);
-        let away = shared.workers.leave();
+        let executor = Arc::clone(executor);
+        let away = executor.workers().leave();
         let going_on = async move {
-            let result = asked.finish(&shared, &away, question, work).await;
-            asked.waits.tell(&shared);
+            let result = asked.finish(&executor, &away, question, work).await;
+            asked.waits.tell(executor.metrics());
             (result, held)
         };
         match tokio::spawn(going_on).await {
@@ -177,14 +173,14 @@ impl<T: Send + 'static> Task<T> {
 impl Asked {
     async fn finish<T: Send + 'static>(
         &mut self,
-        shared: &Shared,
+        executor: &Executor,
         away: &Away,
         mut question: Question,
         mut work: Work<T>,
     ) -> Result<T, NotDone> {
         loop {
-            self.ask(shared, question).await?;
-            match self.step(shared, Some(away), work).await? {
+            self.ask(executor, question).await?;
+            match self.step(executor, Some(away), work).await? {
                 Stepped::Done(result) => return Ok(result),
                 Stepped::Asks(next, rest) => (question, work) = (next, rest),
             }
@@ -194,7 +190,7 @@ impl Asked {
     /// Has the next step done: in turn with that of others, or at once if it is brief.
     async fn step<T: Send + 'static>(
         &mut self,
-        shared: &Shared,
+        executor: &Executor,
         away: Option<&Away>,
         work: Work<T>,
     ) -> Result<Stepped<T>, NotDone> {
@@ -205,16 +201,16 @@ impl Asked {
             go_on(work, side.as_deref(), buffers)
         };
         if self.effort == Effort::Brief {
-            return shared.workers.run_here(job);
+            return executor.workers().run_here(job);
         }
-        let effort = if shared.is_calm() {
+        let effort = if executor.is_calm() {
             self.effort
         } else {
             Effort::Heavy
         };
         let done = match away {
-            None => shared.workers.run(effort, job).await?,
-            Some(away) => shared.workers.resume(away, effort, job).await?,
+            None => executor.workers().run(effort, job).await?,
+            Some(away) => executor.workers().resume(away, effort, job).await?,
         };
         *self.waits.worker.get_or_insert_default() += done.waited;
         self.record("wait", ready, ready + done.waited);
@@ -228,16 +224,15 @@ impl Asked {
     }
 
     /// Asks the store on a thread that may wait for it.
-    async fn ask(&mut self, shared: &Shared, question: Question) -> Result<(), NotDone> {
+    async fn ask(&mut self, executor: &Executor, question: Question) -> Result<(), NotDone> {
         // Work without a side has no store to ask.
         let side = self.side.clone().ok_or(NotDone::Failed)?;
-        let metrics = &shared.metrics;
+        let metrics = executor.metrics();
         let began = Instant::now();
         metrics.store_waiting.fetch_add(1, Ordering::Relaxed);
-        // It is never closed.
-        let asker = shared.askers.acquire().await;
+        let permit = executor.store_permit().await;
         let answered = tokio::task::spawn_blocking(move || question.answer(side.memory())).await;
-        drop(asker);
+        drop(permit);
         metrics.store_waiting.fetch_sub(1, Ordering::Relaxed);
         let answered_at = Instant::now();
         *self.waits.store.get_or_insert_default() += answered_at - began;
@@ -248,7 +243,7 @@ impl Asked {
 }
 
 /// Works until there is a question that takes its time, or to the end.
-fn go_on<T>(mut work: Work<T>, side: Option<&Side>, buffers: &mut Buffers) -> Stepped<T> {
+fn go_on<T>(mut work: Work<T>, side: Option<&RouteEndpoint>, buffers: &mut Buffers) -> Stepped<T> {
     loop {
         let question = match work.go_on(buffers) {
             Progress::Done(result) => return Stepped::Done(result),

@@ -7,18 +7,17 @@ use http::Uri;
 use soapstone::config::{Located, Place, Table};
 use soapstone::endpoint::Role;
 use soapstone_policy::TransportRequirement;
-use soapstone_store::Stores;
 
+use super::endpoint::{EndpointSpec, Publishing, read_endpoint};
 use super::rate::{Rate, read_rate};
 use super::timeouts::Timeouts;
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
 use super::warm_up::{WarmUp, read_warm_up};
-use crate::route::is_below;
-use crate::route::side::{Publishing, Side, read_side};
+use crate::route::path::is_below;
 
 /// One of `[[routes]]`.
-pub(crate) struct RouteConfig {
+pub(crate) struct RouteSpec {
     /// Where its table begins.
     pub(crate) place: Place,
     pub(crate) name: String,
@@ -26,8 +25,8 @@ pub(crate) struct RouteConfig {
     pub(crate) backend: Uri,
     /// Where it is behind https.
     pub(crate) backend_tls: Option<ClientTls>,
-    pub(crate) inbound: Option<Side>,
-    pub(crate) outbound: Option<Side>,
+    pub(crate) inbound: Option<EndpointSpec>,
+    pub(crate) outbound: Option<EndpointSpec>,
     pub(crate) timeouts: Timeouts,
     /// Most requests in a time.
     pub(crate) rate: Option<Rate>,
@@ -35,17 +34,22 @@ pub(crate) struct RouteConfig {
     pub(crate) warm_up: Option<WarmUp>,
 }
 
-impl RouteConfig {
+impl RouteSpec {
+    /// Its endpoints.
+    pub(super) fn endpoints(&self) -> impl Iterator<Item = &EndpointSpec> {
+        [&self.inbound, &self.outbound].into_iter().flatten()
+    }
+
     /// Whether something is demanded of what clients send.
     fn protects(&self) -> bool {
-        let demands = |side: &Side| !side.endpoint.demands_nothing() || side.endpoint.needs_tls();
+        let demands =
+            |side: &EndpointSpec| !side.endpoint.demands_nothing() || side.endpoint.needs_tls();
         self.inbound.as_ref().is_some_and(demands)
     }
 
-    /// The route whose protection this one leads around: what that one demands, its backend gets
-    /// without it by way of this one.
-    pub(crate) fn leads_around<'r>(&self, routes: &'r [Self]) -> Option<&'r Self> {
-        let is_open = |side: &Side| side.endpoint.demands_nothing();
+    /// The protected route that this unprotected route bypasses: both reach the same backend.
+    pub(crate) fn bypassed_route<'r>(&self, routes: &'r [Self]) -> Option<&'r Self> {
+        let is_open = |side: &EndpointSpec| side.endpoint.demands_nothing();
         if self.protects() || !self.outbound.as_ref().is_none_or(is_open) {
             return None;
         }
@@ -87,9 +91,8 @@ pub(super) fn read_route(
     mut table: Table<'_>,
     timeouts: Timeouts,
     client_side: ClientSide,
-    stores: &Stores,
     paths: &mut Vec<Located<String>>,
-) -> Option<RouteConfig> {
+) -> Option<RouteSpec> {
     let route_place = table.place();
     let path = table
         .required_string("path", "for example path = \"/books\"")
@@ -193,11 +196,11 @@ pub(super) fn read_route(
     let inbound = table.table("inbound").and_then(|side| {
         let hidden = client_side.through_tls || client_side.transport.is_some();
         let publishing = Some(&publishing);
-        read_side(side, Role::Service, &scope, stores, hidden, publishing)
+        read_endpoint(side, Role::Service, &scope, hidden, publishing)
     });
     let outbound = table
         .table("outbound")
-        .and_then(|side| read_side(side, Role::Client, &scope, stores, secure, None));
+        .and_then(|side| read_endpoint(side, Role::Client, &scope, secure, None));
     if let Some(side) = &inbound
         && side.shows_its_keys()
         && !side.endpoint.needs_tls()
@@ -241,7 +244,7 @@ pub(super) fn read_route(
     }
     let warm_up = table.table("warm_up");
     let warm_up = warm_up.map(|warm_up| {
-        let inbound = inbound.as_ref().map(|side| &*side.endpoint);
+        let inbound = inbound.as_ref().map(|side| &side.endpoint);
         read_warm_up(warm_up, inbound)
     });
     table.finish();
@@ -255,7 +258,7 @@ pub(super) fn read_route(
         None => None,
     };
     let name = name.map_or_else(|| path.clone(), |name| name.value);
-    Some(RouteConfig {
+    Some(RouteSpec {
         place: route_place,
         name,
         path,
