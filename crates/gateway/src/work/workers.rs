@@ -463,6 +463,32 @@ mod tests {
         blocked.await.expect("no panic");
     }
 
+    /// Work holds what its route holds, which may be the last to know the workers.
+    #[tokio::test]
+    async fn workers_that_end_with_their_last_work_do_not_wait_for_its_thread() {
+        let workers = Arc::new(Workers::start(1, 1).expect("threads"));
+        let (started, running) = mpsc::channel();
+        let (release, released) = mpsc::channel::<()>();
+        let (ended, end) = mpsc::channel();
+        let kept = Arc::clone(&workers);
+        let asker = tokio::spawn(async move {
+            let job = move |_: &mut Buffers| {
+                started.send(()).expect("the test waits");
+                released.recv().expect_err("nothing is sent");
+                drop(kept);
+                ended.send(()).expect("the test waits");
+            };
+            workers.run(Effort::Heavy, job).await.map(drop)
+        });
+        // The runtime has one thread, so that the work is done by one of ours.
+        tokio::task::yield_now().await;
+        running.recv().expect("the work begins");
+        asker.abort();
+        asker.await.expect_err("nobody asks any more");
+        drop(release);
+        assert_eq!(end.recv(), Ok(()));
+    }
+
     /// Asks for work, which is queued when this returns.
     async fn queued<F: Future>(work: F) -> Pin<Box<F>> {
         let mut work = Box::pin(work);
