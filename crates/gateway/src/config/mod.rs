@@ -11,6 +11,7 @@ pub(crate) mod endpoint;
 pub(crate) mod limits;
 pub(crate) mod log;
 mod memory;
+pub(crate) mod path;
 pub(crate) mod published;
 pub(crate) mod rate;
 pub(crate) mod read;

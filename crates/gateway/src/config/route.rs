@@ -14,7 +14,7 @@ use super::timeouts::Timeouts;
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
 use super::warm_up::{WarmUp, read_warm_up};
-use crate::route::path::is_below;
+use crate::config::path::is_below;
 
 /// One of `[[routes]]`.
 pub(crate) struct RouteSpec {

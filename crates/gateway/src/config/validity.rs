@@ -14,7 +14,7 @@ use crate::config::direction::Direction;
 
 /// A certificate or a revocation list, and where it is used.
 #[derive(Clone, Debug)]
-pub(crate) struct Placed {
+pub(crate) struct ExpiringMaterial {
     /// None of `[tls]`, which all routes share.
     pub(crate) place: Option<(String, Direction)>,
     pub(crate) dated: Dated,
@@ -43,8 +43,8 @@ impl fmt::Display for ValidityWarning {
 }
 
 /// All certificates and revocation lists of a configuration: those of `[tls]`, and of all routes.
-pub(crate) fn dated_in(of_tls: &[Dated], routes: &[RouteSpec]) -> Vec<Placed> {
-    let shared = of_tls.iter().map(|dated| Placed {
+pub(crate) fn dated_in(of_tls: &[Dated], routes: &[RouteSpec]) -> Vec<ExpiringMaterial> {
+    let shared = of_tls.iter().map(|dated| ExpiringMaterial {
         place: None,
         dated: dated.clone(),
     });
@@ -52,7 +52,7 @@ pub(crate) fn dated_in(of_tls: &[Dated], routes: &[RouteSpec]) -> Vec<Placed> {
     shared.chain(of_routes).collect()
 }
 
-fn of_route(route: &RouteSpec) -> impl Iterator<Item = Placed> {
+fn of_route(route: &RouteSpec) -> impl Iterator<Item = ExpiringMaterial> {
     let sides = [
         (Direction::Inbound, route.inbound.as_ref()),
         (Direction::Outbound, route.outbound.as_ref()),
@@ -66,14 +66,19 @@ fn of_route(route: &RouteSpec) -> impl Iterator<Item = Placed> {
         .iter()
         .flat_map(|tls| &tls.certificates)
         .map(|dated| (Direction::Outbound, dated));
-    of_sides.chain(of_backend).map(|(which, dated)| Placed {
-        place: Some((route.name.clone(), which)),
-        dated: dated.clone(),
-    })
+    of_sides
+        .chain(of_backend)
+        .map(|(which, dated)| ExpiringMaterial {
+            place: Some((route.name.clone(), which)),
+            dated: dated.clone(),
+        })
 }
 
 /// What should be known at that moment.
-pub(crate) fn warnings(placed: &[Placed], now: Timestamp) -> impl Iterator<Item = ValidityWarning> {
+pub(crate) fn warnings(
+    placed: &[ExpiringMaterial],
+    now: Timestamp,
+) -> impl Iterator<Item = ValidityWarning> {
     placed.iter().filter_map(move |placed| {
         let place = placed.place.as_ref();
         Some(ValidityWarning {
@@ -85,7 +90,7 @@ pub(crate) fn warnings(placed: &[Placed], now: Timestamp) -> impl Iterator<Item 
 }
 
 /// Writes what should be known at that moment into the log.
-pub(crate) fn tell(placed: &[Placed], now: Timestamp) {
+pub(crate) fn tell(placed: &[ExpiringMaterial], now: Timestamp) {
     for warning in warnings(placed, now) {
         let place = warning.place.as_ref();
         tracing::warn!(

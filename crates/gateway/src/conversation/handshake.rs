@@ -13,13 +13,14 @@ use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone_trust::Operation;
 
 use crate::observe::metrics::RouteMetrics;
-use crate::route::backend::BackendError;
-use crate::route::endpoint::RouteEndpoint;
-use crate::route::errand::{Errand, Undone, demand_soap};
+use crate::wire::backend::BackendError;
+use crate::wire::errand::{Errand, Undone, demand_soap};
 use crate::wire::unsecured;
+use crate::work::class::WorkClass;
+use crate::work::endpoint::RouteEndpoint;
 use crate::work::executor::Executor;
 use crate::work::task::{Desk, Task};
-use crate::work::workers::{Effort, NotDone};
+use crate::work::workers::NotDone;
 
 /// Asks one backend for security contexts. It needs nothing of the message that a handshake began
 /// for.
@@ -218,7 +219,7 @@ impl Handshaker {
         T: Send + 'static,
         F: Future<Output = Result<T, Failed>> + Send + 'static,
     {
-        let task = Task::new(Effort::Heavy, Some(Arc::clone(&self.endpoint)), work);
+        let task = Task::new(WorkClass::Blocking, Some(Arc::clone(&self.endpoint)), work);
         match task.perform(&self.executor, ()).await.0 {
             Ok(result) => result,
             Err(NotDone::Full) => Err(Failed::Busy),

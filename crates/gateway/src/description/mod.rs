@@ -21,7 +21,7 @@ use crate::exchange::failure::{backend_failure, fail};
 use crate::observe::metrics::Flow;
 use crate::wire::answer_head;
 use crate::wire::body::{CollectError, Upload, collect};
-use crate::wire::buffers::Place;
+use crate::wire::budget::Reservation;
 use crate::wire::fault::{Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;
 use crate::wire::reply::Reply;
@@ -49,7 +49,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         )
     };
     let upstream = &exchange.route.upstream;
-    let mut place = exchange.place();
+    let mut reservation = exchange.reserve();
     let only_head = std::mem::replace(&mut head.method, Method::GET) == Method::HEAD;
     let published = exchange
         .route
@@ -66,7 +66,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         && is_whole_description(&head.uri)
     {
         rewriting.origin = Origin::File;
-        if !place.grow(octets.len() as u64) {
+        if !reservation.grow(octets.len() as u64) {
             return no_room();
         }
         return match rewriting.apply(octets.clone()) {
@@ -76,7 +76,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
                     .headers_mut()
                     .insert(header::CONTENT_TYPE, XML_MEDIA_TYPE);
                 let (head, _) = response.into_parts();
-                described(exchange, head, octets, only_head, place)
+                described(exchange, head, octets, only_head, reservation)
             }
             Err(detail) => failed(Cause::Internal, "policy-description", detail),
         };
@@ -111,7 +111,12 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         return failed(Cause::BadGateway, failure.reason, failure.detail);
     }
     let limit = exchange.serving.limits.body;
-    let collecting = collect(body, limit, &mut place, &exchange.resources.memory.buffers);
+    let collecting = collect(
+        body,
+        limit,
+        &mut reservation,
+        &exchange.resources.memory.buffers,
+    );
     let patience = upstream.backend.timeouts().response;
     let collected = match tokio::time::timeout_at(sent + patience, collecting).await {
         Ok(Ok(octets)) => Ok(octets),
@@ -150,7 +155,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         octets.clear();
         head.headers.remove(header::CONTENT_TYPE);
     }
-    described(exchange, head, octets, only_head, place)
+    described(exchange, head, octets, only_head, reservation)
 }
 
 fn no_description(status: StatusCode) -> Failure {
@@ -168,7 +173,7 @@ fn described(
     mut head: response::Parts,
     octets: Vec<u8>,
     only_head: bool,
-    mut place: Place,
+    mut reservation: Reservation,
 ) -> Response<Reply> {
     head.headers.remove(header::CONTENT_LENGTH);
     let metrics = &exchange.route.metrics;
@@ -178,12 +183,12 @@ fn described(
             .insert(header::CONTENT_LENGTH, HeaderValue::from(octets.len()));
         return Response::from_parts(head, Reply::empty());
     }
-    place.settle(octets.len() as u64);
+    reservation.settle(octets.len() as u64);
     let octets = exchange
         .resources
         .memory
         .buffers
-        .lend_in(octets, Some(place));
+        .lend_in(octets, Some(reservation));
     Response::from_parts(head, Reply::whole(octets))
 }
 

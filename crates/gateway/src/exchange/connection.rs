@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use crate::config::limits::GatewayLimits;
 use crate::shares::Client;
-use crate::wire::buffers::Place;
+use crate::wire::budget::Reservation;
 use crate::wire::headers::Forwarded;
 use crate::wire::memory::MessageMemory;
 
@@ -26,12 +26,12 @@ pub(crate) struct Connection {
 
 impl Connection {
     /// A place in the room for one request and its response, out of the shares of whoever sent it.
-    pub(crate) fn place(&self, memory: &MessageMemory, limits: &GatewayLimits) -> Place {
-        let mut place = memory.room.place();
-        place.hold_for(&self.client, limits.of_client(self.peer.ip()).buffered);
+    pub(crate) fn reserve(&self, memory: &MessageMemory, limits: &GatewayLimits) -> Reservation {
+        let mut reservation = memory.budget.reserve();
+        reservation.hold_for(&self.client, limits.of_client(self.peer.ip()).buffered);
         if let Some(partner) = &self.partner {
-            place.hold_for(partner, limits.per_partner.buffered);
+            reservation.hold_for(partner, limits.per_partner.buffered);
         }
-        place
+        reservation
     }
 }

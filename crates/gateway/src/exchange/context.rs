@@ -18,7 +18,7 @@ use crate::route::Route;
 use crate::route::serving::Serving;
 use crate::route::upstream::Upstream;
 use crate::shares::{Client, Turn};
-use crate::wire::buffers::Place;
+use crate::wire::budget::Reservation;
 use crate::wire::headers::{self, X_REQUEST_ID};
 use crate::wire::reply::Reply;
 
@@ -40,9 +40,9 @@ pub(crate) struct Exchange<'e> {
 
 impl Exchange<'_> {
     /// A place in the room for the request and its response.
-    pub(crate) fn place(&self) -> Place {
+    pub(crate) fn reserve(&self) -> Reservation {
         let limits = &self.serving.limits;
-        self.connection.place(&self.resources.memory, limits)
+        self.connection.reserve(&self.resources.memory, limits)
     }
 
     /// A name for this request in logs: the one it came with, or a new one.
@@ -107,7 +107,7 @@ impl Exchange<'_> {
     pub(crate) fn admit(
         &self,
         sender: Option<&Sender>,
-        place: &mut Place,
+        reservation: &mut Reservation,
     ) -> Result<(), (&'static str, Duration)> {
         let Some(Sender { by, name }) = sender else {
             return Ok(());
@@ -120,7 +120,7 @@ impl Exchange<'_> {
             let rate = partner.request(shares.rate);
             rate.map_err(|wait| ("partner-rate", wait))?;
         }
-        match place.hold_for(&partner, shares.buffered) {
+        match reservation.hold_for(&partner, shares.buffered) {
             true => Ok(()),
             false => Err(("partner-room", Duration::from_secs(1))),
         }

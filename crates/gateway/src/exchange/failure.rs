@@ -10,7 +10,7 @@ use soapstone::wss::SoapVersion;
 
 use super::context::Exchange;
 use crate::observe::log::Beginning;
-use crate::route::backend::BackendError;
+use crate::wire::backend::BackendError;
 use crate::wire::body::PassError;
 use crate::wire::fault::{self, Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;

@@ -10,7 +10,7 @@ use soapstone_trust::addressing::Addressing;
 use super::steps::{EndpointError, read_request, receive};
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
-use crate::route::endpoint::RouteEndpoint;
+use crate::work::endpoint::RouteEndpoint;
 use crate::work::task::Desk;
 
 /// A request as it arrived.

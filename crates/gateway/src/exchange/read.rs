@@ -10,7 +10,7 @@ use super::failure::too_large;
 use super::reporter::Reporter;
 use crate::observe::metrics::Flow;
 use crate::wire::body::{CollectError, collect};
-use crate::wire::buffers::Place;
+use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
 use crate::wire::reply::Reply;
 
@@ -19,13 +19,13 @@ pub(super) async fn read_request(
     reporter: &Reporter<'_>,
     body: Incoming,
     version: SoapVersion,
-    place: &mut Place,
+    reservation: &mut Reservation,
 ) -> Result<Vec<u8>, Response<Reply>> {
     let exchange = reporter.exchange;
     let serving = exchange.serving;
     let buffers = &exchange.resources.memory.buffers;
     let patience = serving.timeouts.request;
-    let collecting = collect(body, serving.limits.body, place, buffers);
+    let collecting = collect(body, serving.limits.body, reservation, buffers);
     let collected = tokio::time::timeout(patience, collecting).await;
     exchange.record("read", exchange.started);
     match collected {

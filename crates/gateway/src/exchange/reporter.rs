@@ -210,7 +210,7 @@ impl<'c> Reporter<'c> {
 
     /// Answers for a message that finds no place.
     pub(super) fn no_room(&self, version: SoapVersion) -> Response<Reply> {
-        let held = self.exchange.resources.memory.room.taken();
+        let held = self.exchange.resources.memory.budget.taken();
         let own = self.exchange.connection.client.buffered();
         let detail = format!(
             "{held} octets of messages are in hand, {own} of them of this client, and no more fit"

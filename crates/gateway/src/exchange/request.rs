@@ -20,12 +20,12 @@ use super::reporter::{Message, Reporter};
 use super::secure::{Forward, secure};
 use super::steps::read_request;
 use super::working::{SMALL_MESSAGE, done, work};
-use crate::route::endpoint::RouteEndpoint;
 use crate::route::upstream::Upstream;
-use crate::wire::buffers::Place;
+use crate::wire::budget::Reservation;
 use crate::wire::reply::Reply;
+use crate::work::class::WorkClass;
+use crate::work::endpoint::RouteEndpoint;
 use crate::work::task::{Desk, Task};
-use crate::work::workers::Effort;
 
 /// A request whose body arrived.
 pub(super) struct Arrived {
@@ -56,10 +56,10 @@ enum Stepped {
 pub(super) async fn prepare_request(
     reporter: &Reporter<'_>,
     request: Arrived,
-    place: &mut Place,
+    reservation: &mut Reservation,
 ) -> Result<Prepared, Response<Reply>> {
     let (arrived, bytes) = (Instant::now(), request.octets.len());
-    let prepared = prepare(reporter, request, place).await;
+    let prepared = prepare(reporter, request, reservation).await;
     let refused = match &prepared {
         Ok(Prepared::Answered(answer)) => answer.refused.is_some(),
         Ok(Prepared::Forward(_)) => false,
@@ -74,7 +74,7 @@ pub(super) async fn prepare_request(
 async fn prepare(
     reporter: &Reporter<'_>,
     request: Arrived,
-    place: &mut Place,
+    reservation: &mut Reservation,
 ) -> Result<Prepared, Response<Reply>> {
     let Arrived {
         octets,
@@ -85,8 +85,8 @@ async fn prepare(
     let exchange = reporter.exchange;
     let upstream = Arc::clone(&exchange.route.upstream);
     let Some(endpoint) = &exchange.route.inbound else {
-        let effort = match octets.len() > SMALL_MESSAGE {
-            true => Effort::Heavy,
+        let class = match octets.len() > SMALL_MESSAGE {
+            true => WorkClass::Blocking,
             false => securing(&upstream),
         };
         let chosen = match choose::at_once(upstream, version) {
@@ -94,9 +94,9 @@ async fn prepare(
             Err(upstream) => choose::after_handshake(reporter, upstream, version).await?,
         };
         let opened = Opened::plain(octets, version);
-        return secure_by_worker(reporter, effort, opened, chosen, action, place).await;
+        return secure_by_worker(reporter, class, opened, chosen, action, reservation).await;
     };
-    let (incoming, effort) = read_if_brief(reporter, endpoint, &upstream, octets, actions, version)
+    let (incoming, class) = read_if_inline(reporter, endpoint, &upstream, octets, actions, version)
         .map_err(|answer| *answer)?;
     let private = exchange.connection.through_tls;
     let observed = exchange.observed();
@@ -115,35 +115,37 @@ async fn prepare(
         let forward = secure(opened, chosen, said, &observed, buffers)?;
         Ok(Stepped::Prepared(Prepared::Forward(forward)))
     };
-    let task = Task::new(effort, Some(asked), steps).recorded(exchange.observed());
-    match work(reporter, version, task, place, Message::Request).await? {
+    let task = Task::new(class, Some(asked), steps).recorded(exchange.observed());
+    match work(reporter, version, task, reservation, Message::Request).await? {
         Stepped::Prepared(prepared) => Ok(prepared),
         Stepped::NeedsContext(opened, upstream) => {
-            let effort = effort.max(securing(&upstream));
+            let class = class.max(securing(&upstream));
             let version = opened.version;
             let chosen = choose::after_handshake(reporter, upstream, version).await?;
-            secure_by_worker(reporter, effort, *opened, chosen, action, place).await
+            secure_by_worker(reporter, class, *opened, chosen, action, reservation).await
         }
     }
 }
 
 /// What it takes to secure a request that is not large.
-fn securing(upstream: &Upstream) -> Effort {
+fn securing(upstream: &Upstream) -> WorkClass {
     let in_conversation = upstream.conversation.is_some();
     upstream
         .endpoint
         .as_ref()
-        .map_or(Effort::Brief, |endpoint| endpoint.securing(in_conversation))
+        .map_or(WorkClass::Inline, |endpoint| {
+            endpoint.securing(in_conversation)
+        })
 }
 
 /// The last step, where it is a task of its own.
 async fn secure_by_worker(
     reporter: &Reporter<'_>,
-    effort: Effort,
+    class: WorkClass,
     opened: Opened,
     chosen: Chosen,
     action: Option<String>,
-    place: &mut Place,
+    reservation: &mut Reservation,
 ) -> Result<Prepared, Response<Reply>> {
     let version = opened.version;
     let observed = reporter.exchange.observed();
@@ -151,40 +153,40 @@ async fn secure_by_worker(
         let buffers = &mut desk.workspace().buffers();
         secure(opened, chosen, action, &observed, buffers)
     };
-    let task = Task::new(effort, None, step).recorded(reporter.exchange.observed());
-    let forward = work(reporter, version, task, place, Message::Request).await?;
+    let task = Task::new(class, None, step).recorded(reporter.exchange.observed());
+    let forward = work(reporter, version, task, reservation, Message::Request).await?;
     Ok(Prepared::Forward(forward))
 }
 
 /// What it takes to open and secure a request; the request itself is read where that has to be
 /// known first.
-fn read_if_brief(
+fn read_if_inline(
     reporter: &Reporter<'_>,
     endpoint: &RouteEndpoint,
     upstream: &Upstream,
     octets: Vec<u8>,
     actions: Vec<String>,
     version: SoapVersion,
-) -> Result<(Incoming, Effort), Box<Response<Reply>>> {
+) -> Result<(Incoming, WorkClass), Box<Response<Reply>>> {
     if octets.len() > SMALL_MESSAGE {
-        return Ok((Incoming::Bytes { octets, actions }, Effort::Heavy));
+        return Ok((Incoming::Bytes { octets, actions }, WorkClass::Blocking));
     }
     let (opening, securing) = (endpoint.opening(false), securing(upstream));
-    if opening == Effort::Brief
-        || securing > Effort::Brief
-        || endpoint.opening(true) > Effort::Brief
+    if opening == WorkClass::Inline
+        || securing > WorkClass::Inline
+        || endpoint.opening(true) > WorkClass::Inline
     {
-        let effort = opening.max(securing);
-        return Ok((Incoming::Bytes { octets, actions }, effort));
+        let class = opening.max(securing);
+        return Ok((Incoming::Bytes { octets, actions }, class));
     }
     let exchange = reporter.exchange;
     let observed = &exchange.observed();
     let read = |buffers: &mut Buffers| read_request(endpoint, octets, actions, observed, buffers);
     let read = exchange.resources.executor.run_here(read);
     let request = done(reporter, version, read, Message::Request)?;
-    let effort = match request.names_context() {
-        true => Effort::Brief,
+    let class = match request.names_context() {
+        true => WorkClass::Inline,
         false => opening,
     };
-    Ok((Incoming::Read(request), effort))
+    Ok((Incoming::Read(request), class))
 }

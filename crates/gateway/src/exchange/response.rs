@@ -13,16 +13,16 @@ use super::send::Arrival;
 use super::steps::{EndpointError, open, secure_answer};
 use super::working::{SMALL_MESSAGE, work};
 use crate::observe::metrics::Flow;
-use crate::route::endpoint::RouteEndpoint;
 use crate::route::upstream::Upstream;
 use crate::wire::answer_head::{self, Proven};
-use crate::wire::buffers::Place;
+use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
 use crate::wire::headers::X_REQUEST_ID;
 use crate::wire::reply::Reply;
 use crate::wire::{media, unsecured};
+use crate::work::class::WorkClass;
+use crate::work::endpoint::RouteEndpoint;
 use crate::work::task::{Desk, Task};
-use crate::work::workers::Effort;
 
 /// Opens and secures a response, as the route has endpoints, and answers with it.
 pub(super) async fn finish(
@@ -31,7 +31,7 @@ pub(super) async fn finish(
     (mut head, octets): Arrival,
     receipts: Receipts,
     version: SoapVersion,
-    mut place: Place,
+    mut reservation: Reservation,
 ) -> Response<Reply> {
     let memory = &reporter.exchange.resources.memory;
     let metrics = &reporter.exchange.route.metrics;
@@ -58,15 +58,21 @@ pub(super) async fn finish(
     };
     let status = head.status;
     match prepare_response(
-        reporter, upstream, octets, receipts, version, status, &mut place,
+        reporter,
+        upstream,
+        octets,
+        receipts,
+        version,
+        status,
+        &mut reservation,
     )
     .await
     {
         Ok((octets, proven)) => {
             metrics.octets(Flow::ToClient, octets.len() as u64);
-            place.settle(octets.len() as u64);
+            reservation.settle(octets.len() as u64);
             if let Some(proven) = proven {
-                let body = Reply::whole(memory.buffers.lend_in(octets, Some(place)));
+                let body = Reply::whole(memory.buffers.lend_in(octets, Some(reservation)));
                 return reporter.named(answer_head::with_message(proven, body));
             }
             head.headers.insert(
@@ -79,7 +85,7 @@ pub(super) async fn finish(
             head.headers.remove("content-md5");
             Response::from_parts(
                 head,
-                Reply::whole(memory.buffers.lend_in(octets, Some(place))),
+                Reply::whole(memory.buffers.lend_in(octets, Some(reservation))),
             )
         }
         Err(response) => response,
@@ -95,10 +101,18 @@ async fn prepare_response(
     receipts: Receipts,
     version: SoapVersion,
     status: StatusCode,
-    place: &mut Place,
+    reservation: &mut Reservation,
 ) -> Result<(Vec<u8>, Option<Proven>), Response<Reply>> {
     let (arrived, bytes) = (Instant::now(), octets.len());
-    let prepared = rewritten(reporter, upstream, octets, receipts, version, status, place);
+    let prepared = rewritten(
+        reporter,
+        upstream,
+        octets,
+        receipts,
+        version,
+        status,
+        reservation,
+    );
     let prepared = prepared.await;
     if prepared.is_err() {
         tokio::time::sleep_until(refusal_moment(arrived, bytes)).await;
@@ -113,7 +127,7 @@ async fn rewritten(
     receipts: Receipts,
     version: SoapVersion,
     status: StatusCode,
-    place: &mut Place,
+    reservation: &mut Reservation,
 ) -> Result<(Vec<u8>, Option<Proven>), Response<Reply>> {
     let exchange = reporter.exchange;
     let inbound = exchange.route.inbound.clone();
@@ -124,11 +138,11 @@ async fn rewritten(
     };
     let opening = |endpoint: &RouteEndpoint| endpoint.opening(in_conversation(&receipts.outbound));
     let securing = |endpoint: &RouteEndpoint| endpoint.securing(in_conversation(&receipts.inbound));
-    let effort = if octets.len() > SMALL_MESSAGE {
-        Effort::Heavy
+    let class = if octets.len() > SMALL_MESSAGE {
+        WorkClass::Blocking
     } else {
-        let opening = outbound.as_deref().map_or(Effort::Brief, opening);
-        opening.max(inbound.as_deref().map_or(Effort::Brief, securing))
+        let opening = outbound.as_deref().map_or(WorkClass::Inline, opening);
+        opening.max(inbound.as_deref().map_or(WorkClass::Inline, securing))
     };
     let observed = exchange.observed();
     let asked = outbound.clone();
@@ -164,6 +178,6 @@ async fn rewritten(
         }
         Ok((octets, proven))
     };
-    let task = Task::new(effort, asked, steps).recorded(exchange.observed());
-    work(reporter, version, task, place, Message::Response).await
+    let task = Task::new(class, asked, steps).recorded(exchange.observed());
+    work(reporter, version, task, reservation, Message::Response).await
 }

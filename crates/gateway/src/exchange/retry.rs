@@ -18,11 +18,11 @@ use super::steps::secure_request;
 use super::working::work;
 use crate::conversation::context::ContextLease;
 use crate::route::upstream::Upstream;
-use crate::wire::buffers::Place;
+use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
 use crate::wire::reply::Reply;
+use crate::work::class::WorkClass;
 use crate::work::task::{Desk, Task};
-use crate::work::workers::Effort;
 
 /// Largest response in which a fault is looked for that tells of a lost context. Such faults have
 /// some hundred octets.
@@ -39,7 +39,7 @@ pub(super) async fn secure_again(
     upstream: &Arc<Upstream>,
     former: InConversation,
     version: SoapVersion,
-    place: &mut Place,
+    reservation: &mut Reservation,
 ) -> Result<(Secured, ContextLease), Response<Reply>> {
     let InConversation {
         lease: lost,
@@ -71,6 +71,6 @@ pub(super) async fn secure_again(
         secure_request(&endpoint, plain, &label, context, &observed, buffers)
             .map(|secured| (secured, lease))
     };
-    let task = Task::new(Effort::Heavy, None, step).recorded(reporter.exchange.observed());
-    work(reporter, version, task, place, Message::Request).await
+    let task = Task::new(WorkClass::Blocking, None, step).recorded(reporter.exchange.observed());
+    work(reporter, version, task, reservation, Message::Request).await
 }

@@ -16,13 +16,13 @@ use soapstone::wss::SoapVersion;
 
 use super::context::Exchange;
 use super::failure::too_many;
-use super::peer_said::PeerSaid;
 use super::read::read_request;
 use super::reporter::Reporter;
 use super::request::{Arrived, Prepared, prepare_request};
 use super::response::finish;
 use super::retry::{secure_again, was_lost};
 use super::send::send;
+use super::status_hint::StatusHint;
 use super::token_answer::token_answer;
 use crate::wire::fault::Cause;
 use crate::wire::headers::X_REQUEST_ID;
@@ -42,8 +42,8 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         );
         return reporter.fail(SoapVersion::V11, Cause::MediaType, "media-type", detail);
     };
-    let mut place = exchange.place();
-    let octets = match read_request(reporter, body, version, &mut place).await {
+    let mut reservation = exchange.reserve();
+    let octets = match read_request(reporter, body, version, &mut reservation).await {
         Ok(octets) => octets,
         Err(response) => return response,
     };
@@ -58,13 +58,13 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             _ => Vec::new(),
         },
     };
-    let mut forward = match prepare_request(reporter, arrived, &mut place).await {
+    let mut forward = match prepare_request(reporter, arrived, &mut reservation).await {
         Ok(Prepared::Forward(forward)) => forward,
         Ok(Prepared::Answered(answer)) => return token_answer(reporter, answer),
         Err(response) => return response,
     };
     let (version, upstream) = (forward.version, &forward.upstream);
-    if let Err((reason, wait)) = exchange.admit(forward.sender.as_ref(), &mut place) {
+    if let Err((reason, wait)) = exchange.admit(forward.sender.as_ref(), &mut reservation) {
         return too_many(exchange, &head.headers, reason, wait);
     }
     exchange.note(|found| {
@@ -97,7 +97,7 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         head,
         forward.octets,
         version,
-        &mut place,
+        &mut reservation,
     );
     let mut response = match sent.await {
         Ok(response) => response,
@@ -107,19 +107,26 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         && was_lost(&response)
     {
         exchange.resources.memory.buffers.give(response.1);
-        let again = secure_again(reporter, upstream, conversation, version, &mut place);
+        let again = secure_again(reporter, upstream, conversation, version, &mut reservation);
         let (again, _lease) = match again.await {
             Ok(again) => again,
             Err(response) => return response,
         };
         receipts.outbound = Some(again.receipt);
-        let sent = send(reporter, upstream, head, again.bytes, version, &mut place);
+        let sent = send(
+            reporter,
+            upstream,
+            head,
+            again.bytes,
+            version,
+            &mut reservation,
+        );
         response = match sent.await {
             Ok(response) => response,
             Err(response) => return response,
         };
     }
-    let said = PeerSaid::of(response.0.status);
-    let response = finish(reporter, upstream, response, receipts, version, place).await;
+    let said = StatusHint::of(response.0.status);
+    let response = finish(reporter, upstream, response, receipts, version, reservation).await;
     said.in_place_of(response, version)
 }

@@ -7,13 +7,13 @@ use soapstone::wss::SoapVersion;
 use tokio::time::Instant;
 
 use super::failure::backend_failure;
-use super::peer_said::PeerSaid;
 use super::reporter::Reporter;
+use super::status_hint::StatusHint;
 use crate::observe::metrics::Flow;
 use crate::route::upstream::Upstream;
 use crate::wire::answer_head;
 use crate::wire::body::{CollectError, Upload, collect};
-use crate::wire::buffers::Place;
+use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
 use crate::wire::reply::Reply;
 
@@ -27,7 +27,7 @@ pub(super) async fn send(
     mut head: request::Parts,
     octets: Vec<u8>,
     version: SoapVersion,
-    place: &mut Place,
+    reservation: &mut Reservation,
 ) -> Result<Arrival, Response<Reply>> {
     let exchange = reporter.exchange;
     let memory = &exchange.resources.memory;
@@ -56,10 +56,15 @@ pub(super) async fn send(
         && let Some(failure) = answer_head::unfit(head.status)
     {
         let failed = reporter.fail_with(version, Cause::BadGateway, &failure);
-        return Err(PeerSaid::of(head.status).in_place_of(failed, version));
+        return Err(StatusHint::of(head.status).in_place_of(failed, version));
     }
     let patience = upstream.backend.timeouts().response;
-    let collecting = collect(body, exchange.serving.limits.body, place, &memory.buffers);
+    let collecting = collect(
+        body,
+        exchange.serving.limits.body,
+        reservation,
+        &memory.buffers,
+    );
     let detail = match tokio::time::timeout_at(sent + patience, collecting).await {
         Ok(Ok(octets)) => {
             metrics.octets(Flow::FromBackend, octets.len() as u64);

@@ -13,8 +13,8 @@ use tokio::time::Instant;
 
 use crate::config::direction::Direction;
 use crate::observe::traces::Observed;
-use crate::route::endpoint::RouteEndpoint;
 use crate::route::upstream::Label;
+use crate::work::endpoint::RouteEndpoint;
 use crate::work::task::Desk;
 
 /// Why work on a message came to nothing.

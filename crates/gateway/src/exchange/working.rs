@@ -8,7 +8,7 @@ use soapstone::wss::SoapVersion;
 
 use super::reporter::{Message, Reporter};
 use super::steps::EndpointError;
-use crate::wire::buffers::Place;
+use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
 use crate::wire::reply::Reply;
 use crate::work::task::Task;
@@ -25,19 +25,19 @@ pub(super) async fn work<T: Send + 'static>(
     reporter: &Reporter<'_>,
     version: SoapVersion,
     task: Task<Result<T, EndpointError>>,
-    place: &mut Place,
+    reservation: &mut Reservation,
     message: Message,
 ) -> Result<T, Response<Reply>> {
     let Some(turn) = reporter.exchange.turn().await else {
         let detail = "the client has its share of the messages that wait".to_owned();
         return Err(reporter.fail(version, Cause::Busy, "client-queue", detail));
     };
-    let held = (turn, place.hand_over());
+    let held = (turn, reservation.hand_over());
     let (done, held) = task
         .perform(&reporter.exchange.resources.executor, held)
         .await;
     if let Some((_, held)) = held {
-        *place = held;
+        *reservation = held;
     }
     self::done(reporter, version, done, message).map_err(|answer| *answer)
 }

@@ -13,7 +13,6 @@ use soapstone::endpoint::SentMessages;
 use soapstone_store::{StoreError, Stores};
 use tokio_rustls::TlsAcceptor;
 
-use super::endpoint::{Inheritance, RouteEndpoint};
 use super::remembered::Remembered;
 use super::routes::Routes;
 use super::serving::Serving;
@@ -28,6 +27,7 @@ use crate::conversation::handshake::Handshaker;
 use crate::observe::metrics::RouteMetrics;
 use crate::wire::memory::MessageMemory;
 use crate::work::background::Background;
+use crate::work::endpoint::{Inheritance, RouteEndpoint};
 use crate::work::executor::Executor;
 
 /// What the routes of every configuration of a gateway work with.

@@ -2,11 +2,7 @@
 //!
 //! The rule kept here: what runs is made by [`build`], from specifications that were read before.
 
-pub(crate) mod backend;
 pub(crate) mod build;
-pub(crate) mod endpoint;
-pub(crate) mod errand;
-pub(crate) mod path;
 pub(crate) mod remembered;
 pub(crate) mod routes;
 pub(crate) mod serving;
@@ -16,13 +12,13 @@ use std::sync::Arc;
 
 use http::Uri;
 
+use crate::config::path::{is_below, reading};
 use crate::config::rate::Rate;
 use crate::config::route::RouteSpec;
 use crate::config::warm_up::WarmUp;
 use crate::observe::metrics::RouteMetrics;
 use crate::shares::Bucket;
-use endpoint::RouteEndpoint;
-use path::{is_below, reading};
+use crate::work::endpoint::RouteEndpoint;
 use upstream::Upstream;
 
 /// One route in use.

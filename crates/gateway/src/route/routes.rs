@@ -7,7 +7,7 @@
 //! `//books`, `/books;v=1`) than the route that it means.
 
 use super::Route;
-use super::path::{has_one_reading, is_below, reading};
+use crate::config::path::{has_one_reading, is_below, reading};
 
 /// All routes of one configuration.
 pub(crate) struct Routes {

@@ -10,7 +10,7 @@ use tokio_rustls::TlsAcceptor;
 use super::routes::Routes;
 use crate::config::limits::GatewayLimits;
 use crate::config::timeouts::Timeouts;
-use crate::config::validity::Placed;
+use crate::config::validity::ExpiringMaterial;
 
 /// What one configuration in use consists of.
 pub(crate) struct Serving {
@@ -19,6 +19,6 @@ pub(crate) struct Serving {
     pub(crate) timeouts: Timeouts,
     pub(crate) public_url: Option<String>,
     pub(crate) tls: Option<TlsAcceptor>,
-    pub(crate) dated: Vec<Placed>,
+    pub(crate) dated: Vec<ExpiringMaterial>,
     pub(crate) stores: Arc<Stores>,
 }

@@ -9,13 +9,13 @@ use std::sync::Arc;
 use http::Uri;
 use http::uri::PathAndQuery;
 
-use super::backend::{Backend, BackendTimeouts};
-use super::endpoint::RouteEndpoint;
-use super::errand::Errand;
 use crate::config::timeouts::Timeouts;
 use crate::config::tls::ClientTls;
 use crate::conversation::context::OutboundContext;
+use crate::wire::backend::{Backend, BackendTimeouts};
+use crate::wire::errand::Errand;
 use crate::wire::memory::MessageMemory;
+use crate::work::endpoint::RouteEndpoint;
 
 /// Where the requests of a route go.
 pub(crate) struct Upstream {

@@ -22,7 +22,7 @@ use super::lingering::Lingering;
 
 /// How long a connection may stay in each state.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Patience {
+pub(crate) struct ConnectionTimeouts {
     /// Between requests.
     pub(crate) idle: Duration,
     /// From the connection's start to its first byte, and from a request's first octet to the end
@@ -32,7 +32,7 @@ pub(crate) struct Patience {
     pub(crate) stalled: Duration,
 }
 
-impl Patience {
+impl ConnectionTimeouts {
     /// The longest time between two looks at a connection, since its state may change to one that
     /// is borne less.
     pub(crate) fn shortest(&self) -> Duration {
@@ -98,7 +98,7 @@ impl Activity {
     }
 
     /// How much longer the connection may stay as it is; `None` when its time is over.
-    pub(crate) fn remaining(&self, patience: Patience) -> Option<Duration> {
+    pub(crate) fn remaining(&self, patience: ConnectionTimeouts) -> Option<Duration> {
         let now = self.now();
         let since = |moment: u64| Duration::from_millis(now.saturating_sub(moment));
         let (allowed, passed) = if self.in_hand.load(Ordering::Relaxed) > 0 {
@@ -229,7 +229,7 @@ impl<S: Read + Write + Unpin> Write for Watched<S> {
 mod tests {
     use super::*;
 
-    const PATIENCE: Patience = Patience {
+    const PATIENCE: ConnectionTimeouts = ConnectionTimeouts {
         idle: Duration::from_secs(60),
         header: Duration::from_secs(10),
         stalled: Duration::from_secs(30),

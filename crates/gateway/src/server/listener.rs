@@ -27,8 +27,8 @@ use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
-use super::activity::{Activity, InHand, Patience, Watched};
-use super::settled::Settled;
+use super::activity::{Activity, ConnectionTimeouts, InHand, Watched};
+use super::repoll::RepollOnWake;
 use super::state::State;
 use super::{admin, dispatch, tls};
 use crate::exchange::connection::Connection;
@@ -168,7 +168,7 @@ impl Listener {
             let others = Arc::clone(&state);
             let served = serve(role, Arc::clone(&state), connection, stream, tls, phase);
             let is_alone = move || others.resources.metrics.has_one_in_hand();
-            Settled::new(served, is_alone).await;
+            RepollOnWake::new(served, is_alone).await;
             role.connections(&state).fetch_sub(1, Ordering::Relaxed);
             drop((held, alive));
         });
@@ -266,7 +266,7 @@ async fn drive<S>(
     S: Read + Write + Unpin + Send + 'static,
 {
     let timeouts = state.current.serving().timeouts;
-    let patience = Patience {
+    let patience = ConnectionTimeouts {
         idle: timeouts.idle,
         header: timeouts.header,
         // Longer than everything that a request in hand may rightly wait for.

@@ -9,14 +9,14 @@ use crate::config::direction::Direction;
 use crate::observe::audit::Audit;
 use crate::observe::log;
 use crate::observe::metrics::{self, Detail, RouteMetrics, Snapshot};
-use crate::route::endpoint::RouteEndpoint;
+use crate::work::endpoint::RouteEndpoint;
 
 /// Every metric, in Prometheus' text format.
 pub(crate) fn exposition(state: &State, detail: Detail) -> String {
     let serving = state.current.serving();
     let resources = &state.resources;
     let workers = resources.executor.workers();
-    let room = &resources.memory.room;
+    let room = &resources.memory.budget;
     let mut snapshot = Snapshot {
         queued: workers.waiting(),
         workers: workers.count(),

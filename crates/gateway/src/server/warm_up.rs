@@ -33,12 +33,13 @@ use crate::observe::log::Beginning;
 use crate::observe::metrics::RouteMetrics;
 use crate::observe::traces::Observed;
 use crate::route::Route;
-use crate::route::endpoint::RouteEndpoint;
-use crate::route::errand::{Undone, demand_soap};
 use crate::route::serving::Serving;
+use crate::wire::errand::{Undone, demand_soap};
+use crate::work::class::WorkClass;
+use crate::work::endpoint::RouteEndpoint;
 use crate::work::executor::Executor;
 use crate::work::task::{Desk, Task};
-use crate::work::workers::{Effort, NotDone};
+use crate::work::workers::NotDone;
 
 /// Begins the warm-ups of all routes, each in its own time.
 pub(super) fn begin(state: &State) {
@@ -362,7 +363,7 @@ impl Warming {
         T: Send + 'static,
         F: Future<Output = Result<T, Failure>> + Send + 'static,
     {
-        let task = Task::new(Effort::Heavy, side.map(Arc::clone), work);
+        let task = Task::new(WorkClass::Blocking, side.map(Arc::clone), work);
         match task.perform(&self.executor, ()).await.0 {
             Ok(result) => result,
             Err(NotDone::Full) => Err(Failure::of("the crypto workers are busy")),

@@ -12,7 +12,8 @@ use http_body_util::BodyExt;
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 
 use crate::observe::metrics::{Flow, RouteMetrics};
-use crate::wire::buffers::{Place, SharedBuffers};
+use crate::wire::budget::Reservation;
+use crate::wire::buffers::SharedBuffers;
 
 /// The body of a request to a backend.
 pub(crate) type Upload = Passing<Incoming>;
@@ -204,7 +205,7 @@ const TRUSTED_ANNOUNCEMENT: usize = 1 << 20;
 pub(crate) async fn collect<B>(
     mut body: B,
     limit: u64,
-    place: &mut Place,
+    reservation: &mut Reservation,
     buffers: &SharedBuffers,
 ) -> Result<Vec<u8>, CollectError>
 where
@@ -227,7 +228,7 @@ where
         if length as u64 > limit {
             return Err(CollectError::TooLarge { limit });
         }
-        if !place.grow(data.len() as u64) {
+        if !reservation.grow(data.len() as u64) {
             return Err(CollectError::NoRoom);
         }
         if length > buffer.capacity() {

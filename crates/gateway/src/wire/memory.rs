@@ -4,13 +4,14 @@
 
 use std::sync::Arc;
 
-use super::buffers::{Room, SharedBuffers};
+use super::budget::MemoryBudget;
+use super::buffers::SharedBuffers;
 
 /// The memory of all messages of one gateway.
 #[derive(Clone, Debug)]
 pub(crate) struct MessageMemory {
     pub(crate) buffers: Arc<SharedBuffers>,
-    pub(crate) room: Arc<Room>,
+    pub(crate) budget: Arc<MemoryBudget>,
 }
 
 impl MessageMemory {
@@ -18,7 +19,7 @@ impl MessageMemory {
     pub(crate) fn new(size: u64) -> Self {
         Self {
             buffers: Arc::default(),
-            room: Room::new(size),
+            budget: MemoryBudget::new(size),
         }
     }
 }

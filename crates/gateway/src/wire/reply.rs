@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use super::body::{Passing, Way};
 use crate::observe::metrics::RouteMetrics;
-use crate::route::backend::Download;
+use crate::wire::backend::Download;
 
 /// The body of a response to a client.
 pub(crate) type Reply = Passing<Download>;

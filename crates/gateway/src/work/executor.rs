@@ -1,6 +1,6 @@
 //! What does work: the crypto workers, and the threads that wait for stores.
 //!
-//! The rule kept here: both are bounded, and no question to a store takes a worker's seat.
+//! The rule kept here: both are bounded, and no question to a store takes a worker's permit.
 
 use std::io;
 use std::sync::Arc;
@@ -51,7 +51,7 @@ impl Executor {
         &self.workers
     }
 
-    /// Does brief work on this thread, which takes no seat.
+    /// Does brief work on this thread, which takes no permit.
     ///
     /// # Errors
     ///

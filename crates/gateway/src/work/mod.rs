@@ -3,6 +3,8 @@
 //! The rule kept here: the number of messages that are worked on at once is bounded.
 
 pub(crate) mod background;
+pub(crate) mod class;
+pub(crate) mod endpoint;
 pub(crate) mod executor;
 pub(crate) mod task;
 pub(crate) mod workers;

@@ -20,11 +20,12 @@ use soapstone::endpoint::{Progress, Question, Work, Workspace};
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
+use super::class::WorkClass;
 use super::executor::Executor;
-use super::workers::{Away, Effort, NotDone};
+use super::workers::{Away, NotDone};
 use crate::observe::metrics::GatewayMetrics;
 use crate::observe::traces::Observed;
-use crate::route::endpoint::RouteEndpoint;
+use crate::work::endpoint::RouteEndpoint;
 
 /// Where work finds its workspace.
 #[derive(Clone)]
@@ -64,7 +65,7 @@ pub(crate) struct Task<T> {
 /// Whom the work asks, and what its steps take.
 struct Asked {
     side: Option<Arc<RouteEndpoint>>,
-    effort: Effort,
+    class: WorkClass,
     pause: Arc<Pause>,
     waits: Waits,
     observed: Option<Observed>,
@@ -101,7 +102,7 @@ enum Stepped<T> {
 impl<T: Send + 'static> Task<T> {
     /// Work whose steps take so much, and which asks the stores of that side.
     pub(crate) fn new<F>(
-        effort: Effort,
+        class: WorkClass,
         side: Option<Arc<RouteEndpoint>>,
         work: impl FnOnce(Desk) -> F,
     ) -> Self
@@ -117,7 +118,7 @@ impl<T: Send + 'static> Task<T> {
             work: Work::new(begin),
             asked: Asked {
                 side,
-                effort,
+                class,
                 pause,
                 waits: Waits::default(),
                 observed: None,
@@ -200,17 +201,17 @@ impl Asked {
             pause.add(ready.elapsed());
             go_on(work, side.as_deref(), buffers)
         };
-        if self.effort == Effort::Brief {
+        if self.class == WorkClass::Inline {
             return executor.workers().run_here(job);
         }
-        let effort = if executor.is_calm() {
-            self.effort
+        let class = if executor.is_calm() {
+            self.class
         } else {
-            Effort::Heavy
+            WorkClass::Blocking
         };
         let done = match away {
-            None => executor.workers().run(effort, job).await?,
-            Some(away) => executor.workers().resume(away, effort, job).await?,
+            None => executor.workers().run(class, job).await?,
+            Some(away) => executor.workers().resume(away, class, job).await?,
         };
         *self.waits.worker.get_or_insert_default() += done.waited;
         self.record("wait", ready, ready + done.waited);

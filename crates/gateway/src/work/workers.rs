@@ -1,15 +1,15 @@
 //! A bounded number of messages that are worked on at once, so that a burst of RSA does not starve
 //! the sockets.
 //!
-//! Each has a seat. While there are free ones, work is done where it arrived. If it is heavy, the
+//! Each has a permit. While there are free ones, work is done where it arrived. If it is heavy, the
 //! runtime hands that thread's sockets to another one meanwhile; a change of threads and back takes
-//! as long as opening a small message. Without a free seat work waits for one of our own threads,
+//! as long as opening a small message. Without a free permit work waits for one of our own threads,
 //! in a queue that is bounded: what does not fit is refused at once, which the peer learns as
 //! `503`. The engine's buffers go from one message to the next, whichever thread works on it.
 //!
-//! Work that waits for a store has no seat meanwhile. It is [`Away`], which counts as waiting. When
-//! it comes back, its turn is before that of work which has not begun, and it finds a place in the
-//! queue always.
+//! Work that waits for a store has no permit meanwhile. It is [`Away`], which counts as waiting.
+//! When it comes back, its turn is before that of work which has not begun, and it finds a place in
+//! the queue always.
 //!
 //! The rule kept here: work whose asker has gone is not done.
 
@@ -24,30 +24,19 @@ use soapstone::xml::Buffers;
 use tokio::runtime::{Handle, RuntimeFlavor};
 use tokio::sync::{Notify, oneshot};
 
-/// The seats, the threads and their queue.
+use super::class::WorkClass;
+
+/// The permits, the threads and their queue.
 pub(crate) struct Workers {
     shared: Arc<Shared>,
     threads: Vec<JoinHandle<()>>,
-}
-
-/// How long work takes.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Effort {
-    /// Some tens of microseconds, a tenth of a millisecond at most: a message that is not large and
-    /// no private key. Handing the sockets on would take as long.
-    Brief,
-    /// Private-key operations on a message that is not large: some 0.3 ms with RSA-2048, more with
-    /// longer keys.
-    Short,
-    /// Anything else.
-    Heavy,
 }
 
 struct Shared {
     queue: Mutex<Queue>,
     arrived: Condvar,
     capacity: usize,
-    seats: usize,
+    permits: usize,
     waiting: AtomicUsize,
     /// Told when no work is away any more.
     all_back: Notify,
@@ -60,7 +49,7 @@ struct Queue {
     work: VecDeque<Box<dyn Work>>,
     /// Work that has come back.
     back: VecDeque<Box<dyn Work>>,
-    /// Work that has been away from its seat, and has not ended.
+    /// Work that has been away from its permit, and has not ended.
     away: usize,
     /// Seats that are taken.
     taken: usize,
@@ -68,7 +57,7 @@ struct Queue {
 }
 
 /// The right to work on one message; free again when dropped.
-struct Seat<'s>(&'s Shared);
+struct Permit<'s>(&'s Shared);
 
 /// Work that waits elsewhere and comes back, until it has ended.
 pub(crate) struct Away(Arc<Shared>);
@@ -122,7 +111,8 @@ where
 }
 
 impl Workers {
-    /// Starts `count` threads, and has as many seats. `capacity` is how much work may wait for one.
+    /// Starts `count` threads, and has as many permits. `capacity` is how much work may wait for
+    /// one.
     ///
     /// # Errors
     ///
@@ -138,7 +128,7 @@ impl Workers {
             }),
             arrived: Condvar::new(),
             capacity,
-            seats: count.max(1),
+            permits: count.max(1),
             waiting: AtomicUsize::new(0),
             all_back: Notify::new(),
             spare: Mutex::default(),
@@ -157,14 +147,14 @@ impl Workers {
         Ok(workers)
     }
 
-    /// Whether work may begin that can be [`Away`]: so much may be in hand as there are seats and
+    /// Whether work may begin that can be [`Away`]: so much may be in hand as there are permits and
     /// places in the queue.
     pub(crate) fn has_room(&self) -> bool {
         let queue = self.shared.lock();
         self.shared.has_room(&queue)
     }
 
-    /// Lets work be away from its seat.
+    /// Lets work be away from its permit.
     pub(crate) fn leave(&self) -> Away {
         self.shared.lock().away += 1;
         Away(Arc::clone(&self.shared))
@@ -181,7 +171,7 @@ impl Workers {
         }
     }
 
-    /// How much work waits for a seat.
+    /// How much work waits for a permit.
     pub(crate) fn waiting(&self) -> usize {
         self.shared.waiting.load(Ordering::Relaxed)
     }
@@ -191,12 +181,12 @@ impl Workers {
         self.shared.capacity
     }
 
-    /// How many seats there are.
+    /// How many permits there are.
     pub(crate) fn count(&self) -> usize {
-        self.shared.seats
+        self.shared.permits
     }
 
-    /// Does brief work on this thread, which takes no seat.
+    /// Does brief work on this thread, which takes no permit.
     ///
     /// # Errors
     ///
@@ -210,19 +200,19 @@ impl Workers {
         self.shared.spare().iter_mut().for_each(Buffers::trim);
     }
 
-    /// Has work done: on this thread if a seat is free, and on one of ours when there is one
+    /// Has work done: on this thread if a permit is free, and on one of ours when there is one
     /// otherwise. Short work keeps this thread's sockets waiting.
     ///
     /// # Errors
     ///
     /// See [`NotDone`]. When the returned future is dropped before the work begins, it never
     /// begins.
-    pub(crate) async fn run<F, T>(&self, effort: Effort, job: F) -> Result<Done<T>, NotDone>
+    pub(crate) async fn run<F, T>(&self, class: WorkClass, job: F) -> Result<Done<T>, NotDone>
     where
         F: FnOnce(&mut Buffers) -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.run_as(Coming::New, effort, job).await
+        self.run_as(Coming::New, class, job).await
     }
 
     /// The same for work that was [`Away`].
@@ -233,30 +223,35 @@ impl Workers {
     pub(crate) async fn resume<F, T>(
         &self,
         _away: &Away,
-        effort: Effort,
+        class: WorkClass,
         job: F,
     ) -> Result<Done<T>, NotDone>
     where
         F: FnOnce(&mut Buffers) -> T + Send + 'static,
         T: Send + 'static,
     {
-        self.run_as(Coming::Back, effort, job).await
+        self.run_as(Coming::Back, class, job).await
     }
 
-    async fn run_as<F, T>(&self, coming: Coming, effort: Effort, job: F) -> Result<Done<T>, NotDone>
+    async fn run_as<F, T>(
+        &self,
+        coming: Coming,
+        class: WorkClass,
+        job: F,
+    ) -> Result<Done<T>, NotDone>
     where
         F: FnOnce(&mut Buffers) -> T + Send + 'static,
         T: Send + 'static,
     {
         // Only a runtime of several threads can hand its sockets on.
         let hands_on = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
-        if (hands_on || effort < Effort::Heavy)
-            && let Some(seat) = self.shared.free_seat(coming)
+        if (hands_on || class < WorkClass::Blocking)
+            && let Some(permit) = self.shared.free_permit(coming)
         {
-            let result = if effort < Effort::Heavy {
-                self.shared.work(seat, job)
+            let result = if class < WorkClass::Blocking {
+                self.shared.work(permit, job)
             } else {
-                tokio::task::block_in_place(|| self.shared.work(seat, job))
+                tokio::task::block_in_place(|| self.shared.work(permit, job))
             };
             let waited = Duration::ZERO;
             return result
@@ -294,7 +289,7 @@ impl Shared {
     }
 
     fn has_room(&self, queue: &Queue) -> bool {
-        queue.work.len().saturating_add(queue.away) < self.capacity.saturating_add(self.seats)
+        queue.work.len().saturating_add(queue.away) < self.capacity.saturating_add(self.permits)
     }
 
     fn enqueue(&self, coming: Coming, work: Box<dyn Work>) -> Result<(), NotDone> {
@@ -329,20 +324,20 @@ impl Shared {
         Some(result)
     }
 
-    /// A seat, unless all are taken or somebody waits for one whose turn is before.
-    fn free_seat(&self, coming: Coming) -> Option<Seat<'_>> {
+    /// A permit, unless all are taken or somebody waits for one whose turn is before.
+    fn free_permit(&self, coming: Coming) -> Option<Permit<'_>> {
         let mut queue = self.lock();
         let is_next = queue.back.is_empty() && (coming == Coming::Back || queue.work.is_empty());
-        let free = queue.open && is_next && queue.taken < self.seats;
+        let free = queue.open && is_next && queue.taken < self.permits;
         free.then(|| {
             queue.taken += 1;
-            Seat(self)
+            Permit(self)
         })
     }
 
-    /// Does work that has a seat. `None` if it panicked: a bug of ours, which must cost one
+    /// Does work that has a permit. `None` if it panicked: a bug of ours, which must cost one
     /// message, not the thread and all after it.
-    fn work<T>(&self, _seat: Seat<'_>, job: impl FnOnce(&mut Buffers) -> T) -> Option<T> {
+    fn work<T>(&self, _permit: Permit<'_>, job: impl FnOnce(&mut Buffers) -> T) -> Option<T> {
         let result = self.with_buffers(job);
         if result.is_none() {
             tracing::error!("a crypto worker panicked; its message was answered with a fault");
@@ -351,20 +346,20 @@ impl Shared {
     }
 
     fn serve(&self) {
-        while let Some((seat, work)) = self.next() {
-            self.work(seat, |buffers| work.run(buffers));
+        while let Some((permit, work)) = self.next() {
+            self.work(permit, |buffers| work.run(buffers));
         }
     }
 
-    fn next(&self) -> Option<(Seat<'_>, Box<dyn Work>)> {
+    fn next(&self) -> Option<(Permit<'_>, Box<dyn Work>)> {
         let mut queue = self.lock();
         loop {
-            if queue.taken < self.seats
+            if queue.taken < self.permits
                 && let Some(work) = queue.next()
             {
                 queue.taken += 1;
                 self.waiting.store(queue.waiting(), Ordering::Relaxed);
-                return Some((Seat(self), work));
+                return Some((Permit(self), work));
             }
             if !queue.open && queue.waiting() == 0 {
                 return None;
@@ -378,7 +373,7 @@ impl Shared {
 }
 
 impl Queue {
-    /// How much work waits for a seat.
+    /// How much work waits for a permit.
     fn waiting(&self) -> usize {
         self.back.len() + self.work.len()
     }
@@ -398,7 +393,7 @@ impl Drop for Away {
     }
 }
 
-impl Drop for Seat<'_> {
+impl Drop for Permit<'_> {
     fn drop(&mut self) {
         let mut queue = self.0.lock();
         queue.taken -= 1;
@@ -420,7 +415,7 @@ mod tests {
 
     use super::*;
 
-    /// Keeps a seat taken until the sender is dropped.
+    /// Keeps a permit taken until the sender is dropped.
     fn block(workers: &Arc<Workers>) -> (mpsc::Sender<()>, tokio::task::JoinHandle<()>) {
         let (release, released) = mpsc::channel::<()>();
         let (started, running) = mpsc::channel();
@@ -431,7 +426,7 @@ mod tests {
                 released.recv().expect_err("nothing is sent");
             };
             workers
-                .run(Effort::Heavy, job)
+                .run(WorkClass::Blocking, job)
                 .await
                 .map(|_| ())
                 .expect("the work is done");
@@ -444,7 +439,7 @@ mod tests {
     async fn work_beyond_the_queue_is_refused_at_once() {
         let workers = Arc::new(Workers::start(1, 1).expect("threads"));
         let (release, blocked) = block(&workers);
-        let mut queued = Box::pin(workers.run(Effort::Heavy, |_| 1));
+        let mut queued = Box::pin(workers.run(WorkClass::Blocking, |_| 1));
         let first_poll = std::future::poll_fn(|context| {
             std::task::Poll::Ready(queued.as_mut().poll(context).is_pending())
         });
@@ -452,7 +447,7 @@ mod tests {
         assert_eq!(workers.waiting(), 1);
         assert_eq!(
             workers
-                .run(Effort::Heavy, |_| 2)
+                .run(WorkClass::Blocking, |_| 2)
                 .await
                 .map(|done| done.result)
                 .unwrap_err(),
@@ -478,7 +473,7 @@ mod tests {
                 drop(kept);
                 ended.send(()).expect("the test waits");
             };
-            workers.run(Effort::Heavy, job).await.map(drop)
+            workers.run(WorkClass::Blocking, job).await.map(drop)
         });
         // The runtime has one thread, so that the work is done by one of ours.
         tokio::task::yield_now().await;
@@ -503,10 +498,10 @@ mod tests {
     async fn work_that_was_away_counts_as_waiting_and_has_its_turn_first_when_it_is_back() {
         let workers = Arc::new(Workers::start(1, 1).expect("threads"));
         let away = [workers.leave(), workers.leave()];
-        assert!(!workers.has_room(), "a seat and a place are spoken for");
+        assert!(!workers.has_room(), "a permit and a place are spoken for");
         let (release, blocked) = block(&workers);
         let done = workers
-            .run(Effort::Heavy, |_| ())
+            .run(WorkClass::Blocking, |_| ())
             .await
             .map(|done| done.result);
         assert_eq!(done, Err(NotDone::Full));
@@ -517,8 +512,8 @@ mod tests {
             let order = order.clone();
             move |_: &mut Buffers| order.send(what).expect("the test waits")
         };
-        let new = queued(workers.run(Effort::Heavy, telling("new"))).await;
-        let back = queued(workers.resume(&first, Effort::Heavy, telling("back"))).await;
+        let new = queued(workers.run(WorkClass::Blocking, telling("new"))).await;
+        let back = queued(workers.resume(&first, WorkClass::Blocking, telling("back"))).await;
         assert_eq!(workers.waiting(), 2, "it finds a place in a full queue");
         drop(release);
         new.await.map(|_| ()).expect("it is done");
@@ -534,7 +529,7 @@ mod tests {
         let workers = Arc::new(Workers::start(1, 2).expect("threads"));
         let (release, blocked) = block(&workers);
         let (ran, observed) = mpsc::channel();
-        let mut abandoned = Box::pin(workers.run(Effort::Heavy, move |_| {
+        let mut abandoned = Box::pin(workers.run(WorkClass::Blocking, move |_| {
             ran.send(()).expect("the test waits")
         }));
         std::future::poll_fn(|context| {
@@ -545,7 +540,7 @@ mod tests {
         drop(release);
         blocked.await.expect("no panic");
         workers
-            .run(Effort::Heavy, |_| ())
+            .run(WorkClass::Blocking, |_| ())
             .await
             .map(|_| ())
             .expect("done");
@@ -555,13 +550,13 @@ mod tests {
     async fn panic_then_work() {
         let workers = Workers::start(1, 2).expect("threads");
         let panicked = workers
-            .run(Effort::Heavy, |_| panic!("a bug"))
+            .run(WorkClass::Blocking, |_| panic!("a bug"))
             .await
             .map(|done| done.result);
         assert_eq!(panicked, Err(NotDone::Failed));
         assert_eq!(
             workers
-                .run(Effort::Heavy, |_| 7)
+                .run(WorkClass::Blocking, |_| 7)
                 .await
                 .map(|done| done.result),
             Ok(7)
@@ -574,16 +569,16 @@ mod tests {
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn a_panic_costs_one_message_and_not_the_seat() {
+    async fn a_panic_costs_one_message_and_not_the_permit() {
         panic_then_work().await;
     }
 
     #[tokio::test(flavor = "multi_thread")]
-    async fn work_is_done_where_it_arrived_while_there_is_a_seat() {
+    async fn work_is_done_where_it_arrived_while_there_is_a_permit() {
         let workers = Arc::new(Workers::start(1, 2).expect("threads"));
         let here = || std::thread::current().id();
         let asked = tokio::spawn(async move {
-            let done = workers.run(Effort::Heavy, move |_| here()).await;
+            let done = workers.run(WorkClass::Blocking, move |_| here()).await;
             (here(), done.map(|done| done.result).expect("done"))
         });
         let (asker, worker) = asked.await.expect("no panic");
@@ -591,17 +586,18 @@ mod tests {
     }
 
     /// Whether such work is done on the thread that asks for it.
-    async fn is_done_here(effort: Effort, when_taken: bool) -> bool {
+    async fn is_done_here(class: WorkClass, when_taken: bool) -> bool {
         let workers = Workers::start(1, 2).expect("threads");
         let here = std::thread::current().id();
-        let seat = when_taken.then(|| workers.shared.free_seat(Coming::New).expect("it is free"));
-        let mut work = Box::pin(workers.run(effort, move |_| std::thread::current().id() == here));
+        let permit =
+            when_taken.then(|| workers.shared.free_permit(Coming::New).expect("it is free"));
+        let mut work = Box::pin(workers.run(class, move |_| std::thread::current().id() == here));
         let first = std::future::poll_fn(|context| match work.as_mut().poll(context) {
             std::task::Poll::Ready(done) => std::task::Poll::Ready(Some(done)),
             std::task::Poll::Pending => std::task::Poll::Ready(None),
         });
         let first = first.await;
-        drop(seat);
+        drop(permit);
         let done = match first {
             Some(done) => done,
             None => work.await,
@@ -610,15 +606,15 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn short_work_is_done_here_whatever_the_runtime_if_there_is_a_seat() {
-        assert!(is_done_here(Effort::Short, false).await);
-        assert!(!is_done_here(Effort::Short, true).await);
+    async fn short_work_is_done_here_whatever_the_runtime_if_there_is_a_permit() {
+        assert!(is_done_here(WorkClass::Short, false).await);
+        assert!(!is_done_here(WorkClass::Short, true).await);
         // This runtime has nobody to hand its sockets to.
-        assert!(!is_done_here(Effort::Heavy, false).await);
+        assert!(!is_done_here(WorkClass::Blocking, false).await);
     }
 
     #[tokio::test(flavor = "multi_thread", worker_threads = 4)]
-    async fn no_more_is_worked_on_at_once_than_there_are_seats() {
+    async fn no_more_is_worked_on_at_once_than_there_are_permits() {
         let workers = Arc::new(Workers::start(2, 64).expect("threads"));
         let (busy, most) = (Arc::new(AtomicUsize::new(0)), Arc::new(AtomicUsize::new(0)));
         let ask = |_| {
@@ -630,7 +626,7 @@ mod tests {
                     busy.fetch_sub(1, Ordering::SeqCst);
                 };
                 workers
-                    .run(Effort::Heavy, job)
+                    .run(WorkClass::Blocking, job)
                     .await
                     .map(|_| ())
                     .expect("done");

@@ -13,7 +13,7 @@ use tokio::time::Instant;
 
 use super::otlp::{Resource, rejected_spans};
 use crate::config::traces::TracesConfig;
-use crate::route::backend::{Backend, BackendError, BackendTimeouts};
+use crate::wire::backend::{Backend, BackendError, BackendTimeouts};
 use crate::wire::body::Upload;
 
 /// Most bytes of a collector's answer that are read.

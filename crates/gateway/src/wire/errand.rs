@@ -9,8 +9,8 @@ use http::{HeaderValue, Method, Request, Uri, header, response};
 use soapstone::wss::SoapVersion;
 use tokio::time::Instant;
 
-use crate::route::backend::{Backend, BackendError};
 use crate::wire::answer_head;
+use crate::wire::backend::{Backend, BackendError};
 use crate::wire::body::{CollectError, Upload, collect};
 use crate::wire::media;
 use crate::wire::memory::MessageMemory;
@@ -90,8 +90,8 @@ impl Errand {
             let detail = failure.detail;
             return Err(Undone::Answer { detail });
         }
-        let mut place = self.memory.room.place();
-        let collecting = collect(body, self.limit, &mut place, &self.memory.buffers);
+        let mut reservation = self.memory.budget.reserve();
+        let collecting = collect(body, self.limit, &mut reservation, &self.memory.buffers);
         let patience = self.backend.timeouts().response;
         let unusable = |detail: String| Undone::Answer { detail };
         match tokio::time::timeout_at(sent + patience, collecting).await {

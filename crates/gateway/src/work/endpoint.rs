@@ -10,7 +10,7 @@ use soapstone_store::{Contexts, ProcessMemory, Replay, StoreError, Stores};
 
 use crate::config::endpoint::EndpointSpec;
 use crate::config::published::PublishedPolicy;
-use crate::work::workers::Effort;
+use crate::work::class::WorkClass;
 
 /// One endpoint of a route, and what it remembers.
 pub(crate) struct RouteEndpoint {
@@ -24,15 +24,15 @@ pub(crate) struct RouteEndpoint {
 }
 
 /// What an endpoint takes over.
-pub(super) struct Inheritance<'i> {
+pub(crate) struct Inheritance<'i> {
     /// The messages that any endpoint of this process has accepted.
-    pub(super) accepted: &'i ProcessMemory,
+    pub(crate) accepted: &'i ProcessMemory,
     /// The messages that any endpoint of its role has sent.
-    pub(super) sent: &'i SentMessages,
+    pub(crate) sent: &'i SentMessages,
     /// All endpoints of the former configuration.
-    pub(super) former: &'i [&'i RouteEndpoint],
+    pub(crate) former: &'i [&'i RouteEndpoint],
     /// The endpoint whose place it takes, and whether it is where its predecessor was.
-    pub(super) predecessor: Option<(&'i RouteEndpoint, bool)>,
+    pub(crate) predecessor: Option<(&'i RouteEndpoint, bool)>,
 }
 
 impl RouteEndpoint {
@@ -43,7 +43,7 @@ impl RouteEndpoint {
     /// # Errors
     ///
     /// When a store cannot be opened any more.
-    pub(super) fn build(
+    pub(crate) fn build(
         spec: EndpointSpec,
         stores: &Stores,
         inheritance: &Inheritance<'_>,
@@ -82,11 +82,11 @@ impl RouteEndpoint {
 
     /// What it takes to open a message that is not large, one of a conversation or one outside of
     /// all.
-    pub(crate) fn opening(&self, in_conversation: bool) -> Effort {
+    pub(crate) fn opening(&self, in_conversation: bool) -> WorkClass {
         if self.is_ordinary(in_conversation) && self.endpoint.opens_lightly() {
-            Effort::Brief
+            WorkClass::Inline
         } else {
-            Effort::Short
+            WorkClass::Short
         }
     }
 
@@ -108,11 +108,11 @@ impl RouteEndpoint {
 
     /// What it takes to secure a message that is not large, one of a conversation or one outside of
     /// all.
-    pub(crate) fn securing(&self, in_conversation: bool) -> Effort {
+    pub(crate) fn securing(&self, in_conversation: bool) -> WorkClass {
         if self.is_ordinary(in_conversation) && self.endpoint.secures_lightly() {
-            Effort::Brief
+            WorkClass::Inline
         } else {
-            Effort::Short
+            WorkClass::Short
         }
     }
 

@@ -16,9 +16,9 @@ use crate::wire::headers::X_REQUEST_ID;
 use crate::wire::reply::Reply;
 
 /// What a status says that is said again.
-pub(crate) struct PeerSaid(Option<Cause>);
+pub(crate) struct StatusHint(Option<Cause>);
 
-impl PeerSaid {
+impl StatusHint {
     /// What the status of a backend's answer says.
     pub(crate) fn of(status: StatusCode) -> Self {
         Self(match status {

@@ -13,7 +13,7 @@ pub(crate) fn is_below(path: &str, base: &str) -> bool {
 
 /// Whether everybody reads a path alike: nothing of it is encoded, a capital, a parameter, empty,
 /// or a dot.
-pub(super) fn has_one_reading(path: &str) -> bool {
+pub(crate) fn has_one_reading(path: &str) -> bool {
     let is_small = |octet: u8| octet.is_ascii() && !octet.is_ascii_uppercase();
     path.bytes().all(is_small)
         && !path.contains(['%', ';', '\\'])
@@ -30,7 +30,7 @@ const MOST_DECODINGS: usize = 3;
 /// decoded to `/` between segments, without their parameters (section 3.3) and without empty ones.
 /// `None` if a segment is `.` or `..` then, or if there is no end to the decoding: where such a
 /// path leads, only the backend knows.
-pub(super) fn reading(path: &str) -> Option<String> {
+pub(crate) fn reading(path: &str) -> Option<String> {
     let mut octets = path.as_bytes().to_vec();
     let mut decodings = 0;
     loop {

@@ -26,23 +26,23 @@ const WOKEN: u8 = 2;
 
 /// Such a future, for as long as its task is alone; otherwise, other threads may well have
 /// something to do.
-pub(crate) struct Settled<F> {
+pub(crate) struct RepollOnWake<F> {
     future: Pin<Box<F>>,
-    bell: Arc<Bell>,
+    bell: Arc<WakeState>,
     waker: Waker,
 }
 
 /// What is rung to wake it.
-struct Bell {
+struct WakeState {
     state: AtomicU8,
     task: Mutex<Waker>,
     alone: Box<dyn Fn() -> bool + Send + Sync>,
 }
 
-impl<F: Future> Settled<F> {
+impl<F: Future> RepollOnWake<F> {
     /// Makes one. `alone` says whether other threads should sleep on.
     pub(crate) fn new(future: F, alone: impl Fn() -> bool + Send + Sync + 'static) -> Self {
-        let bell = Arc::new(Bell {
+        let bell = Arc::new(WakeState {
             state: AtomicU8::new(RESTING),
             task: Mutex::new(Waker::noop().clone()),
             alone: Box::new(alone),
@@ -55,7 +55,7 @@ impl<F: Future> Settled<F> {
     }
 }
 
-impl<F: Future> Future for Settled<F> {
+impl<F: Future> Future for RepollOnWake<F> {
     type Output = F::Output;
 
     fn poll(mut self: Pin<&mut Self>, context: &mut Context<'_>) -> Poll<F::Output> {
@@ -76,13 +76,13 @@ impl<F: Future> Future for Settled<F> {
     }
 }
 
-impl Bell {
+impl WakeState {
     fn task(&self) -> MutexGuard<'_, Waker> {
         self.task.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
-impl Wake for Bell {
+impl Wake for WakeState {
     fn wake(self: Arc<Self>) {
         self.wake_by_ref();
     }
@@ -126,7 +126,7 @@ mod tests {
             Poll::Pending
         });
         let task = Arc::new(Task::default());
-        let mut settled = Settled::new(future, move || alone);
+        let mut settled = RepollOnWake::new(future, move || alone);
         let waker = Waker::from(Arc::clone(&task));
         let ready = Pin::new(&mut settled)
             .poll(&mut Context::from_waker(&waker))
@@ -159,7 +159,7 @@ mod tests {
             keep.lock().expect("no panic").clone_from(context.waker());
             Poll::<()>::Pending
         });
-        let mut settled = Settled::new(future, || true);
+        let mut settled = RepollOnWake::new(future, || true);
         // A future may move from one task to another between two polls.
         for task in [Arc::new(Task::default()), Arc::default()] {
             let waker = Waker::from(Arc::clone(&task));
@@ -190,7 +190,7 @@ mod tests {
                 }
                 Poll::Pending
             });
-            let settled = Settled::new(future, || true);
+            let settled = RepollOnWake::new(future, || true);
             let settled = tokio::time::timeout(std::time::Duration::from_secs(20), settled);
             settled.await.expect("it is woken");
         }
