@@ -20,6 +20,7 @@ use crate::exchange::context::Exchange;
 use crate::exchange::failure::{backend_failure, fail};
 use crate::observe::metrics::Flow;
 use crate::wire::answer_head;
+use crate::wire::backend::Download;
 use crate::wire::body::{CollectError, Upload, collect};
 use crate::wire::budget::Reservation;
 use crate::wire::fault::{Cause, Failure};
@@ -41,13 +42,6 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             &Failure { reason, detail },
         )
     };
-    let no_room = || {
-        failed(
-            Cause::Busy,
-            "no-room",
-            "too many messages are in hand".to_owned(),
-        )
-    };
     let upstream = &exchange.route.upstream;
     let mut reservation = exchange.reserve();
     let only_head = std::mem::replace(&mut head.method, Method::GET) == Method::HEAD;
@@ -67,7 +61,7 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     {
         rewriting.origin = Origin::File;
         if !reservation.grow(octets.len() as u64) {
-            return no_room();
+            return failed(Cause::Busy, "no-room", NO_ROOM.to_owned());
         }
         return match rewriting.apply(octets.clone()) {
             Ok(octets) => {
@@ -110,29 +104,10 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             answer_head::unfit(head.status).unwrap_or_else(|| no_description(head.status));
         return failed(Cause::BadGateway, failure.reason, failure.detail);
     }
-    let limit = exchange.serving.limits.body;
-    let collecting = collect(
-        body,
-        limit,
-        &mut reservation,
-        &exchange.resources.memory.buffers,
-    );
-    let patience = upstream.backend.timeouts().response;
-    let collected = match tokio::time::timeout_at(sent + patience, collecting).await {
-        Ok(Ok(octets)) => Ok(octets),
-        Ok(Err(CollectError::TooLarge { limit })) => {
-            Err(format!("the description has more than {limit} octets"))
-        }
-        Ok(Err(CollectError::Broken(error))) => Err(format!("the description broke off: {error}")),
-        Ok(Err(CollectError::NoRoom)) => return no_room(),
-        Err(_) => {
-            let detail = format!("the description was not complete within {patience:?}");
-            return failed(Cause::GatewayTimeout, "backend-response-timeout", detail);
-        }
-    };
+    let collected = collected(exchange, body, sent, &mut reservation).await;
     let mut octets = match collected {
         Ok(octets) => octets,
-        Err(detail) => return failed(Cause::BadGateway, "backend-broken", detail),
+        Err((cause, reason, detail)) => return failed(cause, reason, detail),
     };
     metrics.octets(Flow::FromBackend, octets.len() as u64);
     rewriting.relocate(&mut head.headers);
@@ -157,6 +132,37 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     }
     described(exchange, head, octets, only_head, reservation)
 }
+
+/// All of a description that the backend sends; or how the client is answered, and why.
+async fn collected(
+    exchange: &Exchange<'_>,
+    body: Download,
+    sent: Instant,
+    reservation: &mut Reservation,
+) -> Result<Vec<u8>, (Cause, &'static str, String)> {
+    let limit = exchange.serving.limits.body;
+    let buffers = &exchange.resources.memory.buffers;
+    let collecting = collect(body, limit, reservation, buffers);
+    let patience = exchange.route.upstream.backend.timeouts().response;
+    let broken = |detail| (Cause::BadGateway, "backend-broken", detail);
+    match tokio::time::timeout_at(sent + patience, collecting).await {
+        Ok(Ok(octets)) => Ok(octets),
+        Ok(Err(CollectError::TooLarge { limit })) => Err(broken(format!(
+            "the description has more than {limit} octets"
+        ))),
+        Ok(Err(CollectError::Broken(error))) => {
+            Err(broken(format!("the description broke off: {error}")))
+        }
+        Ok(Err(CollectError::NoRoom)) => Err((Cause::Busy, "no-room", NO_ROOM.to_owned())),
+        Err(_) => {
+            let detail = format!("the description was not complete within {patience:?}");
+            Err((Cause::GatewayTimeout, "backend-response-timeout", detail))
+        }
+    }
+}
+
+/// Why a description finds no place.
+const NO_ROOM: &str = "too many messages are in hand";
 
 fn no_description(status: StatusCode) -> Failure {
     Failure {

@@ -19,7 +19,7 @@ use crate::wire::unsecured;
 
 /// A message that was refused.
 struct Refusal {
-    side: Direction,
+    direction: Direction,
     rejected: Rejected,
     fault: &'static str,
 }
@@ -53,19 +53,19 @@ impl Drop for Refusals<'_> {
         let untold = self.untold.get_mut();
         for refusal in untold.unwrap_or_else(PoisonError::into_inner).drain(..) {
             let Refusal {
-                side,
+                direction,
                 rejected,
                 fault,
             } = refusal;
             let route = self.exchange.route;
-            route.metrics.refusal(side, fault, rejected.name());
+            route.metrics.refusal(direction, fault, rejected.name());
             route.metrics.fault(fault);
             tracing::warn!(
                 route = route.name,
                 request = self.id.to_str().unwrap_or_default(),
                 trace = self.exchange.trace,
                 peer = %self.exchange.connection.peer,
-                direction = side.name(),
+                direction = direction.name(),
                 reason = rejected.name(),
                 cause = rejected.cause().name(),
                 detail = %Beginning(&rejected),
@@ -124,7 +124,7 @@ impl<'c> Reporter<'c> {
     /// Answers for a request that cannot be opened or secured.
     fn request_error(&self, version: SoapVersion, trouble: EndpointError) -> Response<Reply> {
         match trouble {
-            EndpointError::Refused { side, rejected, .. } => {
+            EndpointError::Refused { direction, rejected, .. } => {
                 let cause = match &rejected {
                     // The message may be right; it is we who cannot tell.
                     Rejected::ReplayUnknown { .. } | Rejected::ContextsUnavailable { .. } => {
@@ -132,16 +132,16 @@ impl<'c> Reporter<'c> {
                     }
                     _ => Cause::Refused(rejected.fault()),
                 };
-                self.refuse(version, side, &rejected, cause)
+                self.refuse(version, direction, &rejected, cause)
             }
             EndpointError::Unsecurable {
-                side,
+                direction,
                 error: SecureError::Envelope(error),
             } => {
                 let rejected = Rejected::Envelope(error);
-                self.refuse(version, side, &rejected, Cause::Refused(rejected.fault()))
+                self.refuse(version, direction, &rejected, Cause::Refused(rejected.fault()))
             }
-            EndpointError::Unsecurable { side, error } => {
+            EndpointError::Unsecurable { direction, error } => {
                 let (cause, reason) = match &error {
                     SecureError::AlreadySecured
                     | SecureError::PartMissing { .. }
@@ -156,7 +156,7 @@ impl<'c> Reporter<'c> {
                     }
                     _ => (Cause::Internal, "not-secured"),
                 };
-                let detail = format!("{} request: {error}", side.name());
+                let detail = format!("{} request: {error}", direction.name());
                 self.fail(version, cause, reason, detail)
             }
             EndpointError::WouldExpose => self.fail(
@@ -172,10 +172,10 @@ impl<'c> Reporter<'c> {
     fn response_error(&self, version: SoapVersion, trouble: EndpointError) -> Response<Reply> {
         match trouble {
             EndpointError::Refused {
-                side,
+                direction,
                 rejected,
                 peer_fault: None,
-            } => self.refuse(version, side, &rejected, Cause::BadGateway),
+            } => self.refuse(version, direction, &rejected, Cause::BadGateway),
             EndpointError::Refused {
                 peer_fault: Some(code),
                 ..
@@ -191,7 +191,7 @@ impl<'c> Reporter<'c> {
                 response
             }
             trouble @ EndpointError::WouldExpose => self.request_error(version, trouble),
-            EndpointError::Unsecurable { side, error } => {
+            EndpointError::Unsecurable { direction, error } => {
                 let cause = match &error {
                     SecureError::Envelope(_)
                     | SecureError::AlreadySecured
@@ -202,7 +202,7 @@ impl<'c> Reporter<'c> {
                     version,
                     cause,
                     "not-secured",
-                    format!("{} response: {error}", side.name()),
+                    format!("{} response: {error}", direction.name()),
                 )
             }
         }
@@ -222,11 +222,11 @@ impl<'c> Reporter<'c> {
     fn refuse(
         &self,
         version: SoapVersion,
-        side: Direction,
+        direction: Direction,
         rejected: &Rejected,
         cause: Cause,
     ) -> Response<Reply> {
-        if side == Direction::Inbound {
+        if direction == Direction::Inbound {
             self.exchange.note_refused();
         }
         self.exchange.note(|found| {
@@ -234,7 +234,7 @@ impl<'c> Reporter<'c> {
             found.reason = Some(rejected.name());
         });
         self.refusals.add(Refusal {
-            side,
+            direction,
             rejected: rejected.clone(),
             fault: cause.code(),
         });

@@ -148,16 +148,20 @@ async fn rewritten(
     let asked = outbound.clone();
     let steps = |desk: Desk| async move {
         let (mut octets, mut proven) = (octets, None);
-        if let Some(side) = &outbound {
+        if let Some(endpoint) = &outbound {
             // A peer that refuses a message says so in a fault that it mostly does not secure.
             let kept = (!status.is_success()).then(|| octets.clone());
-            let opened = open(side, octets, receipts.outbound, &observed, &desk).await;
+            let opened = open(endpoint, octets, receipts.outbound, &observed, &desk).await;
             let opened = opened.map_err(|error| match error {
-                EndpointError::Refused { side, rejected, .. } => {
+                EndpointError::Refused {
+                    direction,
+                    rejected,
+                    ..
+                } => {
                     let buffers = &mut desk.workspace().buffers();
                     let peer_fault = kept.and_then(|kept| unsecured::fault_code(kept, buffers));
                     EndpointError::Refused {
-                        side,
+                        direction,
                         rejected,
                         peer_fault,
                     }
@@ -170,11 +174,12 @@ async fn rewritten(
                 fault: opened.fault,
             });
         }
-        if let Some(side) = &inbound {
+        if let Some(endpoint) = &inbound {
             let request = receipts.inbound.as_ref();
             let addressing = receipts.addressing.as_deref();
             let buffers = &mut desk.workspace().buffers();
-            octets = secure_answer(side, octets, request, addressing, &observed, buffers)?.bytes;
+            octets =
+                secure_answer(endpoint, octets, request, addressing, &observed, buffers)?.bytes;
         }
         Ok((octets, proven))
     };

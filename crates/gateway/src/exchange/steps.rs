@@ -21,12 +21,15 @@ use crate::work::task::Desk;
 pub(crate) enum EndpointError {
     /// An endpoint refuses a message that came from outside.
     Refused {
-        side: Direction,
+        direction: Direction,
         rejected: Rejected,
         peer_fault: Option<String>,
     },
     /// An endpoint cannot secure a message.
-    Unsecurable { side: Direction, error: SecureError },
+    Unsecurable {
+        direction: Direction,
+        error: SecureError,
+    },
     /// The answer to a request for a token would show its key.
     WouldExpose,
 }
@@ -34,31 +37,31 @@ pub(crate) enum EndpointError {
 impl EndpointError {
     /// Why a request from outside came to nothing.
     pub(crate) fn of(error: ReceiveError) -> Self {
-        let side = Direction::Inbound;
+        let direction = Direction::Inbound;
         match error {
-            ReceiveError::Rejected(rejected) => refused(side, rejected),
-            ReceiveError::Unsecurable(error) => Self::Unsecurable { side, error },
+            ReceiveError::Rejected(rejected) => refused(direction, rejected),
+            ReceiveError::Unsecurable(error) => Self::Unsecurable { direction, error },
             ReceiveError::WouldExpose => Self::WouldExpose,
         }
     }
 }
 
-/// Tells the time of each step, without that in which the work waited for a worker.
+/// Tells the time of each step, without the time for which the work waited for a worker.
 struct Timing<'t> {
     observed: &'t Observed,
-    side: Direction,
+    direction: Direction,
     since: Instant,
     desk: Option<&'t Desk>,
 }
 
 impl<'t> Timing<'t> {
-    fn new(observed: &'t Observed, side: Direction, desk: Option<&'t Desk>) -> Self {
+    fn new(observed: &'t Observed, direction: Direction, desk: Option<&'t Desk>) -> Self {
         if let Some(desk) = desk {
             desk.pause_over();
         }
         Self {
             observed,
-            side,
+            direction,
             since: Instant::now(),
             desk,
         }
@@ -70,108 +73,110 @@ impl StepObserver for Timing<'_> {
         let now = Instant::now();
         let pause = self.desk.map(Desk::pause_over).unwrap_or_default();
         let begun = (self.since + pause).min(now);
-        self.observed.step(self.side, step, begun, now);
+        self.observed.step(self.direction, step, begun, now);
         self.since = now;
     }
 }
 
 /// Reads a request, which is not opened yet. `actions` is what was said beside it.
 pub(crate) fn read_request(
-    side: &RouteEndpoint,
+    endpoint: &RouteEndpoint,
     octets: Vec<u8>,
     actions: Vec<String>,
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<ReadRequest, EndpointError> {
-    let which = Direction::Inbound;
-    let mut timing = Timing::new(observed, which, None);
-    side.endpoint
+    let direction = Direction::Inbound;
+    let mut timing = Timing::new(observed, direction, None);
+    endpoint
+        .endpoint
         .read_request(octets, buffers, &mut timing)
         .map(|request| request.about(actions))
-        .map_err(|rejected| refused(which, rejected))
+        .map_err(|rejected| refused(direction, rejected))
 }
 
 /// Opens a request, or answers it where it asks for a token.
 pub(crate) async fn receive(
-    side: &RouteEndpoint,
+    endpoint: &RouteEndpoint,
     request: ReadRequest,
     private: bool,
     observed: &Observed,
     desk: &Desk,
 ) -> Result<Arrived, EndpointError> {
-    let which = Direction::Inbound;
-    let mut timing = Timing::new(observed, which, Some(desk));
+    let direction = Direction::Inbound;
+    let mut timing = Timing::new(observed, direction, Some(desk));
     let now = jiff::Timestamp::now();
-    let arrived = side
+    let arrived = endpoint
         .endpoint
         .receive_in(desk.workspace(), request, private, now, &mut timing)
         .await
         .map_err(EndpointError::of)?;
     if let Arrived::Message(opened) = &arrived {
-        count_weak(opened, which, observed);
+        count_weak(opened, direction, observed);
     }
     Ok(arrived)
 }
 
 /// Opens a response.
 pub(crate) async fn open(
-    side: &RouteEndpoint,
+    endpoint: &RouteEndpoint,
     octets: Vec<u8>,
     request: Option<Receipt>,
     observed: &Observed,
     desk: &Desk,
 ) -> Result<OpenedMessage, EndpointError> {
-    let which = Direction::Outbound;
-    let mut timing = Timing::new(observed, which, Some(desk));
+    let direction = Direction::Outbound;
+    let mut timing = Timing::new(observed, direction, Some(desk));
     let now = jiff::Timestamp::now();
-    let opened = side
+    let opened = endpoint
         .endpoint
         .open_in(desk.workspace(), octets, request, now, &mut timing)
         .await
-        .map_err(|rejected| refused(which, rejected))?;
-    count_weak(&opened, which, observed);
+        .map_err(|rejected| refused(direction, rejected))?;
+    count_weak(&opened, direction, observed);
     Ok(opened)
 }
 
-fn refused(side: Direction, rejected: Rejected) -> EndpointError {
+fn refused(direction: Direction, rejected: Rejected) -> EndpointError {
     EndpointError::Refused {
-        side,
+        direction,
         rejected,
         peer_fault: None,
     }
 }
 
-fn count_weak(opened: &OpenedMessage, side: Direction, observed: &Observed) {
+fn count_weak(opened: &OpenedMessage, direction: Direction, observed: &Observed) {
     for algorithm in &opened.evidence.weak {
-        observed.metrics.weak_algorithm(side, algorithm);
+        observed.metrics.weak_algorithm(direction, algorithm);
     }
 }
 
 /// Secures a request for the backend.
 pub(crate) fn secure_request(
-    side: &RouteEndpoint,
+    endpoint: &RouteEndpoint,
     octets: Vec<u8>,
     label: &Label,
     context: Option<&SecurityContext>,
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Secured, EndpointError> {
-    let labelled = side
-        .endpoint
-        .label_request(octets, label.action.as_deref(), &label.to, buffers);
+    let labelled =
+        endpoint
+            .endpoint
+            .label_request(octets, label.action.as_deref(), &label.to, buffers);
     let outgoing = Outgoing {
         context,
         action: label.action.as_deref(),
         ..Outgoing::default()
     };
-    let which = Direction::Outbound;
-    secure(side, which, labelled, outgoing, observed, buffers)
+    let direction = Direction::Outbound;
+    secure(endpoint, direction, labelled, outgoing, observed, buffers)
 }
 
 /// Secures the answer to a client. `addressing` is what its request said, where the policy asks for
 /// it.
 pub(crate) fn secure_answer(
-    side: &RouteEndpoint,
+    endpoint: &RouteEndpoint,
     octets: Vec<u8>,
     request: Option<&Receipt>,
     addressing: Option<&Addressing>,
@@ -179,32 +184,33 @@ pub(crate) fn secure_answer(
     buffers: &mut Buffers,
 ) -> Result<Secured, EndpointError> {
     let labelled = match addressing {
-        Some(request) => side.endpoint.label_answer(octets, request, buffers),
+        Some(request) => endpoint.endpoint.label_answer(octets, request, buffers),
         None => Ok(octets),
     };
     let outgoing = Outgoing {
         answers: request,
         ..Outgoing::default()
     };
-    let which = Direction::Inbound;
-    secure(side, which, labelled, outgoing, observed, buffers)
+    let direction = Direction::Inbound;
+    secure(endpoint, direction, labelled, outgoing, observed, buffers)
 }
 
 fn secure(
-    side: &RouteEndpoint,
-    which: Direction,
+    endpoint: &RouteEndpoint,
+    direction: Direction,
     labelled: Result<Vec<u8>, EnvelopeError>,
     outgoing: Outgoing<'_>,
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Secured, EndpointError> {
-    let mut timing = Timing::new(observed, which, None);
+    let mut timing = Timing::new(observed, direction, None);
     let now = jiff::Timestamp::now();
     labelled
         .map_err(SecureError::from)
         .and_then(|octets| {
-            side.endpoint
+            endpoint
+                .endpoint
                 .secure(octets, outgoing, now, buffers, &mut timing)
         })
-        .map_err(|error| EndpointError::Unsecurable { side: which, error })
+        .map_err(|error| EndpointError::Unsecurable { direction, error })
 }

@@ -101,11 +101,13 @@ impl From<Arc<Failed>> for Failure {
 impl From<EndpointError> for Failure {
     fn from(error: EndpointError) -> Self {
         match error {
-            EndpointError::Refused { side, rejected, .. } => {
-                Self::Other(format!("{} refuses: {rejected}", side.name()))
-            }
-            EndpointError::Unsecurable { side, error } => {
-                Self::Other(format!("{} cannot secure: {error}", side.name()))
+            EndpointError::Refused {
+                direction,
+                rejected,
+                ..
+            } => Self::Other(format!("{} refuses: {rejected}", direction.name())),
+            EndpointError::Unsecurable { direction, error } => {
+                Self::Other(format!("{} cannot secure: {error}", direction.name()))
             }
             EndpointError::WouldExpose => Self::of("the answer would show a key"),
         }

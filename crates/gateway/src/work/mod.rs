@@ -6,5 +6,6 @@ pub(crate) mod background;
 pub(crate) mod class;
 pub(crate) mod endpoint;
 pub(crate) mod executor;
+mod queue;
 pub(crate) mod task;
 pub(crate) mod workers;

@@ -13,73 +13,23 @@
 //!
 //! The rule kept here: work whose asker has gone is not done.
 
-use std::collections::VecDeque;
-use std::panic::AssertUnwindSafe;
-use std::sync::atomic::{AtomicUsize, Ordering};
-use std::sync::{Arc, Condvar, Mutex, PoisonError};
+use std::sync::Arc;
 use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use soapstone::xml::Buffers;
 use tokio::runtime::{Handle, RuntimeFlavor};
-use tokio::sync::{Notify, oneshot};
+use tokio::sync::oneshot;
 
 use super::class::WorkClass;
+use super::queue::{Coming, Work, WorkQueue};
+
+pub(crate) use super::queue::{Away, NotDone};
 
 /// The permits, the threads and their queue.
 pub(crate) struct Workers {
-    shared: Arc<Shared>,
+    queue: Arc<WorkQueue>,
     threads: Vec<JoinHandle<()>>,
-}
-
-struct Shared {
-    queue: Mutex<Queue>,
-    arrived: Condvar,
-    capacity: usize,
-    permits: usize,
-    waiting: AtomicUsize,
-    /// Told when no work is away any more.
-    all_back: Notify,
-    /// Buffers that no work uses. The last ones used are the first to be used again, so that few
-    /// are large.
-    spare: Mutex<Vec<Buffers>>,
-}
-
-struct Queue {
-    work: VecDeque<Box<dyn Work>>,
-    /// Work that has come back.
-    back: VecDeque<Box<dyn Work>>,
-    /// Work that has been away from its permit, and has not ended.
-    away: usize,
-    /// Seats that are taken.
-    taken: usize,
-    open: bool,
-}
-
-/// The right to work on one message; free again when dropped.
-struct Permit<'s>(&'s Shared);
-
-/// Work that waits elsewhere and comes back, until it has ended.
-pub(crate) struct Away(Arc<Shared>);
-
-/// Whether work begins.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Coming {
-    New,
-    Back,
-}
-
-trait Work: Send {
-    fn run(self: Box<Self>, buffers: &mut Buffers);
-}
-
-/// Why work was not done.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum NotDone {
-    /// The queue is full.
-    Full,
-    /// The work panicked, or the workers have stopped.
-    Failed,
 }
 
 /// What work came to, and how long it waited for a thread.
@@ -118,30 +68,15 @@ impl Workers {
     ///
     /// When the system gives no thread.
     pub(crate) fn start(count: usize, capacity: usize) -> std::io::Result<Self> {
-        let shared = Arc::new(Shared {
-            queue: Mutex::new(Queue {
-                work: VecDeque::new(),
-                back: VecDeque::new(),
-                away: 0,
-                taken: 0,
-                open: true,
-            }),
-            arrived: Condvar::new(),
-            capacity,
-            permits: count.max(1),
-            waiting: AtomicUsize::new(0),
-            all_back: Notify::new(),
-            spare: Mutex::default(),
-        });
         let mut workers = Self {
-            shared,
+            queue: WorkQueue::new(count.max(1), capacity),
             threads: Vec::with_capacity(count),
         };
         for number in 0..count.max(1) {
-            let shared = Arc::clone(&workers.shared);
+            let queue = Arc::clone(&workers.queue);
             let thread = std::thread::Builder::new()
                 .name(format!("crypto-{number}"))
-                .spawn(move || shared.serve())?;
+                .spawn(move || queue.serve())?;
             workers.threads.push(thread);
         }
         Ok(workers)
@@ -150,40 +85,32 @@ impl Workers {
     /// Whether work may begin that can be [`Away`]: so much may be in hand as there are permits and
     /// places in the queue.
     pub(crate) fn has_room(&self) -> bool {
-        let queue = self.shared.lock();
-        self.shared.has_room(&queue)
+        self.queue.admits()
     }
 
     /// Lets work be away from its permit.
     pub(crate) fn leave(&self) -> Away {
-        self.shared.lock().away += 1;
-        Away(Arc::clone(&self.shared))
+        self.queue.leave()
     }
 
     /// Waits until no work is away.
     pub(crate) async fn all_back(&self) {
-        loop {
-            let all_back = self.shared.all_back.notified();
-            if self.shared.lock().away == 0 {
-                return;
-            }
-            all_back.await;
-        }
+        self.queue.all_back().await;
     }
 
     /// How much work waits for a permit.
     pub(crate) fn waiting(&self) -> usize {
-        self.shared.waiting.load(Ordering::Relaxed)
+        self.queue.waiting()
     }
 
     /// How much work may wait.
     pub(crate) fn capacity(&self) -> usize {
-        self.shared.capacity
+        self.queue.capacity()
     }
 
     /// How many permits there are.
     pub(crate) fn count(&self) -> usize {
-        self.shared.permits
+        self.queue.permits()
     }
 
     /// Does brief work on this thread, which takes no permit.
@@ -192,12 +119,12 @@ impl Workers {
     ///
     /// [`NotDone::Failed`] if it panicked.
     pub(crate) fn run_here<T>(&self, job: impl FnOnce(&mut Buffers) -> T) -> Result<T, NotDone> {
-        self.shared.with_buffers(job).ok_or(NotDone::Failed)
+        self.queue.with_buffers(job).ok_or(NotDone::Failed)
     }
 
     /// Lets go of memory that no work needed since this was last called.
     pub(crate) fn trim(&self) {
-        self.shared.spare().iter_mut().for_each(Buffers::trim);
+        self.queue.trim();
     }
 
     /// Has work done: on this thread if a permit is free, and on one of ours when there is one
@@ -246,12 +173,12 @@ impl Workers {
         // Only a runtime of several threads can hand its sockets on.
         let hands_on = Handle::current().runtime_flavor() == RuntimeFlavor::MultiThread;
         if (hands_on || class < WorkClass::Blocking)
-            && let Some(permit) = self.shared.free_permit(coming)
+            && let Some(permit) = self.queue.free_permit(coming)
         {
             let result = if class < WorkClass::Blocking {
-                self.shared.work(permit, job)
+                self.queue.work(permit, job)
             } else {
-                tokio::task::block_in_place(|| self.shared.work(permit, job))
+                tokio::task::block_in_place(|| self.queue.work(permit, job))
             };
             let waited = Duration::ZERO;
             return result
@@ -264,7 +191,7 @@ impl Workers {
             queued: Instant::now(),
             answer,
         };
-        self.shared.enqueue(coming, Box::new(task))?;
+        self.queue.enqueue(coming, Box::new(task))?;
         done.await.map_err(|_| NotDone::Failed)
     }
 }
@@ -272,8 +199,7 @@ impl Workers {
 /// Lets the threads finish what is queued, and waits for them.
 impl Drop for Workers {
     fn drop(&mut self) {
-        self.shared.lock().open = false;
-        self.shared.arrived.notify_all();
+        self.queue.close();
         let own = std::thread::current().id();
         // The last work may be what kept the workers: its thread ends by itself.
         for thread in self.threads.drain(..).filter(|it| it.thread().id() != own) {
@@ -283,134 +209,10 @@ impl Drop for Workers {
     }
 }
 
-impl Shared {
-    fn lock(&self) -> std::sync::MutexGuard<'_, Queue> {
-        self.queue.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    fn has_room(&self, queue: &Queue) -> bool {
-        queue.work.len().saturating_add(queue.away) < self.capacity.saturating_add(self.permits)
-    }
-
-    fn enqueue(&self, coming: Coming, work: Box<dyn Work>) -> Result<(), NotDone> {
-        let mut queue = self.lock();
-        if !queue.open {
-            return Err(NotDone::Failed);
-        }
-        match coming {
-            Coming::New if queue.work.len() >= self.capacity || !self.has_room(&queue) => {
-                return Err(NotDone::Full);
-            }
-            Coming::New => queue.work.push_back(work),
-            Coming::Back => queue.back.push_back(work),
-        }
-        self.waiting.store(queue.waiting(), Ordering::Relaxed);
-        drop(queue);
-        self.arrived.notify_one();
-        Ok(())
-    }
-
-    fn spare(&self) -> std::sync::MutexGuard<'_, Vec<Buffers>> {
-        self.spare.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Does work with buffers used before or new. `None` if it panicked, and then the buffers are
-    /// gone.
-    fn with_buffers<T>(&self, job: impl FnOnce(&mut Buffers) -> T) -> Option<T> {
-        let taken = self.spare().pop();
-        let mut buffers = taken.unwrap_or_default();
-        let result = std::panic::catch_unwind(AssertUnwindSafe(|| job(&mut buffers))).ok()?;
-        self.spare().push(buffers);
-        Some(result)
-    }
-
-    /// A permit, unless all are taken or somebody waits for one whose turn is before.
-    fn free_permit(&self, coming: Coming) -> Option<Permit<'_>> {
-        let mut queue = self.lock();
-        let is_next = queue.back.is_empty() && (coming == Coming::Back || queue.work.is_empty());
-        let free = queue.open && is_next && queue.taken < self.permits;
-        free.then(|| {
-            queue.taken += 1;
-            Permit(self)
-        })
-    }
-
-    /// Does work that has a permit. `None` if it panicked: a bug of ours, which must cost one
-    /// message, not the thread and all after it.
-    fn work<T>(&self, _permit: Permit<'_>, job: impl FnOnce(&mut Buffers) -> T) -> Option<T> {
-        let result = self.with_buffers(job);
-        if result.is_none() {
-            tracing::error!("a crypto worker panicked; its message was answered with a fault");
-        }
-        result
-    }
-
-    fn serve(&self) {
-        while let Some((permit, work)) = self.next() {
-            self.work(permit, |buffers| work.run(buffers));
-        }
-    }
-
-    fn next(&self) -> Option<(Permit<'_>, Box<dyn Work>)> {
-        let mut queue = self.lock();
-        loop {
-            if queue.taken < self.permits
-                && let Some(work) = queue.next()
-            {
-                queue.taken += 1;
-                self.waiting.store(queue.waiting(), Ordering::Relaxed);
-                return Some((Permit(self), work));
-            }
-            if !queue.open && queue.waiting() == 0 {
-                return None;
-            }
-            queue = self
-                .arrived
-                .wait(queue)
-                .unwrap_or_else(PoisonError::into_inner);
-        }
-    }
-}
-
-impl Queue {
-    /// How much work waits for a permit.
-    fn waiting(&self) -> usize {
-        self.back.len() + self.work.len()
-    }
-
-    fn next(&mut self) -> Option<Box<dyn Work>> {
-        self.back.pop_front().or_else(|| self.work.pop_front())
-    }
-}
-
-impl Drop for Away {
-    fn drop(&mut self) {
-        let mut queue = self.0.lock();
-        queue.away -= 1;
-        if queue.away == 0 {
-            self.0.all_back.notify_waiters();
-        }
-    }
-}
-
-impl Drop for Permit<'_> {
-    fn drop(&mut self) {
-        let mut queue = self.0.lock();
-        queue.taken -= 1;
-        let (awaited, open) = (queue.waiting() > 0, queue.open);
-        drop(queue);
-        if !open {
-            // Whoever waits is to see that it is over.
-            self.0.arrived.notify_all();
-        } else if awaited {
-            self.0.arrived.notify_one();
-        }
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use std::pin::Pin;
+    use std::sync::atomic::{AtomicUsize, Ordering};
     use std::sync::mpsc;
 
     use super::*;
@@ -590,7 +392,7 @@ mod tests {
         let workers = Workers::start(1, 2).expect("threads");
         let here = std::thread::current().id();
         let permit =
-            when_taken.then(|| workers.shared.free_permit(Coming::New).expect("it is free"));
+            when_taken.then(|| workers.queue.free_permit(Coming::New).expect("it is free"));
         let mut work = Box::pin(workers.run(class, move |_| std::thread::current().id() == here));
         let first = std::future::poll_fn(|context| match work.as_mut().poll(context) {
             std::task::Poll::Ready(done) => std::task::Poll::Ready(Some(done)),
