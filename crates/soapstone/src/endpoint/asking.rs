@@ -18,7 +18,7 @@ use std::task::{Context, Poll, Waker};
 
 use soapstone_xml::Buffers;
 
-use super::Memory;
+use super::memory::Memory;
 
 /// Where work finds the buffers of the thread that it is done on, and leaves its question.
 #[derive(Debug, Default)]

@@ -3,6 +3,8 @@
 //! Names become algorithms, files become keys, a preset becomes a policy with the file's changes;
 //! and whatever is wrong with any of them is reported together, each with its place in the file.
 
+use std::path::Path;
+
 use soapstone_crypto::{
     DataEncryption, DigestAlgorithm, KeyTransport, KeyWrap, SignatureAlgorithm,
 };
@@ -15,16 +17,49 @@ use soapstone_wss::{
 use soapstone_xml::Limits;
 
 use super::agreed::{Bootstrap, Exchange};
-use super::dated::Dated;
+use super::bootstrap::Conversation;
+use super::compiled::Endpoint;
+use super::compiler::{Compiler, compiled};
 use super::operations::Operations;
+use super::plans::Plans;
 use super::renewal::renewing;
+use super::role::Role;
 use super::sent::SentMessages;
 use super::suites::NAMES_OF_ALGORITHMS;
 use super::token_rules::token_rules;
-use super::{Conversation, Endpoint, Plans, Role};
-use crate::config::{EndpointConfig, Located, Place, Problem, Problems};
+use crate::config::{Document, EndpointConfig, Environment, Located, Place, Problems};
 
-pub(super) fn compile(config: &EndpointConfig, role: Role) -> Result<Endpoint, Problems> {
+impl Endpoint {
+    /// Loads and compiles an endpoint file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file, and with what it asks for.
+    pub fn load(file: &Path, role: Role, environment: &Environment<'_>) -> Result<Self, Problems> {
+        let document = Document::load(file, environment)?;
+        let config = EndpointConfig::read(document.root());
+        // Of a file with syntax errors it is not known what it asks for.
+        let config = config.filter(|_| document.is_well_formed());
+        let endpoint = config.and_then(|config| {
+            let compiled = Self::compile(&config, role);
+            let report = |problems: Problems| {
+                let problems = problems.0.into_iter();
+                problems.for_each(|problem| document.report(problem));
+            };
+            compiled.map_err(report).ok()
+        });
+        document.finish(endpoint)
+    }
+
+    /// Compiles an endpoint that was read.
+    ///
+    /// # Errors
+    /// Everything that is wrong with what it asks for.
+    pub fn compile(config: &EndpointConfig, role: Role) -> Result<Self, Problems> {
+        compile(config, role)
+    }
+}
+
+fn compile(config: &EndpointConfig, role: Role) -> Result<Endpoint, Problems> {
     compiled(config, |compiler| compiler.endpoint(role))
 }
 
@@ -68,56 +103,7 @@ fn what_would_fit(field: KeyField) -> &'static str {
     }
 }
 
-/// What `work` makes of a file, or everything that it found wrong with it.
-pub(super) fn compiled<T>(
-    config: &EndpointConfig,
-    work: impl FnOnce(&mut Compiler<'_>) -> Option<T>,
-) -> Result<T, Problems> {
-    let mut compiler = Compiler {
-        config,
-        problems: Vec::new(),
-        dated: Vec::new(),
-    };
-    match work(&mut compiler) {
-        Some(made) if compiler.problems.is_empty() => Ok(made),
-        _ => {
-            compiler
-                .problems
-                .sort_by_key(|problem| (problem.line, problem.column));
-            let mut problems: Vec<Problem> = Vec::new();
-            for problem in compiler.problems {
-                // Several exchanges may lack the same.
-                if !problems.contains(&problem) {
-                    problems.push(problem);
-                }
-            }
-            Err(Problems(problems))
-        }
-    }
-}
-
-pub(super) struct Compiler<'c> {
-    pub(super) config: &'c EndpointConfig,
-    problems: Vec<Problem>,
-    /// What keys and trust were made of so far.
-    pub(super) dated: Vec<Dated>,
-}
-
 impl Compiler<'_> {
-    pub(super) fn report(&mut self, place: Place, message: impl Into<String>) {
-        self.problems.push(self.config.problem(place, message));
-    }
-
-    pub(super) fn report_with_hint(
-        &mut self,
-        place: Place,
-        message: impl Into<String>,
-        hint: impl Into<String>,
-    ) {
-        self.problems
-            .push(self.config.problem(place, message).with_hint(hint));
-    }
-
     fn endpoint(&mut self, role: Role) -> Option<Endpoint> {
         let agreed = self.agreed(role);
         let keys = self.keys();

@@ -13,11 +13,14 @@ use soapstone_wss::{
 };
 use soapstone_xml::{Buffers, Limits};
 
-use super::addressing::envelope_of;
+use super::addressing_headers::envelope_of;
+use super::arriving::Arriving;
 use super::asking::{Workspace, drive};
-use super::messages::Arriving;
+use super::bootstrap::Conversation;
+use super::compiled::Endpoint;
+use super::memory::Memory;
 use super::operations::Expected;
-use super::{Conversation, Endpoint, Memory, relation};
+use super::relation;
 
 /// A request for a context that was secured and waits for its answer.
 #[derive(Debug)]

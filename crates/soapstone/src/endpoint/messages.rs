@@ -10,11 +10,15 @@ use soapstone_wss::{
 };
 use soapstone_xml::{Buffers, NodeId};
 
+use super::arriving::Arriving;
 use super::asking::{Store, Workspace, drive};
+use super::compiled::Endpoint;
+use super::memory::Memory;
+use super::opened::OpenedMessage;
 use super::operations::{Expected, Operations, carries_token_request};
-use super::{
-    Endpoint, Memory, OpenedMessage, Plans, Step, StepObserver, addressing, fault, relation,
-};
+use super::plans::Plans;
+use super::step::{Step, StepObserver};
+use super::{addressing_headers, fault, relation};
 use crate::conversation::StoreUnavailable;
 
 impl Endpoint {
@@ -300,13 +304,6 @@ impl Endpoint {
     }
 }
 
-/// What a message that arrives is taken for, before it is opened.
-pub(super) struct Arriving<'a> {
-    pub(super) expected: Expected,
-    /// What HTTP says of its action; `None` where there is no HTTP, or where it is an answer.
-    pub(super) said: Option<&'a [String]>,
-}
-
 /// What answers depend on is not there.
 const NO_REQUEST: &str = "the request that it answers is not known";
 
@@ -322,7 +319,7 @@ impl Plans {
         let fault = fault::blame(verified.envelope());
         let addressing = self
             .addressing
-            .then(|| addressing::of(verified.envelope()))
+            .then(|| addressing_headers::of(verified.envelope()))
             .flatten()
             .map(Box::new);
         let action = addressing.as_deref().and_then(|read| {
@@ -335,7 +332,7 @@ impl Plans {
             passed.any(is_action).then(|| read.action.clone())
         });
         if self.addressing {
-            verified.drop_blocks(addressing::is_block);
+            verified.drop_blocks(addressing_headers::is_block);
         }
         let mut forwarded = buffers.take(verified.envelope().document().bytes().len());
         verified.forward(&mut forwarded, buffers)?;

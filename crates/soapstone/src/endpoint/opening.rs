@@ -18,10 +18,12 @@ use soapstone_wss::{
     Verified,
 };
 
+use super::arriving::Arriving;
 use super::asking::{Store, Workspace};
-use super::messages::Arriving;
+use super::compiled::Endpoint;
+use super::relation;
 use super::sent::Known;
-use super::{Endpoint, Step, StepObserver, relation};
+use super::step::{Step, StepObserver};
 use crate::attempts::{KeyName, Outcome, Tally};
 use crate::replay::ReplayError;
 

@@ -7,7 +7,7 @@ use soapstone_wss::{
     InboundPlan, KeyBinding, OutboundPlan, Part, PasswordKind, Policy, ProtectionOrder,
 };
 
-use super::Endpoint;
+use super::compiled::Endpoint;
 use crate::config::{EndpointConfig, Place, ReplayScope, SecuritySource, Warning};
 
 impl Endpoint {

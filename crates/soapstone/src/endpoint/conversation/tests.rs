@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use soapstone_crypto::SymmetricKey;
 use soapstone_trust::{
-    AppliesTo, PendingCancel, PendingIssue, Refusal, ServiceRules, TrustRequest,
+    AppliesTo, ClientRules, Operation, PendingCancel, PendingIssue, Refusal, ServiceRules,
+    TrustRequest,
 };
 use soapstone_wss::{ContextOwner, ConversationVersion, FaultCode, Lookups};
 use soapstone_xml::Limits;
