@@ -11,8 +11,9 @@ use soapstone_xml::Buffers;
 
 use super::addressing_headers::of;
 use super::compiled::Endpoint;
+use super::plans::Directions;
 
-impl Endpoint {
+impl<P: Directions> Endpoint<P> {
     /// Puts the headers into a plain request that its policy asks for and that its client did not
     /// write: what it asks for (its `SOAPAction`, or else the name of what the Body holds), and
     /// from whom.

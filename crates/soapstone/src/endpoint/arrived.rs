@@ -1,5 +1,7 @@
 //! What arrives at a service, and what becomes of it.
 
+use std::fmt;
+
 use soapstone_trust::TrustFault;
 use soapstone_wss::{Envelope, Lookups, Rejected, SecureError, SoapVersion};
 
@@ -21,6 +23,7 @@ pub struct ReadRequest {
     /// What the plan for requests for tokens asks for.
     pub(super) lookups: Lookups,
     pub(super) actions: Vec<String>,
+    pub(super) over_tls: bool,
 }
 
 impl ReadRequest {
@@ -29,6 +32,13 @@ impl ReadRequest {
     #[must_use]
     pub fn about(mut self, actions: Vec<String>) -> Self {
         self.actions = actions;
+        self
+    }
+
+    /// The same request, which came over TLS. Its answer has to go back the same way.
+    #[must_use]
+    pub fn over_tls(mut self) -> Self {
+        self.over_tls = true;
         self
     }
 
@@ -75,6 +85,19 @@ pub enum ReceiveError {
     /// The answer holds a key, and the policy of answers does not encrypt it.
     WouldExpose,
 }
+
+impl fmt::Display for ReceiveError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rejected(rejected) => rejected.fmt(out),
+            Self::Unsecurable(error) => write!(out, "the answer cannot be secured: {error}"),
+            Self::WouldExpose => out
+                .write_str("the answer holds a key, and the policy of answers does not encrypt it"),
+        }
+    }
+}
+
+impl std::error::Error for ReceiveError {}
 
 impl From<Rejected> for ReceiveError {
     fn from(rejected: Rejected) -> Self {

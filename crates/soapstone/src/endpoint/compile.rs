@@ -21,7 +21,7 @@ use super::bootstrap::Conversation;
 use super::compiled::Endpoint;
 use super::compiler::{Compiler, compiled};
 use super::operations::Operations;
-use super::plans::Plans;
+use super::plans::{Directions, Fixed, Plans};
 use super::renewal::renewing;
 use super::role::Role;
 use super::sent::SentMessages;
@@ -29,37 +29,49 @@ use super::suites::NAMES_OF_ALGORITHMS;
 use super::token_rules::token_rules;
 use crate::config::{Document, EndpointConfig, Environment, Located, Place, Problems};
 
-impl Endpoint {
+impl<P: Fixed> Endpoint<P> {
     /// Loads and compiles an endpoint file.
     ///
     /// # Errors
     /// Everything that is wrong with the file, and with what it asks for.
-    pub fn load(file: &Path, role: Role, environment: &Environment<'_>) -> Result<Self, Problems> {
-        let document = Document::load(file, environment)?;
-        let config = EndpointConfig::read(document.root());
-        // Of a file with syntax errors it is not known what it asks for.
-        let config = config.filter(|_| document.is_well_formed());
-        let endpoint = config.and_then(|config| {
-            let compiled = Self::compile(&config, role);
-            let report = |problems: Problems| {
-                let problems = problems.0.into_iter();
-                problems.for_each(|problem| document.report(problem));
-            };
-            compiled.map_err(report).ok()
-        });
-        document.finish(endpoint)
+    pub fn from_file(file: &Path, environment: &Environment<'_>) -> Result<Self, Problems> {
+        load(file, P::ROLE, environment)
     }
 
-    /// Compiles an endpoint that was read.
+    /// Compiles an endpoint file that was read.
     ///
     /// # Errors
     /// Everything that is wrong with what it asks for.
-    pub fn compile(config: &EndpointConfig, role: Role) -> Result<Self, Problems> {
-        compile(config, role)
+    pub fn from_config(config: &EndpointConfig) -> Result<Self, Problems> {
+        compile(config, P::ROLE)
     }
 }
 
-fn compile(config: &EndpointConfig, role: Role) -> Result<Endpoint, Problems> {
+/// Loads and compiles an endpoint file.
+pub(super) fn load<P: Directions>(
+    file: &Path,
+    role: Role,
+    environment: &Environment<'_>,
+) -> Result<Endpoint<P>, Problems> {
+    let document = Document::load(file, environment)?;
+    let config = EndpointConfig::read(document.root());
+    // Of a file with syntax errors it is not known what it asks for.
+    let config = config.filter(|_| document.is_well_formed());
+    let endpoint = config.and_then(|config| {
+        let report = |problems: Problems| {
+            let problems = problems.0.into_iter();
+            problems.for_each(|problem| document.report(problem));
+        };
+        compile(&config, role).map_err(report).ok()
+    });
+    document.finish(endpoint)
+}
+
+/// Compiles an endpoint that was read.
+pub(super) fn compile<P: Directions>(
+    config: &EndpointConfig,
+    role: Role,
+) -> Result<Endpoint<P>, Problems> {
     compiled(config, |compiler| compiler.endpoint(role))
 }
 
@@ -104,7 +116,7 @@ fn what_would_fit(field: KeyField) -> &'static str {
 }
 
 impl Compiler<'_> {
-    fn endpoint(&mut self, role: Role) -> Option<Endpoint> {
+    fn endpoint<P: Directions>(&mut self, role: Role) -> Option<Endpoint<P>> {
         let agreed = self.agreed(role);
         let keys = self.keys();
         let limits = self.limits();
@@ -131,7 +143,7 @@ impl Compiler<'_> {
             let serves = role != Role::Client && role != Role::Secure;
             Operations::new(agreed.operations, encrypts, serves)
         });
-        let agreements = agreed
+        let agreements: Vec<Option<Plans<P>>> = agreed
             .exchanges
             .into_iter()
             .map(|exchange| self.plans(exchange, &keys, role))
@@ -139,7 +151,7 @@ impl Compiler<'_> {
         let replay = self.config.security.replay.as_ref();
         let (sent, all_sent) = SentMessages::alone(replay.and_then(|replay| replay.capacity));
         Some(Endpoint {
-            agreements,
+            agreements: agreements.into_iter().collect::<Option<_>>()?,
             operations,
             answer_actions: agreed.answer_actions,
             demands,
@@ -161,7 +173,12 @@ impl Compiler<'_> {
     }
 
     /// The plans of an exchange, as the role needs them. What is wrong with them is reported.
-    fn plans(&mut self, exchange: Exchange, keys: &Keys, role: Role) -> Plans {
+    fn plans<P: Directions>(
+        &mut self,
+        exchange: Exchange,
+        keys: &Keys,
+        role: Role,
+    ) -> Option<Plans<P>> {
         let place = self.config.security.source.place;
         let Exchange {
             request,
@@ -178,7 +195,8 @@ impl Compiler<'_> {
             inbound.and_then(|policy| self.plan(InboundPlan::compile(policy, keys.clone()), place));
         let outbound = outbound
             .and_then(|policy| self.plan(OutboundPlan::compile(policy, keys.clone()), place));
-        Plans::new(inbound, outbound, addressing)
+        let directions = P::of(inbound, outbound)?;
+        Some(Plans::new(directions, addressing))
     }
 
     /// Bits of a context's secret, which all exchanges of a conversation use.

@@ -15,15 +15,17 @@ use super::bootstrap::Conversation;
 use super::dated::Dated;
 use super::demands::Demands;
 use super::operations::Operations;
-use super::plans::Plans;
+use super::plans::{Directions, Either, Plans};
 use super::sent::{Sent, SentMessages};
 use crate::config::{ConversationsConfig, ReplayConfig};
 
-/// A compiled endpoint.
+/// A compiled endpoint. What it can do follows from the directions of its role, `P`:
+/// [`Service`](super::Service), [`Client`](super::Client), [`Opener`](super::Opener) and
+/// [`Securer`](super::Securer) are endpoints.
 #[derive(Debug)]
-pub struct Endpoint {
+pub struct Endpoint<P = Either> {
     /// One, or those of the operations of a port.
-    pub(super) agreements: Vec<Plans>,
+    pub(super) agreements: Vec<Plans<P>>,
     /// Which operation has which agreement, where there are several.
     pub(super) operations: Option<Operations>,
     /// The actions of answers, as far as a WSDL says them.
@@ -48,16 +50,12 @@ pub struct Endpoint {
     pub(super) all_sent: SentMessages,
 }
 
-impl Endpoint {
+impl<P: Directions> Endpoint<P> {
     /// Assembles an endpoint from plans: for applications that have no file.
-    pub fn from_plans(
-        inbound: Option<InboundPlan>,
-        outbound: Option<OutboundPlan>,
-        limits: Limits,
-    ) -> Self {
+    pub(super) fn assembled(directions: P, limits: Limits) -> Self {
         let (sent, all_sent) = SentMessages::alone(None);
         Self {
-            agreements: vec![Plans::new(inbound, outbound, false)],
+            agreements: vec![Plans::new(directions, false)],
             operations: None,
             answer_actions: AnswerActions::default(),
             demands: Demands::default(),
@@ -106,7 +104,7 @@ impl Endpoint {
 
     fn shared_key(&self) -> Option<&SharedKey> {
         let mut plans = self.agreements.iter();
-        plans.find_map(|plans| plans.outbound.as_ref()?.shared_key())
+        plans.find_map(|plans| plans.outbound()?.shared_key())
     }
 
     /// Whether its policy leaves protection to TLS: messages of other connections must not be
@@ -221,16 +219,12 @@ impl Endpoint {
 
     /// The plans for messages that arrive: one, or one for each agreement of its operations.
     pub fn inbound(&self) -> impl Iterator<Item = &InboundPlan> {
-        self.agreements
-            .iter()
-            .filter_map(|agreement| agreement.inbound.as_ref())
+        self.agreements.iter().filter_map(Plans::inbound)
     }
 
     /// The plans for messages that leave: one, or one for each agreement of its operations.
     pub fn outbound(&self) -> impl Iterator<Item = &OutboundPlan> {
-        self.agreements
-            .iter()
-            .filter_map(|agreement| agreement.outbound.as_ref())
+        self.agreements.iter().filter_map(Plans::outbound)
     }
 
     /// Whether no message that arrives takes an operation of a key pair. Of an endpoint with

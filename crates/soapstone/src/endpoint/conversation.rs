@@ -21,24 +21,17 @@ use soapstone_xml::{Buffers, Element};
 use super::addressing_headers::{envelope_of, of as addressing_of};
 use super::arrived::{Arrived, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
 use super::arriving::Arriving;
-use super::asking::{Store, Workspace, drive};
+use super::asking::{Store, Workspace};
 use super::bootstrap::encrypts_body_afresh;
 use super::compiled::Endpoint;
-use super::memory::Memory;
 use super::operations::{Expected, holds_token_request};
+use super::plans::{Opens, Secures};
 use super::step::{Step, StepObserver};
 use crate::conversation::{ContextStore, StoreUnavailable};
 
-impl Endpoint {
-    /// Reads a request at a service, for [`receive_read`](Self::receive_read). Nothing of it is
-    /// proven yet.
-    ///
-    /// # Errors
-    /// It is no envelope, or passes a limit.
-    ///
-    /// # Panics
-    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
-    pub fn read_request(
+impl<P: Opens + Secures> Endpoint<P> {
+    /// A request at a service that was read. Nothing of it is proven yet.
+    pub(super) fn read_from(
         &self,
         bytes: Vec<u8>,
         buffers: &mut Buffers,
@@ -46,75 +39,22 @@ impl Endpoint {
     ) -> Result<ReadRequest, Rejected> {
         let envelope = Envelope::parse(bytes, self.limits(), buffers)?;
         // Operations share their conversations, so that any agreement knows how they are named.
-        let lookups = self.for_tokens().inbound().peek(&envelope);
+        let lookups = self.for_tokens().opening().peek(&envelope);
         observer.ended(Step::Parse);
         Ok(ReadRequest {
             envelope,
             lookups,
             actions: Vec::new(),
+            over_tls: false,
         })
     }
 
-    /// Opens a request at a service: an application's message is rebuilt from what was proven, a
-    /// request for a token is answered.
-    ///
-    /// `private_transport` says that the message came over TLS, and that its answer goes back the
-    /// same way. Where operations have policies of their own, what was said beside the message
-    /// has to be heard as well: [read](Self::read_request) it, and say what it is
-    /// [about](ReadRequest::about).
-    ///
-    /// # Errors
-    /// Why the message is refused, or its answer cannot be secured.
-    ///
-    /// # Panics
-    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
-    pub fn receive(
-        &self,
-        bytes: Vec<u8>,
-        private_transport: bool,
-        memory: Memory<'_>,
-        now: Timestamp,
-        buffers: &mut Buffers,
-        observer: &mut dyn StepObserver,
-    ) -> Result<Arrived, ReceiveError> {
-        let request = self.read_request(bytes, buffers, observer)?;
-        self.receive_read(request, private_transport, memory, now, buffers, observer)
-    }
-
-    /// [Receives](Self::receive) a request that was read before.
-    ///
-    /// # Errors
-    /// Why the message is refused, or its answer cannot be secured.
-    ///
-    /// # Panics
-    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
-    pub fn receive_read(
+    /// What becomes of a request at a service: an application's message is rebuilt from what was
+    /// proven, a request for a token is answered.
+    pub(super) async fn received(
         &self,
         request: ReadRequest,
-        private_transport: bool,
-        memory: Memory<'_>,
-        now: Timestamp,
-        buffers: &mut Buffers,
-        observer: &mut dyn StepObserver,
-    ) -> Result<Arrived, ReceiveError> {
-        drive(memory, buffers, async |workspace| {
-            self.receive_in(workspace, request, private_transport, now, observer)
-                .await
-        })
-    }
-
-    /// [Receives](Self::receive) a request that was read before in a workspace.
-    ///
-    /// # Errors
-    /// Why the message is refused, or its answer cannot be secured.
-    ///
-    /// # Panics
-    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
-    pub async fn receive_in(
-        &self,
         workspace: &Workspace,
-        request: ReadRequest,
-        private_transport: bool,
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<Arrived, ReceiveError> {
@@ -124,6 +64,7 @@ impl Endpoint {
             envelope,
             lookups,
             actions,
+            over_tls: private_transport,
         } = request;
         // A request outside of conversations, at an endpoint that has them, is opened by the
         // bootstrap's plan.
@@ -139,9 +80,9 @@ impl Endpoint {
         let plan = match (renewal, bootstrap) {
             (Some(renewal), _) => renewal,
             (None, Some(conversation)) => &conversation.bootstrap_inbound,
-            (None, None) => agreement.inbound(),
+            (None, None) => agreement.opening(),
         };
-        let lookups = if std::ptr::eq(plan, self.for_tokens().inbound()) {
+        let lookups = if std::ptr::eq(plan, self.for_tokens().opening()) {
             lookups
         } else {
             plan.peek(&envelope)
@@ -170,10 +111,10 @@ impl Endpoint {
         let response = if asks_only {
             &conversation.bootstrap_outbound
         } else {
-            agreement.outbound()
+            agreement.securing()
         };
         let answered = self
-            .answer(
+            .token_answer(
                 &conversation.service,
                 verified,
                 &requester,
@@ -192,7 +133,7 @@ impl Endpoint {
         clippy::too_many_arguments,
         reason = "everything that an answer depends on"
     )]
-    async fn answer(
+    async fn token_answer(
         &self,
         service: &SecurityTokenService,
         verified: Verified<Envelope>,

@@ -21,6 +21,7 @@ use soapstone_wss::{
 use super::arriving::Arriving;
 use super::asking::{Store, Workspace};
 use super::compiled::Endpoint;
+use super::plans::Directions;
 use super::relation;
 use super::sent::Known;
 use super::step::{Step, StepObserver};
@@ -41,7 +42,7 @@ struct Tries {
     until: Timestamp,
 }
 
-impl Endpoint {
+impl<P: Directions> Endpoint<P> {
     /// Opens a message with a plan, asks the replay cache and whether it was sent from here, and
     /// then whether it is what it was taken for.
     #[expect(

@@ -8,9 +8,10 @@ use soapstone_wss::{
 };
 
 use super::compiled::Endpoint;
+use super::plans::Directions;
 use crate::config::{EndpointConfig, Place, ReplayScope, SecuritySource, Warning};
 
-impl Endpoint {
+impl<P: Directions> Endpoint<P> {
     /// The risks that this endpoint takes. `through_tls` says whether its messages come and go over
     /// TLS.
     pub fn risks(&self, config: &EndpointConfig, through_tls: bool) -> Vec<Warning> {
