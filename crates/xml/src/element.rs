@@ -40,6 +40,19 @@ impl Document {
         Element::new(self, root)
     }
 
+    /// The elements with this expanded name in the order in which they were read, replaced ones
+    /// included.
+    pub fn elements_named(
+        &self,
+        namespace: &str,
+        local: &str,
+    ) -> impl Iterator<Item = Element<'_>> {
+        let names = &self.parts.names;
+        let read = self.parts.tape.iter().enumerate();
+        read.filter(move |(_, entry)| names.element_is(entry.name, namespace, local))
+            .map(|(index, _)| Element::new(self, index as u32))
+    }
+
     /// The view of an element.
     ///
     /// # Panics
@@ -262,6 +275,24 @@ impl<'d> Element<'d> {
                 written: document.slice(listed.start..listed.end),
             })
             .chain(read.into_iter().flatten())
+    }
+
+    /// The [`attributes`](Self::attributes) without a namespace: their names have no prefix.
+    pub fn plain_attributes(&self) -> impl Iterator<Item = Attribute<'d>> + use<'d> {
+        let document = self.document;
+        let names = &document.parts.names;
+        let listed = document.parts.listed(self.index);
+        let read = listed.is_none().then(|| self.read_attributes());
+        let read = read.into_iter().flatten();
+        let listed = listed.unwrap_or_default().iter();
+        listed
+            .filter(|listed| listed.uri == uri::EMPTY)
+            .map(move |listed| Attribute {
+                name: names.qname_text(listed.qname),
+                namespace: "",
+                written: document.slice(listed.start..listed.end),
+            })
+            .chain(read.filter(|attribute| attribute.namespace.is_empty()))
     }
 
     /// [`Element::attributes`] of an element whose attributes are not listed.
