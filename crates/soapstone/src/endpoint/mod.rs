@@ -45,7 +45,7 @@ mod token_rules;
 
 pub use agreement::preset_agreement;
 pub use arrived::{Arrived, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
-pub use asking::{Progress, Question, Work, Workspace};
+pub use asking::{Asking, Progress, Question, Stepped, Work, Workspace};
 pub use bootstrap::Conversation;
 pub use call::Call;
 pub use client::Client;
