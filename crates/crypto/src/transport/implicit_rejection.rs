@@ -12,7 +12,7 @@ use openssl::pkey::{Id, PKeyRef, Private};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
-use crate::certificate::sha256;
+use crate::digest::sha256;
 use crate::secret::{Secret, SecretBytes};
 
 /// Fewest bytes of padding that are not zero (RFC 8017 section 7.2.1).

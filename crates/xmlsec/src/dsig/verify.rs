@@ -12,7 +12,8 @@ use soapstone_xml::{
 };
 
 use super::error::SignatureError;
-use super::signature::{Reference, Signature};
+use super::reference::Reference;
+use super::signature::Signature;
 use super::transform::{CanonicalizationMethod, Transform};
 use super::uri::SameDocument;
 
