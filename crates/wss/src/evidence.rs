@@ -117,16 +117,15 @@
 //! }
 //! ```
 
-use jiff::Timestamp;
-use soapstone_crypto::{Certificate, DataEncryption, SignatureAlgorithm};
-use soapstone_xml::{Buffers, Element, NodeId};
+use soapstone_crypto::{Certificate, DataEncryption, Digest, DigestAlgorithm, SignatureAlgorithm};
+use soapstone_xml::{Buffers, Canonicalization, Element, NodeId};
 
 use crate::conversation::{ContextName, ContextOwner};
 use crate::envelope::Envelope;
 use crate::facts::Receipt;
 use crate::forward;
 use crate::freshness::Freshness;
-use crate::objects::PartDigest;
+use crate::marks::Mark;
 use crate::part::Extent;
 use crate::rejected::Rejected;
 use crate::suite::{KeyAgreementMethod, KeyTransportMethod};
@@ -159,6 +158,16 @@ pub enum SignatureRole {
     Message,
     /// It endorses the message's signature.
     Endorsing,
+}
+
+/// The digest of one node, as a signature has it.
+#[derive(Clone, Debug)]
+pub(crate) struct PartDigest {
+    pub(crate) node: NodeId,
+    pub(crate) algorithm: DigestAlgorithm,
+    pub(crate) canonicalization: Canonicalization,
+    pub(crate) inclusive_prefixes: Vec<String>,
+    pub(crate) digest: Digest,
 }
 
 /// A signature that verified.
@@ -326,28 +335,6 @@ impl Evidence {
                 .and_then(SignatureEvidence::certificate)
         })
     }
-}
-
-/// Something that must not be seen twice before `until`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mark {
-    /// SHA-256 of what identifies it.
-    pub key: [u8; 32],
-    /// From then on the message is too old anyway.
-    pub until: Timestamp,
-    /// How the end of the message is known.
-    pub end: End,
-}
-
-/// How the end of a [`Mark`] is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum End {
-    /// The message proves its end. A copy ends at the same moment of the clock, so that a clock
-    /// which is set back makes a copy good again.
-    Proven,
-    /// The end was counted from the moment at which the message was met. The clock says nothing
-    /// about a copy: the mark is to be held for as long as it takes by a clock that nobody sets.
-    Counted,
 }
 
 /// The word of a replay cache that none of these marks was seen before.

@@ -27,6 +27,7 @@ mod conversation;
 mod derived;
 mod digest;
 mod envelope;
+mod envelope_error;
 mod evidence;
 mod facts;
 mod forward;
@@ -42,6 +43,7 @@ mod open;
 mod operation;
 mod part;
 mod path;
+mod peek;
 mod plan;
 mod policy;
 mod recognize;
@@ -62,14 +64,16 @@ pub use conversation::{
     ContextName, ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy,
     SecurityContext,
 };
-pub use envelope::{Envelope, EnvelopeError, SoapVersion};
+pub use envelope::{Envelope, SoapVersion};
+pub use envelope_error::EnvelopeError;
 pub use evidence::{
-    EncryptionEvidence, End, Evidence, FirstSeen, KeyEvidence, Mark, Opened, SignatureEvidence,
-    SignatureRole, Signer, Verified,
+    EncryptionEvidence, Evidence, FirstSeen, KeyEvidence, Opened, SignatureEvidence, SignatureRole,
+    Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt, Relation};
 pub use freshness::{Freshness, TimestampPolicy, parse_date_time};
 pub use limits::SecurityLimits;
+pub use marks::{End, Mark};
 pub use mechanism::{Mechanism, UnknownMechanism};
 pub use objects::{ObjectCache, ObjectError};
 pub use open::{Authenticated, DecipheringKey};

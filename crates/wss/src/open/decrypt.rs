@@ -422,7 +422,7 @@ impl Opening<'_> {
         )?;
         if let Some(duplicate) = self.envelope.document.duplicate_id() {
             return Err(Rejected::Envelope(
-                crate::envelope::EnvelopeError::DuplicateId(duplicate),
+                crate::envelope_error::EnvelopeError::DuplicateId(duplicate),
             ));
         }
         let step = self.next_step();
