@@ -183,6 +183,8 @@ pub struct SignatureEvidence {
     pub node: NodeId,
     /// The nodes that it covers, each with all its content; ascending.
     pub nodes: Vec<NodeId>,
+    /// Its value, until the receipt of the message takes it.
+    pub(crate) value: Vec<u8>,
     /// The token of this message that its key comes from, or the `ds:KeyInfo` that holds the
     /// certificate itself.
     pub(crate) token: Option<NodeId>,
@@ -265,6 +267,8 @@ pub struct Evidence {
     pub user: Option<String>,
     /// The `wsse:UsernameToken` that says so.
     pub(crate) user_token: Option<NodeId>,
+    /// The `wsu:Timestamp`.
+    pub(crate) timestamp: Option<NodeId>,
     /// The life of the message.
     pub freshness: Option<Freshness>,
     /// Short names of weak algorithms that the message used and the plan allows.
@@ -274,9 +278,42 @@ pub struct Evidence {
     /// Header blocks that no signature covers, by expanded name: they are not passed on. Of many
     /// the first ones, and of long names the beginning.
     pub dropped: Vec<String>,
+    pub(crate) confirmations: Vec<Confirmation>,
+    step: u32,
+}
+
+/// A confirmed signature value.
+#[derive(Clone, Debug)]
+pub(crate) struct Confirmation {
+    pub(crate) node: NodeId,
+    /// `None` where the request had no signature.
+    pub(crate) value: Option<Vec<u8>>,
 }
 
 impl Evidence {
+    /// The signatures that prove parts of the message.
+    pub(crate) fn message_signatures(&self) -> impl Iterator<Item = &SignatureEvidence> {
+        let signatures = self.signatures.iter();
+        signatures.filter(|signature| signature.role == SignatureRole::Message)
+    }
+
+    /// The signatures that endorse.
+    pub(crate) fn endorsements(&self) -> impl Iterator<Item = &SignatureEvidence> {
+        let signatures = self.signatures.iter();
+        signatures.filter(|signature| signature.role == SignatureRole::Endorsing)
+    }
+
+    /// The tokens of the message's signature.
+    pub(crate) fn signing_tokens(&self) -> impl Iterator<Item = NodeId> {
+        self.message_signatures().filter_map(|one| one.token)
+    }
+
+    /// Counts signatures and decryptions, so that their order can be compared with the plan's.
+    pub(crate) fn next_step(&mut self) -> u32 {
+        self.step += 1;
+        self.step
+    }
+
     /// Whether whoever sent the message is the user, and not somebody who has moved his token into
     /// it, as it is or as cipher text. One of these shows it:
     ///

@@ -28,10 +28,13 @@ mod derived;
 mod digest;
 mod envelope;
 mod envelope_error;
+mod event;
 mod evidence;
 mod facts;
 mod forward;
 mod freshness;
+mod header;
+mod key_locator;
 mod key_reference;
 mod known;
 mod limits;
@@ -52,8 +55,10 @@ mod secure;
 mod secure_error;
 mod suite;
 mod supporting;
+mod token;
 mod tuning;
 mod username;
+mod values;
 
 pub use attributes::only_attributes;
 pub use binding::{
@@ -66,12 +71,15 @@ pub use conversation::{
 };
 pub use envelope::{Envelope, SoapVersion};
 pub use envelope_error::EnvelopeError;
+pub use event::{Demand, Event};
 pub use evidence::{
     EncryptionEvidence, Evidence, FirstSeen, KeyEvidence, Opened, SignatureEvidence, SignatureRole,
     Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt, Relation};
-pub use freshness::{Freshness, TimestampPolicy, parse_date_time};
+pub use freshness::{Freshness, Life, TimestampPolicy, parse_date_time};
+pub use header::{Content, Finding, HeaderItem, ItemKind, SecurityHeader};
+pub use key_locator::KeyLocator;
 pub use limits::SecurityLimits;
 pub use marks::{End, Mark};
 pub use mechanism::{Mechanism, UnknownMechanism};
@@ -90,5 +98,6 @@ pub use suite::{
     Suite,
 };
 pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
+pub use token::{Claim, TokenKind};
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
 pub use username::{PasswordKind, User, UsernamePolicy};

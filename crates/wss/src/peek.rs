@@ -4,9 +4,10 @@
 
 use crate::envelope::Envelope;
 use crate::facts::Lookups;
-use crate::key_reference;
+use crate::key_locator::KeyLocator;
 use crate::names::{WSSE, XENC};
 use crate::plan::InboundPlan;
+use crate::token;
 
 impl InboundPlan {
     /// Finds out what the host has to look up for `envelope`. No cryptography, no judgement.
@@ -15,7 +16,7 @@ impl InboundPlan {
         if self.demands.uses_context {
             self.peek_contexts(envelope, &mut lookups);
         }
-        if self.demands.username.is_some() {
+        if self.demands.username().is_some() {
             self.peek_users(envelope, &mut lookups);
         }
         lookups
@@ -50,11 +51,13 @@ impl InboundPlan {
             let name = match element.local() {
                 "Reference" if element.namespace() == WSSE => element
                     .attribute("", "URI")
-                    .and_then(|uri| key_reference::outside_context(element, &uri)),
-                "SecurityContextToken" => key_reference::context_token(element).ok().flatten(),
+                    .and_then(|uri| token::outside(element, &uri)),
+                "SecurityContextToken" => token::secret(element).ok().flatten(),
                 _ => None,
             };
-            if let Some(name) = name.filter(|name| !lookups.contexts.contains(name)) {
+            if let Some(KeyLocator::Context(name)) = name
+                && !lookups.contexts.contains(&name)
+            {
                 lookups.contexts.push(name);
             }
             // One message has one context; a second one is looked up only so that its refusal can

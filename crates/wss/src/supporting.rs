@@ -14,6 +14,16 @@ pub enum SupportingToken {
     Endorsing(EndorsingToken),
 }
 
+impl SupportingToken {
+    /// The demands of a `wsse:UsernameToken`, if it is one.
+    pub const fn username(&self) -> Option<&UsernamePolicy> {
+        match self {
+            Self::Username(username) => Some(username),
+            Self::Endorsing(_) => None,
+        }
+    }
+}
+
 /// A token whose key signs the message's own signature (WS-SecurityPolicy 1.3, 8.3:
 /// `EndorsingSupportingTokens`), or the Timestamp where the connection protects the message.
 ///

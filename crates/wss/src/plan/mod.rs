@@ -17,7 +17,7 @@ use std::sync::Arc;
 use soapstone_crypto::{Digest, Identity, KeyKind, SignatureAlgorithm};
 use soapstone_xml::Canonicalization;
 
-pub(crate) use self::demands::{CertificateRole, Demands, EndorsementDemand, Item, KeyDemand};
+pub(crate) use self::demands::{CertificateRole, Demands, EndorsementDemand, KeyDemand};
 pub use self::keys::{KeyField, Keys, SharedKey};
 use self::protection::Signers;
 pub(crate) use self::protection::{Endorser, Protection, Signing};

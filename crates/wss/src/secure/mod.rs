@@ -40,7 +40,7 @@ use crate::operation::{Operation, OperationObserver};
 use crate::part::Part;
 use crate::plan::{Endorser, OutboundPlan};
 use crate::secure_error::SecureError;
-use crate::username;
+use crate::token;
 
 /// Random octets in the ids of a message.
 const ID_OCTETS: usize = 8;
@@ -285,7 +285,7 @@ impl<'p> Securing<'p> {
         }
         if let (Some(kind), Some(user)) = (plan.protection.password, plan.keys.user.as_deref()) {
             securing.observer.ended(Operation::Other);
-            username::write(
+            token::write_username(
                 user,
                 kind,
                 &securing.named("user"),
