@@ -14,6 +14,7 @@ use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
 use crate::part::{EncryptedPart, Part};
 use crate::policy::Policy;
+use crate::secure_error::SecureError;
 use crate::suite::{Retirement, Suite, retired};
 use crate::tuning::Tuning;
 use crate::username::PasswordKind;
@@ -220,9 +221,16 @@ impl Protection {
         }
     }
 
-    /// When `algorithm` was retired, if that is past.
-    pub(crate) fn retired(&self, algorithm: &str, now: Timestamp) -> Option<Timestamp> {
-        retired(&self.retirements, algorithm, now)
+    /// Refuses an algorithm whose time is over.
+    pub(crate) fn check_retirement(
+        &self,
+        algorithm: &'static str,
+        now: Timestamp,
+    ) -> Result<(), SecureError> {
+        match retired(&self.retirements, algorithm, now) {
+            Some(since) => Err(SecureError::AlgorithmRetired { algorithm, since }),
+            None => Ok(()),
+        }
     }
 
     /// The parts that the message's signature covers.
