@@ -43,7 +43,7 @@ optimized: setup ## build the programs for long use, trained on their own work: 
 .PHONY: demo
 demo: setup ## see real calls travel through two gateways under each mechanism
 	$(call step,building the programs quickly: see [profile.demo] in Cargo.toml)
-	@cargo build --profile demo --bin soapstone --bin soapstone-lab
+	@cargo build --profile demo --package soapstone-cli --package soapstone-lab-cli --bins --no-default-features
 	@$(target)/demo/soapstone demo
 	@echo "These programs were built quickly: those of 'make build' need less processor time a call."
 

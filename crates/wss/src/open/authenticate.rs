@@ -237,9 +237,7 @@ impl CipherText {
             if !may_decipher {
                 return holders;
             }
-            let is_cipher_text = |element: &Element<'_>| element.is(XENC, "EncryptedData");
-            let elements = message.document().root().descendants();
-            for data in elements.filter(is_cipher_text) {
+            for data in message.document().elements_named(XENC, "EncryptedData") {
                 // The elements around one that is known are known.
                 let mut around = std::iter::once(data).chain(data.ancestors());
                 while around.next().is_some_and(|one| holders.insert(one.id())) {}
