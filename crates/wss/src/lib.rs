@@ -4,7 +4,9 @@
 //!
 //! ```text
 //! inbound   bytes ─ Envelope::parse ─▶ Envelope ─ InboundPlan::peek ─▶ Lookups (answer: Facts)
-//!           Envelope + Facts ─ InboundPlan::open ─▶ Opened ─ marks ─▶ replay cache ─▶ FirstSeen
+//!           Envelope ─ SecurityHeader::all ─▶ what its headers hold: no plan, no key
+//!           Envelope + Facts ─ InboundPlan::authenticate ─▶ Authenticated ─ marks ─▶ FirstSeen
+//!           Authenticated + FirstSeen ─ open ─▶ Opened ─ late marks ─▶ FirstSeen
 //!           Opened + FirstSeen ─ admit ─▶ Verified<Envelope> ─ forward ─▶ bytes
 //! outbound  bytes ─ Envelope::parse ─▶ Envelope ─ OutboundPlan::secure ─▶ Secured bytes
 //! policy    Mechanism | profile | … ─▶ Policy ─ compile, once ─▶ InboundPlan, OutboundPlan

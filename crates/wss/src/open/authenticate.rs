@@ -18,7 +18,7 @@ use super::authentic::{Authentic, Proven};
 use super::message::Message;
 use super::opening::Opening;
 use super::signature::mark_of;
-use crate::binding::{KeyBinding, ProtectionOrder};
+use crate::binding::ProtectionOrder;
 use crate::digest;
 use crate::evidence::SignatureRole;
 use crate::freshness;
@@ -26,6 +26,7 @@ use crate::header::{ItemKind, SecurityHeader};
 use crate::marks::{self, End};
 use crate::names::XENC;
 use crate::operation::Operation;
+use crate::plan::KeySource;
 use crate::rejected::Rejected;
 
 /// How long failed openings are remembered by the key that they tried. 258 messages give 16 bytes
@@ -163,7 +164,7 @@ impl Opening<'_> {
             failures_until: of_key,
         });
         let by_context =
-            !is_authenticated && self.message.demands().deciphers_with(KeyBinding::Context);
+            !is_authenticated && self.message.demands().deciphers_with(KeySource::Token);
         let contexts = self.message.facts.contexts.iter().filter(|_| by_context);
         let contexts = contexts.map(|context| {
             let instance = context.instance.as_deref().unwrap_or_default();

@@ -1,22 +1,21 @@
 //! From the `ds:KeyInfo` of a signature or of cipher text to a symmetric key: through derived key
 //! tokens, to a shared key, a session key or a security context.
 //!
-//! The one rule: the plan says what kind of key it is; the message says only which one of that
-//! kind. A key of another kind is not found, however well it would fit.
+//! The one rule: the plan says where the key comes from; the message says only which one of those
+//! it is. A key from elsewhere is not found, however well it would fit.
 
 use soapstone_crypto::SymmetricKey;
 use soapstone_xml::NodeId;
 
 use super::keyring::{Derived, Keyring};
 use super::message::Message;
-use crate::binding::KeyBinding;
 use crate::conversation::{ContextName, DerivedKeyForm};
 use crate::event::Event;
 use crate::evidence::Signer;
 use crate::key_locator::KeyLocator;
 use crate::names::WSSE;
 use crate::operation::Observer;
-use crate::plan::KeyDemand;
+use crate::plan::{KeyDemand, KeySource};
 use crate::rejected::Rejected;
 use crate::token::{self, Derivation};
 
@@ -37,7 +36,7 @@ pub(super) struct Wanted {
     pub(super) item: NodeId,
 }
 
-/// A symmetric key of the plan's kind.
+/// A symmetric key from where the plan has it.
 pub(super) struct Resolved {
     pub(super) key: SymmetricKey,
     /// Who holds it.
@@ -56,9 +55,7 @@ impl Keyring {
         observer: &mut Observer<'_>,
     ) -> Result<Resolved, Rejected> {
         let Wanted { purpose, item } = wanted;
-        if purpose == Purpose::Verifying
-            && message.kind_of_key(purpose) == Some(KeyBinding::Certificate)
-        {
+        if message.key_source(purpose) == Some(KeySource::PrivateKey) {
             // Whoever has our certificate makes session keys, and derives what he likes from them.
             return Err(Rejected::KeyMisused {
                 problem: "expected a signature with a certificate's private key, found one with a symmetric key".to_owned(),
@@ -150,8 +147,8 @@ impl Keyring {
         Ok(Resolved { key, ..root })
     }
 
-    /// The key that a locator means, if it is of the plan's kind. `user` is the element of the
-    /// header that uses it.
+    /// The key that a locator means, if it is from where the plan has it. `user` is the element of
+    /// the header that uses it.
     fn root(
         &mut self,
         message: &Message<'_>,
@@ -184,8 +181,8 @@ impl Keyring {
                 ToString::to_string,
             ),
         };
-        match message.kind_of_key(purpose) {
-            Some(KeyBinding::Shared) => {
+        match message.key_source(purpose) {
+            Some(KeySource::Shared) => {
                 let shared = message.plan.keys.shared.as_deref().ok_or_else(not_found)?;
                 let named = match locator {
                     None => true,
@@ -207,7 +204,7 @@ impl Keyring {
                     })
                     .ok_or_else(not_found)
             }
-            Some(KeyBinding::RequestKey) => {
+            Some(KeySource::Request) => {
                 let Some(KeyLocator::EncryptedKeySha1(sha1)) = locator else {
                     return Err(not_found());
                 };
@@ -224,7 +221,7 @@ impl Keyring {
                     })
                     .ok_or_else(not_found)
             }
-            Some(KeyBinding::Certificate | KeyBinding::SessionKey) => {
+            Some(KeySource::Wrapped) => {
                 self.unwrap_named(message, locator, item)?;
                 let document = message.document();
                 let session = locator.and_then(|locator| self.session_key(document, locator));
@@ -241,7 +238,7 @@ impl Keyring {
                 }
                 Ok(resolved)
             }
-            Some(KeyBinding::Context) => {
+            Some(KeySource::Token) => {
                 let locator = locator.ok_or_else(not_found)?;
                 let (name, token) = message.context_name(locator)?;
                 if let Some(token) = token {
@@ -249,7 +246,7 @@ impl Keyring {
                 }
                 self.context_key(message, name, token)
             }
-            None => Err(not_found()),
+            Some(KeySource::PrivateKey) | None => Err(not_found()),
         }
     }
 
@@ -347,8 +344,8 @@ impl Message<'_> {
         }
     }
 
-    fn kind_of_key(&self, purpose: Purpose) -> Option<KeyBinding> {
-        self.key_demand(purpose).map(|demand| demand.kind)
+    fn key_source(&self, purpose: Purpose) -> Option<KeySource> {
+        self.key_demand(purpose).map(|demand| demand.source)
     }
 
     /// The context that a reference means, and its token if it is in the message.

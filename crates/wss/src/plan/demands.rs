@@ -6,6 +6,7 @@
 use jiff::Timestamp;
 use soapstone_crypto::{SignatureAlgorithm, SignatureFamily};
 
+use super::key_source::KeySource;
 use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder};
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
@@ -98,10 +99,10 @@ pub(crate) struct EncryptionDemand {
     pub(crate) parts: Vec<(EncryptedPart, Option<ProtectionOrder>)>,
 }
 
-/// The kind of a key, and how keys are derived from it.
+/// The source of a key, and how keys are derived from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyDemand {
-    pub(crate) kind: KeyBinding,
+    pub(crate) source: KeySource,
     pub(crate) derived_keys: Option<DerivedKeyPolicy>,
 }
 
@@ -151,7 +152,10 @@ impl Demands {
     pub(super) fn of(policy: &Policy) -> Self {
         let (signature, encryption) = (policy.signature(), policy.encryption());
         let derived_keys = policy.derived_keys();
-        let key = |kind| KeyDemand { kind, derived_keys };
+        let key = |source| KeyDemand {
+            source,
+            derived_keys,
+        };
         let header = &policy.header;
         let requires_timestamp = header.timestamp.is_some_and(|timestamp| timestamp.required);
         let parts = encryption.as_ref().map_or(&[][..], |one| one.parts);
@@ -185,7 +189,7 @@ impl Demands {
             order: policy.order(),
             required: policy.parts.required.clone(),
             signature: signature.as_ref().map(|one| SignatureDemand {
-                key: key(one.key),
+                key: key(KeySource::of_signature(one.key)),
                 parts: one
                     .parts
                     .iter()
@@ -196,7 +200,7 @@ impl Demands {
                 public: policy.signs_by_certificate() || policy.endorses_by_certificate(),
             }),
             encryption: encryption.as_ref().map(|one| EncryptionDemand {
-                key: key(one.key),
+                key: key(KeySource::of_encryption(one.key)),
                 parts: one
                     .parts
                     .iter()
@@ -251,10 +255,10 @@ impl Demands {
         retired(&self.retirements, algorithm, now)
     }
 
-    /// Whether the key that encrypts is of this kind.
-    pub(crate) fn deciphers_with(&self, kind: KeyBinding) -> bool {
+    /// Whether the key that encrypts comes from there.
+    pub(crate) fn deciphers_with(&self, source: KeySource) -> bool {
         let encryption = self.encryption.as_ref();
-        encryption.is_some_and(|encryption| encryption.key.kind == kind)
+        encryption.is_some_and(|encryption| encryption.key.source == source)
     }
 
     /// The permitted algorithms of a signature. The algorithm says which kind of key it wants; the
@@ -330,7 +334,7 @@ fn endorsements(policy: &Policy) -> Endorsements {
         assigns_message: over_timestamp && policy.signs_by_certificate(),
         same_endorser: policy.same_endorser,
         context: policy.endorsing_context().map(|one| KeyDemand {
-            kind: one.key.kind(),
+            source: KeySource::of_signature(one.key.kind()),
             derived_keys: one.key.derived_keys(),
         }),
         cover_parts: policy.endorsing_beside().any(|one| !one.parts.is_empty()),

@@ -20,7 +20,7 @@ use super::ready_keys::Session;
 use super::references;
 use super::scope::Scope;
 use super::securing::Securing;
-use crate::binding::{KeyBinding, ProtectionOrder};
+use crate::binding::ProtectionOrder;
 use crate::envelope::{Envelope, content, is_self_closing, range};
 use crate::marks;
 use crate::names::WSSE11;
@@ -265,7 +265,7 @@ impl Securing<'_> {
         let algorithm = encryption.algorithm;
         let (key, key_info) = match self.keys.encrypting.take() {
             Some(ready) => (ready.key, ready.key_info),
-            None if encryption.key == KeyBinding::Certificate => {
+            None if encryption.wraps_alone => {
                 let mut key_info = Vec::new();
                 let key = self.message.named("key");
                 references::write_encrypted_key(&key, None, &mut Scope::alone(), &mut key_info);
@@ -305,18 +305,16 @@ impl Securing<'_> {
         } else {
             signature.iter().chain(&others).copied().collect()
         };
-        match encryption.key {
-            // Where keys are derived, their session key is written before them.
-            KeyBinding::Certificate if encryption.derived_keys.is_none() => {
-                let key = session.key.clone();
-                let recipient = self.message.recipient()?;
-                let mut written = Vec::new();
-                let sha1 =
-                    self.wrap(&key, recipient, encryption.reference, &listed, &mut written)?;
-                self.pieces.encrypted_key = written;
-                self.receipt.session_keys.push((sha1, key));
-            }
-            _ => list(&listed, &mut self.pieces.encrypted_key),
+        // Where keys are derived, their session key is written before them.
+        if encryption.wraps_alone {
+            let key = session.key.clone();
+            let recipient = self.message.recipient()?;
+            let mut written = Vec::new();
+            let sha1 = self.wrap(&key, recipient, encryption.reference, &listed, &mut written)?;
+            self.pieces.encrypted_key = written;
+            self.receipt.session_keys.push((sha1, key));
+        } else {
+            list(&listed, &mut self.pieces.encrypted_key);
         }
         if apart {
             list(&signature, &mut self.pieces.signature_list);

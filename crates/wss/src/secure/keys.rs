@@ -18,9 +18,9 @@ use super::references::{self, ImpliedDerivation};
 use super::scope::Scope;
 use super::securing::Securing;
 use super::text::put;
-use crate::binding::{KeyBinding, KeyReference};
+use crate::binding::KeyReference;
 use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
-use crate::plan::{Endorser, SharedKey};
+use crate::plan::{Endorser, KeySource, SharedKey};
 use crate::secure_error::SecureError;
 
 /// What a token or a reference takes, as a rule.
@@ -59,33 +59,26 @@ impl<'p> Securing<'p> {
     /// are.
     pub(super) fn prepare_keys(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
         let protection = self.message.protection();
-        let signing = protection.signature.as_ref();
-        let signing = signing.map(|one| (one.key, one.reference));
-        let encryption = protection.encryption.as_ref();
-        let encrypting = encryption.map(|one| (one.key, one.reference));
         let mut root = None;
-        if let Some((binding, reference)) =
-            signing.filter(|(binding, _)| *binding != KeyBinding::Certificate)
-        {
-            let found = self.root(binding, reference, Purpose::Signing)?;
+        let signing = protection.signature.as_ref();
+        if let Some(signing) = signing.filter(|one| one.key != KeySource::PrivateKey) {
+            let found = self.root(signing.key, signing.reference, Purpose::Signing)?;
             let derived = self.derivation(Purpose::Signing);
             self.keys.signing = Some(self.key_for(&found, Purpose::Signing, derived, buffers)?);
-            root = Some((binding, found));
+            root = Some((signing.key, found));
         }
-        let derives = encryption.is_some_and(|one| one.derived_keys.is_some());
-        if let Some((binding, reference)) =
-            encrypting.filter(|(binding, _)| *binding != KeyBinding::Certificate || derives)
-        {
+        let encrypting = protection.encryption.as_ref();
+        if let Some(encrypting) = encrypting.filter(|one| !one.wraps_alone) {
             let known = root
                 .take()
-                .filter(|(known, _)| *known == binding && binding != KeyBinding::Shared);
+                .filter(|(known, _)| *known == encrypting.key && *known != KeySource::Shared);
             let found = match known {
                 Some((_, root)) => root,
-                None => self.root(binding, reference, Purpose::Encrypting)?,
+                None => self.root(encrypting.key, encrypting.reference, Purpose::Encrypting)?,
             };
             let derived = self.derivation(Purpose::Encrypting);
-            self.keys.encrypting =
-                Some(self.key_for(&found, Purpose::Encrypting, derived, buffers)?);
+            let key = self.key_for(&found, Purpose::Encrypting, derived, buffers)?;
+            self.keys.encrypting = Some(key);
         }
         let count = protection.endorsing.len();
         self.pieces
@@ -118,12 +111,12 @@ impl<'p> Securing<'p> {
 
     fn root(
         &mut self,
-        binding: KeyBinding,
+        source: KeySource,
         reference: KeyReference,
         purpose: Purpose,
     ) -> Result<Root<'p>, SecureError> {
-        match binding {
-            KeyBinding::Shared => {
+        match source {
+            KeySource::Shared => {
                 let shared = self
                     .message
                     .plan
@@ -145,14 +138,14 @@ impl<'p> Securing<'p> {
                     reference: Reference::Shared(reference, shared),
                 })
             }
-            KeyBinding::RequestKey => {
+            KeySource::Request => {
                 let (sha1, key) = self.message.request_key()?;
                 Ok(Root {
                     key: key.clone(),
                     reference: Reference::EncryptedKeySha1(*sha1),
                 })
             }
-            KeyBinding::Context => {
+            KeySource::Token => {
                 let (id, stays) = (
                     self.message.named("sct"),
                     !self.message.protection().signs_tokens(),
@@ -161,11 +154,8 @@ impl<'p> Securing<'p> {
                 self.pieces.context_token = token;
                 Ok(root)
             }
-            KeyBinding::SessionKey => {
-                let peer = self.message.plan.keys.peer.as_ref();
-                self.session_root(peer.ok_or(SecureError::KeyMissing)?, reference)
-            }
-            KeyBinding::Certificate => self.session_root(self.message.recipient()?, reference),
+            KeySource::Wrapped => self.session_root(self.message.recipient()?, reference),
+            KeySource::PrivateKey => Err(SecureError::KeyMissing),
         }
     }
 

@@ -17,14 +17,14 @@ use super::message::numbered;
 use super::ready_keys::Use;
 use super::references;
 use super::securing::Securing;
-use crate::binding::{KeyBinding, KeyReference};
+use crate::binding::KeyReference;
 use crate::envelope::{Envelope, range};
 use crate::known::Surroundings;
 use crate::marks;
 use crate::names::WSU;
 use crate::operation::Operation;
 use crate::part::Part;
-use crate::plan::{Endorser, Signing};
+use crate::plan::{Endorser, KeySource, Signing};
 use crate::secure_error::SecureError;
 use crate::tuning::Buffering;
 
@@ -243,7 +243,7 @@ impl Securing<'_> {
         }
 
         let id = self.message.named("signature");
-        let written = if signing.key == KeyBinding::Certificate {
+        let written = if signing.key == KeySource::PrivateKey {
             let by = ByCertificate {
                 identity: signing.signer.as_deref().ok_or(SecureError::KeyMissing)?,
                 algorithm: signing.algorithm,
@@ -426,7 +426,7 @@ impl Securing<'_> {
                 Part::Token => {
                     put(&self.pieces.tokens, "cert")?;
                     // Beside a certificate's signature, the session key is none of its tokens.
-                    if signing.key != KeyBinding::Certificate {
+                    if signing.key != KeySource::PrivateKey {
                         put(&self.pieces.session_key, "key")?;
                     }
                     put(&self.pieces.context_token, "sct")?;

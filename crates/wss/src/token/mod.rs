@@ -40,7 +40,11 @@ pub struct TokenKind(&'static Kind);
 impl TokenKind {
     /// The kind of an element; none, if it is no token.
     pub fn of(element: Element<'_>) -> Option<Self> {
-        Self::all().find(|kind| kind.is_written_as(element))
+        let (namespace, local) = (element.namespace(), element.local());
+        Self::all().find(|kind| {
+            let mut elements = kind.0.elements.iter();
+            elements.any(|one| one.1 == local && one.0 == namespace)
+        })
     }
 
     /// Every kind.
@@ -59,12 +63,6 @@ impl TokenKind {
     /// The token is not as its schema says.
     pub fn claims(self, token: Element<'_>) -> Result<Vec<Claim>, Rejected> {
         (self.0.claims)(token)
-    }
-
-    fn is_written_as(self, element: Element<'_>) -> bool {
-        let (namespace, local) = (element.namespace(), element.local());
-        let mut elements = self.0.elements.iter();
-        elements.any(|one| one.1 == local && one.0 == namespace)
     }
 
     /// Whether the `ValueType` of a reference is that of the token.
@@ -135,5 +133,23 @@ impl Eq for TokenKind {}
 impl fmt::Debug for TokenKind {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.write_str(self.0.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_element_and_no_identifier_is_of_two_kinds() {
+        let elements = || KINDS.iter().flat_map(|kind| kind.elements);
+        assert_eq!(elements().collect::<HashSet<_>>().len(), elements().count());
+        let identifiers = || KINDS.iter().flat_map(|kind| kind.identifiers);
+        let types: HashSet<&str> = identifiers().map(|(value_type, _)| *value_type).collect();
+        assert_eq!(types.len(), identifiers().count());
+        let names: HashSet<&str> = TokenKind::all().map(TokenKind::name).collect();
+        assert_eq!(names.len(), KINDS.len());
     }
 }
