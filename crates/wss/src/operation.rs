@@ -60,10 +60,8 @@ pub trait OperationObserver: Send {
 
     /// Whether it wants [`found`](Self::found) called. It is asked once for each message.
     ///
-    /// For a listener the engine does more: it collects canonical bytes, and goes on with the
-    /// references of a signature and with the demands of the plan after the first that fails. The
-    /// verdict is the same. So listeners are for messages at rest: behind a network, the time of
-    /// the additional work tells a peer what failed.
+    /// For a listener the engine collects canonical bytes. So listeners are for messages at rest:
+    /// behind a network, the time of the additional work tells a peer what failed.
     fn listens(&self) -> bool {
         false
     }
@@ -79,16 +77,23 @@ impl OperationObserver for () {
     fn ended(&mut self, _: Operation) {}
 }
 
-/// An observer, and whether it listens to events.
+/// An observer, and what the engine does for it.
 pub(crate) struct Observer<'o> {
     pub(crate) observer: &'o mut dyn OperationObserver,
+    /// It hears of events.
     pub(crate) listens: bool,
+    /// Work goes on after a refusal, so that it hears of the next one, too.
+    pub(crate) explains: bool,
 }
 
 impl<'o> Observer<'o> {
     pub(crate) fn new(observer: &'o mut dyn OperationObserver) -> Self {
         let listens = observer.listens();
-        Self { observer, listens }
+        Self {
+            observer,
+            listens,
+            explains: false,
+        }
     }
 
     /// An operation has ended.

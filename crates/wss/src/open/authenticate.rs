@@ -52,7 +52,8 @@ impl Opening<'_> {
         self.message.check_sizes()?;
         if self.message.demands().has_security {
             let is_right = |held: Element<'_>| held.is(XENC, "EncryptedData");
-            self.message.envelope.check_encrypted_headers(is_right)?;
+            let outcome = self.message.envelope.check_encrypted_headers(is_right);
+            self.judge(outcome)?;
         }
         let Some(security) = self.message.security else {
             return Ok(Vec::new());
@@ -60,15 +61,17 @@ impl Opening<'_> {
         let header = SecurityHeader::read(self.message.element(security));
         let mut signatures = Vec::new();
         for item in header.items() {
-            if self.read_in_the_clear(item.node, item.kind)? {
+            let outcome = self.read_in_the_clear(item.node, item.kind);
+            if self.judge(outcome)? == Some(true) {
                 signatures.push(item.node);
             }
         }
         let hides_items = header.has(ItemKind::EncryptedData);
         if !hides_items {
-            self.comparison().items_before_decryption()?;
+            let outcome = self.comparison().items_before_decryption();
+            self.judge(outcome)?;
             if self.message.demands().signature.is_some() && signatures.is_empty() {
-                return Err(Rejected::SignatureMissing);
+                self.judge::<()>(Err(Rejected::SignatureMissing))?;
             }
         }
         let mut cipher_text = CipherText {
@@ -79,8 +82,10 @@ impl Opening<'_> {
             holders: None,
         };
         for node in signatures {
-            if let Some(authentic) = self.authenticate_signature(node, &mut cipher_text)? {
-                self.authentic.push(authentic);
+            let outcome = self.authenticate_signature(node, &mut cipher_text);
+            match self.judge(outcome)? {
+                Some(authentic) => self.authentic.extend(authentic),
+                None => self.refusals.signatures.push(node),
             }
         }
         self.budget.is_authenticated = !self.authentic.is_empty();

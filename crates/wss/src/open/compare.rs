@@ -69,19 +69,18 @@ impl Comparison<'_, '_> {
         }
     }
 
-    /// Ends the comparison where a demand is not met. For a listener it goes on, and the refusal is
-    /// kept.
+    /// Ends the comparison where a demand is not met. For an explanation it goes on, and the first
+    /// refusal is kept.
     fn judge(&mut self, demand: Demand<'_>, outcome: Result<(), Rejected>) -> Result<(), Rejected> {
-        if !self.observer.listens {
-            return outcome;
-        }
-        let refused = outcome.err();
         self.observer
             .found(&self.message.envelope, || Event::Demand {
                 demand,
-                refused: refused.as_ref(),
+                refused: outcome.as_ref().err(),
             });
-        self.refused = self.refused.take().or(refused);
+        if !self.observer.explains {
+            return outcome;
+        }
+        self.refused = self.refused.take().or(outcome.err());
         Ok(())
     }
 
@@ -93,9 +92,12 @@ impl Comparison<'_, '_> {
             (Demand::Confirmation, self.compare_confirmation()),
         ];
         let mut missing = missing.into_iter().filter(|(_, outcome)| outcome.is_err());
-        // A listener hears of demands that are met when everything is compared.
-        missing.try_for_each(|(demand, outcome)| self.judge(demand, outcome))?;
-        self.refused.take().map_or(Ok(()), Err)
+        match missing.next() {
+            // An explanation tells of them when everything is compared.
+            Some((_, outcome)) if self.observer.explains => outcome,
+            Some((demand, outcome)) => self.judge(demand, outcome),
+            None => Ok(()),
+        }
     }
 
     fn compare_items(&mut self) -> Result<(), Rejected> {

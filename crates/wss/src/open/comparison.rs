@@ -24,7 +24,7 @@ pub(super) struct Comparison<'a, 'p> {
     pub(super) uses: &'a [(NodeId, NodeId)],
     pub(super) evidence: &'a mut Evidence,
     pub(super) observer: &'a mut Observer<'p>,
-    /// The first refusal, where somebody listens to the others as well.
+    /// The first refusal, where the others are explained as well.
     pub(super) refused: Option<Rejected>,
 }
 

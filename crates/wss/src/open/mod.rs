@@ -125,6 +125,29 @@ impl InboundPlan {
     }
 }
 
+impl InboundPlan {
+    /// Opens a message for an observer that listens, and goes on after a refusal as far as
+    /// possible: for messages at rest. The verdict is that of
+    /// [`open_unmarked`](Self::open_unmarked). Whoever may send messages to an explanation learns
+    /// by its time what he can decipher.
+    ///
+    /// # Errors
+    /// The first refusal. The observer has heard of the others.
+    pub fn explain(
+        &self,
+        envelope: Envelope,
+        facts: &Facts,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn OperationObserver,
+    ) -> Result<Opened, Rejected> {
+        let mut opening = Opening::new(self, envelope, facts, now, buffers, observer)?;
+        opening.observer.explains = true;
+        opening.authenticate()?;
+        opening.run(buffers)
+    }
+}
+
 impl Opening<'_> {
     fn run(mut self, buffers: &mut Buffers) -> Result<Opened, Rejected> {
         let known_marks = self.replay.marks.len();
@@ -144,6 +167,8 @@ impl Opening<'_> {
                     deciphered: self.plaintext.is_tried,
                 })
             }
+            // What was deciphered when it was refused is said in it.
+            Err(rejected) if self.observer.explains => Err(rejected),
             Err(rejected) => Err(rejected.after(self.plaintext.is_tried)),
         }
     }
@@ -158,16 +183,22 @@ impl Opening<'_> {
         let first = security.and_then(|security| self.message.element(security).first_child());
         let mut next = first.map(|child| child.id());
         while let Some(node) = next {
-            self.process(node, buffers)?;
+            let outcome = self.process(node, buffers);
+            self.judge(outcome)?;
             // Asked anew each time: decryption may have put other elements in the place of this
             // one's followers.
             next = self.plaintext.after(self.message.document(), node);
         }
-        self.comparison().compare()?;
+        let outcome = self.comparison().compare();
+        self.judge(outcome)?;
         self.mark_what_was_hidden();
         let blocks = self.comparison().blocks_to_pass_on();
         self.observer.ended(Operation::Other);
-        blocks
+        let blocks = self.judge(blocks)?;
+        match self.refusals.first.take() {
+            Some(refused) => Err(refused),
+            None => Ok(blocks.unwrap_or_default()),
+        }
     }
 
     fn process(&mut self, node: NodeId, buffers: &mut Buffers) -> Result<(), Rejected> {
@@ -184,6 +215,7 @@ impl Opening<'_> {
                 self.observer.ended(Operation::Encryption);
                 processed
             }
+            ItemKind::Signature if self.refusals.signatures.contains(&node) => Ok(()),
             ItemKind::Signature => self.process_signature(node),
             // The others were read before anything was deciphered.
             kind if kind == ItemKind::EncryptedData || self.plaintext.origin(node).is_some() => {

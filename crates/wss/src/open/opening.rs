@@ -4,7 +4,7 @@
 //! there are.
 
 use jiff::Timestamp;
-use soapstone_xml::Buffers;
+use soapstone_xml::{Buffers, NodeId};
 use soapstone_xmlsec::dsig::Scratch;
 
 use super::authentic::Authentic;
@@ -33,6 +33,17 @@ pub(super) struct Opening<'p> {
     pub(super) replay: ReplayKeys,
     pub(super) scratch: Scratch,
     pub(super) observer: Observer<'p>,
+    /// The refusals that an explanation goes on after.
+    pub(super) refusals: Refusals,
+}
+
+/// The refusals of a message that is explained.
+#[derive(Default)]
+pub(super) struct Refusals {
+    /// The first one, which is the verdict.
+    pub(super) first: Option<Rejected>,
+    /// Signatures that were refused in the clear.
+    pub(super) signatures: Vec<NodeId>,
 }
 
 impl<'p> Opening<'p> {
@@ -60,6 +71,21 @@ impl<'p> Opening<'p> {
             replay: ReplayKeys::default(),
             scratch,
             observer: Observer::new(observer),
+            refusals: Refusals::default(),
         })
+    }
+
+    /// Ends the opening with a refusal. For an explanation it goes on, and the first refusal is
+    /// kept.
+    pub(super) fn judge<T>(&mut self, outcome: Result<T, Rejected>) -> Result<Option<T>, Rejected> {
+        match outcome {
+            Ok(value) => Ok(Some(value)),
+            Err(rejected) if self.observer.explains => {
+                let rejected = rejected.after(self.plaintext.is_tried);
+                self.refusals.first.get_or_insert(rejected);
+                Ok(None)
+            }
+            Err(rejected) => Err(rejected),
+        }
     }
 }

@@ -39,8 +39,7 @@ impl Opening<'_> {
             }
             match self.verify_reference(reference, signer, recognition.as_mut()) {
                 Ok(one) => proven.push(Some(one)),
-                // A listener hears of the others as well.
-                Err(rejected) if self.observer.listens => {
+                Err(rejected) if self.observer.explains => {
                     refused.get_or_insert(rejected);
                 }
                 Err(rejected) => return Err(rejected),

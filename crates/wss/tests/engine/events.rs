@@ -57,7 +57,9 @@ impl OperationObserver for Listener {
                 computed,
                 refused,
             } => {
-                let (canonical, computed) = (canonical.unwrap(), computed.unwrap());
+                let Some((canonical, computed)) = canonical.zip(computed) else {
+                    return self.heard.push(format!("lost: {}", outcome(refused)));
+                };
                 let digest = soapstone_crypto::digest(reference.digest_method, canonical).unwrap();
                 assert_eq!(digest.as_ref(), computed.as_ref());
                 let is_same = computed.as_ref() == reference.digest_value.as_ref();
@@ -107,6 +109,20 @@ fn heard(policy: &Policy, message: &str) -> (Vec<String>, Result<(), Rejected>) 
     (listener.heard, verdict)
 }
 
+/// What the explanation of a message is, and the verdict.
+fn explained(policy: &Policy, message: &str) -> (Vec<String>, Result<(), Rejected>) {
+    let plan = InboundPlan::compile(policy.clone(), service_keys_for(policy)).unwrap();
+    let (mut listener, mut buffers) = (Listener::default(), Buffers::default());
+    let bytes = message.as_bytes().to_vec();
+    let verdict = match Envelope::parse(bytes, &Limits::default(), &mut buffers) {
+        Ok(envelope) => plan
+            .explain(envelope, &facts(), now(), &mut buffers, &mut listener)
+            .map(|_| ()),
+        Err(error) => Err(error.into()),
+    };
+    (listener.heard, verdict)
+}
+
 fn sign_encrypt() -> Policy {
     policy(Mechanism::SignEncrypt, "Basic256Sha256")
 }
@@ -153,7 +169,7 @@ fn every_part_that_was_changed_is_told_and_the_first_one_is_the_verdict() {
     let message = secure(&policy, PLAIN)
         .replace("mehr", "weniger")
         .replace("urn:service", "urn:other");
-    let (heard, verdict) = heard(&policy, &message);
+    let (heard, verdict) = explained(&policy, &message);
     let failed: Vec<&String> = heard
         .iter()
         .filter(|one| one.ends_with(": digest-mismatch"))
@@ -179,7 +195,7 @@ fn every_demand_that_is_not_met_is_told() {
         }
     });
     let message = secure(&sign_encrypt(), PLAIN);
-    let (heard, verdict) = heard(&demanding, &message);
+    let (heard, verdict) = explained(&demanding, &message);
     let unmet: Vec<&str> = heard
         .iter()
         .filter_map(|one| one.strip_suffix(" signed: unsigned"))
@@ -202,7 +218,29 @@ fn a_certificate_that_is_not_trusted_is_told_with_its_key() {
     assert_eq!(verdict.unwrap_err().name(), "untrusted");
 }
 
-/// What a listener is told costs work, and must cost nothing else.
+#[test]
+fn an_explanation_goes_on_after_a_signature_that_does_not_verify() {
+    let message = secure(&sign_encrypt(), PLAIN);
+    let value = cut(&message, "<ds:SignatureValue>", "</ds:SignatureValue>");
+    let at = "<ds:SignatureValue>".len();
+    let other = if &value[at..=at] == "A" { "B" } else { "A" };
+    let changed = [&value[..at], other, &value[at + 1..]].concat();
+    let (heard, verdict) = explained(&sign_encrypt(), &message.replace(value, &changed));
+    let expected = [
+        "value verified: false",
+        "deciphered echo: met",
+        "Signature: signature-missing",
+        "Body signed: unsigned",
+        "Body encrypted: wrong-order",
+    ];
+    for one in expected {
+        assert!(heard.iter().any(|it| it == one), "{one}: {heard:#?}");
+    }
+    assert_eq!(verdict.unwrap_err().name(), "signature-mismatch");
+}
+
+/// What a listener is told costs work, and must cost nothing else. An explanation ends with the
+/// verdict of the opening.
 #[test]
 fn a_listener_changes_no_verdict_and_no_operation() {
     let mut policies = vec![sign_encrypt()];
@@ -237,6 +275,8 @@ fn a_listener_changes_no_verdict_and_no_operation() {
             let without = opened(&policy, &message, &mut silent);
             let name = |verdict: &Result<(), Rejected>| verdict.clone().map_err(|it| it.name());
             assert_eq!(name(&with), name(&without), "{message}");
+            let (_, explained) = explained(&policy, &message);
+            assert_eq!(explained, without, "{message}");
             if with.is_ok() {
                 assert_eq!(listener.operations, silent.0, "{message}");
             }
