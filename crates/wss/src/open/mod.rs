@@ -123,9 +123,7 @@ impl InboundPlan {
         let first_seen = FirstSeen::assertion(authenticated.marks());
         authenticated.open(&first_seen, buffers)
     }
-}
 
-impl InboundPlan {
     /// Opens a message for an observer that listens, and goes on after a refusal as far as
     /// possible: for messages at rest. The verdict is that of
     /// [`open_unmarked`](Self::open_unmarked). Whoever may send messages to an explanation learns
