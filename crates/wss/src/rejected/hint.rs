@@ -8,7 +8,7 @@ use soapstone_crypto::TrustError;
 use soapstone_xmlsec::dsig::SignatureError;
 
 use super::Rejected;
-use crate::envelope::EnvelopeError;
+use crate::envelope_error::EnvelopeError;
 
 impl Rejected {
     /// What the operator might look at first, where there is something to say.

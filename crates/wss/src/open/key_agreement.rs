@@ -10,9 +10,9 @@ use soapstone_xml::Element;
 use soapstone_xmlsec::enc::EncryptedKey;
 use soapstone_xmlsec::keyinfo::{AgreementMethod, KeyDerivationMethod, KeyInfoError};
 
-use super::Opening;
-use super::signature::not_allowed;
-use crate::key_reference::KeyLocator;
+use super::algorithms::not_allowed;
+use super::message::Message;
+use crate::key_locator::KeyLocator;
 use crate::names::{XENC, XENC11};
 use crate::rejected::{AlgorithmUse, Rejected};
 use crate::suite::KeyAgreementMethod;
@@ -43,18 +43,17 @@ fn method(key_info: Element<'_>) -> Result<Element<'_>, Rejected> {
     }
 }
 
-impl Opening<'_> {
+impl Message<'_> {
     /// Reads the agreement, and refuses what the suite does not list.
     pub(super) fn agreement(
         &self,
         wrapped: &EncryptedKey,
         wrap: KeyWrap,
     ) -> Result<Agreement, Rejected> {
-        let allowed = &self.plan.demands.suite.key_agreement;
-        let document = &self.envelope.document;
+        let allowed = &self.demands().suite.key_agreement;
         let key_info = wrapped
             .key_info
-            .map(|info| document.element(info))
+            .map(|info| self.element(info))
             .ok_or_else(|| malformed("expected one in `ds:KeyInfo`, found no `ds:KeyInfo`"))?;
         let element = method(key_info)?;
         let algorithm = algorithm(element)?;
@@ -120,7 +119,7 @@ impl Opening<'_> {
         agreement: &AgreementMethod,
     ) -> Result<Option<KeyLocator>, Rejected> {
         let info = agreement.recipient;
-        info.map(|info| KeyLocator::read(self.envelope.document.element(info)))
+        info.map(|info| KeyLocator::read(self.element(info)))
             .transpose()
     }
 }

@@ -6,11 +6,10 @@
 use soapstone_crypto::Certificate;
 use soapstone_xml::NodeId;
 
-use super::{Opening, SessionKey};
-use crate::envelope::expanded_name;
-use crate::key_reference::KeyLocator;
-use crate::names::{WSSE, XENC};
+use super::message::Message;
+use crate::key_locator::KeyLocator;
 use crate::rejected::Rejected;
+use crate::token::{self, unreadable};
 
 /// A certificate with what the message says leads from it to an anchor.
 pub(super) struct Chain {
@@ -22,7 +21,7 @@ pub(super) struct Chain {
     pub(super) inside: bool,
 }
 
-impl Opening<'_> {
+impl Message<'_> {
     /// Finds the certificate that a locator means. Nothing is proven about it yet.
     pub(super) fn certificate(&self, locator: &KeyLocator) -> Result<Chain, Rejected> {
         let chain = |certificate| Chain {
@@ -38,13 +37,7 @@ impl Opening<'_> {
         match locator {
             KeyLocator::Token(id) => {
                 let node = self.token_by_id(id)?;
-                let element = self.envelope.document.element(node);
-                if !element.is(WSSE, "BinarySecurityToken") {
-                    return Err(Rejected::TokenUnsupported {
-                        found: expanded_name(element),
-                    });
-                }
-                let inner = self.certificate(&KeyLocator::read_token(element)?)?;
+                let inner = self.certificate(&token::certificate(self.element(node))?)?;
                 Ok(Chain {
                     token: Some(node),
                     inside: false,
@@ -86,47 +79,5 @@ impl Opening<'_> {
             None => Certificate::from_der(der),
         }
         .map_err(|error| unreadable(&error))
-    }
-
-    /// The token of this message with this id.
-    pub(super) fn token_by_id(&self, id: &str) -> Result<NodeId, Rejected> {
-        let not_found = || Rejected::KeyNotFound {
-            reference: format!("the token `#{id}`"),
-        };
-        self.envelope
-            .document
-            .by_id(id)
-            .ok()
-            .flatten()
-            .ok_or_else(not_found)
-    }
-
-    /// The session key of this message that a locator means; `None` if it means no session key.
-    pub(super) fn session_key(&self, locator: &KeyLocator) -> Option<&SessionKey> {
-        match locator {
-            KeyLocator::Token(id) => {
-                let node = self.envelope.document.by_id(id).ok().flatten()?;
-                let is_key = self
-                    .envelope
-                    .document
-                    .element(node)
-                    .is(XENC, "EncryptedKey");
-                self.session_keys
-                    .iter()
-                    .find(|session| is_key && session.node == node)
-            }
-            KeyLocator::EncryptedKeySha1(sha1) => self
-                .session_keys
-                .iter()
-                .find(|session| session.sha1.as_slice() == sha1.as_slice()),
-            _ => None,
-        }
-    }
-}
-
-fn unreadable(error: &dyn std::fmt::Display) -> Rejected {
-    Rejected::Malformed {
-        element: "wsse:BinarySecurityToken",
-        problem: error.to_string(),
     }
 }
