@@ -96,7 +96,7 @@ impl Peers {
         tuning: Tuning,
         change: impl FnOnce(&mut Policy),
     ) -> (OutboundPlan, InboundPlan) {
-        let tunings = [tuning.clone(), tuning];
+        let tunings = [tuning; 2];
         self.plans_tuned(mechanism, suite, binding, tunings, change)
     }
 
