@@ -121,6 +121,11 @@ pub enum CryptoError {
         /// Subject of the certificate.
         subject: String,
     },
+    /// The private key is held elsewhere, and cannot be used now or for this.
+    KeyUnavailable {
+        /// The holder, the key, and what is wrong, for the operator.
+        reason: String,
+    },
     /// The cryptographic library refused an operation that should have worked.
     Library {
         /// The operation.
@@ -204,6 +209,9 @@ impl fmt::Display for CryptoError {
                 formatter,
                 "the private key does not belong to the certificate of `{subject}`"
             ),
+            Self::KeyUnavailable { reason } => {
+                write!(formatter, "the private key cannot be used: {reason}")
+            }
             Self::Library { operation } => {
                 write!(formatter, "the cryptographic library failed at {operation}")
             }

@@ -81,12 +81,10 @@ impl Call<'_> {
     pub(crate) fn unprepared(&self, version: SoapVersion, trouble: Trouble) -> Response<Reply> {
         match trouble {
             Trouble::Refused { side, rejected, .. } => {
-                let cause = match &rejected {
-                    // The message may be right; it is we who cannot tell.
-                    Rejected::ReplayUnknown { .. } | Rejected::ContextsUnavailable { .. } => {
-                        Cause::Busy
-                    }
-                    _ => Cause::Refused(rejected.fault()),
+                // The message may be right; it is we who cannot tell.
+                let cause = match rejected.is_temporary() {
+                    true => Cause::Busy,
+                    false => Cause::Refused(rejected.fault()),
                 };
                 self.refuse(version, side, &rejected, cause)
             }

@@ -94,6 +94,7 @@ pub(crate) fn write_private_key(
             block("PRIVATE KEY", key.to_pkcs8_der()?.expose()).into_bytes(),
         )),
         Some(password) => key
+            .software()?
             .openssl()
             .private_key_to_pem_pkcs8_passphrase(Cipher::aes_256_cbc(), password.as_bytes())
             .map(SecretBytes::new)
