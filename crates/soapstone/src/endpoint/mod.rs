@@ -23,6 +23,7 @@ mod renewal;
 mod risks;
 mod sent;
 mod suites;
+mod token_key;
 mod token_rules;
 
 use std::path::Path;
