@@ -14,8 +14,10 @@ use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::Duration;
 
 use futures_util::TryStreamExt;
+#[cfg(feature = "servers")]
 use sqlx::mysql::{MySql, MySqlConnectOptions};
 use sqlx::pool::PoolOptions;
+#[cfg(feature = "servers")]
 use sqlx::postgres::{PgConnectOptions, Postgres};
 use sqlx::sqlite::{Sqlite, SqliteConnectOptions, SqliteConnection};
 use sqlx::{
@@ -137,6 +139,12 @@ pub enum DatabaseError {
         /// What it said.
         source: sqlx::Error,
     },
+    /// The program was built without the driver of this database.
+    #[cfg(not(feature = "servers"))]
+    NoDriver {
+        /// Which database, without a password.
+        location: String,
+    },
     /// The tables are there with rows that Soapstone did not write, or without some that it did.
     /// They are left as they are.
     UnexpectedRows {
@@ -210,6 +218,12 @@ impl fmt::Display for DatabaseError {
                     "the database {location} cannot be used: {source}"
                 )
             }
+            #[cfg(not(feature = "servers"))]
+            DatabaseError::NoDriver { location } => write!(
+                formatter,
+                "expected a database in SQLite, found {location}: this program was built quickly, without the drivers \
+                 of MariaDB and PostgreSQL; `make build` builds them"
+            ),
             DatabaseError::UnexpectedRows { location, found } => write!(
                 formatter,
                 "expected no rows or {} in {location}, found {found}: drop these tables there, or choose another \
@@ -225,7 +239,7 @@ impl std::error::Error for DatabaseError {
         match self {
             DatabaseError::Folder { source, .. } => Some(source),
             DatabaseError::Unavailable { source, .. } => Some(source),
-            DatabaseError::Location { .. } | DatabaseError::UnexpectedRows { .. } => None,
+            _ => None,
         }
     }
 }
@@ -241,7 +255,9 @@ pub(crate) struct Database {
 
 enum Tables {
     Sqlite(Pool<Sqlite>),
+    #[cfg(feature = "servers")]
     MySql(Pool<MySql>),
+    #[cfg(feature = "servers")]
     Postgres(Pool<Postgres>),
 }
 
@@ -287,12 +303,18 @@ impl Database {
                 let found = prepare(&pool, &SQLITE).await.map_err(unavailable)?;
                 (Tables::Sqlite(pool), found)
             }
+            #[cfg(not(feature = "servers"))]
+            DatabaseLocation::MySql(_) | DatabaseLocation::Postgres(_) => {
+                return Err(DatabaseError::NoDriver { location: name });
+            }
+            #[cfg(feature = "servers")]
             DatabaseLocation::MySql(url) => {
                 let options = MySqlConnectOptions::from_str(url).map_err(unavailable)?;
                 let pool = connect::<MySql>(options).await.map_err(unavailable)?;
                 let found = prepare(&pool, &MYSQL).await.map_err(unavailable)?;
                 (Tables::MySql(pool), found)
             }
+            #[cfg(feature = "servers")]
             DatabaseLocation::Postgres(url) => {
                 let options = PgConnectOptions::from_str(url).map_err(unavailable)?;
                 let pool = connect::<Postgres>(options).await.map_err(unavailable)?;
@@ -321,7 +343,9 @@ impl Database {
     ) -> Result<(), DatabaseError> {
         match &self.tables {
             Tables::Sqlite(pool) => read(pool, count, each).await,
+            #[cfg(feature = "servers")]
             Tables::MySql(pool) => read(pool, count, each).await,
+            #[cfg(feature = "servers")]
             Tables::Postgres(pool) => read(pool, count, each).await,
         }
         .map_err(|source| DatabaseError::Unavailable {
@@ -334,7 +358,9 @@ impl Database {
     pub(crate) async fn close(&self) {
         match &self.tables {
             Tables::Sqlite(pool) => pool.close().await,
+            #[cfg(feature = "servers")]
             Tables::MySql(pool) => pool.close().await,
+            #[cfg(feature = "servers")]
             Tables::Postgres(pool) => pool.close().await,
         }
     }
@@ -361,6 +387,7 @@ const SQLITE: Dialect = Dialect {
     table_options: "",
 };
 
+#[cfg(feature = "servers")]
 const MYSQL: Dialect = Dialect {
     lock: Some("SELECT GET_LOCK('soapstone-books', 60)"),
     begin: "START TRANSACTION",
@@ -368,6 +395,7 @@ const MYSQL: Dialect = Dialect {
     table_options: " ENGINE = InnoDB DEFAULT CHARACTER SET utf8mb4 COLLATE utf8mb4_bin",
 };
 
+#[cfg(feature = "servers")]
 const POSTGRES: Dialect = Dialect {
     // Any number will do that no other program is likely to take.
     lock: Some("SELECT pg_advisory_lock(5009507001)"),

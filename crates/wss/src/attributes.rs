@@ -14,16 +14,16 @@ use soapstone_xml::Element;
 /// # Errors
 /// What was expected and what was found.
 pub fn only_attributes(element: Element<'_>, allowed: &[&str]) -> Result<(), String> {
-    let mut attributes = element.attributes();
+    let mut attributes = element.plain_attributes();
     let unknown = attributes.find(|attribute| {
-        let local = attribute.local();
-        attribute.namespace().is_empty() && local != "Id" && !allowed.contains(&local)
+        let name = attribute.qualified_name();
+        name != "Id" && !allowed.contains(&name)
     });
     match unknown {
         None => Ok(()),
         Some(attribute) => Err(format!(
             "expected no attribute `{}` in `{}`, found \"{}\"",
-            excerpt(attribute.local()),
+            excerpt(attribute.qualified_name()),
             element.local(),
             excerpt(&attribute.value())
         )),

@@ -151,6 +151,19 @@ impl Document {
         Element::new(self, root)
     }
 
+    /// The elements with this expanded name in the order in which they were read, replaced ones
+    /// included.
+    pub fn elements_named(
+        &self,
+        namespace: &str,
+        local: &str,
+    ) -> impl Iterator<Item = Element<'_>> {
+        let names = &self.parts.names;
+        let read = self.parts.tape.iter().enumerate();
+        read.filter(move |(_, entry)| names.element_is(entry.name, namespace, local))
+            .map(|(index, _)| Element::new(self, index as u32))
+    }
+
     /// The view of an element.
     ///
     /// # Panics

@@ -244,6 +244,24 @@ impl<'d> Element<'d> {
             .chain(read.into_iter().flatten())
     }
 
+    /// The [`attributes`](Self::attributes) without a namespace: their names have no prefix.
+    pub fn plain_attributes(&self) -> impl Iterator<Item = Attribute<'d>> + use<'d> {
+        let document = self.document;
+        let names = &document.parts.names;
+        let listed = document.parts.listed(self.index);
+        let read = listed.is_none().then(|| self.read_attributes());
+        let read = read.into_iter().flatten();
+        let listed = listed.unwrap_or_default().iter();
+        listed
+            .filter(|listed| listed.uri == uri::EMPTY)
+            .map(move |listed| Attribute {
+                name: names.qname_text(listed.qname),
+                namespace: "",
+                written: document.slice(listed.start..listed.end),
+            })
+            .chain(read.filter(|attribute| attribute.namespace.is_empty()))
+    }
+
     /// [`Element::attributes`] of an element whose attributes are not listed.
     fn read_attributes(&self) -> impl Iterator<Item = Attribute<'d>> + use<'d> {
         let element = *self;

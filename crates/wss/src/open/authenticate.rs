@@ -176,8 +176,7 @@ impl Opening<'_> {
             if !may_decipher {
                 return holders;
             }
-            let is_cipher_text = |element: &Element<'_>| element.is(XENC, "EncryptedData");
-            for data in document.root().descendants().filter(is_cipher_text) {
+            for data in document.elements_named(XENC, "EncryptedData") {
                 // The elements around one that is known are known.
                 let mut around = std::iter::once(data).chain(data.ancestors());
                 while around.next().is_some_and(|one| holders.insert(one.id())) {}
