@@ -138,7 +138,9 @@ impl PrivateKey {
         let key = match self.backend() {
             KeyBackend::Software(key) => key,
             KeyBackend::External(key) => {
-                return key.agree(other).map_err(|error| error.of(FAILED));
+                return key
+                    .agree(other.key_bits())
+                    .map_err(|error| error.of(FAILED));
             }
         };
         if let (Some(private), Some(known)) = (key.agreeing(), aws_algorithm(self.kind())) {

@@ -6,10 +6,8 @@
 //! The rule kept here: a private key that is unavailable is told apart from a secret that is wrong,
 //! since the former does not depend on the message. All else that fails is one failure.
 
-use std::fmt;
-
 use crate::algorithms::{KeyAgreement, KeyTransport};
-use crate::error::{CryptoError, DecryptFailed};
+use crate::error::{CryptoError, EstablishmentError};
 use crate::key::{PrivateKey, PublicKey};
 use crate::secret::SecretBytes;
 use crate::transport::OaepParameters;
@@ -36,36 +34,6 @@ pub enum KeyEstablishment<'m> {
         /// The public key of the other side.
         originator: &'m PublicKey,
     },
-}
-
-/// Why there is no secret.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EstablishmentError {
-    /// The private key is elsewhere and cannot be used. This depends on no message.
-    Unavailable {
-        /// The holder, the key, and what is wrong, for the operator.
-        reason: String,
-    },
-    /// Whatever else: one failure.
-    Failed,
-}
-
-impl fmt::Display for EstablishmentError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Unavailable { reason } => formatter.write_str(reason),
-            Self::Failed => DecryptFailed.fmt(formatter),
-        }
-    }
-}
-
-impl std::error::Error for EstablishmentError {}
-
-impl From<DecryptFailed> for EstablishmentError {
-    fn from(_: DecryptFailed) -> Self {
-        Self::Failed
-    }
 }
 
 impl PrivateKey {

@@ -97,8 +97,8 @@ pub use cipher::{open_in_place, seal_in_place};
 pub use derive::{ConcatKdf, Hkdf, Pbkdf2};
 pub use derived_keys::{DerivedKeys, KeyUse, NONCE_OCTETS};
 pub use digest::{Digest, Hasher, digest};
-pub use error::{CryptoError, DecryptFailed};
-pub use establishment::{EstablishmentError, KeyEstablishment};
+pub use error::{CryptoError, DecryptFailed, EstablishmentError};
+pub use establishment::KeyEstablishment;
 pub use identity::Identity;
 pub use key::{
     Curve, ExternalKey, ExternalKeyError, KeyKind, PrivateKey, PublicKey, RsaPadding, SymmetricKey,

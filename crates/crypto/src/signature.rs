@@ -235,7 +235,7 @@ impl PrivateKey {
                 let hash = algorithm.digest();
                 let digest = hash.map(|hash| digest(hash, message)).transpose()?;
                 let input = digest.as_ref().map_or(message, AsRef::as_ref);
-                key.sign(algorithm, input, self.public_key())
+                key.sign(algorithm, input)
                     .map_err(|error| error.of(SIGNING))
             }
         }

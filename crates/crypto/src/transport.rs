@@ -14,8 +14,7 @@ use openssl::rsa::Padding;
 
 use crate::algorithms::{DigestAlgorithm, KeyTransport};
 use crate::context_pool::{ContextPool, Purpose};
-use crate::error::{CryptoError, DecryptFailed, OrLibrary};
-use crate::establishment::EstablishmentError;
+use crate::error::{CryptoError, DecryptFailed, EstablishmentError, OrLibrary};
 use crate::fetched;
 use crate::key::{
     ExternalKey, ExternalKeyError, KeyBackend, KeyKind, PrivateKey, PublicKey, RsaPadding,

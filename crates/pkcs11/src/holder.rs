@@ -23,11 +23,13 @@ const WAITING: usize = 64;
 pub(crate) struct Holder {
     jobs: SyncSender<Job>,
     location: Arc<KeyLocation>,
+    /// Bytes of a coordinate of the key's curve; 0 for RSA.
+    coordinate: usize,
 }
 
 impl Holder {
-    /// Starts the workers of a key. They end when the holder is dropped.
-    pub(crate) fn start(location: KeyLocation) -> Result<Self, TokenError> {
+    /// Starts the workers of the key with this public half. They end when the holder is dropped.
+    pub(crate) fn start(location: KeyLocation, public: &PublicKey) -> Result<Self, TokenError> {
         let location = Arc::new(location);
         let module = Module::of(&location.module);
         let sessions = location.sessions.max(1);
@@ -47,7 +49,14 @@ impl Holder {
                     TokenError::new(&location, Problem::Failed { reason })
                 })?;
         }
-        Ok(Self { jobs, location })
+        let coordinate = public
+            .ec_components()
+            .map_or(0, |(curve, _)| curve.coordinate_length());
+        Ok(Self {
+            jobs,
+            location,
+            coordinate,
+        })
     }
 
     pub(crate) fn error(&self, problem: Problem) -> TokenError {
@@ -97,12 +106,9 @@ impl Holder {
         &self,
         algorithm: SignatureAlgorithm,
         digest: &[u8],
-        public: &PublicKey,
     ) -> Result<SecretBytes, Failure> {
-        let order = public
-            .ec_components()
-            .map_or(0, |(curve, _)| curve.coordinate_length());
-        self.bytes(Operation::Sign(algorithm, digest.to_vec(), order))
+        let digest = digest.to_vec();
+        self.bytes(Operation::Sign(algorithm, digest, self.coordinate))
     }
 
     /// What a ciphertext holds.
@@ -114,13 +120,9 @@ impl Holder {
         self.bytes(Operation::Decrypt(padding.into(), ciphertext.to_vec()))
     }
 
-    /// The secret shared with the holder of the other key.
-    pub(crate) fn agreed(&self, other: &PublicKey) -> Result<SecretBytes, Failure> {
-        let Some((curve, point)) = other.ec_components() else {
-            let what = format!("key agreement with {}", other.kind());
-            return Err(Problem::Unsupported { what }.into());
-        };
-        self.bytes(Operation::Agree(point.to_vec(), curve.coordinate_length()))
+    /// The secret shared with the holder of a point.
+    pub(crate) fn agreed(&self, point: &[u8]) -> Result<SecretBytes, Failure> {
+        self.bytes(Operation::Agree(point.to_vec(), self.coordinate))
     }
 
     fn told(&self, failure: Failure) -> ExternalKeyError {
@@ -138,9 +140,8 @@ impl ExternalKey for Holder {
         &self,
         algorithm: SignatureAlgorithm,
         input: &[u8],
-        public: &PublicKey,
     ) -> Result<Vec<u8>, ExternalKeyError> {
-        let signed = self.signed(algorithm, input, public);
+        let signed = self.signed(algorithm, input);
         let signed = signed.map_err(|failure| self.told(failure))?;
         Ok(signed.expose().clone())
     }
@@ -154,7 +155,7 @@ impl ExternalKey for Holder {
             .map_err(|failure| self.told(failure))
     }
 
-    fn agree(&self, other: &PublicKey) -> Result<SecretBytes, ExternalKeyError> {
+    fn agree(&self, other: &[u8]) -> Result<SecretBytes, ExternalKeyError> {
         self.agreed(other).map_err(|failure| self.told(failure))
     }
 }

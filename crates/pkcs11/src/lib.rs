@@ -117,7 +117,7 @@ impl fmt::Debug for KeyLocation {
 ///
 /// [`TokenError`] with the module, the token and the key.
 pub fn open(location: KeyLocation, public: &PublicKey) -> Result<PrivateKey, TokenError> {
-    let holder = Arc::new(holder::Holder::start(location)?);
+    let holder = Arc::new(holder::Holder::start(location, public)?);
     proof::prove(&holder, public)?;
     Ok(PrivateKey::external(public.clone(), holder))
 }

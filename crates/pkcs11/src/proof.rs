@@ -51,7 +51,7 @@ fn signs(
     let Ok(digest) = digest(hash, &message) else {
         return Ok(false);
     };
-    let signature = holder.signed(algorithm, digest.as_ref(), public)?;
+    let signature = holder.signed(algorithm, digest.as_ref())?;
     Ok(public
         .verify(algorithm, &message, signature.expose())
         .is_ok())
@@ -76,6 +76,6 @@ fn agrees(holder: &Holder, public: &PublicKey) -> Result<bool, Failure> {
     let Ok(made) = public.agree_ephemeral(KeyAgreement::EcdhEs) else {
         return Ok(false);
     };
-    let secret = holder.agreed(&made.originator)?;
+    let secret = holder.agreed(made.originator.key_bits())?;
     Ok(secret.expose() == made.secret.expose())
 }

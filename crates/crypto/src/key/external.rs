@@ -10,7 +10,6 @@
 
 use std::fmt;
 
-use super::PublicKey;
 use crate::algorithms::{DigestAlgorithm, SignatureAlgorithm};
 use crate::error::CryptoError;
 use crate::secret::SecretBytes;
@@ -20,8 +19,7 @@ pub trait ExternalKey: Send + Sync {
     /// Signs with this algorithm: the signature of XML Signature, which for ECDSA is two numbers
     /// side by side.
     ///
-    /// `input` is the digest of the message; the message itself where the algorithm names no
-    /// digest. `public` is the public half.
+    /// `input` is the digest of the message; the message itself where the algorithm names no digest.
     ///
     /// # Errors
     ///
@@ -30,7 +28,6 @@ pub trait ExternalKey: Send + Sync {
         &self,
         algorithm: SignatureAlgorithm,
         input: &[u8],
-        public: &PublicKey,
     ) -> Result<Vec<u8>, ExternalKeyError>;
 
     /// Decrypts with an RSA key.
@@ -44,12 +41,13 @@ pub trait ExternalKey: Send + Sync {
         ciphertext: &[u8],
     ) -> Result<SecretBytes, ExternalKeyError>;
 
-    /// The secret shared with the holder of the other key, which has the same kind.
+    /// The secret shared with the holder of a key of the same kind, from the
+    /// [bits](crate::PublicKey::key_bits) of the public half: a point, for a curve of ECDH.
     ///
     /// # Errors
     ///
     /// [`ExternalKeyError`].
-    fn agree(&self, other: &PublicKey) -> Result<SecretBytes, ExternalKeyError>;
+    fn agree(&self, other: &[u8]) -> Result<SecretBytes, ExternalKeyError>;
 }
 
 /// The padding that an external key removes.

@@ -44,7 +44,7 @@ impl ImplicitRejection {
                 let length = (bits as usize).div_ceil(8);
                 key.decrypt(RsaPadding::None, &fixed_number(length))
             }
-            _ => key.agree(public),
+            _ => key.agree(public.key_bits()),
         };
         Self(Secret::new(match made {
             Ok(secret) => sha256(secret.expose()),
