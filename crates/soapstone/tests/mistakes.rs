@@ -385,3 +385,57 @@ fn what_only_a_policy_has_a_use_for_is_refused_beside_a_preset() {
         "{said}"
     );
 }
+
+#[test]
+fn what_is_wrong_with_the_place_of_a_key_in_a_token_is_told_where_it_stands() {
+    let folder = Folder::new();
+    let rest = format!("{TRUST}security = {{ mechanism = \"sign\" }}\n");
+    for (key, expected) in [
+        (
+            "pkcs11 = {}",
+            "endpoint.toml:1:23: `module` is missing in [identity.pkcs11]\n    \
+             hint: name the shared library of the token's maker: module = \"/usr/lib/….so\"\n\
+             endpoint.toml:1:23: `token` is missing in [identity.pkcs11]\n    \
+             hint: say which token: token = \"LABEL\" or slot = 0\n\
+             endpoint.toml:1:23: `key` is missing in [identity.pkcs11]\n    \
+             hint: say which key: key = \"LABEL\" or id = \"0a1b\"",
+        ),
+        (
+            "pkcs11 = { module = \"m.so\", token = \"t\", slot = 0, key = \"k\" }",
+            "endpoint.toml:1:62: both `token` and `slot` are given\n    hint: keep one of them",
+        ),
+        (
+            "pkcs11 = { module = \"m.so\", token = \"t\", id = \"xyz\" }",
+            "endpoint.toml:1:60: `id` must be pairs of hexadecimal digits, found something else",
+        ),
+        (
+            "key = \"me.key.pem\", pkcs11 = { module = \"m.so\", token = \"t\", key = \"k\" }",
+            "endpoint.toml:1:43: both `pkcs11` and `key`, `keystore` or `password` are given\n    \
+             hint: keep pkcs11 and certificate; the PIN belongs into the table pkcs11",
+        ),
+    ] {
+        let text = format!("identity = {{ {key}, certificate = \"me.cert.pem\" }}\n{rest}");
+        assert_eq!(folder.problems(&text), expected, "{key}");
+    }
+}
+
+/// A key in a token never gives way to another one.
+#[test]
+fn a_module_that_cannot_be_used_is_told_with_what_it_is_for() {
+    let folder = Folder::new();
+    let text = format!(
+        "identity = {{ pkcs11 = {{ module = \"none.so\", token = \"t\", key = \"k\" }}, certificate = \"me.cert.pem\" }}\n\
+         {TRUST}security = {{ mechanism = \"sign\" }}\n"
+    );
+    let expected = match cfg!(feature = "pkcs11") {
+        true => {
+            "endpoint.toml:1:23: key `k` in token `t` of `none.so`: the module does not start: none.so: cannot open shared object file"
+        }
+        false => {
+            "endpoint.toml:1:23: this build cannot use keys in tokens: it is built without PKCS#11\n    \
+             hint: build it with the feature `pkcs11`, or name a key in a file"
+        }
+    };
+    let told = folder.problems(&text);
+    assert!(told.starts_with(expected), "{told}");
+}

@@ -3,7 +3,7 @@
 //! The rule kept here: tests run the real program and see what its user sees: exit code, standard
 //! output, standard error, files.
 
-#![allow(dead_code, reason = "each test program uses its part")]
+#![allow(dead_code, unused_imports, reason = "each test program uses its part")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
