@@ -11,7 +11,7 @@ from .processes import Failure
 
 FOLDER = installing.INTEROP / "stacks"
 ECHO = {"echo": {"characters": 12}}
-OPERATIONS = [ECHO, {"strings": {"elements": 20}}, {"books": {"books": 30}}, "sum", "employees", "temperature"]
+OPERATIONS = [ECHO, {"strings": {"elements": 20}}, {"books": {"books": 30}}, "sum", "employees", "employee", "temperature"]
 SIGNED_AND_ENCRYPTED = ["sign", "encrypt", "sign-encrypt"]
 # What each program has to do with calls, and with which suites beside Basic256.
 CALLS = {

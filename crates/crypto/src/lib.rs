@@ -57,6 +57,7 @@
 
 mod agreement;
 pub mod algorithms;
+mod aws_algorithms;
 pub mod base64;
 pub mod bound;
 pub mod certificate;

@@ -5,73 +5,21 @@
 //! RSA keys, DSA, Ed448, uncommon digests and curves) OpenSSL does.
 
 use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::signature::{self as aws, RsaEncoding, VerificationAlgorithm};
+use aws_lc_rs::signature::{self as aws, RsaEncoding};
 use openssl::md_ctx::MdCtx;
 use openssl::pkey_ctx::PkeyCtx;
 use openssl::rsa::Padding;
 use openssl::sign::RsaPssSaltlen;
 
 use crate::algorithms::{DigestAlgorithm, SignatureAlgorithm, SignatureFamily};
+use crate::aws_algorithms::aws_verifier;
 use crate::context_pool::Purpose;
 use crate::der::{self, NotDer, Reader};
 use crate::digest::digest;
 use crate::error::{CryptoError, OrLibrary};
 use crate::fetched;
-use crate::key::{AwsKeys, Curve, KeyBackend, KeyKind, PrivateKey, PublicKey, SoftwareKey};
-
-/// Number of parsed forms a public key may need; see [`aws_verifier`].
-pub(crate) const VERIFIERS: usize = 8;
-
-/// The algorithm as `aws-lc-rs` verifies it with this kind of key, and the place of its parsed form
-/// in the key.
-pub(crate) fn aws_verifier(
-    algorithm: SignatureAlgorithm,
-    kind: KeyKind,
-) -> Option<(usize, &'static dyn VerificationAlgorithm)> {
-    Some(match (kind, algorithm) {
-        (KeyKind::Rsa { bits: 1024..=8192 }, SignatureAlgorithm::RsaSha1) => {
-            (0, &aws::RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY)
-        }
-        (KeyKind::Rsa { bits: 1024..=8192 }, SignatureAlgorithm::RsaSha256) => {
-            (1, &aws::RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY)
-        }
-        (KeyKind::Rsa { bits: 2048..=8192 }, SignatureAlgorithm::RsaSha384) => {
-            (2, &aws::RSA_PKCS1_2048_8192_SHA384)
-        }
-        (KeyKind::Rsa { bits: 1024..=8192 }, SignatureAlgorithm::RsaSha512) => {
-            (3, &aws::RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY)
-        }
-        (KeyKind::Rsa { bits: 2048..=8192 }, SignatureAlgorithm::RsaPssSha256) => {
-            (4, &aws::RSA_PSS_2048_8192_SHA256)
-        }
-        (KeyKind::Rsa { bits: 2048..=8192 }, SignatureAlgorithm::RsaPssSha384) => {
-            (5, &aws::RSA_PSS_2048_8192_SHA384)
-        }
-        (KeyKind::Rsa { bits: 2048..=8192 }, SignatureAlgorithm::RsaPssSha512) => {
-            (6, &aws::RSA_PSS_2048_8192_SHA512)
-        }
-        (KeyKind::Ec(Curve::P256), SignatureAlgorithm::EcdsaSha256) => {
-            (0, &aws::ECDSA_P256_SHA256_FIXED)
-        }
-        (KeyKind::Ec(Curve::P384), SignatureAlgorithm::EcdsaSha384) => {
-            (0, &aws::ECDSA_P384_SHA384_FIXED)
-        }
-        (KeyKind::Ec(Curve::P521), SignatureAlgorithm::EcdsaSha1) => {
-            (0, &aws::ECDSA_P521_SHA1_FIXED)
-        }
-        (KeyKind::Ec(Curve::P521), SignatureAlgorithm::EcdsaSha256) => {
-            (1, &aws::ECDSA_P521_SHA256_FIXED)
-        }
-        (KeyKind::Ec(Curve::P521), SignatureAlgorithm::EcdsaSha384) => {
-            (2, &aws::ECDSA_P521_SHA384_FIXED)
-        }
-        (KeyKind::Ec(Curve::P521), SignatureAlgorithm::EcdsaSha512) => {
-            (3, &aws::ECDSA_P521_SHA512_FIXED)
-        }
-        (KeyKind::Ed25519, SignatureAlgorithm::Ed25519) => (0, &aws::ED25519),
-        _ => return None,
-    })
-}
+use crate::key::AwsKeys;
+use crate::key::{KeyBackend, KeyKind, PrivateKey, PublicKey, SoftwareKey};
 
 /// Fails unless the algorithm works with this kind of key.
 fn require_fit(algorithm: SignatureAlgorithm, kind: KeyKind) -> Result<(), CryptoError> {
@@ -319,17 +267,6 @@ fn aws_encoding(algorithm: SignatureAlgorithm) -> Option<&'static dyn RsaEncodin
         SignatureAlgorithm::RsaPssSha512 => &aws::RSA_PSS_SHA512,
         _ => return None,
     })
-}
-
-/// The algorithm that an ECDSA key pair of `aws-lc-rs` is bound to: the digest as long as the
-/// curve.
-pub(crate) const fn usual_algorithm(curve: Curve) -> Option<SignatureAlgorithm> {
-    match curve {
-        Curve::P256 => Some(SignatureAlgorithm::EcdsaSha256),
-        Curve::P384 => Some(SignatureAlgorithm::EcdsaSha384),
-        Curve::P521 => Some(SignatureAlgorithm::EcdsaSha512),
-        Curve::Brainpool256 | Curve::Brainpool384 | Curve::Brainpool512 => None,
-    }
 }
 
 /// How a certificate or a revocation list is signed: the algorithm of its `AlgorithmIdentifier`.

@@ -17,16 +17,16 @@ use aws_lc_rs::signature::{
 use openssl::dsa::Dsa;
 use openssl::pkey::{PKey, PKeyRef, Private};
 use openssl::rsa::Rsa;
+use openssl::symm::Cipher;
 use zeroize::Zeroizing;
 
 use super::{Curve, ExternalKey, KeyKind, PublicKey, RSA_MAXIMUM_BITS, RSA_MINIMUM_BITS};
-use crate::agreement::aws_algorithm;
 use crate::algorithms::SignatureAlgorithm;
+use crate::aws_algorithms::{aws_agreement, usual_algorithm};
 use crate::context_pool::ContextPool;
 use crate::error::{CryptoError, OrLibrary};
 use crate::keystore::{pbe, pem};
 use crate::secret::SecretBytes;
-use crate::signature::usual_algorithm;
 use crate::transport::ImplicitRejection;
 
 /// A private key with its public half. Cheap to clone; wiped with its last clone.
@@ -192,7 +192,7 @@ impl PrivateKey {
             ),
             _ => AwsKeys::None,
         };
-        let agreeing = match aws_algorithm(public.kind()) {
+        let agreeing = match aws_agreement(public.kind()) {
             Some(algorithm) => Some(agreeing_key(algorithm, &key, &pkcs8).ok_or_else(unreadable)?),
             None => None,
         };
@@ -263,7 +263,18 @@ impl PrivateKey {
     ///
     /// As for [`to_pkcs8_der`](Self::to_pkcs8_der).
     pub fn to_pem(&self, password: Option<&str>) -> Result<SecretBytes, CryptoError> {
-        crate::keystore::pem::write_private_key(self, password)
+        match password {
+            None => {
+                let block = pem::block("PRIVATE KEY", self.to_pkcs8_der()?.expose());
+                Ok(SecretBytes::new(block.into_bytes()))
+            }
+            Some(password) => self
+                .software()?
+                .openssl()
+                .private_key_to_pem_pkcs8_passphrase(Cipher::aes_256_cbc(), password.as_bytes())
+                .map(SecretBytes::new)
+                .or_library("writing a private key"),
+        }
     }
 
     pub(crate) fn backend(&self) -> &KeyBackend {

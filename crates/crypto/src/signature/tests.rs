@@ -1,6 +1,7 @@
 //! Every signature algorithm with every kind of key: accepted, changed, and refused.
 
 use super::*;
+use crate::key::Curve;
 use crate::testing::{self, hex};
 
 fn keys() -> Vec<PrivateKey> {

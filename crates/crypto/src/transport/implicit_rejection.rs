@@ -12,7 +12,7 @@ use openssl::pkey::{Id, PKeyRef, Private};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
-use crate::certificate::sha256;
+use crate::digest::sha256;
 use crate::key::{ExternalKey, KeyKind, PublicKey, RsaPadding};
 use crate::random;
 use crate::secret::{Secret, SecretBytes};

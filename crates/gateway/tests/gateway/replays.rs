@@ -4,7 +4,7 @@
 use std::net::SocketAddr;
 
 use http::StatusCode;
-use soapstone_gateway::Running;
+use soapstone_gateway::{Gateway, Running, StartError, StoreError};
 
 use crate::secured::secured;
 use crate::support::{Backend, ENVELOPE, Folder, post, send};
@@ -341,5 +341,39 @@ async fn a_route_whose_room_is_full_takes_none_of_another() {
     assert_eq!(
         scene.send("/other", ENVELOPE.as_bytes()).await,
         StatusCode::INTERNAL_SERVER_ERROR
+    );
+}
+
+/// What could be opened while the file was read may be gone when the routes are built.
+#[tokio::test]
+async fn a_configuration_whose_store_is_gone_is_not_taken_into_use() {
+    let scene = Scene::set("store-gone", SIGNED).await;
+    let routes = with(
+        "\"sign\"",
+        "\"sign\", replay = { store = \"file\", path = \"marks\" }",
+    );
+    let text = file(scene.backend.address, &routes);
+    let read = || {
+        let marks = scene.folder.0.join("marks");
+        if marks.exists() {
+            std::fs::remove_file(&marks).expect("it is ours");
+        }
+        let config = scene.folder.config(&text);
+        std::fs::write(marks, "something else").expect("the folder is ours");
+        config
+    };
+    scene.gateway.reload(read());
+    let metrics = crate::secured::metrics(&scene.gateway).await;
+    assert!(
+        metrics.contains("soapstone_failed_reloads_total 1\n"),
+        "{metrics}"
+    );
+    assert!(metrics.contains("soapstone_reloads_total 0\n"), "{metrics}");
+    let message = secured(&scene.folder, "sign");
+    assert_eq!(scene.send("/s", &message).await, StatusCode::OK);
+    let error = Gateway::start(read()).await.map(drop);
+    assert!(
+        matches!(&error, Err(StartError::Store { route, source: StoreError::File { .. } }) if route == "/s"),
+        "{error:?}"
     );
 }

@@ -14,7 +14,6 @@ use std::path::{Component, Path, PathBuf};
 use super::confidential::Confidential;
 use super::known_key::KnownKey;
 use super::problem::{Place, Problem, Problems};
-use super::table::Table;
 use super::tree::Tree;
 use super::warning::Warning;
 
@@ -129,7 +128,7 @@ pub(super) fn read_at_most(path: &Path, most: usize) -> io::Result<Vec<u8>> {
 /// A parsed configuration file, and what was found wrong with it so far.
 pub struct Document<'e> {
     surroundings: Surroundings<'e>,
-    root: Tree,
+    pub(super) root: Tree,
     well_formed: bool,
     problems: RefCell<Vec<Problem>>,
     files: RefCell<Vec<(PathBuf, FileState)>>,
@@ -209,11 +208,6 @@ impl<'e> Document<'e> {
             known: RefCell::default(),
             warnings: RefCell::default(),
         }
-    }
-
-    /// The outermost table.
-    pub fn root(&self) -> Table<'_> {
-        Table::outermost(self, &self.root)
     }
 
     /// Whether the whole text is TOML.

@@ -9,7 +9,7 @@ use soapstone_crypto::{
 };
 use soapstone_wss::{Keys, SharedKey, User};
 
-use super::compile::Compiler;
+use super::compiler::Compiler;
 use super::dated::{Dated, DatedUse};
 use crate::config::{IdentityConfig, IdentitySource, LoadedFile, Located, OTHER_TEXT, TrustConfig};
 

@@ -9,7 +9,7 @@ use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::enc::EncryptionError;
 
 use super::Rejected;
-use crate::envelope::EnvelopeError;
+use crate::envelope_error::EnvelopeError;
 
 impl Rejected {
     /// What the operator might look at first, where there is something to say.

@@ -16,7 +16,7 @@ use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::enc::EncryptionError;
 
 use crate::conversation::ContextName;
-use crate::envelope::EnvelopeError;
+use crate::envelope_error::EnvelopeError;
 use crate::part::Part;
 
 pub use fault::FaultCode;

@@ -9,7 +9,7 @@ use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::enc::EncryptionError;
 
 use super::Rejected;
-use crate::envelope::EnvelopeError;
+use crate::envelope_error::EnvelopeError;
 
 /// The one name of everything that fails from the first decryption on.
 const DECRYPTION_FAILED: &str = "decryption-failed";

@@ -6,14 +6,16 @@ use std::time::Duration;
 
 use soapstone_crypto::SymmetricKey;
 use soapstone_trust::{
-    AppliesTo, PendingCancel, PendingIssue, Refusal, ServiceRules, TrustRequest,
+    AppliesTo, ClientRules, Operation, PendingCancel, PendingIssue, Refusal, ServiceRules,
+    TrustRequest,
 };
 use soapstone_wss::{ContextOwner, ConversationVersion, FaultCode, Lookups};
 use soapstone_xml::Limits;
 
+use super::super::asking::drive;
 use super::*;
 use crate::config::EndpointConfig;
-use crate::endpoint::{HandshakeError, Role};
+use crate::endpoint::{HandshakeError, Memory, Role};
 use crate::replay::ForgetfulReplayCache;
 
 /// Has the latest instance of one context.
@@ -178,7 +180,8 @@ fn refusal(
     let moment = std::fs::read_to_string(folder.join("moment")).expect("the moment");
     let now: Timestamp = moment.trim().parse().expect("a moment");
     let mut buffers = Buffers::default();
-    let asked = client
+    let handshakes = client.context_handshakes().expect("it has conversations");
+    let asked = handshakes
         .ask(
             ask(),
             "http://localhost/",
