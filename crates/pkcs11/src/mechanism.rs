@@ -5,6 +5,7 @@
 //! name.
 
 use std::borrow::Cow;
+use std::ffi::c_ulong;
 
 use cryptoki::mechanism::rsa::{PkcsMgfType, PkcsOaepParams, PkcsOaepSource, PkcsPssParams};
 use cryptoki::mechanism::{Mechanism, MechanismType};

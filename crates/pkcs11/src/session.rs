@@ -4,6 +4,8 @@
 //! [`Failure::Refused`], unless the code says that the session, the token or the device is gone, or
 //! that the key or the token has no such operation.
 
+use std::ffi::c_ulong;
+
 use cryptoki::context::{Function, Pkcs11};
 use cryptoki::error::{Error, RvError};
 use cryptoki::mechanism::Mechanism;
@@ -178,7 +180,7 @@ impl OpenKey {
     fn agree(&self, point: &[u8], length: usize) -> Result<SecretBytes, Failure> {
         let what = || "ECDH".to_owned();
         let parameters = Ecdh1DeriveParams::new(EcKdf::null(), point);
-        let length = (length as u64).try_into().map_err(|_| Failure::Refused)?;
+        let length = (length as c_ulong).into();
         // An object of the session, which is read and destroyed at once.
         let template = [
             Attribute::Class(ObjectClass::SECRET_KEY),

@@ -19,7 +19,8 @@ pub trait ExternalKey: Send + Sync {
     /// Signs with this algorithm: the signature of XML Signature, which for ECDSA is two numbers
     /// side by side.
     ///
-    /// `input` is the digest of the message; the message itself where the algorithm names no digest.
+    /// `input` is the digest of the message; the message itself where the algorithm names no
+    /// digest.
     ///
     /// # Errors
     ///
