@@ -10,7 +10,7 @@ use openssl::derive::Deriver;
 use crate::algorithms::KeyAgreement;
 use crate::aws_algorithms::aws_agreement;
 use crate::error::{CryptoError, OrLibrary};
-use crate::key::{KeyKind, PrivateKey, PublicKey};
+use crate::key::{KeyBackend, KeyKind, PrivateKey, PublicKey};
 use crate::secret::SecretBytes;
 
 /// What is told of an agreement that fails.
@@ -111,7 +111,8 @@ impl PrivateKey {
     /// # Errors
     ///
     /// [`CryptoError::WrongKey`] if either key does not fit the algorithm or their kinds differ;
-    /// [`CryptoError::Library`] if there is no secret.
+    /// [`CryptoError::Library`] if there is no secret; [`CryptoError::KeyUnavailable`] if a key
+    /// held elsewhere cannot be used.
     pub fn agree(
         &self,
         algorithm: KeyAgreement,
@@ -124,10 +125,18 @@ impl PrivateKey {
                 key: other.kind(),
             });
         }
-        if let (Some(private), Some(known)) = (self.agreeing(), aws_agreement(self.kind())) {
+        let key = match self.backend() {
+            KeyBackend::Software(key) => key,
+            KeyBackend::External(key) => {
+                return key
+                    .agree(other.key_bits())
+                    .map_err(|error| error.of(FAILED));
+            }
+        };
+        if let (Some(private), Some(known)) = (key.agreeing(), aws_agreement(self.kind())) {
             return agree(private, known, other);
         }
-        let mut deriver = Deriver::new(self.openssl()).or_library(FAILED)?;
+        let mut deriver = Deriver::new(key.openssl()).or_library(FAILED)?;
         deriver.set_peer(other.openssl()?).or_library(FAILED)?;
         deriver
             .derive_to_vec()
@@ -291,7 +300,7 @@ mod tests {
         ] {
             let one = PrivateKey::generate(kind).unwrap();
             let two = PrivateKey::generate(kind).unwrap();
-            let mut deriver = Deriver::new(one.openssl()).unwrap();
+            let mut deriver = Deriver::new(one.software().unwrap().openssl()).unwrap();
             deriver
                 .set_peer(two.public_key().openssl().unwrap())
                 .unwrap();

@@ -19,7 +19,7 @@ use crate::digest::digest;
 use crate::error::{CryptoError, OrLibrary};
 use crate::fetched;
 use crate::key::AwsKeys;
-use crate::key::{KeyKind, PrivateKey, PublicKey};
+use crate::key::{KeyBackend, KeyKind, PrivateKey, PublicKey, SoftwareKey};
 
 /// Fails unless the algorithm works with this kind of key.
 fn require_fit(algorithm: SignatureAlgorithm, kind: KeyKind) -> Result<(), CryptoError> {
@@ -160,6 +160,9 @@ fn number_length(key: &PublicKey) -> usize {
     }
 }
 
+/// What is told of a signature that fails.
+const SIGNING: &str = "signing";
+
 impl PrivateKey {
     /// Signs `message`.
     ///
@@ -167,31 +170,50 @@ impl PrivateKey {
     ///
     /// [`CryptoError::WrongKey`] and [`CryptoError::WrongFamily`] if the algorithm does not work
     /// with this key; [`CryptoError::Unsupported`] for a digest that the installed OpenSSL
-    /// lacks.
+    /// lacks; [`CryptoError::KeyUnavailable`] if a key held elsewhere cannot be used.
     pub fn sign(
         &self,
         algorithm: SignatureAlgorithm,
         message: &[u8],
     ) -> Result<Vec<u8>, CryptoError> {
         require_fit(algorithm, self.kind())?;
-        let failed = "signing";
+        match self.backend() {
+            KeyBackend::Software(key) => key.sign(algorithm, message, self.public_key()),
+            KeyBackend::External(key) => {
+                let hash = algorithm.digest();
+                let digest = hash.map(|hash| digest(hash, message)).transpose()?;
+                let input = digest.as_ref().map_or(message, AsRef::as_ref);
+                key.sign(algorithm, input)
+                    .map_err(|error| error.of(SIGNING))
+            }
+        }
+    }
+}
+
+impl SoftwareKey {
+    fn sign(
+        &self,
+        algorithm: SignatureAlgorithm,
+        message: &[u8],
+        public: &PublicKey,
+    ) -> Result<Vec<u8>, CryptoError> {
         match (self.aws(), algorithm) {
             (AwsKeys::Rsa(keys), _) if let Some(encoding) = aws_encoding(algorithm) => {
                 let mut signature = vec![0; keys.signing.public_modulus_len()];
                 keys.signing
                     .sign(encoding, &SystemRandom::new(), message, &mut signature)
-                    .or_library(failed)?;
+                    .or_library(SIGNING)?;
                 Ok(signature)
             }
             (AwsKeys::Ecdsa(pair, usual), _) if *usual == algorithm => pair
                 .sign(&SystemRandom::new(), message)
                 .map(|signature| signature.as_ref().to_vec())
-                .or_library(failed),
+                .or_library(SIGNING),
             (AwsKeys::Ed25519(pair), _) => pair
                 .try_sign(message)
                 .map(|signature| signature.as_ref().to_vec())
-                .or_library(failed),
-            _ => self.sign_with_openssl(algorithm, message),
+                .or_library(SIGNING),
+            _ => self.sign_with_openssl(algorithm, message, public),
         }
     }
 
@@ -199,23 +221,23 @@ impl PrivateKey {
         &self,
         algorithm: SignatureAlgorithm,
         message: &[u8],
+        public: &PublicKey,
     ) -> Result<Vec<u8>, CryptoError> {
-        let failed = "signing";
         let mut signature = Vec::new();
         let Some(hash) = algorithm.digest() else {
-            let mut context = MdCtx::new().or_library(failed)?;
+            let mut context = MdCtx::new().or_library(SIGNING)?;
             context
                 .digest_sign_init(None, self.openssl())
-                .or_library(failed)?;
+                .or_library(SIGNING)?;
             context
                 .digest_sign_to_vec(message, &mut signature)
-                .or_library(failed)?;
+                .or_library(SIGNING)?;
             return Ok(signature);
         };
         let digest = digest(hash, message)?;
         let prepare = || {
-            let mut context = PkeyCtx::new(self.openssl()).or_library(failed)?;
-            context.sign_init().or_library(failed)?;
+            let mut context = PkeyCtx::new(self.openssl()).or_library(SIGNING)?;
+            context.sign_init().or_library(SIGNING)?;
             prepare(&mut context, algorithm, hash)?;
             Ok(context)
         };
@@ -223,11 +245,11 @@ impl PrivateKey {
             .run(Purpose::Signature(algorithm), prepare, |context| {
                 context
                     .sign_to_vec(digest.as_ref(), &mut signature)
-                    .or_library(failed)
+                    .or_library(SIGNING)
             })?;
         match algorithm.family() {
             SignatureFamily::Ecdsa | SignatureFamily::Dsa => {
-                der_to_joined(&signature, number_length(self.public_key())).or_library(failed)
+                der_to_joined(&signature, number_length(public)).or_library(SIGNING)
             }
             _ => Ok(signature),
         }

@@ -438,7 +438,7 @@ pub(crate) fn write(
     let mut builder = Pkcs12::builder();
     builder
         .name(alias)
-        .pkey(identity.key().openssl())
+        .pkey(identity.key().software()?.openssl())
         .cert(&own)
         .ca(chain)
         .key_algorithm(Nid::AES_256_CBC)

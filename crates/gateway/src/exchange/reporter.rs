@@ -125,12 +125,10 @@ impl<'c> Reporter<'c> {
     fn request_error(&self, version: SoapVersion, trouble: EndpointError) -> Response<Reply> {
         match trouble {
             EndpointError::Refused { direction, rejected, .. } => {
-                let cause = match &rejected {
-                    // The message may be right; it is we who cannot tell.
-                    Rejected::ReplayUnknown { .. } | Rejected::ContextsUnavailable { .. } => {
-                        Cause::Busy
-                    }
-                    _ => Cause::Refused(rejected.fault()),
+                // The message may be right; it is we who cannot tell.
+                let cause = match rejected.is_temporary() {
+                    true => Cause::Busy,
+                    false => Cause::Refused(rejected.fault()),
                 };
                 self.refuse(version, direction, &rejected, cause)
             }

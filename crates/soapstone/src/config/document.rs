@@ -334,13 +334,12 @@ mod tests {
 
     #[test]
     fn a_file_that_does_not_end_is_not_read_to_its_end() {
-        let name = format!("soapstone-endless-{}.toml", std::process::id());
-        let file = std::env::temp_dir().join(name);
+        let folder = soapstone_testkit::Folder::new();
+        let file = folder.path("endless.toml");
         let endless = File::create(&file).expect("the temporary folder is writable");
         // Without blocks of its own: as long as it says, and zeros.
         endless.set_len(1 << 40).expect("a length");
         let problems = Document::load(&file, &|_| None).map(|_| ()).unwrap_err();
-        std::fs::remove_file(&file).expect("it is there");
         let told = problems.to_string();
         assert!(
             told.contains("cannot be read: expected at most 16777216 octets, found more"),

@@ -41,6 +41,7 @@ mod sent;
 mod service;
 mod step;
 mod suites;
+mod token_key;
 mod token_rules;
 
 pub use agreement::preset_agreement;

@@ -348,6 +348,19 @@ impl Rejected {
     }
 }
 
+impl Rejected {
+    /// Whether the message may be right, and this side cannot tell now: a store or a key is
+    /// unavailable. The sender may try again.
+    pub fn is_temporary(&self) -> bool {
+        matches!(
+            self,
+            Self::ReplayUnknown { .. }
+                | Self::ContextsUnavailable { .. }
+                | Self::Encryption(EncryptionError::KeyUnavailable { .. })
+        )
+    }
+}
+
 impl std::error::Error for Rejected {}
 
 impl From<SignatureError> for Rejected {

@@ -125,6 +125,7 @@ fn signature_name(error: &SignatureError) -> &'static str {
 fn encryption_name(error: &EncryptionError) -> &'static str {
     match error {
         EncryptionError::Failed => DECRYPTION_FAILED,
+        EncryptionError::KeyUnavailable { .. } => "key-unavailable",
         EncryptionError::UnknownAlgorithm { .. } => "algorithm-not-allowed",
         EncryptionError::TooMany { .. } => "too-many",
         EncryptionError::CipherReference { .. } => "external-reference",
