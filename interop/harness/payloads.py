@@ -18,16 +18,20 @@ from .program import built
 FOLDER = installing.INTEROP / "stacks" / "build" / "payloads"
 SOURCES = installing.REPOSITORY / "crates" / "services" / "src"
 BOOKS = 25_000
+EMPLOYEES = '<EmployeeDetails xmlns="urn:soapstone:services:employees"/>'
+# The path of each service with its query, and the request.
 REQUESTS = {
-    "books": f'<getBooks xmlns="urn:soapstone:services:books"><n>{BOOKS}</n></getBooks>',
-    "employees": '<EmployeeDetails xmlns="urn:soapstone:services:employees"/>',
-    "echo": '<Echo xmlns="urn:soapstone:services:echo"><text>%</text></Echo>',
+    "books": ("books", f'<getBooks xmlns="urn:soapstone:services:books"><n>{BOOKS}</n></getBooks>'),
+    "employees": ("employees", EMPLOYEES),
+    "employee": ("employees?records=one", EMPLOYEES),
+    "echo": ("echo", '<Echo xmlns="urn:soapstone:services:echo"><text>%</text></Echo>'),
 }
 WORDS = "Hello World "
 
 
 def folder():
-    """The folder with `books.xml` (all of them), `employees.xml` and `echo.xml` (a text that stands for any), recorded if need be."""
+    """The folder with `books.xml` (all of them), `employees.xml`, `employee.xml` (the one of a study) and `echo.xml` (a text that stands
+    for any), recorded if need be."""
     newest = max(path.stat().st_mtime for path in SOURCES.glob("*.rs"))
     recorded = [FOLDER / f"{name}.xml" for name in REQUESTS]
     if not all(path.exists() and path.stat().st_mtime > newest for path in recorded):
@@ -76,8 +80,8 @@ def _record():
     with tempfile.TemporaryDirectory(prefix="soapstone-payloads-") as scratch:
         log = Path(scratch) / "services.log"
         with server("services", [soapstone, "services", "--listen", f"127.0.0.1:{port}"], [port], log):
-            for name, payload in REQUESTS.items():
-                (Path(scratch) / name).write_bytes(_post(f"http://127.0.0.1:{port}/{name}", payload))
+            for name, (path, payload) in REQUESTS.items():
+                (Path(scratch) / name).write_bytes(_post(f"http://127.0.0.1:{port}/{path}", payload))
         for name in REQUESTS:
             shutil.move(Path(scratch) / name, FOLDER / f"{name}.xml")
 

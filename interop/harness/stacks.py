@@ -11,7 +11,7 @@ from .processes import Failure
 
 FOLDER = installing.INTEROP / "stacks"
 ECHO = {"echo": {"characters": 12}}
-OPERATIONS = [ECHO, {"strings": {"elements": 20}}, {"books": {"books": 30}}, "sum", "employees", "temperature"]
+OPERATIONS = [ECHO, {"strings": {"elements": 20}}, {"books": {"books": 30}}, "sum", "employees", "employee", "temperature"]
 SIGNED_AND_ENCRYPTED = ["sign", "encrypt", "sign-encrypt"]
 # What each program has to do with calls, and with which suites beside Basic256.
 CALLS = {
@@ -20,7 +20,7 @@ CALLS = {
         ["Basic128", "TripleDes", "TripleDesRsa15", "Basic256Sha256", "Basic128GCM", "Basic256GCM"],
     ),
     "gsoap": (
-        ["none", "username", "username-text", "sign-hmac", "sign-dsa", *SIGNED_AND_ENCRYPTED],
+        ["none", "username", "username-text", "username-hmac", "username-text-hmac", "sign-hmac", "sign-dsa", *SIGNED_AND_ENCRYPTED],
         ["Basic128", "TripleDes", "TripleDesRsa15", "Basic128GCM", "Basic256GCM"],
     ),
 }

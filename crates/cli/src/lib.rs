@@ -3,13 +3,14 @@
 //! [`arguments`] says what can be typed; each command is one file below [`commands`]; [`Failure`]
 //! is the one way in which a command can end other than well. What commands share is beside them:
 //! reading and writing of files ([`files`]), passwords ([`password`]), tables for people
-//! ([`table`]), log lines ([`logging`]) and the runtime of servers ([`runtime`]). The commands of
-//! `soapstone-lab` go to that program ([`sibling`]), which shares this library.
+//! ([`table`]), log lines ([`logging`]), the runtime of servers ([`runtime`]) and the allocator.
+//! The commands of `soapstone-lab` go to that program ([`sibling`]), which shares this library.
 //!
 //! The rule kept here: standard output carries results only; everything said to people about how it
 //! went is on standard error.
 #![forbid(unsafe_code)]
 
+mod allocator;
 pub mod arguments;
 pub mod commands;
 pub mod failure;

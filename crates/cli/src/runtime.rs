@@ -5,13 +5,15 @@
 
 use tokio::runtime::{Builder, Runtime};
 
+use crate::allocator;
 use crate::failure::Failure;
 
-/// A runtime with a thread per processor.
+/// A runtime with a thread per processor. From then on memory comes back while the program rests.
 ///
 /// # Errors
 /// [`Failure`] when the system gives no threads.
 pub fn multi_threaded() -> Result<Runtime, Failure> {
+    allocator::give_back_while_resting();
     Builder::new_multi_thread()
         .enable_all()
         .build()

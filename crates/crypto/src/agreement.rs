@@ -8,23 +8,13 @@ use aws_lc_rs::agreement as aws;
 use openssl::derive::Deriver;
 
 use crate::algorithms::KeyAgreement;
+use crate::aws_algorithms::aws_agreement;
 use crate::error::{CryptoError, OrLibrary};
-use crate::key::{Curve, KeyKind, PrivateKey, PublicKey};
+use crate::key::{KeyBackend, KeyKind, PrivateKey, PublicKey};
 use crate::secret::SecretBytes;
 
 /// What is told of an agreement that fails.
 const FAILED: &str = "agreeing on a secret";
-
-/// What keys of this kind agree by in `aws-lc-rs`, if it has that.
-pub(crate) const fn aws_algorithm(kind: KeyKind) -> Option<&'static aws::Algorithm> {
-    match kind {
-        KeyKind::Ec(Curve::P256) => Some(&aws::ECDH_P256),
-        KeyKind::Ec(Curve::P384) => Some(&aws::ECDH_P384),
-        KeyKind::Ec(Curve::P521) => Some(&aws::ECDH_P521),
-        KeyKind::X25519 => Some(&aws::X25519),
-        _ => None,
-    }
-}
 
 impl KeyAgreement {
     /// Whether this algorithm can be used with a key of this kind.
@@ -82,7 +72,7 @@ impl PublicKey {
     fn agree_once(&self, algorithm: KeyAgreement) -> Result<EphemeralAgreement, CryptoError> {
         let kind = self.kind();
         algorithm.require_fit(kind)?;
-        let Some(known) = aws_algorithm(kind) else {
+        let Some(known) = aws_agreement(kind) else {
             let private = PrivateKey::generate(kind)?;
             return Ok(EphemeralAgreement {
                 secret: private.agree(algorithm, self)?,
@@ -121,7 +111,8 @@ impl PrivateKey {
     /// # Errors
     ///
     /// [`CryptoError::WrongKey`] if either key does not fit the algorithm or their kinds differ;
-    /// [`CryptoError::Library`] if there is no secret.
+    /// [`CryptoError::Library`] if there is no secret; [`CryptoError::KeyUnavailable`] if a key
+    /// held elsewhere cannot be used.
     pub fn agree(
         &self,
         algorithm: KeyAgreement,
@@ -134,10 +125,18 @@ impl PrivateKey {
                 key: other.kind(),
             });
         }
-        if let (Some(private), Some(known)) = (self.agreeing(), aws_algorithm(self.kind())) {
+        let key = match self.backend() {
+            KeyBackend::Software(key) => key,
+            KeyBackend::External(key) => {
+                return key
+                    .agree(other.key_bits())
+                    .map_err(|error| error.of(FAILED));
+            }
+        };
+        if let (Some(private), Some(known)) = (key.agreeing(), aws_agreement(self.kind())) {
             return agree(private, known, other);
         }
-        let mut deriver = Deriver::new(self.openssl()).or_library(FAILED)?;
+        let mut deriver = Deriver::new(key.openssl()).or_library(FAILED)?;
         deriver.set_peer(other.openssl()?).or_library(FAILED)?;
         deriver
             .derive_to_vec()
@@ -163,6 +162,7 @@ fn agree(
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::key::Curve;
     use crate::testing::hex;
 
     #[test]
@@ -300,7 +300,7 @@ mod tests {
         ] {
             let one = PrivateKey::generate(kind).unwrap();
             let two = PrivateKey::generate(kind).unwrap();
-            let mut deriver = Deriver::new(one.openssl()).unwrap();
+            let mut deriver = Deriver::new(one.software().unwrap().openssl()).unwrap();
             deriver
                 .set_peer(two.public_key().openssl().unwrap())
                 .unwrap();

@@ -17,6 +17,7 @@ use aws_lc_rs::digest as aws;
 use jiff::Timestamp;
 
 use crate::der::{self, NotDer, Reader};
+use crate::digest::sha256;
 use crate::error::CryptoError;
 use crate::key::PublicKey;
 use crate::keystore::pem;
@@ -394,15 +395,32 @@ impl Name {
     }
 }
 
+impl PublicKey {
+    /// Reads a PEM block `PUBLIC KEY`, `RSA PUBLIC KEY` or `CERTIFICATE`.
+    ///
+    /// # Errors
+    ///
+    /// As for [`from_spki_der`](Self::from_spki_der); [`CryptoError::Malformed`] if there is no
+    /// such block.
+    pub fn from_pem(pem: &[u8]) -> Result<Self, CryptoError> {
+        for block in pem::blocks(pem)? {
+            if let Some(certificate) = Certificate::from_pem_block(&block) {
+                return Ok(certificate?.public_key().clone());
+            }
+            if let Some(key) = Self::from_pem_block(&block) {
+                return key;
+            }
+        }
+        Err(CryptoError::Malformed {
+            expected: "a PEM block `PUBLIC KEY` or `CERTIFICATE`",
+            found: "none".to_owned(),
+        })
+    }
+}
+
 fn sha1(octets: &[u8]) -> [u8; 20] {
     let mut digest = [0; 20];
     digest.copy_from_slice(aws::digest(&aws::SHA1_FOR_LEGACY_USE_ONLY, octets).as_ref());
-    digest
-}
-
-pub(crate) fn sha256(octets: &[u8]) -> [u8; 32] {
-    let mut digest = [0; 32];
-    digest.copy_from_slice(aws::digest(&aws::SHA256, octets).as_ref());
     digest
 }
 

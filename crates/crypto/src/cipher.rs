@@ -11,14 +11,12 @@ use aws_lc_rs::cipher::{
     self as aws, DecryptingKey, DecryptionContext, EncryptingKey, EncryptionContext,
     UnboundCipherKey,
 };
-use aws_lc_rs::hmac;
 use aws_lc_rs::iv::FixedLength;
 
-use crate::algorithms::{DataEncryption, DigestAlgorithm};
+use crate::algorithms::DataEncryption;
 use crate::error::{CryptoError, DecryptFailed, OrLibrary};
 use crate::key::SymmetricKey;
 use crate::random::Supply;
-use crate::schedule::Schedule;
 
 /// Encrypts the end of `buffer` in place.
 ///
@@ -300,15 +298,6 @@ pub fn open(
 
 fn nonce(vector: &[u8]) -> Option<Nonce> {
     Nonce::try_assume_unique_for_key(vector).ok()
-}
-
-/// What ciphers make of a key before its first use.
-#[derive(Default)]
-pub(crate) struct Schedules {
-    gcm: Schedule<DataEncryption, LessSafeKey>,
-    encrypting: Schedule<DataEncryption, EncryptingKey>,
-    decrypting: Schedule<DataEncryption, DecryptingKey>,
-    pub(crate) mac: Schedule<DigestAlgorithm, hmac::Key>,
 }
 
 fn gcm(algorithm: DataEncryption, key: &SymmetricKey) -> Result<LessSafeKey, CryptoError> {

@@ -52,6 +52,13 @@ impl Digest {
     }
 }
 
+/// SHA-256, which is always there.
+pub(crate) fn sha256(octets: &[u8]) -> [u8; 32] {
+    let mut digest = [0; 32];
+    digest.copy_from_slice(aws::digest(&aws::SHA256, octets).as_ref());
+    digest
+}
+
 impl AsRef<[u8]> for Digest {
     fn as_ref(&self) -> &[u8] {
         &self.octets[..usize::from(self.length)]

@@ -23,6 +23,36 @@ impl fmt::Display for DecryptFailed {
 
 impl std::error::Error for DecryptFailed {}
 
+/// Why a message establishes no secret.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EstablishmentError {
+    /// The private key is elsewhere and cannot be used. This depends on no message.
+    Unavailable {
+        /// The holder, the key, and what is wrong, for the operator.
+        reason: String,
+    },
+    /// Whatever else: one failure.
+    Failed,
+}
+
+impl fmt::Display for EstablishmentError {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Unavailable { reason } => formatter.write_str(reason),
+            Self::Failed => DecryptFailed.fmt(formatter),
+        }
+    }
+}
+
+impl std::error::Error for EstablishmentError {}
+
+impl From<DecryptFailed> for EstablishmentError {
+    fn from(_: DecryptFailed) -> Self {
+        Self::Failed
+    }
+}
+
 /// Why a key, a certificate or an operation with them was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -121,6 +151,11 @@ pub enum CryptoError {
         /// Subject of the certificate.
         subject: String,
     },
+    /// The private key is held elsewhere, and cannot be used now or for this.
+    KeyUnavailable {
+        /// The holder, the key, and what is wrong, for the operator.
+        reason: String,
+    },
     /// The cryptographic library refused an operation that should have worked.
     Library {
         /// The operation.
@@ -204,6 +239,9 @@ impl fmt::Display for CryptoError {
                 formatter,
                 "the private key does not belong to the certificate of `{subject}`"
             ),
+            Self::KeyUnavailable { reason } => {
+                write!(formatter, "the private key cannot be used: {reason}")
+            }
             Self::Library { operation } => {
                 write!(formatter, "the cryptographic library failed at {operation}")
             }

@@ -5,7 +5,6 @@ use std::fmt;
 use crate::certificate::Certificate;
 use crate::error::CryptoError;
 use crate::key::PrivateKey;
-use crate::keystore::{KeyStore, pkcs12};
 use crate::secret::SecretBytes;
 
 /// A private key, its certificate, and the certificates between that and an authority. Cheap to
@@ -79,25 +78,6 @@ impl Identity {
         }
     }
 
-    /// Reads the only private key of a PKCS#12 file. For files with several, see [`KeyStore`].
-    ///
-    /// # Errors
-    ///
-    /// As for [`KeyStore::from_pkcs12`] and [`KeyStore::identity`].
-    pub fn from_pkcs12(file: &[u8], password: &str) -> Result<Self, CryptoError> {
-        KeyStore::from_pkcs12(file, password)?.identity(None, password)
-    }
-
-    /// Reads the only private key of a JKS file whose key has the password of the file. For others,
-    /// see [`KeyStore`].
-    ///
-    /// # Errors
-    ///
-    /// As for [`KeyStore::from_jks`] and [`KeyStore::identity`].
-    pub fn from_jks(file: &[u8], password: &str) -> Result<Self, CryptoError> {
-        KeyStore::from_jks(file, password)?.identity(None, password)
-    }
-
     /// The private key.
     #[must_use]
     pub fn key(&self) -> &PrivateKey {
@@ -132,16 +112,6 @@ impl Identity {
     /// As for [`PrivateKey::to_pem`].
     pub fn key_to_pem(&self, password: Option<&str>) -> Result<SecretBytes, CryptoError> {
         self.key.to_pem(password)
-    }
-
-    /// Key, certificate and chain as a PKCS#12 file that Java, OpenSSL and Windows read: AES-256
-    /// and SHA-256.
-    ///
-    /// # Errors
-    ///
-    /// [`CryptoError::Library`] if OpenSSL cannot write it.
-    pub fn to_pkcs12(&self, password: &str, alias: &str) -> Result<Vec<u8>, CryptoError> {
-        pkcs12::write(self, password, alias)
     }
 }
 

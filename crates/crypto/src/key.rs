@@ -4,6 +4,7 @@
 //! as the shared key of an HMAC. All are cheap to clone and keep the parsed forms the libraries
 //! need, so that using a key does not parse it again.
 
+mod external;
 mod private;
 mod public;
 mod symmetric;
@@ -11,8 +12,9 @@ mod usage;
 
 use std::fmt;
 
-pub(crate) use private::AwsKeys;
+pub use external::{ExternalKey, ExternalKeyError, RsaPadding};
 pub use private::PrivateKey;
+pub(crate) use private::{AwsKeys, KeyBackend, SoftwareKey};
 pub use public::PublicKey;
 pub use symmetric::{SymmetricKey, WeakSymmetricKey};
 pub use usage::{CipherUsage, GCM_MESSAGES, TRIPLE_DES_BLOCKS};

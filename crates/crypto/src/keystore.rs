@@ -4,10 +4,11 @@
 //! each under an alias. Private keys stay encrypted until one is asked for, since in a JKS each may
 //! have a password of its own.
 
+mod entries;
 mod jks;
 pub(crate) mod pbe;
 pub(crate) mod pem;
-pub(crate) mod pkcs12;
+mod pkcs12;
 
 use std::fmt;
 
@@ -15,29 +16,8 @@ use crate::certificate::Certificate;
 use crate::error::CryptoError;
 use crate::identity::Identity;
 use crate::key::PrivateKey;
-use crate::secret::SecretBytes;
-
-/// Private keys and certificates by alias.
-pub struct KeyStore {
-    keys: Vec<KeyEntry>,
-    certificates: Vec<(String, Certificate)>,
-}
-
-struct KeyEntry {
-    alias: String,
-    key: ProtectedKey,
-    chain: Vec<Certificate>,
-}
-
-/// A private key as the file holds it.
-enum ProtectedKey {
-    /// PKCS#8.
-    Plain(SecretBytes),
-    /// PKCS#8 `EncryptedPrivateKeyInfo` (PKCS#12).
-    Encrypted(Vec<u8>),
-    /// Java's own protection (JKS).
-    Java(Vec<u8>),
-}
+pub use entries::KeyStore;
+use entries::ProtectedKey;
 
 impl ProtectedKey {
     fn open(&self, password: &str) -> Result<PrivateKey, CryptoError> {
@@ -133,6 +113,37 @@ impl KeyStore {
             available: self.key_aliases().map(str::to_owned).collect(),
         })?;
         Identity::among(entry.key.open(password)?, entry.chain.clone())
+    }
+}
+
+impl Identity {
+    /// Reads the only private key of a PKCS#12 file. For files with several, see [`KeyStore`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`KeyStore::from_pkcs12`] and [`KeyStore::identity`].
+    pub fn from_pkcs12(file: &[u8], password: &str) -> Result<Self, CryptoError> {
+        KeyStore::from_pkcs12(file, password)?.identity(None, password)
+    }
+
+    /// Reads the only private key of a JKS file whose key has the password of the file. For others,
+    /// see [`KeyStore`].
+    ///
+    /// # Errors
+    ///
+    /// As for [`KeyStore::from_jks`] and [`KeyStore::identity`].
+    pub fn from_jks(file: &[u8], password: &str) -> Result<Self, CryptoError> {
+        KeyStore::from_jks(file, password)?.identity(None, password)
+    }
+
+    /// Key, certificate and chain as a PKCS#12 file that Java, OpenSSL and Windows read: AES-256
+    /// and SHA-256.
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::Library`] if OpenSSL cannot write it.
+    pub fn to_pkcs12(&self, password: &str, alias: &str) -> Result<Vec<u8>, CryptoError> {
+        pkcs12::write(self, password, alias)
     }
 }
 

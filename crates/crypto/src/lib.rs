@@ -9,7 +9,8 @@
 //! Three rules hold everywhere:
 //! * an algorithm is a value of a closed enum, so one that was not named in a plan cannot be
 //!   reached by a message;
-//! * every failure to decrypt is the one value [`DecryptFailed`], whatever its cause;
+//! * every failure to decrypt is the one value [`DecryptFailed`], whatever its cause in the
+//!   message;
 //! * secrets are wiped when dropped, and can neither be printed nor compared with `==`.
 //!
 //! The last rule holds for [`Secret`] and for keys:
@@ -56,6 +57,7 @@
 
 mod agreement;
 pub mod algorithms;
+mod aws_algorithms;
 pub mod base64;
 pub mod bound;
 pub mod certificate;
@@ -66,6 +68,7 @@ pub mod derive;
 mod derived_keys;
 pub mod digest;
 mod error;
+mod establishment;
 mod fetched;
 pub mod hexadecimal;
 mod identity;
@@ -96,9 +99,13 @@ pub use cipher::{open_in_place, seal_in_place};
 pub use derive::{ConcatKdf, Hkdf, Pbkdf2};
 pub use derived_keys::{DerivedKeys, KeyUse, NONCE_OCTETS};
 pub use digest::{Digest, Hasher, digest};
-pub use error::{CryptoError, DecryptFailed};
+pub use error::{CryptoError, DecryptFailed, EstablishmentError};
+pub use establishment::KeyEstablishment;
 pub use identity::Identity;
-pub use key::{Curve, KeyKind, PrivateKey, PublicKey, SymmetricKey, WeakSymmetricKey};
+pub use key::{
+    Curve, ExternalKey, ExternalKeyError, KeyKind, PrivateKey, PublicKey, RsaPadding, SymmetricKey,
+    WeakSymmetricKey,
+};
 pub use keystore::KeyStore;
 pub use mac::MacTruncation;
 pub use name::{DistinguishedName, NameStyle};

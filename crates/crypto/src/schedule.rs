@@ -6,6 +6,11 @@
 
 use std::sync::OnceLock;
 
+use aws_lc_rs::aead::LessSafeKey;
+use aws_lc_rs::cipher::{DecryptingKey, EncryptingKey};
+use aws_lc_rs::hmac;
+
+use crate::algorithms::{DataEncryption, DigestAlgorithm};
 use crate::error::CryptoError;
 
 /// What one algorithm made of the key, once it was used with one.
@@ -36,6 +41,15 @@ impl<A: PartialEq, T> Schedule<A, T> {
         let _ = self.0.set(made);
         result
     }
+}
+
+/// What ciphers make of a key before its first use.
+#[derive(Default)]
+pub(crate) struct Schedules {
+    pub(crate) gcm: Schedule<DataEncryption, LessSafeKey>,
+    pub(crate) encrypting: Schedule<DataEncryption, EncryptingKey>,
+    pub(crate) decrypting: Schedule<DataEncryption, DecryptingKey>,
+    pub(crate) mac: Schedule<DigestAlgorithm, hmac::Key>,
 }
 
 #[cfg(test)]

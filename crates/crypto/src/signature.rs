@@ -5,74 +5,21 @@
 //! RSA keys, DSA, Ed448, uncommon digests and curves) OpenSSL does.
 
 use aws_lc_rs::rand::SystemRandom;
-use aws_lc_rs::signature::{self as aws, RsaEncoding, VerificationAlgorithm};
+use aws_lc_rs::signature::{self as aws, RsaEncoding};
 use openssl::md_ctx::MdCtx;
 use openssl::pkey_ctx::PkeyCtx;
 use openssl::rsa::Padding;
 use openssl::sign::RsaPssSaltlen;
 
 use crate::algorithms::{DigestAlgorithm, SignatureAlgorithm, SignatureFamily};
+use crate::aws_algorithms::aws_verifier;
 use crate::context_pool::Purpose;
 use crate::der::{self, NotDer, Reader};
 use crate::digest::digest;
 use crate::error::{CryptoError, OrLibrary};
 use crate::fetched;
 use crate::key::AwsKeys;
-use crate::key::{Curve, KeyKind, PrivateKey, PublicKey};
-
-/// Number of parsed forms a public key may need; see [`aws_verifier`].
-pub(crate) const VERIFIERS: usize = 8;
-
-/// The algorithm as `aws-lc-rs` verifies it with this kind of key, and the place of its parsed form
-/// in the key.
-pub(crate) fn aws_verifier(
-    algorithm: SignatureAlgorithm,
-    kind: KeyKind,
-) -> Option<(usize, &'static dyn VerificationAlgorithm)> {
-    Some(match (kind, algorithm) {
-        (KeyKind::Rsa { bits: 1024..=8192 }, SignatureAlgorithm::RsaSha1) => {
-            (0, &aws::RSA_PKCS1_1024_8192_SHA1_FOR_LEGACY_USE_ONLY)
-        }
-        (KeyKind::Rsa { bits: 1024..=8192 }, SignatureAlgorithm::RsaSha256) => {
-            (1, &aws::RSA_PKCS1_1024_8192_SHA256_FOR_LEGACY_USE_ONLY)
-        }
-        (KeyKind::Rsa { bits: 2048..=8192 }, SignatureAlgorithm::RsaSha384) => {
-            (2, &aws::RSA_PKCS1_2048_8192_SHA384)
-        }
-        (KeyKind::Rsa { bits: 1024..=8192 }, SignatureAlgorithm::RsaSha512) => {
-            (3, &aws::RSA_PKCS1_1024_8192_SHA512_FOR_LEGACY_USE_ONLY)
-        }
-        (KeyKind::Rsa { bits: 2048..=8192 }, SignatureAlgorithm::RsaPssSha256) => {
-            (4, &aws::RSA_PSS_2048_8192_SHA256)
-        }
-        (KeyKind::Rsa { bits: 2048..=8192 }, SignatureAlgorithm::RsaPssSha384) => {
-            (5, &aws::RSA_PSS_2048_8192_SHA384)
-        }
-        (KeyKind::Rsa { bits: 2048..=8192 }, SignatureAlgorithm::RsaPssSha512) => {
-            (6, &aws::RSA_PSS_2048_8192_SHA512)
-        }
-        (KeyKind::Ec(Curve::P256), SignatureAlgorithm::EcdsaSha256) => {
-            (0, &aws::ECDSA_P256_SHA256_FIXED)
-        }
-        (KeyKind::Ec(Curve::P384), SignatureAlgorithm::EcdsaSha384) => {
-            (0, &aws::ECDSA_P384_SHA384_FIXED)
-        }
-        (KeyKind::Ec(Curve::P521), SignatureAlgorithm::EcdsaSha1) => {
-            (0, &aws::ECDSA_P521_SHA1_FIXED)
-        }
-        (KeyKind::Ec(Curve::P521), SignatureAlgorithm::EcdsaSha256) => {
-            (1, &aws::ECDSA_P521_SHA256_FIXED)
-        }
-        (KeyKind::Ec(Curve::P521), SignatureAlgorithm::EcdsaSha384) => {
-            (2, &aws::ECDSA_P521_SHA384_FIXED)
-        }
-        (KeyKind::Ec(Curve::P521), SignatureAlgorithm::EcdsaSha512) => {
-            (3, &aws::ECDSA_P521_SHA512_FIXED)
-        }
-        (KeyKind::Ed25519, SignatureAlgorithm::Ed25519) => (0, &aws::ED25519),
-        _ => return None,
-    })
-}
+use crate::key::{KeyBackend, KeyKind, PrivateKey, PublicKey, SoftwareKey};
 
 /// Fails unless the algorithm works with this kind of key.
 fn require_fit(algorithm: SignatureAlgorithm, kind: KeyKind) -> Result<(), CryptoError> {
@@ -213,6 +160,9 @@ fn number_length(key: &PublicKey) -> usize {
     }
 }
 
+/// What is told of a signature that fails.
+const SIGNING: &str = "signing";
+
 impl PrivateKey {
     /// Signs `message`.
     ///
@@ -220,31 +170,50 @@ impl PrivateKey {
     ///
     /// [`CryptoError::WrongKey`] and [`CryptoError::WrongFamily`] if the algorithm does not work
     /// with this key; [`CryptoError::Unsupported`] for a digest that the installed OpenSSL
-    /// lacks.
+    /// lacks; [`CryptoError::KeyUnavailable`] if a key held elsewhere cannot be used.
     pub fn sign(
         &self,
         algorithm: SignatureAlgorithm,
         message: &[u8],
     ) -> Result<Vec<u8>, CryptoError> {
         require_fit(algorithm, self.kind())?;
-        let failed = "signing";
+        match self.backend() {
+            KeyBackend::Software(key) => key.sign(algorithm, message, self.public_key()),
+            KeyBackend::External(key) => {
+                let hash = algorithm.digest();
+                let digest = hash.map(|hash| digest(hash, message)).transpose()?;
+                let input = digest.as_ref().map_or(message, AsRef::as_ref);
+                key.sign(algorithm, input)
+                    .map_err(|error| error.of(SIGNING))
+            }
+        }
+    }
+}
+
+impl SoftwareKey {
+    fn sign(
+        &self,
+        algorithm: SignatureAlgorithm,
+        message: &[u8],
+        public: &PublicKey,
+    ) -> Result<Vec<u8>, CryptoError> {
         match (self.aws(), algorithm) {
             (AwsKeys::Rsa(keys), _) if let Some(encoding) = aws_encoding(algorithm) => {
                 let mut signature = vec![0; keys.signing.public_modulus_len()];
                 keys.signing
                     .sign(encoding, &SystemRandom::new(), message, &mut signature)
-                    .or_library(failed)?;
+                    .or_library(SIGNING)?;
                 Ok(signature)
             }
             (AwsKeys::Ecdsa(pair, usual), _) if *usual == algorithm => pair
                 .sign(&SystemRandom::new(), message)
                 .map(|signature| signature.as_ref().to_vec())
-                .or_library(failed),
+                .or_library(SIGNING),
             (AwsKeys::Ed25519(pair), _) => pair
                 .try_sign(message)
                 .map(|signature| signature.as_ref().to_vec())
-                .or_library(failed),
-            _ => self.sign_with_openssl(algorithm, message),
+                .or_library(SIGNING),
+            _ => self.sign_with_openssl(algorithm, message, public),
         }
     }
 
@@ -252,23 +221,23 @@ impl PrivateKey {
         &self,
         algorithm: SignatureAlgorithm,
         message: &[u8],
+        public: &PublicKey,
     ) -> Result<Vec<u8>, CryptoError> {
-        let failed = "signing";
         let mut signature = Vec::new();
         let Some(hash) = algorithm.digest() else {
-            let mut context = MdCtx::new().or_library(failed)?;
+            let mut context = MdCtx::new().or_library(SIGNING)?;
             context
                 .digest_sign_init(None, self.openssl())
-                .or_library(failed)?;
+                .or_library(SIGNING)?;
             context
                 .digest_sign_to_vec(message, &mut signature)
-                .or_library(failed)?;
+                .or_library(SIGNING)?;
             return Ok(signature);
         };
         let digest = digest(hash, message)?;
         let prepare = || {
-            let mut context = PkeyCtx::new(self.openssl()).or_library(failed)?;
-            context.sign_init().or_library(failed)?;
+            let mut context = PkeyCtx::new(self.openssl()).or_library(SIGNING)?;
+            context.sign_init().or_library(SIGNING)?;
             prepare(&mut context, algorithm, hash)?;
             Ok(context)
         };
@@ -276,11 +245,11 @@ impl PrivateKey {
             .run(Purpose::Signature(algorithm), prepare, |context| {
                 context
                     .sign_to_vec(digest.as_ref(), &mut signature)
-                    .or_library(failed)
+                    .or_library(SIGNING)
             })?;
         match algorithm.family() {
             SignatureFamily::Ecdsa | SignatureFamily::Dsa => {
-                der_to_joined(&signature, number_length(self.public_key())).or_library(failed)
+                der_to_joined(&signature, number_length(public)).or_library(SIGNING)
             }
             _ => Ok(signature),
         }
@@ -298,17 +267,6 @@ fn aws_encoding(algorithm: SignatureAlgorithm) -> Option<&'static dyn RsaEncodin
         SignatureAlgorithm::RsaPssSha512 => &aws::RSA_PSS_SHA512,
         _ => return None,
     })
-}
-
-/// The algorithm that an ECDSA key pair of `aws-lc-rs` is bound to: the digest as long as the
-/// curve.
-pub(crate) const fn usual_algorithm(curve: Curve) -> Option<SignatureAlgorithm> {
-    match curve {
-        Curve::P256 => Some(SignatureAlgorithm::EcdsaSha256),
-        Curve::P384 => Some(SignatureAlgorithm::EcdsaSha384),
-        Curve::P521 => Some(SignatureAlgorithm::EcdsaSha512),
-        Curve::Brainpool256 | Curve::Brainpool384 | Curve::Brainpool512 => None,
-    }
 }
 
 /// How a certificate or a revocation list is signed: the algorithm of its `AlgorithmIdentifier`.

@@ -14,9 +14,12 @@ use openssl::rsa::Padding;
 
 use crate::algorithms::{DigestAlgorithm, KeyTransport};
 use crate::context_pool::{ContextPool, Purpose};
-use crate::error::{CryptoError, DecryptFailed, OrLibrary};
+use crate::error::{CryptoError, DecryptFailed, EstablishmentError, OrLibrary};
 use crate::fetched;
-use crate::key::{KeyKind, PrivateKey, PublicKey};
+use crate::key::{
+    ExternalKey, ExternalKeyError, KeyBackend, KeyKind, PrivateKey, PublicKey, RsaPadding,
+    SoftwareKey,
+};
 use crate::secret::SecretBytes;
 pub(crate) use implicit_rejection::ImplicitRejection;
 use implicit_rejection::key_or_substitute;
@@ -201,11 +204,13 @@ impl PrivateKey {
     /// `expected_length` is the length of the key that the message's data encryption algorithm
     /// needs. With it, a PKCS#1 v1.5 ciphertext always yields a key of that length: its
     /// [`substitute`](Self::substitute) if the padding or the length is wrong. Without it a
-    /// wrong padding shows, so leave it out only where no stranger can try many ciphertexts.
+    /// wrong padding shows, so leave it out only where no stranger can try many ciphertexts. A key
+    /// held elsewhere does not decrypt PKCS#1 v1.5 without it.
     ///
     /// # Errors
     ///
-    /// [`DecryptFailed`], whatever the reason: another kind of key included.
+    /// [`DecryptFailed`], whatever the reason: another kind of key included, or a key held
+    /// elsewhere that is unavailable, which [`establish`](Self::establish) tells apart.
     pub fn unwrap(
         &self,
         algorithm: KeyTransport,
@@ -213,22 +218,41 @@ impl PrivateKey {
         ciphertext: &[u8],
         expected_length: Option<usize>,
     ) -> Result<SecretBytes, DecryptFailed> {
+        self.transported(algorithm, parameters, ciphertext, expected_length)
+            .map_err(|_| DecryptFailed)
+    }
+
+    /// [`unwrap`](Self::unwrap), which tells a key that is unavailable apart.
+    pub(crate) fn transported(
+        &self,
+        algorithm: KeyTransport,
+        parameters: &OaepParameters,
+        ciphertext: &[u8],
+        expected_length: Option<usize>,
+    ) -> Result<SecretBytes, EstablishmentError> {
         let KeyKind::Rsa { bits } = self.kind() else {
-            return Err(DecryptFailed);
+            return Err(EstablishmentError::Failed);
         };
         if ciphertext.len() != (bits as usize).div_ceil(8) {
-            return Err(DecryptFailed);
+            return Err(EstablishmentError::Failed);
         }
         match (algorithm, expected_length) {
             (KeyTransport::Rsa15, Some(length)) => {
                 let substitute = self.substitute(ciphertext, length);
-                let encoded = self.decrypt_without_padding(ciphertext);
+                let encoded = self.decrypt_without_padding(ciphertext)?;
                 Ok(key_or_substitute(encoded.expose(), substitute))
             }
             _ => {
-                let secret = self.decrypt_rsa(algorithm, parameters, ciphertext)?;
+                let secret = match self.backend() {
+                    KeyBackend::Software(key) => {
+                        key.decrypt_rsa(algorithm, parameters, ciphertext)?
+                    }
+                    KeyBackend::External(key) => {
+                        decrypt_externally(key.as_ref(), algorithm, parameters, ciphertext)?
+                    }
+                };
                 match expected_length {
-                    Some(length) if length != secret.len() => Err(DecryptFailed),
+                    Some(length) if length != secret.len() => Err(EstablishmentError::Failed),
                     _ => Ok(secret),
                 }
             }
@@ -251,6 +275,54 @@ impl PrivateKey {
     /// It is all zeros, and so not an encoded message, where the operation fails. That depends on
     /// the ciphertext alone, which a stranger knows as well: whether it is a number below the
     /// modulus.
+    ///
+    /// # Errors
+    ///
+    /// [`EstablishmentError::Unavailable`] alone.
+    fn decrypt_without_padding(
+        &self,
+        ciphertext: &[u8],
+    ) -> Result<SecretBytes, EstablishmentError> {
+        match self.backend() {
+            KeyBackend::Software(key) => Ok(key.decrypt_without_padding(ciphertext)),
+            KeyBackend::External(key) => {
+                let zeros = || SecretBytes::new(vec![0; ciphertext.len()]);
+                match key.decrypt(RsaPadding::None, ciphertext) {
+                    Ok(encoded) if encoded.len() == ciphertext.len() => Ok(encoded),
+                    Ok(_) | Err(ExternalKeyError::Refused) => Ok(zeros()),
+                    Err(ExternalKeyError::Unavailable { reason }) => {
+                        Err(EstablishmentError::Unavailable { reason })
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// Decrypts OAEP with a key held elsewhere. RSA 1.5 without a length to expect would show its
+/// padding, and is not done.
+fn decrypt_externally(
+    key: &dyn ExternalKey,
+    algorithm: KeyTransport,
+    parameters: &OaepParameters,
+    ciphertext: &[u8],
+) -> Result<SecretBytes, EstablishmentError> {
+    if algorithm == KeyTransport::Rsa15 {
+        return Err(EstablishmentError::Failed);
+    }
+    let padding = RsaPadding::Oaep {
+        digest: parameters.digest,
+        mgf: parameters.mgf_for(algorithm),
+        label: &parameters.label,
+    };
+    key.decrypt(padding, ciphertext)
+        .map_err(|error| match error {
+            ExternalKeyError::Unavailable { reason } => EstablishmentError::Unavailable { reason },
+            ExternalKeyError::Refused => EstablishmentError::Failed,
+        })
+}
+
+impl SoftwareKey {
     fn decrypt_without_padding(&self, ciphertext: &[u8]) -> SecretBytes {
         let mut encoded = SecretBytes::new(vec![0; ciphertext.len()]);
         let prepare = || {

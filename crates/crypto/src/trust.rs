@@ -7,338 +7,28 @@
 //! bounded in number and in time.
 
 mod cache;
+mod error;
 mod legacy;
 mod path;
 mod revocation;
-
-use std::fmt;
+mod revoked;
+mod rules;
+mod store;
+mod window;
 
 use jiff::Timestamp;
-use rustls_pki_types::TrustAnchor;
 
 use crate::certificate::{Certificate, KeyPurpose};
 use crate::error::CryptoError;
 use crate::key::KeyKind;
 use crate::name::DistinguishedName;
 use cache::{Cache, Entry};
+pub use error::TrustError;
 use revocation::RevocationList;
-
-/// What a [`TrustStore`] is made from. Start from [`TrustRules::default`], which trusts nobody.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct TrustRules {
-    /// Authorities: a path to one of them is enough. A certificate that is one of them itself is
-    /// trusted too, so that the self-signed certificate of a peer can stand here.
-    pub anchors: Vec<Certificate>,
-    /// Certificates that are trusted by themselves, without any path.
-    pub pinned: Vec<Certificate>,
-    /// More certificates to build paths from, not trusted by themselves.
-    pub intermediates: Vec<Certificate>,
-    /// Who may sign, such as `CN=client,O=Acme`: a subject must match one of these. Empty: anybody
-    /// who is trusted.
-    pub subjects: Vec<String>,
-    /// When a subject matches one of `subjects`.
-    pub subject_match: SubjectMatch,
-    /// Purposes one of which a certificate must name as an extended key usage. Empty: none is
-    /// asked for, and only a critical extension must allow the signing of messages (see
-    /// [`KeyPurpose::covers_messages`]).
-    pub extended_key_usage: Vec<KeyPurpose>,
-    /// Revocation lists, PEM or DER. A certificate whose issuer has none among them is refused,
-    /// unless this is empty.
-    pub revocation_lists: Vec<Vec<u8>>,
-    /// Fewest bits of an RSA or DSA key, in the certificate and everywhere on its path.
-    pub min_rsa_bits: u32,
-    /// Whether certificates may be signed with SHA-1.
-    pub allow_sha1_certificates: bool,
-    /// Whether end entities of version 1 and end entities that claim to be authorities are taken,
-    /// and signatures with MD5 and DSA. Paths are then built by OpenSSL, which knows how,
-    /// instead of the stricter validator.
-    pub allow_legacy_certificates: bool,
-    /// Whether a certificate that restricts the usage of its key, or the purposes by a critical
-    /// extension, must allow signatures.
-    pub require_key_usage: bool,
-    /// Whether times do not matter. For examining old documents by hand.
-    pub ignore_validity: bool,
-}
-
-/// When a subject is the one that is expected.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub enum SubjectMatch {
-    /// It is the same name: the same attributes in the same order, or in the opposite one.
-    #[default]
-    Whole,
-    /// It has all attributes that are named, and of their types no others: `CN=client` matches
-    /// `CN=client,O=Acme`, and neither `CN=evil,CN=client` nor `CN=evil+CN=client`.
-    Contains,
-}
-
-impl SubjectMatch {
-    fn accepts(self, subject: &DistinguishedName, expected: &DistinguishedName) -> bool {
-        match self {
-            Self::Whole => subject.matches(expected),
-            Self::Contains => subject.contains(expected),
-        }
-    }
-}
-
-impl Default for TrustRules {
-    fn default() -> Self {
-        Self {
-            anchors: Vec::new(),
-            pinned: Vec::new(),
-            intermediates: Vec::new(),
-            subjects: Vec::new(),
-            subject_match: SubjectMatch::default(),
-            extended_key_usage: Vec::new(),
-            revocation_lists: Vec::new(),
-            min_rsa_bits: 2048,
-            allow_sha1_certificates: false,
-            allow_legacy_certificates: false,
-            require_key_usage: true,
-            ignore_validity: false,
-        }
-    }
-}
-
-/// Why a certificate is not trusted.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum TrustError {
-    /// Not pinned, and no path to an anchor.
-    Untrusted {
-        /// Its subject.
-        subject: String,
-    },
-    /// A certificate is no longer valid.
-    Expired {
-        /// Whose: the signer's or that of an authority on its path.
-        subject: String,
-        /// Last moment of validity.
-        since: Timestamp,
-    },
-    /// A certificate is not valid yet.
-    NotYetValid {
-        /// Whose: the signer's or that of an authority on its path.
-        subject: String,
-        /// First moment of validity.
-        until: Timestamp,
-    },
-    /// A certificate is on a revocation list.
-    Revoked {
-        /// Whose: the signer's or that of an authority on its path.
-        subject: String,
-    },
-    /// Revocation lists are configured, and none of them tells about this certificate.
-    RevocationUnknown {
-        /// The issuer whose list is missing.
-        issuer: String,
-    },
-    /// The revocation list that would tell is out of date, or not valid yet.
-    RevocationListExpired {
-        /// The issuer of the list.
-        issuer: String,
-        /// When the next one was due.
-        since: Timestamp,
-    },
-    /// A key is too short.
-    WeakKey {
-        /// Whose: the signer's or that of an authority on its path.
-        subject: String,
-        /// Bits found.
-        bits: u32,
-        /// Fewest bits accepted.
-        minimum: u32,
-    },
-    /// A certificate is signed with an algorithm that is not accepted.
-    WeakSignature {
-        /// Whose: the signer's or that of an authority on its path.
-        subject: String,
-        /// The algorithm's name or number.
-        algorithm: String,
-    },
-    /// A certificate is of an old kind that is taken only when the rules say so.
-    LegacyCertificate {
-        /// Its subject.
-        subject: String,
-        /// What is old about it.
-        what: &'static str,
-    },
-    /// The certificate restricts the usage of its key, and signatures are not among what it allows;
-    /// or an authority on its path may not sign certificates.
-    KeyUsage {
-        /// Whose: the signer's or that of an authority on its path.
-        subject: String,
-    },
-    /// The purposes that a certificate names do not cover the signing of messages, or are not those
-    /// that are asked for.
-    ExtendedKeyUsage {
-        /// Whose: the signer's or that of an authority on its path.
-        subject: String,
-        /// The purposes that it names.
-        found: Vec<KeyPurpose>,
-    },
-    /// The certificate is trusted, but nobody with this subject is expected.
-    SubjectNotAllowed {
-        /// Its subject.
-        subject: String,
-        /// The expected name that is a part of it, if there is one.
-        partly: Option<String>,
-    },
-    /// There is a path to an anchor, and it breaks a constraint.
-    InvalidPath {
-        /// Subject of the signer's certificate.
-        subject: String,
-        /// The constraint.
-        reason: String,
-    },
-}
-
-impl TrustError {
-    /// Stable name of the reason, for logs, metrics and `--json`; one for what has one remedy.
-    #[must_use]
-    pub const fn name(&self) -> &'static str {
-        match self {
-            Self::Untrusted { .. } | Self::LegacyCertificate { .. } | Self::InvalidPath { .. } => {
-                "untrusted"
-            }
-            Self::Expired { .. } => "certificate-expired",
-            Self::NotYetValid { .. } => "certificate-not-yet-valid",
-            Self::Revoked { .. } => "certificate-revoked",
-            Self::RevocationUnknown { .. } | Self::RevocationListExpired { .. } => {
-                "revocation-unknown"
-            }
-            Self::WeakKey { .. } | Self::WeakSignature { .. } => "certificate-weak",
-            Self::KeyUsage { .. } | Self::ExtendedKeyUsage { .. } => "key-usage",
-            Self::SubjectNotAllowed { .. } => "subject-not-allowed",
-        }
-    }
-}
-
-impl fmt::Display for TrustError {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Untrusted { subject } => {
-                write!(
-                    formatter,
-                    "the certificate of `{subject}` is neither pinned nor issued under an anchor"
-                )
-            }
-            Self::Expired { subject, since } => {
-                write!(
-                    formatter,
-                    "the certificate of `{subject}` expired at {since}"
-                )
-            }
-            Self::NotYetValid { subject, until } => {
-                write!(
-                    formatter,
-                    "the certificate of `{subject}` is not valid before {until}"
-                )
-            }
-            Self::Revoked { subject } => {
-                write!(formatter, "the certificate of `{subject}` has been revoked")
-            }
-            Self::RevocationUnknown { issuer } => {
-                write!(
-                    formatter,
-                    "no revocation list of `{issuer}` is configured that tells about the certificate"
-                )
-            }
-            Self::RevocationListExpired { issuer, since } => {
-                write!(
-                    formatter,
-                    "the revocation list of `{issuer}` is out of date since {since}"
-                )
-            }
-            Self::WeakKey {
-                subject,
-                bits,
-                minimum,
-            } => write!(
-                formatter,
-                "the key of `{subject}` has {bits} bits (fewest accepted: {minimum})"
-            ),
-            Self::WeakSignature { subject, algorithm } => write!(
-                formatter,
-                "the certificate of `{subject}` is signed with {algorithm}, which is not accepted"
-            ),
-            Self::LegacyCertificate { subject, what } => {
-                write!(
-                    formatter,
-                    "the certificate of `{subject}` is {what}, which is not accepted"
-                )
-            }
-            Self::KeyUsage { subject } => write!(
-                formatter,
-                "the certificate of `{subject}` does not allow its key to be used like this"
-            ),
-            Self::ExtendedKeyUsage { subject, found } if found.is_empty() => write!(
-                formatter,
-                "the certificate of `{subject}` names no extended key usage, and one is asked for"
-            ),
-            Self::ExtendedKeyUsage { subject, found } => {
-                let found: Vec<String> = found.iter().map(ToString::to_string).collect();
-                write!(
-                    formatter,
-                    "the certificate of `{subject}` is for other purposes (extended key usage {})",
-                    found.join(", ")
-                )
-            }
-            Self::SubjectNotAllowed { subject, partly } => {
-                write!(
-                    formatter,
-                    "`{subject}` is trusted but not among the subjects expected"
-                )?;
-                match partly {
-                    Some(part) => write!(formatter, " (`{part}` is only a part of it)"),
-                    None => Ok(()),
-                }
-            }
-            Self::InvalidPath { subject, reason } => {
-                write!(
-                    formatter,
-                    "the certificate path of `{subject}` is not valid: {reason}"
-                )
-            }
-        }
-    }
-}
-
-impl std::error::Error for TrustError {}
-
-/// Decides which certificates are trusted. Made once from [`TrustRules`], used by any number of
-/// threads.
-pub struct TrustStore {
-    rules: TrustRules,
-    /// The anchors as the strict validator wants them, in the same order; none under legacy rules,
-    /// which do not ask it.
-    anchors: Vec<TrustAnchor<'static>>,
-    subjects: Vec<DistinguishedName>,
-    revocation_lists: Vec<RevocationList>,
-    cache: Cache,
-}
-
-/// What a revocation list says of itself (RFC 5280 section 5.1.2); nobody has verified it.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct RevocationListFacts {
-    /// Whose certificates it tells about, as RFC 4514 writes names.
-    pub issuer: String,
-    /// When it was made.
-    pub this_update: Timestamp,
-    /// When the next one is due, if it says so.
-    pub next_update: Option<Timestamp>,
-}
-
-impl RevocationListFacts {
-    /// Reads them in a list (PEM or DER).
-    ///
-    /// # Errors
-    ///
-    /// [`CryptoError::Malformed`] and [`CryptoError::Unsupported`] as in [`TrustStore::new`].
-    pub fn of(list: &[u8]) -> Result<Self, CryptoError> {
-        RevocationList::from_file_contents(list).map(|list| list.facts())
-    }
-}
+pub use revocation::RevocationListFacts;
+pub use rules::{SubjectMatch, TrustRules};
+pub use store::TrustStore;
+use window::Window;
 
 /// Who may sign. A name without attributes would be everybody's.
 fn expected_subject(subject: &str) -> Result<DistinguishedName, CryptoError> {
@@ -350,33 +40,6 @@ fn expected_subject(subject: &str) -> Result<DistinguishedName, CryptoError> {
         });
     }
     Ok(name)
-}
-
-/// When the answer for a certificate holds.
-#[derive(Clone, Copy)]
-struct Window {
-    from: Timestamp,
-    to: Timestamp,
-}
-
-impl Window {
-    fn of(certificate: &Certificate) -> Self {
-        Self {
-            from: certificate.not_before(),
-            to: certificate.not_after(),
-        }
-    }
-
-    fn narrowed(self, other: Self) -> Self {
-        Self {
-            from: self.from.max(other.from),
-            to: self.to.min(other.to),
-        }
-    }
-
-    fn contains(self, now: Timestamp) -> bool {
-        self.from <= now && now <= self.to
-    }
 }
 
 impl TrustStore {
@@ -622,15 +285,6 @@ fn check_authority(path: &[Certificate], index: usize) -> Result<(), TrustError>
             reason: format!("`{}` allows {most} authorities below it", subject()),
         }),
         _ => Ok(()),
-    }
-}
-
-impl fmt::Debug for TrustStore {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        formatter
-            .debug_struct("TrustStore")
-            .field("rules", &self.rules)
-            .finish_non_exhaustive()
     }
 }
 

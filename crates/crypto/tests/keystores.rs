@@ -3,57 +3,22 @@
 //! The programs are run by the tests. Where one is not installed, its tests say so loudly and pass,
 //! but not in continuous integration.
 
-use std::path::{Path, PathBuf};
 use std::process::Command;
-use std::sync::atomic::{AtomicU32, Ordering};
 
 use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_crypto::{
     Certificate, CryptoError, Curve, Identity, KeyKind, KeyStore, PrivateKey, SignatureAlgorithm,
 };
+use soapstone_testkit::Folder;
 
-/// A folder of its own for each test, removed afterwards.
-struct Scratch(PathBuf);
-
-impl Scratch {
-    fn new() -> Self {
-        static COUNT: AtomicU32 = AtomicU32::new(0);
-        let number = COUNT.fetch_add(1, Ordering::Relaxed);
-        let path = std::env::temp_dir().join(format!(
-            "soapstone-keystores-{}-{number}",
-            std::process::id()
-        ));
-        std::fs::create_dir_all(&path).unwrap();
-        Self(path)
-    }
-
-    fn read(&self, name: &str) -> Vec<u8> {
-        std::fs::read(self.0.join(name)).unwrap()
-    }
-
-    fn write(&self, name: &str, contents: &[u8]) {
-        std::fs::write(self.0.join(name), contents).unwrap();
-    }
-
-    /// Runs a command line split at spaces; `~` inside an argument stands for a space. `None`: it
-    /// is not installed.
-    fn run(&self, line: &str) -> Option<String> {
-        run(&self.0, line)
-    }
-}
-
-impl Drop for Scratch {
-    fn drop(&mut self) {
-        let _ = std::fs::remove_dir_all(&self.0);
-    }
-}
-
-fn run(folder: &Path, line: &str) -> Option<String> {
+/// Runs a command line, split at spaces, in the folder; `~` inside an argument stands for a space.
+/// `None`: the program is not installed.
+fn run(folder: &Folder, line: &str) -> Option<String> {
     let mut words = line.split(' ').map(|word| word.replace('~', " "));
     let program = words.next().unwrap();
     let Ok(output) = Command::new(&program)
         .args(words)
-        .current_dir(folder)
+        .current_dir(folder.root())
         .output()
     else {
         let text = format!("`{program}` is not installed, so nothing is known about its files");
@@ -85,8 +50,8 @@ const MAKE: &str = "openssl req -x509 -newkey rsa:2048 -nodes -keyout key.pem -o
 
 #[test]
 fn pkcs12_files_of_openssl_are_read_in_every_encryption() {
-    let scratch = Scratch::new();
-    if scratch.run(MAKE).is_none() {
+    let folder = Folder::new();
+    if run(&folder, MAKE).is_none() {
         return;
     }
     for (name, options) in [
@@ -105,8 +70,8 @@ fn pkcs12_files_of_openssl_are_read_in_every_encryption() {
         let line = format!(
             "openssl pkcs12 -export -inkey key.pem -in cert.pem -name peer -passout pass:pä$$wörd -out file.p12{options}"
         );
-        scratch.run(&line).unwrap();
-        let file = scratch.read("file.p12");
+        run(&folder, &line).unwrap();
+        let file = folder.read("file.p12");
         let identity = Identity::from_pkcs12(&file, "pä$$wörd").unwrap();
         assert!(
             identity.certificate().subject_matches("CN=peer,O=Acme"),
@@ -122,23 +87,22 @@ fn pkcs12_files_of_openssl_are_read_in_every_encryption() {
 
 #[test]
 fn pkcs12_files_of_openssl_without_password_or_without_encryption_are_read() {
-    let scratch = Scratch::new();
-    if scratch.run(MAKE).is_none() {
+    let folder = Folder::new();
+    if run(&folder, MAKE).is_none() {
         return;
     }
     for options in ["", " -keypbe NONE -certpbe NONE"] {
-        scratch
-            .run(&format!(
+        run(&folder, &format!(
                 "openssl pkcs12 -export -inkey key.pem -in cert.pem -passout pass: -out file.p12{options}"
             ))
             .unwrap();
-        signs(&Identity::from_pkcs12(&scratch.read("file.p12"), "").unwrap());
+        signs(&Identity::from_pkcs12(&folder.read("file.p12"), "").unwrap());
     }
 }
 
 #[test]
 fn a_chain_in_a_pkcs12_file_comes_in_order() {
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     let validity = Validity::days(jiff::Timestamp::now(), 30);
     let template = |subject| Template::new(subject, validity).unwrap();
     let kind = KeyKind::Ec(Curve::P256);
@@ -151,14 +115,14 @@ fn a_chain_in_a_pkcs12_file_comes_in_order() {
         leaf.certificate(),
     ];
     let shuffled: String = chain.iter().map(|one| one.to_pem()).collect();
-    scratch.write("all.pem", shuffled.as_bytes());
-    scratch.write("key.pem", leaf.key().to_pem(None).unwrap().expose());
+    folder.write("all.pem", shuffled.as_bytes());
+    folder.write("key.pem", leaf.key().to_pem(None).unwrap().expose());
     let line =
         "openssl pkcs12 -export -inkey key.pem -in all.pem -passout pass:secret -out file.p12";
-    if scratch.run(line).is_none() {
+    if run(&folder, line).is_none() {
         return;
     }
-    let read = Identity::from_pkcs12(&scratch.read("file.p12"), "secret").unwrap();
+    let read = Identity::from_pkcs12(&folder.read("file.p12"), "secret").unwrap();
     assert_eq!(read.certificate(), leaf.certificate());
     assert_eq!(
         read.chain(),
@@ -169,19 +133,25 @@ fn a_chain_in_a_pkcs12_file_comes_in_order() {
 
 #[test]
 fn pkcs12_files_made_here_are_read_by_openssl_and_keytool() {
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     let validity = Validity::days(jiff::Timestamp::now(), 30);
     let template = Template::new("CN=client,O=Acme", validity).unwrap();
     let root = issue::authority("CN=root", KeyKind::Rsa { bits: 2048 }, validity).unwrap();
     let leaf = issue::identity(&root, KeyKind::Rsa { bits: 2048 }, &template).unwrap();
     let file = leaf.to_pkcs12("secret", "client").unwrap();
     signs(&Identity::from_pkcs12(&file, "secret").unwrap());
-    scratch.write("file.p12", &file);
-    if let Some(text) = scratch.run("openssl pkcs12 -in file.p12 -passin pass:secret -nodes") {
+    folder.write("file.p12", &file);
+    if let Some(text) = run(
+        &folder,
+        "openssl pkcs12 -in file.p12 -passin pass:secret -nodes",
+    ) {
         assert!(text.contains("friendlyName: client"), "{text}");
         assert!(text.contains("BEGIN PRIVATE KEY"), "{text}");
     }
-    if let Some(text) = scratch.run("keytool -list -keystore file.p12 -storepass secret") {
+    if let Some(text) = run(
+        &folder,
+        "keytool -list -keystore file.p12 -storepass secret",
+    ) {
         assert!(
             text.contains("client, ") && text.contains("PrivateKeyEntry"),
             "{text}"
@@ -191,7 +161,7 @@ fn pkcs12_files_made_here_are_read_by_openssl_and_keytool() {
 
 #[test]
 fn keystores_of_java_are_read_with_all_their_entries() {
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     for kind in ["PKCS12", "JKS"] {
         let file = format!("{kind}.store");
         let store = format!("-keystore {file} -storetype {kind} -storepass storepass");
@@ -210,30 +180,32 @@ fn keystores_of_java_are_read_with_all_their_entries() {
             "First",
             &format!("-keyalg RSA -keysize 2048 -keypass {other}"),
         );
-        if scratch.run(&rsa).is_none() {
+        if run(&folder, &rsa).is_none() {
             return;
         }
-        scratch
-            .run(&key(
+        run(
+            &folder,
+            &key(
                 "second",
                 "-keyalg EC -groupname secp256r1 -keypass storepass",
-            ))
-            .unwrap();
+            ),
+        )
+        .unwrap();
         let exported = format!("keytool -exportcert {store} -alias second -rfc -file {kind}.pem");
-        scratch.run(&exported).unwrap();
-        scratch
-            .run(&format!(
-                "keytool -importcert {store} -alias partner -file {kind}.pem -noprompt"
-            ))
-            .unwrap();
+        run(&folder, &exported).unwrap();
+        run(
+            &folder,
+            &format!("keytool -importcert {store} -alias partner -file {kind}.pem -noprompt"),
+        )
+        .unwrap();
 
-        let read = KeyStore::from_file_contents(&scratch.read(&file), "storepass").unwrap();
+        let read = KeyStore::from_file_contents(&folder.read(&file), "storepass").unwrap();
         let mut aliases: Vec<&str> = read.key_aliases().collect();
         aliases.sort_unstable();
         assert_eq!(aliases, ["first", "second"], "{kind}");
         signs(&read.identity(Some("FIRST"), other).unwrap());
         signs(&read.identity(Some("second"), "storepass").unwrap());
-        let partner = Certificate::from_pem(&scratch.read(&format!("{kind}.pem"))).unwrap();
+        let partner = Certificate::from_pem(&folder.read(&format!("{kind}.pem"))).unwrap();
         let trusted: Vec<_> = read.certificates().collect();
         assert_eq!(trusted, [("partner", &partner)], "{kind}");
         assert_eq!(read.chain("second"), Some(&[partner][..]));
@@ -248,7 +220,7 @@ fn keystores_of_java_are_read_with_all_their_entries() {
             Err(CryptoError::NoSuchEntry { alias, available }) if alias.is_empty() && available.len() == 2
         ));
         assert_eq!(
-            KeyStore::from_file_contents(&scratch.read(&file), "wrong").map(drop),
+            KeyStore::from_file_contents(&folder.read(&file), "wrong").map(drop),
             Err(CryptoError::WrongPassword),
             "{kind}"
         );
@@ -257,13 +229,13 @@ fn keystores_of_java_are_read_with_all_their_entries() {
 
 #[test]
 fn damaged_keystores_are_refused_without_panic() {
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     let line = "keytool -genkeypair -keystore a.jks -storetype JKS -storepass storepass -alias a -dname CN=a -keyalg EC -groupname secp256r1 -keypass storepass";
     let validity = Validity::days(jiff::Timestamp::now(), 30);
     let own = issue::authority("CN=a", KeyKind::Ec(Curve::P256), validity).unwrap();
     let mut files = vec![own.to_pkcs12("storepass", "a").unwrap()];
-    if scratch.run(line).is_some() {
-        files.push(scratch.read("a.jks"));
+    if run(&folder, line).is_some() {
+        files.push(folder.read("a.jks"));
     }
     for file in files {
         for length in (0..file.len()).step_by(7) {
@@ -278,8 +250,8 @@ fn damaged_keystores_are_refused_without_panic() {
 
 #[test]
 fn private_keys_of_openssl_are_read_in_every_container() {
-    let scratch = Scratch::new();
-    if scratch.run("openssl genrsa -out rsa.pem 2048").is_none() {
+    let folder = Folder::new();
+    if run(&folder, "openssl genrsa -out rsa.pem 2048").is_none() {
         return;
     }
     for line in [
@@ -296,10 +268,10 @@ fn private_keys_of_openssl_are_read_in_every_container() {
         "openssl rsa -in rsa.pem -pubout -out public.pem",
         "openssl rsa -in rsa.pem -RSAPublicKey_out -out rsa-public.pem",
     ] {
-        scratch.run(line).unwrap();
+        run(&folder, line).unwrap();
     }
     let rsa = KeyKind::Rsa { bits: 2048 };
-    let original = PrivateKey::from_pem(&scratch.read("rsa.pem"), None).unwrap();
+    let original = PrivateKey::from_pem(&folder.read("rsa.pem"), None).unwrap();
     for (name, password, kind) in [
         ("pkcs1.pem", None, rsa),
         ("pkcs1.pem", Some("ignored"), rsa),
@@ -311,7 +283,7 @@ fn private_keys_of_openssl_are_read_in_every_container() {
         ("x25519.pem", None, KeyKind::X25519),
         ("dsa.pem", None, KeyKind::Dsa { bits: 1024 }),
     ] {
-        let key = PrivateKey::from_pem(&scratch.read(name), password).unwrap();
+        let key = PrivateKey::from_pem(&folder.read(name), password).unwrap();
         assert_eq!(key.kind(), kind, "{name}");
         if kind == rsa {
             assert_eq!(key.public_key(), original.public_key(), "{name}");
@@ -322,7 +294,7 @@ fn private_keys_of_openssl_are_read_in_every_container() {
         "pkcs8-encrypted.pem",
         "pkcs8-old.pem",
     ] {
-        let with = |password| PrivateKey::from_pem(&scratch.read(name), password).map(drop);
+        let with = |password| PrivateKey::from_pem(&folder.read(name), password).map(drop);
         assert_eq!(with(None), Err(CryptoError::PasswordNeeded), "{name}");
         assert_eq!(
             with(Some("wrong")),
@@ -330,10 +302,10 @@ fn private_keys_of_openssl_are_read_in_every_container() {
             "{name}"
         );
     }
-    let der = PrivateKey::from_der(&scratch.read("rsa.der")).unwrap();
+    let der = PrivateKey::from_der(&folder.read("rsa.der")).unwrap();
     assert_eq!(der.public_key(), original.public_key());
     let from_file = |name, password| {
-        PrivateKey::from_file_contents(&scratch.read(name), password)
+        PrivateKey::from_file_contents(&folder.read(name), password)
             .map(|key| key.public_key() == original.public_key())
     };
     assert_eq!(from_file("rsa.pem", None), Ok(true));
@@ -358,31 +330,34 @@ fn private_keys_of_openssl_are_read_in_every_container() {
         ("encrypted.der", Some("secret")),
     ] {
         for certificate in [certificate.to_pem().as_bytes(), certificate.der()] {
-            let key = scratch.read(name);
+            let key = folder.read(name);
             let identity = Identity::from_file_contents(&key, certificate, password).unwrap();
             assert_eq!(identity.key().public_key(), original.public_key(), "{name}");
         }
     }
     for name in ["public.pem", "rsa-public.pem"] {
-        let public = soapstone_crypto::PublicKey::from_pem(&scratch.read(name)).unwrap();
+        let public = soapstone_crypto::PublicKey::from_pem(&folder.read(name)).unwrap();
         assert_eq!(&public, original.public_key(), "{name}");
     }
 }
 
 #[test]
 fn private_keys_written_here_are_read_by_openssl() {
-    let scratch = Scratch::new();
+    let folder = Folder::new();
     let key = PrivateKey::generate(KeyKind::Ec(Curve::P256)).unwrap();
     for (password, option) in [(None, ""), (Some("secret"), " -passin pass:secret")] {
         let pem = key.to_pem(password).unwrap();
-        scratch.write("key.pem", pem.expose());
+        folder.write("key.pem", pem.expose());
         assert_eq!(
             PrivateKey::from_pem(pem.expose(), password)
                 .unwrap()
                 .public_key(),
             key.public_key()
         );
-        if let Some(text) = scratch.run(&format!("openssl pkey -in key.pem -noout -text{option}")) {
+        if let Some(text) = run(
+            &folder,
+            &format!("openssl pkey -in key.pem -noout -text{option}"),
+        ) {
             assert!(text.contains("prime256v1"), "{text}");
         }
     }

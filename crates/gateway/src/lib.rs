@@ -23,62 +23,30 @@
 #![warn(clippy::print_stdout, clippy::print_stderr)]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
-mod activity;
-mod admin;
-mod answer_head;
-mod asking;
-mod audit;
-mod backend;
-mod body;
-mod buffers;
-mod client_trust;
-mod cold;
 mod config;
-mod conversing;
-mod dated;
-mod descriptors;
-mod errand;
-mod established;
-mod fault;
-mod gateway;
-mod handshake;
-mod headers;
-mod key_usage;
-mod lingering;
-mod listener;
-mod log;
-mod media;
-mod memory;
-mod metrics;
-mod peer_said;
-mod proxy;
-mod refusing;
+mod conversation;
+mod description;
+mod exchange;
+mod observe;
 mod route;
-mod run;
-mod secured;
-mod settled;
+mod server;
 mod shares;
-mod side;
-mod sockets;
-mod start;
-mod steps;
-mod stores;
-mod tls;
-mod trace_context;
-mod traces;
-mod unsecured;
-mod warm_up;
-mod workers;
-mod wsdl;
+mod wire;
+mod work;
 
-pub use backend::{NotABackend, backend_url};
-pub use config::{Config, GatewayLimits, LogConfig, LogFormat, Shares, Timeouts, share_a_port};
-pub use dated::ValidityWarning;
-pub use gateway::{Running, StartError};
-pub use log::{
+pub use config::Config;
+pub use config::limits::{GatewayLimits, Shares};
+pub use config::log::{LogConfig, LogFormat};
+pub use config::rate::Rate;
+pub use config::read::share_a_port;
+pub use config::timeouts::Timeouts;
+pub use config::url::{NotABackend, backend_url};
+pub use config::validity::ValidityWarning;
+pub use observe::log::{
     OneLine, flush as flush_log, install as install_log, install_into as install_log_into,
 };
-pub use run::run;
-pub use shares::Rate;
-pub use soapstone_store::StoreProblem;
-pub use start::Gateway;
+pub use server::run::run;
+pub use server::running::Running;
+pub use server::start::Gateway;
+pub use server::start_error::StartError;
+pub use soapstone_store::{StoreError, StoreProblem};

@@ -543,13 +543,122 @@ fn a_slow_network_and_one_that_cuts_connections_delay_each_call() {
 
 #[test]
 fn clients_that_come_later_begin_their_own_conversations() {
-    let words = "lab run novakouski2010/3 --quick --filter figure-4-later/characters/12 --json";
+    let words = "lab run novakouski2010/3 --quick --filter figure-4-later/payload/Echo-12 --json";
     let run = Folder::new().run(words).succeeds();
     let lines = lines(run.text());
     for arm in ["direct", "none", "secure-conversation/Basic256"] {
         let times = measured_or_left_out(&lines, arm, "newcomer").expect("times");
         assert_eq!(times.len(), 3);
     }
+}
+
+#[test]
+fn a_gateway_that_warms_up_has_its_conversation_before_anybody_calls() {
+    let words = "lab run novakouski2010/18 --quick --filter operation/EmployeeDetails --json";
+    let folder = Folder::new();
+    let run = folder
+        .run(&format!("{words} --keep kept --log-level info"))
+        .succeeds();
+    let lines = lines(run.text());
+    let firsts = |arm| measured_or_left_out(&lines, arm, "first").expect("first calls");
+    let warm = "secure-conversation+warm-up/Basic256";
+    let cold = "secure-conversation/Basic256";
+    assert_eq!(firsts(warm).len(), firsts(cold).len());
+    // Each deployment issues one context: in a warm-up, or in the first call.
+    let said = folder.read("kept/said.log");
+    let issued = said.lines().filter(|line| line.contains("what=\"issued\""));
+    assert_eq!(issued.count(), firsts(warm).len() + firsts(cold).len());
+    let warmed = said
+        .lines()
+        .filter(|line| line.contains("the route is warm"));
+    let warmed_up = ["none+warm-up", "sign-encrypt+warm-up/Basic256", warm];
+    let deployed: usize = warmed_up.map(|arm| firsts(arm).len()).iter().sum();
+    assert_eq!(warmed.count(), deployed);
+}
+
+#[test]
+fn tls_with_a_handshake_in_each_call_stands_beside_kept_connections() {
+    let words = "lab run shopov2007/1 --quick --filter call/echo-1-kB --stack soapstone,tls --json";
+    let run = Folder::new().run(words).succeeds();
+    let lines = lines(run.text());
+    for arm in [
+        "https",
+        "https-new-connection",
+        "direct+https-new-connection",
+    ] {
+        let times = measured_or_left_out(&lines, arm, "time").expect("times");
+        assert!(times.len() >= 3, "{arm}: {times:?}");
+    }
+}
+
+#[test]
+fn a_client_that_opens_answers_itself_tells_both_spans_of_each_call() {
+    let words = "lab run shopov2007/2 --quick --filter table-1-exchange/call/getTemperature --json";
+    let run = Folder::new().run(words).succeeds();
+    let lines = lines(run.text());
+    for arm in [
+        "encrypt/Basic128Rsa15",
+        "sign/Basic128Rsa15",
+        "sign-encrypt/Basic128Rsa15",
+    ] {
+        let spans = |quantity| measured_or_left_out(&lines, arm, quantity).expect("times");
+        let pairs: Vec<(f64, f64)> = spans("exchange").into_iter().zip(spans("opened")).collect();
+        assert!(pairs.len() >= 3, "{arm}: {pairs:?}");
+        assert!(pairs.iter().all(|it| it.0 < it.1), "{arm}: {pairs:?}");
+    }
+}
+
+#[test]
+fn tokens_of_users_are_signed_through_both_gateways() {
+    let words = "lab run vanengelen2008/1 --quick --json";
+    let run = Folder::new().run(words).succeeds();
+    let lines = lines(run.text());
+    for arm in ["username-hmac/Basic256", "username-text-hmac/Basic256"] {
+        measured_or_left_out(&lines, arm, "time").expect("times");
+    }
+}
+
+#[test]
+fn a_design_of_own_factors_says_what_each_of_them_explains() {
+    let folder = Folder::new();
+    let words = "lab design --factor encryption=off,on --factor clients=1,2 --factor operation=employee --repetitions 3 --requests 2";
+    let dry = folder.run(&format!("{words} --dry-run")).succeeds();
+    assert_eq!(
+        dry.text(),
+        "4 combinations, 3 times each: encryption=off clients=1; encryption=on clients=1; encryption=off clients=2; encryption=on clients=2\n"
+    );
+    let run = folder
+        .run(&format!("{words} --keep kept -o page.html"))
+        .succeeds();
+    let told: Vec<&str> = run
+        .text()
+        .lines()
+        .skip_while(|line| *line != "What the variation of mean times comes from:")
+        .skip(1)
+        .take(4)
+        .collect();
+    let share = |line: &&str| -> f64 {
+        let before = line.split(" %").next().unwrap_or_default();
+        let number = before.rsplit(' ').next().unwrap_or_default();
+        number.parse().expect("a share")
+    };
+    let sum: f64 = told.iter().map(share).sum();
+    assert!((sum - 100.0).abs() < 1.0, "{told:?}");
+    for factor in ["encryption", "clients", "clients × encryption", "errors"] {
+        let is_it = |line: &&&str| line.trim_start().starts_with(factor);
+        assert!(told.iter().any(|line| is_it(&line)), "{factor}: {told:?}");
+    }
+    assert!(folder.read("page.html").contains("Your own factors"));
+    // Another design is another run.
+    folder
+        .run(&format!(
+            "{} --keep kept",
+            words.replace("clients=1,2", "clients=1,3")
+        ))
+        .fails("is of another run");
+    folder
+        .run("lab design --factor keys=1,2")
+        .fails("expected a factor (encryption, ");
 }
 
 #[cfg(target_os = "linux")]
@@ -561,7 +670,7 @@ fn clients_and_servers_have_processors_of_their_own_where_that_is_asked_for() {
     }
     let folder = Folder::new();
     let words =
-        "lab run novakouski2010/3 --quick --filter characters/12 --client-cores 1 --keep kept";
+        "lab run novakouski2010/3 --quick --filter payload/Echo-12 --client-cores 1 --keep kept";
     folder.run(words).succeeds();
     let manifest: Value = serde_json::from_str(&folder.read("kept/manifest.json")).expect("JSON");
     let side = |name: &str| manifest["cores"][name].as_array().expect("a list").clone();

@@ -11,7 +11,7 @@ use soapstone::crypto::{Curve, KeyKind, SecretBytes, SymmetricKey};
 use soapstone::endpoint::{Endpoint, Memory};
 use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{
-    ContextName, ContextOwner, ConversationVersion, KeyBinding, Mechanism, Outgoing,
+    ContextName, ContextOwner, ConversationVersion, Facts, KeyBinding, Mechanism, Outgoing,
     SecurityContext, Suite, Tuning,
 };
 use soapstone::xml::Buffers;
@@ -219,6 +219,14 @@ impl Established {
     /// What secures messages within it.
     pub(crate) fn outgoing(&self) -> Outgoing<'_> {
         Outgoing::within(&self.0)
+    }
+
+    /// What opens messages within it.
+    pub(crate) fn facts(&self) -> Facts {
+        Facts {
+            contexts: vec![self.0.clone()],
+            ..Facts::default()
+        }
     }
 }
 

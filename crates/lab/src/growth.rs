@@ -6,10 +6,9 @@
 
 use jiff::Timestamp;
 use serde::Serialize;
-use soapstone::endpoint::{self, Endpoint};
-use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{KeyBinding, Mechanism, Outgoing, Part, Suite, Tuning, names::WSU};
 use soapstone::xml::{Buffers, Limits};
+use soapstone::{Call, ForgetfulReplayCache, Opener, Securer};
 use soapstone_services::{SoapVersion, responses};
 
 use crate::measurement::{Effort, Samples};
@@ -78,16 +77,14 @@ pub fn run(effort: Effort, emit: &mut dyn FnMut(&Growth)) {
 /// Secures or opens one message of this size, and looks at the memory of the process. To be run in
 /// a process of its own, once: the largest resident set only grows.
 pub fn memory(op: &'static str, bytes: usize) -> Option<Memory> {
-    let [sender, receiver] = ends(&Peers::new(), Mechanism::SignEncrypt, 0);
+    let (sender, receiver) = ends(&Peers::new(), Mechanism::SignEncrypt, 0);
     let mut buffers = Buffers::default();
     let plain = array(bytes);
     let secured = sender
-        .secure(
+        .secure_with(
             plain,
             Outgoing::default(),
-            Timestamp::now(),
-            &mut buffers,
-            &mut (),
+            &mut Call::new(Timestamp::now(), &mut buffers),
         )
         .ok()?
         .bytes;
@@ -99,13 +96,11 @@ pub fn memory(op: &'static str, bytes: usize) -> Option<Memory> {
         "open" => {
             let bytes = secured.len();
             receiver
-                .open(
+                .open_with(
                     secured,
                     None,
-                    endpoint::Memory::without_conversations(&ForgetfulReplayCache),
-                    Timestamp::now(),
-                    &mut buffers,
-                    &mut (),
+                    soapstone::Memory::without_conversations(&ForgetfulReplayCache),
+                    &mut Call::new(Timestamp::now(), &mut buffers),
                 )
                 .ok()?;
             bytes
@@ -115,12 +110,10 @@ pub fn memory(op: &'static str, bytes: usize) -> Option<Memory> {
             let plain = array(bytes);
             let bytes = plain.len();
             sender
-                .secure(
+                .secure_with(
                     plain,
                     Outgoing::default(),
-                    Timestamp::now(),
-                    &mut buffers,
-                    &mut (),
+                    &mut Call::new(Timestamp::now(), &mut buffers),
                 )
                 .ok()?;
             bytes
@@ -149,7 +142,7 @@ fn peak() -> Option<usize> {
 }
 
 /// Who secures, and who opens.
-fn ends(peers: &Peers, mechanism: Mechanism, elements: usize) -> [Endpoint; 2] {
+fn ends(peers: &Peers, mechanism: Mechanism, elements: usize) -> (Securer, Opener) {
     let suite = Suite::named(SUITE).expect("a suite of the table");
     let (outbound, inbound) = peers.plans_with(
         mechanism,
@@ -167,14 +160,14 @@ fn ends(peers: &Peers, mechanism: Mechanism, elements: usize) -> [Endpoint; 2] {
     let mut limits = Limits::default();
     limits.message = 64 << 20;
     limits.elements = 1 << 22;
-    [
-        Endpoint::from_plans(None, Some(outbound), limits.clone()),
-        Endpoint::from_plans(Some(inbound), None, limits),
-    ]
+    (
+        Securer::of_plan(outbound, limits.clone()),
+        Opener::of_plan(inbound, limits),
+    )
 }
 
 /// Median microseconds of securing and of opening.
-fn round_trip([sender, receiver]: &[Endpoint; 2], plain: &[u8], effort: Effort) -> (f64, f64) {
+fn round_trip((sender, receiver): &(Securer, Opener), plain: &[u8], effort: Effort) -> (f64, f64) {
     let buffers = std::cell::RefCell::new(Buffers::default());
     let copy = |of: &[u8]| {
         let mut bytes = buffers.borrow_mut().take(of.len());
@@ -188,12 +181,10 @@ fn round_trip([sender, receiver]: &[Endpoint; 2], plain: &[u8], effort: Effort) 
         |bytes| {
             let buffers = &mut buffers.borrow_mut();
             let secured = sender
-                .secure(
+                .secure_with(
                     bytes,
                     Outgoing::default(),
-                    Timestamp::now(),
-                    buffers,
-                    &mut (),
+                    &mut Call::new(Timestamp::now(), buffers),
                 )
                 .expect("a message that can be secured");
             buffers.give(std::mem::replace(&mut message, secured.bytes));
@@ -205,13 +196,11 @@ fn round_trip([sender, receiver]: &[Endpoint; 2], plain: &[u8], effort: Effort) 
         |bytes| {
             let buffers = &mut buffers.borrow_mut();
             let opened = receiver
-                .open(
+                .open_with(
                     bytes,
                     None,
-                    endpoint::Memory::without_conversations(&ForgetfulReplayCache),
-                    Timestamp::now(),
-                    buffers,
-                    &mut (),
+                    soapstone::Memory::without_conversations(&ForgetfulReplayCache),
+                    &mut Call::new(Timestamp::now(), buffers),
                 )
                 .expect("a message that is accepted");
             buffers.give(opened.bytes);

@@ -96,8 +96,21 @@ impl Peers {
         tuning: Tuning,
         change: impl FnOnce(&mut Policy),
     ) -> (OutboundPlan, InboundPlan) {
+        let tunings = [tuning; 2];
+        self.plans_tuned(mechanism, suite, binding, tunings, change)
+    }
+
+    /// The same with the tuning of the sender, and that of the receiver.
+    pub(crate) fn plans_tuned(
+        &self,
+        mechanism: Mechanism,
+        suite: &Suite,
+        binding: KeyBinding,
+        [sending, receiving]: [Tuning; 2],
+        change: impl FnOnce(&mut Policy),
+    ) -> (OutboundPlan, InboundPlan) {
         let mut policy = mechanism.policy(suite.clone());
-        policy.tuning = tuning;
+        policy.tuning = sending;
         change(&mut policy);
         let mut sender = self.sender.clone();
         let mut receiver = self.receiver.clone();
@@ -117,6 +130,7 @@ impl Peers {
         }
         let outbound =
             OutboundPlan::compile(policy.clone(), sender).expect("a policy that compiles");
+        policy.tuning = receiving;
         let inbound = InboundPlan::compile(policy, receiver).expect("a policy that compiles");
         (outbound, inbound)
     }

@@ -3,7 +3,6 @@
 
 use std::convert::Infallible;
 use std::net::{SocketAddr, TcpListener};
-use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::time::{Duration, Instant};
@@ -19,14 +18,14 @@ use jiff::Timestamp;
 use soapstone::attempts::{self, Attempts, KeyName, Tally};
 use soapstone::config::EndpointConfig;
 use soapstone::conversation::{ContextStore, StoreUnavailable};
-use soapstone::crypto::issue::{self, Template, Validity};
-use soapstone::crypto::{Identity, KeyKind};
 use soapstone::endpoint::{Arrived, Endpoint, Memory, ReceiveError, Role};
 use soapstone::replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
 use soapstone::wss::{ContextName, FirstSeen, Mark, Outgoing, SecurityContext};
 use soapstone::xml::Buffers;
 use soapstone_lab::conversations::{self, ConversationsError, Options, Outcome, Phase};
 use soapstone_store::{MemoryContexts, MemoryReplay};
+use soapstone_testkit::Folder;
+use soapstone_testkit::keys::RSA;
 
 /// What a node can be made to do wrong.
 #[derive(Debug, Default)]
@@ -185,31 +184,15 @@ fn response(status: StatusCode, body: Vec<u8>) -> Response<Full<Bytes>> {
     response
 }
 
-fn write(folder: &Path, name: &str, identity: &Identity) {
-    let key = identity.key_to_pem(None).expect("a key");
-    std::fs::write(folder.join(format!("{name}.key.pem")), key.expose()).expect("writable");
-    let certificate = folder.join(format!("{name}.cert.pem"));
-    std::fs::write(certificate, identity.certificates_to_pem()).expect("writable");
-}
-
 /// Both sides' endpoints.
 fn endpoints() -> (Endpoint, Endpoint) {
-    let folder = tempfile::tempdir().expect("a folder");
-    let kind = KeyKind::Rsa { bits: 2048 };
-    let validity = Validity::days(Timestamp::now(), 2);
-    let authority = issue::authority("CN=Test CA", kind, validity).expect("an authority");
-    write(folder.path(), "ca", &authority);
-    for name in ["client", "server"] {
-        let template = Template::new(&format!("CN={name}"), validity).expect("a subject");
-        let identity = issue::identity(&authority, kind, &template).expect("a certificate");
-        write(folder.path(), name, &identity);
-    }
+    let folder = Folder::with_keys(RSA, &["client", "server"]);
     let endpoint = |name: &str, role: Role, more: &str| {
         let text = format!(
             "[identity]\nkey = \"{name}.key.pem\"\ncertificate = \"{name}.cert.pem\"\n[trust]\nanchors = [\"ca.cert.pem\"]\n{more}\
              [security]\nmechanism = \"secure-conversation\"\nsuite = \"Basic128GCM\"\n"
         );
-        let file = folder.path().join("endpoint.toml");
+        let file = folder.path("endpoint.toml");
         let config = EndpointConfig::from_text(&text, &file, &|_| None)
             .unwrap_or_else(|problems| panic!("{problems}"));
         Endpoint::compile(&config, role).unwrap_or_else(|problems| panic!("{problems}"))

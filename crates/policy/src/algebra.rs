@@ -4,9 +4,10 @@
 
 use std::sync::Arc;
 
+use crate::alternative::{Alternative, Assertion, NormalPolicy};
 use crate::error::PolicyError;
 use crate::limits::{Budget, Exhausted, PolicyLimits};
-use crate::normal::{Alternative, Assertion, NormalPolicy, multiply};
+use crate::normal::multiply;
 
 /// What an assertion that is ignorable counts for in an intersection (WS-Policy 1.5, 4.5).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

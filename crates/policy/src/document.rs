@@ -13,6 +13,7 @@ use crate::names::{Name, WSDL, WSU, XML};
 use crate::node::{self, Node};
 use crate::overlooked;
 use crate::problem::PolicyProblem;
+use crate::wsdl::elements::policy_uris;
 
 /// Gives the bytes of another document, by its URI; `None` if it cannot. Relative references are
 /// resolved against the document that holds them, and are relative to the first document otherwise.
@@ -244,13 +245,6 @@ impl Part {
         });
         found
     }
-}
-
-/// The references of the attribute `wsp:PolicyURIs` (WS-PolicyAttachment 1.5, 3.2).
-pub(crate) fn policy_uris(node: &Node) -> impl Iterator<Item = &str> {
-    node.policy_attribute("PolicyURIs")
-        .unwrap_or_default()
-        .split_ascii_whitespace()
 }
 
 /// A URI and its fragment.

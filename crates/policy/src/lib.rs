@@ -31,6 +31,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod algebra;
+mod alternative;
 mod compile;
 mod document;
 mod error;
@@ -48,6 +49,7 @@ mod written;
 mod wsdl;
 
 pub use algebra::IntersectionMode;
+pub use alternative::{Alternative, Assertion, NormalPolicy};
 pub use compile::{
     AgreedOperation, Agreement, AgreementError, Agreements, CompileOptions, Conversation,
     OperationTable, Selection, SignatureReading, TransportRequirement, compile,
@@ -58,7 +60,6 @@ pub use explain::message_in_words;
 pub use limits::PolicyLimits;
 pub use names::{Name, PolicyVersion, SecurityPolicyVersion};
 pub use node::{Attribute, Node, Place};
-pub use normal::{Alternative, Assertion, NormalPolicy};
 pub use operation::{BodyContent, OperationMessages};
 pub use problem::{PolicyProblem, ProblemKind};
 pub use requirements::Requirements;

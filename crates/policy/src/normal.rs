@@ -5,149 +5,14 @@
 //! nested policy has several alternatives becomes several. The one rule: every product is bounded
 //! before it is made.
 
-use std::collections::BTreeSet;
 use std::sync::Arc;
 
+use crate::alternative::{Alternative, Assertion, NormalPolicy};
 use crate::document::PolicyDocument;
 use crate::error::PolicyError;
 use crate::limits::{Budget, Exhausted};
-use crate::names::{Name, PolicyVersion};
+use crate::names::PolicyVersion;
 use crate::node::{Node, Place};
-
-/// A policy in normal form.
-#[derive(Clone, Debug)]
-pub struct NormalPolicy {
-    /// The version of WS-Policy in which it was written, for writing it again.
-    pub version: PolicyVersion,
-    /// The alternatives, in the order in which they are preferred: as written, and with an
-    /// optional assertion before without it. None at all: the policy allows nothing.
-    pub alternatives: Vec<Alternative>,
-}
-
-/// One alternative: all of its assertions hold together.
-#[derive(Clone, Debug, Default)]
-pub struct Alternative {
-    /// The assertions, in order of appearance.
-    pub assertions: Vec<Arc<Assertion>>,
-}
-
-/// One assertion of an alternative.
-#[derive(Clone, Debug)]
-pub struct Assertion {
-    node: Arc<Node>,
-    nested: Option<Alternative>,
-    /// Elements of it and inside it, written out.
-    weight: usize,
-}
-
-impl Assertion {
-    /// Its name, which is its type (WS-Policy 1.5, 3.1).
-    pub fn name(&self) -> &Name {
-        &self.node.name
-    }
-
-    /// Where it was written.
-    pub fn place(&self) -> &Place {
-        &self.node.place
-    }
-
-    /// The element as written: its attributes, and the prefixes declared there.
-    pub fn node(&self) -> &Arc<Node> {
-        &self.node
-    }
-
-    /// The one alternative of its nested policy, if it has a nested policy.
-    pub fn nested(&self) -> Option<&Alternative> {
-        self.nested.as_ref()
-    }
-
-    /// Whether it says nothing about messages (WS-Policy 1.5, 4.3.3: `wsp:Ignorable`).
-    pub fn is_ignorable(&self) -> bool {
-        self.node
-            .policy_attribute("Ignorable")
-            .is_some_and(|value| matches!(value.trim(), "true" | "1"))
-    }
-
-    /// Its parameters: the elements inside that are no nested policy.
-    pub fn parameters(&self) -> impl Iterator<Item = &Arc<Node>> {
-        self.node
-            .children
-            .iter()
-            .filter(|child| !child.is_policy_element("Policy"))
-    }
-
-    /// A text that two assertions share if they say the same, wherever they were written and in
-    /// whatever order.
-    pub(crate) fn canonical(&self) -> String {
-        let mut text = String::new();
-        write_node(&self.node, &mut text);
-        if let Some(nested) = &self.nested {
-            text.push_str(&nested.canonical());
-        }
-        text
-    }
-}
-
-impl Alternative {
-    /// Elements of all of its assertions, written out. Alternatives share assertions, but whoever
-    /// looks at them does not.
-    pub(crate) fn weight(&self) -> usize {
-        self.assertions
-            .iter()
-            .map(|assertion| assertion.weight)
-            .sum()
-    }
-
-    /// See [`Assertion::canonical`].
-    pub(crate) fn canonical(&self) -> String {
-        let mut parts: Vec<String> = self
-            .assertions
-            .iter()
-            .map(|assertion| assertion.canonical())
-            .collect();
-        parts.sort_unstable();
-        format!("<{}>", parts.concat())
-    }
-}
-
-fn write_node(node: &Node, text: &mut String) {
-    let mut attributes: Vec<_> = node
-        .attributes
-        .iter()
-        .filter(|attribute| {
-            !(attribute.name.policy_version().is_some() && &*attribute.name.local == "Optional")
-        })
-        .map(|attribute| format!("{:?}={:?}", attribute.name, attribute.value))
-        .collect();
-    attributes.sort_unstable();
-    text.push_str(&format!(
-        "({:?}{}{:?}",
-        node.name,
-        attributes.concat(),
-        node.text.trim()
-    ));
-    for child in &node.children {
-        if !child.is_policy_element("Policy") {
-            write_node(child, text);
-        }
-    }
-    text.push(')');
-}
-
-impl NormalPolicy {
-    /// Whether both offer the same alternatives. Order and repetition of alternatives, order of
-    /// assertions and places do not matter.
-    pub fn is_equivalent(&self, other: &Self) -> bool {
-        let all = |policy: &Self| -> BTreeSet<String> {
-            policy
-                .alternatives
-                .iter()
-                .map(Alternative::canonical)
-                .collect()
-        };
-        all(self) == all(other)
-    }
-}
 
 impl PolicyDocument {
     /// The normal form of one of the document's policies, or of a `wsp:PolicyReference`.
@@ -318,11 +183,7 @@ impl<'d> Normalizer<'d> {
             .spend(own)
             .map_err(|exhausted| self.exhausted(exhausted, node))?;
         let alone = |nested: Option<Alternative>| Alternative {
-            assertions: vec![Arc::new(Assertion {
-                weight: own + nested.as_ref().map_or(0, Alternative::weight),
-                node: node.clone(),
-                nested,
-            })],
+            assertions: vec![Arc::new(Assertion::new(node.clone(), nested, own))],
         };
         let mut alternatives: Vec<Alternative> = match nested.next() {
             None => vec![alone(None)],

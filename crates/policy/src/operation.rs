@@ -11,7 +11,8 @@ use crate::names::{
     ADDRESSING_2004, ADDRESSING_METADATA, ADDRESSING_WSDL, Name, WSDL, WSDL_SOAP11, WSDL_SOAP12,
 };
 use crate::node::Node;
-use crate::wsdl::{Wsdl, named, soap_child};
+use crate::wsdl::elements::{named, soap_child};
+use crate::wsdl::index::Wsdl;
 
 /// What identifies the messages of an operation of a port.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]

@@ -7,11 +7,10 @@
 use std::collections::HashSet;
 use std::sync::Arc;
 
-use crate::document::policy_uris;
 use crate::names::{WSDL, WSDL_SOAP11, WSDL_SOAP12};
 use crate::node::Node;
 use crate::problem::{PolicyProblem, ProblemKind};
-use crate::wsdl::{is_policy, named};
+use crate::wsdl::elements::{is_policy, named, policy_uris};
 
 /// Elements of a WSDL that policies are attached to (WS-PolicyAttachment 1.5, 4.1).
 const SUBJECTS: [&str; 9] = [

@@ -6,9 +6,9 @@ use std::fmt;
 
 use soapstone_wss::PathError;
 
+use crate::alternative::Assertion;
 use crate::names::Name;
 use crate::node::Place;
-use crate::normal::Assertion;
 
 /// An assertion that is not understood, not supported, or in conflict with others.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -7,9 +7,9 @@ use std::collections::BTreeMap;
 
 use soapstone_xml::escape;
 
+use crate::alternative::{Alternative, Assertion, NormalPolicy};
 use crate::names::{PolicyVersion, XML};
 use crate::node::Node;
-use crate::normal::{Alternative, Assertion, NormalPolicy};
 
 impl NormalPolicy {
     /// The policy in normal form (WS-Policy 1.5, 4.1), indented by two blanks.

@@ -51,6 +51,13 @@ enum Source {
     Memory,
 }
 
+/// Which records `EmployeeDetails` answers with: the `records` in the query of the URL.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Records {
+    All,
+    One,
+}
+
 impl Answers {
     pub(crate) async fn open(
         database: Database,
@@ -211,8 +218,12 @@ impl Answers {
                 Ok(responses::sum(version, a, b))
             }
             Service::Employees => {
+                let records = records(uri)?;
                 message.employee_details()?;
-                Ok(responses::employee_details(version, EMPLOYEES))
+                Ok(match records {
+                    Records::All => responses::employee_details(version, EMPLOYEES),
+                    Records::One => responses::one_employee(version),
+                })
             }
             Service::Books => {
                 let source = source(uri)?;
@@ -336,14 +347,30 @@ fn wants_json(head: &Parts) -> bool {
     head.uri.query().is_none() && head.headers.get_all(ACCEPT).iter().any(accepts)
 }
 
-fn source(uri: &Uri) -> Result<Source, Fault> {
-    let value = uri
+/// What the query of a URL says of a key.
+fn asked<'u>(uri: &'u Uri, wanted: &str) -> Option<&'u str> {
+    let mut pairs = uri
         .query()
         .unwrap_or_default()
         .split('&')
-        .filter_map(|pair| pair.split_once('='))
-        .find_map(|(key, value)| (key == "source").then_some(value));
-    match value {
+        .filter_map(|pair| pair.split_once('='));
+    pairs.find_map(|(key, value)| (key == wanted).then_some(value))
+}
+
+fn records(uri: &Uri) -> Result<Records, Fault> {
+    match asked(uri, "records") {
+        None | Some("all") => Ok(Records::All),
+        Some("one") => Ok(Records::One),
+        Some(found) => Err(Fault::Value {
+            parameter: "records",
+            expected: "all or one".to_owned(),
+            found: found.to_owned(),
+        }),
+    }
+}
+
+fn source(uri: &Uri) -> Result<Source, Fault> {
+    match asked(uri, "source") {
         None | Some("database") => Ok(Source::Database),
         Some("memory") => Ok(Source::Memory),
         Some(found) => Err(Fault::Value {

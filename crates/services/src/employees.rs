@@ -103,6 +103,22 @@ pub fn employees(count: u32) -> impl Iterator<Item = Employee> {
     })
 }
 
+/// The one employee of a published study: eight strings, each "Hello World", so that the record
+/// differs from an echo in its structure and hardly in its size (CMU/SEI-2010-TR-023, appendix E).
+pub fn greeting() -> Employee {
+    let text = || "Hello World".to_owned();
+    Employee {
+        name: text(),
+        emp_number: text(),
+        email: text(),
+        position: text(),
+        date_of_birth: text(),
+        ssn: text(),
+        home_address: text(),
+        phone_number: text(),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

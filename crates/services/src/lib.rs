@@ -36,7 +36,7 @@ mod words;
 pub use catalogue::{AUTHORS, BOOKS, Book, Catalogue, PUBLISHERS};
 pub use database::{Counts, DatabaseError, DatabaseLocation};
 pub use database_server::{DatabaseServer, NoServer};
-pub use employees::{EMPLOYEES, Employee, employees};
+pub use employees::{EMPLOYEES, Employee, employees, greeting};
 pub use sensor::{Controller, ControllerLocation, Device, Patience};
 pub use server::{Config, Running, Services, StartError, serve};
 pub use service::Service;

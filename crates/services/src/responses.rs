@@ -69,6 +69,14 @@ pub fn employee_details(version: SoapVersion, count: u32) -> Vec<u8> {
     end(Service::Employees, output)
 }
 
+/// The answer of EmployeeDetails with the one record of a published study: eight strings, each
+/// "Hello World".
+pub fn one_employee(version: SoapVersion) -> Vec<u8> {
+    let mut output = start(version, Service::Employees, 420);
+    write_employee(&crate::employees::greeting(), &mut output);
+    end(Service::Employees, output)
+}
+
 /// The answer of getBooks with the first `count` books, from memory. There are
 /// [`BOOKS`](crate::BOOKS) of them.
 pub fn books(version: SoapVersion, count: u32) -> Vec<u8> {

@@ -15,7 +15,16 @@ pub mod conversation;
 pub mod endpoint;
 pub mod replay;
 
+pub use attempts::{Attempts, KeyName, Outcome, Tally};
+pub use endpoint::{
+    Arrived, Call, Client, Handshake, HandshakeError, Handshakes, Memory, OpenedMessage, Opener,
+    ReceiveError, Securer, Service,
+};
+pub use replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
+
 pub use soapstone_crypto as crypto;
+pub use soapstone_policy as policy;
+pub use soapstone_trust as trust;
 pub use soapstone_wss as wss;
 pub use soapstone_xml as xml;
 pub use soapstone_xmlsec as xmlsec;

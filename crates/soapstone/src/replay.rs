@@ -1,44 +1,12 @@
 //! What remembers messages, so that none is accepted twice.
 
-use std::fmt;
+mod error;
 
 use jiff::Timestamp;
 use soapstone_wss::{FirstSeen, Mark};
 
 use crate::attempts::{Attempts, KeyName, Outcome, Tally};
-
-/// Why a replay cache gives no [`FirstSeen`].
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ReplayError {
-    /// One of the marks is remembered: the message was seen before.
-    Seen,
-    /// The cache holds as many unexpired marks as it may. Forgetting one would let its message in
-    /// again.
-    Full {
-        /// How many it may hold.
-        capacity: usize,
-    },
-    /// The cache cannot be reached or read.
-    Unavailable {
-        /// Why.
-        problem: String,
-    },
-}
-
-impl fmt::Display for ReplayError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Seen => out.write_str("seen before"),
-            Self::Full { capacity } => {
-                write!(out, "{capacity} unexpired marks are held, and no more fit")
-            }
-            Self::Unavailable { problem } => out.write_str(problem),
-        }
-    }
-}
-
-impl std::error::Error for ReplayError {}
+pub use error::ReplayError;
 
 /// Remembers [`Mark`]s until they expire, and counts the openings under the keys of messages.
 pub trait ReplayCache: Attempts {

@@ -1,67 +1,30 @@
 //! Endpoint files whose session keys are agreed on: what they may say, and what is wrong with them.
 
-use std::path::{Path, PathBuf};
+#[path = "support/endpoints.rs"]
+mod endpoints;
 
+use std::path::Path;
+
+use endpoints::problems;
 use soapstone::config::EndpointConfig;
-use soapstone::crypto::issue::{self, Template, Validity};
-use soapstone::crypto::{Curve, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyKind, KeyWrap};
-use soapstone::endpoint::{Endpoint, Role, preset_agreement};
+use soapstone::crypto::{DigestAlgorithm, KeyAgreement, KeyDerivation, KeyKind, KeyWrap};
+use soapstone::endpoint::{Role, preset_agreement};
 use soapstone::wss::{KeyAgreementMethod, Suite};
+use soapstone_testkit::Folder;
+use soapstone_testkit::keys::{P256, RSA, identity};
 
-/// A folder with certificates and keys of each kind, and nothing else of theirs in common.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Self {
-        let path = std::env::temp_dir().join(format!(
-            "soapstone-agreements-{name}-{}",
-            std::process::id()
-        ));
-        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
-        let validity = Validity::days(jiff::Timestamp::now(), 30);
-        let p256 = KeyKind::Ec(Curve::P256);
-        let authority = issue::authority("CN=ca", p256, validity).expect("an authority");
-        for (name, kind) in [
-            ("p256", p256),
-            ("ed25519", KeyKind::Ed25519),
-            ("x25519", KeyKind::X25519),
-            ("rsa", KeyKind::Rsa { bits: 2048 }),
-        ] {
-            let template = Template::new(&format!("CN={name}"), validity).expect("a name");
-            let identity = issue::identity(&authority, kind, &template).expect("a certificate");
-            let write = |end: &str, octets: &[u8]| {
-                std::fs::write(path.join(format!("{name}.{end}.pem")), octets)
-                    .expect("it is written");
-            };
-            write("cert", identity.certificates_to_pem().as_bytes());
-            write("key", identity.key_to_pem(None).expect("a key").expose());
-        }
-        Self(path)
+/// A folder with a certificate and a key of each kind.
+fn folder() -> Folder {
+    let folder = Folder::new();
+    for (name, kind) in [
+        ("p256", P256),
+        ("ed25519", KeyKind::Ed25519),
+        ("x25519", KeyKind::X25519),
+        ("rsa", RSA),
+    ] {
+        folder.write_identity(name, &identity(&format!("CN={name}"), kind));
     }
-
-    fn config(&self, text: &str) -> EndpointConfig {
-        let file = self.0.join("endpoint.toml");
-        EndpointConfig::from_text(text, &file, &|_| None)
-            .unwrap_or_else(|problems| panic!("{problems}"))
-    }
-
-    /// What is wrong with an endpoint file, without the folder.
-    fn problems(&self, text: &str, role: Role) -> String {
-        let file = self.0.join("endpoint.toml");
-        let compiled = EndpointConfig::from_text(text, &file, &|_| None)
-            .and_then(|config| Endpoint::compile(&config, role));
-        let folder = format!("{}{}", self.0.display(), std::path::MAIN_SEPARATOR);
-        match compiled {
-            Ok(_) => String::new(),
-            Err(problems) => problems.to_string().replace(&folder, ""),
-        }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
+    folder
 }
 
 /// The suite of an endpoint file that says this of its algorithms.
@@ -169,10 +132,10 @@ const SIGNS: &str = "identity = { key = \"ed25519.key.pem\", certificate = \"ed2
 
 #[test]
 fn a_key_that_only_signs_needs_another_one_that_decrypts() {
-    let folder = Folder::new("decryption");
+    let folder = folder();
     let security = "security = { mechanism = \"encrypt\", suite = \"Basic128GCMX25519\" }\n";
     assert_eq!(
-        folder.problems(&format!("{SIGNS} }}\n{security}"), Role::Open),
+        problems(&folder, &format!("{SIGNS} }}\n{security}"), Role::Open),
         "endpoint.toml:2:26: suite `Basic128GCMX25519` names no key transport and no key agreement for our certificate, whose key is Ed25519\n    \
          hint: where another key decrypts than the one that signs, name it: identity = { …, decryption = { key = \"….key.pem\", \
          certificate = \"….cert.pem\" } }"
@@ -184,14 +147,15 @@ fn a_key_that_only_signs_needs_another_one_that_decrypts() {
         format!("[{x25519}, {x25519}]"),
     ] {
         let text = format!("{SIGNS}, decryption = {decryption} }}\n{security}");
-        assert_eq!(folder.problems(&text, Role::Open), "");
-        folder.config(&text);
+        assert_eq!(problems(&folder, &text, Role::Open), "");
+        EndpointConfig::from_text(&text, &folder.path("endpoint.toml"), &|_| None)
+            .unwrap_or_else(|problems| panic!("{problems}"));
     }
 }
 
 #[test]
 fn what_is_wrong_with_a_decryption_key_is_told_where_it_stands() {
-    let folder = Folder::new("wrong");
+    let folder = folder();
     let security = "security = { mechanism = \"encrypt\", suite = \"Basic128GCMX25519\" }\n";
     for (decryption, expected) in [
         (
@@ -210,13 +174,13 @@ fn what_is_wrong_with_a_decryption_key_is_told_where_it_stands() {
         ),
     ] {
         let text = format!("{SIGNS}, decryption = {decryption} }}\n{security}");
-        assert_eq!(folder.problems(&text, Role::Open), expected);
+        assert_eq!(problems(&folder, &text, Role::Open), expected);
     }
 }
 
 #[test]
 fn a_peer_whose_key_does_not_fit_the_suite_is_told_before_any_message() {
-    let folder = Folder::new("peer");
+    let folder = folder();
     for (peer, suite, kind) in [
         ("rsa", "Basic128GCMEcdhEs", "RSA of 2048 bits"),
         ("ed25519", "Basic128GCMX25519", "Ed25519"),
@@ -226,7 +190,7 @@ fn a_peer_whose_key_does_not_fit_the_suite_is_told_before_any_message() {
             "peer = {{ certificate = \"{peer}.cert.pem\" }}\nsecurity = {{ mechanism = \"encrypt\", suite = \"{suite}\" }}\n"
         );
         assert_eq!(
-            folder.problems(&text, Role::Secure),
+            problems(&folder, &text, Role::Secure),
             format!(
                 "endpoint.toml:2:26: suite `{suite}` names no key transport and no key agreement for the peer's certificate, whose key is {kind}\n    \
                  hint: name the peer's certificate for encryption, or a suite that fits its key: Basic256GCM for RSA, Basic256GCMEcdhEs for \

@@ -293,10 +293,9 @@ fn a_description_in_several_files_is_read_with_those_that_it_imports() {
     let import = "<wsdl:import namespace=\"urn:any\" location=\"parts/binding.wsdl\"/>";
     let service = format!("{root}{import}{}</wsdl:definitions>", &wsdl[start..end]);
     let binding = format!("{}{}", &wsdl[..start], &wsdl[end..]);
-    let place = std::env::temp_dir().join(format!("soapstone-imports-{}", std::process::id()));
-    std::fs::create_dir_all(place.join("parts")).expect("it can be made");
-    std::fs::write(place.join("service.wsdl"), service).expect("it can be written");
-    std::fs::write(place.join("parts/binding.wsdl"), binding).expect("it can be written");
+    let place = soapstone_testkit::Folder::new();
+    place.write("service.wsdl", service);
+    place.write("parts/binding.wsdl", binding);
     let keys = folder().join("keys");
     let text = format!(
         "identity = {{ key = \"{0}/server.key.pem\", certificate = \"{0}/server.cert.pem\" }}\n\
@@ -304,9 +303,8 @@ fn a_description_in_several_files_is_read_with_those_that_it_imports() {
          security = {{ policy = \"service.wsdl\", timestamp = {{ ttl = \"10m\" }} }}\n",
         keys.display()
     );
-    let endpoint = EndpointConfig::from_text(&text, &place.join("endpoint.toml"), &|_| None)
+    let endpoint = EndpointConfig::from_text(&text, &place.path("endpoint.toml"), &|_| None)
         .and_then(|config| Endpoint::compile(&config, Role::Service));
-    std::fs::remove_dir_all(&place).expect("it is there");
     let endpoint = endpoint.unwrap_or_else(|problems| panic!("{problems}"));
     let message = recorded("sign-encrypt-Basic256", "1.request.xml");
     let memory = Memory::without_conversations(&ForgetfulReplayCache);

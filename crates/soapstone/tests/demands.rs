@@ -1,46 +1,28 @@
 //! What an endpoint file can demand beside its policy: addresses, actions, an end, no processing
 //! instructions; and policies that demand nothing.
 
-use std::path::PathBuf;
+#[path = "support/endpoints.rs"]
+mod endpoints;
 
+use endpoints::compile;
 use jiff::Timestamp;
-use soapstone::config::{EndpointConfig, Problems};
-use soapstone::crypto::KeyKind;
-use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::endpoint::{Arrived, Endpoint, Memory, ReceiveError, Role};
 use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{FaultCode, Outgoing, Part, Rejected};
 use soapstone::xml::Buffers;
-
-const WSA: &str = "http://www.w3.org/2005/08/addressing";
+use soapstone_testkit::Folder as Temporary;
+use soapstone_testkit::envelope::{ADDRESSING, HELLO, SOAP11, with_header};
+use soapstone_testkit::keys::RSA;
 
 /// A folder with an authority and the key pairs of a client and of a service.
-struct Folder(PathBuf);
+struct Folder(Temporary);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let folder = format!("soapstone-demands-{name}-{}", std::process::id());
-        let path = std::env::temp_dir().join(folder);
-        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
-        let validity = Validity::days(Timestamp::now(), 30);
-        let write = |name: &str, octets: &[u8]| {
-            std::fs::write(path.join(name), octets).expect("it is written");
-        };
-        let authority = issue::authority("CN=ca", KeyKind::Ed25519, validity).expect("a key");
-        write("ca.pem", authority.certificates_to_pem().as_bytes());
-        for name in ["client", "service"] {
-            let template = Template::new(&format!("CN={name}"), validity).expect("a name");
-            let rsa = KeyKind::Rsa { bits: 2048 };
-            let identity = issue::identity(&authority, rsa, &template).expect("a certificate");
-            let key = identity.key_to_pem(None).expect("a key");
-            write(&format!("{name}.key.pem"), key.expose());
-            let certificates = identity.certificates_to_pem();
-            write(&format!("{name}.cert.pem"), certificates.as_bytes());
-        }
-        Self(path)
+    fn new() -> Self {
+        Self(Temporary::with_keys(RSA, &["client", "service"]))
     }
 
-    fn compile(&self, name: &str, role: Role, security: &str) -> Result<Endpoint, Problems> {
+    fn compile(&self, name: &str, role: Role, security: &str) -> Result<Endpoint, String> {
         let peer = if name == "client" {
             "service"
         } else {
@@ -48,12 +30,10 @@ impl Folder {
         };
         let text = format!(
             "identity = {{ key = \"{name}.key.pem\", certificate = \"{name}.cert.pem\" }}\n\
-             peer = {{ certificate = \"{peer}.cert.pem\" }}\ntrust = {{ anchors = [\"ca.pem\"] }}\n\
+             peer = {{ certificate = \"{peer}.cert.pem\" }}\ntrust = {{ anchors = [\"ca.cert.pem\"] }}\n\
              users = [{{ name = \"alice\", password = \"opens it\" }}]\nsecurity = {{ {security} }}\n"
         );
-        let file = self.0.join("endpoint.toml");
-        EndpointConfig::from_text(&text, &file, &|_| None)
-            .and_then(|config| Endpoint::compile(&config, role))
+        compile(&self.0, &text, role)
     }
 
     fn service(&self, security: &str) -> Endpoint {
@@ -79,26 +59,14 @@ impl Folder {
             Role::Client | Role::Secure => "client",
             _ => "service",
         };
-        let folder = format!("{}{}", self.0.display(), std::path::MAIN_SEPARATOR);
-        match self.compile(name, role, security) {
-            Ok(_) => String::new(),
-            Err(problems) => problems.to_string().replace(&folder, ""),
-        }
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
+        let compiled = self.compile(name, role, security);
+        compiled.err().unwrap_or_default()
     }
 }
 
 /// A request with these header blocks.
 fn request(headers: &str) -> String {
-    format!(
-        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:a=\"{WSA}\"><s:Header>{headers}</s:Header>\
-         <s:Body><e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>"
-    )
+    with_header(SOAP11, headers, HELLO)
 }
 
 /// What a service says of a message beside which these actions were said.
@@ -117,7 +85,7 @@ fn received(service: &Endpoint, message: &str, actions: &[&str]) -> Result<(), R
 
 fn header(local: &str) -> Part {
     Part::Header {
-        namespace: WSA.to_owned(),
+        namespace: ADDRESSING.to_owned(),
         local: local.to_owned(),
     }
 }
@@ -130,7 +98,9 @@ const SIGNING: [&str; 3] = [
 ];
 
 fn signing(parts: &[&str]) -> [String; 3] {
-    let parts = parts.iter().map(|part| format!(", \"{{{WSA}}}{part}\""));
+    let parts = parts
+        .iter()
+        .map(|part| format!(", \"{{{ADDRESSING}}}{part}\""));
     let parts: String = parts.collect();
     SIGNING.map(|security| {
         security.replace(
@@ -142,7 +112,7 @@ fn signing(parts: &[&str]) -> [String; 3] {
 
 #[test]
 fn a_request_to_another_address_is_refused_where_addresses_are_named() {
-    let folder = Folder::new("to");
+    let folder = Folder::new();
     let demand = ", addressing = { to = [\"https://soap.example.com/books\", \"urn:books\"] }";
     for security in signing(&["To"]) {
         let service = folder.service(&(security.clone() + demand));
@@ -189,7 +159,7 @@ fn a_request_to_another_address_is_refused_where_addresses_are_named() {
 /// SOAPAction spoofing (WS-Attacks.org): services dispatch on a header of HTTP that nobody signs.
 #[test]
 fn another_action_in_http_than_the_signed_one_is_refused_where_that_is_demanded() {
-    let folder = Folder::new("action");
+    let folder = Folder::new();
     for security in signing(&["Action"]) {
         let service = folder.service(&(security.clone() + ", addressing = { soap_action = true }"));
         assert!(service.asks_for_actions());
@@ -216,7 +186,7 @@ fn another_action_in_http_than_the_signed_one_is_refused_where_that_is_demanded(
 
 #[test]
 fn a_timestamp_without_an_end_is_refused_where_one_is_demanded() {
-    let folder = Folder::new("expires");
+    let folder = Folder::new();
     let demand = "timestamp = { require_expires = true }";
     for role in [Role::Service, Role::Open] {
         let security = format!("mechanism = \"username\", {demand}");
@@ -246,7 +216,7 @@ fn a_timestamp_without_an_end_is_refused_where_one_is_demanded() {
 /// SOAP 1.1, 3; SOAP 1.2 part 1, 5.
 #[test]
 fn processing_instructions_are_refused_where_none_are_wanted() {
-    let folder = Folder::new("instructions");
+    let folder = Folder::new();
     let body = request("").replace("hello", "<e:a><?target data?></e:a>");
     let header = request("<a:To>urn:a<?target data?></a:To>");
     for security in signing(&["To"]) {
@@ -266,7 +236,7 @@ fn processing_instructions_are_refused_where_none_are_wanted() {
 
 #[test]
 fn demands_that_make_no_sense_are_told_with_their_place() {
-    let folder = Folder::new("nonsense");
+    let folder = Folder::new();
     let problems = |role, security: &str| folder.problems(role, security);
     let none = "mechanism = \"none\"";
     let sign = "mechanism = \"sign\"";
@@ -309,7 +279,7 @@ fn demands_that_make_no_sense_are_told_with_their_place() {
 /// What is left of a mechanism's demands must be something.
 #[test]
 fn parts_that_are_nowhere_are_no_protection() {
-    let folder = Folder::new("nowhere");
+    let folder = Folder::new();
     for (security, told) in [
         (
             "mechanism = \"sign\", signed = [\"Timestamp\"], timestamp = false",
@@ -358,7 +328,7 @@ fn policy(content: &str) -> String {
 /// without a word.
 #[test]
 fn a_policy_that_demands_nothing_is_refused_unless_the_file_says_that_it_may() {
-    let folder = Folder::new("empty");
+    let folder = Folder::new();
     let wsdl = "<w:definitions xmlns:w=\"http://schemas.xmlsoap.org/wsdl/\" xmlns:s=\"http://schemas.xmlsoap.org/wsdl/soap/\" \
                 xmlns:t=\"urn:t\" targetNamespace=\"urn:t\"><w:portType name=\"T\"><w:operation name=\"a\"/></w:portType>\
                 <w:binding name=\"B\" type=\"t:T\"><s:binding transport=\"http://schemas.xmlsoap.org/soap/http\"/>\
@@ -383,7 +353,7 @@ fn a_policy_that_demands_nothing_is_refused_unless_the_file_says_that_it_may() {
             ),
         ),
     ] {
-        std::fs::write(folder.0.join(name), text).expect("it is written");
+        folder.0.write(name, text);
         for role in [Role::Service, Role::Client, Role::Open, Role::Secure] {
             let expected = format!(
                 "endpoint.toml:5:23: {name}: the policy demands nothing of requests\n    \
@@ -398,7 +368,7 @@ fn a_policy_that_demands_nothing_is_refused_unless_the_file_says_that_it_may() {
     }
     // Of an optional protection, the protection counts: the policy demands something, or cannot be
     // done.
-    std::fs::write(folder.0.join("optional.xml"), policy(bindings)).expect("it is written");
+    folder.0.write("optional.xml", policy(bindings));
     let optional = folder.problems(Role::Service, "policy = \"optional.xml\"");
     assert!(!optional.contains("demands nothing"), "{optional}");
     let needless = folder.problems(

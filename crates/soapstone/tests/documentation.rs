@@ -117,7 +117,11 @@ fn every_reason_for_a_refusal_is_explained() {
             "pub fn name(",
             "impl fmt::Display",
         ),
-        between("crypto/src/trust.rs", "const fn name(", "impl fmt::Display"),
+        between(
+            "crypto/src/trust/error.rs",
+            "const fn name(",
+            "impl fmt::Display",
+        ),
     ];
     let names: Vec<&str> = naming
         .iter()

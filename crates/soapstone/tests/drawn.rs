@@ -5,17 +5,15 @@
 //! A combination that makes no sense, or that is not supported, is refused when the endpoints are
 //! compiled. None may make messages that nobody can open.
 
-use std::path::PathBuf;
-
 use jiff::Timestamp;
 use soapstone::config::EndpointConfig;
-use soapstone::crypto::KeyKind;
-use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::endpoint::{Endpoint, Memory, Role};
 use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{Outgoing, Receipt};
 use soapstone::xml::Buffers;
 use soapstone_policy::{CompileOptions, PolicyDocument, PolicyLimits, Selection};
+use soapstone_testkit::Folder as Temporary;
+use soapstone_testkit::keys::RSA;
 
 /// Policies that are tried.
 const POLICIES: u64 = 400;
@@ -222,32 +220,15 @@ fn drawn(choices: &mut Choices) -> String {
 }
 
 /// A folder with key pairs of a client and a service, and the policy.
-struct Folder(PathBuf);
+struct Folder(Temporary);
 
 impl Folder {
     fn new() -> Self {
-        let path = std::env::temp_dir().join(format!("soapstone-drawn-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
-        let write = |name: &str, octets: &[u8]| {
-            std::fs::write(path.join(name), octets).expect("it is written");
-        };
-        let validity = Validity::days(Timestamp::now(), 30);
-        let rsa = KeyKind::Rsa { bits: 2048 };
-        let authority = issue::authority("CN=ca", rsa, validity).expect("a key");
-        write("ca.cert.pem", authority.certificates_to_pem().as_bytes());
-        for name in ["client", "service"] {
-            let template = Template::new(&format!("CN={name}"), validity).expect("a name");
-            let identity = issue::identity(&authority, rsa, &template).expect("a certificate");
-            let certificates = identity.certificates_to_pem();
-            write(&format!("{name}.cert.pem"), certificates.as_bytes());
-            let key = identity.key_to_pem(None).expect("a key");
-            write(&format!("{name}.key.pem"), key.expose());
-        }
-        Self(path)
+        Self(Temporary::with_keys(RSA, &["client", "service"]))
     }
 
     fn endpoint(&self, role: Role, policy: &str) -> Option<Endpoint> {
-        std::fs::write(self.0.join("policy.xml"), policy).expect("it is written");
+        self.0.write("policy.xml", policy);
         let [own, other] = match role {
             Role::Client => ["client", "service"],
             _ => ["service", "client"],
@@ -257,15 +238,9 @@ impl Folder {
              trust = {{ anchors = [\"ca.cert.pem\"] }}\nusers = [{{ name = \"alice\", password = \"wonderland\" }}]\n\
              security = {{ policy = \"policy.xml\" }}\n"
         );
-        let config = EndpointConfig::from_text(&text, &self.0.join("endpoint.toml"), &|_| None);
+        let config = EndpointConfig::from_text(&text, &self.0.path("endpoint.toml"), &|_| None);
         let config = config.unwrap_or_else(|problems| panic!("{problems}"));
         Endpoint::compile(&config, role).ok()
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
     }
 }
 

@@ -1,19 +1,18 @@
 //! Endpoints of a policy with several endorsing tokens: which keys make the signatures, and what is
 //! wrong with files that name too few.
 
-use std::path::PathBuf;
+#[path = "support/endpoints.rs"]
+mod endpoints;
 
+use endpoints::compile;
 use jiff::Timestamp;
-use soapstone::config::EndpointConfig;
-use soapstone::crypto::KeyKind;
-use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::endpoint::{Endpoint, Memory, Role};
 use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{Outgoing, Receipt, Rejected};
 use soapstone::xml::Buffers;
-
-const ENVELOPE: &str = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>\
-                        <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
+use soapstone_testkit::Folder as Temporary;
+use soapstone_testkit::envelope::ECHO;
+use soapstone_testkit::keys::RSA;
 
 /// A symmetric binding with derived keys, whose requests two parties endorse: the one's token is
 /// signed and encrypted, the other one's is not.
@@ -29,32 +28,13 @@ const POLICY: &str = "<wsp:Policy xmlns:wsp='http://www.w3.org/ns/ws-policy' \
     <sp:SignedParts><sp:Body/></sp:SignedParts><sp:EncryptedParts><sp:Body/></sp:EncryptedParts></wsp:Policy>";
 
 /// A folder with the policy and the key pairs of a client, a notary and a service.
-struct Folder(PathBuf);
+struct Folder(Temporary);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("soapstone-endorsers-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
-        let write = |name: &str, octets: &[u8]| {
-            std::fs::write(path.join(name), octets).expect("it is written");
-        };
-        let validity = Validity::days(Timestamp::now(), 30);
-        let rsa = KeyKind::Rsa { bits: 2048 };
-        let authority = issue::authority("CN=ca", KeyKind::Ed25519, validity).expect("a key");
-        write("ca.cert.pem", authority.certificates_to_pem().as_bytes());
-        for name in ["client", "notary", "service"] {
-            let template = Template::new(&format!("CN={name}"), validity).expect("a name");
-            let identity = issue::identity(&authority, rsa, &template).expect("a certificate");
-            write(
-                &format!("{name}.cert.pem"),
-                identity.certificates_to_pem().as_bytes(),
-            );
-            let key = identity.key_to_pem(None).expect("a key");
-            write(&format!("{name}.key.pem"), key.expose());
-        }
-        write("policy.xml", POLICY.as_bytes());
-        Self(path)
+    fn new() -> Self {
+        let folder = Temporary::with_keys(RSA, &["client", "notary", "service"]);
+        folder.write("policy.xml", POLICY);
+        Self(folder)
     }
 
     fn endpoint(&self, role: Role, identity: &str, more: &str) -> Result<Endpoint, String> {
@@ -66,16 +46,7 @@ impl Folder {
             "identity = {{ {identity} }}\n{peer}trust = {{ anchors = [\"ca.cert.pem\"] }}\n\
              security = {{ policy = \"policy.xml\"{more} }}\n"
         );
-        let folder = format!("{}{}", self.0.display(), std::path::MAIN_SEPARATOR);
-        EndpointConfig::from_text(&text, &self.0.join("endpoint.toml"), &|_| None)
-            .and_then(|config| Endpoint::compile(&config, role))
-            .map_err(|problems| problems.to_string().replace(&folder, ""))
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
+        compile(&self.0, &text, role)
     }
 }
 
@@ -103,7 +74,7 @@ fn travel(
     let outgoing = answered.map_or_else(Outgoing::default, Outgoing::answer);
     let secured = from
         .secure(
-            ENVELOPE.as_bytes().to_vec(),
+            ECHO.as_bytes().to_vec(),
             outgoing,
             now,
             &mut buffers,
@@ -119,7 +90,7 @@ fn travel(
 
 #[test]
 fn each_key_makes_the_signature_of_its_place_and_answers_confirm_all() {
-    let folder = Folder::new("exchange");
+    let folder = Folder::new();
     let service = folder
         .endpoint(Role::Service, &pair("service"), "")
         .expect("a service");
@@ -135,7 +106,7 @@ fn each_key_makes_the_signature_of_its_place_and_answers_confirm_all() {
 
 #[test]
 fn one_key_endorses_twice_only_where_both_sides_say_so() {
-    let folder = Folder::new("same");
+    let folder = Folder::new();
     let same = ", same_endorser = true";
     let client = folder
         .endpoint(Role::Client, &pair("client"), same)
@@ -158,7 +129,7 @@ fn one_key_endorses_twice_only_where_both_sides_say_so() {
 
 #[test]
 fn what_is_wrong_with_an_endorsing_key_is_told_where_it_stands() {
-    let folder = Folder::new("wrong");
+    let folder = Folder::new();
     for (endorsing, expected) in [
         (
             "[]",

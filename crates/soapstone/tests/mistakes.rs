@@ -1,52 +1,34 @@
 //! What is said of mistakes in endpoint files: with the key that they are made in, and what to
 //! write in its place.
 
-use std::path::PathBuf;
+#[path = "support/endpoints.rs"]
+mod endpoints;
 
-use soapstone::config::EndpointConfig;
-use soapstone::crypto::KeyKind;
-use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::endpoint::{Endpoint, Role};
+use soapstone_testkit::Folder as Temporary;
+use soapstone_testkit::keys::{RSA, identity};
 
 /// A folder with an authority, the key pair of `CN=me`, and the same in a keystore with a password.
-struct Folder(PathBuf);
+struct Folder(Temporary);
 
 const PASSWORD: &str = "opens it";
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("soapstone-mistakes-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
-        let validity = Validity::days(jiff::Timestamp::now(), 30);
-        let rsa = KeyKind::Rsa { bits: 2048 };
-        let authority = issue::authority("CN=ca", KeyKind::Ed25519, validity).expect("a key");
-        let template = Template::new("CN=me", validity).expect("a name");
-        let identity = issue::identity(&authority, rsa, &template).expect("a certificate");
-        let key = |password| identity.key_to_pem(password).expect("a key");
-        let store = identity.to_pkcs12(PASSWORD, "me").expect("a keystore");
-        for (name, octets) in [
-            ("ca.cert.pem", authority.certificates_to_pem().as_bytes()),
-            ("me.cert.pem", identity.certificates_to_pem().as_bytes()),
-            ("me.key.pem", key(None).expose()),
-            ("closed.key.pem", key(Some(PASSWORD)).expose()),
-            ("me.p12", &store),
-        ] {
-            std::fs::write(path.join(name), octets).expect("it is written");
-        }
-        Self(path)
+    fn new() -> Self {
+        let folder = Temporary::with_keys(RSA, &["me"]);
+        let identity = identity("CN=me", RSA);
+        let closed = identity.key_to_pem(Some(PASSWORD)).expect("a key");
+        folder.write("closed.key.pem", closed.expose());
+        folder.write(
+            "me.p12",
+            identity.to_pkcs12(PASSWORD, "me").expect("a keystore"),
+        );
+        Self(folder)
     }
 
     /// What is wrong with an endpoint file, without the folder.
     fn problems(&self, text: &str) -> String {
-        let file = self.0.join("endpoint.toml");
-        let compiled = EndpointConfig::from_text(text, &file, &|_| None)
-            .and_then(|config| Endpoint::compile(&config, Role::Service));
-        let folder = format!("{}{}", self.0.display(), std::path::MAIN_SEPARATOR);
-        match compiled {
-            Ok(_) => String::new(),
-            Err(problems) => problems.to_string().replace(&folder, ""),
-        }
+        endpoints::problems(&self.0, text, Role::Service)
     }
 
     /// The same of a file whose only mistakes are in its `security`, on the third line.
@@ -55,18 +37,12 @@ impl Folder {
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
-}
-
 const IDENTITY: &str = "identity = { key = \"me.key.pem\", certificate = \"me.cert.pem\" }\n";
 const TRUST: &str = "trust = { anchors = [\"ca.cert.pem\"] }\n";
 
 #[test]
 fn a_keystore_or_key_without_its_password_is_said_to_have_none() {
-    let folder = Folder::new("passwords");
+    let folder = Folder::new();
     let rest = format!("{TRUST}security = {{ mechanism = \"sign\" }}\n");
     let hint = "    hint: give `password_env`, `password_file` or `password` beside it";
     for (identity, expected) in [
@@ -111,12 +87,12 @@ const KEYS_WITH_PASSWORDS: [(&str, &[u8]); 2] = [
 
 #[test]
 fn the_key_of_a_keystore_can_have_a_password_of_its_own() {
-    let folder = Folder::new("key-passwords");
+    let folder = Folder::new();
     let rest = format!("{TRUST}security = {{ mechanism = \"sign\" }}\n");
     let problems =
         |identity: &str| folder.problems(&format!("identity = {{ {identity} }}\n{rest}"));
     for (name, bytes) in KEYS_WITH_PASSWORDS {
-        std::fs::write(folder.0.join(name), bytes).expect("it is written");
+        folder.0.write(name, bytes);
         let keystore = format!("keystore = \"{name}\", password = \"storepass\"");
         assert_eq!(
             problems(&format!("{keystore}, key_password = \"keypass\"")),
@@ -150,7 +126,7 @@ fn the_key_of_a_keystore_can_have_a_password_of_its_own() {
 
 #[test]
 fn a_keystore_that_is_named_as_key_or_certificate_is_told_how_to_be_named() {
-    let folder = Folder::new("keystores");
+    let folder = Folder::new();
     let rest = format!("{TRUST}security = {{ mechanism = \"sign\" }}\n");
     let hint =
         "    hint: a keystore is named with `keystore`, in the place of `key` and `certificate`";
@@ -176,8 +152,8 @@ fn a_keystore_that_is_named_as_key_or_certificate_is_told_how_to_be_named() {
 /// Some mistakes are found while a file is read, others while plans are made of it.
 #[test]
 fn all_mistakes_of_a_table_are_told_at_once() {
-    let folder = Folder::new("at-once");
-    let file = folder.0.join("endpoint.toml");
+    let folder = Folder::new();
+    let file = folder.0.path("endpoint.toml");
     let text = format!(
         "{IDENTITY}trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"me\"], min_rsa_bits = 1 }}\n[security]\nmechanism = \"sign\"\n\
          suite = \"Basic256GMC\"\nsute = \"Basic256GCM\"\nsigned = [\"Bodi\"]\n"
@@ -218,7 +194,7 @@ fn all_mistakes_of_a_table_are_told_at_once() {
 
 #[test]
 fn profiles_are_reserved() {
-    let folder = Folder::new("profiles");
+    let folder = Folder::new();
     assert_eq!(
         folder.problems_of_security("profile = \"x\""),
         "endpoint.toml:3:14: `profile` in [security] is reserved for later versions\n    \
@@ -233,7 +209,7 @@ fn profiles_are_reserved() {
 
 #[test]
 fn a_key_that_is_a_flag_or_a_table_is_known_and_shown() {
-    let folder = Folder::new("flags");
+    let folder = Folder::new();
     assert_eq!(
         folder.problems_of_security("mechanism = \"sign\", timestmp = true"),
         "endpoint.toml:3:34: unknown key `timestmp` in [security]\n    hint: did you mean `timestamp`?"
@@ -248,7 +224,7 @@ fn a_key_that_is_a_flag_or_a_table_is_known_and_shown() {
 
 #[test]
 fn the_file_or_subject_that_no_trust_can_be_made_of_is_named() {
-    let folder = Folder::new("trust");
+    let folder = Folder::new();
     let problems = |trust: &str| {
         let text =
             format!("{IDENTITY}trust = {{ {trust} }}\nsecurity = {{ mechanism = \"sign\" }}\n");
@@ -275,7 +251,7 @@ fn the_file_or_subject_that_no_trust_can_be_made_of_is_named() {
 
 #[test]
 fn what_is_demanded_of_certificates_is_understood_or_told() {
-    let folder = Folder::new("demands");
+    let folder = Folder::new();
     let problems = |trust: &str| {
         let text = format!(
             "{IDENTITY}trust = {{ anchors = [\"ca.cert.pem\"], {trust} }}\nsecurity = {{ mechanism = \"sign\" }}\n"
@@ -304,7 +280,7 @@ fn what_is_demanded_of_certificates_is_understood_or_told() {
 
 #[test]
 fn a_key_reference_is_told_by_the_name_that_it_has_in_the_file() {
-    let folder = Folder::new("references");
+    let folder = Folder::new();
     assert_eq!(
         folder.problems_of_security("mechanism = \"sign\", key_reference = \"encrypted-key-sha1\""),
         "endpoint.toml:3:50: key reference `encrypted-key-sha1` names a symmetric key, and signatures are made with a certificate"
@@ -313,7 +289,7 @@ fn a_key_reference_is_told_by_the_name_that_it_has_in_the_file() {
 
 #[test]
 fn a_name_that_no_algorithm_has_is_all_that_is_wrong() {
-    let folder = Folder::new("algorithms");
+    let folder = Folder::new();
     let hint = "\n    hint: name it by its URI or by its short name, for example \"rsa-sha256\", \"sha256\", \"aes256-gcm\", \
                 \"exc-c14n\", \"x25519\", \"hkdf\", \"kw-aes128\"";
     for (list, what, name) in [
@@ -342,7 +318,7 @@ fn a_name_that_no_algorithm_has_is_all_that_is_wrong() {
 
 #[test]
 fn an_algorithm_that_derives_nothing_here_is_told_where_it_stands() {
-    let folder = Folder::new("derivations");
+    let folder = Folder::new();
     let security = "mechanism = \"encrypt\", algorithms = { key_agreement = [\"x25519\"], \
         key_derivation = [\"kdf\", \"pbkdf2\"], derivation_digest = [\"md\", \"sha1\"] }";
     let problems = folder.problems_of_security(security);
@@ -368,7 +344,7 @@ fn an_algorithm_that_derives_nothing_here_is_told_where_it_stands() {
 
 #[test]
 fn what_is_there_twice_is_told_once_and_by_its_name() {
-    let folder = Folder::new("twice");
+    let folder = Folder::new();
     let rest = "[security]\nmechanism = \"sign\"\nsuite = \"Basic256GCM\"\n";
     assert_eq!(
         folder.problems(&format!(
@@ -387,7 +363,7 @@ fn what_is_there_twice_is_told_once_and_by_its_name() {
 
 #[test]
 fn what_only_a_policy_has_a_use_for_is_refused_beside_a_preset() {
-    let folder = Folder::new("presets");
+    let folder = Folder::new();
     for (key, value) in [
         ("policy_subject", "{ operation = \"Pay\" }"),
         ("sha256_suites", "\"sha256\""),
@@ -408,4 +384,58 @@ fn what_only_a_policy_has_a_use_for_is_refused_beside_a_preset() {
         said.starts_with("endpoint.toml:1:") && said.contains("`endorsing` is given"),
         "{said}"
     );
+}
+
+#[test]
+fn what_is_wrong_with_the_place_of_a_key_in_a_token_is_told_where_it_stands() {
+    let folder = Folder::new();
+    let rest = format!("{TRUST}security = {{ mechanism = \"sign\" }}\n");
+    for (key, expected) in [
+        (
+            "pkcs11 = {}",
+            "endpoint.toml:1:23: `module` is missing in [identity.pkcs11]\n    \
+             hint: name the shared library of the token's maker: module = \"/usr/lib/….so\"\n\
+             endpoint.toml:1:23: `token` is missing in [identity.pkcs11]\n    \
+             hint: say which token: token = \"LABEL\" or slot = 0\n\
+             endpoint.toml:1:23: `key` is missing in [identity.pkcs11]\n    \
+             hint: say which key: key = \"LABEL\" or id = \"0a1b\"",
+        ),
+        (
+            "pkcs11 = { module = \"m.so\", token = \"t\", slot = 0, key = \"k\" }",
+            "endpoint.toml:1:62: both `token` and `slot` are given\n    hint: keep one of them",
+        ),
+        (
+            "pkcs11 = { module = \"m.so\", token = \"t\", id = \"xyz\" }",
+            "endpoint.toml:1:60: `id` must be pairs of hexadecimal digits, found something else",
+        ),
+        (
+            "key = \"me.key.pem\", pkcs11 = { module = \"m.so\", token = \"t\", key = \"k\" }",
+            "endpoint.toml:1:43: both `pkcs11` and `key`, `keystore` or `password` are given\n    \
+             hint: keep pkcs11 and certificate; the PIN belongs into the table pkcs11",
+        ),
+    ] {
+        let text = format!("identity = {{ {key}, certificate = \"me.cert.pem\" }}\n{rest}");
+        assert_eq!(folder.problems(&text), expected, "{key}");
+    }
+}
+
+/// A key in a token never gives way to another one.
+#[test]
+fn a_module_that_cannot_be_used_is_told_with_what_it_is_for() {
+    let folder = Folder::new();
+    let text = format!(
+        "identity = {{ pkcs11 = {{ module = \"none.so\", token = \"t\", key = \"k\" }}, certificate = \"me.cert.pem\" }}\n\
+         {TRUST}security = {{ mechanism = \"sign\" }}\n"
+    );
+    let expected = match cfg!(feature = "pkcs11") {
+        true => {
+            "endpoint.toml:1:23: key `k` in token `t` of `none.so`: the module does not start: none.so: cannot open shared object file"
+        }
+        false => {
+            "endpoint.toml:1:23: this build cannot use keys in tokens: it is built without PKCS#11\n    \
+             hint: build it with the feature `pkcs11`, or name a key in a file"
+        }
+    };
+    let told = folder.problems(&text);
+    assert!(told.starts_with(expected), "{told}");
 }

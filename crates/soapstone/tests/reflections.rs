@@ -10,9 +10,8 @@ use soapstone::endpoint::{Arrived, Endpoint, Memory, ReceiveError, Role};
 use soapstone::replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark, Outgoing, Receipt, Rejected, Secured};
 use soapstone::xml::Buffers;
-
-const ENVELOPE: &str = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>\
-                        <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
+use soapstone_testkit::envelope::ECHO;
+use soapstone_testkit::moment;
 
 /// A replay cache that must not be asked.
 #[derive(Debug)]
@@ -58,11 +57,11 @@ fn endpoint(role: Role, more: &str) -> Endpoint {
 }
 
 fn now() -> Timestamp {
-    "2026-02-03T04:05:06Z".parse().expect("a moment")
+    moment("2026-02-03T04:05:06Z")
 }
 
 fn secured(endpoint: &Endpoint, outgoing: Outgoing<'_>) -> Secured {
-    let plain = ENVELOPE.as_bytes().to_vec();
+    let plain = ECHO.as_bytes().to_vec();
     endpoint
         .secure(plain, outgoing, now(), &mut Buffers::default(), &mut ())
         .expect("it can be secured")

@@ -91,12 +91,12 @@ impl Resting {
 mod tests {
     use jiff::Timestamp;
     use soapstone::crypto::issue::{self, Template, Validity};
-    use soapstone::crypto::{Curve, KeyKind, PrivateKey};
+    use soapstone_testkit::keys;
 
     use super::*;
 
     fn certificates(count: usize) -> Vec<Certificate> {
-        let key = PrivateKey::generate(KeyKind::Ec(Curve::P256)).expect("a key");
+        let key = keys::key(keys::P256);
         (0..count)
             .map(|number| {
                 let validity = Validity::days(Timestamp::UNIX_EPOCH, 1);

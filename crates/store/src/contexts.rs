@@ -19,6 +19,7 @@ use soapstone::crypto::{DigestAlgorithm, digest, hexadecimal};
 use soapstone::wss::{ContextName, ContextOwner, SecurityContext};
 
 use crate::canary::Canary;
+use crate::moments::later;
 use crate::remote::{Effect, Unanswered};
 
 /// Added to the life of a conversation's hash, so that it outlives its contexts though the clocks
@@ -227,7 +228,7 @@ impl ContextStore for RedisContexts {
             .arg(self.value(scope, context)?)
             .arg(life(context, now))
             .arg(MOMENT_DIGITS)
-            .arg(moment(crate::later(now, grace)))
+            .arg(moment(later(now, grace)))
             .arg(moment(now));
         self.change(&key, &command)
     }

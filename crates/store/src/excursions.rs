@@ -2,14 +2,12 @@
 //! restarts between: what is accepted, compared with what a model says that may be.
 
 use std::collections::HashMap;
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use soapstone::clock::Elapsed;
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{End, Mark};
+use soapstone_testkit::{Elapsed as Passed, Folder};
 
 use crate::{FileReplay, MemoryReplay, ProcessMemory};
 
@@ -57,15 +55,10 @@ enum Refused {
     Replay(ReplayError),
 }
 
-/// Milliseconds that have passed since the beginning, and since the last start of the machine.
-#[derive(Clone, Default)]
-struct Passed(Arc<AtomicU64>);
-
-impl Passed {
-    fn clock(&self) -> Elapsed {
-        let passed = Arc::clone(&self.0);
-        Elapsed::read_by(move || Duration::from_secs(passed.load(Ordering::Relaxed)))
-    }
+/// A clock of the store that reads the time of a test.
+fn clock(passed: &Passed) -> Elapsed {
+    let passed = passed.clone();
+    Elapsed::read_by(move || passed.get())
 }
 
 /// A store of which the machine and the process may be started anew.
@@ -86,7 +79,7 @@ struct InMemory {
 impl InMemory {
     fn new(capacity: usize) -> Self {
         let passed = Passed::default();
-        let process = ProcessMemory::by(passed.clock());
+        let process = ProcessMemory::by(clock(&passed));
         Self {
             replay: MemoryReplay::new(capacity).within(&process),
             process,
@@ -112,7 +105,7 @@ impl Store for InMemory {
 }
 
 struct InFile {
-    folder: tempfile::TempDir,
+    folder: Folder,
     replay: FileReplay,
     capacity: usize,
     passed: Passed,
@@ -120,7 +113,7 @@ struct InFile {
 
 impl InFile {
     fn new(capacity: usize) -> Self {
-        let folder = tempfile::tempdir().expect("a folder");
+        let folder = Folder::new();
         let passed = Passed::default();
         Self {
             replay: Self::open(&folder, capacity, &passed),
@@ -130,12 +123,12 @@ impl InFile {
         }
     }
 
-    fn open(folder: &tempfile::TempDir, capacity: usize, passed: &Passed) -> FileReplay {
-        let path = folder.path().join("marks");
+    fn open(folder: &Folder, capacity: usize, passed: &Passed) -> FileReplay {
+        let path = folder.path("marks");
         let mut replay = FileReplay::open(&path, capacity)
             .expect("the folder is writable")
-            .measured_by(passed.clock());
-        replay.own_mut().share(&ProcessMemory::by(passed.clock()));
+            .measured_by(clock(passed));
+        replay.own_mut().share(&ProcessMemory::by(clock(passed)));
         replay
     }
 }
@@ -147,7 +140,7 @@ impl Store for InFile {
 
     fn restart(&mut self, machine: bool) {
         if machine {
-            self.passed.0.store(0, Ordering::Relaxed);
+            self.passed.set(0);
         }
         self.replay = Self::open(&self.folder, self.capacity, &self.passed);
     }
@@ -180,8 +173,7 @@ impl<S: Store> World<S> {
 
     fn wait(&mut self, seconds: i64) {
         self.time += seconds;
-        let seconds = u64::try_from(seconds).expect("time passes");
-        self.store.passed().0.fetch_add(seconds, Ordering::Relaxed);
+        self.store.passed().pass(seconds);
     }
 
     /// A new message of somebody whose clock is so many seconds ahead of the true time, and who

@@ -31,8 +31,9 @@ use soapstone::clock::{Elapsed, Forgotten, Steps};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{End, FirstSeen, Mark};
 
-use crate::StoreError;
+use crate::error::StoreError;
 use crate::memory::MemoryReplay;
+use crate::moments::set_back;
 use crate::tallies::{Change, rounded_up};
 
 /// The longest wait for a turn. A turn takes some milliseconds, so that hundreds of calls fit in.
@@ -270,7 +271,7 @@ impl FileReplay {
             if mark.end == End::Proven
                 && let Some(last) = forgotten.last_beside(rounded_up(mark.until))
             {
-                return Err(Failure::Replay(crate::set_back(last)));
+                return Err(Failure::Replay(set_back(last)));
             }
         }
         let mut note = |until| forgotten.note(until, until);

@@ -34,6 +34,7 @@ use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{End, FirstSeen, Mark};
 
 use crate::doubt::Doubt;
+use crate::moments::set_back;
 use crate::room::{Place, Room};
 use crate::tallies::{Change, Tallies, rounded_up};
 
@@ -335,7 +336,7 @@ impl MemoryReplay {
             self.memory.lock(shard).forgot(life)
         });
         match forgotten {
-            Some(forgotten) => Err(crate::set_back(forgotten)),
+            Some(forgotten) => Err(set_back(forgotten)),
             None => Ok(()),
         }
     }
@@ -441,7 +442,7 @@ impl MemoryReplay {
             wanted.find_map(|(.., life)| shard.forgot(*life))
         });
         if let Some(forgotten) = forgotten {
-            return Err(crate::set_back(forgotten));
+            return Err(set_back(forgotten));
         }
         for (number, shard) in &mut guards {
             let wanted = wanted.iter().filter(|(shard, ..)| shard == number);

@@ -19,6 +19,7 @@ use soapstone::crypto::SymmetricKey;
 use soapstone::wss::{ContextName, ContextOwner, ConversationVersion, SecurityContext};
 
 use crate::certificates::{Certificates, Resting};
+use crate::moments::later;
 use crate::shares::{Share, Shares};
 
 const SHARDS: usize = 16;
@@ -269,7 +270,7 @@ impl ContextStore for MemoryContexts {
         shard.ends.remove(&(former_end, Arc::clone(&key)));
         let mut end = latest.expires;
         if let Some(conversation) = shard.conversations.get_mut(&key) {
-            conversation.renew(latest, now, crate::later(now, grace));
+            conversation.renew(latest, now, later(now, grace));
             end = conversation.end();
         }
         shard.ends.insert((end, key));

@@ -257,13 +257,15 @@ pub fn describe(error: &io::Error) -> String {
 mod tests {
     use super::*;
     use soapstone::crypto::issue::{self, Template, Validity};
-    use soapstone::crypto::{Curve, Identity, KeyKind, PrivateKey};
+    use soapstone::crypto::{Identity, PrivateKey};
+    use soapstone_testkit::keys::P256;
+    use soapstone_testkit::moment;
 
     const SERVER_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 1];
     const CLIENT_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 2];
 
     fn now() -> jiff::Timestamp {
-        "2026-11-25T12:00:00Z".parse().unwrap()
+        moment("2026-11-25T12:00:00Z")
     }
 
     /// A self-signed authority for `localhost`, as `openssl req -x509` makes it, valid for 30 days;
@@ -278,7 +280,7 @@ mod tests {
             let list = [&[0x30, length + 2, 6, length], oid].concat();
             template = template.with_extension(&[0x55, 0x1d, 37], false, &list);
         }
-        let key = PrivateKey::generate(KeyKind::Ec(Curve::P256)).unwrap();
+        let key = PrivateKey::generate(P256).unwrap();
         issue::self_signed(key, &template).unwrap()
     }
 
@@ -345,10 +347,9 @@ mod tests {
             "its certificate is expired"
         );
         assert!(outcome(&trust, &other, "localhost", 0).contains("is that of an authority"));
-        let authority =
-            issue::authority("CN=ca", KeyKind::Ec(Curve::P256), Validity::days(now(), 30)).unwrap();
+        let authority = issue::authority("CN=ca", P256, Validity::days(now(), 30)).unwrap();
         let template = Template::new("CN=leaf", Validity::days(now(), 30)).unwrap();
-        let leaf = issue::identity(&authority, KeyKind::Ec(Curve::P256), &template).unwrap();
+        let leaf = issue::identity(&authority, P256, &template).unwrap();
         assert_eq!(
             outcome(&trust, &leaf, "localhost", 0),
             "its certificate is issued by no authority that is trusted, and is not pinned"

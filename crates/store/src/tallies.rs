@@ -191,11 +191,9 @@ fn place(name: &KeyName) -> (usize, [u8; 16]) {
 
 #[cfg(test)]
 mod tests {
-    use super::*;
+    use soapstone_testkit::at;
 
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(1_800_000_000 + second).expect("a moment")
-    }
+    use super::*;
 
     fn name(number: u8) -> KeyName {
         let mut name = [0; 32];

@@ -13,8 +13,8 @@ const PASSWORD: &str = "00112233445566778899aabbccddeeff";
 
 #[test]
 fn the_deployment_serves_and_its_primary_can_be_killed_and_restarted_at_once() {
-    let folder = tempfile::TempDir::new().expect("the temporary folder is writable");
-    let password = folder.path().join("redis.password");
+    let folder = soapstone_testkit::Folder::new();
+    let password = folder.path("redis.password");
     std::fs::write(&password, format!("{PASSWORD}\n")).expect("it is writable");
     let rights = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../deploy/users.acl");
     let ports: Vec<u16> = (0..6).map(|_| free_port()).collect();
@@ -58,7 +58,7 @@ fn the_deployment_serves_and_its_primary_can_be_killed_and_restarted_at_once() {
          replicas = 1",
         names.join(", ")
     );
-    let node = node_in(folder.path(), &store, "");
+    let node = node_in(folder.root(), &store, "");
     let mut number = 1000;
     wait_for("a replica to follow the primary", || {
         number += 1;
@@ -110,7 +110,7 @@ fn the_deployment_serves_and_its_primary_can_be_killed_and_restarted_at_once() {
         node.replay.first_seen(&[mark(number, 300)], at(0)).is_ok()
     });
     // One that has accepted nothing itself.
-    let node = node_in(folder.path(), &store, "");
+    let node = node_in(folder.root(), &store, "");
     let replayed = node.replay.first_seen(&[mark(1, 300)], at(1));
     assert_eq!(replayed.unwrap_err(), ReplayError::Seen);
     let found = node.contexts.find("/", &renewed.name(), at(11));

@@ -13,7 +13,7 @@ use std::time::{Duration, Instant};
 use moments::{at, mark};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone_store::FileReplay;
-use tempfile::TempDir;
+use soapstone_testkit::Folder;
 
 const CAPACITY: usize = 1_000_000;
 
@@ -71,8 +71,8 @@ fn start(path: &Path, first: u32, admitted: mpsc::Sender<u32>) -> Child {
 /// Two processes see the same messages, and one of them is killed again and again while it writes.
 #[test]
 fn processes_that_are_killed_admit_nothing_twice_and_lose_nothing() {
-    let folder = TempDir::new().expect("the temporary folder is writable");
-    let path = folder.path().join("marks");
+    let folder = Folder::new();
+    let path = folder.path("marks");
     let (sender, receiver) = mpsc::channel();
     let mut steady = start(&path, 0, sender.clone());
     let mut admitted = HashSet::new();
@@ -121,9 +121,9 @@ fn processes_that_are_killed_admit_nothing_twice_and_lose_nothing() {
 /// A message reads and writes a few pages, however many marks there are.
 #[test]
 fn a_hundred_thousand_marks_take_less_than_twice_the_time_of_a_thousand() {
-    let folder = TempDir::new().expect("the temporary folder is writable");
+    let folder = Folder::new();
     let filled = |name: &str, marks: u32| {
-        let cache = FileReplay::open(&folder.path().join(name), CAPACITY);
+        let cache = FileReplay::open(&folder.path(name), CAPACITY);
         let cache = cache.expect("the folder is writable");
         let marks: Vec<_> = (0..marks).map(|number| mark(number, 300)).collect();
         cache.first_seen(&marks, at(0)).expect("the first time");

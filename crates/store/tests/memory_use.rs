@@ -11,11 +11,12 @@ use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::random::Supply;
 use soapstone::crypto::{
-    Certificate, DataEncryption, KeyKind, KeyUse, NONCE_OCTETS, PrivateKey, SignatureAlgorithm,
-    SymmetricKey, seal_in_place,
+    Certificate, DataEncryption, KeyUse, NONCE_OCTETS, SignatureAlgorithm, SymmetricKey,
+    seal_in_place,
 };
 use soapstone::wss::{ContextOwner, SecurityContext};
 use soapstone_store::MemoryContexts;
+use soapstone_testkit::keys;
 
 /// The bar: no more than so many octets for each idle conversation.
 const MOST: usize = 2_000;
@@ -65,7 +66,7 @@ fn measured(name: &str) -> usize {
 }
 
 fn certificates(count: usize) -> Vec<Vec<u8>> {
-    let key = PrivateKey::generate(KeyKind::Rsa { bits: 2048 }).expect("a key");
+    let key = keys::key(keys::RSA);
     (0..count)
         .map(|number| {
             let subject = format!("CN=client {number},OU=Retail,O=Example Books,C=DE");

@@ -10,15 +10,14 @@ use std::net::TcpListener;
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::time::{Duration, Instant};
 
-use jiff::ToSpan;
 use servers::{
     Server, at, context, drop_keys, keep_keys, mark, node, node_at, node_in, secret, wait_for,
 };
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::issue::{self, Template, Validity};
-use soapstone::crypto::{KeyKind, PrivateKey};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone_store::{MemoryReplay, ProcessMemory, Replay, StoreProblem};
+use soapstone_testkit::{Folder, keys};
 
 #[test]
 fn what_one_node_has_accepted_the_other_refuses() {
@@ -478,7 +477,7 @@ fn an_idle_conversation_takes_less_than_a_kilobyte_and_a_half_of_the_store() {
     let server = Server::start(&[]);
     let node = node_at(&server);
     let owner = issue::self_signed(
-        PrivateKey::generate(KeyKind::Rsa { bits: 2048 }).expect("a key"),
+        keys::key(keys::RSA),
         &Template::new("CN=client,O=Example", Validity::days(at(0), 365)).expect("a template"),
     )
     .expect("a certificate");
@@ -515,34 +514,8 @@ fn an_idle_conversation_takes_less_than_a_kilobyte_and_a_half_of_the_store() {
 
 #[test]
 fn passwords_databases_and_mutual_tls_are_used() {
-    let folder = tempfile::TempDir::new().expect("the temporary folder is writable");
-    let file = |name: &str, text: &str| {
-        let path = folder.path().join(name);
-        std::fs::write(&path, text).expect("it is writable");
-        path.display().to_string()
-    };
-    let validity = Validity::days(jiff::Timestamp::now() - 1.hour(), 2);
-    let template = |subject: &str| Template::new(subject, validity).expect("a template");
-    let kind = KeyKind::Rsa { bits: 2048 };
-    let authority = issue::authority("CN=CA", kind, validity).expect("an authority");
-    let identity = |subject: &str| {
-        let template = template(subject).with_alternative_names(["127.0.0.1", "localhost"]);
-        issue::identity(&authority, kind, &template).expect("an identity")
-    };
-    let (server_side, client_side) = (identity("CN=redis"), identity("CN=gateway"));
-    let ca = file("ca.pem", &authority.certificate().to_pem());
-    let pem = |name: &str, identity: &soapstone::crypto::Identity| {
-        (
-            file(&format!("{name}.pem"), &identity.certificate().to_pem()),
-            file(
-                &format!("{name}.key.pem"),
-                std::str::from_utf8(identity.key().to_pem(None).expect("PEM").expose())
-                    .expect("PEM"),
-            ),
-        )
-    };
-    let (certificate, private) = pem("server", &server_side);
-    pem("client", &client_side);
+    let folder = Folder::with_keys(keys::RSA, &["server", "client"]);
+    let path = |name: &str| folder.path(name).display().to_string();
     let port = servers::free_port();
     let text = port.to_string();
     let _server = Server::start_at(
@@ -553,18 +526,18 @@ fn passwords_databases_and_mutual_tls_are_used() {
             "--tls-port",
             &text,
             "--tls-cert-file",
-            &certificate,
+            &path("server.cert.pem"),
             "--tls-key-file",
-            &private,
+            &path("server.key.pem"),
             "--tls-ca-cert-file",
-            &ca,
+            &path("ca.cert.pem"),
             "--requirepass",
             "open sesame",
         ],
     );
-    let tls = "tls = { ca = \"ca.pem\", certificate = \"client.pem\", key = \"client.key.pem\" }\ntimeout = \"2s\"";
+    let tls = "tls = { ca = \"ca.cert.pem\", certificate = \"client.cert.pem\", key = \"client.key.pem\" }\ntimeout = \"2s\"";
     let url = format!("url = \"rediss://:open%20sesame@localhost:{port}/3\"\n{tls}");
-    let node = node_in(folder.path(), &url, "");
+    let node = node_in(folder.root(), &url, "");
     node.replay
         .first_seen(&[mark(1, 300)], at(0))
         .expect("the first time");
@@ -582,7 +555,7 @@ fn passwords_databases_and_mutual_tls_are_used() {
         ),
         (
             format!(
-                "url = \"rediss://:open%20sesame@localhost:{port}\"\ntls = {{ ca = \"ca.pem\" }}"
+                "url = \"rediss://:open%20sesame@localhost:{port}\"\ntls = {{ ca = \"ca.cert.pem\" }}"
             ),
             "CertificateRequired",
         ),
@@ -591,7 +564,7 @@ fn passwords_databases_and_mutual_tls_are_used() {
             "localhost",
         ),
     ] {
-        let refused = node_in(folder.path(), &wrong, "")
+        let refused = node_in(folder.root(), &wrong, "")
             .replay
             .first_seen(&[mark(2, 300)], at(0))
             .unwrap_err();

@@ -1,26 +1,46 @@
-//! Test vectors: one loader for all crates, used by tests alone.
+//! What the tests of several crates share, for tests alone.
 //!
 //! ```text
-//! vectors/              the project's own cases: they always run
-//! vectors directory     cases of other projects (SOAPSTONE_VECTORS, or ../shared/vectors)
+//! vectors     one loader for the project's own cases and those of other projects
+//! failures    every failing case of a table, told together
+//! folder      temporary folders, each with a name of its own
+//! clock       moments of a story, and time that a test lets pass
+//! envelope    SOAP messages
+//! keys        keys, certificates and authorities, made once in a process (feature `keys`)
 //! ```
 //!
-//! [`cases`] gives both. Without a vectors directory the cases of other projects are not run; they
-//! are counted, and the count is reported at the end of the run (`not_run.rs`).
+//! **Vectors.** `vectors/` holds the project's own cases, which always run. The vectors directory
+//! (`SOAPSTONE_VECTORS`, or `../shared/vectors`) holds cases of other projects. [`cases`] gives
+//! both. Without a vectors directory the cases of other projects are not run; they are counted, and
+//! the count is reported at the end of the run (`not_run.rs`).
+//!
+//! **Place in the house.** A crate whose own unit tests (in `src`) use this one is compiled twice
+//! if this one depends on it, and the two copies of its types differ. So the only crate of the
+//! project below this one is `soapstone-crypto`, by the feature `keys`. Unit tests of
+//! `soapstone-crypto` use its own `testing.rs`; its tests in `tests/` may use this crate.
 //!
 //! The rule kept here: no case is left out in silence. A vectors directory that `SOAPSTONE_VECTORS`
 //! names, and every file that a case names, has to be there.
 #![forbid(unsafe_code)]
 
 mod case;
+mod clock;
 mod directory;
+pub mod envelope;
+mod failures;
+mod folder;
+#[cfg(feature = "keys")]
+pub mod keys;
 mod not_run;
 mod table;
 
 use std::path::PathBuf;
 
 pub use case::Case;
+pub use clock::{Elapsed, at, moment};
 pub use directory::has_vectors_directory;
+pub use failures::Failures;
+pub use folder::Folder;
 pub use table::{Row, rows};
 
 /// All cases of a kind: the project's own, and those of other projects where their vectors are

@@ -2,7 +2,6 @@
 //! and header elements stand.
 
 use crate::conversation::DerivedKeyPolicy;
-use crate::supporting::context_reference;
 
 /// Which key signs or encrypts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -64,6 +63,14 @@ impl KeyReference {
             Self::KeyName => "key-name",
             Self::EncryptedKeySha1 => "encrypted-key-sha1",
         }
+    }
+}
+
+/// How messages name a security context: by its token, or by its identifier.
+pub(crate) const fn context_reference(carried: bool) -> KeyReference {
+    match carried {
+        true => KeyReference::Direct,
+        false => KeyReference::KeyName,
     }
 }
 

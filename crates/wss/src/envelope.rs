@@ -8,10 +8,10 @@ use std::fmt;
 use std::ops::Range;
 
 use soapstone_xml::{
-    Buffers, Document, DuplicateId, Element, IdAttributes, Limits, NodeId, ParseError,
-    ParseOptions, Problem,
+    Buffers, Document, Element, IdAttributes, Limits, NodeId, ParseError, ParseOptions, Problem,
 };
 
+use crate::envelope_error::EnvelopeError;
 use crate::names::{SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE, WSSE11};
 use crate::recognize::{LOOKED_AT, recognized};
 use crate::rejected::Rejected;
@@ -57,65 +57,6 @@ impl fmt::Display for SoapVersion {
             Self::V11 => "SOAP 1.1",
             Self::V12 => "SOAP 1.2",
         })
-    }
-}
-
-/// Why bytes are not a SOAP envelope.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum EnvelopeError {
-    /// Not XML, or outside the limits.
-    Xml(ParseError),
-    /// Something else than XML, of a kind that is known.
-    NotXml {
-        /// What it is.
-        found: &'static str,
-    },
-    /// The root element is something else.
-    NotAnEnvelope {
-        /// Expanded name of the root, `{namespace}local`.
-        found: String,
-    },
-    /// A child of the envelope that does not belong there: after the Body, a second Header or Body,
-    /// or of another name.
-    UnexpectedChild {
-        /// Expanded name.
-        found: String,
-        /// Line, from 1.
-        line: u32,
-    },
-    /// The envelope has no Body.
-    BodyMissing,
-    /// An id that occurs twice: a reference to it would be ambiguous.
-    DuplicateId(DuplicateId),
-}
-
-impl fmt::Display for EnvelopeError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Xml(error) => error.fmt(out),
-            Self::NotXml { found } => write!(out, "expected a SOAP envelope, found {found}"),
-            Self::NotAnEnvelope { found } => {
-                write!(
-                    out,
-                    "expected a SOAP 1.1 or 1.2 `Envelope`, found `{found}`"
-                )
-            }
-            Self::UnexpectedChild { found, line } => write!(
-                out,
-                "expected an optional `Header` and one `Body` in the `Envelope`, found `{found}` in line {line}"
-            ),
-            Self::BodyMissing => out.write_str("the `Envelope` has no `Body`"),
-            Self::DuplicateId(duplicate) => duplicate.fmt(out),
-        }
-    }
-}
-
-impl std::error::Error for EnvelopeError {}
-
-impl From<ParseError> for EnvelopeError {
-    fn from(error: ParseError) -> Self {
-        Self::Xml(error)
     }
 }
 

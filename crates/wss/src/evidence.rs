@@ -117,16 +117,15 @@
 //! }
 //! ```
 
-use jiff::Timestamp;
-use soapstone_crypto::{Certificate, DataEncryption, SignatureAlgorithm};
-use soapstone_xml::{Buffers, Element, NodeId};
+use soapstone_crypto::{Certificate, DataEncryption, Digest, DigestAlgorithm, SignatureAlgorithm};
+use soapstone_xml::{Buffers, Canonicalization, Element, NodeId};
 
 use crate::conversation::{ContextName, ContextOwner};
 use crate::envelope::Envelope;
 use crate::facts::Receipt;
 use crate::forward;
 use crate::freshness::Freshness;
-use crate::objects::PartDigest;
+use crate::marks::Mark;
 use crate::part::Extent;
 use crate::rejected::Rejected;
 use crate::suite::{KeyAgreementMethod, KeyTransportMethod};
@@ -161,6 +160,16 @@ pub enum SignatureRole {
     Endorsing,
 }
 
+/// The digest of one node, as a signature has it.
+#[derive(Clone, Debug)]
+pub(crate) struct PartDigest {
+    pub(crate) node: NodeId,
+    pub(crate) algorithm: DigestAlgorithm,
+    pub(crate) canonicalization: Canonicalization,
+    pub(crate) inclusive_prefixes: Vec<String>,
+    pub(crate) digest: Digest,
+}
+
 /// A signature that verified.
 #[derive(Clone, Debug)]
 pub struct SignatureEvidence {
@@ -174,6 +183,8 @@ pub struct SignatureEvidence {
     pub node: NodeId,
     /// The nodes that it covers, each with all its content; ascending.
     pub nodes: Vec<NodeId>,
+    /// Its value, until the receipt of the message takes it.
+    pub(crate) value: Vec<u8>,
     /// The token of this message that its key comes from, or the `ds:KeyInfo` that holds the
     /// certificate itself.
     pub(crate) token: Option<NodeId>,
@@ -256,6 +267,8 @@ pub struct Evidence {
     pub user: Option<String>,
     /// The `wsse:UsernameToken` that says so.
     pub(crate) user_token: Option<NodeId>,
+    /// The `wsu:Timestamp`.
+    pub(crate) timestamp: Option<NodeId>,
     /// The life of the message.
     pub freshness: Option<Freshness>,
     /// Short names of weak algorithms that the message used and the plan allows.
@@ -265,9 +278,42 @@ pub struct Evidence {
     /// Header blocks that no signature covers, by expanded name: they are not passed on. Of many
     /// the first ones, and of long names the beginning.
     pub dropped: Vec<String>,
+    pub(crate) confirmations: Vec<Confirmation>,
+    step: u32,
+}
+
+/// A confirmed signature value.
+#[derive(Clone, Debug)]
+pub(crate) struct Confirmation {
+    pub(crate) node: NodeId,
+    /// `None` where the request had no signature.
+    pub(crate) value: Option<Vec<u8>>,
 }
 
 impl Evidence {
+    /// The signatures that prove parts of the message.
+    pub(crate) fn message_signatures(&self) -> impl Iterator<Item = &SignatureEvidence> {
+        let signatures = self.signatures.iter();
+        signatures.filter(|signature| signature.role == SignatureRole::Message)
+    }
+
+    /// The signatures that endorse.
+    pub(crate) fn endorsements(&self) -> impl Iterator<Item = &SignatureEvidence> {
+        let signatures = self.signatures.iter();
+        signatures.filter(|signature| signature.role == SignatureRole::Endorsing)
+    }
+
+    /// The tokens of the message's signature.
+    pub(crate) fn signing_tokens(&self) -> impl Iterator<Item = NodeId> {
+        self.message_signatures().filter_map(|one| one.token)
+    }
+
+    /// Counts signatures and decryptions, so that their order can be compared with the plan's.
+    pub(crate) fn next_step(&mut self) -> u32 {
+        self.step += 1;
+        self.step
+    }
+
     /// Whether whoever sent the message is the user, and not somebody who has moved his token into
     /// it, as it is or as cipher text. One of these shows it:
     ///
@@ -326,28 +372,6 @@ impl Evidence {
                 .and_then(SignatureEvidence::certificate)
         })
     }
-}
-
-/// Something that must not be seen twice before `until`.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mark {
-    /// SHA-256 of what identifies it.
-    pub key: [u8; 32],
-    /// From then on the message is too old anyway.
-    pub until: Timestamp,
-    /// How the end of the message is known.
-    pub end: End,
-}
-
-/// How the end of a [`Mark`] is known.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum End {
-    /// The message proves its end. A copy ends at the same moment of the clock, so that a clock
-    /// which is set back makes a copy good again.
-    Proven,
-    /// The end was counted from the moment at which the message was met. The clock says nothing
-    /// about a copy: the mark is to be held for as long as it takes by a clock that nobody sets.
-    Counted,
 }
 
 /// The word of a replay cache that none of these marks was seen before.

@@ -5,11 +5,7 @@
 use soapstone_crypto::{Certificate, SecretBytes, SymmetricKey};
 
 use crate::conversation::{ContextName, SecurityContext};
-use crate::envelope::Envelope;
-use crate::evidence::Mark;
-use crate::key_reference;
-use crate::names::{WSSE, XENC};
-use crate::plan::InboundPlan;
+use crate::marks::Mark;
 
 /// What a message needs from outside to be opened. Nothing of it is proven.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -50,7 +46,7 @@ impl Facts {
 pub struct Receipt {
     /// Who signed the message.
     pub signer: Option<Certificate>,
-    /// The sender's session key, if there is one, with the SHA-1 of its wrapped octets
+    /// The sender's session key, if there is one, with the SHA-1 of its wrapped bytes
     /// (`EncryptedKeySHA1`): of a message that was opened the one that signed it, or else the
     /// only one that deciphered something of it.
     pub session_keys: Vec<([u8; 20], SymmetricKey)>,
@@ -78,64 +74,3 @@ pub struct Relation {
     /// Whether an answer is refused that proves no `wsa:RelatesTo`.
     pub is_demanded: bool,
 }
-
-impl InboundPlan {
-    /// Finds out what the host has to look up for `envelope`. No cryptography, no judgement.
-    pub fn peek(&self, envelope: &Envelope) -> Lookups {
-        let mut lookups = Lookups::default();
-        if self.demands.uses_context {
-            self.peek_contexts(envelope, &mut lookups);
-        }
-        if self.demands.username.is_some() {
-            self.peek_users(envelope, &mut lookups);
-        }
-        lookups
-    }
-
-    fn peek_users(&self, envelope: &Envelope, lookups: &mut Lookups) {
-        let children = || {
-            envelope
-                .security_headers(self.demands.actor.as_deref())
-                .flat_map(|security| security.children())
-        };
-        lookups.hidden_user = children().any(|child| child.is(XENC, "EncryptedData"));
-        for token in children()
-            .filter(|token| token.is(WSSE, "UsernameToken"))
-            .take(self.demands.limits.tokens)
-        {
-            let name = token
-                .child(WSSE, "Username")
-                .and_then(|name| name.text_strict().map(|text| text.into_owned()));
-            if let Some(name) = name.filter(|name| !lookups.users.contains(name)) {
-                lookups.users.push(name);
-            }
-        }
-    }
-
-    /// The contexts named by tokens, and by references to what is not in the message.
-    fn peek_contexts(&self, envelope: &Envelope, lookups: &mut Lookups) {
-        let elements = envelope
-            .security_headers(self.demands.actor.as_deref())
-            .flat_map(|security| security.descendants());
-        for element in elements {
-            let name = match element.local() {
-                "Reference" if element.namespace() == WSSE => element
-                    .attribute("", "URI")
-                    .and_then(|uri| key_reference::outside_context(element, &uri)),
-                "SecurityContextToken" => key_reference::context_token(element).ok().flatten(),
-                _ => None,
-            };
-            if let Some(name) = name.filter(|name| !lookups.contexts.contains(name)) {
-                lookups.contexts.push(name);
-            }
-            // One message has one context; a second one is looked up only so that its refusal can
-            // say so.
-            if lookups.contexts.len() == MOST_CONTEXTS {
-                return;
-            }
-        }
-    }
-}
-
-/// Most contexts that are looked up for one message.
-const MOST_CONTEXTS: usize = 2;

@@ -48,40 +48,58 @@ pub struct Freshness {
     pub expires: Timestamp,
 }
 
-/// Reads a `wsu:Timestamp`: one `Created`, at most one `Expires`, nothing else (SOAP Message
-/// Security 1.1.1, 10).
+/// The life that a message claims, as it is written.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Life {
+    /// `wsu:Created`.
+    pub created: Timestamp,
+    /// `wsu:Expires`.
+    pub expires: Option<Timestamp>,
+}
+
+impl Life {
+    /// Reads a `wsu:Timestamp`: one `Created`, at most one `Expires`, nothing else (SOAP Message
+    /// Security 1.1.1, 10).
+    pub(crate) fn read(timestamp: Element<'_>) -> Result<Self, Rejected> {
+        let malformed = |problem: String| Rejected::Malformed {
+            element: "wsu:Timestamp",
+            problem,
+        };
+        only_attributes(timestamp, &[]).map_err(malformed)?;
+        let mut created = None;
+        let mut expires = None;
+        for child in timestamp.children() {
+            let place = match (child.namespace(), child.local()) {
+                (WSU, "Created") if expires.is_none() => &mut created,
+                (WSU, "Expires") => &mut expires,
+                _ => {
+                    return Err(malformed(format!(
+                        "expected `Created`, then `Expires`, found `{}`",
+                        child.local()
+                    )));
+                }
+            };
+            if place.replace(instant(child, "wsu:Timestamp")?).is_some() {
+                return Err(malformed(format!(
+                    "expected one `{}`, found more",
+                    child.local()
+                )));
+            }
+        }
+        let created =
+            created.ok_or_else(|| malformed("expected `Created`, found none".to_owned()))?;
+        Ok(Self { created, expires })
+    }
+}
+
+/// Reads a `wsu:Timestamp`, and compares its life with the clock.
 pub(crate) fn read(
     timestamp: Element<'_>,
     ttl: Duration,
     skew: Duration,
     now: Timestamp,
 ) -> Result<Freshness, Rejected> {
-    let malformed = |problem: String| Rejected::Malformed {
-        element: "wsu:Timestamp",
-        problem,
-    };
-    only_attributes(timestamp, &[]).map_err(malformed)?;
-    let mut created = None;
-    let mut expires = None;
-    for child in timestamp.children() {
-        let place = match (child.namespace(), child.local()) {
-            (WSU, "Created") if expires.is_none() => &mut created,
-            (WSU, "Expires") => &mut expires,
-            _ => {
-                return Err(malformed(format!(
-                    "expected `Created`, then `Expires`, found `{}`",
-                    child.local()
-                )));
-            }
-        };
-        if place.replace(instant(child, "wsu:Timestamp")?).is_some() {
-            return Err(malformed(format!(
-                "expected one `{}`, found more",
-                child.local()
-            )));
-        }
-    }
-    let created = created.ok_or_else(|| malformed("expected `Created`, found none".to_owned()))?;
+    let Life { created, expires } = Life::read(timestamp)?;
     let bound = later(created, ttl);
     let freshness = Freshness {
         created,

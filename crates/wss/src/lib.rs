@@ -4,7 +4,9 @@
 //!
 //! ```text
 //! inbound   bytes ─ Envelope::parse ─▶ Envelope ─ InboundPlan::peek ─▶ Lookups (answer: Facts)
-//!           Envelope + Facts ─ InboundPlan::open ─▶ Opened ─ marks ─▶ replay cache ─▶ FirstSeen
+//!           Envelope ─ SecurityHeader::all ─▶ what its headers hold: no plan, no key
+//!           Envelope + Facts ─ InboundPlan::authenticate ─▶ Authenticated ─ marks ─▶ FirstSeen
+//!           Authenticated + FirstSeen ─ open ─▶ Opened ─ late marks ─▶ FirstSeen
 //!           Opened + FirstSeen ─ admit ─▶ Verified<Envelope> ─ forward ─▶ bytes
 //! outbound  bytes ─ Envelope::parse ─▶ Envelope ─ OutboundPlan::secure ─▶ Secured bytes
 //! policy    Mechanism | profile | … ─▶ Policy ─ compile, once ─▶ InboundPlan, OutboundPlan
@@ -27,10 +29,14 @@ mod conversation;
 mod derived;
 mod digest;
 mod envelope;
+mod envelope_error;
+mod event;
 mod evidence;
 mod facts;
 mod forward;
 mod freshness;
+mod header;
+mod key_locator;
 mod key_reference;
 mod known;
 mod limits;
@@ -42,6 +48,7 @@ mod open;
 mod operation;
 mod part;
 mod path;
+mod peek;
 mod plan;
 mod policy;
 mod recognize;
@@ -50,8 +57,10 @@ mod secure;
 mod secure_error;
 mod suite;
 mod supporting;
+mod token;
 mod tuning;
 mod username;
+mod values;
 
 pub use attributes::only_attributes;
 pub use binding::{
@@ -62,14 +71,19 @@ pub use conversation::{
     ContextName, ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy,
     SecurityContext,
 };
-pub use envelope::{Envelope, EnvelopeError, SoapVersion};
+pub use envelope::{Envelope, SoapVersion};
+pub use envelope_error::EnvelopeError;
+pub use event::{Demand, Event};
 pub use evidence::{
-    EncryptionEvidence, End, Evidence, FirstSeen, KeyEvidence, Mark, Opened, SignatureEvidence,
-    SignatureRole, Signer, Verified,
+    EncryptionEvidence, Evidence, FirstSeen, KeyEvidence, Opened, SignatureEvidence, SignatureRole,
+    Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt, Relation};
-pub use freshness::{Freshness, TimestampPolicy, parse_date_time};
+pub use freshness::{Freshness, Life, TimestampPolicy, parse_date_time};
+pub use header::{Content, Finding, HeaderItem, ItemKind, SecurityHeader};
+pub use key_locator::KeyLocator;
 pub use limits::SecurityLimits;
+pub use marks::{End, Mark};
 pub use mechanism::{Mechanism, UnknownMechanism};
 pub use objects::{ObjectCache, ObjectError};
 pub use open::{Authenticated, DecipheringKey};
@@ -86,5 +100,6 @@ pub use suite::{
     Suite,
 };
 pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
+pub use token::{Claim, TokenKind};
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
 pub use username::{PasswordKind, User, UsernamePolicy};

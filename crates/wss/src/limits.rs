@@ -1,5 +1,9 @@
 //! Bounds on the work that one message may ask for.
 
+use soapstone_xmlsec::dsig::Rules;
+
+use crate::names::STR_TRANSFORM;
+
 /// Bounds on the security elements of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct SecurityLimits {
@@ -26,6 +30,15 @@ pub struct SecurityLimits {
 }
 
 impl SecurityLimits {
+    /// How signatures are read.
+    pub(crate) fn signature_rules(&self) -> Rules {
+        let mut rules = Rules::default();
+        rules.references = self.references;
+        rules.signed_info = self.signed_info_bytes();
+        rules.extensions = &[STR_TRANSFORM];
+        rules
+    }
+
     /// Largest `soap:Header` in bytes: each reference beyond the usual number adds what one takes.
     pub(crate) fn header_bytes(&self) -> usize {
         let more = self.signed_info_bytes() - SIGNED_INFO_BYTES;

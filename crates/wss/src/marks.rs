@@ -8,8 +8,29 @@
 use jiff::Timestamp;
 
 use crate::digest;
-use crate::evidence::{End, Mark};
 use crate::freshness::{self, Freshness, TimestampPolicy};
+
+/// Something that must not be seen twice before `until`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Mark {
+    /// SHA-256 of what identifies it.
+    pub key: [u8; 32],
+    /// From then on the message is too old anyway.
+    pub until: Timestamp,
+    /// How the end of the message is known.
+    pub end: End,
+}
+
+/// How the end of a [`Mark`] is known.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum End {
+    /// The message proves its end. A copy ends at the same moment of the clock, so that a clock
+    /// which is set back makes a copy good again.
+    Proven,
+    /// The end was counted from the moment at which the message was met. The clock says nothing
+    /// about a copy: the mark is to be held for as long as it takes by a clock that nobody sets.
+    Counted,
+}
 
 /// The mark of a signature with a private key, by its public key and the digests of its references.
 ///

@@ -11,26 +11,13 @@
 use std::fmt;
 use std::sync::Arc;
 
-use soapstone_crypto::{Digest, DigestAlgorithm};
-use soapstone_xml::{
-    Apex, C14nError, C14nOptions, C14nScratch, Canonicalization, NodeId, canonicalize,
-};
+use soapstone_xml::{Apex, C14nError, C14nOptions, C14nScratch, NodeId, canonicalize};
 
 use crate::bounded::Bounded;
 use crate::envelope::Envelope;
-use crate::evidence::{SignatureEvidence, SignatureRole, Verified};
+use crate::evidence::{PartDigest, SignatureEvidence, SignatureRole, Verified};
 use crate::known::SignedKey;
 use crate::tuning::CacheBounds;
-
-/// The digest of one node, as a signature has it.
-#[derive(Clone, Debug)]
-pub(crate) struct PartDigest {
-    pub(crate) node: NodeId,
-    pub(crate) algorithm: DigestAlgorithm,
-    pub(crate) canonicalization: Canonicalization,
-    pub(crate) inclusive_prefixes: Vec<String>,
-    pub(crate) digest: Digest,
-}
 
 /// Why there is no object for a node.
 #[derive(Clone, Debug, PartialEq, Eq)]

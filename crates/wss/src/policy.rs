@@ -213,10 +213,7 @@ impl Policy {
 
     /// The user of messages.
     pub fn username(&self) -> Option<&UsernamePolicy> {
-        self.supporting.iter().find_map(|token| match token {
-            SupportingToken::Username(username) => Some(username),
-            SupportingToken::Endorsing(_) => None,
-        })
+        self.supporting.iter().find_map(SupportingToken::username)
     }
 
     /// As [`username`](Self::username).

@@ -6,7 +6,7 @@ use jiff::Timestamp;
 use soapstone_crypto::{CryptoError, KeyKind};
 use soapstone_xml::C14nError;
 
-use crate::envelope::EnvelopeError;
+use crate::envelope_error::EnvelopeError;
 use crate::part::Part;
 
 /// Why a message cannot be secured. Always our own side's matter.

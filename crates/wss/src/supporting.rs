@@ -1,6 +1,6 @@
 //! Tokens beside those of the binding (WS-SecurityPolicy 1.3, 8).
 
-use crate::binding::{KeyBinding, KeyReference};
+use crate::binding::{KeyBinding, KeyReference, context_reference};
 use crate::conversation::DerivedKeyPolicy;
 use crate::part::Part;
 use crate::username::UsernamePolicy;
@@ -12,6 +12,16 @@ pub enum SupportingToken {
     Username(UsernamePolicy),
     /// A token whose key endorses the message.
     Endorsing(EndorsingToken),
+}
+
+impl SupportingToken {
+    /// The demands of a `wsse:UsernameToken`, if it is one.
+    pub const fn username(&self) -> Option<&UsernamePolicy> {
+        match self {
+            Self::Username(username) => Some(username),
+            Self::Endorsing(_) => None,
+        }
+    }
 }
 
 /// A token whose key signs the message's own signature (WS-SecurityPolicy 1.3, 8.3:
@@ -106,13 +116,5 @@ impl EndorsingKey {
             Self::Certificate(_) => None,
             Self::Context { derived_keys, .. } => *derived_keys,
         }
-    }
-}
-
-/// How messages name a security context: by its token, or by its identifier.
-pub(crate) const fn context_reference(carried: bool) -> KeyReference {
-    match carried {
-        true => KeyReference::Direct,
-        false => KeyReference::KeyName,
     }
 }

@@ -5,7 +5,7 @@
 //! it once.
 
 use crate::c14n::C14nScratch;
-use crate::document::Parts;
+use crate::parts::Parts;
 use crate::tape::Entry;
 use std::cmp::Reverse;
 use std::fmt;

@@ -47,6 +47,26 @@ impl Document {
     }
 }
 
+impl<'d> Element<'d> {
+    /// Everything directly inside: elements, text, comments and processing instructions, grafts
+    /// followed.
+    pub fn contents(&self) -> Contents<'d> {
+        Contents::of_element(self.document(), self.id().index() as u32)
+    }
+
+    /// The character data directly inside: CDATA sections and references resolved, line ends
+    /// normalized (XML 2.11), comments and elements skipped.
+    pub fn text(&self) -> Cow<'d, str> {
+        text(*self)
+    }
+
+    /// The character data inside, or `None` if there is an element, a comment or a processing
+    /// instruction: simple content, as security tokens have it.
+    pub fn text_strict(&self) -> Option<Cow<'d, str>> {
+        text_strict(*self)
+    }
+}
+
 /// Where byte order mark and XML declaration end.
 pub(crate) fn declaration_end(text: &[u8]) -> usize {
     let bom = if text.starts_with(&[0xEF, 0xBB, 0xBF]) {

@@ -4,8 +4,7 @@
 //! declaration is changed with them, so that the text is what it says it is. The rule: nothing is
 //! replaced or guessed; malformed input is refused with its offset.
 
-use crate::error::Problem;
-use crate::scan::Failure;
+use crate::error::{Failure, Problem};
 
 /// The declaration that nearly every message has that has one: known without reading it.
 pub(crate) const USUAL_DECLARATION: &[u8] = b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>";

@@ -6,60 +6,20 @@
 
 use crate::buffers::Buffers;
 use crate::decode;
-use crate::element::Element;
-use crate::error::{DuplicateId, Limit, ParseError, Position};
-use crate::ids::{IdAttributes, IdIndex};
-use crate::limits::{CANONICAL_ALLOWANCE, Limits, OFFSET_SPACE};
-use crate::names::{NONE, Names, prefix, uri};
-use crate::scan::{self, Failure, Whole, Workspace};
+use crate::error::{DuplicateId, Failure, Limit, ParseError, Position, too_many};
+use crate::limits::{CANONICAL_ALLOWANCE, OFFSET_SPACE};
+use crate::options::ParseOptions;
+use crate::parts::{Parts, Segment};
+use crate::scan::{self, Whole};
 use crate::sink::Sink;
-use crate::tape::{
-    Declaration, Entry, GraftSpan, Listed, LongTag, NO_PARENT, NodeId, Qualified, flags, of_element,
-};
+use crate::tape::{Declaration, Entry, GraftSpan, NO_PARENT, NodeId, flags, of_element};
 use std::fmt;
 use std::ops::Range;
 
-/// How a document is read.
-#[derive(Clone, Debug, Default)]
-pub struct ParseOptions {
-    /// Its bounds.
-    pub limits: Limits,
-    /// Which of its attributes are ids.
-    pub ids: IdAttributes,
-}
-
-/// A piece of source text at its place in the offset space.
-pub(crate) struct Segment {
-    pub(crate) base: u32,
-    pub(crate) text: String,
-}
-
-/// What a document is made of, to be used again when it is gone.
-#[derive(Default)]
-pub(crate) struct Parts {
-    pub(crate) segments: Vec<Segment>,
-    pub(crate) tape: Vec<Entry>,
-    pub(crate) declarations: Vec<Declaration>,
-    pub(crate) qualified: Vec<Qualified>,
-    /// The attributes of all elements before `unlisted`.
-    pub(crate) listed: Vec<Listed>,
-    /// The first element whose attributes are not listed, since there are too many.
-    pub(crate) unlisted: Option<u32>,
-    pub(crate) long_tags: Vec<LongTag>,
-    pub(crate) grafts: Vec<GraftSpan>,
-    /// Replaced elements with the index of their graft, in order of the elements.
-    pub(crate) replaced: Vec<(u32, u32)>,
-    /// [`Limits::canonical`].
-    pub(crate) canonical: u16,
-    pub(crate) ids: IdIndex,
-    pub(crate) names: Names,
-    /// Lent to the scanner while it runs.
-    pub(crate) work: Option<Workspace>,
-}
-
-/// One XML document: well-formed, within its [`Limits`], ids indexed.
+/// One XML document: well-formed, within its [`Limits`](crate::Limits), ids indexed.
 ///
-/// It owns its bytes. Elements are views into it: [`Element`] borrows, [`NodeId`] names.
+/// It owns its bytes. Elements are views into it: [`Element`](crate::Element) borrows, [`NodeId`]
+/// names.
 ///
 /// ```
 /// use soapstone_xml::{Buffers, Document, ParseOptions};
@@ -145,39 +105,6 @@ impl Document {
         text.unwrap_or_default().into_bytes()
     }
 
-    /// The root element; what was grafted over it, if it was replaced.
-    pub fn root(&self) -> Element<'_> {
-        let root = self.resolve(0).unwrap_or(0);
-        Element::new(self, root)
-    }
-
-    /// The elements with this expanded name in the order in which they were read, replaced ones
-    /// included.
-    pub fn elements_named(
-        &self,
-        namespace: &str,
-        local: &str,
-    ) -> impl Iterator<Item = Element<'_>> {
-        let names = &self.parts.names;
-        let read = self.parts.tape.iter().enumerate();
-        read.filter(move |(_, entry)| names.element_is(entry.name, namespace, local))
-            .map(|(index, _)| Element::new(self, index as u32))
-    }
-
-    /// The view of an element.
-    ///
-    /// # Panics
-    ///
-    /// If `node` is of another document that has more elements.
-    #[inline]
-    pub fn element(&self, node: NodeId) -> Element<'_> {
-        assert!(
-            node.index() < self.parts.tape.len(),
-            "a node of another document"
-        );
-        Element::new(self, node.index() as u32)
-    }
-
     /// The element that carries an id.
     ///
     /// # Errors
@@ -194,7 +121,7 @@ impl Document {
     }
 
     /// The message as scanned, in UTF-8. Elements of the message itself have their
-    /// [`range`](Element::range) here.
+    /// [`range`](crate::Element::range) here.
     pub fn bytes(&self) -> &[u8] {
         self.parts
             .segments
@@ -515,61 +442,6 @@ impl Document {
 /// Nothing of the same part of the tape follows an element.
 struct EndOfSpan;
 
-impl Parts {
-    pub(crate) fn clear(&mut self) {
-        self.segments.clear();
-        self.tape.clear();
-        self.declarations.clear();
-        self.qualified.clear();
-        self.listed.clear();
-        self.unlisted = None;
-        self.long_tags.clear();
-        self.grafts.clear();
-        self.replaced.clear();
-        self.ids.clear();
-        self.names.settle();
-    }
-
-    fn declarations(&self, index: u32) -> &[Declaration] {
-        of_element(&self.declarations, index, |declaration| declaration.element)
-    }
-
-    /// The attributes of one element; `None` if they are not listed.
-    #[inline]
-    pub(crate) fn listed(&self, index: u32) -> Option<&[Listed]> {
-        match self.unlisted {
-            Some(unlisted) if index >= unlisted => None,
-            _ => Some(of_element(&self.listed, index, |listed| listed.element)),
-        }
-    }
-
-    /// Fills in the namespaces in scope inside `parent`, by prefix; returns the depth of `parent`.
-    pub(crate) fn bind_context(&self, parent: u32, bindings: &mut Vec<u16>) -> usize {
-        bindings.clear();
-        bindings.resize(self.names.prefix_count(), NONE);
-        let mut depth = 0;
-        let mut ancestor = parent;
-        while ancestor != NO_PARENT {
-            depth += 1;
-            let entry = &self.tape[ancestor as usize];
-            if entry.flags & flags::NAMESPACES != 0 {
-                for declaration in self.declarations(ancestor) {
-                    let binding = &mut bindings[declaration.prefix as usize];
-                    if *binding == NONE {
-                        *binding = declaration.uri;
-                    }
-                }
-            }
-            ancestor = entry.parent;
-        }
-        if bindings[prefix::DEFAULT as usize] == NONE {
-            bindings[prefix::DEFAULT as usize] = uri::EMPTY;
-        }
-        bindings[prefix::XML as usize] = uri::XML;
-        depth
-    }
-}
-
 #[cold]
 fn too_large(options: &ParseOptions) -> ParseError {
     ParseError {
@@ -578,7 +450,7 @@ fn too_large(options: &ParseOptions) -> ParseError {
             line: 1,
             column: 1,
         },
-        problem: scan::too_many(Limit::Message, &options.limits),
+        problem: too_many(Limit::Message, &options.limits),
     }
 }
 

@@ -4,10 +4,10 @@
 //! it held is. The rule: a view only reads, and what it returns borrows from the document.
 
 use crate::attributes::{self, Attribute, StartTag};
-use crate::content::Contents;
 use crate::document::Document;
 use crate::error::Position;
-use crate::names::{self, prefix, uri};
+use crate::names;
+use crate::numbers::{NONE, prefix, uri};
 use crate::tape::{Listed, NO_PARENT, NodeId, flags};
 use std::borrow::Cow;
 use std::ops::Range;
@@ -34,6 +34,39 @@ impl PartialEq for Element<'_> {
 impl Eq for Element<'_> {}
 
 impl Document {
+    /// The root element; what was grafted over it, if it was replaced.
+    pub fn root(&self) -> Element<'_> {
+        let root = self.resolve(0).unwrap_or(0);
+        Element::new(self, root)
+    }
+
+    /// The elements with this expanded name in the order in which they were read, replaced ones
+    /// included.
+    pub fn elements_named(
+        &self,
+        namespace: &str,
+        local: &str,
+    ) -> impl Iterator<Item = Element<'_>> {
+        let names = &self.parts.names;
+        let read = self.parts.tape.iter().enumerate();
+        read.filter(move |(_, entry)| names.element_is(entry.name, namespace, local))
+            .map(|(index, _)| Element::new(self, index as u32))
+    }
+
+    /// The view of an element.
+    ///
+    /// # Panics
+    ///
+    /// If `node` is of another document that has more elements.
+    #[inline]
+    pub fn element(&self, node: NodeId) -> Element<'_> {
+        assert!(
+            node.index() < self.parts.tape.len(),
+            "a node of another document"
+        );
+        Element::new(self, node.index() as u32)
+    }
+
     #[inline]
     pub(crate) fn element_at(&self, index: u32) -> Element<'_> {
         Element::new(self, index)
@@ -318,31 +351,11 @@ impl<'d> Element<'d> {
         let names = &self.document.parts.names;
         let mut scope: Vec<(&str, &str)> = (0..)
             .zip(bindings)
-            .filter(|&(prefix, uri)| {
-                uri != names::NONE && uri != uri::EMPTY && prefix != prefix::XML
-            })
+            .filter(|&(prefix, uri)| uri != NONE && uri != uri::EMPTY && prefix != prefix::XML)
             .map(|(prefix, uri)| (names.prefix(prefix), names.uri(uri)))
             .collect();
         scope.sort_unstable();
         scope
-    }
-
-    /// Everything directly inside: elements, text, comments and processing instructions, grafts
-    /// followed.
-    pub fn contents(&self) -> Contents<'d> {
-        Contents::of_element(self.document, self.index)
-    }
-
-    /// The character data directly inside: CDATA sections and references resolved, line ends
-    /// normalized (XML 2.11), comments and elements skipped.
-    pub fn text(&self) -> Cow<'d, str> {
-        crate::content::text(*self)
-    }
-
-    /// The character data inside, or `None` if there is an element, a comment or a processing
-    /// instruction: simple content, as security tokens have it.
-    pub fn text_strict(&self) -> Option<Cow<'d, str>> {
-        crate::content::text_strict(*self)
     }
 
     /// Its place: from the `<` of its start tag to behind the `>` of its end tag. Offsets of the

@@ -2,6 +2,7 @@
 //!
 //! The rule: every refusal has a reason of its own and the place in the input where it was found.
 
+use crate::limits::{Limits, OFFSET_SPACE};
 use std::fmt;
 
 /// A place in a document. Lines end with LF, CR or CRLF; columns count characters. Both start at 1.
@@ -316,3 +317,34 @@ impl fmt::Display for DuplicateId {
 }
 
 impl std::error::Error for DuplicateId {}
+
+/// Why and where a scan ended. The offset is one of the text being scanned.
+#[derive(Debug)]
+pub(crate) struct Failure {
+    pub(crate) offset: usize,
+    pub(crate) problem: Problem,
+}
+
+impl Failure {
+    #[cold]
+    pub(crate) fn at(offset: usize, problem: Problem) -> Box<Failure> {
+        Box::new(Failure { offset, problem })
+    }
+}
+
+pub(crate) type Scan<T> = Result<T, Box<Failure>>;
+
+/// The problem of having passed a limit.
+pub(crate) fn too_many(limit: Limit, limits: &Limits) -> Problem {
+    let allowed = match limit {
+        Limit::Depth => limits.depth as usize,
+        Limit::Attributes => limits.attributes as usize,
+        Limit::Message => limits.message.min(OFFSET_SPACE),
+        Limit::Elements => limits.elements as usize,
+        Limit::Ids => limits.ids as usize,
+        Limit::Name => limits.name as usize,
+        Limit::Names => limits.names as usize,
+        Limit::Namespaces => limits.namespaces as usize,
+    };
+    Problem::TooMany { limit, allowed }
+}

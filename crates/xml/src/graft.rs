@@ -5,10 +5,12 @@
 //! is serialized. The rule: a plaintext is balanced by itself, so that no end tag in it can close
 //! an element around it.
 
-use crate::document::{Document, ParseOptions, Segment, error};
-use crate::error::{Limit, ParseError, Position, Problem};
+use crate::document::{Document, error};
+use crate::error::{Failure, Limit, ParseError, Position, Problem, too_many};
 use crate::limits::OFFSET_SPACE;
-use crate::scan::{self, Failure, Whole};
+use crate::options::ParseOptions;
+use crate::parts::Segment;
+use crate::scan::{self, Whole};
 use crate::tape::{GraftSpan, NO_PARENT, NodeId, flags};
 
 /// What a plaintext is (the `Type` of XML-Enc 3.1).
@@ -80,7 +82,7 @@ impl Document {
             .message
             .min(OFFSET_SPACE.saturating_sub(base));
         if plaintext.len() > allowed {
-            return Err(plain_error(scan::too_many(Limit::Message, &options.limits)));
+            return Err(plain_error(too_many(Limit::Message, &options.limits)));
         }
         let text = String::from_utf8(plaintext).map_err(|not_utf8| {
             let offset = not_utf8.utf8_error().valid_up_to();

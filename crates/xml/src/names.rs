@@ -7,6 +7,7 @@
 //! found in a table is well-formed.
 
 use crate::chars;
+use crate::numbers::{NONE, prefix};
 use crate::scan::KnownTags;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -17,28 +18,12 @@ use std::hash::BuildHasher;
 pub const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 pub(crate) const XMLNS_NAMESPACE: &str = "http://www.w3.org/2000/xmlns/";
 
-/// "No such": an undeclared prefix, an empty table place.
-pub(crate) const NONE: u16 = u16::MAX;
 /// The namespace of a cached name that was not yet seen as an element's: no prefix is ever bound to
 /// it.
 const UNSEEN: u16 = u16::MAX - 1;
 
 /// The qualified name `xmlns`, known from the start.
 pub(crate) const QNAME_XMLNS: u16 = 0;
-
-/// Prefixes known from the start.
-pub(crate) mod prefix {
-    pub(crate) const DEFAULT: u16 = 0;
-    pub(crate) const XML: u16 = 1;
-    pub(crate) const XMLNS: u16 = 2;
-}
-
-/// Namespace names known from the start.
-pub(crate) mod uri {
-    pub(crate) const EMPTY: u16 = 0;
-    pub(crate) const XML: u16 = 1;
-    pub(crate) const XMLNS: u16 = 2;
-}
 
 /// Tables larger than this are not kept for the next document.
 const KEPT_NAMES: usize = 1024;
@@ -611,6 +596,7 @@ fn split_qname(text: &str) -> Option<Option<usize>> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::numbers::uri;
 
     #[test]
     fn the_same_text_is_the_same_number() {

@@ -9,12 +9,11 @@ mod generate;
 use generate::{root, write};
 use proptest::strategy::{Strategy, ValueTree};
 use proptest::test_runner::TestRunner;
+use soapstone_testkit::Folder;
 use soapstone_xml::{
     Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, ParseOptions, canonicalize,
 };
-use std::fs;
 use std::io::Write;
-use std::path::PathBuf;
 use std::process::Command;
 
 const DOCUMENTS: usize = 120;
@@ -27,24 +26,6 @@ fn has_xmllint() -> bool {
         let _ = writeln!(std::io::stderr(), "SKIPPED: {text}");
     }
     found
-}
-
-/// A folder for the documents of one test, gone when it is dropped.
-struct Folder(PathBuf);
-
-impl Folder {
-    fn new(name: &str) -> Folder {
-        let path =
-            std::env::temp_dir().join(format!("soapstone-xml-{name}-{}", std::process::id()));
-        fs::create_dir_all(&path).unwrap();
-        Folder(path)
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        let _ = fs::remove_dir_all(&self.0);
-    }
 }
 
 fn documents() -> Vec<String> {
@@ -71,15 +52,14 @@ fn canonical_forms_are_those_of_libxml2() {
     if !has_xmllint() {
         return;
     }
-    let folder = Folder::new("canonical");
+    let folder = Folder::new();
     let methods = [
         ("--c14n", Canonicalization::Inclusive10WithComments),
         ("--c14n11", Canonicalization::Inclusive11WithComments),
         ("--exc-c14n", Canonicalization::ExclusiveWithComments),
     ];
     for (number, source) in documents().into_iter().enumerate() {
-        let path = folder.0.join(format!("{number}.xml"));
-        fs::write(&path, &source).unwrap();
+        let path = folder.write(format!("{number}.xml"), &source);
         let document = parse(source.as_bytes()).unwrap();
         for (argument, method) in methods {
             let theirs = Command::new("xmllint")
@@ -111,7 +91,7 @@ fn what_libxml2_refuses_is_refused() {
     if !has_xmllint() {
         return;
     }
-    let folder = Folder::new("refused");
+    let folder = Folder::new();
     let edits = b"<>&/=\"' !-?[]x\r:;#\x00\xEF";
     // A small generator of its own: the same edits on every run.
     let mut state = 0x2545_F491_4F6C_DD1Du64;
@@ -137,9 +117,7 @@ fn what_libxml2_refuses_is_refused() {
             }
             if parse(&bytes).is_ok() {
                 accepted += 1;
-                let path = folder.0.join(format!("{number}-{variant}.xml"));
-                fs::write(&path, &bytes).unwrap();
-                command.arg(path);
+                command.arg(folder.write(format!("{number}-{variant}.xml"), &bytes));
             }
         }
     }

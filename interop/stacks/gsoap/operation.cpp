@@ -59,17 +59,19 @@ Operation books(std::size_t count, const Payloads &payloads) {
     };
 }
 
-Operation employees(const Payloads &payloads) {
+// All records, or with the query for it the one of a study.
+Operation employees(const std::vector<employees__Employee *> &right, const std::string &query) {
     struct State {
         _employees__EmployeeDetails request;
         _employees__EmployeeDetailsResponse response;
     };
     auto state = std::make_shared<State>();
     return {
-        [state](soap *context, const char *address) {
-            return soap_call___employees__EmployeeDetails(context, address, nullptr, &state->request, state->response);
+        [state, query](soap *context, const char *address) {
+            std::string asked = address + query;
+            return soap_call___employees__EmployeeDetails(context, asked.c_str(), nullptr, &state->request, state->response);
         },
-        [state, &payloads] { return same(payloads.employees, state->response.employee); },
+        [state, &right] { return same(right, state->response.employee); },
     };
 }
 
@@ -116,7 +118,10 @@ Operation Operation::named(const std::string &name, std::size_t count, const Pay
         return books(count, payloads);
     }
     if (name == "employees") {
-        return employees(payloads);
+        return employees(payloads.employees, "");
+    }
+    if (name == "employee") {
+        return employees(payloads.employee, "/?records=one");
     }
     if (name == "sum") {
         return sum();
@@ -124,5 +129,5 @@ Operation Operation::named(const std::string &name, std::size_t count, const Pay
     if (name == "temperature") {
         return temperature();
     }
-    throw std::runtime_error("operation: expected echo, strings, books, employees, sum or temperature, found " + name);
+    throw std::runtime_error("operation: expected echo, strings, books, employees, employee, sum or temperature, found " + name);
 }

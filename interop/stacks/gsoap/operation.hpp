@@ -13,7 +13,7 @@ struct Operation {
     Ask ask;
     std::function<bool()> right;
 
-    // `echo` of so many characters, `strings` of so many elements, so many `books`, `sum`, `employees`, `temperature`. An
+    // `echo` of so many characters, `strings` of so many elements, so many `books`, `sum`, `employees`, `employee`, `temperature`. An
     // operation holds its last answer: each client needs one of its own. Throws std::runtime_error for any other name.
     static Operation named(const std::string &name, std::size_t count, const Payloads &payloads);
 };

@@ -38,10 +38,13 @@ Payloads Payloads::in(const std::string &folder) {
     auto books = read<_books__getBooksResponse>(folder + "/books.xml", [](soap *context, auto &answer) {
         return soap_get__books__getBooksResponse(context, &answer, "books:getBooksResponse", nullptr);
     });
-    auto employees = read<_employees__EmployeeDetailsResponse>(folder + "/employees.xml", [](soap *context, auto &answer) {
-        return soap_get__employees__EmployeeDetailsResponse(context, &answer, "employees:EmployeeDetailsResponse", nullptr);
-    });
-    return {books.book, employees.employee};
+    auto records = [&folder](const std::string &file) {
+        auto answer = read<_employees__EmployeeDetailsResponse>(folder + file, [](soap *context, auto &found) {
+            return soap_get__employees__EmployeeDetailsResponse(context, &found, "employees:EmployeeDetailsResponse", nullptr);
+        });
+        return answer.employee;
+    };
+    return {books.book, records("/employees.xml"), records("/employee.xml")};
 }
 
 std::string text_of_length(std::size_t length) {

@@ -9,8 +9,10 @@
 struct Payloads {
     std::vector<books__Book *> books;
     std::vector<employees__Employee *> employees;
+    // The one record of a study.
+    std::vector<employees__Employee *> employee;
 
-    // The answers books.xml (all there are) and employees.xml of a folder. They live as long as the program.
+    // The answers books.xml (all there are), employees.xml and employee.xml of a folder. They live as long as the program.
     static Payloads in(const std::string &folder);
 };
 

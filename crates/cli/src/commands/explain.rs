@@ -9,9 +9,8 @@ use std::process::ExitCode;
 use jiff::Timestamp;
 use soapstone::config::{EndpointConfig, IdentityConfig, IdentitySource, LoadedFile};
 use soapstone::crypto::{Certificate, Identity, KeyStore, SecretBytes, SymmetricKey};
-use soapstone::endpoint::{Endpoint, Memory, Role};
+use soapstone::endpoint::{Memory, Opener};
 use soapstone::replay::ForgetfulReplayCache;
-use soapstone::xml::Buffers;
 use soapstone_explain::{Explanation, Known, Options, Verdict, demands, explain};
 
 use crate::failure::{FAILED, Failure, REFUSED, Refusal};
@@ -84,14 +83,14 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         request: request.as_deref(),
         ..Options::default()
     };
-    let endpoint = match &arguments.config {
+    let opener = match &arguments.config {
         None => None,
         Some(file) => {
             let config = EndpointConfig::load(file, &|name| std::env::var(name).ok())?;
-            let endpoint = Endpoint::compile(&config, Role::Open)?;
-            options.now = Some(whole_seconds(endpoint.clock(Timestamp::now())));
+            let opener = Opener::from_config(&config)?;
+            options.now = Some(whole_seconds(opener.clock(Timestamp::now())));
             options.known = known(&config);
-            Some(endpoint)
+            Some(opener)
         }
     };
     let mut told = explain(message.clone(), &options).map_err(|error| Refusal {
@@ -100,8 +99,8 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         hint: None,
         unsupported: None,
     })?;
-    if let Some(endpoint) = &endpoint {
-        told.verdict = Some(verdict(endpoint, message, &told));
+    if let Some(opener) = &opener {
+        told.verdict = Some(verdict(opener, message, &told));
     }
     if let Some(folder) = &arguments.dump {
         dump(folder, &told)?;
@@ -138,16 +137,12 @@ fn whole_seconds(moment: Timestamp) -> Timestamp {
 }
 
 /// What the endpoint file says of the message, and all of its demands.
-fn verdict(endpoint: &Endpoint, message: Vec<u8>, told: &Explanation) -> Verdict {
-    let verified = endpoint.verify(
+fn verdict(opener: &Opener, message: Vec<u8>, told: &Explanation) -> Verdict {
+    let verified = opener.verify(
         message,
-        None,
         Memory::without_conversations(&ForgetfulReplayCache),
-        Timestamp::now(),
-        &mut Buffers::default(),
-        &mut (),
     );
-    let demands = endpoint
+    let demands = opener
         .inbound()
         .next()
         .map(|plan| demands(plan.policy(), told))
@@ -242,6 +237,8 @@ fn loaded(config: &IdentityConfig) -> Option<Identity> {
                 .map_or(password, |password| password.value.expose().as_str());
             store.identity(alias, key_password).ok()
         }
+        // A key that stays in its token deciphers nothing here.
+        IdentitySource::Token { .. } => None,
     }
 }
 

@@ -5,14 +5,13 @@
 use std::io::Write as _;
 use std::path::PathBuf;
 
-use jiff::Timestamp;
 use serde::Serialize;
 use soapstone::crypto::{Certificate, hexadecimal};
-use soapstone::endpoint::{Endpoint, Memory, Role};
 use soapstone::wss::{Envelope, Extent, FaultCode, KeyEvidence, Rejected, Signer, Verified};
 use soapstone::xml::{Buffers, NodeId};
 use soapstone::xmlsec::dsig::SignatureError;
 use soapstone::xmlsec::enc::EncryptionError;
+use soapstone::{Memory, Opener};
 use soapstone_store::Replay;
 
 use crate::failure::{Failure, Refusal};
@@ -69,31 +68,21 @@ pub struct Arguments {
 /// # Errors
 /// Every problem of the endpoint file, or why the message is refused.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
-    let endpoint = Endpoint::load(&arguments.config, Role::Open, &|name| {
-        std::env::var(name).ok()
-    })?;
-    let replay = Replay::open(endpoint.replay()).map_err(Failure::new)?;
-    if endpoint.compares_actions() {
+    let opener = Opener::from_file(&arguments.config, &|name| std::env::var(name).ok())?;
+    let replay = Replay::open(opener.replay()).map_err(Failure::new)?;
+    if opener.compares_actions() {
         // Nobody may be reading it; the message is opened all the same.
         let _ = writeln!(std::io::stderr(), "{NO_HTTP}");
     }
-    let message = files::read_at_most(arguments.input.as_deref(), endpoint.limits().message)?;
-    let mut buffers = Buffers::default();
-    let verified = endpoint.verify(
-        message,
-        None,
-        Memory::without_conversations(&replay),
-        Timestamp::now(),
-        &mut buffers,
-        &mut (),
-    );
+    let message = files::read_at_most(arguments.input.as_deref(), opener.limits().message)?;
+    let verified = opener.verify(message, Memory::without_conversations(&replay));
     let mut plain = Vec::new();
     let verified = verified.and_then(|verified| {
-        verified.forward(&mut plain, &mut buffers)?;
+        verified.forward(&mut plain, &mut Buffers::default())?;
         Ok(verified)
     });
     let told = if arguments.json {
-        files::print(json(&verdict(&endpoint, &verified)))
+        files::print(json(&verdict(&opener, &verified)))
     } else {
         Ok(())
     };
@@ -248,7 +237,7 @@ struct TimestampFound {
     expires: String,
 }
 
-fn verdict(endpoint: &Endpoint, outcome: &Result<Verified<Envelope>, Rejected>) -> Verdict {
+fn verdict(opener: &Opener, outcome: &Result<Verified<Envelope>, Rejected>) -> Verdict {
     let verified = match outcome {
         Ok(verified) => verified,
         Err(rejected) => {
@@ -286,8 +275,8 @@ fn verdict(endpoint: &Endpoint, outcome: &Result<Verified<Envelope>, Rejected>) 
         algorithm: encryption.algorithm.short_name(),
     });
     Verdict::Accepted(Box::new(Accepted {
-        mechanism: endpoint.mechanism(),
-        suite: endpoint.suite().to_owned(),
+        mechanism: opener.mechanism(),
+        suite: opener.suite().to_owned(),
         signatures: signatures.collect(),
         encrypted: encrypted.collect(),
         keys: evidence.keys.iter().map(KeyFound::from).collect(),

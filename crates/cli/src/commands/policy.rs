@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 
 use soapstone::config::{EndpointConfig, SecuritySource, read_beside};
 use soapstone::endpoint::preset_agreement;
-use soapstone_policy::{
+use soapstone::policy::{
     Agreement, AgreementError, CompileOptions, IntersectionMode, MessageKind, NormalPolicy,
     PolicyDocument, PolicyError, PolicyLimits, PolicyProblem, PolicySubject, Selection,
     SignatureReading,

@@ -6,9 +6,9 @@ use std::io::Write;
 use std::path::PathBuf;
 
 use jiff::Timestamp;
-use soapstone::endpoint::{DatedUse, Endpoint, Role};
-use soapstone::wss::{Outgoing, SecureError};
-use soapstone::xml::Buffers;
+use soapstone::Securer;
+use soapstone::endpoint::DatedUse;
+use soapstone::wss::SecureError;
 use soapstone_gateway::OneLine;
 
 use crate::failure::Failure;
@@ -55,36 +55,25 @@ pub struct Arguments {
 /// # Errors
 /// Every problem of the endpoint file, or why the message cannot be secured.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
-    let endpoint = Endpoint::load(&arguments.config, Role::Secure, &|name| {
-        std::env::var(name).ok()
-    })?;
-    let message = files::read_at_most(arguments.input.as_deref(), endpoint.limits().message)?;
-    let now = Timestamp::now();
-    warn(&endpoint, now);
-    let secured = endpoint
-        .secure(
-            message,
-            Outgoing::default(),
-            now,
-            &mut Buffers::default(),
-            &mut (),
-        )
-        .map_err(|error| {
-            let failure = Failure::new(format_args!("the message cannot be secured: {error}"));
-            match error {
-                SecureError::OperationUnclear { .. } => {
-                    failure.with_hint("name the operation: policy_subject = { operation = \"…\" }")
-                }
-                _ => failure,
+    let securer = Securer::from_file(&arguments.config, &|name| std::env::var(name).ok())?;
+    let message = files::read_at_most(arguments.input.as_deref(), securer.limits().message)?;
+    warn(&securer, Timestamp::now());
+    let secured = securer.secure(message).map_err(|error| {
+        let failure = Failure::new(format_args!("the message cannot be secured: {error}"));
+        match error {
+            SecureError::OperationUnclear { .. } => {
+                failure.with_hint("name the operation: policy_subject = { operation = \"…\" }")
             }
-        })?;
+            _ => failure,
+        }
+    })?;
     files::write(arguments.output.as_deref(), &secured.bytes)
 }
 
 /// Tells of certificates whose time is not now: the receiver may refuse the message for them.
-fn warn(endpoint: &Endpoint, now: Timestamp) {
-    let clock = endpoint.clock(now);
-    for dated in endpoint.dated() {
+fn warn(securer: &Securer, now: Timestamp) {
+    let clock = securer.clock(now);
+    for dated in securer.dated() {
         let usage = dated.usage();
         // Whom we trust is not asked for here.
         if matches!(usage, DatedUse::Identity | DatedUse::Peer)

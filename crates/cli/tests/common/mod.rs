@@ -3,7 +3,7 @@
 //! The rule kept here: tests run the real program and see what its user sees: exit code, standard
 //! output, standard error, files.
 
-#![allow(dead_code, reason = "each test program uses its part")]
+#![allow(dead_code, unused_imports, reason = "each test program uses its part")]
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
@@ -15,7 +15,7 @@ const SOAPSTONE: Option<&str> = option_env!("CARGO_BIN_EXE_soapstone");
 const LAB: Option<&str> = option_env!("CARGO_BIN_EXE_soapstone-lab");
 
 /// A scratch folder in which the program is run.
-pub(crate) struct Folder(tempfile::TempDir);
+pub(crate) struct Folder(soapstone_testkit::Folder);
 
 /// How a run ended.
 #[derive(Debug)]
@@ -27,24 +27,20 @@ pub(crate) struct Run {
 
 impl Folder {
     pub(crate) fn new() -> Self {
-        Self(tempfile::tempdir().expect("a scratch folder"))
+        Self(soapstone_testkit::Folder::new())
     }
 
     pub(crate) fn path(&self, name: &str) -> PathBuf {
-        self.0.path().join(name)
+        self.0.path(name)
     }
 
     pub(crate) fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> &Self {
-        let path = self.path(name);
-        let folder = path.parent().expect("a folder");
-        std::fs::create_dir_all(folder).expect("a folder is made");
-        std::fs::write(path, contents).expect("a file is written");
+        self.0.write(name, contents);
         self
     }
 
     pub(crate) fn read(&self, name: &str) -> String {
-        String::from_utf8(std::fs::read(self.path(name)).expect("the file is there"))
-            .expect("the file is text")
+        String::from_utf8(self.0.read(name)).expect("the file is text")
     }
 
     pub(crate) fn exists(&self, name: &str) -> bool {
@@ -57,7 +53,7 @@ impl Folder {
     }
 
     pub(crate) fn run_words(&self, words: &[&str], input: &[u8]) -> Run {
-        run_in(self.0.path(), words, input)
+        run_in(self.0.root(), words, input)
     }
 
     /// Runs `soapstone` with these words, with nobody to read its standard output.
@@ -75,12 +71,12 @@ impl Folder {
 
     /// The program, to be started in this folder with further settings.
     pub(crate) fn command(&self) -> Command {
-        command(self.0.path(), &[])
+        command(self.0.root(), &[])
     }
 
     /// The program with these words, to be started in this folder with further settings.
     pub(crate) fn command_with(&self, words: &[&str]) -> Command {
-        command(self.0.path(), words)
+        command(self.0.root(), words)
     }
 }
 
@@ -253,7 +249,7 @@ pub(crate) fn keys() -> &'static Path {
         folder
     })
     .0
-    .path()
+    .root()
 }
 
 /// The path of a file made by [`keys`].
@@ -274,5 +270,4 @@ pub(crate) fn envelope(soap: &str) -> String {
     )
 }
 
-pub(crate) const SOAP11: &str = "http://schemas.xmlsoap.org/soap/envelope/";
-pub(crate) const SOAP12: &str = "http://www.w3.org/2003/05/soap-envelope";
+pub(crate) use soapstone_testkit::envelope::{SOAP11, SOAP12};

@@ -1,8 +1,9 @@
-//! Private keys: read from files, generated, and used to sign, unwrap and agree.
+//! Private keys: read from files, generated or held elsewhere, and used to sign, unwrap and agree.
 //!
-//! Reading goes through OpenSSL, which knows every container there is; using goes through
-//! `aws-lc-rs` where it can. All parsed forms are made once, when the key is read, so that a
-//! damaged key is noticed then and signing parses nothing.
+//! A key in this process is read through OpenSSL, which knows every container there is, and used
+//! through `aws-lc-rs` where it can be. All parsed forms are made once, when the key is read, so
+//! that a damaged key is noticed then and signing parses nothing. A key held elsewhere is an
+//! [`ExternalKey`], behind the same operations.
 
 use std::fmt;
 use std::sync::Arc;
@@ -16,16 +17,16 @@ use aws_lc_rs::signature::{
 use openssl::dsa::Dsa;
 use openssl::pkey::{PKey, PKeyRef, Private};
 use openssl::rsa::Rsa;
+use openssl::symm::Cipher;
 use zeroize::Zeroizing;
 
-use super::{Curve, KeyKind, PublicKey, RSA_MAXIMUM_BITS, RSA_MINIMUM_BITS};
-use crate::agreement::aws_algorithm;
+use super::{Curve, ExternalKey, KeyKind, PublicKey, RSA_MAXIMUM_BITS, RSA_MINIMUM_BITS};
 use crate::algorithms::SignatureAlgorithm;
+use crate::aws_algorithms::{aws_agreement, usual_algorithm};
 use crate::context_pool::ContextPool;
 use crate::error::{CryptoError, OrLibrary};
 use crate::keystore::{pbe, pem};
 use crate::secret::SecretBytes;
-use crate::signature::usual_algorithm;
 use crate::transport::ImplicitRejection;
 
 /// A private key with its public half. Cheap to clone; wiped with its last clone.
@@ -34,11 +35,24 @@ pub struct PrivateKey(Arc<Inner>);
 
 struct Inner {
     public: PublicKey,
+    backend: KeyBackend,
+    implicit_rejection: ImplicitRejection,
+}
+
+/// Where a private key is.
+pub(crate) enum KeyBackend {
+    /// In this process.
+    Software(Box<SoftwareKey>),
+    /// Elsewhere.
+    External(Arc<dyn ExternalKey>),
+}
+
+/// A private key in this process.
+pub(crate) struct SoftwareKey {
     openssl: PKey<Private>,
     contexts: ContextPool<Private>,
     aws: AwsKeys,
     agreeing: Option<agreement::PrivateKey>,
-    implicit_rejection: ImplicitRejection,
 }
 
 /// The key as `aws-lc-rs` wants it, where it takes it at all.
@@ -178,20 +192,37 @@ impl PrivateKey {
             ),
             _ => AwsKeys::None,
         };
-        let agreeing = match aws_algorithm(public.kind()) {
+        let agreeing = match aws_agreement(public.kind()) {
             Some(algorithm) => Some(agreeing_key(algorithm, &key, &pkcs8).ok_or_else(unreadable)?),
             None => None,
         };
         let implicit_rejection =
             ImplicitRejection::of(&key, &pkcs8).or_library("digesting a private key")?;
-        Ok(Self(Arc::new(Inner {
-            public,
-            implicit_rejection,
+        let software = SoftwareKey {
             openssl: key,
             contexts: ContextPool::new(),
             aws,
             agreeing,
+        };
+        Ok(Self(Arc::new(Inner {
+            public,
+            implicit_rejection,
+            backend: KeyBackend::Software(Box::new(software)),
         })))
+    }
+
+    /// A key that is held elsewhere, with its public half. The caller has found that they belong
+    /// together.
+    ///
+    /// The holder is asked once here, for the secret that substitutes are derived from (see
+    /// [`substitute`](Self::substitute)).
+    #[must_use]
+    pub fn external(public: PublicKey, key: Arc<dyn ExternalKey>) -> Self {
+        Self(Arc::new(Inner {
+            implicit_rejection: ImplicitRejection::of_external(&public, key.as_ref()),
+            public,
+            backend: KeyBackend::External(key),
+        }))
     }
 
     /// The public half.
@@ -206,13 +237,20 @@ impl PrivateKey {
         self.0.public.kind()
     }
 
+    /// Whether the key is held elsewhere, so that its operations may wait.
+    #[must_use]
+    pub fn is_external(&self) -> bool {
+        matches!(self.0.backend, KeyBackend::External(_))
+    }
+
     /// The key as unencrypted PKCS#8.
     ///
     /// # Errors
     ///
-    /// [`CryptoError::Library`] if there is no memory for it.
+    /// [`CryptoError::Unsupported`] if the key is held elsewhere; [`CryptoError::Library`] if there
+    /// is no memory for it.
     pub fn to_pkcs8_der(&self) -> Result<SecretBytes, CryptoError> {
-        self.0
+        self.software()?
             .openssl
             .private_key_to_pkcs8()
             .map(SecretBytes::new)
@@ -223,36 +261,63 @@ impl PrivateKey {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::Library`] if there is no memory for it.
+    /// As for [`to_pkcs8_der`](Self::to_pkcs8_der).
     pub fn to_pem(&self, password: Option<&str>) -> Result<SecretBytes, CryptoError> {
-        crate::keystore::pem::write_private_key(self, password)
+        match password {
+            None => {
+                let block = pem::block("PRIVATE KEY", self.to_pkcs8_der()?.expose());
+                Ok(SecretBytes::new(block.into_bytes()))
+            }
+            Some(password) => self
+                .software()?
+                .openssl()
+                .private_key_to_pem_pkcs8_passphrase(Cipher::aes_256_cbc(), password.as_bytes())
+                .map(SecretBytes::new)
+                .or_library("writing a private key"),
+        }
     }
 
-    pub(crate) fn openssl(&self) -> &PKeyRef<Private> {
-        &self.0.openssl
+    pub(crate) fn backend(&self) -> &KeyBackend {
+        &self.0.backend
     }
 
-    pub(crate) fn contexts(&self) -> &ContextPool<Private> {
-        &self.0.contexts
-    }
-
-    pub(crate) fn aws(&self) -> &AwsKeys {
-        &self.0.aws
-    }
-
-    /// The key for agreement, if `aws-lc-rs` takes it (the curves of NIST, and X25519).
-    pub(crate) fn agreeing(&self) -> Option<&agreement::PrivateKey> {
-        self.0.agreeing.as_ref()
+    /// The key in this process.
+    pub(crate) fn software(&self) -> Result<&SoftwareKey, CryptoError> {
+        match &self.0.backend {
+            KeyBackend::Software(key) => Ok(key),
+            KeyBackend::External(_) => Err(CryptoError::Unsupported {
+                what: "writing a private key that is held elsewhere".to_owned(),
+            }),
+        }
     }
 
     /// What stands in for keys that cannot be unwrapped.
     pub(crate) fn implicit_rejection(&self) -> &ImplicitRejection {
         &self.0.implicit_rejection
     }
+}
+
+impl SoftwareKey {
+    pub(crate) fn openssl(&self) -> &PKeyRef<Private> {
+        &self.openssl
+    }
+
+    pub(crate) fn contexts(&self) -> &ContextPool<Private> {
+        &self.contexts
+    }
+
+    pub(crate) fn aws(&self) -> &AwsKeys {
+        &self.aws
+    }
+
+    /// The key for agreement, if `aws-lc-rs` takes it (the curves of NIST, and X25519).
+    pub(crate) fn agreeing(&self) -> Option<&agreement::PrivateKey> {
+        self.agreeing.as_ref()
+    }
 
     /// The key for decryption, if `aws-lc-rs` takes it (RSA from 2048 to 8192 bits).
     pub(crate) fn rsa_decryption(&self) -> Option<&RsaKeys> {
-        match &self.0.aws {
+        match &self.aws {
             AwsKeys::Rsa(keys) => Some(keys),
             _ => None,
         }

@@ -16,11 +16,11 @@ use openssl::pkey::{PKey, PKeyRef, Public};
 use openssl::rsa::Rsa;
 
 use super::{Curve, KeyKind, RSA_MAXIMUM_BITS, RSA_MINIMUM_BITS};
-use crate::certificate::Certificate;
+use crate::aws_algorithms::{VERIFIERS, aws_verifier, usual_algorithm};
 use crate::context_pool::ContextPool;
 use crate::der::{self, NotDer, Reader};
 use crate::error::CryptoError;
-use crate::signature::{VERIFIERS, aws_verifier, usual_algorithm};
+use crate::keystore::pem;
 
 const RSA: &[u8] = &[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 0x01, 0x01, 0x01];
 const EC: &[u8] = &[0x2a, 0x86, 0x48, 0xce, 0x3d, 0x02, 0x01];
@@ -113,31 +113,18 @@ impl PublicKey {
         }
     }
 
-    /// Reads a PEM block `PUBLIC KEY`, `RSA PUBLIC KEY` or `CERTIFICATE`.
-    ///
-    /// # Errors
-    ///
-    /// As for [`from_spki_der`](Self::from_spki_der); [`CryptoError::Malformed`] if there is no
-    /// such block.
-    pub fn from_pem(pem: &[u8]) -> Result<Self, CryptoError> {
-        for block in crate::keystore::pem::blocks(pem)? {
-            if let Some(certificate) = Certificate::from_pem_block(&block) {
-                return Ok(certificate?.public_key().clone());
-            }
-            match block.label {
-                "PUBLIC KEY" => return Self::from_spki_der(block.octets.expose()),
-                "RSA PUBLIC KEY" => {
-                    let (modulus, exponent) = rsa_numbers(block.octets.expose())
-                        .map_err(NotDer::reading("an RSA public key"))?;
-                    return Self::rsa(modulus, exponent);
-                }
-                _ => {}
-            }
+    /// Reads a PEM block `PUBLIC KEY` or `RSA PUBLIC KEY`; `None` for blocks of other labels.
+    pub(crate) fn from_pem_block(block: &pem::Block<'_>) -> Option<Result<Self, CryptoError>> {
+        let bytes = block.octets.expose();
+        match block.label {
+            "PUBLIC KEY" => Some(Self::from_spki_der(bytes)),
+            "RSA PUBLIC KEY" => Some(
+                rsa_numbers(bytes)
+                    .map_err(NotDer::reading("an RSA public key"))
+                    .and_then(|(modulus, exponent)| Self::rsa(modulus, exponent)),
+            ),
+            _ => None,
         }
-        Err(CryptoError::Malformed {
-            expected: "a PEM block `PUBLIC KEY` or `CERTIFICATE`",
-            found: "none".to_owned(),
-        })
     }
 
     /// An RSA key from modulus and exponent, big-endian, as in `ds:RSAKeyValue`. Leading zeros do

@@ -5,9 +5,9 @@ use std::sync::{Arc, Weak};
 
 use subtle::ConstantTimeEq;
 
-use crate::cipher::Schedules;
 use crate::derived_keys::DerivedKeys;
 use crate::error::CryptoError;
+use crate::schedule::Schedules;
 use crate::secret::SecretBytes;
 
 use super::usage::{CipherUsage, UsageCounter};

@@ -9,7 +9,7 @@
 use aws_lc_rs::constant_time;
 use zeroize::Zeroizing;
 
-use super::{KeyEntry, KeyStore, ProtectedKey};
+use super::entries::{KeyEntry, KeyStore, ProtectedKey};
 use crate::algorithms::DigestAlgorithm;
 use crate::certificate::Certificate;
 use crate::der::{self, NotDer, Reader};

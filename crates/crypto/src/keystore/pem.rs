@@ -3,12 +3,10 @@
 //! Text around the blocks is skipped, as OpenSSL does. Blocks are kept as secrets, since one of
 //! them may be a private key.
 
-use openssl::symm::Cipher;
 use zeroize::Zeroizing;
 
 use crate::base64;
-use crate::error::{CryptoError, OrLibrary};
-use crate::key::PrivateKey;
+use crate::error::CryptoError;
 use crate::secret::SecretBytes;
 
 /// One block.
@@ -82,21 +80,4 @@ pub(crate) fn block(label: &str, octets: &[u8]) -> String {
     text.push_str(label);
     text.push_str("-----\n");
     text
-}
-
-/// A private key as a block: PKCS#8, encrypted when there is a password.
-pub(crate) fn write_private_key(
-    key: &PrivateKey,
-    password: Option<&str>,
-) -> Result<SecretBytes, CryptoError> {
-    match password {
-        None => Ok(SecretBytes::new(
-            block("PRIVATE KEY", key.to_pkcs8_der()?.expose()).into_bytes(),
-        )),
-        Some(password) => key
-            .openssl()
-            .private_key_to_pem_pkcs8_passphrase(Cipher::aes_256_cbc(), password.as_bytes())
-            .map(SecretBytes::new)
-            .or_library("writing a private key"),
-    }
 }

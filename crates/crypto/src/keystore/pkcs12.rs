@@ -11,8 +11,8 @@ use openssl::stack::Stack;
 use openssl::x509::X509;
 use zeroize::Zeroizing;
 
+use super::entries::{KeyEntry, KeyStore, ProtectedKey};
 use super::pbe::{self, Purpose};
-use super::{KeyEntry, KeyStore, ProtectedKey};
 use crate::algorithms::{DigestAlgorithm, SignatureAlgorithm};
 use crate::certificate::Certificate;
 use crate::der::{self, NotDer, Reader};
@@ -438,7 +438,7 @@ pub(crate) fn write(
     let mut builder = Pkcs12::builder();
     builder
         .name(alias)
-        .pkey(identity.key().openssl())
+        .pkey(identity.key().software()?.openssl())
         .cert(&own)
         .ca(chain)
         .key_algorithm(Nid::AES_256_CBC)

@@ -12,7 +12,9 @@ use openssl::pkey::{Id, PKeyRef, Private};
 use subtle::{Choice, ConditionallySelectable, ConstantTimeEq};
 use zeroize::Zeroizing;
 
-use crate::certificate::sha256;
+use crate::digest::sha256;
+use crate::key::{ExternalKey, KeyKind, PublicKey, RsaPadding};
+use crate::random;
 use crate::secret::{Secret, SecretBytes};
 
 /// Fewest bytes of padding that are not zero (RFC 8017 section 7.2.1).
@@ -32,6 +34,24 @@ impl ImplicitRejection {
         Ok(Self(Secret::new(sha256(&exponent))))
     }
 
+    /// For a key held elsewhere: the digest of what the key makes of a fixed input, which nobody
+    /// else can compute and no answer to a peer shows. RSA decrypts a fixed number; a key that
+    /// agrees does so with its own public half. So a second node with the same key has the same
+    /// substitutes. A key that does neither needs no substitute, and has random ones.
+    pub(crate) fn of_external(public: &PublicKey, key: &dyn ExternalKey) -> Self {
+        let made = match public.kind() {
+            KeyKind::Rsa { bits } => {
+                let length = (bits as usize).div_ceil(8);
+                key.decrypt(RsaPadding::None, &fixed_number(length))
+            }
+            _ => key.agree(public.key_bits()),
+        };
+        Self(Secret::new(match made {
+            Ok(secret) => sha256(secret.expose()),
+            Err(_) => random::bytes(),
+        }))
+    }
+
     /// The substitute of `length` bytes for the key in `ciphertext`.
     pub(crate) fn substitute(&self, ciphertext: &[u8], length: usize) -> SecretBytes {
         let exponent = hmac::Key::new(hmac::HMAC_SHA256, self.0.expose());
@@ -48,6 +68,19 @@ impl ImplicitRejection {
         }
         substitute
     }
+}
+
+/// A number below every modulus of so many bytes, the same each time.
+fn fixed_number(length: usize) -> Vec<u8> {
+    let mut number = vec![0; length];
+    for (index, block) in (0_u8..).zip(number.chunks_mut(32)) {
+        let label = [b"soapstone implicit rejection ", &[index][..]].concat();
+        block.copy_from_slice(&sha256(&label)[..block.len()]);
+    }
+    if let Some(first) = number.first_mut() {
+        *first = 0;
+    }
+    number
 }
 
 /// The key that the encoded message `00 02 PADDING 00 KEY` holds if it is as long as `substitute`,

@@ -6,8 +6,9 @@
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
-use super::Window;
-use crate::certificate::{Certificate, sha256};
+use super::window::Window;
+use crate::certificate::Certificate;
+use crate::digest::sha256;
 
 /// Most certificates kept: some 4 MB. A gateway with more signers than this validates some of them
 /// again.

@@ -10,7 +10,8 @@ use openssl::x509::store::X509StoreBuilder;
 use openssl::x509::verify::{X509VerifyFlags, X509VerifyParam};
 use openssl::x509::{X509, X509StoreContext};
 
-use super::{TrustError, TrustStore};
+use super::error::TrustError;
+use super::store::TrustStore;
 use crate::certificate::Certificate;
 use crate::error::{CryptoError, OrLibrary};
 

@@ -11,7 +11,8 @@ use rustls_pki_types::{
 };
 use webpki::{EndEntityCert, Error, ExtendedKeyUsageValidator, KeyPurposeIdIter};
 
-use super::{TrustError, TrustStore};
+use super::error::TrustError;
+use super::store::TrustStore;
 use crate::certificate::Certificate;
 use crate::der;
 use crate::error::CryptoError;

@@ -9,7 +9,6 @@ use std::sync::OnceLock;
 
 use jiff::Timestamp;
 
-use super::{RevocationListFacts, TrustError, TrustStore, Window};
 use crate::certificate::{self, Certificate, DistributionPoint, PointName};
 use crate::der::{self, NotDer, Reader};
 use crate::error::CryptoError;
@@ -20,14 +19,37 @@ use crate::signature::SignedWith;
 
 const EXPECTED: &str = "a certificate revocation list";
 
+/// What a revocation list says of itself (RFC 5280 section 5.1.2); nobody has verified it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RevocationListFacts {
+    /// Whose certificates it tells about, as RFC 4514 writes names.
+    pub issuer: String,
+    /// When it was made.
+    pub this_update: Timestamp,
+    /// When the next one is due, if it says so.
+    pub next_update: Option<Timestamp>,
+}
+
+impl RevocationListFacts {
+    /// Reads them in a list (PEM or DER).
+    ///
+    /// # Errors
+    ///
+    /// [`CryptoError::Malformed`] and [`CryptoError::Unsupported`] as in
+    /// [`TrustStore::new`](super::TrustStore::new).
+    pub fn of(list: &[u8]) -> Result<Self, CryptoError> {
+        RevocationList::from_file_contents(list).map(|list| list.facts())
+    }
+}
+
 pub(super) struct RevocationList {
-    issuer_name: DistinguishedName,
-    this_update: Timestamp,
-    next_update: Option<Timestamp>,
-    revoked: HashSet<Vec<u8>>,
+    pub(super) issuer_name: DistinguishedName,
+    pub(super) this_update: Timestamp,
+    pub(super) next_update: Option<Timestamp>,
+    pub(super) revoked: HashSet<Vec<u8>>,
     scope: Scope,
     signed: Vec<u8>,
-    signed_with: SignedWith,
+    pub(super) signed_with: SignedWith,
     signature: Vec<u8>,
     /// The key its signature was found good with.
     verified_with: OnceLock<PublicKey>,
@@ -50,7 +72,7 @@ enum Kind {
 
 /// What a list tells about a certificate.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Coverage {
+pub(super) enum Coverage {
     Nothing,
     /// That it was revoked for some reasons, and nothing of others.
     SomeReasons,
@@ -161,7 +183,7 @@ impl RevocationList {
         }))
     }
 
-    pub(super) fn facts(&self) -> RevocationListFacts {
+    fn facts(&self) -> RevocationListFacts {
         RevocationListFacts {
             issuer: self.issuer_name.to_string(),
             this_update: self.this_update,
@@ -171,7 +193,7 @@ impl RevocationList {
 
     /// Names are compared by what they mean: an issuer may write its own in another string type
     /// than its certificates do.
-    fn coverage(&self, certificate: &Certificate) -> Coverage {
+    pub(super) fn coverage(&self, certificate: &Certificate) -> Coverage {
         let of_its_kind = match self.scope.kind {
             Kind::All => true,
             Kind::EndEntities => !certificate.is_authority(),
@@ -186,7 +208,7 @@ impl RevocationList {
         }
     }
 
-    fn is_signed_by(&self, issuer: &PublicKey) -> bool {
+    pub(super) fn is_signed_by(&self, issuer: &PublicKey) -> bool {
         if self.verified_with.get() == Some(issuer) {
             return true;
         }
@@ -286,79 +308,5 @@ impl Scope {
             _ => return Ok(None),
         };
         Ok(Some(Self { kind, part }))
-    }
-}
-
-impl TrustStore {
-    /// Whether a list may be signed with this algorithm: the rules for certificates apply.
-    fn takes(&self, signed_with: &SignedWith) -> bool {
-        let weak = signed_with
-            .algorithm()
-            .is_none_or(|algorithm| algorithm.is_weak());
-        !weak || self.rules.allow_sha1_certificates || self.rules.allow_legacy_certificates
-    }
-
-    /// Checks every certificate of the path but the anchor; says until when the lists hold.
-    pub(super) fn check_revocation(
-        &self,
-        path: &[Certificate],
-        now: Timestamp,
-    ) -> Result<Window, TrustError> {
-        let mut window = Window {
-            from: Timestamp::MIN,
-            to: Timestamp::MAX,
-        };
-        if self.revocation_lists.is_empty() {
-            return Ok(window);
-        }
-        for (index, pair) in path.windows(2).enumerate() {
-            let [certificate, issuer] = pair else {
-                continue;
-            };
-            let may_sign = issuer
-                .key_usage()
-                .is_none_or(|usage| usage.may_sign_revocation_lists());
-            let lists: Vec<(&RevocationList, Coverage)> = self
-                .revocation_lists
-                .iter()
-                .map(|list| (list, list.coverage(certificate)))
-                .filter(|(_, coverage)| *coverage != Coverage::Nothing)
-                .filter(|(list, _)| may_sign && self.takes(&list.signed_with))
-                .filter(|(list, _)| list.is_signed_by(issuer.public_key()))
-                .collect();
-            if lists
-                .iter()
-                .any(|(list, _)| list.revoked.contains(certificate.serial()))
-            {
-                let subject = certificate.subject_name().to_string();
-                return Err(TrustError::Revoked { subject });
-            }
-            let newest = lists
-                .iter()
-                .filter(|(_, coverage)| *coverage == Coverage::Everything)
-                .map(|(list, _)| *list)
-                .max_by_key(|list| list.this_update);
-            // Of authorities in between, only what lists there are is asked: their issuers publish
-            // rarely.
-            if index == 0 && newest.is_none() {
-                let issuer = issuer.subject_name().to_string();
-                return Err(TrustError::RevocationUnknown { issuer });
-            }
-            if let Some(list) = newest
-                && !self.rules.ignore_validity
-            {
-                let holds = Window {
-                    from: list.this_update,
-                    to: list.next_update.unwrap_or(Timestamp::MAX),
-                };
-                if !holds.contains(now) {
-                    let issuer = list.issuer_name.to_string();
-                    let since = if now > holds.to { holds.to } else { holds.from };
-                    return Err(TrustError::RevocationListExpired { issuer, since });
-                }
-                window = window.narrowed(holds);
-            }
-        }
-        Ok(window)
     }
 }

@@ -356,11 +356,17 @@ fn version_1(issuer: &Identity) -> Certificate {
         .set_not_after(&Asn1Time::from_unix(validity().not_after.as_second()).unwrap())
         .unwrap();
     builder
-        .set_pubkey(PrivateKey::generate(EC).unwrap().openssl())
+        .set_pubkey(
+            PrivateKey::generate(EC)
+                .unwrap()
+                .software()
+                .unwrap()
+                .openssl(),
+        )
         .unwrap();
     builder
         .sign(
-            issuer.key().openssl(),
+            issuer.key().software().unwrap().openssl(),
             openssl::hash::MessageDigest::sha256(),
         )
         .unwrap();

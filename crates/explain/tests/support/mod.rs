@@ -6,13 +6,11 @@
 
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
 use soapstone::config::EndpointConfig;
 use soapstone::crypto::{
     Certificate, PrivateKey, SignatureAlgorithm, SymmetricKey, base64, digest,
 };
-use soapstone::endpoint::{Endpoint, Role};
-use soapstone::wss::Outgoing;
+use soapstone::endpoint::Securer;
 use soapstone::xml::{
     Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, NodeId, ParseOptions,
     canonicalize,
@@ -61,17 +59,10 @@ pub(crate) fn secured(identity: &str, lines: &str, plain: &str) -> String {
         "{identity}peer = {{ certificate = \"keys/server.cert.pem\" }}\n{lines}\ntime = \"{NOW}\"\n"
     );
     let config = EndpointConfig::from_text(&text, &recorded("test.toml"), &|_| None);
-    let endpoint = config
-        .and_then(|config| Endpoint::compile(&config, Role::Secure))
+    let securer = config
+        .and_then(|config| Securer::from_config(&config))
         .unwrap_or_else(|problems| panic!("{problems}"));
-    let mut buffers = Buffers::default();
-    let secured = endpoint.secure(
-        plain.as_bytes().to_vec(),
-        Outgoing::default(),
-        Timestamp::now(),
-        &mut buffers,
-        &mut (),
-    );
+    let secured = securer.secure(plain.as_bytes().to_vec());
     let bytes = secured.unwrap_or_else(|error| panic!("{error}")).bytes;
     String::from_utf8(bytes).expect("UTF-8")
 }

@@ -6,10 +6,10 @@
 use std::net::IpAddr;
 use std::time::Duration;
 
-use soapstone::config::{Located, OTHER_TEXT, Table};
+use soapstone::config::{Located, Table};
 
-use crate::memory;
-use crate::shares::Rate;
+use super::memory;
+use super::rate::{Rate, read_rate};
 
 /// `[limits]` of a gateway. What concerns the inside of a message is in an endpoint's own limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -60,10 +60,6 @@ const BUFFERED: u64 = 256 << 20;
 /// The part of the memory that room for messages takes at most, unless said otherwise: the engine
 /// needs up to four times as much beside.
 const PART_OF_MEMORY: u64 = 4;
-
-/// Most requests at once of a route or client with a rate; a number of seconds' worth of any rate
-/// that makes sense.
-const LARGEST_BURST: u64 = 1_000_000;
 
 impl Default for GatewayLimits {
     fn default() -> Self {
@@ -211,39 +207,6 @@ fn read_shares(mut table: Table<'_>, of_client: bool) -> Given {
     };
     table.finish();
     given
-}
-
-/// Reads a rate and how many may come at once.
-pub(super) fn read_rate(
-    table: &mut Table<'_>,
-    key: &'static str,
-    burst: &'static str,
-) -> Option<Rate> {
-    let burst_place = table.place_of(burst);
-    let at_once = table.integer(burst, 1, LARGEST_BURST);
-    let Some(text) = table.string(key) else {
-        if let Some(place) = burst_place
-            && !table.has(key)
-        {
-            table.report(
-                place,
-                format!("`{burst}` is for a `{key}`, and there is none"),
-            );
-        }
-        return None;
-    };
-    let rate = Rate::parse(&text.value, at_once.map(|burst| burst.value));
-    if rate.is_none() {
-        let message = format!(
-            "`{key}` must be a number in a second, a minute or an hour, found {OTHER_TEXT}"
-        );
-        table.report_with_hint(
-            text.place,
-            message,
-            "for example \"100/s\", \"30/m\" or \"500/h\"",
-        );
-    }
-    rate
 }
 
 #[cfg(test)]

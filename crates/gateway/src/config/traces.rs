@@ -2,17 +2,31 @@
 //!
 //! The rule kept here: nothing is recorded unless the file names a collector.
 
-use http::HeaderValue;
+use http::{HeaderValue, Uri};
 use soapstone::config::Table;
 
-use super::limits::read_rate;
-use crate::backend::{backend_url, without_brackets};
-use crate::shares::Rate;
-use crate::tls;
-use crate::traces::TracesConfig;
+use super::rate::{Rate, read_rate};
+use super::tls::{self, ClientTls};
+use super::url::{backend_url, without_brackets};
 
 /// Most requests that are recorded in a second unless said otherwise: some 1,000 spans.
 const RECORDED: u64 = 100;
+
+/// `[traces]`.
+pub(crate) struct TracesConfig {
+    /// Where spans are sent.
+    pub(crate) collector: Uri,
+    /// Where it is behind https.
+    pub(crate) tls: Option<ClientTls>,
+    /// What the collector lets us in for.
+    pub(crate) authorization: Option<HeaderValue>,
+    /// What the collector knows the gateway as.
+    pub(crate) service: String,
+    /// Of so many requests without a trace, one begins a trace that is recorded.
+    pub(crate) one_in: u64,
+    /// Most requests that are recorded in a time, whoever asks for it.
+    pub(crate) rate: Rate,
+}
 
 /// Reads `[traces]`. What is wrong with it has been reported where there is nothing.
 pub(super) fn read_traces(mut table: Table<'_>) -> Option<TracesConfig> {
@@ -39,8 +53,7 @@ pub(super) fn read_traces(mut table: Table<'_>) -> Option<TracesConfig> {
         Some(collector) if is_secure => {
             let host = without_brackets(collector.value.host().unwrap_or_default());
             let report = |message| table.report(collector.place, message);
-            let tls = tls::read_client(tls_table, host, &report)?;
-            Some((tls.connector, tls.server_name))
+            Some(tls::read_client(tls_table, host, &report)?)
         }
         _ => None,
     };

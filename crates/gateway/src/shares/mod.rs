@@ -20,10 +20,10 @@ use std::time::Duration;
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
-use crate::config::Shares;
+use crate::config::limits::Shares;
+use crate::config::rate::Rate;
 
 pub(crate) use bucket::Bucket;
-pub use bucket::Rate;
 
 /// Most clients and partners that are known apart: some 200 bytes each.
 const MOST_CLIENTS: usize = 65_536;

@@ -1,30 +1,19 @@
 //! Two gateways whose keys are agreed on (XML-Enc 1.1 section 5.6): exchanges, answers to clients
 //! that nobody knew, and conversations, without one RSA key but the authority's.
 
-use soapstone::crypto::issue::{self, Template, Validity};
-use soapstone::crypto::{Curve, Identity, KeyKind};
+use soapstone::crypto::KeyKind;
+use soapstone_testkit::keys::{self, P256};
 
 use crate::support::{Backend, ENVELOPE, Folder, post, send};
 
 /// A folder with keys that sign, `client` and `server`, and keys that agree, `client-reads` and
 /// `server-reads`.
-fn folder(name: &str, signing: KeyKind, agreeing: KeyKind) -> Folder {
-    let folder = Folder::new(name);
-    let validity = Validity::days(jiff::Timestamp::now(), 30);
-    let authority =
-        issue::authority("CN=Test CA", KeyKind::Ec(Curve::P256), validity).expect("a certificate");
-    folder.write("ca.pem", authority.certificates_to_pem());
-    let write = |name: &str, kind| {
-        let template = Template::new(&format!("CN={name}"), validity).expect("a name");
-        let identity: Identity =
-            issue::identity(&authority, kind, &template).expect("a certificate");
-        let key = identity.key_to_pem(None).expect("a key");
-        folder.write(&format!("{name}.pem"), identity.certificates_to_pem());
-        folder.write(&format!("{name}.key.pem"), key.expose());
-    };
+fn folder(signing: KeyKind, agreeing: KeyKind) -> Folder {
+    let folder = Folder::with_keys();
     for name in ["client", "server"] {
-        write(name, signing);
-        write(&format!("{name}-reads"), agreeing);
+        folder.write_identity(name, &keys::identity(&format!("CN={name}"), signing));
+        let reads = format!("{name}-reads");
+        folder.write_identity(&reads, &keys::identity(&format!("CN={reads}"), agreeing));
     }
     folder
 }
@@ -32,12 +21,14 @@ fn folder(name: &str, signing: KeyKind, agreeing: KeyKind) -> Folder {
 fn identity(name: &str, reads: bool) -> String {
     let decryption = if reads {
         format!(
-            ", decryption = {{ key = \"{name}-reads.key.pem\", certificate = \"{name}-reads.pem\" }}"
+            ", decryption = {{ key = \"{name}-reads.key.pem\", certificate = \"{name}-reads.cert.pem\" }}"
         )
     } else {
         String::new()
     };
-    format!("identity = {{ key = \"{name}.key.pem\", certificate = \"{name}.pem\"{decryption} }}")
+    format!(
+        "identity = {{ key = \"{name}.key.pem\", certificate = \"{name}.cert.pem\"{decryption} }}"
+    )
 }
 
 /// Whether the answer to a call through both comes back as it was sent.
@@ -45,7 +36,7 @@ async fn call(folder: &Folder, client: &str, server: &str) {
     let backend = Backend::echo().await;
     let route = |to: std::net::SocketAddr, side: &str, tables: &str| {
         format!(
-            "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{to}/echo\"\n[routes.{side}]\n{tables}\ntrust = {{ anchors = [\"ca.pem\"] }}\n"
+            "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{to}/echo\"\n[routes.{side}]\n{tables}\ntrust = {{ anchors = [\"ca.cert.pem\"] }}\n"
         )
     };
     let service = folder
@@ -64,13 +55,12 @@ async fn call(folder: &Folder, client: &str, server: &str) {
 
 #[tokio::test]
 async fn one_key_signs_and_agrees_and_answers_go_to_whoever_signed_the_request() {
-    let p256 = KeyKind::Ec(Curve::P256);
-    let folder = folder("agreements-p256", p256, p256);
+    let folder = folder(P256, P256);
     for mechanism in ["sign-encrypt", "encrypt-sign", "secure-conversation"] {
         let security =
             format!("security = {{ mechanism = \"{mechanism}\", suite = \"Basic128GCMEcdhEs\" }}");
         let client = format!(
-            "{}\npeer = {{ certificate = \"server.pem\" }}\n{security}",
+            "{}\npeer = {{ certificate = \"server.cert.pem\" }}\n{security}",
             identity("client", false)
         );
         let server = format!("{}\n{security}", identity("server", false));
@@ -81,7 +71,7 @@ async fn one_key_signs_and_agrees_and_answers_go_to_whoever_signed_the_request()
 /// eDelivery AS4 2.0: Ed25519 signs, X25519 agrees.
 #[tokio::test]
 async fn one_key_signs_and_another_agrees() {
-    let folder = folder("agreements-25519", KeyKind::Ed25519, KeyKind::X25519);
+    let folder = folder(KeyKind::Ed25519, KeyKind::X25519);
     for mechanism in ["sign-encrypt", "encrypt-sign", "secure-conversation"] {
         let security =
             format!("security = {{ mechanism = \"{mechanism}\", suite = \"Basic128GCMX25519\" }}");
@@ -89,11 +79,11 @@ async fn one_key_signs_and_another_agrees() {
         // request.
         for known in [true, false] {
             let client = format!(
-                "{}\npeer = {{ certificate = \"server-reads.pem\" }}\n{security}",
+                "{}\npeer = {{ certificate = \"server-reads.cert.pem\" }}\n{security}",
                 identity("client", known)
             );
             let peer = match known {
-                true => "peer = { certificate = \"client-reads.pem\" }",
+                true => "peer = { certificate = \"client-reads.cert.pem\" }",
                 false => "",
             };
             let server = format!("{}\n{peer}\n{security}", identity("server", true));

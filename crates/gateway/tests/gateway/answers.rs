@@ -12,17 +12,15 @@ use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 
 use crate::support::{
-    Answer, Backend, ENVELOPE, Folder, exchange, get, post, reason, send, silent_backend, soon,
+    Answer, Backend, ENVELOPE, ENVELOPE_12, Folder, exchange, get, post, reason, send,
+    silent_backend, soon,
 };
-
-const ENVELOPE_12: &str = "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-envelope\"><s:Body>\
-                           <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
 
 /// The tables of a side, for a mechanism.
 fn tables(us: &str, peer: &str, mechanism: &str) -> String {
     format!(
-        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.pem\" }}\n\
-         peer = {{ certificate = \"{peer}.pem\" }}\ntrust = {{ anchors = [\"ca.pem\"] }}\n\
+        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.cert.pem\" }}\n\
+         peer = {{ certificate = \"{peer}.cert.pem\" }}\ntrust = {{ anchors = [\"ca.cert.pem\"] }}\n\
          security = {{ mechanism = \"{mechanism}\", suite = \"Basic256Sha256\" }}\n"
     )
 }
@@ -141,7 +139,7 @@ const FIELDS: &str = "set-cookie: session=evil\r\nalt-svc: h2=\"127.0.0.1:9\"\r\
 /// Case attacks/03.
 #[tokio::test]
 async fn no_field_of_an_unproven_head_reaches_the_client() {
-    let folder = Folder::with_keys("answers-fields");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "sign-encrypt").await;
     let way = on_the_way(service.address(), |answer| under(answer, "200 OK", FIELDS)).await;
@@ -159,7 +157,7 @@ async fn no_field_of_an_unproven_head_reaches_the_client() {
 /// The phrase of a status line, a parameter of the media type and trailers are of the head, too.
 #[tokio::test]
 async fn no_phrase_parameter_or_trailer_of_an_unproven_answer_reaches_the_client() {
-    let folder = Folder::with_keys("answers-phrase");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "sign").await;
     let way = on_the_way(service.address(), |answer| {
@@ -192,7 +190,7 @@ async fn no_phrase_parameter_or_trailer_of_an_unproven_answer_reaches_the_client
 /// Case attacks/03: a client that follows a redirection sends its plain request there.
 #[tokio::test]
 async fn an_answer_that_leads_elsewhere_or_asks_for_a_password_is_a_fault() {
-    let folder = Folder::with_keys("answers-statuses");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "sign-encrypt").await;
     for (status, reason) in [
@@ -244,7 +242,7 @@ async fn an_answer_that_leads_elsewhere_or_asks_for_a_password_is_a_fault() {
 /// Whatever status it travels under: SOAP 1.1, 6.2; SOAP 1.2 part 2, table 20.
 #[tokio::test]
 async fn the_status_and_the_media_type_say_what_was_proven() {
-    let folder = Folder::with_keys("answers-proven");
+    let folder = Folder::with_keys();
     let fault_11 =
         "<s:Fault><faultcode>s:Client</faultcode><faultstring>no</faultstring></s:Fault>";
     let fault_12 = "<s:Fault><s:Code><s:Value>s:Sender</s:Value></s:Code><s:Reason>\
@@ -316,7 +314,7 @@ async fn the_status_and_the_media_type_say_what_was_proven() {
 /// by it.
 #[tokio::test]
 async fn an_empty_answer_is_202_and_an_empty_fault_is_none() {
-    let folder = Folder::with_keys("answers-empty");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "sign").await;
     for (status, expected) in [
@@ -339,7 +337,7 @@ async fn an_empty_answer_is_202_and_an_empty_fault_is_none() {
 /// A bridge secures what it has opened: its own client is told no more of the head.
 #[tokio::test]
 async fn no_field_of_an_unproven_head_crosses_a_bridge() {
-    let folder = Folder::with_keys("answers-bridge");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "sign-encrypt").await;
     let way = on_the_way(service.address(), |answer| {
@@ -367,7 +365,7 @@ async fn no_field_of_an_unproven_head_crosses_a_bridge() {
 
 #[tokio::test]
 async fn a_handshake_that_is_led_elsewhere_goes_nowhere() {
-    let folder = Folder::with_keys("answers-handshake");
+    let folder = Folder::with_keys();
     let (elsewhere, mut accepted) = silent_backend().await;
     let backend = Backend::answering(move |_| {
         let mut response = Response::new(Full::default());
@@ -391,7 +389,7 @@ const DESCRIPTION: &str = "<w:definitions xmlns:w=\"http://schemas.xmlsoap.org/w
 
 /// The answer to a question for a description that a backend answers with this head.
 async fn described(status: &str, body: &str) -> (Running, Answer) {
-    let folder = Folder::with_keys("answers-description");
+    let folder = Folder::with_keys();
     let (address, mut accepted) = silent_backend().await;
     let client = client(&folder, address, "sign", "").await;
     let (answer, ()) = tokio::join!(
@@ -463,7 +461,7 @@ async fn in_two_pieces(stream: &mut TcpStream, body: &str, go_on: impl Future<Ou
 /// Case attacks/06.
 #[tokio::test]
 async fn the_time_of_a_route_bounds_the_whole_answer() {
-    let folder = Folder::with_keys("answers-time");
+    let folder = Folder::with_keys();
     for (mechanism, request) in [
         ("sign", post("/echo", ENVELOPE)),
         ("secure-conversation", post("/echo", ENVELOPE)),
@@ -491,7 +489,7 @@ async fn the_time_of_a_route_bounds_the_whole_answer() {
 /// Case attacks/06.
 #[tokio::test]
 async fn a_route_may_give_an_answer_more_time_than_the_gateway_does() {
-    let folder = Folder::with_keys("answers-longer");
+    let folder = Folder::with_keys();
     let (address, mut accepted) = silent_backend().await;
     let client = folder
         .gateway(&format!(
@@ -554,7 +552,7 @@ async fn flooded(folder: &Folder, begins: String, and_then: Option<String>) -> (
 /// RFC 9110, 15.2. Case attacks/08.
 #[tokio::test]
 async fn a_few_interim_answers_are_skipped_and_more_are_a_fault() {
-    let folder = Folder::with_keys("answers-interim");
+    let folder = Folder::with_keys();
     let early = "HTTP/1.1 103 Early Hints\r\nlink: </a>\r\n\r\n";
     let end = format!(
         "HTTP/1.1 200 OK\r\ncontent-type: text/xml\r\ncontent-length: {}\r\n\r\n{ENVELOPE}",
@@ -581,7 +579,7 @@ async fn a_few_interim_answers_are_skipped_and_more_are_a_fault() {
 /// Case attacks/08: it kept a processor busy, and the time of the route did not end it.
 #[tokio::test]
 async fn interim_answers_without_end_are_read_to_no_end() {
-    let folder = Folder::with_keys("answers-flood");
+    let folder = Folder::with_keys();
     let early = format!(
         "HTTP/1.1 103 Early Hints\r\n{}\r\n",
         "link: <x>\r\n".repeat(80)

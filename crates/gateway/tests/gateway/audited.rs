@@ -8,7 +8,7 @@ use crate::support::{Backend, ENVELOPE, Folder, get, header, post, send};
 const TABLES: &str = "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }\n";
 
 fn message() -> Vec<u8> {
-    let folder = Folder::new("audited-sender");
+    let folder = Folder::new();
     let file = folder.write("client.toml", TABLES);
     let role = soapstone::endpoint::Role::Secure;
     let endpoint = soapstone::endpoint::Endpoint::load(&file, role, &|_| None)
@@ -33,7 +33,7 @@ const TRACE: &str = "00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01";
 
 #[tokio::test]
 async fn each_message_has_a_line_with_who_sent_it_and_what_became_of_it() {
-    let folder = Folder::new("audit");
+    let folder = Folder::new();
     let mut backend = Backend::echo().await;
     let text = format!(
         "LISTEN\n[audit]\nfile = \"audit.jsonl\"\n[[routes]]\nname = \"books\"\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n\
@@ -53,7 +53,7 @@ async fn each_message_has_a_line_with_who_sent_it_and_what_became_of_it() {
     let again = send(gateway.address(), post("/echo", message.clone())).await;
     assert_eq!(again.status, StatusCode::INTERNAL_SERVER_ERROR);
     // The file is moved away, as a rotation does.
-    let (file, moved) = (folder.0.join("audit.jsonl"), folder.0.join("audit.jsonl.1"));
+    let (file, moved) = (folder.path("audit.jsonl"), folder.path("audit.jsonl.1"));
     let written = |file: &std::path::Path, count: usize| {
         let file = file.to_path_buf();
         crate::support::soon("the lines", async move {
@@ -126,14 +126,14 @@ async fn a_context_of_a_trace_that_cannot_be_read_does_not_pass_on() {
 
 #[tokio::test]
 async fn a_trail_that_cannot_be_written_is_told_at_the_start() {
-    let folder = Folder::new("no-audit");
+    let folder = Folder::new();
     let text = "LISTEN\naudit = { file = \"absent/audit.jsonl\" }\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9\"\n";
     let error = soapstone_gateway::Gateway::start(folder.config(text))
         .await
         .expect_err("there is no such folder");
     let expected = format!(
         "the audit trail {} cannot be written: No such file or directory (os error 2)",
-        folder.0.join("absent/audit.jsonl").display()
+        folder.path("absent/audit.jsonl").display()
     );
     assert_eq!(error.to_string(), expected);
 }

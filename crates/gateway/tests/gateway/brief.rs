@@ -1,23 +1,21 @@
 //! What small messages without a key pair cost: no seat, and so no waiting for one.
 
 use http::StatusCode;
+use soapstone_testkit::envelope::with_body;
 
 use crate::support::{Backend, Folder, post, send};
 
 const USER: &str = "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }\n";
 const SHARED: &str = "shared_key = { hex = \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\" }\n\
     security = { mechanism = \"sign-encrypt\", key_reference = \"key-name\" }\n";
-const CERTIFICATES: &str = "identity = { key = \"client.key.pem\", certificate = \"client.pem\" }\n\
-    peer = { certificate = \"client.pem\" }\ntrust = { anchors = [\"ca.pem\"] }\n\
+const CERTIFICATES: &str = "identity = { key = \"client.key.pem\", certificate = \"client.cert.pem\" }\n\
+    peer = { certificate = \"client.cert.pem\" }\ntrust = { anchors = [\"ca.cert.pem\"] }\n\
     security = { mechanism = \"sign-encrypt\" }\n";
 
-/// An envelope whose Body holds so many octets of text.
-fn envelope(octets: usize) -> String {
-    let text = "x".repeat(octets);
-    format!(
-        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><e:echo xmlns:e=\"urn:echo\">{text}</e:echo></s:Body>\
-         </s:Envelope>"
-    )
+/// An envelope whose Body holds so many bytes of text.
+fn envelope(bytes: usize) -> String {
+    let text = "x".repeat(bytes);
+    with_body(&format!("<e:echo xmlns:e=\"urn:echo\">{text}</e:echo>"))
 }
 
 /// How often something took a seat in each of two gateways for one call: that before the backend,
@@ -47,7 +45,7 @@ async fn seats_taken(folder: &Folder, tables: &str, octets: usize) -> [u64; 2] {
 
 #[tokio::test]
 async fn small_messages_without_a_key_pair_take_none() {
-    let folder = Folder::with_keys("brief");
+    let folder = Folder::with_keys();
     for tables in [USER, SHARED] {
         assert_eq!(seats_taken(&folder, tables, 10).await, [0, 0], "{tables}");
     }
@@ -55,7 +53,7 @@ async fn small_messages_without_a_key_pair_take_none() {
 
 #[tokio::test]
 async fn key_pairs_and_large_messages_take_a_seat() {
-    let folder = Folder::with_keys("not-brief");
+    let folder = Folder::with_keys();
     assert_eq!(
         seats_taken(&folder, CERTIFICATES, 10).await,
         [2, 2],

@@ -3,51 +3,46 @@
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use soapstone::crypto::KeyKind;
 use soapstone::crypto::issue::{self, Template, Validity};
+use soapstone::crypto::{Identity, KeyKind};
+use soapstone_testkit::{keys, moment};
 
 use crate::support::{Folder, Said};
 
 const FIRST: &str = "2024-01-01T00:00:00Z";
 const LAST: &str = "2024-06-01T00:00:00Z";
 
-fn moment(text: &str) -> Timestamp {
-    text.parse().expect("a moment")
-}
-
-/// Writes `NAME.pem` and `NAME.key.pem`.
+/// Writes the certificate of a time, and its key.
 fn write_identity(folder: &Folder, name: &str, not_before: Timestamp, not_after: Timestamp) {
     let validity = Validity {
         not_before,
         not_after,
     };
-    let authority = issue::authority("CN=Test CA", KeyKind::Ed25519, validity).expect("a key");
     let template = Template::new(&format!("CN={name}"), validity).expect("a name");
-    let rsa = KeyKind::Rsa { bits: 2048 };
-    let identity = issue::identity(&authority, rsa, &template).expect("a certificate");
-    let certificate = identity.certificate().to_pem();
-    folder.write(&format!("{name}.pem"), certificate);
-    let key = identity.key_to_pem(None).expect("a key");
-    folder.write(&format!("{name}.key.pem"), key.expose());
+    let issuer = keys::authority(keys::AUTHORITY);
+    let key = keys::key_of(name, keys::RSA);
+    let certificate = issue::issued(&issuer, key.public_key(), &template).expect("a certificate");
+    let identity = Identity::new(key, certificate, Vec::new()).expect("its key");
+    folder.write_identity(name, &identity);
 }
 
 const FILE: &str = r#"LISTEN
-tls = { certificate = "old.pem", key = "old.key.pem" }
+tls = { certificate = "old.cert.pem", key = "old.key.pem" }
 [[routes]]
 name = "books"
 path = "/books"
 backend = "https://127.0.0.1:9/"
-tls = { ca = ["server.pem"], certificate = "old.pem", key = "old.key.pem" }
+tls = { ca = ["server.cert.pem"], certificate = "old.cert.pem", key = "old.key.pem" }
 [routes.inbound]
-identity = { key = "old.key.pem", certificate = "old.pem", decryption = [{ key = "early.key.pem", certificate = "early.pem" }, { key = "server.key.pem", certificate = "server.pem" }] }
-peer = { certificate = "old.pem" }
-trust = { anchors = ["server.pem", "old.pem"], pinned = ["old.pem"] }
+identity = { key = "old.key.pem", certificate = "old.cert.pem", decryption = [{ key = "early.key.pem", certificate = "early.cert.pem" }, { key = "server.key.pem", certificate = "server.cert.pem" }] }
+peer = { certificate = "old.cert.pem" }
+trust = { anchors = ["server.cert.pem", "old.cert.pem"], pinned = ["old.cert.pem"] }
 security = { mechanism = "sign-encrypt" }
 "#;
 
 #[tokio::test]
 async fn certificates_that_have_expired_or_are_not_valid_yet_are_told_of_with_their_use() {
-    let folder = Folder::with_keys("certificates");
+    let folder = Folder::with_keys();
     write_identity(&folder, "old", moment(FIRST), moment(LAST));
     let now = Timestamp::now();
     let later = |hours| {
@@ -63,15 +58,15 @@ async fn certificates_that_have_expired_or_are_not_valid_yet_are_told_of_with_th
         .map(|warning| {
             warning
                 .to_string()
-                .replace(&format!("{}/", folder.0.display()), "")
+                .replace(&format!("{}/", folder.root().display()), "")
         })
         .collect();
-    let old = format!("`old.pem` of `CN=old` expired at {LAST}");
+    let old = format!("`old.cert.pem` of `CN=old` expired at {LAST}");
     let from: Timestamp = format!("{:.0}", later(24)).parse().expect("a moment");
     let expected = [
         format!("tls: {old}"),
         format!(
-            "route books, inbound identity.decryption: `early.pem` of `CN=early` is valid only from {from}"
+            "route books, inbound identity.decryption: `early.cert.pem` of `CN=early` is valid only from {from}"
         ),
         format!("route books, inbound identity: {old}"),
         format!("route books, inbound peer: {old}"),
@@ -84,7 +79,7 @@ async fn certificates_that_have_expired_or_are_not_valid_yet_are_told_of_with_th
 
 #[tokio::test]
 async fn the_first_certificate_of_its_use_to_expire_is_a_number_to_watch() {
-    let folder = Folder::with_keys("certificate-metrics");
+    let folder = Folder::with_keys();
     write_identity(&folder, "old", moment(FIRST), moment(LAST));
     let end = moment("2100-01-01T00:00:00Z");
     write_identity(&folder, "early", moment(FIRST), end);
@@ -123,8 +118,8 @@ async fn the_first_certificate_of_its_use_to_expire_is_a_number_to_watch() {
     ];
     assert_eq!(expires(&metrics), expected);
     gateway.reload(folder.config(&plain.replace(
-        "peer = { certificate = \"old.pem\" }",
-        "peer = { certificate = \"early.pem\" }",
+        "peer = { certificate = \"old.cert.pem\" }",
+        "peer = { certificate = \"early.cert.pem\" }",
     )));
     let metrics = gateway.metrics();
     assert!(
@@ -135,13 +130,13 @@ async fn the_first_certificate_of_its_use_to_expire_is_a_number_to_watch() {
 
 #[tokio::test(start_paused = true)]
 async fn a_gateway_that_runs_says_once_a_day_what_is_out_of_date() {
-    let folder = Folder::with_keys("reminding");
+    let folder = Folder::with_keys();
     let validity = Validity {
         not_before: moment(FIRST),
         not_after: moment(LAST),
     };
     let authority = issue::authority("CN=Test CA", KeyKind::Ed25519, validity).expect("a key");
-    folder.write("ca.pem", authority.certificate().to_pem());
+    folder.write("ca.cert.pem", authority.certificate().to_pem());
     let list = issue::revocation_list(&authority, [], validity).expect("a list");
     folder.write("ca.crl", list);
     let (said, _log) = Said::listen();
@@ -153,8 +148,8 @@ name = "books"
 path = "/books"
 backend = "http://127.0.0.1:9/"
 [routes.inbound]
-identity = { key = "server.key.pem", certificate = "server.pem" }
-trust = { anchors = ["ca.pem"], crls = ["ca.crl"] }
+identity = { key = "server.key.pem", certificate = "server.cert.pem" }
+trust = { anchors = ["ca.cert.pem"], crls = ["ca.crl"] }
 security = { mechanism = "sign" }
 "#,
         )

@@ -50,7 +50,7 @@ fn within(endpoint: &Endpoint, context: &SecurityContext, plain: &str) -> Vec<u8
 
 #[tokio::test]
 async fn a_cancelled_context_is_unknown_and_another_clients_context_is_not_cancelled() {
-    let folder = Folder::with_keys("conversation-cancelled");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
     let file = folder.write("client.toml", tables("client", "server", ""));
@@ -114,7 +114,7 @@ fn endorsed_bootstrap() -> String {
 /// WS-SecureConversation 1.4, 5: by its owner anew, and by its key.
 #[tokio::test]
 async fn a_context_is_renewed_by_one_message_that_shows_its_owner_and_its_key() {
-    let folder = Folder::with_keys("conversation-renewed-by-both");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
     let loaded = |file: String| {

@@ -14,16 +14,15 @@ use soapstone::xml::Buffers;
 use soapstone_gateway::{Config, Running};
 use tokio::task::JoinSet;
 
-use crate::support::{Answer, Backend, ENVELOPE, Folder, Nobody, post, reason, send, soon};
-
-const ENVELOPE_12: &str = "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-envelope\"><s:Body>\
-                           <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
+use crate::support::{
+    Answer, Backend, ENVELOPE, ENVELOPE_12, Folder, Nobody, post, reason, send, soon,
+};
 
 /// The tables of a side; `conversations` are the keys of that table.
 pub(crate) fn tables(us: &str, peer: &str, conversations: &str) -> String {
     format!(
-        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.pem\" }}\npeer = {{ certificate = \"{peer}.pem\" }}\n\
-         trust = {{ anchors = [\"ca.pem\"] }}\n\
+        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.cert.pem\" }}\npeer = {{ certificate = \"{peer}.cert.pem\" }}\n\
+         trust = {{ anchors = [\"ca.cert.pem\"] }}\n\
          security = {{ mechanism = \"secure-conversation\", suite = \"Basic256Sha256\", conversations = {{ {conversations} }} }}\n"
     )
 }
@@ -79,7 +78,7 @@ const ISSUED: &str = "soapstone_contexts_total{route=\"/echo\",event=\"issued\"}
 
 #[tokio::test]
 async fn requests_of_both_versions_share_one_context() {
-    let folder = Folder::with_keys("conversation");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
     let client = client(&folder, &service, "").await;
@@ -116,7 +115,7 @@ async fn requests_of_both_versions_share_one_context() {
 
 #[tokio::test]
 async fn a_handshake_in_soap_12_begins_a_conversation_too() {
-    let folder = Folder::with_keys("conversation-12");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "version = \"2005-02\"").await;
     let client = client(&folder, &service, "version = \"2005-02\"").await;
@@ -133,7 +132,7 @@ async fn a_handshake_in_soap_12_begins_a_conversation_too() {
 
 #[tokio::test]
 async fn every_bootstrap_that_hides_keys_begins_a_conversation() {
-    let folder = Folder::with_keys("bootstraps");
+    let folder = Folder::with_keys();
     // What does not encrypt the answer would show its key: without TLS, neither `username` nor
     // `sign` can begin a conversation.
     for bootstrap in ["sign-encrypt", "encrypt-sign"] {
@@ -148,7 +147,7 @@ async fn every_bootstrap_that_hides_keys_begins_a_conversation() {
 
 #[tokio::test]
 async fn many_clients_at_once_wait_for_one_handshake() {
-    let folder = Folder::with_keys("conversation-rush");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
     let client = client(&folder, &service, "").await;
@@ -166,7 +165,7 @@ async fn many_clients_at_once_wait_for_one_handshake() {
 
 #[tokio::test]
 async fn a_service_that_lost_its_contexts_is_called_in_another_conversation() {
-    let folder = Folder::with_keys("conversation-lost");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let file = service_file(&backend, "");
     let first = folder.gateway(&file).await;
@@ -188,7 +187,7 @@ async fn a_service_that_lost_its_contexts_is_called_in_another_conversation() {
 
 #[tokio::test]
 async fn a_conversation_that_is_ended_is_held_by_nobody_and_followed_by_another() {
-    let folder = Folder::with_keys("conversation-ended");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
     let client = client(&folder, &service, "").await;
@@ -205,7 +204,7 @@ async fn a_conversation_that_is_ended_is_held_by_nobody_and_followed_by_another(
 
 #[tokio::test]
 async fn a_reload_ends_no_conversation_of_clients() {
-    let folder = Folder::with_keys("conversation-reload");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
     let client = client(&folder, &service, "").await;
@@ -218,7 +217,7 @@ async fn a_reload_ends_no_conversation_of_clients() {
 
 #[tokio::test]
 async fn a_context_is_followed_by_another_before_it_ends() {
-    let folder = Folder::with_keys("conversation-successor");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "lifetime = \"4s\"").await;
     let client = client(&folder, &service, "").await;
@@ -237,7 +236,7 @@ async fn a_context_is_followed_by_another_before_it_ends() {
 
 #[tokio::test]
 async fn keys_are_computed_as_both_sides_are_told() {
-    let folder = Folder::with_keys("conversation-computed");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let computed = |names: &str| format!("computed_keys = [{names}], key_size = 384");
     for (granted, asked, agree) in [
@@ -258,7 +257,7 @@ async fn keys_are_computed_as_both_sides_are_told() {
 /// WS-Trust 1.4, 4.1: the scope of a token.
 #[tokio::test]
 async fn contexts_are_made_for_the_addresses_that_are_listed() {
-    let folder = Folder::with_keys("conversation-scope");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let elsewhere = "applies_to = [\"https://example.org/books\"]";
     let refusing = service(&folder, &backend, elsewhere).await;
@@ -277,7 +276,7 @@ async fn contexts_are_made_for_the_addresses_that_are_listed() {
 
 #[tokio::test]
 async fn a_context_is_renewed_where_the_service_renews_for_its_owner() {
-    let folder = Folder::with_keys("conversation-renewed");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "lifetime = \"4s\", owner_alone = true").await;
     let client = client(&folder, &service, "").await;
@@ -300,7 +299,7 @@ async fn a_context_is_renewed_where_the_service_renews_for_its_owner() {
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 8)]
 async fn a_context_that_is_always_in_use_is_not_renewed_but_followed_by_a_new_one() {
-    let folder = Folder::with_keys("conversation-busy");
+    let folder = Folder::with_keys();
     let backend = Backend::answering(|seen| {
         std::thread::sleep(Duration::from_millis(400));
         let mut response = Response::new(Full::new(seen.body.clone()));
@@ -332,7 +331,7 @@ async fn a_context_that_is_always_in_use_is_not_renewed_but_followed_by_a_new_on
 
 #[tokio::test]
 async fn a_message_secured_by_the_bootstrap_is_refused_and_the_backend_not_reached() {
-    let folder = Folder::with_keys("conversation-downgrade");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
     let file = folder.write(
@@ -365,7 +364,7 @@ async fn a_message_secured_by_the_bootstrap_is_refused_and_the_backend_not_reach
 
 #[tokio::test]
 async fn a_plain_message_gets_no_context_and_does_not_reach_the_backend() {
-    let folder = Folder::with_keys("conversation-plain");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
     let answer = send(service.address(), post("/echo", ENVELOPE)).await;
@@ -381,7 +380,7 @@ async fn a_plain_message_gets_no_context_and_does_not_reach_the_backend() {
 
 #[tokio::test]
 async fn a_service_that_is_not_there_costs_a_handshake_and_no_hanging() {
-    let folder = Folder::with_keys("conversation-absent");
+    let folder = Folder::with_keys();
     let nobody = Nobody::new();
     let client = folder.gateway(&client_file(nobody.address, "")).await;
     let answer = soon("an answer", call(&client)).await;
@@ -393,7 +392,7 @@ async fn a_service_that_is_not_there_costs_a_handshake_and_no_hanging() {
 
 #[tokio::test]
 async fn a_service_that_refuses_the_handshake_is_named_with_its_fault() {
-    let folder = Folder::with_keys("conversation-refused");
+    let folder = Folder::with_keys();
     let backend = Backend::answering(|_| {
         let fault = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><s:Fault>\
                      <faultcode xmlns:t=\"http://docs.oasis-open.org/ws-sx/ws-trust/200512\">t:RequestFailed</faultcode>\
@@ -421,7 +420,7 @@ async fn a_service_that_refuses_the_handshake_is_named_with_its_fault() {
 /// refuses them all may ask for one each.
 #[tokio::test]
 async fn a_service_that_grants_nothing_is_asked_after_a_moment_and_not_with_every_request() {
-    let folder = Folder::with_keys("conversation-pause");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
     let door = Door::closed(service.address()).await;
@@ -450,7 +449,7 @@ async fn a_service_that_grants_nothing_is_asked_after_a_moment_and_not_with_ever
 /// Nobody who speaks a version of SOAP that the service refuses keeps the others out.
 #[tokio::test]
 async fn a_pause_after_soap_12_is_none_for_clients_of_soap_11() {
-    let folder = Folder::with_keys("conversation-versions");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
     let way = between(service.address(), Lets::Soap11).await;
@@ -468,7 +467,7 @@ async fn a_pause_after_soap_12_is_none_for_clients_of_soap_11() {
 
 #[tokio::test]
 async fn a_service_that_never_knows_the_context_is_asked_twice_and_not_again() {
-    let folder = Folder::with_keys("conversation-forgetful");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
     let to = service.address();
@@ -487,7 +486,7 @@ async fn a_service_that_never_knows_the_context_is_asked_twice_and_not_again() {
 /// it. Those who have a gateway speak for them do not, though they know the name of its context.
 #[tokio::test]
 async fn nobody_behind_a_gateway_renews_or_cancels_its_context() {
-    let folder = Folder::with_keys("conversation-in-our-name");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
     let way = between(service.address(), Lets::Everything).await;
@@ -630,11 +629,11 @@ async fn between(to: std::net::SocketAddr, lets: Lets) -> Between {
 /// backend grants.
 #[tokio::test]
 async fn a_conversation_that_begins_in_the_clear_needs_a_backend_behind_https() {
-    let folder = Folder::with_keys("conversation-in-the-clear");
+    let folder = Folder::with_keys();
     let address: std::net::SocketAddr = "127.0.0.1:9".parse().expect("an address");
     let file =
         client_file(address, "bootstrap = \"sign\"").replace("LISTEN", "listen = \"127.0.0.1:0\"");
-    let read = |file: &str| Config::from_text(file, &folder.0.join("gateway.toml"), &|_| None);
+    let read = |file: &str| Config::from_text(file, &folder.path("gateway.toml"), &|_| None);
     let problems = read(&file).expect_err("it is a mistake");
     assert_eq!(problems.0.len(), 1, "{problems}");
     assert_eq!(
@@ -646,17 +645,17 @@ async fn a_conversation_that_begins_in_the_clear_needs_a_backend_behind_https() 
 
 #[tokio::test]
 async fn a_conversation_that_begins_in_the_clear_needs_clients_that_come_through_tls() {
-    let folder = Folder::with_keys("conversation-from-the-clear");
+    let folder = Folder::with_keys();
     let file = "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/echo\"\nbackend = \"http://127.0.0.1:9/\"\n[routes.inbound]\n\
-                identity = { key = \"server.key.pem\", certificate = \"server.pem\" }\ntrust = { anchors = [\"ca.pem\"] }\n\
+                identity = { key = \"server.key.pem\", certificate = \"server.cert.pem\" }\ntrust = { anchors = [\"ca.cert.pem\"] }\n\
                 security = { mechanism = \"secure-conversation\", conversations = { bootstrap = \"sign\" } }\n";
-    let read = |file: &str| Config::from_text(file, &folder.0.join("gateway.toml"), &|_| None);
+    let read = |file: &str| Config::from_text(file, &folder.path("gateway.toml"), &|_| None);
     let problems = read(file).expect_err("nobody could begin one").to_string();
     let expected = "gateway.toml:8:79: conversations begin with messages that hide no keys, and clients do not come through TLS\n    \
                     hint: give the gateway a certificate, [tls], or name a bootstrap that encrypts";
     assert!(problems.ends_with(expected), "{problems}");
     assert_eq!(problems.lines().count(), 2, "{problems}");
-    let tls = "listen = \"127.0.0.1:0\"\ntls = { certificate = \"server.pem\", key = \"server.key.pem\" }";
+    let tls = "listen = \"127.0.0.1:0\"\ntls = { certificate = \"server.cert.pem\", key = \"server.key.pem\" }";
     assert!(read(&file.replace("listen = \"127.0.0.1:0\"", tls)).is_ok());
     assert!(read(&file.replace("\"sign\"", "\"sign-encrypt\"")).is_ok());
 }

@@ -9,8 +9,8 @@ const ADDRESSED: &str = "<s:Envelope xmlns:s=\"NAMESPACE\" xmlns:a=\"http://www.
 
 fn side(us: &str, peer: &str, more: &str) -> String {
     format!(
-        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.pem\" }}\npeer = {{ certificate = \"{peer}.pem\" }}\n\
-         trust = {{ anchors = [\"ca.pem\"] }}\nsecurity = {{ mechanism = \"sign\", \
+        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.cert.pem\" }}\npeer = {{ certificate = \"{peer}.cert.pem\" }}\n\
+         trust = {{ anchors = [\"ca.cert.pem\"] }}\nsecurity = {{ mechanism = \"sign\", \
          signed = [\"Body\", \"Timestamp\", \"{{http://www.w3.org/2005/08/addressing}}Action\", \
          \"{{http://www.w3.org/2005/08/addressing}}To\"]{more} }}\n"
     )
@@ -20,7 +20,7 @@ fn side(us: &str, peer: &str, more: &str) -> String {
 /// signs it.
 #[tokio::test]
 async fn an_action_that_was_changed_on_the_way_reaches_no_backend() {
-    let folder = Folder::with_keys("demands-action");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let route = |backend: std::net::SocketAddr, side: &str| {
         format!("LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{backend}/echo\"\n{side}")

@@ -106,7 +106,7 @@ async fn time_of_policies(count: usize) -> std::time::Duration {
         response
     })
     .await;
-    let folder = Folder::new(&format!("policies-{count}"));
+    let folder = Folder::new();
     let file = format!(
         "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\n\
          users = [{{ name = \"a\", password = \"b\" }}]\nsecurity = {{ mechanism = \"username\" }}\n",

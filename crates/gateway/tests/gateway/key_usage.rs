@@ -2,6 +2,7 @@
 
 use http::StatusCode;
 use soapstone_gateway::Running;
+use soapstone_testkit::envelope::with_body;
 
 use crate::support::{Backend, Folder, get, post, send};
 
@@ -11,10 +12,7 @@ const TABLES: &str = "shared_key = { hex = \"000102030405060708090a0b0c0d0e0f101
 
 fn envelope(bytes: usize) -> String {
     let text = "x".repeat(bytes);
-    format!(
-        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><e:echo xmlns:e=\"urn:echo\">{text}</e:echo></s:Body>\
-         </s:Envelope>"
-    )
+    with_body(&format!("<e:echo xmlns:e=\"urn:echo\">{text}</e:echo>"))
 }
 
 async fn used(gateway: &Running) -> f64 {
@@ -29,7 +27,7 @@ async fn used(gateway: &Running) -> f64 {
 
 #[tokio::test]
 async fn a_shared_key_that_is_used_up_enciphers_nothing_more_and_a_reload_does_not_renew_it() {
-    let folder = Folder::with_keys("key-usage");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let route = |backend: std::net::SocketAddr, which: &str| {
         format!(

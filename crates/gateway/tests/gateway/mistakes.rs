@@ -190,12 +190,12 @@ const MISTAKES: &[Mistake] = &[
         "g.toml:2:14: `reuse_port` must be true or false, found a string",
     ),
     (
-        &[INBOUND, "identity = { key = \"k.pem\", certificate = \"c.pem\" }\ntrust = { anchors = [\"ca.pem\"] }\nsecurity = { mechanism = \"sign\" }\n"],
+        &[INBOUND, "identity = { key = \"k.pem\", certificate = \"c.pem\" }\ntrust = { anchors = [\"ca.cert.pem\"] }\nsecurity = { mechanism = \"sign\" }\n"],
         "g.toml:6:20: `key` names a file that cannot be read: No such file or directory (os error 2)\n\
          \x20   hint: relative paths start at the folder of this file\n\
          g.toml:6:43: `certificate` names c.pem, which cannot be read: No such file or directory (os error 2)\n\
          \x20   hint: relative paths start at the folder of this file\n\
-         g.toml:7:22: `anchors` names ca.pem, which cannot be read: No such file or directory (os error 2)\n\
+         g.toml:7:22: `anchors` names ca.cert.pem, which cannot be read: No such file or directory (os error 2)\n\
          \x20   hint: relative paths start at the folder of this file",
     ),
     (
@@ -206,7 +206,7 @@ const MISTAKES: &[Mistake] = &[
          \x20   hint: relative paths start at the folder of this file",
     ),
     (
-        &[INBOUND, USERS, "trust = \"ca.pem\"\n", USERNAME],
+        &[INBOUND, USERS, "trust = \"ca.cert.pem\"\n", USERNAME],
         "g.toml:7:9: `trust` must be a table, found a string\n\
          \x20   hint: write trust = { … } with its keys, or [routes.inbound.trust] before them",
     ),

@@ -18,8 +18,8 @@ fn recorded(cell: &str) -> PathBuf {
 
 fn tables(us: &str, peer: &str, policy: &Path) -> String {
     format!(
-        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.pem\" }}\npeer = {{ certificate = \"{peer}.pem\" }}\n\
-         trust = {{ anchors = [\"ca.pem\"] }}\nusers = [{{ name = \"alice\", password = \"secret\" }}]\n\
+        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.cert.pem\" }}\npeer = {{ certificate = \"{peer}.cert.pem\" }}\n\
+         trust = {{ anchors = [\"ca.cert.pem\"] }}\nusers = [{{ name = \"alice\", password = \"secret\" }}]\n\
          security = {{ policy = \"{}\" }}\n",
         policy.display()
     )
@@ -57,7 +57,7 @@ async fn call(client: &Running) -> Answer {
 
 #[tokio::test]
 async fn a_client_is_configured_by_the_description_that_the_service_is_configured_by() {
-    let folder = Folder::with_keys("policy-both");
+    let folder = Folder::with_keys();
     for cell in [
         "symmetric-derived-keys-Basic256",
         "symmetric-Basic128GCM",
@@ -80,7 +80,7 @@ async fn a_client_is_configured_by_the_description_that_the_service_is_configure
 
 #[tokio::test]
 async fn a_conversation_is_held_as_a_policy_says_with_addressing_by_the_gateways() {
-    let folder = Folder::with_keys("policy-conversation");
+    let folder = Folder::with_keys();
     for cell in [
         "secure-conversation-Basic256",
         "secure-conversation-Basic128GCM",
@@ -115,7 +115,7 @@ async fn a_conversation_is_held_as_a_policy_says_with_addressing_by_the_gateways
 /// WS-SecurityPolicy 1.3, 5.4.7: `sp:MustNotSendCancel`.
 #[tokio::test]
 async fn a_context_is_not_cancelled_where_the_policy_rules_it_out() {
-    let folder = Folder::with_keys("policy-no-cancel");
+    let folder = Folder::with_keys();
     let wsdl = recorded("secure-conversation-Basic256");
     let wsdl = std::fs::read_to_string(wsdl).expect("a recorded policy");
     let changed = wsdl.replace(
@@ -142,7 +142,7 @@ async fn a_context_is_not_cancelled_where_the_policy_rules_it_out() {
 
 #[tokio::test]
 async fn a_policy_that_lets_anybody_in_gives_contexts_to_nobody_unless_the_file_says_so() {
-    let folder = Folder::with_keys("policy-anonymous");
+    let folder = Folder::with_keys();
     let policy = recorded("secure-conversation-Basic256-symmetric-bootstrap");
     let backend = Backend::echo().await;
     let (service, client) = both(&folder, &backend, &policy).await;
@@ -171,7 +171,7 @@ async fn a_policy_that_lets_anybody_in_gives_contexts_to_nobody_unless_the_file_
 
 #[tokio::test]
 async fn what_a_policy_leaves_to_tls_is_refused_without_it() {
-    let folder = Folder::with_keys("policy-tls");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let policy = recorded("transport-username-Basic256");
     let service = folder.gateway(&service_file(&backend, &policy)).await;
@@ -190,14 +190,14 @@ async fn what_a_policy_leaves_to_tls_is_refused_without_it() {
 
 #[tokio::test]
 async fn a_route_whose_policy_every_connection_fails_is_said_to_serve_nobody() {
-    let folder = Folder::with_keys("policy-nobody");
+    let folder = Folder::with_keys();
     let policy = recorded("transport-username-Basic256");
     let backend = Backend::echo().await;
     let file = service_file(&backend, &policy);
     let shown = |file: &str| folder.config(file).to_string();
     let without = "(serves nobody: the policy leaves protection to TLS, and there is no [tls])";
     assert!(shown(&file).contains(without), "{}", shown(&file));
-    let tls = "LISTEN\ntls = { certificate = \"server.pem\", key = \"server.key.pem\" }";
+    let tls = "LISTEN\ntls = { certificate = \"server.cert.pem\", key = \"server.key.pem\" }";
     let over_tls = file.replace("LISTEN", tls);
     assert!(!shown(&over_tls).contains("nobody"), "{}", shown(&over_tls));
     let wanting = std::fs::read_to_string(&policy).expect("a recorded policy").replace(
@@ -211,7 +211,7 @@ async fn a_route_whose_policy_every_connection_fails_is_said_to_serve_nobody() {
     assert!(shown(&over_tls).contains(without), "{}", shown(&over_tls));
     let mutual = over_tls.replace(
         "server.key.pem\" }\n[[",
-        "server.key.pem\", client_ca = [\"ca.pem\"] }\n[[",
+        "server.key.pem\", client_ca = [\"ca.cert.pem\"] }\n[[",
     );
     assert_ne!(mutual, over_tls);
     assert!(!shown(&mutual).contains("nobody"), "{}", shown(&mutual));
@@ -219,11 +219,11 @@ async fn a_route_whose_policy_every_connection_fails_is_said_to_serve_nobody() {
 
 #[tokio::test]
 async fn a_backend_whose_policy_leaves_protection_to_tls_must_be_https() {
-    let folder = Folder::with_keys("policy-tls-backend");
+    let folder = Folder::with_keys();
     let policy = recorded("transport-username-Basic256");
     let file =
         client_file("http://127.0.0.1:9", &policy).replace("LISTEN", "listen = \"127.0.0.1:0\"");
-    let problems = Config::from_text(&file, &folder.0.join("gateway.toml"), &|_| None)
+    let problems = Config::from_text(&file, &folder.path("gateway.toml"), &|_| None)
         .expect_err("it is a mistake");
     assert_eq!(problems.0.len(), 1, "{problems}");
     assert_eq!(
@@ -243,7 +243,7 @@ const DESCRIPTION: &str = "<w:definitions xmlns:w=\"http://schemas.xmlsoap.org/w
 
 #[tokio::test]
 async fn a_policy_alone_is_attached_to_the_backends_description_in_the_place_of_the_backends_own() {
-    let folder = Folder::with_keys("policy-alone");
+    let folder = Folder::with_keys();
     let backend = Backend::answering(|_| {
         let mut response = Response::new(Full::new(Bytes::from(DESCRIPTION)));
         response
@@ -300,7 +300,7 @@ async fn a_policy_alone_is_attached_to_the_backends_description_in_the_place_of_
 /// messages, they passed unread.
 #[tokio::test]
 async fn a_message_without_a_part_that_it_must_have_is_refused_where_nothing_is_signed() {
-    let folder = Folder::with_keys("policy-required");
+    let folder = Folder::with_keys();
     let policy = folder.write(
         "required.xml",
         "<wsp:Policy xmlns:wsp='http://www.w3.org/ns/ws-policy' xmlns:sp='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702'>\
@@ -329,7 +329,7 @@ async fn a_message_without_a_part_that_it_must_have_is_refused_where_nothing_is_
 /// nothing else of messages.
 #[tokio::test]
 async fn addressing_headers_are_written_where_a_policy_asks_for_nothing_else() {
-    let folder = Folder::with_keys("policy-addressing");
+    let folder = Folder::with_keys();
     let policy = folder.write(
         "addressing.xml",
         "<wsp:Policy xmlns:wsp='http://schemas.xmlsoap.org/ws/2004/09/policy'>\
@@ -377,7 +377,7 @@ const ADDRESSING_ALONE: &str = "<wsp:Policy xmlns:wsp='http://schemas.xmlsoap.or
 /// more.
 #[tokio::test]
 async fn the_backend_learns_the_action_whose_header_is_taken_out() {
-    let folder = Folder::with_keys("policy-action");
+    let folder = Folder::with_keys();
     folder.write("addressing.xml", ADDRESSING_ALONE);
     let mut backend = Backend::echo().await;
     let file = format!(
@@ -411,7 +411,7 @@ async fn the_backend_learns_no_action_that_nobody_signed() {
         (policy.clone(), "; action=\"urn:echo/echo\""),
         (policy.replace(signed, ""), ""),
     ] {
-        let folder = Folder::with_keys("policy-signed-action");
+        let folder = Folder::with_keys();
         let policy = folder.write("policy.wsdl", policy);
         let mut backend = Backend::echo().await;
         let service = folder.gateway(&service_file(&backend, &policy)).await;
@@ -431,7 +431,7 @@ async fn the_backend_learns_no_action_that_nobody_signed() {
 
 #[tokio::test]
 async fn between_two_policies_a_request_keeps_its_action() {
-    let folder = Folder::with_keys("policy-action-between");
+    let folder = Folder::with_keys();
     folder.write("addressing.xml", ADDRESSING_ALONE);
     let mut backend = Backend::echo().await;
     let file = format!(

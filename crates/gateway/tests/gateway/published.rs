@@ -38,10 +38,10 @@ async fn described_echo() -> Backend {
 
 fn tables(us: &str, peer: Option<&str>, security: &str) -> String {
     let peer = peer.map_or(String::new(), |peer| {
-        format!("peer = {{ certificate = \"{peer}.pem\" }}\n")
+        format!("peer = {{ certificate = \"{peer}.cert.pem\" }}\n")
     });
     format!(
-        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.pem\" }}\n{peer}trust = {{ anchors = [\"ca.pem\"] }}\n\
+        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.cert.pem\" }}\n{peer}trust = {{ anchors = [\"ca.cert.pem\"] }}\n\
          users = [{{ name = \"alice\", password = \"secret\" }}]\nsecurity = {{ {security} }}\n"
     )
 }
@@ -78,7 +78,7 @@ async fn call_as_told(folder: &Folder, service: &Running, reading: &str) -> Answ
 
 #[tokio::test]
 async fn a_client_is_configured_by_what_a_mechanism_demands() {
-    let folder = Folder::with_keys("published-both");
+    let folder = Folder::with_keys();
     let sha256 = ", sha256_suites = \"sha256\"";
     for (security, reading) in [
         ("mechanism = \"username\"", ""),
@@ -145,7 +145,7 @@ async fn a_client_is_configured_by_what_a_mechanism_demands() {
 /// A client that read the description by the weaker reading of a suite is refused, not obliged.
 #[tokio::test]
 async fn a_suite_that_is_read_with_sha1_is_refused_where_sha256_is_meant() {
-    let folder = Folder::with_keys("published-reading");
+    let folder = Folder::with_keys();
     let backend = described_echo().await;
     let security = "mechanism = \"sign\", suite = \"Basic256Sha256+RsaSha256\"";
     let service = folder
@@ -157,7 +157,7 @@ async fn a_suite_that_is_read_with_sha1_is_refused_where_sha256_is_meant() {
 
 #[tokio::test]
 async fn the_policy_is_attached_to_bindings_and_messages_in_the_place_of_the_backends_own() {
-    let folder = Folder::with_keys("published-attached");
+    let folder = Folder::with_keys();
     let backend = described_echo().await;
     let security = "mechanism = \"sign-encrypt\", suite = \"Basic256\"";
     let service = folder
@@ -195,7 +195,7 @@ async fn the_policy_is_attached_to_bindings_and_messages_in_the_place_of_the_bac
 
 #[tokio::test]
 async fn a_user_who_comes_over_tls_is_told_so() {
-    let folder = Folder::with_keys("published-tls");
+    let folder = Folder::with_keys();
     let backend = described_echo().await;
     let plain = service_file(&backend, "", None, "mechanism = \"username\"");
     let description = told(&folder.gateway(&plain).await).await;
@@ -224,7 +224,7 @@ fn without_a_policy() -> String {
 
 #[tokio::test]
 async fn clients_are_told_nothing_where_nothing_can_be_said_or_shall_be() {
-    let folder = Folder::with_keys("published-not");
+    let folder = Folder::with_keys();
     let backend = described_echo().await;
     for (more, security) in [
         (
@@ -256,7 +256,7 @@ async fn clients_are_told_nothing_where_nothing_can_be_said_or_shall_be() {
 
 fn problems(folder: &Folder, file: &str) -> Vec<(u32, String)> {
     let file = file.replace("LISTEN", "listen = \"127.0.0.1:0\"");
-    Config::from_text(&file, &folder.0.join("gateway.toml"), &|_| None)
+    Config::from_text(&file, &folder.path("gateway.toml"), &|_| None)
         .expect_err("it is a mistake")
         .0
         .into_iter()
@@ -266,7 +266,7 @@ fn problems(folder: &Folder, file: &str) -> Vec<(u32, String)> {
 
 #[tokio::test]
 async fn a_policy_that_must_be_published_and_cannot_be_said_is_a_mistake_in_the_file() {
-    let folder = Folder::with_keys("published-must");
+    let folder = Folder::with_keys();
     let backend = described_echo().await;
     let file = service_file(
         &backend,
@@ -287,7 +287,7 @@ async fn a_policy_that_must_be_published_and_cannot_be_said_is_a_mistake_in_the_
         .replace("[routes.inbound]", "[routes.outbound]")
         .replace(
             "trust = ",
-            "peer = { certificate = \"client.pem\" }\ntrust = ",
+            "peer = { certificate = \"client.cert.pem\" }\ntrust = ",
         );
     assert_eq!(
         problems(&folder, &outbound),
@@ -301,12 +301,12 @@ async fn a_policy_that_must_be_published_and_cannot_be_said_is_a_mistake_in_the_
 
 #[test]
 fn a_policy_that_demands_nothing_is_told_when_the_file_is_checked() {
-    let folder = Folder::with_keys("demands-nothing");
-    std::fs::write(folder.0.join("plain.wsdl"), without_a_policy()).expect("it is writable");
+    let folder = Folder::with_keys();
+    std::fs::write(folder.path("plain.wsdl"), without_a_policy()).expect("it is writable");
     let file = "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\n\
                 [routes.inbound]\nsecurity = { policy = \"plain.wsdl\", policy_may_be_empty = true }\n";
     let checked = |file: &str| {
-        Config::from_text(file, &folder.0.join("gateway.toml"), &|_| None)
+        Config::from_text(file, &folder.path("gateway.toml"), &|_| None)
             .expect("nothing is wrong with it")
             .to_string()
     };
@@ -339,7 +339,7 @@ fn a_policy_that_demands_nothing_is_told_when_the_file_is_checked() {
 
 #[tokio::test]
 async fn several_policies_are_put_into_a_description_that_is_empty() {
-    let folder = Folder::with_keys("published-empty");
+    let folder = Folder::with_keys();
     let backend = Backend::answering(|_| {
         let empty = "<w:definitions xmlns:w=\"http://schemas.xmlsoap.org/wsdl/\"/>";
         let mut response = Response::new(Full::new(Bytes::from(empty)));

@@ -92,14 +92,14 @@ fn shared(mechanism: &str, suite: &str) -> String {
 /// The tables of an endpoint that converses.
 fn conversing(us: &str, peer: &str, suite: &str) -> String {
     format!(
-        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.pem\" }}\npeer = {{ certificate = \"{peer}.pem\" }}\n\
-         trust = {{ anchors = [\"ca.pem\"] }}\nsecurity = {{ mechanism = \"secure-conversation\", suite = \"{suite}\" }}\n"
+        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.cert.pem\" }}\npeer = {{ certificate = \"{peer}.cert.pem\" }}\n\
+         trust = {{ anchors = [\"ca.cert.pem\"] }}\nsecurity = {{ mechanism = \"secure-conversation\", suite = \"{suite}\" }}\n"
     )
 }
 
 impl Scene {
-    async fn set(name: &str, mechanism: &str, suite: &str) -> Self {
-        let folder = Folder::with_keys(name);
+    async fn set(mechanism: &str, suite: &str) -> Self {
+        let folder = Folder::with_keys();
         let backend = Backend::echo().await;
         let [at_service, at_client] = if mechanism == "secure-conversation" {
             [
@@ -172,7 +172,7 @@ const UNDER_ONE_KEY: [(&str, &str); 7] = [
 #[tokio::test]
 async fn a_request_that_is_sent_back_is_no_answer() {
     for (mechanism, suite) in UNDER_ONE_KEY {
-        let mut scene = Scene::set("request-back", mechanism, suite).await;
+        let mut scene = Scene::set(mechanism, suite).await;
         scene.called().await;
         scene.way.sends_back.store(true, Ordering::Relaxed);
         let (said, listening) = Said::listen();
@@ -196,7 +196,7 @@ async fn a_request_that_is_sent_back_is_no_answer() {
 #[tokio::test]
 async fn an_answer_that_is_sent_back_is_no_request() {
     for (mechanism, suite) in UNDER_ONE_KEY {
-        let mut scene = Scene::set("answer-back", mechanism, suite).await;
+        let mut scene = Scene::set(mechanism, suite).await;
         scene.called().await;
         let (said, listening) = Said::listen();
         let answer = scene.answer_as_request().await;
@@ -223,7 +223,7 @@ async fn what_was_sent_is_remembered_over_a_reload() {
         ("sign", "Basic256GCM"),
         ("secure-conversation", "Basic256GCM"),
     ] {
-        let mut scene = Scene::set("back-after-reload", mechanism, suite).await;
+        let mut scene = Scene::set(mechanism, suite).await;
         scene.called().await;
         scene
             .service
@@ -264,7 +264,7 @@ async fn no_reload_and_no_other_route_takes_what_was_sent_for_a_request() {
         ("beside another", &[&second], "/other"),
     ];
     for (name, reloads, path) in changes {
-        let mut scene = Scene::set("sent-before-reloads", "sign", "Basic256GCM").await;
+        let mut scene = Scene::set("sign", "Basic256GCM").await;
         scene.called().await;
         for change in reloads {
             let file = change(&scene.service_file);

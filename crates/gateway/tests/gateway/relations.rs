@@ -16,8 +16,8 @@ use crate::support::{Answer, Backend, ENVELOPE, Folder, Said, post, send};
 /// The tables of a side; `security` is its last one.
 fn tables(us: &str, peer: &str, security: &str) -> String {
     format!(
-        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.pem\" }}\n\
-         peer = {{ certificate = \"{peer}.pem\" }}\ntrust = {{ anchors = [\"ca.pem\"] }}\n\
+        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.cert.pem\" }}\n\
+         peer = {{ certificate = \"{peer}.cert.pem\" }}\ntrust = {{ anchors = [\"ca.cert.pem\"] }}\n\
          security = {{ {security} }}\n"
     )
 }
@@ -123,7 +123,7 @@ const ALL_ADDRESSING: &str = "<sp:Header Namespace=\"http://www.w3.org/2005/08/a
 /// WS-Addressing 1.0 Core, 3.4: the gateway wrote the id that the answer has to name.
 #[tokio::test]
 async fn an_answer_to_another_request_of_the_gateways_is_refused() {
-    let folder = Folder::with_keys("relations-policy");
+    let folder = Folder::with_keys();
     folder.write("policy.xml", addressing_policy(ALL_ADDRESSING));
     let security = "policy = \"policy.xml\", sha256_suites = \"sha256\"";
     let backend = Backend::echo().await;
@@ -151,7 +151,7 @@ async fn an_answer_to_another_request_of_the_gateways_is_refused() {
 /// Within one conversation every answer is under the same key.
 #[tokio::test]
 async fn an_answer_to_another_request_of_a_conversation_is_refused() {
-    let folder = Folder::with_keys("relations-conversation");
+    let folder = Folder::with_keys();
     let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
     for cell in [
         "secure-conversation-Basic256",
@@ -191,7 +191,7 @@ fn signing(headers: &[&str]) -> String {
 /// The id is the client's own; a mechanism demands what it names.
 #[tokio::test]
 async fn an_answer_to_another_request_of_the_clients_is_refused_under_a_mechanism() {
-    let folder = Folder::with_keys("relations-mechanism");
+    let folder = Folder::with_keys();
     let security = signing(&["MessageID", "RelatesTo"]);
     let backend = relating().await;
     let service = service(&folder, &backend, &security).await;
@@ -212,7 +212,7 @@ async fn an_answer_to_another_request_of_the_clients_is_refused_under_a_mechanis
 
 #[tokio::test]
 async fn an_answer_that_proves_no_relation_is_refused_where_one_is_demanded() {
-    let folder = Folder::with_keys("relations-missing");
+    let folder = Folder::with_keys();
     folder.write("body.xml", addressing_policy(""));
     let policy = |name: &str| format!("policy = \"{name}\", sha256_suites = \"sha256\"");
     let (named, unnamed) = (

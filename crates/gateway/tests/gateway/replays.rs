@@ -4,15 +4,15 @@
 use std::net::SocketAddr;
 
 use http::StatusCode;
-use soapstone_gateway::Running;
+use soapstone_gateway::{Gateway, Running, StartError, StoreError};
 
 use crate::secured::secured;
 use crate::support::{Backend, ENVELOPE, Folder, post, send};
 
 /// A route with a signed service, as the case `attacks/reload-replay` has it.
 const SIGNED: &str = "[[routes]]\npath = \"/s\"\nbackend = \"BACKEND\"\n[routes.inbound]\n\
-                      identity = { key = \"server.key.pem\", certificate = \"server.pem\" }\n\
-                      peer = { certificate = \"client.pem\" }\ntrust = { anchors = [\"ca.pem\"] }\n\
+                      identity = { key = \"server.key.pem\", certificate = \"server.cert.pem\" }\n\
+                      peer = { certificate = \"client.cert.pem\" }\ntrust = { anchors = [\"ca.cert.pem\"] }\n\
                       security = { mechanism = \"sign\", suite = \"Basic256Sha256\" }\n";
 
 /// The same without its endpoint.
@@ -34,8 +34,8 @@ struct Scene {
 }
 
 impl Scene {
-    async fn set(name: &str, routes: &str) -> Self {
-        let folder = Folder::with_keys(name);
+    async fn set(routes: &str) -> Self {
+        let folder = Folder::with_keys();
         let backend = Backend::echo().await;
         let file = file(backend.address, routes);
         let gateway = folder.gateway(&file).await;
@@ -113,13 +113,19 @@ async fn no_reload_lets_a_copy_in() {
         (
             "other trust and back",
             vec![
-                with("anchors = [\"ca.pem\"]", "pinned = [\"server.pem\"]"),
+                with(
+                    "anchors = [\"ca.cert.pem\"]",
+                    "pinned = [\"server.cert.pem\"]",
+                ),
                 SIGNED.to_owned(),
             ],
         ),
         (
             "pinned instead of trusted",
-            vec![with("anchors = [\"ca.pem\"]", "pinned = [\"client.pem\"]")],
+            vec![with(
+                "anchors = [\"ca.cert.pem\"]",
+                "pinned = [\"client.cert.pem\"]",
+            )],
         ),
         (
             "other identity and back",
@@ -158,8 +164,8 @@ async fn no_reload_lets_a_copy_in() {
             ],
         ),
     ];
-    for (index, (name, reloads)) in reloads.into_iter().enumerate() {
-        let scene = Scene::set(&format!("reloads-{index}"), SIGNED).await;
+    for (name, reloads) in reloads {
+        let scene = Scene::set(SIGNED).await;
         let message = secured(&scene.folder, "sign");
         assert_eq!(scene.send("/s", &message).await, StatusCode::OK, "{name}");
         assert!(scene.refuses_copy("/s", &message).await, "{name}");
@@ -182,7 +188,7 @@ async fn a_message_that_was_accepted_under_a_file_is_a_copy_under_memory() {
         "\"sign\"",
         "\"sign\", replay = { store = \"file\", path = \"marks\" }",
     );
-    let scene = Scene::set("file-to-memory", &file).await;
+    let scene = Scene::set(&file).await;
     let message = secured(&scene.folder, "sign");
     assert_eq!(scene.send("/s", &message).await, StatusCode::OK);
     scene.reload(SIGNED);
@@ -192,7 +198,7 @@ async fn a_message_that_was_accepted_under_a_file_is_a_copy_under_memory() {
 #[tokio::test]
 async fn a_message_that_one_route_accepted_is_a_copy_for_the_others() {
     let other = with("\"/s\"", "\"/other\"");
-    let scene = Scene::set("two-routes", &format!("{SIGNED}{other}")).await;
+    let scene = Scene::set(&format!("{SIGNED}{other}")).await;
     let message = secured(&scene.folder, "sign");
     assert_eq!(scene.send("/s", &message).await, StatusCode::OK);
     assert!(scene.refuses_copy("/other", &message).await);
@@ -217,7 +223,7 @@ async fn a_route_of_its_own_scope_takes_what_another_accepted_and_refuses_its_ow
         by_route(&other),
         with("\"/s\"", "\"/strict\"")
     );
-    let scene = Scene::set("scopes", &routes).await;
+    let scene = Scene::set(&routes).await;
     for path in ["/s", "/other", "/strict"] {
         let message = secured(&scene.folder, "sign");
         assert_eq!(scene.send(path, &message).await, StatusCode::OK, "{path}");
@@ -293,8 +299,8 @@ async fn no_reload_lets_a_copy_in_where_routes_have_scopes() {
             "/new",
         ),
     ];
-    for (index, (name, reloads, path)) in reloads.into_iter().enumerate() {
-        let scene = Scene::set(&format!("scoped-reloads-{index}"), &both).await;
+    for (name, reloads, path) in reloads {
+        let scene = Scene::set(&both).await;
         let message = secured(&scene.folder, "sign");
         assert_eq!(scene.send("/s", &message).await, StatusCode::OK, "{name}");
         for reload in &reloads {
@@ -306,7 +312,7 @@ async fn no_reload_lets_a_copy_in_where_routes_have_scopes() {
         assert!(scene.refuses_copy(path, &next).await, "{name}");
     }
     // From strict to a scope: what it accepted before stays a copy.
-    let scene = Scene::set("scoped-later", SIGNED).await;
+    let scene = Scene::set(SIGNED).await;
     let message = secured(&scene.folder, "sign");
     assert_eq!(scene.send("/s", &message).await, StatusCode::OK);
     scene.reload(&scoped);
@@ -321,7 +327,7 @@ async fn a_route_whose_room_is_full_takes_none_of_another() {
         "\"sign\", replay = { store = \"memory\", capacity = 1 }",
     );
     let other = with("\"/s\"", "\"/other\"");
-    let scene = Scene::set("rooms", &format!("{small}{other}")).await;
+    let scene = Scene::set(&format!("{small}{other}")).await;
     let send = async |path: &str| {
         let message = secured(&scene.folder, "sign");
         scene.send(path, &message).await
@@ -335,5 +341,39 @@ async fn a_route_whose_room_is_full_takes_none_of_another() {
     assert_eq!(
         scene.send("/other", ENVELOPE.as_bytes()).await,
         StatusCode::INTERNAL_SERVER_ERROR
+    );
+}
+
+/// What could be opened while the file was read may be gone when the routes are built.
+#[tokio::test]
+async fn a_configuration_whose_store_is_gone_is_not_taken_into_use() {
+    let scene = Scene::set(SIGNED).await;
+    let routes = with(
+        "\"sign\"",
+        "\"sign\", replay = { store = \"file\", path = \"marks\" }",
+    );
+    let text = file(scene.backend.address, &routes);
+    let read = || {
+        let marks = scene.folder.path("marks");
+        if marks.exists() {
+            std::fs::remove_file(&marks).expect("it is ours");
+        }
+        let config = scene.folder.config(&text);
+        std::fs::write(marks, "something else").expect("the folder is ours");
+        config
+    };
+    scene.gateway.reload(read());
+    let metrics = crate::secured::metrics(&scene.gateway).await;
+    assert!(
+        metrics.contains("soapstone_failed_reloads_total 1\n"),
+        "{metrics}"
+    );
+    assert!(metrics.contains("soapstone_reloads_total 0\n"), "{metrics}");
+    let message = secured(&scene.folder, "sign");
+    assert_eq!(scene.send("/s", &message).await, StatusCode::OK);
+    let error = Gateway::start(read()).await.map(drop);
+    assert!(
+        matches!(&error, Err(StartError::Store { route, source: StoreError::File { .. } }) if route == "/s"),
+        "{error:?}"
     );
 }

@@ -12,18 +12,17 @@ use soapstone_gateway::Running;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
 
-use crate::support::{Backend, ENVELOPE, Folder, exchange, get, post, reason, send, soon};
-
-const ENVELOPE_12: &str = "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-envelope\"><s:Body>\
-                           <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
+use crate::support::{
+    Backend, ENVELOPE, ENVELOPE_12, Folder, exchange, get, post, reason, send, soon,
+};
 
 /// The tables of the side before the service, for a mechanism.
 pub(crate) fn service(mechanism: &str) -> String {
     match mechanism {
         "username" => "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }\n".to_owned(),
         _ => format!(
-            "identity = {{ key = \"server.key.pem\", certificate = \"server.pem\" }}\npeer = {{ certificate = \"client.pem\" }}\n\
-             trust = {{ anchors = [\"ca.pem\"] }}\nsecurity = {{ mechanism = \"{mechanism}\", suite = \"Basic256Sha256\" }}\n"
+            "identity = {{ key = \"server.key.pem\", certificate = \"server.cert.pem\" }}\npeer = {{ certificate = \"client.cert.pem\" }}\n\
+             trust = {{ anchors = [\"ca.cert.pem\"] }}\nsecurity = {{ mechanism = \"{mechanism}\", suite = \"Basic256Sha256\" }}\n"
         ),
     }
 }
@@ -84,7 +83,7 @@ pub(crate) async fn metrics(gateway: &Running) -> String {
 
 #[tokio::test]
 async fn a_call_travels_through_two_gateways_under_every_mechanism() {
-    let folder = Folder::with_keys("mechanisms");
+    let folder = Folder::with_keys();
     for mechanism in [
         "none",
         "username",
@@ -156,7 +155,7 @@ async fn a_call_travels_through_two_gateways_under_every_mechanism() {
 
 #[tokio::test]
 async fn a_plain_request_is_refused_and_the_backend_not_reached() {
-    let folder = Folder::with_keys("plain-refused");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let gateway = inbound(&folder, &backend, "sign-encrypt").await;
     let answer = send(gateway.address(), post("/echo", ENVELOPE)).await;
@@ -175,7 +174,7 @@ async fn a_plain_request_is_refused_and_the_backend_not_reached() {
 
 #[tokio::test]
 async fn a_refusal_of_soap_12_is_a_sender_fault_with_status_400() {
-    let folder = Folder::with_keys("soap-12");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let gateway = inbound(&folder, &backend, "sign").await;
     let mut request = post("/echo", ENVELOPE_12);
@@ -196,7 +195,7 @@ async fn a_refusal_of_soap_12_is_a_sender_fault_with_status_400() {
 
 #[tokio::test]
 async fn a_message_is_accepted_once() {
-    let folder = Folder::with_keys("replay");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let gateway = inbound(&folder, &backend, "sign").await;
     let message = secured(&folder, "sign");
@@ -219,7 +218,7 @@ async fn a_message_is_accepted_once() {
 
 #[tokio::test]
 async fn an_altered_message_is_refused() {
-    let folder = Folder::with_keys("altered");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let gateway = inbound(&folder, &backend, "sign").await;
     let message = String::from_utf8(secured(&folder, "sign"))
@@ -238,7 +237,7 @@ async fn an_altered_message_is_refused() {
 /// message.
 #[tokio::test]
 async fn every_failure_to_decrypt_gives_the_same_answer_and_none_at_once() {
-    let folder = Folder::with_keys("one-failure");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let gateway = inbound(&folder, &backend, "encrypt").await;
     let message = || String::from_utf8(secured(&folder, "encrypt")).expect("it is UTF-8");
@@ -314,7 +313,7 @@ async fn every_failure_to_decrypt_gives_the_same_answer_and_none_at_once() {
 
 #[tokio::test]
 async fn what_is_no_description_is_not_told_under_the_name_of_one() {
-    let folder = Folder::with_keys("no-description");
+    let folder = Folder::with_keys();
     let secrets = [
         (StatusCode::OK, "application/json", "[\"a secret\"]"),
         (
@@ -347,7 +346,7 @@ async fn what_is_no_description_is_not_told_under_the_name_of_one() {
 /// The same of responses, whose client somebody on the way may be able to watch.
 #[tokio::test]
 async fn no_response_is_refused_at_once() {
-    let folder = Folder::with_keys("refused-responses");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     for mechanism in ["encrypt", "sign"] {
         let gateway = folder
@@ -363,7 +362,7 @@ async fn no_response_is_refused_at_once() {
 
 #[tokio::test]
 async fn one_route_bridges_from_one_mechanism_to_another() {
-    let folder = Folder::with_keys("bridge");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let signed = inbound(&folder, &backend, "sign").await;
     let sides = [
@@ -380,7 +379,7 @@ async fn one_route_bridges_from_one_mechanism_to_another() {
 
 #[tokio::test]
 async fn a_fault_of_the_backend_comes_back_secured_with_its_status() {
-    let folder = Folder::with_keys("backend-fault");
+    let folder = Folder::with_keys();
     let fault = ENVELOPE.replace(
         "<e:echo xmlns:e=\"urn:echo\">hello</e:echo>",
         "<s:Fault><faultcode>s:Server</faultcode><faultstring>no books</faultstring></s:Fault>",
@@ -416,7 +415,7 @@ async fn a_fault_of_the_backend_comes_back_secured_with_its_status() {
 
 #[tokio::test]
 async fn a_client_learns_the_code_of_an_unsecured_fault_and_that_it_proves_nothing() {
-    let folder = Folder::with_keys("unsecured-fault");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let service = inbound(&folder, &backend, "sign-encrypt").await;
     let client = outbound(&folder, &service, "sign").await;
@@ -430,7 +429,7 @@ async fn a_client_learns_the_code_of_an_unsecured_fault_and_that_it_proves_nothi
 
 #[tokio::test]
 async fn the_answer_to_a_one_way_message_passes_without_a_body() {
-    let folder = Folder::with_keys("one-way");
+    let folder = Folder::with_keys();
     let backend = Backend::answering(|_| {
         let mut response = Response::new(Full::default());
         *response.status_mut() = StatusCode::ACCEPTED;
@@ -447,7 +446,7 @@ async fn the_answer_to_a_one_way_message_passes_without_a_body() {
 
 #[tokio::test]
 async fn what_is_no_soap_message_is_refused_on_both_ways() {
-    let folder = Folder::with_keys("not-soap");
+    let folder = Folder::with_keys();
     let backend = Backend::answering(|_| {
         let mut response = Response::new(Full::from("<html>sorry</html>"));
         *response.status_mut() = StatusCode::NOT_FOUND;
@@ -506,7 +505,7 @@ async fn what_is_no_soap_message_is_refused_on_both_ways() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn more_messages_than_the_queue_holds_are_told_to_come_again() {
-    let folder = Folder::with_keys("queue");
+    let folder = Folder::with_keys();
     let backend = Backend::answering(|_| {
         let mut response = Response::new(Full::default());
         *response.status_mut() = StatusCode::ACCEPTED;
@@ -548,7 +547,7 @@ fn problems_of_keys_and_policies_are_reported_with_their_place() {
 
 #[tokio::test]
 async fn a_plain_message_with_a_dtd_is_refused_by_name_on_its_way_out() {
-    let folder = Folder::with_keys("outbound-dtd");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let gateway = folder
         .gateway(&route(backend.address, &[("outbound", client("sign"))]))
@@ -569,7 +568,7 @@ async fn a_plain_message_with_a_dtd_is_refused_by_name_on_its_way_out() {
 
 #[tokio::test]
 async fn a_body_that_does_not_arrive_in_time_is_a_fault() {
-    let folder = Folder::with_keys("slow-body");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let text = route(backend.address, &[("inbound", service("sign"))])
         .replace("LISTEN", "LISTEN\ntimeouts = { request = \"50ms\" }");
@@ -588,7 +587,7 @@ async fn a_body_that_does_not_arrive_in_time_is_a_fault() {
 
 #[tokio::test]
 async fn messages_beyond_the_room_for_all_are_told_to_come_again_and_leave_none_taken() {
-    let folder = Folder::with_keys("room");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let text = route(backend.address, &[("inbound", service("sign"))])
         .replace("LISTEN", "LISTEN\nlimits = { buffered = 100 }");

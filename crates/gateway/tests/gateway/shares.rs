@@ -66,7 +66,7 @@ const USERS: &str = "users = [{ name = \"alice\", password = \"secret\" }, { nam
 
 /// A message of a user.
 fn message_of(user: &str) -> String {
-    let folder = Folder::new(&format!("sender-{user}"));
+    let folder = Folder::new();
     let tables = USERS
         .replace("{ name = \"alice\", password = \"secret\" }, ", "")
         .replace("bob", user);

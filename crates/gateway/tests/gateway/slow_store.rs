@@ -121,8 +121,8 @@ async fn gateway(folder: &Folder, store: &Store, backend: &Backend, limits: &str
     let route = |name: &str, mechanism: &str, replay: &str| {
         format!(
             "[[routes]]\npath = \"/{name}\"\nbackend = \"http://{}/\"\n[routes.inbound]\n\
-             identity = {{ key = \"server.key.pem\", certificate = \"server.pem\" }}\n\
-             peer = {{ certificate = \"client.pem\" }}\ntrust = {{ anchors = [\"ca.pem\"] }}\n\
+             identity = {{ key = \"server.key.pem\", certificate = \"server.cert.pem\" }}\n\
+             peer = {{ certificate = \"client.cert.pem\" }}\ntrust = {{ anchors = [\"ca.cert.pem\"] }}\n\
              store = {{ url = \"redis://{}\", timeout = \"60s\" }}\n\
              security = {{ mechanism = \"{mechanism}\", suite = \"Basic256Sha256\", replay = {{ store = \"{replay}\" }} }}\n",
             backend.address, store.address
@@ -150,7 +150,7 @@ fn send_all(gateway: &Running, path: &'static str, messages: &[Vec<u8>]) -> Join
 /// Case `reliability/05`: whoever waits for the store leaves the worker to others.
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_wait_for_a_store_together_while_the_one_worker_works_for_others() {
-    let folder = Folder::with_keys("store-waits");
+    let folder = Folder::with_keys();
     let (store, mut backend) = (Store::start().await, Backend::echo().await);
     let gateway = gateway(&folder, &store, &backend, "").await;
     let messages: Vec<Vec<u8>> = (0..8).map(|_| secured(&folder, "sign")).collect();
@@ -179,7 +179,7 @@ async fn messages_wait_for_a_store_together_while_the_one_worker_works_for_other
 
 #[tokio::test(flavor = "multi_thread")]
 async fn messages_at_a_store_count_as_waiting_and_those_beyond_the_queue_are_told_to_come_again() {
-    let folder = Folder::with_keys("store-queue");
+    let folder = Folder::with_keys();
     let (store, backend) = (Store::start().await, Backend::echo().await);
     let gateway = gateway(
         &folder,
@@ -223,7 +223,7 @@ async fn all_over(gateway: &Running) {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn a_client_that_goes_away_leaves_its_mark_and_the_try_of_its_key() {
-    let folder = Folder::with_keys("store-left");
+    let folder = Folder::with_keys();
     let (store, mut backend) = (Store::start().await, Backend::echo().await);
     let gateway = gateway(&folder, &store, &backend, "").await;
     let message = String::from_utf8(secured(&folder, "encrypt")).expect("it is XML");

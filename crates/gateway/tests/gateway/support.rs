@@ -4,9 +4,9 @@ use std::convert::Infallible;
 use std::fmt;
 use std::io::{self, Write};
 use std::net::SocketAddr;
-use std::path::{Path, PathBuf};
+use std::path::Path;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::sync::{Arc, Mutex, OnceLock};
+use std::sync::{Arc, Mutex};
 
 use bytes::Bytes;
 use http::{HeaderMap, HeaderName, HeaderValue, Method, Request, Response, StatusCode, Uri};
@@ -14,16 +14,12 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
-use soapstone::crypto::KeyKind;
-use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone_gateway::{Config, Gateway, Running};
+pub(crate) use soapstone_testkit::envelope::{ECHO as ENVELOPE, ECHO_12 as ENVELOPE_12};
+use soapstone_testkit::keys::RSA;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::sync::mpsc;
-
-/// A SOAP 1.1 request.
-pub(crate) const ENVELOPE: &str = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body>\
-                                   <e:echo xmlns:e=\"urn:echo\">hello</e:echo></s:Body></s:Envelope>";
 
 /// What arrived at a backend.
 #[derive(Debug)]
@@ -238,29 +234,40 @@ pub(crate) fn reason(body: &str) -> &str {
         .map_or("no fault", |(reason, _)| reason)
 }
 
-/// A folder that vanishes with the test. Folders of one name are apart: tests run side by side.
-pub(crate) struct Folder(pub(crate) PathBuf);
+/// A temporary folder in which gateways have their files.
+pub(crate) struct Folder(soapstone_testkit::Folder);
 
-impl Folder {
-    pub(crate) fn new(name: &str) -> Self {
-        static MADE: AtomicU32 = AtomicU32::new(0);
-        let number = MADE.fetch_add(1, Ordering::Relaxed);
-        let folder = format!("soapstone-gateway-{name}-{}-{number}", std::process::id());
-        let path = std::env::temp_dir().join(folder);
-        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
-        Self(path)
-    }
+impl std::ops::Deref for Folder {
+    type Target = soapstone_testkit::Folder;
 
-    pub(crate) fn write(&self, name: &str, contents: impl AsRef<[u8]>) -> PathBuf {
-        let path = self.0.join(name);
-        std::fs::write(&path, contents).expect("the temporary folder is writable");
-        path
+    fn deref(&self) -> &Self::Target {
+        &self.0
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
+impl Folder {
+    pub(crate) fn new() -> Self {
+        Self(soapstone_testkit::Folder::new())
+    }
+
+    /// A folder with the certificate of an authority, and with certificates and keys of `server`
+    /// and `client`.
+    pub(crate) fn with_keys() -> Self {
+        let names = ["server", "client"];
+        Self(soapstone_testkit::Folder::with_keys(RSA, &names))
+    }
+
+    /// Starts a gateway from the text of its file, which lies in this folder.
+    pub(crate) async fn gateway(&self, text: &str) -> Running {
+        Gateway::start(self.config(text))
+            .await
+            .expect("the system has ports")
+    }
+
+    pub(crate) fn config(&self, text: &str) -> Config {
+        let text = text.replace("LISTEN", "listen = \"127.0.0.1:0\"");
+        Config::from_text(&text, &self.path("gateway.toml"), &|_| None)
+            .unwrap_or_else(|problems| panic!("{problems}"))
     }
 }
 
@@ -401,60 +408,5 @@ impl Said {
     /// How many messages were refused for this reason, whatever the peer and the metrics were told.
     pub(crate) fn caused(&self, cause: &str) -> usize {
         self.times(&format!(" cause=\"{cause}\" "))
-    }
-}
-
-/// Keys and certificates of an authority, a server and a client, in PEM.
-pub(crate) struct Keys {
-    pub(crate) authority: String,
-    pub(crate) server: (String, Vec<u8>),
-    pub(crate) client: (String, Vec<u8>),
-}
-
-/// Made once for all tests.
-pub(crate) fn keys() -> &'static Keys {
-    static KEYS: OnceLock<Keys> = OnceLock::new();
-    KEYS.get_or_init(|| {
-        let validity = Validity::days(jiff::Timestamp::now(), 30);
-        let rsa = KeyKind::Rsa { bits: 2048 };
-        let authority = issue::authority("CN=Test CA", rsa, validity).expect("a certificate");
-        let issued = |subject| {
-            let template = Template::new(subject, validity).expect("a name");
-            let template = template.with_alternative_names(["localhost", "127.0.0.1"]);
-            let identity = issue::identity(&authority, rsa, &template).expect("a certificate");
-            let key = identity.key_to_pem(None).expect("a key").expose().to_vec();
-            (identity.certificates_to_pem(), key)
-        };
-        Keys {
-            authority: authority.certificates_to_pem(),
-            server: issued("CN=server"),
-            client: issued("CN=client"),
-        }
-    })
-}
-
-impl Folder {
-    /// A folder with `ca.pem`, `server.pem`, `server.key.pem`, `client.pem` and `client.key.pem`.
-    pub(crate) fn with_keys(name: &str) -> Self {
-        let (folder, keys) = (Self::new(name), keys());
-        folder.write("ca.pem", &keys.authority);
-        folder.write("server.pem", &keys.server.0);
-        folder.write("server.key.pem", &keys.server.1);
-        folder.write("client.pem", &keys.client.0);
-        folder.write("client.key.pem", &keys.client.1);
-        folder
-    }
-
-    /// Starts a gateway from the text of its file, which lies in this folder.
-    pub(crate) async fn gateway(&self, text: &str) -> Running {
-        Gateway::start(self.config(text))
-            .await
-            .expect("the system has ports")
-    }
-
-    pub(crate) fn config(&self, text: &str) -> Config {
-        let text = text.replace("LISTEN", "listen = \"127.0.0.1:0\"");
-        Config::from_text(&text, &self.0.join("gateway.toml"), &|_| None)
-            .unwrap_or_else(|problems| panic!("{problems}"))
     }
 }

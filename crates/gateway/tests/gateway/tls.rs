@@ -6,20 +6,18 @@ use http::StatusCode;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
-use soapstone::crypto::issue::{self, Template, Validity};
-use soapstone::crypto::{Curve, KeyKind, PrivateKey};
+use soapstone::crypto::Identity;
+use soapstone::crypto::issue::{self, Template};
+use soapstone_testkit::keys::{self, P256, RSA};
 use tokio::io::AsyncWriteExt;
 use tokio::net::TcpStream;
 use tokio_rustls::TlsConnector;
 use tokio_rustls::client::TlsStream;
 
-use crate::support::{
-    Backend, ENVELOPE, Folder, get, keys, post, send, send_over, send_over_http2,
-};
+use crate::support::{Backend, ENVELOPE, Folder, get, post, send, send_over, send_over_http2};
 
-const TLS: &str = "tls = { certificate = \"server.pem\", key = \"server.key.pem\" }";
-const MUTUAL: &str =
-    "tls = { certificate = \"server.pem\", key = \"server.key.pem\", client_ca = \"ca.pem\" }";
+const TLS: &str = "tls = { certificate = \"server.cert.pem\", key = \"server.key.pem\" }";
+const MUTUAL: &str = "tls = { certificate = \"server.cert.pem\", key = \"server.key.pem\", client_ca = \"ca.cert.pem\" }";
 
 fn route(address: std::net::SocketAddr) -> String {
     format!("[[routes]]\npath = \"/echo\"\nbackend = \"http://{address}/echo\"\n")
@@ -31,20 +29,18 @@ pub(crate) async fn connect(
     with_certificate: bool,
 ) -> std::io::Result<TlsStream<TcpStream>> {
     let mut roots = RootCertStore::empty();
-    roots.add_parsable_certificates(
-        CertificateDer::pem_slice_iter(keys().authority.as_bytes()).filter_map(Result::ok),
-    );
+    let authority = keys::authority(keys::AUTHORITY);
+    roots.add_parsable_certificates([CertificateDer::from(authority.certificate().der())]);
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .expect("the provider has them")
         .with_root_certificates(roots);
     let mut config = if with_certificate {
-        let (certificate, key) = &keys().client;
-        let chain = CertificateDer::pem_slice_iter(certificate.as_bytes())
-            .filter_map(Result::ok)
-            .collect();
-        let key = PrivateKeyDer::from_pem_slice(key).expect("a key");
+        let client = keys::identity("CN=client", RSA);
+        let chain = vec![CertificateDer::from(client.certificate().der().to_vec())];
+        let key = client.key_to_pem(None).expect("a key");
+        let key = PrivateKeyDer::from_pem_slice(key.expose()).expect("a key");
         builder
             .with_client_auth_cert(chain, key)
             .expect("they belong together")
@@ -62,7 +58,7 @@ pub(crate) async fn connect(
 #[tokio::test]
 async fn plain_http_at_the_port_of_tls_is_answered_in_plain_words() {
     let mut backend = Backend::echo().await;
-    let folder = Folder::with_keys("tls-plain");
+    let folder = Folder::with_keys();
     let gateway = folder
         .gateway(&format!("LISTEN\n{TLS}\n{}", route(backend.address)))
         .await;
@@ -85,7 +81,7 @@ async fn plain_http_at_the_port_of_tls_is_answered_in_plain_words() {
 #[tokio::test]
 async fn http11_and_http2_are_served_through_tls() {
     let mut backend = Backend::echo().await;
-    let folder = Folder::with_keys("tls");
+    let folder = Folder::with_keys();
     let gateway = folder
         .gateway(&format!("LISTEN\n{TLS}\n{}", route(backend.address)))
         .await;
@@ -120,7 +116,7 @@ async fn http11_and_http2_are_served_through_tls() {
 #[tokio::test]
 async fn mutual_tls_serves_clients_with_a_certificate_and_no_others() {
     let mut backend = Backend::echo().await;
-    let folder = Folder::with_keys("mutual-tls");
+    let folder = Folder::with_keys();
     let gateway = folder
         .gateway(&format!("LISTEN\n{MUTUAL}\n{}", route(backend.address)))
         .await;
@@ -143,50 +139,48 @@ async fn mutual_tls_serves_clients_with_a_certificate_and_no_others() {
 }
 
 /// What `openssl req -x509` makes: self-signed, and that of an authority.
-fn self_signed(name: &str) -> (String, String) {
-    self_signed_by(authority_template(name))
+fn self_signed(owner: &str, template: &Template) -> Identity {
+    issue::self_signed(keys::key_of(owner, P256), template).expect("a certificate")
 }
 
 fn authority_template(name: &str) -> Template {
-    let validity = Validity::days(jiff::Timestamp::now(), 30);
-    Template::new("CN=backend", validity)
+    Template::new("CN=backend", keys::validity())
         .expect("a name")
         .with_alternative_names([name])
         .for_authority()
 }
 
-fn self_signed_by(template: Template) -> (String, String) {
-    let key = PrivateKey::generate(KeyKind::Ec(Curve::P256)).expect("a key");
-    let identity = issue::self_signed(key, &template).expect("a certificate");
-    let key = identity.key_to_pem(None).expect("a key");
-    let key = String::from_utf8(key.expose().clone()).expect("PEM");
-    (identity.certificates_to_pem(), key)
-}
-
 #[tokio::test]
 async fn a_backend_with_a_self_signed_certificate_is_reached_if_it_is_named_or_pinned() {
     let backend = Backend::echo().await;
-    let folder = Folder::with_keys("self-signed");
-    for (file, key_file) in [("own.pem", "own.key.pem"), ("other.pem", "other.key.pem")] {
-        let (certificate, key) = self_signed("localhost");
-        folder.write(file, &certificate);
-        folder.write(key_file, &key);
+    let folder = Folder::with_keys();
+    for name in ["own", "other"] {
+        folder.write_identity(name, &self_signed(name, &authority_template("localhost")));
     }
-    let own = "tls = { certificate = \"own.pem\", key = \"own.key.pem\" }";
+    let own = "tls = { certificate = \"own.cert.pem\", key = \"own.key.pem\" }";
     let server = folder
         .gateway(&format!("LISTEN\n{own}\n{}", route(backend.address)))
         .await;
     let port = server.address().port();
     for (tls, reached) in [
-        ("ca = [\"own.pem\"]", true),
-        ("ca = [\"other.pem\", \"own.pem\"]", true),
-        ("ca = [\"own.pem\"], server_name = \"elsewhere\"", false),
-        ("ca = [\"other.pem\"]", false),
-        ("pinned = [\"own.pem\"]", true),
-        ("pinned = [\"own.pem\"], server_name = \"elsewhere\"", true),
-        ("pinned = [\"other.pem\"]", false),
-        ("ca = [\"ca.pem\"], pinned = [\"own.pem\"]", true),
-        ("ca = [\"ca.pem\"], pinned = [\"other.pem\"]", false),
+        ("ca = [\"own.cert.pem\"]", true),
+        ("ca = [\"other.cert.pem\", \"own.cert.pem\"]", true),
+        (
+            "ca = [\"own.cert.pem\"], server_name = \"elsewhere\"",
+            false,
+        ),
+        ("ca = [\"other.cert.pem\"]", false),
+        ("pinned = [\"own.cert.pem\"]", true),
+        (
+            "pinned = [\"own.cert.pem\"], server_name = \"elsewhere\"",
+            true,
+        ),
+        ("pinned = [\"other.cert.pem\"]", false),
+        ("ca = [\"ca.cert.pem\"], pinned = [\"own.cert.pem\"]", true),
+        (
+            "ca = [\"ca.cert.pem\"], pinned = [\"other.cert.pem\"]",
+            false,
+        ),
     ] {
         let front = format!(
             "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"https://localhost:{port}/echo\"\ntls = {{ {tls} }}\n"
@@ -206,30 +200,29 @@ async fn a_backend_with_a_self_signed_certificate_is_reached_if_it_is_named_or_p
 #[tokio::test]
 async fn a_client_with_a_self_signed_certificate_is_served_if_it_is_named() {
     let backend = Backend::echo().await;
-    let folder = Folder::with_keys("self-signed-client");
+    let folder = Folder::with_keys();
     // RFC 5280, 4.2.1.12: id-kp-serverAuth, and no other purpose.
     let only_servers = [0x30, 0x0a, 0x06, 8, 0x2b, 6, 1, 5, 5, 7, 3, 1];
-    let template = authority_template("client");
-    let server = template.with_extension(&[0x55, 0x1d, 0x25], false, &only_servers);
-    for (name, (certificate, key)) in [
-        ("own", self_signed("client")),
-        ("other", self_signed("client")),
-        ("server-alone", self_signed_by(server)),
+    let server =
+        authority_template("client").with_extension(&[0x55, 0x1d, 0x25], false, &only_servers);
+    for (name, template) in [
+        ("own", &authority_template("client")),
+        ("other", &authority_template("client")),
+        ("server-alone", &server),
     ] {
-        folder.write(&format!("{name}.pem"), &certificate);
-        folder.write(&format!("{name}.key.pem"), &key);
+        folder.write_identity(name, &self_signed(name, template));
     }
     for (named, shown, served) in [
-        ("[\"own.pem\"]", "own", true),
-        ("[\"own.pem\", \"other.pem\"]", "other", true),
-        ("\"other.pem\"", "own", false),
-        ("\"server-alone.pem\"", "server-alone", false),
-        ("\"ca.pem\"", "own", false),
+        ("[\"own.cert.pem\"]", "own", true),
+        ("[\"own.cert.pem\", \"other.cert.pem\"]", "other", true),
+        ("\"other.cert.pem\"", "own", false),
+        ("\"server-alone.cert.pem\"", "server-alone", false),
+        ("\"ca.cert.pem\"", "own", false),
     ] {
         let server = folder
             .gateway(&format!(
                 "LISTEN\n{}\n{}",
-                MUTUAL.replace("\"ca.pem\"", named),
+                MUTUAL.replace("\"ca.cert.pem\"", named),
                 route(backend.address)
             ))
             .await;
@@ -237,7 +230,7 @@ async fn a_client_with_a_self_signed_certificate_is_served_if_it_is_named() {
         let gateway = folder
             .gateway(&format!(
                 "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"https://localhost:{port}/echo\"\n\
-                 tls = {{ ca = [\"ca.pem\"], certificate = \"{shown}.pem\", key = \"{shown}.key.pem\" }}\n"
+                 tls = {{ ca = [\"ca.cert.pem\"], certificate = \"{shown}.cert.pem\", key = \"{shown}.key.pem\" }}\n"
             ))
             .await;
         let answer = send(gateway.address(), post("/echo", ENVELOPE)).await;
@@ -253,7 +246,7 @@ async fn a_client_with_a_self_signed_certificate_is_served_if_it_is_named() {
 #[tokio::test]
 async fn a_backend_behind_https_is_checked_and_reached() {
     let backend = Backend::echo().await;
-    let folder = Folder::with_keys("backend-tls");
+    let folder = Folder::with_keys();
     let server = folder
         .gateway(&format!("LISTEN\n{MUTUAL}\n{}", route(backend.address)))
         .await;
@@ -264,8 +257,7 @@ async fn a_backend_behind_https_is_checked_and_reached() {
         )
     };
 
-    let certified =
-        "tls = { ca = [\"ca.pem\"], certificate = \"client.pem\", key = \"client.key.pem\" }";
+    let certified = "tls = { ca = [\"ca.cert.pem\"], certificate = \"client.cert.pem\", key = \"client.key.pem\" }";
     let gateway = folder.gateway(&front(certified)).await;
     for _ in 0..2 {
         let answer = send(gateway.address(), post("/echo", ENVELOPE)).await;
@@ -283,7 +275,7 @@ async fn a_backend_behind_https_is_checked_and_reached() {
         StatusCode::BAD_GATEWAY
     );
 
-    let other_name = "tls = { ca = [\"ca.pem\"], certificate = \"client.pem\", key = \"client.key.pem\", server_name = \"other.example\" }";
+    let other_name = "tls = { ca = [\"ca.cert.pem\"], certificate = \"client.cert.pem\", key = \"client.key.pem\", server_name = \"other.example\" }";
     let gateway = folder.gateway(&front(other_name)).await;
     assert_eq!(
         send(gateway.address(), post("/echo", ENVELOPE))
@@ -296,7 +288,7 @@ async fn a_backend_behind_https_is_checked_and_reached() {
 #[tokio::test]
 async fn a_changed_certificate_is_shown_to_the_next_connection() {
     let backend = Backend::echo().await;
-    let folder = Folder::with_keys("tls-reload");
+    let folder = Folder::with_keys();
     let text = format!("LISTEN\n{TLS}\n{}", route(backend.address));
     let gateway = folder.gateway(&text).await;
     let shown = async || {
@@ -310,24 +302,19 @@ async fn a_changed_certificate_is_shown_to_the_next_connection() {
             .expect("it shows one");
         shown[0].to_vec()
     };
-    let first = |pem: &str| {
-        CertificateDer::from_pem_slice(pem.as_bytes())
-            .expect("a certificate")
-            .to_vec()
-    };
-    assert_eq!(shown().await, first(&keys().server.0));
-    folder.write("server.pem", &keys().client.0);
-    folder.write("server.key.pem", &keys().client.1);
+    let [server, client] = ["CN=server", "CN=client"].map(|name| keys::identity(name, RSA));
+    assert_eq!(shown().await, server.certificate().der());
+    folder.write_identity("server", &client);
     gateway.reload(folder.config(&text));
-    assert_eq!(shown().await, first(&keys().client.0));
+    assert_eq!(shown().await, client.certificate().der());
 }
 
 #[test]
 fn a_key_that_is_not_the_certificates_is_reported() {
-    let folder = Folder::with_keys("tls-mismatch");
-    let text = "listen = \"127.0.0.1:0\"\ntls = { certificate = \"server.pem\", key = \"client.key.pem\" }\n\
+    let folder = Folder::with_keys();
+    let text = "listen = \"127.0.0.1:0\"\ntls = { certificate = \"server.cert.pem\", key = \"client.key.pem\" }\n\
                 [[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\n";
-    let file = folder.0.join("gateway.toml");
+    let file = folder.path("gateway.toml");
     let problems = soapstone_gateway::Config::from_text(text, &file, &|_| None)
         .expect_err("they do not belong together");
     assert_eq!(
@@ -344,7 +331,7 @@ fn a_key_that_is_not_the_certificates_is_reported() {
 #[tokio::test]
 async fn a_policy_that_wants_a_client_certificate_is_not_met_without_one() {
     let mut backend = Backend::echo().await;
-    let folder = Folder::with_keys("policy-client-certificate");
+    let folder = Folder::with_keys();
     let recorded = std::path::Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../interop/recorded/cxf/transport-username-Basic256/service.wsdl");
     let policy = std::fs::read_to_string(recorded).expect("a recorded policy");
@@ -386,7 +373,7 @@ async fn a_policy_that_wants_a_client_certificate_is_not_met_without_one() {
 #[tokio::test]
 async fn a_handshake_that_does_not_go_on_does_not_keep_the_gateway_from_ending() {
     let backend = Backend::echo().await;
-    let folder = Folder::with_keys("tls-half");
+    let folder = Folder::with_keys();
     let gateway = folder
         .gateway(&format!("LISTEN\n{TLS}\n{}", route(backend.address)))
         .await;

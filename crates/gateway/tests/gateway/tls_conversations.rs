@@ -39,7 +39,7 @@ fn policy(who: &str, options: &str) -> String {
 
 fn tables(us: &str, more: &str) -> String {
     format!(
-        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.pem\" }}\ntrust = {{ anchors = [\"ca.pem\"] }}\n\
+        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.cert.pem\" }}\ntrust = {{ anchors = [\"ca.cert.pem\"] }}\n\
          users = [{{ name = \"alice\", password = \"secret\" }}]\nsecurity = {{ policy = \"policy.xml\"{more} }}\n"
     )
 }
@@ -54,7 +54,7 @@ fn service_file(backend: &Backend, more: &str) -> String {
         )
     };
     format!(
-        "LISTEN\ntls = {{ certificate = \"server.pem\", key = \"server.key.pem\" }}\n{}{}",
+        "LISTEN\ntls = {{ certificate = \"server.cert.pem\", key = \"server.key.pem\" }}\n{}{}",
         route("echo"),
         route("other")
     )
@@ -62,7 +62,7 @@ fn service_file(backend: &Backend, more: &str) -> String {
 
 fn client_file(service: &Running) -> String {
     format!(
-        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"https://localhost:{}/echo\"\ntls = {{ ca = [\"ca.pem\"] }}\n[routes.outbound]\n{}",
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"https://localhost:{}/echo\"\ntls = {{ ca = [\"ca.cert.pem\"] }}\n[routes.outbound]\n{}",
         service.address().port(),
         tables("client", "")
     )
@@ -105,7 +105,7 @@ const HELD: &str = "soapstone_conversations{route=\"/echo\",direction=\"inbound\
 
 #[tokio::test]
 async fn users_and_certificates_begin_conversations_that_tls_protects() {
-    let folder = Folder::with_keys("over-tls");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     // A key that encrypts nothing has any length.
     let long = ", conversations = { key_size = 384 }";
@@ -137,7 +137,7 @@ async fn users_and_certificates_begin_conversations_that_tls_protects() {
 
 #[tokio::test]
 async fn a_conversation_over_tls_is_renewed_lost_found_again_and_ended() {
-    let folder = Folder::with_keys("over-tls-life");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     folder.write("policy.xml", policy(USERS, ""));
     let short = ", conversations = { lifetime = \"4s\", owner_alone = true }";
@@ -168,7 +168,7 @@ async fn a_conversation_over_tls_is_renewed_lost_found_again_and_ended() {
 
 #[tokio::test]
 async fn neither_a_request_for_a_context_nor_one_within_it_is_heard_without_tls() {
-    let folder = Folder::with_keys("over-tls-without");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     folder.write("policy.xml", policy(USERS, ""));
     let client = Somebody::with(&folder);
@@ -192,9 +192,9 @@ async fn neither_a_request_for_a_context_nor_one_within_it_is_heard_without_tls(
     // Nor is one sent.
     let file = client_file(&service).replace("https://", "http://");
     let file = file
-        .replace("tls = { ca = [\"ca.pem\"] }\n", "")
+        .replace("tls = { ca = [\"ca.cert.pem\"] }\n", "")
         .replace("LISTEN", "listen = \"127.0.0.1:0\"");
-    let problems = Config::from_text(&file, &folder.0.join("gateway.toml"), &|_| None);
+    let problems = Config::from_text(&file, &folder.path("gateway.toml"), &|_| None);
     let problems = problems.expect_err("it is a mistake").to_string();
     assert!(
         problems.contains("the policy of the backend leaves protection to TLS"),
@@ -204,7 +204,7 @@ async fn neither_a_request_for_a_context_nor_one_within_it_is_heard_without_tls(
 
 #[tokio::test]
 async fn a_message_is_heard_once_at_its_own_route_and_while_its_context_is_there() {
-    let folder = Folder::with_keys("over-tls-strict");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     folder.write("policy.xml", policy(USERS, ""));
     let service = folder.gateway(&service_file(&backend, "")).await;
@@ -289,7 +289,7 @@ fn renewing(context: &SecurityContext) -> String {
 /// in one message.
 #[tokio::test]
 async fn a_context_is_renewed_by_who_owns_it_and_has_its_key() {
-    let folder = Folder::with_keys("over-tls-renewal");
+    let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     for (who, of_owner) in [(USERS, "alice"), (CERTIFICATES, "client")] {
         folder.write("policy.xml", policy(who, ""));
@@ -360,7 +360,7 @@ async fn a_context_is_renewed_by_who_owns_it_and_has_its_key() {
 /// A user renews no context of somebody else's, though he has got hold of its key.
 #[tokio::test]
 async fn a_context_is_not_renewed_by_another_user_who_has_its_key() {
-    let folder = Folder::with_keys("over-tls-others");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     folder.write("policy.xml", policy(USERS, ""));
     let users = |file: String| {
@@ -392,7 +392,7 @@ async fn a_context_is_not_renewed_by_another_user_who_has_its_key() {
 /// Nobody without a name begins a conversation, though TLS hides everything.
 #[tokio::test]
 async fn a_bootstrap_that_proves_nobody_gives_no_context_over_tls_either() {
-    let folder = Folder::with_keys("over-tls-nobody");
+    let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     folder.write("policy.xml", policy("", ""));
     let (service, client) = both(&folder, &backend, "").await;

@@ -22,7 +22,7 @@ const CALLER: &str = "b7ad6b7169203331";
 
 /// A message of alice.
 fn message() -> Vec<u8> {
-    let folder = Folder::new("traced-sender");
+    let folder = Folder::new();
     let file = folder.write("client.toml", TABLES);
     let role = soapstone::endpoint::Role::Secure;
     let endpoint = soapstone::endpoint::Endpoint::load(&file, role, &|_| None)
@@ -97,7 +97,7 @@ fn counted(gateway: &Running, metric: &str) -> u64 {
 
 #[tokio::test]
 async fn each_step_of_a_request_is_a_span_within_the_trace_of_its_client() {
-    let (folder, mut collector) = (Folder::new("traced"), collector().await);
+    let (folder, mut collector) = (Folder::new(), collector().await);
     let mut backend = Backend::echo().await;
     let rest = "authorization = \"Bearer hidden\"\nservice = \"shop\"";
     let text = file(&backend, collector.address, rest);
@@ -167,7 +167,7 @@ async fn each_step_of_a_request_is_a_span_within_the_trace_of_its_client() {
 
 #[tokio::test]
 async fn the_span_of_a_refused_message_ends_with_the_time_that_hides_the_reason() {
-    let (folder, mut collector) = (Folder::new("traced-refused"), collector().await);
+    let (folder, mut collector) = (Folder::new(), collector().await);
     let backend = Backend::echo().await;
     let gateway = folder.gateway(&file(&backend, collector.address, "")).await;
     let message = message();
@@ -203,7 +203,7 @@ async fn the_span_of_a_refused_message_ends_with_the_time_that_hides_the_reason(
 
 #[tokio::test]
 async fn the_flag_of_the_client_decides_otherwise_chance_and_the_rate_above_all() {
-    let (folder, collector) = (Folder::new("traced-sampled"), collector().await);
+    let (folder, collector) = (Folder::new(), collector().await);
     let mut backend = Backend::echo().await;
     let waiting = |gateway: &Running| {
         let (waiting, exported) = ("soapstone_spans_waiting", "soapstone_spans_exported_total");
@@ -234,7 +234,7 @@ async fn the_flag_of_the_client_decides_otherwise_chance_and_the_rate_above_all(
 
 #[tokio::test]
 async fn a_collector_that_is_away_or_silent_costs_spans_and_keeps_nobody_waiting() {
-    let folder = Folder::new("traced-away");
+    let folder = Folder::new();
     let backend = Backend::echo().await;
     let (nobody, (silent, _held)) = (Nobody::new(), silent_backend().await);
     for address in [nobody.address, silent] {
@@ -256,7 +256,7 @@ async fn a_collector_that_is_away_or_silent_costs_spans_and_keeps_nobody_waiting
 
 #[tokio::test]
 async fn a_collector_that_asks_for_patience_gets_the_spans_again() {
-    let folder = Folder::new("traced-again");
+    let folder = Folder::new();
     let backend = Backend::echo().await;
     let asked = Arc::new(AtomicU32::new(0));
     let asking = Arc::clone(&asked);
@@ -290,7 +290,7 @@ async fn a_collector_that_asks_for_patience_gets_the_spans_again() {
 
 #[tokio::test]
 async fn spans_that_the_collector_will_never_take_are_lost_at_once_and_told_once() {
-    let folder = Folder::new("traced-refusing");
+    let folder = Folder::new();
     let backend = Backend::echo().await;
     let collector = Backend::answering(|_| {
         let mut response = Response::new(Full::default());
@@ -315,7 +315,7 @@ async fn spans_that_the_collector_will_never_take_are_lost_at_once_and_told_once
 
 #[tokio::test]
 async fn a_reload_begins_and_ends_recording() {
-    let (folder, collector) = (Folder::new("traced-reload"), collector().await);
+    let (folder, collector) = (Folder::new(), collector().await);
     let backend = Backend::echo().await;
     let with = file(&backend, collector.address, "");
     let table = format!("[traces]\ncollector = \"http://{}\"\n", collector.address);

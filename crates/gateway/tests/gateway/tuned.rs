@@ -5,30 +5,30 @@ use http::StatusCode;
 use soapstone::endpoint::{Endpoint, Role};
 use soapstone::wss::Outgoing;
 use soapstone::xml::Buffers;
+use soapstone_testkit::envelope::with_body;
 
 use crate::support::{Backend, Folder, post, send};
 
 /// The tables of a side: the order in the Body is signed by its own id.
 fn side(own: &str, other: &str, tuning: &str) -> String {
     format!(
-        "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.pem\" }}\npeer = {{ certificate = \"{other}.pem\" }}\n\
-         trust = {{ anchors = [\"ca.pem\"] }}\n\
+        "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}\npeer = {{ certificate = \"{other}.cert.pem\" }}\n\
+         trust = {{ anchors = [\"ca.cert.pem\"] }}\n\
          security = {{ mechanism = \"sign\", suite = \"Basic256Sha256\", signed = [\"#order\", \"Timestamp\"] }}\n\
          tuning = {{ {tuning} }}\n"
     )
 }
 
 fn order(text: &str) -> String {
-    format!(
-        "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><e:echo xmlns:e=\"urn:echo\">\
-         <e:order xml:id=\"order\">{text}</e:order></e:echo></s:Body></s:Envelope>"
-    )
+    with_body(&format!(
+        "<e:echo xmlns:e=\"urn:echo\"><e:order xml:id=\"order\">{text}</e:order></e:echo>"
+    ))
 }
 
 #[tokio::test]
 async fn tuned_gateways_carry_calls_and_refuse_what_was_altered_after_they_have_seen_the_original()
 {
-    let folder = Folder::with_keys("tuned");
+    let folder = Folder::with_keys();
     for tuning in [
         "digest_cache = true, prehash = true",
         "digest_cache = { entries = 10, octets = \"64KiB\" }, buffering = \"buffered\"",

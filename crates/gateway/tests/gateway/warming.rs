@@ -19,8 +19,8 @@ use crate::support::{
 };
 
 /// A folder with keys, and with a request in `ping.xml`.
-fn folder(name: &str) -> Folder {
-    let folder = Folder::with_keys(name);
+fn folder() -> Folder {
+    let folder = Folder::with_keys();
     folder.write("ping.xml", ENVELOPE);
     folder
 }
@@ -95,7 +95,7 @@ fn assert_uncounted(gateway: &Running) {
 
 #[tokio::test]
 async fn a_gateway_is_not_ready_before_its_request_came_back_through_all_steps() {
-    let folder = folder("warming-outbound");
+    let folder = folder();
     let (address, mut accepted) = silent_backend().await;
     let inbound = format!("[routes.inbound]\n{}", service("sign-encrypt"));
     let before_service = folder.gateway(&route(address, &inbound)).await;
@@ -123,7 +123,7 @@ async fn a_gateway_is_not_ready_before_its_request_came_back_through_all_steps()
 
 #[tokio::test]
 async fn an_inbound_route_opens_the_request_of_a_client_and_marks_nothing() {
-    let folder = folder("warming-inbound");
+    let folder = folder();
     for mechanism in ["username", "sign", "sign-encrypt"] {
         let (said, _listening) = Said::listen();
         let (address, mut accepted) = silent_backend().await;
@@ -154,7 +154,7 @@ async fn an_inbound_route_opens_the_request_of_a_client_and_marks_nothing() {
 /// A gateway cannot make a client's signature.
 #[tokio::test]
 async fn without_a_client_nothing_reaches_what_an_inbound_route_protects() {
-    let folder = folder("warming-memory");
+    let folder = folder();
     let (said, _listening) = Said::listen();
     let mut backend = Backend::echo().await;
     let tables = format!("{WARM_UP}[routes.inbound]\n{}", service("sign-encrypt"));
@@ -167,7 +167,7 @@ async fn without_a_client_nothing_reaches_what_an_inbound_route_protects() {
 
 #[tokio::test]
 async fn a_client_that_the_route_refuses_reaches_no_backend() {
-    let folder = folder("warming-refused");
+    let folder = folder();
     let (said, _listening) = Said::listen();
     let mut backend = Backend::echo().await;
     let tables = format!(
@@ -185,7 +185,7 @@ async fn a_client_that_the_route_refuses_reaches_no_backend() {
 
 #[tokio::test]
 async fn a_warm_up_that_fails_or_takes_too_long_is_told_and_over() {
-    let folder = folder("warming-fails");
+    let folder = folder();
     let (said, _listening) = Said::listen();
     let brief = WARM_UP.replace("action", "within = \"300ms\", action");
     let nobody = Nobody::new();
@@ -217,7 +217,7 @@ async fn a_warm_up_that_fails_or_takes_too_long_is_told_and_over() {
 /// Of services that start beside the gateway, some listen later.
 #[tokio::test]
 async fn a_backend_that_listens_later_is_waited_for() {
-    let folder = folder("warming-later");
+    let folder = folder();
     let (said, _listening) = Said::listen();
     let address = free_address();
     let gateway = folder.gateway(&route(address, WARM_UP)).await;
@@ -245,7 +245,7 @@ async fn a_backend_that_listens_later_is_waited_for() {
 /// What the first client waits for, counted: with a conversation, its message and a handshake.
 #[tokio::test]
 async fn the_first_client_finds_the_conversation_that_the_warm_up_began() {
-    let folder = folder("warming-conversation");
+    let folder = folder();
     const ARRIVED: &str = "soapstone_requests_total{route=\"/echo\",status=\"2xx\"}";
     for (warm_up, made_by_the_first) in [("", 2), (WARM_UP, 1)] {
         let backend = Backend::echo().await;
@@ -268,13 +268,13 @@ async fn the_first_client_finds_the_conversation_that_the_warm_up_began() {
 
 #[test]
 fn what_is_wrong_with_a_warm_up_is_told() {
-    let folder = folder("warming-mistakes");
+    let folder = folder();
     folder.write("text.xml", "<no-envelope/>");
     let problems = |tables: &str| {
         let text = route(([127, 0, 0, 1], 9).into(), tables).replace("LISTEN", "listen = \":0\"");
-        let read = Config::from_text(&text, &folder.0.join("gateway.toml"), &|_| None);
+        let read = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
         let told = read.expect_err("the text is wrong").to_string();
-        told.replace(&format!("{}/", folder.0.display()), "")
+        told.replace(&format!("{}/", folder.root().display()), "")
     };
     const EXAMPLE: &str = "    hint: name a file with a plain message: request = \"ping.xml\"";
     for (tables, expected) in [

@@ -4,9 +4,9 @@ use soapstone_gateway::Config;
 
 use crate::support::Folder;
 
-const WITH_TLS: &str = "tls = { certificate = \"server.pem\", key = \"server.key.pem\" }\n";
-const KEYS: &str = "identity = { key = \"server.key.pem\", certificate = \"server.pem\" }\npeer = { certificate = \"client.pem\" }\n";
-const PINNED: &str = "trust = { pinned = [\"client.pem\"] }\n";
+const WITH_TLS: &str = "tls = { certificate = \"server.cert.pem\", key = \"server.key.pem\" }\n";
+const KEYS: &str = "identity = { key = \"server.key.pem\", certificate = \"server.cert.pem\" }\npeer = { certificate = \"client.cert.pem\" }\n";
+const PINNED: &str = "trust = { pinned = [\"client.cert.pem\"] }\n";
 
 /// A file with one route and these tables in its endpoint.
 fn file(tls: &str, side: &str, backend: &str, tables: &str) -> String {
@@ -17,7 +17,7 @@ fn file(tls: &str, side: &str, backend: &str, tables: &str) -> String {
 
 /// Names and messages of the warnings of a file.
 fn warnings(folder: &Folder, text: &str) -> Vec<(&'static str, u32, String)> {
-    let config = Config::from_text(text, &folder.0.join("gateway.toml"), &|_| None);
+    let config = Config::from_text(text, &folder.path("gateway.toml"), &|_| None);
     let config = config.unwrap_or_else(|problems| panic!("{problems}\n{text}"));
     let warnings = config.warnings().into_iter();
     let told = warnings.map(|warning| {
@@ -33,8 +33,8 @@ fn names(folder: &Folder, text: &str) -> Vec<&'static str> {
 }
 
 /// Files of keys for their owner alone.
-fn folder(name: &str) -> Folder {
-    let folder = Folder::with_keys(name);
+fn folder() -> Folder {
+    let folder = Folder::with_keys();
     for key in ["server.key.pem", "client.key.pem"] {
         permit(&folder, key, 0o600);
     }
@@ -44,12 +44,12 @@ fn folder(name: &str) -> Folder {
 fn permit(folder: &Folder, name: &str, mode: u32) {
     use std::os::unix::fs::PermissionsExt;
     let permissions = std::fs::Permissions::from_mode(mode);
-    std::fs::set_permissions(folder.0.join(name), permissions).expect("it is ours");
+    std::fs::set_permissions(folder.path(name), permissions).expect("it is ours");
 }
 
 #[test]
 fn what_is_safe_is_not_warned_of() {
-    let folder = folder("warnings-none");
+    let folder = folder();
     let until = "allow_weak_until = { rsa-1_5 = \"2027-01-01\" }";
     for security in [
         "mechanism = \"sign-encrypt\"".to_owned(),
@@ -67,7 +67,7 @@ fn what_is_safe_is_not_warned_of() {
 
 #[test]
 fn weak_algorithms_are_warned_of_where_messages_may_have_them() {
-    let folder = folder("warnings-weak");
+    let folder = folder();
     for (security, name, told) in [
         (
             "mechanism = \"encrypt-sign\", suite = \"TripleDesRsa15\"",
@@ -94,7 +94,7 @@ fn weak_algorithms_are_warned_of_where_messages_may_have_them() {
 
 #[test]
 fn cipher_text_in_cbc_is_warned_of_unless_a_signature_is_around_it() {
-    let folder = folder("warnings-cbc");
+    let folder = folder();
     for (mechanism, is_told) in [
         ("encrypt", true),
         ("sign-encrypt", true),
@@ -113,7 +113,7 @@ fn cipher_text_in_cbc_is_warned_of_unless_a_signature_is_around_it() {
 
 #[test]
 fn passwords_that_everybody_on_the_way_can_read_are_warned_of() {
-    let folder = folder("warnings-passwords");
+    let folder = folder();
     let tables = "users = [{ name = \"alice\", password = \"opens it\" }]\nsecurity = { mechanism = \"username\", password = \"text\" }\n";
     let digest = tables.replace("text", "digest");
     let told = ["password-in-the-clear"];
@@ -135,11 +135,14 @@ fn passwords_that_everybody_on_the_way_can_read_are_warned_of() {
 
 #[test]
 fn trust_in_everybody_of_an_authority_is_warned_of() {
-    let folder = folder("warnings-subjects");
+    let folder = folder();
     for (trust, expected) in [
-        ("anchors = [\"ca.pem\"]", &["no-subjects"][..]),
-        ("anchors = [\"ca.pem\"], subjects = [\"CN=client\"]", &[]),
-        ("pinned = [\"client.pem\"]", &[]),
+        ("anchors = [\"ca.cert.pem\"]", &["no-subjects"][..]),
+        (
+            "anchors = [\"ca.cert.pem\"], subjects = [\"CN=client\"]",
+            &[],
+        ),
+        ("pinned = [\"client.cert.pem\"]", &[]),
     ] {
         let tables = format!(
             "{KEYS}trust = {{ {trust} }}\nsecurity = {{ mechanism = \"sign\", suite = \"Basic256GCM\" }}\n"
@@ -151,7 +154,7 @@ fn trust_in_everybody_of_an_authority_is_warned_of() {
 
 #[test]
 fn marks_of_one_route_alone_are_warned_of_unless_messages_say_whom_they_are_for() {
-    let folder = folder("warnings-scope");
+    let folder = folder();
     for (more, expected) in [
         ("", &["replay-by-route"][..]),
         (", addressing = { to = [\"urn:service\"] }", &[]),
@@ -166,7 +169,7 @@ fn marks_of_one_route_alone_are_warned_of_unless_messages_say_whom_they_are_for(
 
 #[test]
 fn a_secret_that_leaves_the_host_without_tls_is_warned_of() {
-    let folder = folder("warnings-clear");
+    let folder = folder();
     let expected = |key: &str, host: &str| format!("`{key}` goes to {host} in the clear");
     for (collector, told) in [
         ("http://collector.example:4318", Some("collector.example")),
@@ -209,7 +212,7 @@ fn a_secret_that_leaves_the_host_without_tls_is_warned_of() {
 
 #[test]
 fn a_key_that_everybody_on_the_host_can_read_is_warned_of_where_it_is_named() {
-    let folder = folder("warnings-readable");
+    let folder = folder();
     let tables = format!("{KEYS}{PINNED}security = {{ mechanism = \"sign\" }}\n");
     let text = file(WITH_TLS, "inbound", "http://127.0.0.1:9/", &tables);
     assert_eq!(names(&folder, &text), Vec::<&str>::new());
@@ -226,7 +229,7 @@ fn a_key_that_everybody_on_the_host_can_read_is_warned_of_where_it_is_named() {
 
 #[test]
 fn a_route_around_a_protected_one_is_warned_of_with_its_place() {
-    let folder = folder("warnings-around");
+    let folder = folder();
     let tables = format!("{KEYS}{PINNED}security = {{ mechanism = \"sign\" }}\n");
     let text = file("", "inbound", "http://127.0.0.1:9/x", &tables)
         + "[[routes]]\npath = \"/b\"\nbackend = \"http://127.0.0.1:9/x\"\n";

@@ -11,6 +11,7 @@ mod compare;
 mod conversations;
 mod cores;
 mod databases;
+mod design;
 mod fitting;
 mod kept;
 mod open_files;
@@ -74,6 +75,7 @@ Examples:
   soapstone lab run mchale2012/4 --database postgres://user:password@127.0.0.1/books --keep books
   soapstone lab report books -o books.html
   soapstone lab check calls.toml                your own services and messages
+  soapstone lab design --factor rsa=1024,2048 --factor suite=TripleDes,Basic128GCM
   soapstone lab run all --quick --stack soapstone,cxf,gsoap
   soapstone lab run all --quick --claims --stack soapstone,cxf,gsoap    the papers' claims alone, today
   soapstone lab compare lab-results/before lab-results/after --apart
@@ -93,6 +95,9 @@ pub enum Command {
     /// Run the studies' experiments on your own services and messages
     #[command(long_about = check::ABOUT)]
     Check(check::CheckArguments),
+    /// Allocate the time of calls to your own factors
+    #[command(long_about = design::ABOUT)]
+    Design(design::DesignArguments),
     /// Write a page with plots and tables of runs of studies
     #[command(long_about = REPORT_ABOUT)]
     Report(report::ReportArguments),
@@ -202,7 +207,7 @@ pub struct Arguments {
 pub fn run(command: Command, log: LogArguments) -> Result<(), Failure> {
     let logs_itself = match &command {
         Command::Run(it) => matches!(it.0.subject, Subject::Studies(_)),
-        Command::Apart(_) | Command::Check(_) => true,
+        Command::Apart(_) | Command::Check(_) | Command::Design(_) => true,
         _ => false,
     };
     if !logs_itself {
@@ -212,6 +217,7 @@ pub fn run(command: Command, log: LogArguments) -> Result<(), Failure> {
         Command::Apart(command) => apart::run(command, log),
         Command::List => list(),
         Command::Check(arguments) => check::run(&arguments, log),
+        Command::Design(arguments) => design::run(&arguments, log),
         Command::Report(arguments) => report::run(&arguments),
         Command::Compare(arguments) => compare::run(&arguments),
         Command::Advise(arguments) => advise::run(&arguments),

@@ -13,6 +13,7 @@ use http::{Method, Request, Uri, header, request};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
+use rustls::client::Resumption;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -34,6 +35,8 @@ pub(crate) struct Client {
     /// Connections that nobody uses, by scheme and address.
     idle: Arc<Mutex<HashMap<String, Vec<Connection>>>>,
     tls: Option<TlsConnector>,
+    /// The same trust; its handshakes resume no earlier one.
+    whole: Option<TlsConnector>,
 }
 
 type Connection = SendRequest<Full<Bytes>>;
@@ -44,6 +47,7 @@ impl Client {
         Self {
             idle: Arc::default(),
             tls: None,
+            whole: None,
         }
     }
 
@@ -66,8 +70,12 @@ impl Client {
             .with_root_certificates(roots)
             .with_no_client_auth();
         config.alpn_protocols = vec![b"http/1.1".to_vec()];
+        let mut whole = config.clone();
+        whole.resumption = Resumption::disabled();
+        let connector = |config| Some(TlsConnector::from(Arc::new(config)));
         Ok(Self {
-            tls: Some(TlsConnector::from(Arc::new(config))),
+            tls: connector(config),
+            whole: connector(whole),
             ..Self::new()
         })
     }
@@ -76,7 +84,16 @@ impl Client {
     pub(crate) fn another(&self) -> Self {
         Self {
             tls: self.tls.clone(),
+            whole: self.whole.clone(),
             ..Self::new()
+        }
+    }
+
+    /// The same, whose first connection begins with a whole handshake.
+    pub(crate) fn without_resumption(&self) -> Self {
+        Self {
+            tls: self.whole.clone(),
+            ..self.another()
         }
     }
 

@@ -16,6 +16,7 @@ mod network;
 mod part;
 mod scratch;
 mod tap;
+mod thumbprints;
 mod wire;
 
 pub(crate) use apart::Apart;
@@ -28,8 +29,9 @@ pub(crate) use tap::Exchange;
 
 use std::path::PathBuf;
 
+use bytes::Bytes;
 use soapstone::wss::Mechanism;
-use soapstone_lab::study::Proof;
+use soapstone_lab::study::{Form, Proof};
 use soapstone_services::{DatabaseLocation, Device, Service};
 
 /// What is to run.
@@ -69,8 +71,21 @@ pub(crate) struct Route {
     pub(crate) suite: String,
     /// Bits of the RSA keys of both sides.
     pub(crate) rsa_bits: u32,
+    /// How messages are made.
+    pub(crate) form: Form,
     /// The gateways speak over TLS; by way of the tap they do not.
     pub(crate) tls: bool,
+    /// What the gateway for clients sends before it is ready.
+    pub(crate) warm_up: Option<WarmUp>,
+}
+
+/// A request that warms a route up.
+#[derive(Clone)]
+pub(crate) struct WarmUp {
+    /// The plain message.
+    pub(crate) request: Bytes,
+    /// The action beside it.
+    pub(crate) action: String,
 }
 
 /// Where a route leads.

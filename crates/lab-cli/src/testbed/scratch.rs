@@ -11,11 +11,11 @@ use jiff::Timestamp;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{Curve, Identity, KeyKind, SecretBytes, base64};
 use soapstone::wss::Mechanism;
-use soapstone_lab::study::Proof;
+use soapstone_lab::study::{Form, Proof};
 use tempfile::TempDir;
 
 use super::apart::LOOPBACK;
-use super::{Layout, Route, Target};
+use super::{Layout, Route, Target, thumbprints};
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
 use crate::suites::Keys;
@@ -78,11 +78,12 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Makes the keys of a layout's routes that are not there yet.
+    /// Makes the keys of a layout's routes that are not there yet, and their policies.
     pub(super) fn make_keys(&self, layout: &Layout) -> Result<(), Failure> {
+        self.write_policies(layout)?;
         for route in &layout.routes {
             let there = |name: &str| self.folder().join(name).exists();
-            if route.proof == Proof::SharedKey {
+            if route.has_shared_key() {
                 if !there(SHARED_KEY) {
                     let key = SecretBytes::random(SHARED_OCTETS);
                     let path = self.folder().join(SHARED_KEY);
@@ -154,7 +155,8 @@ impl Scratch {
                     authorities: authorities.clone(),
                 },
             };
-            append(&mut text, layout, route, &route.path(), &backend, "inbound");
+            let path = (&*route.path(), None);
+            append(&mut text, layout, route, path, &backend, Side::Server);
         }
         let name = if tls { "inbound-tls" } else { "inbound" };
         self.write(layout, name, &text)
@@ -172,12 +174,45 @@ impl Scratch {
                 None => format!("http://127.0.0.1:{}{path}", ports.inbound),
             };
             let backend = Backend::of(backend);
-            append(&mut text, layout, route, &path, &backend, "outbound");
+            let warm_up = self.write_warm_up(layout, route)?;
+            let own = (&*path, warm_up.as_deref());
+            append(&mut text, layout, route, own, &backend, Side::Client);
             let backend = Backend::of(format!("http://127.0.0.1:{}{path}", ports.tap));
             let path = format!("/tapped{path}");
-            append(&mut text, layout, route, &path, &backend, "outbound");
+            let tapped = (&*path, None);
+            append(&mut text, layout, route, tapped, &backend, Side::Client);
         }
         self.write(layout, "outbound", &text)
+    }
+
+    /// Writes the file of an endpoint that secures the requests of a route, and opens its answers,
+    /// without a gateway.
+    pub(crate) fn write_client(&self, layout: &Layout, route: &Route) -> Result<PathBuf, Failure> {
+        let mut text = "# A client that secures its requests, and opens the answers.\n".to_owned();
+        append_endpoint(&mut text, layout, route, Side::Client);
+        self.write(layout, "client", &text)
+    }
+
+    /// Writes the request that warms a route up, where one does.
+    fn write_warm_up(&self, layout: &Layout, route: &Route) -> Result<Option<PathBuf>, Failure> {
+        let Some(warm_up) = &route.warm_up else {
+            return Ok(None);
+        };
+        let name = PathBuf::from(format!("{}-warm-up.xml", layout.name));
+        let path = self.folder().join(&name);
+        files::create(&path, &warm_up.request, Privacy::Public, Existing::Replace)?;
+        Ok(Some(name))
+    }
+
+    /// Writes the policies of routes whose messages no preset makes.
+    fn write_policies(&self, layout: &Layout) -> Result<(), Failure> {
+        let routes = layout.routes.iter();
+        for route in routes.filter(|it| it.form == Form::Thumbprints) {
+            let path = self.folder().join(thumbprints::file(route));
+            let policy = thumbprints::policy(route);
+            files::create(&path, policy.as_bytes(), Privacy::Public, Existing::Replace)?;
+        }
+        Ok(())
     }
 
     fn write(&self, layout: &Layout, name: &str, text: &str) -> Result<PathBuf, Failure> {
@@ -203,6 +238,11 @@ fn heading(purpose: &str, layout: &Layout, listen: IpAddr) -> String {
 }
 
 impl Route {
+    /// Whether both sides hold a key that signs.
+    fn has_shared_key(&self) -> bool {
+        matches!(self.proof, Proof::SharedKey | Proof::SignedPasswordText)
+    }
+
     /// What kinds of private keys both sides have.
     fn keys(&self) -> Keys {
         let kind = match self.proof {
@@ -251,16 +291,10 @@ fn append(
     text: &mut String,
     layout: &Layout,
     route: &Route,
-    path: &str,
+    (path, warm_up): (&str, Option<&Path>),
     backend: &Backend,
-    side: &str,
+    side: Side,
 ) {
-    let mechanism = route.mechanism;
-    let (own, peer) = if side == "inbound" {
-        ("server", "client")
-    } else {
-        ("client", "server")
-    };
     // Writing to a String does not fail.
     let _ = writeln!(
         text,
@@ -272,26 +306,69 @@ fn append(
         let files: Vec<String> = files.map(|it| quoted(&it.display().to_string())).collect();
         let _ = writeln!(text, "tls = {{ ca = [{}] }}", files.join(", "));
     }
+    if let (Some(file), Some(warm_up)) = (warm_up, &route.warm_up) {
+        let _ = writeln!(
+            text,
+            "warm_up = {{ request = {}, action = {} }}",
+            quoted(&file.display().to_string()),
+            quoted(&warm_up.action)
+        );
+    }
+    let table = match side {
+        Side::Server => "inbound",
+        Side::Client => "outbound",
+    };
+    let _ = writeln!(text, "[routes.{table}]");
+    append_endpoint(text, layout, route, side);
+}
+
+/// Which side of a route an endpoint is on.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Side {
+    Server,
+    Client,
+}
+
+/// Writes what an endpoint of a route demands: in a gateway's file, and in one of its own.
+fn append_endpoint(text: &mut String, layout: &Layout, route: &Route, side: Side) {
+    let mechanism = route.mechanism;
+    let (own, peer) = match side {
+        Side::Server => ("server", "client"),
+        Side::Client => ("client", "server"),
+    };
     let _ = writeln!(
         text,
-        "[routes.{side}]\nlimits = {{ message = \"{}MiB\" }}",
+        "limits = {{ message = \"{}MiB\" }}",
         layout.largest_message
     );
     let keys = route.keys();
     let peer_files = party(peer, keys.signing);
-    let security = match route.proof {
+    // Below 2048 bits a key is weak, and only taken where that is said.
+    let weak = match route.rsa_bits {
+        bits if bits < BITS => format!(", min_rsa_bits = {bits}"),
+        _ => String::new(),
+    };
+    let security = match (route.proof, route.form) {
+        (proof @ (Proof::SharedKey | Proof::SignedPasswordText), _) => {
+            let _ = writeln!(text, "shared_key = {{ file = \"{SHARED_KEY}\" }}");
+            // The user is in requests alone: of answers the Timestamp is signed.
+            let token = match (mechanism, proof) {
+                (Mechanism::Username, Proof::SignedPasswordText) => {
+                    ", signed = [\"UsernameToken\", \"Timestamp\"], password = \"text\""
+                }
+                (Mechanism::Username, _) => ", signed = [\"UsernameToken\", \"Timestamp\"]",
+                _ => "",
+            };
+            format!(
+                "mechanism = \"{mechanism}\", suite = \"{}\", key_reference = \"key-name\"{token}",
+                route.suite
+            )
+        }
         _ if !mechanism.signs() && !mechanism.encrypts() => match route.proof {
             Proof::PasswordText => format!("mechanism = \"{mechanism}\", password = \"text\""),
             _ => format!("mechanism = \"{mechanism}\""),
         },
-        Proof::SharedKey => {
-            let _ = writeln!(text, "shared_key = {{ file = \"{SHARED_KEY}\" }}");
-            format!(
-                "mechanism = \"{mechanism}\", suite = \"{}\", key_reference = \"key-name\"",
-                route.suite
-            )
-        }
-        Proof::Dsa => {
+        (Proof::Dsa, _) => {
             // No path validation knows its keys, and no suite its signatures.
             append_keys(
                 text,
@@ -304,21 +381,20 @@ fn append(
                  algorithms = {{ signature = [\"dsa-sha1\"], digest = [\"sha1\"], canonicalization = [\"exc-c14n\"] }}"
             )
         }
-        Proof::Ecdsa => {
+        (Proof::Ecdsa, _) => {
             append_keys(text, keys, [own, peer], &anchored(peer));
             format!(
                 "mechanism = \"{mechanism}\", algorithms = {{ signature = [\"ecdsa-sha256\"], digest = [\"sha256\"], \
                  canonicalization = [\"exc-c14n\"] }}"
             )
         }
-        Proof::Usual | Proof::PasswordText => {
-            // Below 2048 bits a key is weak, and only taken where that is said.
-            let weak = match route.rsa_bits {
-                bits if bits < BITS => format!(", min_rsa_bits = {bits}"),
-                _ => String::new(),
-            };
+        (Proof::Usual | Proof::PasswordText, Form::Preset) => {
             append_keys(text, keys, [own, peer], &(anchored(peer) + &weak));
             format!("mechanism = \"{mechanism}\", suite = \"{}\"", route.suite)
+        }
+        (Proof::Usual | Proof::PasswordText, Form::Thumbprints) => {
+            append_keys(text, keys, [own, peer], &(anchored(peer) + &weak));
+            format!("policy = {}", quoted(&thumbprints::file(route)))
         }
     };
     let _ = writeln!(text, "security = {{ {security} }}");

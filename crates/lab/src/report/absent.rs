@@ -5,7 +5,7 @@
 
 use super::shown::Shown;
 use super::{Report, Run};
-use crate::study::{Absent, OwnCalls, Record, Scale, Scope, Stack};
+use crate::study::{Absent, Design, OwnCalls, Record, Scale, Scope, Stack};
 
 /// Stacks that were not there when this run was made, each once.
 pub(super) fn of(run: &Run) -> Vec<&Absent> {
@@ -60,6 +60,7 @@ fn takes_part(stack: Stack, shown: &Shown<'_>) -> bool {
         stacks: vec![stack],
         databases: Vec::new(),
         own: OwnCalls::default(),
+        design: Design::default(),
     });
     let mut points = points
         .iter()

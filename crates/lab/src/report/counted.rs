@@ -7,7 +7,8 @@ use std::collections::BTreeMap;
 
 use super::Run;
 use crate::study::{
-    Arm, Experiment, Figure, LeftOut, Line, OwnCalls, Quantity, Record, Scale, Scope, Stack, Study,
+    Arm, Design, Experiment, Figure, LeftOut, Line, OwnCalls, Quantity, Record, Scale, Scope,
+    Stack, Study,
 };
 
 /// Lines of a figure: those of the last run that has the point with that stack, so that none is
@@ -117,6 +118,7 @@ impl Order {
                 stacks: Stack::ALL.to_vec(),
                 databases: databases.clone(),
                 own: OwnCalls::default(),
+                design: Design::default(),
             });
             for point in points.iter().filter(|it| it.shown_in == figure.shown_in) {
                 let at = point.at.iter();

@@ -4,6 +4,7 @@
 //! The rule kept here: nothing is said that intervals leave open; what they leave open is told as
 //! that.
 
+mod compared;
 mod sequences;
 
 use super::counted::Order;
@@ -12,6 +13,9 @@ use super::shown::{At, Series, Value};
 use super::values;
 use crate::statistics::{Crossing, Growth, Less, Measured, Place, crossings};
 use crate::study::{Estimate, Figure, Finding, Line, Quantity, Shows, Stack};
+
+/// The operation of points that differ in the size of their messages alone.
+const ECHO: &str = "Echo";
 
 /// What was found: series as of any other figure, and what is to be said of them in words.
 #[derive(Default)]
@@ -36,7 +40,27 @@ pub(super) fn found(
     };
     let of = |quantity| by(quantity, Estimate::Mean);
     match finding {
-        Finding::Crossovers => crossovers(x, &of(Quantity::Total)),
+        Finding::Crossovers { of: quantity } => crossovers(x, quantity, &of(quantity)),
+        Finding::Least { of: quantity } => compared::least(x, quantity, &of(quantity)),
+        Finding::Remainder { plus, minus } => {
+            compared::remainder(x, (plus, minus), &of(Quantity::Time))
+        }
+        Finding::Change {
+            over,
+            from: low,
+            to: high,
+        } => {
+            let shows = match over {
+                Some(baseline) => Shows::Increment {
+                    of: Quantity::Time,
+                    by: Estimate::Mean,
+                    baseline,
+                },
+                None => Shows::Itself(Quantity::Time, Estimate::Mean),
+            };
+            let series = values::series(&Figure { shows, ..*from }, lines, order);
+            compared::change([low, high], &series)
+        }
         Finding::Rates => Found {
             series: rates(x, &of(Quantity::Time)),
             notes: Vec::new(),
@@ -89,12 +113,16 @@ fn parted(besides: &[(String, String)], x: &str) -> (String, Vec<(String, String
     )
 }
 
-/// A value with its interval; of one sample there is none.
-fn measured(value: &Value) -> Measured {
+/// A value with its interval; of one sample there is none, unless bytes were counted.
+fn measured(value: &Value, quantity: Quantity) -> Measured {
     match value.spread.filter(|_| value.n > 1) {
         Some(interval) => Measured {
             value: value.value,
             interval,
+        },
+        None if quantity.is_counted() => Measured {
+            value: value.value,
+            interval: [value.value; 2],
         },
         None => Measured::alone(value.value),
     }
@@ -129,7 +157,7 @@ fn value(
     }
 }
 
-fn crossovers(x: &str, totals: &[Series]) -> Found {
+fn crossovers(x: &str, quantity: Quantity, totals: &[Series]) -> Found {
     let mut found = Found::default();
     let mut groups: Vec<(Stack, &[(String, String)])> = Vec::new();
     for series in totals {
@@ -145,9 +173,11 @@ fn crossovers(x: &str, totals: &[Series]) -> Found {
         let begin = pairs.len();
         for (place, one) in series.iter().enumerate() {
             let others = series[place + 1..].iter();
-            pairs.extend(others.map(|other| Pair::of([one, other], &series, x)));
+            pairs.extend(others.map(|other| Pair::of([one, other], &series, (x, quantity))));
         }
-        found.notes.push(told(stack, besides, &pairs[begin..]));
+        found
+            .notes
+            .push(told((stack, quantity), besides, &pairs[begin..]));
     }
     // A pair has a row for each order in which it changes places somewhere; elsewhere it says why
     // it has no value there.
@@ -178,7 +208,7 @@ fn crossovers(x: &str, totals: &[Series]) -> Found {
     found
 }
 
-/// Totals of two arms, on one stack and of one service.
+/// Values of two arms, on one stack and of one service.
 struct Pair<'s> {
     stack: Stack,
     /// Coordinates of both.
@@ -192,7 +222,7 @@ struct Pair<'s> {
     course: Course,
 }
 
-/// How two totals go on beside each other.
+/// How two arms go on beside each other.
 enum Course {
     /// They change places.
     Cross(Vec<Crossing>),
@@ -205,9 +235,14 @@ enum Course {
 }
 
 impl<'s> Pair<'s> {
-    fn of([one, other]: [&'s Series; 2], all: &[&Series], x: &str) -> Self {
+    fn of([one, other]: [&'s Series; 2], all: &[&Series], (x, quantity): (&str, Quantity)) -> Self {
         let (along, others) = parted(&one.besides, x);
-        let places = places(one, other);
+        // What grows with the size of a message is of echoes, and their points do not say so.
+        let along = match along.as_str() {
+            "" => ECHO.to_owned(),
+            _ => along,
+        };
+        let places = places(one, other, quantity);
         let crossings = crossings(&places);
         let is_apart = places.iter().all(|it| it.less().is_some());
         Self {
@@ -261,14 +296,22 @@ impl<'s> Pair<'s> {
 }
 
 /// How many pairs change places, in words.
-fn told(stack: Stack, besides: &[(String, String)], pairs: &[Pair<'_>]) -> String {
+fn told(
+    (stack, quantity): (Stack, Quantity),
+    besides: &[(String, String)],
+    pairs: &[Pair<'_>],
+) -> String {
     let count = |wanted: fn(&Course) -> bool| {
         let of = pairs.iter().filter(|it| wanted(&it.course));
         of.count()
     };
     let place = besides.iter().map(|it| format!(", {}", it.1));
+    let of = match quantity {
+        Quantity::Total => "totals",
+        _ => "values",
+    };
     format!(
-        "On {stack}{}: of {} pairs of arms, {} change places and {} do not; of {} it is not known, as intervals of their totals overlap.",
+        "On {stack}{}: of {} pairs of arms, {} change places and {} do not; of {} it is not known, as intervals of their {of} overlap.",
         place.collect::<String>(),
         pairs.len(),
         count(|it| matches!(it, Course::Cross(_))),
@@ -289,13 +332,13 @@ fn short(arm: &str, all: &[&Series]) -> String {
 }
 
 /// Where both have values.
-fn places(one: &Series, other: &Series) -> Vec<Place> {
+fn places(one: &Series, other: &Series, quantity: Quantity) -> Vec<Place> {
     let places = points(one).filter_map(|(at, first)| {
         let second = other.values.iter().find(|it| it.x == first.x)?;
         Some(Place {
             at,
-            first: measured(first),
-            second: measured(second),
+            first: measured(first, quantity),
+            second: measured(second, quantity),
         })
     });
     places.collect()
@@ -370,7 +413,7 @@ fn convergence(x: &str, percent: f64, totals: &[Series], later: &[Series]) -> Ve
                 .push((along, "one message after each deployment".to_owned()));
             continue;
         };
-        let steady = measured(steady);
+        let steady = measured(steady, Quantity::Later);
         let allowed = |count: f64| {
             let share = count * (1.0 + percent / 100.0);
             Measured {
@@ -383,7 +426,7 @@ fn convergence(x: &str, percent: f64, totals: &[Series], later: &[Series]) -> Ve
             .filter(|it| it.0 < most)
             .map(|(at, total)| Place {
                 at,
-                first: measured(total),
+                first: measured(total, Quantity::Total),
                 second: allowed(at),
             })
             .collect();

@@ -208,7 +208,7 @@ fn handshake(runs: &[Run], lines: &[Vec<&Line>]) -> Option<f64> {
         it.stack == Stack::Soapstone
             && it.quantity == Quantity::Newcomer
             && it.arm.starts_with("secure-conversation")
-            && it.at.get("characters").is_some_and(|it| it == "12")
+            && it.at.get("payload").is_some_and(|it| it == "Echo-12")
     };
     let first = all.iter().find(is_first)?;
     let later = at(&lines[0], "characters", "secure-conversation", 12.0)?;

@@ -46,12 +46,10 @@ pub(super) fn text(report: &Report<'_>) -> String {
                     paper.year,
                     plain(paper.stack)
                 ),
-                None => write!(
-                    text,
-                    "\n## {}\n\n{}\n",
-                    words::OWN_CALLS[0],
-                    words::OWN_CALLS[1]
-                ),
+                None => {
+                    let [title, about] = words::own(study);
+                    write!(text, "\n## {title}\n\n{about}\n")
+                }
             };
             concluded(&mut text, report, study);
         }

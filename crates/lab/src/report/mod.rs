@@ -9,6 +9,7 @@ mod absent;
 mod conclusions;
 mod counted;
 mod csv;
+mod designed;
 mod findings;
 mod front;
 mod held;
@@ -24,6 +25,7 @@ mod table;
 mod values;
 mod words;
 
+use crate::studies;
 use crate::study::{Record, Study};
 use conclusions::Judged;
 use held::Headline;
@@ -108,6 +110,14 @@ impl<'r> Report<'r> {
     /// has any.
     pub fn own_choice(&self) -> Option<String> {
         own::front(self.runs).map(|front| markdown::of_front(&front))
+    }
+
+    /// The shares of the variation that the user's own factors explain, as lines of text; `None`,
+    /// if no run has a design of which every combination was measured.
+    pub fn own_factors(&self) -> Option<String> {
+        let mut shown = self.shown.iter();
+        let shown = shown.find(|it| it.study.name == studies::DESIGN.name)?;
+        (!shown.series.is_empty()).then(|| designed::text(shown))
     }
 
     /// The page. `attachments` is the folder beside it that has the [files](Self::attachments), as

@@ -23,6 +23,11 @@ const MESSAGES: Unit = Unit {
     ..Unit::new(1.0, "messages")
 };
 
+const CHARACTERS: Unit = Unit {
+    whole: true,
+    ..Unit::new(1.0, "characters")
+};
+
 impl Unit {
     const fn new(divisor: f64, name: &'static str) -> Self {
         Self {
@@ -40,10 +45,14 @@ impl Unit {
             | Shows::Added { of: quantity, .. } => Self::of_quantity(*quantity, most),
             Shows::Factor { .. } => TIMES,
             Shows::Drawn { finding, .. } => match finding {
-                Finding::Crossovers | Finding::Convergence { .. } | Finding::FirstBelowMean => {
-                    MESSAGES
+                Finding::Crossovers {
+                    of: Quantity::Total,
                 }
-                Finding::Increase => PERCENT,
+                | Finding::Convergence { .. }
+                | Finding::FirstBelowMean => MESSAGES,
+                Finding::Crossovers { .. } | Finding::Least { .. } => CHARACTERS,
+                Finding::Remainder { .. } => Self::of_quantity(Quantity::Time, most),
+                Finding::Increase | Finding::Change { .. } => PERCENT,
                 Finding::Rates if most >= 500.0 => Self::new(1e3, "ms/kB"),
                 Finding::Rates => Self::new(1.0, "µs/kB"),
                 Finding::Spread => Self::of_quantity(Quantity::Later, most),
@@ -61,6 +70,8 @@ impl Unit {
             | Quantity::Later
             | Quantity::Newcomer
             | Quantity::Total
+            | Quantity::Exchange
+            | Quantity::Opened
             | Quantity::Processor
             | Quantity::Floor
             | Quantity::FloorTogether => {

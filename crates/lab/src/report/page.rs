@@ -110,7 +110,7 @@ fn studies(h: &mut String, report: &Report<'_>, attachments: &str) {
                         paper.stack
                     ),
                 ],
-                None => words::OWN_CALLS.map(str::to_owned),
+                None => words::own(study).map(str::to_owned),
             };
             let _ = writeln!(
                 h,

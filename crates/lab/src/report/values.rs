@@ -25,9 +25,11 @@ pub(super) fn shows(shows: &Shows) -> (Quantity, Estimate, Option<&'static str>)
             of, by, baseline, ..
         } => (of, by, Some(baseline)),
         Shows::Drawn { finding, .. } => match finding {
-            Finding::Crossovers | Finding::Convergence { .. } => {
-                (Quantity::Total, Estimate::Mean, None)
+            Finding::Crossovers { of } | Finding::Least { of } => (of, Estimate::Mean, None),
+            Finding::Remainder { .. } | Finding::Change { .. } => {
+                (Quantity::Time, Estimate::Mean, None)
             }
+            Finding::Convergence { .. } => (Quantity::Total, Estimate::Mean, None),
             Finding::Rates | Finding::Increase => (Quantity::Time, Estimate::Mean, None),
             Finding::FirstBelowMean => (Quantity::Later, Estimate::Mean, None),
             Finding::Spread => (Quantity::Later, Estimate::Deviation, None),
@@ -88,11 +90,23 @@ fn allocations(of: Quantity, factors: &[Factor], lines: &[&Line]) -> Vec<Series>
     let mut stacks: Vec<Stack> = lines.iter().map(|it| it.stack).collect();
     stacks.sort_unstable();
     stacks.dedup();
-    let names: Vec<&str> = factors.iter().map(|it| it.name).collect();
+    let named = named_factors(lines);
+    let names: Vec<&str> = match factors {
+        [] => named.iter().map(|it| it.0).collect(),
+        factors => factors.iter().map(|it| it.name).collect(),
+    };
+    let is_high = |line: &Line, place: usize| match factors.get(place) {
+        Some(factor) => match factor.high {
+            Level::Arms(arms) => arms.contains(&line.arm.as_str()),
+            Level::At(axis, value) => line.at.get(axis).is_some_and(|it| it == value),
+        },
+        None => named_levels(line).any(|it| it == named[place]),
+    };
     let mut all = Vec::new();
     for stack in stacks {
         let of_stack = |line: &&&Line| line.stack == stack && line.quantity == of;
-        let Some(responses) = responses(factors, lines.iter().filter(of_stack).copied()) else {
+        let own = lines.iter().filter(of_stack).copied();
+        let Some(responses) = responses(names.len(), is_high, own) else {
             continue;
         };
         let Ok(design) = Factorial::of(&names, &responses) else {
@@ -134,19 +148,51 @@ fn share_between(design: &Factorial, [least, most]: [f64; 2]) -> [f64; 2] {
     [near, far].map(|estimate| design.percent(design.variation(estimate)))
 }
 
+/// Names and levels that a line says itself: its coordinates, and those in the name of its arm,
+/// such as `rsa=1024 suite=Basic128`.
+fn named_levels(line: &Line) -> impl Iterator<Item = (&str, &str)> {
+    let at = line
+        .at
+        .iter()
+        .map(|(axis, value)| (&**axis, value.as_str()));
+    at.chain(line.arm.split(' ').filter_map(|it| it.split_once('=')))
+}
+
+/// The factors that lines name, in the order of naming, each with its high level: the larger
+/// number, or the later name. What has one level only is none.
+fn named_factors<'l>(lines: &[&'l Line]) -> Vec<(&'l str, &'l str)> {
+    let mut all: Vec<(&str, Vec<&str>)> = Vec::new();
+    for (name, level) in lines.iter().flat_map(|it| named_levels(it)) {
+        match all.iter_mut().find(|it| it.0 == name) {
+            Some((_, levels)) if levels.contains(&level) => {}
+            Some((_, levels)) => levels.push(level),
+            None => all.push((name, vec![level])),
+        }
+    }
+    let number = |level: &&str| level.parse::<f64>().unwrap_or(f64::NAN);
+    let high = all.into_iter().filter_map(|(name, mut levels)| {
+        levels.sort_by(|one, other| {
+            let by_number = number(one).partial_cmp(&number(other));
+            by_number.unwrap_or_else(|| one.cmp(other))
+        });
+        match levels.as_slice() {
+            [_, high] => Some((name, *high)),
+            _ => None,
+        }
+    });
+    high.collect()
+}
+
 /// The samples of each combination of levels, as many of each.
 fn responses<'l>(
-    factors: &[Factor],
+    factors: usize,
+    is_high: impl Fn(&Line, usize) -> bool,
     lines: impl Iterator<Item = &'l Line>,
 ) -> Option<Vec<Vec<f64>>> {
-    let mut responses = vec![Vec::new(); 1 << factors.len()];
+    let mut responses = vec![Vec::new(); 1 << factors];
     for line in lines {
-        let levels = factors.iter().enumerate();
-        let high = levels.filter(|(_, factor)| match factor.high {
-            Level::Arms(arms) => arms.contains(&line.arm.as_str()),
-            Level::At(axis, value) => line.at.get(axis).is_some_and(|it| it == value),
-        });
-        let combination: usize = high.map(|(place, _)| 1 << place).sum();
+        let high = (0..factors).filter(|place| is_high(line, *place));
+        let combination: usize = high.map(|place| 1 << place).sum();
         let of: &mut Vec<f64> = &mut responses[combination];
         if line.samples.is_empty() {
             of.push(line.figures.mean);

@@ -4,6 +4,7 @@
 
 use super::values::shows;
 use crate::papers::Reported;
+use crate::studies::DESIGN;
 use crate::study::{Estimate, Finding, Quantity, Shows, Study};
 
 /// The command that measures what headline claims are told of, and nothing else.
@@ -22,6 +23,8 @@ pub(super) fn quantity(quantity: Quantity) -> &'static str {
         Quantity::Later => "time of a later call",
         Quantity::Newcomer => "time of the first call of a later client",
         Quantity::Total => "time of all calls",
+        Quantity::Exchange => "time from the secured request to the answer",
+        Quantity::Opened => "time from the secured request to the opened answer",
         Quantity::Processor => "processor time",
         Quantity::Size => "bytes of plain messages",
         Quantity::Secured => "bytes as they travel",
@@ -50,7 +53,15 @@ pub(super) fn estimate(estimate: Estimate) -> &'static str {
 /// What follows from lines.
 pub(super) fn finding(finding: &Finding) -> String {
     match finding {
-        Finding::Crossovers => "after how many the second costs less in all".to_owned(),
+        Finding::Crossovers {
+            of: Quantity::Total,
+        } => "after how many the second costs less in all".to_owned(),
+        Finding::Crossovers { of } => {
+            format!("from which size on the second has less {}", quantity(*of))
+        }
+        Finding::Least { of } => format!("where the mean {} is least", quantity(*of)),
+        Finding::Remainder { .. } => "mean time of some less that of others".to_owned(),
+        Finding::Change { from, to, .. } => format!("how much more at {to} than at {from}"),
         Finding::Rates => "mean time of each thousand bytes more".to_owned(),
         Finding::Increase => {
             "mean of the last ten of the largest size above the least of all".to_owned()
@@ -73,9 +84,18 @@ pub(super) fn finding(finding: &Finding) -> String {
 pub(super) const fn explained(shows: &Shows) -> Option<&'static str> {
     Some(match shows {
         Shows::Drawn { finding, .. } => match finding {
-            Finding::Crossovers => {
-                "A pair has a number where the 95 % intervals of both totals are apart on both sides of it: where straight lines between \
-                 neighbouring totals meet, and from where to where their intervals overlap. Pairs that change places nowhere have no row."
+            Finding::Crossovers { .. } => {
+                "A pair has a number where the 95 % intervals of both values are apart on both sides of it: where straight lines between \
+                 neighbouring values meet, and from where to where their intervals overlap. Pairs that change places nowhere have no row."
+            }
+            Finding::Least { .. } => {
+                "The place with the least mean, and from where to where the 95 % intervals of means overlap with its own."
+            }
+            Finding::Remainder { .. } => {
+                "Sums and differences of means; their 95 % intervals are added as squares."
+            }
+            Finding::Change { .. } => {
+                "A ratio of two means, less what it is of; its 95 % interval is that of the ratio on the logarithmic scale."
             }
             Finding::Rates => {
                 "Slopes of straight lines by least squares through all sizes; the intervals are of 95 %, by how far the sizes lie from the \
@@ -113,7 +133,8 @@ pub(super) fn spread(of: &Shows) -> &'static str {
     match (of, shows(of).1) {
         (
             Shows::Drawn {
-                finding: Finding::Crossovers | Finding::Convergence { .. },
+                finding:
+                    Finding::Crossovers { .. } | Finding::Convergence { .. } | Finding::Least { .. },
                 ..
             },
             _,
@@ -162,17 +183,26 @@ pub(super) fn places(shown_in: &str) -> String {
     text
 }
 
-/// Title and description of the user's own calls.
-pub(super) const OWN_CALLS: [&str; 2] = [
-    "Your own services",
-    "The experiments of the papers on calls of your own. Each call went through two gateways on this machine to your service, and back.",
-];
+/// Title and description of a study that no paper published.
+pub(super) fn own(study: &Study) -> [&'static str; 2] {
+    if study.name == DESIGN.name {
+        [
+            "Your own factors",
+            "All combinations of factors with two levels each, as of Rodrigues, Estrella and Branco, and which of them times come from.",
+        ]
+    } else {
+        [
+            "Your own services",
+            "The experiments of the papers on calls of your own. Each call went through two gateways on this machine to your service, and back.",
+        ]
+    }
+}
 
 /// The first author and the year; `your services` for the user's own calls.
 pub(super) fn short_title(study: &Study) -> String {
     match &study.paper {
         Some(paper) => format!("{} {}", first_author(paper.authors), paper.year),
-        None => "your services".to_owned(),
+        None => own(study)[0].to_lowercase().replace("your own", "your"),
     }
 }
 

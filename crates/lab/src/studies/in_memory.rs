@@ -65,6 +65,10 @@ impl Messages {
                 requests::employee_details(VERSION),
                 responses::employee_details(VERSION, EMPLOYEES),
             ),
+            Operation::OneEmployee => (
+                requests::employee_details(VERSION),
+                responses::one_employee(VERSION),
+            ),
             Operation::Resource => (String::new(), json::employee_details(EMPLOYEES)),
             Operation::Temperature(_) => (
                 requests::get_temperature(VERSION),

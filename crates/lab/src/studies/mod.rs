@@ -3,6 +3,7 @@
 //! The rule kept here: a file holds what the paper did and reported; how it is run is
 //! [`study`](crate::study)'s.
 
+mod design;
 mod in_memory;
 mod mchale2012;
 mod novakouski2010;
@@ -11,6 +12,7 @@ mod rodrigues2011;
 mod shopov2007;
 mod vanengelen2008;
 
+pub use design::DESIGN;
 pub use in_memory::InMemory;
 pub use own::{CALLS_FIGURE, OWN, calls as own_calls};
 
@@ -25,7 +27,7 @@ pub const ALL: &[&Study] = &[
     &rodrigues2011::STUDY,
 ];
 
-/// Those of papers, and the one of the user's own calls.
+/// Those of papers, and those of the user's own calls and factors.
 pub const WITH_OWN: &[&Study] = &[
     &mchale2012::STUDY,
     &vanengelen2008::STUDY,
@@ -33,9 +35,10 @@ pub const WITH_OWN: &[&Study] = &[
     &shopov2007::STUDY,
     &rodrigues2011::STUDY,
     OWN,
+    DESIGN,
 ];
 
-/// The study of this name, the one of the user's own calls included.
+/// The study of this name, those of the user's own included.
 pub fn named(name: &str) -> Option<&'static Study> {
     WITH_OWN.iter().copied().find(|study| study.name == name)
 }
@@ -45,7 +48,7 @@ mod tests {
     use std::collections::BTreeSet;
 
     use super::*;
-    use crate::study::{How, Level, Line, OwnCalls, Scale, Scope, Shows, Stack};
+    use crate::study::{Design, How, Level, Line, OwnCalls, Scale, Scope, Shows, Stack};
 
     fn scope(scale: Scale) -> Scope {
         Scope {
@@ -53,6 +56,7 @@ mod tests {
             stacks: vec![Stack::Soapstone],
             databases: vec!["sqlite".to_owned()],
             own: OwnCalls::default(),
+            design: Design::default(),
         }
     }
 
@@ -140,7 +144,11 @@ mod tests {
                 let figure = study.figure(conclusion.experiment, conclusion.shown_in);
                 let figure = figure.unwrap_or_else(|| panic!("{}", conclusion.says));
                 let experiment = study.experiment(conclusion.experiment);
-                let points = (experiment.expect("the experiment").points)(&scope(Scale::Full));
+                let everybody = Scope {
+                    stacks: Stack::ALL.to_vec(),
+                    ..scope(Scale::Full)
+                };
+                let points = (experiment.expect("the experiment").points)(&everybody);
                 let of = points.iter().filter(|it| it.shown_in == figure.lines_of());
                 let of: Vec<_> = of.collect();
                 assert!(!of.is_empty(), "{}", conclusion.says);

@@ -105,7 +105,9 @@ const CONVERSATIONS: Experiment = Experiment {
             logarithmic: true,
             shows: Shows::Drawn {
                 from: "conversations",
-                finding: Finding::Crossovers,
+                finding: Finding::Crossovers {
+                    of: Quantity::Total,
+                },
             },
             reported: &[],
         },

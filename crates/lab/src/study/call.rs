@@ -79,6 +79,25 @@ pub enum Transport {
     Http,
     /// HTTP/1.1 over TLS, between the gateways where there are some.
     Https,
+    /// The same with a connection of its own for each call, whose handshake resumes no earlier one.
+    #[serde(rename = "https-new-connection")]
+    HttpsAnew,
+}
+
+impl Transport {
+    /// Its name in arms.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Http => "http",
+            Self::Https => "https",
+            Self::HttpsAnew => "https-new-connection",
+        }
+    }
+
+    /// Whether it is TLS.
+    pub const fn is_tls(self) -> bool {
+        !matches!(self, Self::Http)
+    }
 }
 
 /// What a mechanism proves with, where there is a choice.
@@ -94,6 +113,20 @@ pub enum Proof {
     Ecdsa,
     /// Passwords as text.
     PasswordText,
+    /// Passwords as text in a token that is signed by HMAC-SHA-1 with a key that both sides hold.
+    SignedPasswordText,
+}
+
+/// How a mechanism's messages are made, where a study does not make them as the preset does.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Form {
+    /// As the preset says.
+    #[default]
+    Preset,
+    /// As Rampart's samples of Rodrigues et al.: a message that is only encrypted has no Timestamp,
+    /// the receiver's key is named by the thumbprint of its certificate, and so is the key that
+    /// signs an encrypted answer. Other signatures have their certificate in the message.
+    Thumbprints,
 }
 
 /// Which way a call takes.
@@ -112,6 +145,10 @@ pub struct Way {
     pub suite: &'static str,
     /// Bits of the RSA keys of both sides.
     pub rsa_bits: u32,
+    /// How messages are made.
+    pub form: Form,
+    /// A gateway that is deployed for it sends a request of its own before anybody calls.
+    pub warmed_up: bool,
 }
 
 impl Way {
@@ -129,6 +166,8 @@ impl Way {
         proof: Proof::Usual,
         suite: "",
         rsa_bits: 2048,
+        form: Form::Preset,
+        warmed_up: false,
     };
 
     /// Secured by a mechanism.
@@ -149,6 +188,27 @@ impl Way {
     pub const fn over_tls(self) -> Self {
         Self {
             transport: Transport::Https,
+            ..self
+        }
+    }
+
+    /// The same over TLS with a handshake in each call.
+    pub const fn over_new_tls(self) -> Self {
+        Self {
+            transport: Transport::HttpsAnew,
+            ..self
+        }
+    }
+
+    /// The same in messages of another form. Its name as an arm stays what it is.
+    pub const fn in_form(self, form: Form) -> Self {
+        Self { form, ..self }
+    }
+
+    /// The same through gateways that were warmed up.
+    pub const fn warmed_up(self) -> Self {
+        Self {
+            warmed_up: true,
             ..self
         }
     }
@@ -221,7 +281,8 @@ impl Way {
     }
 
     /// The mechanism and what it proves with: `sign`, `sign-hmac`, `sign-dsa`, `sign-ecdsa`,
-    /// `username`, `username-text`. Programs of other stacks are told it.
+    /// `username`, `username-text`, `username-hmac`, `username-text-hmac`. Programs of other stacks
+    /// are told it.
     pub fn mechanism_name(&self) -> String {
         let mechanism = self.mechanism.name();
         match self.proof {
@@ -230,24 +291,28 @@ impl Way {
             Proof::Dsa => format!("{mechanism}-dsa"),
             Proof::Ecdsa => format!("{mechanism}-ecdsa"),
             Proof::PasswordText => format!("{mechanism}-text"),
+            Proof::SignedPasswordText => format!("{mechanism}-text-hmac"),
         }
     }
 
     /// Its name as an arm: `direct`, `none`, `https`, `username`, `https+username`,
-    /// `sign-encrypt/Basic256`, `sign/Basic256/rsa1024`.
+    /// `sign-encrypt/Basic256`, `sign/Basic256/rsa1024`, `sign-encrypt+warm-up/Basic256`.
     pub fn arm(&self) -> String {
         if self.direct {
             return match self.transport {
                 Transport::Http => "direct".to_owned(),
-                Transport::Https => "direct+https".to_owned(),
+                over => format!("direct+{}", over.name()),
             };
         }
         let mechanism = self.mechanism_name();
         let mut name = match (self.transport, self.mechanism) {
-            (Transport::Https, Mechanism::None) => "https".to_owned(),
-            (Transport::Https, _) => format!("https+{mechanism}"),
             (Transport::Http, _) => mechanism,
+            (over, Mechanism::None) => over.name().to_owned(),
+            (over, _) => format!("{}+{mechanism}", over.name()),
         };
+        if self.warmed_up {
+            name.push_str("+warm-up");
+        }
         if !self.suite.is_empty() {
             name = format!("{name}/{}", self.suite);
         }
@@ -291,6 +356,9 @@ pub enum Operation {
     Sum,
     /// `EmployeeDetails()`.
     Employees,
+    /// `EmployeeDetails()` with the one record of CMU/SEI-2010-TR-023: eight strings, each "Hello
+    /// World".
+    OneEmployee,
     /// What `EmployeeDetails` gives, as JSON and by GET: how it is without SOAP.
     Resource,
     /// `getTemperature()`, which the service reads from a sensor's controller.
@@ -432,6 +500,17 @@ pub trait Bench {
     fn newcomer(&mut self, _call: &Call) -> Result<Duration, NoCall<Self::Failure>> {
         Err(NoCall::LeftOut(
             "this stack has no clients that come later".to_owned(),
+        ))
+    }
+
+    /// Makes a call whose client secures its request and opens the answer itself: the time from
+    /// sending the request until the whole answer was there, and until it was opened.
+    ///
+    /// # Errors
+    /// The stack cannot do it, the call failed, or its answer was wrong.
+    fn by_the_client(&mut self, _call: &Call) -> Result<[Duration; 2], NoCall<Self::Failure>> {
+        Err(NoCall::LeftOut(
+            "its clients do not tell how long they open an answer".to_owned(),
         ))
     }
 

@@ -8,7 +8,7 @@ use super::conclusion::Conclusion;
 use super::line::Quantity;
 use super::point::{Point, Scope};
 use crate::papers::{Laid, Numbers, Reported, Results, reported};
-use crate::statistics;
+use crate::{statistics, studies};
 
 /// A study.
 pub struct Study {
@@ -48,6 +48,9 @@ impl Study {
     pub fn command(&self, experiment: u8) -> String {
         match self.paper {
             Some(_) => format!("soapstone lab run {}/{experiment}", self.name),
+            None if self.name == studies::DESIGN.name => {
+                "soapstone lab design --factor NAME=LEVEL,LEVEL".to_owned()
+            }
             None => format!("soapstone lab check FILE.toml --experiment {experiment}"),
         }
     }
@@ -193,7 +196,8 @@ pub enum Shows {
     Allocation {
         /// Of which quantity.
         of: Quantity,
-        /// The factors.
+        /// The factors; where there are none, those that lines name: their coordinates, and what
+        /// their arms are called by.
         factors: &'static [Factor],
     },
     /// What a model says that the quantity is, beside what it is: both as percentages of the
@@ -221,10 +225,37 @@ pub enum Shows {
 /// What follows from the lines of a figure.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Finding {
-    /// After how many messages the totals of two arms change places, for each two arms of which one
-    /// is less at first and the other after that. An arm that is made so is named after both,
-    /// `sign-encrypt → secure-conversation`, the one that is less at first before the other.
-    Crossovers,
+    /// Where along the axis two arms change places, for each two arms of which one is less at
+    /// first and the other after that: after how many messages for totals, from which size on for
+    /// times and bytes. An arm that is made so is named after both, `sign-encrypt →
+    /// secure-conversation`, the one that is less at first before the other.
+    Crossovers {
+        /// Of which quantity, by its mean.
+        of: Quantity,
+    },
+    /// Where along the axis of the other figure an arm has the least of a quantity, by its mean.
+    Least {
+        /// Of which quantity.
+        of: Quantity,
+    },
+    /// What is left of the mean times of arms when those of others are taken from them. What is
+    /// made so is named after all of them: `encrypt + sign − sign-encrypt`.
+    Remainder {
+        /// Arms whose times are added; names up to their first `/`.
+        plus: &'static [&'static str],
+        /// Arms whose times are taken away.
+        minus: &'static [&'static str],
+    },
+    /// By how many percent the mean time, or its increment over that of an arm, is more at one
+    /// place along the axis of the other figure than at another.
+    Change {
+        /// The arm over which increments are compared; times themselves, if there is none.
+        over: Option<&'static str>,
+        /// The place that is 0 %.
+        from: &'static str,
+        /// The place that is compared with it.
+        to: &'static str,
+    },
     /// By how much time grows with each thousand octets along the axis.
     Rates,
     /// After how many messages their mean time since deployment is no more than so many percent

@@ -230,6 +230,10 @@ pub enum Quantity {
     Newcomer,
     /// Time of all calls together after a new deployment, or in a new conversation, µs.
     Total,
+    /// Time of a call from sending the secured request until the whole answer was there, µs.
+    Exchange,
+    /// The same until the answer was opened, µs.
+    Opened,
     /// Processor time of an operation, µs.
     Processor,
     /// Octets of both messages, as the client sends and gets them.
@@ -275,6 +279,8 @@ impl Quantity {
             Self::Later => "later",
             Self::Newcomer => "newcomer",
             Self::Total => "total",
+            Self::Exchange => "exchange",
+            Self::Opened => "opened",
             Self::Processor => "processor",
             Self::Size => "size",
             Self::Secured => "secured",

@@ -12,6 +12,7 @@
 mod call;
 mod conclusion;
 mod condition;
+mod design;
 mod figure;
 mod floor;
 mod line;
@@ -23,10 +24,11 @@ mod weight;
 
 pub use crate::statistics::Figures;
 pub use call::{
-    Bench, Call, NoCall, Operation, Proof, Sensor, Sizes, Source, Stack, Step, Transport, Way,
+    Bench, Call, Form, NoCall, Operation, Proof, Sensor, Sizes, Source, Stack, Step, Transport, Way,
 };
 pub use conclusion::{Asks, Conclusion, Grows, Measure, Of};
 pub use condition::{Condition, Link, Outages, Round};
+pub use design::{Design, NoDesign};
 pub use figure::{
     Claim, Estimate, Experiment, Factor, Figure, Finding, Gamble, Level, Paper, Shows, Study,
 };

@@ -8,6 +8,7 @@ use std::time::Duration;
 
 use super::call::{Call, Operation, Stack, Step, Way};
 use super::condition::Condition;
+use super::design::Design;
 use super::line::Line;
 
 /// What of a study is to run, and on what.
@@ -21,6 +22,8 @@ pub struct Scope {
     pub databases: Vec<String>,
     /// What the user's own services are asked; no study of a paper asks them.
     pub own: OwnCalls,
+    /// The user's own design of factors.
+    pub design: Design,
 }
 
 /// Calls of the user's own services, and the ways that they take.
@@ -191,6 +194,11 @@ pub enum How {
         /// Calls of each in a repetition.
         requests: u32,
         /// Repetitions: each gives one sample of the mean time of calls, and one of their rate.
+        repetitions: u32,
+    },
+    /// In turns, by clients that secure and open messages themselves: both spans of each call.
+    ByTheClient {
+        /// Repetitions.
         repetitions: u32,
     },
     /// In memory, octets to octets: what is done to the answer to each arm's call. One sample for

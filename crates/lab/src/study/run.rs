@@ -4,14 +4,14 @@
 //! on all arms alike.
 
 mod clock;
+mod rounds;
 mod stolen;
 
 use std::borrow::Cow;
 use std::collections::BTreeMap;
 use std::time::{Duration, Instant};
 
-use super::call::{Bench, Call, NoCall, Step};
-use super::condition::Condition;
+use super::call::{Bench, Call, NoCall};
 use super::floor::{Floors, floor_together};
 use super::line::{Done, LeftOut, Line, Quantity, Record};
 use super::order::Order;
@@ -225,6 +225,9 @@ impl<B: Bench> Run<'_, B> {
             How::Newcomers { times } => {
                 self.newcomers(&mut gathered, times, &clock, progress)?;
             }
+            How::ByTheClient { repetitions } => {
+                self.by_the_client(&mut gathered, repetitions, &clock, progress)?;
+            }
             How::Under {
                 condition,
                 clients,
@@ -344,182 +347,6 @@ impl<B: Bench> Run<'_, B> {
                     gathered.add(Quantity::Total, microseconds(total));
                 }
             }
-        }
-        Ok(())
-    }
-
-    /// Rounds of all arms that go on, each in an order of its own, until they are made or time is
-    /// over.
-    fn rounds(
-        &mut self,
-        gathered: &mut [Gathered<'_>],
-        rounds: u32,
-        clock: &Clock,
-        progress: &mut dyn FnMut(f64),
-        mut one: impl FnMut(&mut B, &mut Gathered<'_>) -> Result<(), B::Failure>,
-    ) -> Result<(), B::Failure> {
-        let mut turns: Vec<usize> = (0..gathered.len()).collect();
-        for round in 0..rounds {
-            let on = clock.goes_on(gathered, round);
-            if !on.contains(&true) {
-                break;
-            }
-            self.order.shuffle(&mut turns);
-            for &turn in turns.iter().filter(|turn| on[**turn]) {
-                let gathered = &mut gathered[turn];
-                let begun = Instant::now();
-                one(self.bench, gathered)?;
-                gathered.spent += begun.elapsed();
-            }
-            progress(f64::from(round + 1) / f64::from(rounds));
-        }
-        Ok(())
-    }
-
-    fn together(
-        &mut self,
-        gathered: &mut [Gathered<'_>],
-        (clients, requests): (u32, u32),
-        repetitions: u32,
-        clock: &Clock,
-        progress: &mut dyn FnMut(f64),
-    ) -> Result<(), B::Failure> {
-        self.rounds(gathered, repetitions, clock, progress, |bench, gathered| {
-            let made = bench.together(&gathered.arm.call, clients, requests);
-            if let Some(times) = gathered.take(made)?
-                && !times.is_empty()
-            {
-                let total: Duration = times.iter().sum();
-                gathered.add(Quantity::Time, microseconds(total) / times.len() as f64);
-            }
-            Ok(())
-        })
-    }
-
-    fn paced(
-        &mut self,
-        gathered: &mut [Gathered<'_>],
-        per_second: f64,
-        lasting: Duration,
-        progress: &mut dyn FnMut(f64),
-    ) -> Result<(), B::Failure> {
-        let mut turns: Vec<usize> = (0..gathered.len()).collect();
-        self.order.shuffle(&mut turns);
-        for (done, &turn) in turns.iter().enumerate() {
-            let gathered = &mut gathered[turn];
-            if gathered.left_out.is_none() {
-                let made = self.bench.paced(&gathered.arm.call, per_second, lasting);
-                let times = gathered.take(made)?.unwrap_or_default();
-                gathered.add_times(Quantity::Time, &times);
-            }
-            progress((done + 1) as f64 / turns.len() as f64);
-        }
-        Ok(())
-    }
-
-    fn fresh(
-        &mut self,
-        gathered: &mut [Gathered<'_>],
-        times: u32,
-        calls: u32,
-        clock: &Clock,
-        progress: &mut dyn FnMut(f64),
-    ) -> Result<(), B::Failure> {
-        self.rounds(gathered, times, clock, progress, |bench, gathered| {
-            let made = bench.fresh(&gathered.arm.call, calls);
-            if let Some(times) = gathered.take(made)?
-                && let [first, later @ ..] = times.as_slice()
-            {
-                gathered.add_times(Quantity::First, &[*first]);
-                gathered.add_times(Quantity::Later, later);
-                let total: Duration = times.iter().sum();
-                gathered.add(Quantity::Total, microseconds(total));
-                gathered.add(Quantity::Time, microseconds(total) / times.len() as f64);
-            }
-            Ok(())
-        })
-    }
-
-    fn newcomers(
-        &mut self,
-        gathered: &mut [Gathered<'_>],
-        times: u32,
-        clock: &Clock,
-        progress: &mut dyn FnMut(f64),
-    ) -> Result<(), B::Failure> {
-        self.rounds(gathered, times, clock, progress, |bench, gathered| {
-            let made = bench.newcomer(&gathered.arm.call);
-            if let Some(time) = gathered.take(made)? {
-                gathered.add_times(Quantity::Newcomer, &[time]);
-            }
-            Ok(())
-        })
-    }
-
-    /// Not in turns: what is under a condition would have to be deployed anew for each.
-    fn under(
-        &mut self,
-        gathered: &mut [Gathered<'_>],
-        condition: &Condition,
-        (clients, requests, rounds): (u32, u32, u32),
-        progress: &mut dyn FnMut(f64),
-    ) -> Result<(), B::Failure> {
-        let mut turns: Vec<usize> = (0..gathered.len()).collect();
-        self.order.shuffle(&mut turns);
-        for (done, &turn) in turns.iter().enumerate() {
-            self.bench.go_on()?;
-            let gathered = &mut gathered[turn];
-            let call = gathered.arm.call;
-            let made = self
-                .bench
-                .under(&call, condition, clients, requests, rounds);
-            for round in gathered.take(made)?.unwrap_or_default() {
-                let calls = round.times.len() as f64;
-                if calls > 0.0 {
-                    let total: Duration = round.times.iter().sum();
-                    gathered.add(Quantity::Time, microseconds(total) / calls);
-                    gathered.add(Quantity::Rate, calls / round.lasted.as_secs_f64());
-                }
-                if let Some(octets) = round.memory {
-                    gathered.add(Quantity::Memory, octets as f64);
-                }
-            }
-            progress((done + 1) as f64 / turns.len() as f64);
-        }
-        Ok(())
-    }
-
-    fn in_memory(
-        &mut self,
-        gathered: &mut [Gathered<'_>],
-        step: Step,
-        repetitions: u32,
-        clock: &Clock,
-        progress: &mut dyn FnMut(f64),
-    ) -> Result<(), B::Failure> {
-        let mut turns: Vec<usize> = (0..gathered.len()).collect();
-        let mut done = vec![0; gathered.len()];
-        loop {
-            let rows: Vec<u32> = gathered
-                .iter()
-                .zip(&done)
-                .map(|(gathered, done)| clock.row(gathered, *done, repetitions).min(ROW))
-                .collect();
-            if rows.iter().all(|row| *row == 0) {
-                break;
-            }
-            self.order.shuffle(&mut turns);
-            for &turn in turns.iter().filter(|turn| rows[**turn] > 0) {
-                let gathered = &mut gathered[turn];
-                let made = self.bench.process(&gathered.arm.call, step, rows[turn]);
-                let times = gathered.take(made)?.unwrap_or_default();
-                gathered.add_times(Quantity::Time, &times);
-                // Keys that are made and what is warmed up beside them do not come again.
-                gathered.spent += times.iter().sum::<Duration>();
-                done[turn] += rows[turn];
-            }
-            let made: u32 = done.iter().sum();
-            progress(f64::from(made) / (f64::from(repetitions) * done.len() as f64));
         }
         Ok(())
     }

@@ -69,6 +69,7 @@ impl Options {
                 stacks: vec![Stack::Soapstone],
                 databases: vec!["sqlite".to_owned(), "postgres".to_owned()],
                 own: super::point::OwnCalls::default(),
+                design: super::design::Design::default(),
             },
             filter: filter.iter().map(|it| (*it).to_owned()).collect(),
             claims: false,
@@ -263,6 +264,7 @@ pub(super) fn small(call: Call) -> Call {
         Operation::Strings { .. } => Operation::Strings { elements: 1 },
         other @ (Operation::Sum
         | Operation::Employees
+        | Operation::OneEmployee
         | Operation::Resource
         | Operation::Temperature(_)
         | Operation::Own(_)) => other,

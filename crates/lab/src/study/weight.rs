@@ -35,6 +35,7 @@ pub(super) fn weight(task: &Task) -> f64 {
         How::Paced { .. } => 2.0,
         How::Fresh { times, calls } => f64::from(times) * f64::from(calls),
         How::Newcomers { times } => f64::from(times),
+        How::ByTheClient { repetitions } => f64::from(repetitions),
         How::Under {
             clients,
             requests,
@@ -76,7 +77,7 @@ fn records(operation: Operation) -> f64 {
         },
         Operation::Echo { characters } => f64::from(characters) / 1_000.0,
         Operation::Strings { elements } => f64::from(elements) / 4.0,
-        Operation::Sum => 0.0,
+        Operation::Sum | Operation::OneEmployee => 0.0,
         // Milliseconds that the service waits, as records.
         Operation::Temperature(sensor) => 330.0 * f64::from(sensor.delay),
         Operation::Employees | Operation::Resource => 25.0,

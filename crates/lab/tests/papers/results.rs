@@ -168,6 +168,44 @@ fn rodrigues_s_allocation_of_variation_follows_from_his_means_and_deviations() {
 }
 
 #[test]
+fn rodrigues_s_growth_with_clients_and_what_both_save_follow_from_his_times() {
+    let study = study("rodrigues2011");
+    // T = X + Y − Z: 2,861.31 + 1,547.76 − 3,094.20 and 5,877.78 + 3,100.42 − 6,038.10 ms.
+    let told = values(study, "1-figure-6");
+    for (clients, expected) in [("5", 1_314.87), ("10", 2_940.10)] {
+        let row = &told[&format!("encrypt + sign − sign-encrypt {clients}")];
+        near(&row["value"], expected * 1e3, 1.0);
+    }
+    for (figure, expected) in [
+        (
+            "1-figure-5",
+            &[
+                ("none", 70.12),
+                ("encrypt", 105.42),
+                ("sign", 100.32),
+                ("sign-encrypt", 95.14),
+            ][..],
+        ),
+        (
+            "1-figure-8",
+            &[("encrypt", 23.04), ("sign", 21.73), ("sign-encrypt", 16.19)][..],
+        ),
+    ] {
+        let told = values(study, figure);
+        assert_eq!(told.len(), expected.len(), "{figure}");
+        for (arm, percent) in expected {
+            let is_it = |row: &&BTreeMap<String, String>| row["arm"].split('/').next() == Some(arm);
+            let row = told.values().find(is_it).expect("an arm");
+            // 21.736 is printed as 21.73.
+            near(&row["value"], *percent, 0.006_1);
+        }
+        let article = article(study, figure);
+        let words = held(&article);
+        assert_eq!(words.len(), expected.len(), "{figure}: {words:?}");
+    }
+}
+
+#[test]
 fn novakouski_s_factors_and_times_hold_in_his_own_tables() {
     let study = study("novakouski2010");
     let told = values(study, "1-tables-1-2");

@@ -379,3 +379,123 @@ fn times_after_the_first_deviate_as_their_samples_do_and_one_sample_does_not() {
     let rows = table(&page_of(&runs), "novakouski2010-5-figure-9", "values");
     assert_eq!(rows[0][1..], ["5", "20"]);
 }
+
+/// Bytes are counted, so that one sample of each is enough.
+#[test]
+fn signed_messages_are_smaller_from_the_size_on_where_straight_lines_of_their_bytes_meet() {
+    let figure = ("novakouski2010", 6, "figure-10");
+    let mut lines = Vec::new();
+    for characters in [1_000.0, 4_000.0, 8_000.0_f64] {
+        let at = json!({"characters": characters.to_string()});
+        for (arm, header, each) in [
+            ("none", 400.0, 2.0),
+            ("sign/Basic256", 5_000.0, 2.0),
+            ("encrypt/Basic256", 3_000.0, 2.7),
+        ] {
+            let bytes = header + each * characters;
+            lines.push(line(figure, &at, ("soapstone", arm), "secured", &[bytes]));
+        }
+    }
+    let told = values(
+        &[run("one", &lines)],
+        "novakouski2010-6-figure-10-crossovers",
+    );
+    let [row] = told.as_slice() else {
+        panic!("one pair changes places: {told:?}");
+    };
+    // 3000 + 2.7 c = 5000 + 2 c.
+    let expected = ["encrypt → sign", "2858", "2858", "2858", "characters"];
+    let found = ["arm", "value", "least", "most", "unit"].map(|it| row[it].as_str());
+    assert_eq!(found, expected);
+}
+
+#[test]
+fn the_best_chunk_is_that_of_the_least_total_with_all_that_cannot_be_told_from_it() {
+    let figure = ("novakouski2010", 17, "chunks");
+    let mut lines = Vec::new();
+    for (text, totals) in [
+        ("1-MB", [1e5, 5e4, 5.05e4, 8e4]),
+        ("8-MB", [9e5, 5e5, 3e5, 3.01e5]),
+    ] {
+        for (chunk, total) in ["10000", "100000", "1000000", "8000000"].iter().zip(totals) {
+            let at = json!({"chunk": chunk, "text": text});
+            let samples = [0.98, 1.0, 1.02].map(|it| it * total);
+            lines.push(line(
+                figure,
+                &at,
+                ("soapstone", "sign-encrypt/Basic256"),
+                "total",
+                &samples,
+            ));
+        }
+    }
+    let told = values(&[run("one", &lines)], "novakouski2010-17-chunks-best");
+    let found: Vec<[&str; 4]> = told
+        .iter()
+        .map(|row| ["text", "value", "least", "most"].map(|it| row[it].as_str()))
+        .collect();
+    assert_eq!(
+        found,
+        [
+            ["1-MB", "100000", "100000", "1000000"],
+            ["8-MB", "1000000", "1000000", "8000000"],
+        ]
+    );
+}
+
+/// Means and intervals of five and ten clients, by the samples.
+#[test]
+fn what_both_save_and_how_times_grow_have_the_intervals_of_the_times_that_they_are_of() {
+    let figure = ("rodrigues2011", 1, "tables-2-5");
+    let suffix = "/TripleDesRsa15/rsa1024";
+    let times = [
+        ("none", 100.0),
+        ("encrypt", 800.0),
+        ("sign", 500.0),
+        ("sign-encrypt", 900.0),
+    ];
+    let samples = |time: f64, clients: f64| -> [f64; 3] {
+        [0.98, 1.0, 1.02].map(|it| it * time * clients / 5.0)
+    };
+    let mut lines = Vec::new();
+    for (arm, time) in times {
+        let name = match arm {
+            "none" => arm.to_owned(),
+            arm => format!("{arm}{suffix}"),
+        };
+        for clients in [5.0, 10.0_f64] {
+            let at = json!({"clients": clients.to_string()});
+            let of = samples(time, clients);
+            lines.push(line(figure, &at, ("soapstone", &name), "time", &of));
+        }
+    }
+    let runs = [run("one", &lines)];
+    let saved = values(&runs, "rodrigues2011-1-figure-6");
+    for (row, clients) in saved.iter().zip([5.0, 10.0]) {
+        assert_eq!(row["arm"], "encrypt + sign − sign-encrypt");
+        let halves = [800.0, 500.0, 900.0].map(|time| {
+            let [low, middle, _] = interval(&samples(time, clients));
+            middle - low
+        });
+        let half = halves.iter().map(|it| it * it).sum::<f64>().sqrt();
+        let middle = 400.0 * clients / 5.0;
+        close(&row["value"], middle);
+        close(&row["least"], middle - half);
+        close(&row["most"], middle + half);
+    }
+    let grown = values(&runs, "rodrigues2011-1-figure-5");
+    assert_eq!(grown.len(), 4);
+    for row in &grown {
+        close(&row["value"], 100.0);
+        // Twice as long; the intervals of both parts are 4.97 % wide to either side.
+        let part = interval(&samples(100.0, 5.0));
+        let up = (part[2] / part[1]).ln().hypot((part[1] / part[0]).ln());
+        close(&row["most"], 100.0 * (2.0 * up.exp() - 1.0));
+    }
+    // The increments are the same with both numbers of clients.
+    let increments = values(&runs, "rodrigues2011-1-figure-8");
+    assert_eq!(increments.len(), 3);
+    for row in &increments {
+        close(&row["value"], 0.0);
+    }
+}

@@ -72,7 +72,7 @@ fn the_first_screen_says_what_to_use_for_20_kb_and_50_calls_a_conversation() {
             && said.contains("secure-conversation takes 3.00 ms once its handshake is done, which no run has measured"),
         "{said}"
     );
-    let first = json!({"characters": "12"});
+    let first = json!({"payload": "Echo-12"});
     let mut newcomer = |time: f64| {
         let figure = ("novakouski2010", 3, "figure-4-later");
         let of = ("soapstone", "secure-conversation/Basic256");

@@ -9,8 +9,8 @@ use soapstone_lab::papers::Reported;
 use soapstone_lab::report::Run;
 use soapstone_lab::studies;
 use soapstone_lab::study::{
-    Estimate, Experiment, Factor, Figure, Level, OwnCalls, Quantity, Scale, Scope, Shows, Stack,
-    Study,
+    Design, Estimate, Experiment, Factor, Figure, Level, OwnCalls, Quantity, Scale, Scope, Shows,
+    Stack, Study,
 };
 
 use super::read::{Chance, between, line, number, values};
@@ -59,6 +59,7 @@ fn samples(study: &Study, experiment: &Experiment, figure: &Figure, chance: &mut
         stacks: vec![Stack::Soapstone, Stack::Cxf],
         databases: vec!["sqlite".to_owned()],
         own: OwnCalls::default(),
+        design: Design::default(),
     });
     for point in points.iter().filter(|it| it.shown_in == figure.lines_of()) {
         let at: BTreeMap<String, String> = point

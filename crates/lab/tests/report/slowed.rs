@@ -6,8 +6,8 @@ use std::time::{Duration, Instant};
 use soapstone_lab::report::{Report, Run};
 use soapstone_lab::studies::InMemory;
 use soapstone_lab::study::{
-    Bench, Call, Event, NoCall, Options, OwnCalls, Record, Scale, Scope, Selection, Sizes, Stack,
-    Step, run, select,
+    Bench, Call, Design, Event, NoCall, Options, OwnCalls, Record, Scale, Scope, Selection, Sizes,
+    Stack, Step, run, select,
 };
 
 use super::mchale;
@@ -65,6 +65,7 @@ fn measured(pause: Duration) -> Run {
             stacks: vec![Stack::Soapstone],
             databases: Vec::new(),
             own: OwnCalls::default(),
+            design: Design::default(),
         },
         filter: ["table-1-figure-14", "books/1"].map(str::to_owned).to_vec(),
         claims: false,

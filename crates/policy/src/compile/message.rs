@@ -5,9 +5,9 @@ use soapstone_wss::{
     Part, Policy, Recipient, Suite, SymmetricToken, TimestampPolicy,
 };
 
+use super::options::{CompileOptions, SignatureReading};
 use super::parts::add;
 use super::tokens::{TOKEN_INSIDE, certificate, derived_keys, reference, refused};
-use super::{CompileOptions, SignatureReading};
 use crate::names::Name;
 use crate::node::Place;
 use crate::problem::{PolicyProblem, ProblemKind};

@@ -5,6 +5,7 @@
 //! policy is never compiled to less than it says.
 
 mod message;
+mod options;
 mod parts;
 mod security_header;
 mod select;
@@ -12,10 +13,9 @@ mod supporting;
 mod table;
 mod tokens;
 
-use std::fmt;
-
 use soapstone_wss::{ConversationVersion, KeyBinding, Policy};
 
+pub use options::{CompileOptions, SignatureReading};
 pub(crate) use parts::headers_in_words;
 pub use select::{AgreementError, Selection};
 pub use table::{AgreedOperation, Agreements, OperationTable};
@@ -23,29 +23,9 @@ pub use table::{AgreedOperation, Agreements, OperationTable};
 use crate::names::Name;
 use crate::node::Place;
 use crate::problem::{PolicyProblem, ProblemKind};
-use crate::requirements::{
-    Binding, PartsDemand, Requirements, Token, TokenKind, Trust, TrustVersion,
-};
+use crate::requirements::{Binding, Requirements, Token, TokenKind, Trust, TrustVersion};
 use crate::wsdl::SubjectAlternative;
 use message::{Direction, Message};
-
-/// How the `…Sha256` suites are read.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum SignatureReading {
-    /// By the letter of WS-SecurityPolicy 1.3, 6.1, as CXF does: digests are SHA-256, signatures
-    /// RSA-SHA1 and HMAC-SHA1.
-    #[default]
-    Letter,
-    /// As WCF and many others do: signatures use SHA-256 too.
-    Sha256,
-}
-
-/// Choices that a policy leaves open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct CompileOptions {
-    /// How `…Sha256` suites are read.
-    pub signatures: SignatureReading,
-}
 
 /// What both sides do, from a policy. Written from the client's view: a service opens by `request`
 /// and secures by `response`, a client the other way round.
@@ -408,7 +388,7 @@ fn with_body(bootstrap: &Requirements) -> Requirements {
         && bootstrap.encrypted_parts.is_empty()
         && bootstrap.element_lists().all(|(list, _)| list.is_empty());
     if let (true, Some(binding)) = (silent, &bootstrap.binding) {
-        let body = PartsDemand::body(binding.properties());
+        let body = binding.properties().body();
         bootstrap.signed_parts.push(body.clone());
         bootstrap.encrypted_parts.push(body);
     }
@@ -423,13 +403,4 @@ fn missing_bootstrap(token: &Token) -> PolicyProblem {
             what: "sp:BootstrapPolicy",
         },
     )
-}
-
-impl fmt::Display for SignatureReading {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.write_str(match self {
-            Self::Letter => "by the letter (SHA-1 signatures)",
-            Self::Sha256 => "with SHA-256 signatures",
-        })
-    }
 }

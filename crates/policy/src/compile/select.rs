@@ -6,10 +6,10 @@
 use std::fmt;
 
 use super::{Agreement, CompileOptions, compile};
+use crate::alternative::Alternative;
 use crate::document::PolicyDocument;
 use crate::error::PolicyError;
 use crate::node::Place;
-use crate::normal::Alternative;
 use crate::problem::PolicyProblem;
 use crate::wsdl::{PolicySubject, SubjectAlternative};
 

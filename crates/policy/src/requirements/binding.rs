@@ -4,101 +4,16 @@ use std::sync::Arc;
 
 use soapstone_wss::{Layout, ProtectionOrder};
 
+use super::model::{
+    AsymmetricBinding, Binding, BindingProperties, SymmetricBinding, Token, TransportBinding,
+};
+use super::reading::{is_security, nested, refuse_beside};
 use super::suite::AlgorithmSuite;
-use super::token::{Token, is_token};
-use super::{is_security, nested, refuse_beside};
-use crate::names::Name;
-use crate::node::Place;
-use crate::normal::Assertion;
+use super::token::is_token;
+use crate::alternative::Assertion;
 use crate::problem::{PolicyProblem, ProblemKind};
 
-/// How messages are protected.
-#[derive(Clone, Debug)]
-pub enum Binding {
-    /// By the connection they travel on (7.3).
-    Transport(TransportBinding),
-    /// By one key for both directions (7.4).
-    Symmetric(SymmetricBinding),
-    /// By the keys of certificates (7.5).
-    Asymmetric(Box<AsymmetricBinding>),
-}
-
-/// `sp:TransportBinding`.
-#[derive(Clone, Debug)]
-pub struct TransportBinding {
-    /// `sp:TransportToken`.
-    pub token: Option<Token>,
-    /// Everything else.
-    pub properties: BindingProperties,
-}
-
-/// `sp:SymmetricBinding`.
-#[derive(Clone, Debug)]
-pub struct SymmetricBinding {
-    /// `sp:ProtectionToken` or `sp:EncryptionToken`.
-    pub encryption: Option<Token>,
-    /// `sp:ProtectionToken` or `sp:SignatureToken`.
-    pub signature: Option<Token>,
-    /// Everything else.
-    pub properties: BindingProperties,
-}
-
-/// `sp:AsymmetricBinding`.
-#[derive(Clone, Debug)]
-pub struct AsymmetricBinding {
-    /// `sp:InitiatorToken` or `sp:InitiatorSignatureToken`: signs requests.
-    pub initiator_signature: Option<Token>,
-    /// `sp:InitiatorToken` or `sp:InitiatorEncryptionToken`: responses are encrypted for it.
-    pub initiator_encryption: Option<Token>,
-    /// `sp:RecipientToken` or `sp:RecipientSignatureToken`: signs responses.
-    pub recipient_signature: Option<Token>,
-    /// `sp:RecipientToken` or `sp:RecipientEncryptionToken`: requests are encrypted for it.
-    pub recipient_encryption: Option<Token>,
-    /// Everything else.
-    pub properties: BindingProperties,
-}
-
-/// What all bindings have.
-#[derive(Clone, Debug)]
-pub struct BindingProperties {
-    /// The binding's name.
-    pub name: Name,
-    /// Where it stands.
-    pub place: Place,
-    /// `sp:AlgorithmSuite`.
-    pub suite: Option<AlgorithmSuite>,
-    /// `sp:Layout`; lax if nothing is said (6.7).
-    pub layout: Layout,
-    /// `sp:IncludeTimestamp`.
-    pub include_timestamp: bool,
-    /// `sp:EncryptBeforeSigning`; otherwise signatures come first (6.3).
-    pub order: ProtectionOrder,
-    /// `sp:EncryptSignature`.
-    pub encrypt_signature: bool,
-    /// `sp:ProtectTokens`.
-    pub protect_tokens: bool,
-    /// `sp:OnlySignEntireHeadersAndBody`.
-    pub only_entire_headers_and_body: bool,
-    /// Something in it is among the problems: what seems to be missing may be that.
-    pub(crate) incomplete: bool,
-    canonical: String,
-}
-
 impl Binding {
-    /// What all bindings have.
-    pub fn properties(&self) -> &BindingProperties {
-        match self {
-            Self::Transport(binding) => &binding.properties,
-            Self::Symmetric(binding) => &binding.properties,
-            Self::Asymmetric(binding) => &binding.properties,
-        }
-    }
-
-    /// A text that two bindings share if they say the same.
-    pub(crate) fn canonical(&self) -> &str {
-        &self.properties().canonical
-    }
-
     pub(super) fn read(
         assertion: &Arc<Assertion>,
         problems: &mut Vec<PolicyProblem>,

@@ -4,9 +4,8 @@
 //! The one rule: passed over is only what says nothing about messages. Of what is refused, the
 //! better known says why.
 
-use super::token::MICROSOFT;
+use crate::alternative::Assertion;
 use crate::names::Name;
-use crate::normal::Assertion;
 use crate::problem::ProblemKind;
 
 /// Namespaces in which other stacks keep their configuration inside policies: key stores,
@@ -32,6 +31,9 @@ const CONFIGURATION: [&str; 16] = [
     // That messages may be UTF-8 or UTF-16: both are read.
     "http://schemas.xmlsoap.org/ws/2004/09/policy/encoding",
 ];
+
+/// Assertions of Microsoft's that stand in tokens of WS-SecurityPolicy, and tokens of its own.
+pub(super) const MICROSOFT: &str = "http://schemas.microsoft.com/ws/2005/07/securitypolicy";
 
 /// Namespaces whose assertions demand something that is not done here, and what.
 const REFUSED: [(&str, &str); 18] = [

@@ -3,10 +3,10 @@
 
 use std::sync::Arc;
 
-use super::{is_security, nested, not_supported, refuse_beside};
+use super::reading::{is_security, nested, not_supported, refuse_beside};
+use crate::alternative::Assertion;
 use crate::names::Name;
 use crate::node::Place;
-use crate::normal::Assertion;
 use crate::problem::{PolicyProblem, ProblemKind};
 
 /// `sp:Wss10` or `sp:Wss11`: how messages may name tokens.

@@ -4,10 +4,9 @@ use std::sync::Arc;
 
 use soapstone_wss::ElementPath;
 
-use super::binding::BindingProperties;
+use crate::alternative::Assertion;
 use crate::names::Name;
 use crate::node::{Node, Place};
-use crate::normal::Assertion;
 use crate::problem::{PolicyProblem, ProblemKind};
 
 /// XPath 1.0 by its URI, and as people abbreviate it.
@@ -38,17 +37,6 @@ pub struct HeaderDemand {
 }
 
 impl PartsDemand {
-    /// The Body, on behalf of a binding.
-    pub(crate) fn body(binding: &BindingProperties) -> Self {
-        Self {
-            body: true,
-            headers: Vec::new(),
-            name: binding.name.clone(),
-            place: binding.place.clone(),
-            everything: false,
-        }
-    }
-
     pub(super) fn read(assertion: &Arc<Assertion>, problems: &mut Vec<PolicyProblem>) -> Self {
         let mut read = Self {
             body: false,

@@ -9,10 +9,10 @@ use std::sync::Arc;
 use soapstone_crypto::DataEncryption;
 use soapstone_wss::Suite;
 
-use super::{nested, not_supported, refuse_beside};
+use super::reading::{nested, not_supported, refuse_beside};
+use crate::alternative::Assertion;
 use crate::names::{CXF_SUITES, Name};
 use crate::node::Place;
-use crate::normal::Assertion;
 use crate::problem::{PolicyProblem, ProblemKind};
 
 /// `sp:AlgorithmSuite`.

@@ -2,64 +2,14 @@
 
 use std::sync::Arc;
 
+use super::model::{SupportingKind, SupportingTokens, Token, TokenKind};
 use super::parts::{ElementsDemand, PartsDemand};
+use super::reading::{nested, not_supported, refuse_beside};
 use super::suite::AlgorithmSuite;
-use super::token::{Token, TokenKind, is_token, names_token};
-use super::{nested, not_supported, refuse_beside};
-use crate::names::Name;
-use crate::node::{Node, Place};
-use crate::normal::Assertion;
+use super::token::{is_token, names_token};
+use crate::alternative::Assertion;
+use crate::node::Node;
 use crate::problem::{PolicyProblem, ProblemKind};
-
-/// What is done to supporting tokens, and what they do.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct SupportingKind {
-    /// The message's signature covers them.
-    pub signed: bool,
-    /// They are encrypted.
-    pub encrypted: bool,
-    /// They sign the message's signature, or the Timestamp where there is none.
-    pub endorsing: bool,
-}
-
-impl SupportingKind {
-    /// The kind that an assertion of this name means.
-    pub fn named(local: &str) -> Option<Self> {
-        let mut rest = local.strip_suffix("SupportingTokens")?;
-        let mut has = |prefix: &str| match rest.strip_prefix(prefix) {
-            Some(behind) => {
-                rest = behind;
-                true
-            }
-            None => false,
-        };
-        let kind = Self {
-            signed: has("Signed"),
-            endorsing: has("Endorsing"),
-            encrypted: has("Encrypted"),
-        };
-        rest.is_empty().then_some(kind)
-    }
-}
-
-/// One assertion of supporting tokens.
-#[derive(Clone, Debug)]
-pub struct SupportingTokens {
-    /// Which kind.
-    pub kind: SupportingKind,
-    /// The tokens.
-    pub tokens: Vec<Token>,
-    /// A suite for the signatures of the tokens alone.
-    pub suite: Option<AlgorithmSuite>,
-    /// Parts that the tokens sign in particular.
-    pub signed_parts: Vec<PartsDemand>,
-    /// Elements that the tokens sign in particular.
-    pub signed_elements: Vec<ElementsDemand>,
-    /// The assertion.
-    pub name: Name,
-    /// Where it stands.
-    pub place: Place,
-}
 
 impl SupportingTokens {
     pub(super) fn read(

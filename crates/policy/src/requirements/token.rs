@@ -6,148 +6,14 @@ use std::sync::Arc;
 
 use soapstone_wss::ConversationVersion;
 
-use super::{Requirements, foreign, is_security, nested, refuse_beside};
+use super::foreign::{self, MICROSOFT};
+use super::model::{
+    DerivedKeyDemand, Inclusion, PasswordDemand, ReferenceDemand, Requirements, Token, TokenKind,
+};
+use super::reading::{is_security, nested, refuse_beside};
+use crate::alternative::Assertion;
 use crate::names::{Name, SecurityPolicyVersion};
-use crate::node::Place;
-use crate::normal::Assertion;
 use crate::problem::{PolicyProblem, ProblemKind};
-
-/// Assertions of Microsoft's that stand in tokens of WS-SecurityPolicy, and tokens of its own.
-pub(super) const MICROSOFT: &str = "http://schemas.microsoft.com/ws/2005/07/securitypolicy";
-
-/// A token assertion.
-#[derive(Clone, Debug)]
-pub struct Token {
-    /// Which kind of token.
-    pub kind: TokenKind,
-    /// In which messages it is (5.1).
-    pub inclusion: Inclusion,
-    /// Whether keys are derived from it (5.3).
-    pub derived_keys: Option<DerivedKeyDemand>,
-    /// How messages must name it.
-    pub references: Vec<ReferenceDemand>,
-    /// Whether it must have particular claims or a particular issuer, which are not checked here.
-    pub issuer: Option<Place>,
-    /// The assertion.
-    pub name: Name,
-    /// Its version.
-    pub version: SecurityPolicyVersion,
-    /// Where it stands.
-    pub place: Place,
-}
-
-/// Kinds of tokens.
-#[derive(Clone, Debug)]
-pub enum TokenKind {
-    /// `sp:UsernameToken` (5.4.1).
-    Username {
-        /// Which password it has.
-        password: PasswordDemand,
-        /// `sp13:Created`: there is a creation time, whatever the password.
-        created: bool,
-        /// `sp13:Nonce`: there is a nonce, whatever the password.
-        nonce: bool,
-    },
-    /// `sp:X509Token` (5.4.3), with the name of the token type demanded.
-    X509 {
-        /// Such as `WssX509V3Token10`.
-        form: Option<String>,
-    },
-    /// `sp:SecureConversationToken` (5.4.7).
-    SecureConversation {
-        /// Version of the token.
-        version: ConversationVersion,
-        /// `sp:BootstrapPolicy`: how the messages that make and end the conversation are
-        /// protected.
-        bootstrap: Option<Box<Requirements>>,
-        /// `sp:MustNotSendCancel`.
-        must_not_cancel: bool,
-        /// `sp:MustNotSendAmend`.
-        must_not_amend: bool,
-        /// `sp:MustNotSendRenew`.
-        must_not_renew: bool,
-    },
-    /// `sp:SecurityContextToken` (5.4.6): a context that both sides have already.
-    SecurityContext {
-        /// Version of the token.
-        version: ConversationVersion,
-    },
-    /// `sp:HttpsToken` (5.4.10).
-    Https {
-        /// `sp:RequireClientCertificate`.
-        client_certificate: bool,
-        /// `sp:HttpBasicAuthentication` or `sp:HttpDigestAuthentication`, with its place.
-        authentication: Option<(Name, Place)>,
-    },
-    /// A kind that is read and not supported: Kerberos, SAML, Issued, Rel, SpnegoContext, KeyValue.
-    Other,
-}
-
-/// Which password a `UsernameToken` has.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum PasswordDemand {
-    /// The password itself.
-    Text,
-    /// `sp:HashPassword`.
-    Hash,
-    /// `sp:NoPassword`.
-    None,
-}
-
-/// In which messages a token is (WS-SecurityPolicy 1.3, 5.1.1).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Inclusion {
-    /// In none: messages name it.
-    Never,
-    /// In the first message to the recipient.
-    Once,
-    /// In requests.
-    AlwaysToRecipient,
-    /// In responses.
-    AlwaysToInitiator,
-    /// In all.
-    Always,
-}
-
-impl Inclusion {
-    /// Whether requests carry the token.
-    pub fn in_requests(self) -> bool {
-        matches!(self, Self::Once | Self::AlwaysToRecipient | Self::Always)
-    }
-
-    /// Whether responses carry the token.
-    pub fn in_responses(self) -> bool {
-        matches!(self, Self::AlwaysToInitiator | Self::Always)
-    }
-}
-
-/// Whether each derived key has a token of its own (WS-SecurityPolicy 1.3, 5.3.4 to 5.3.6).
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum DerivedKeyDemand {
-    /// `sp:RequireDerivedKeys`: as the sender likes.
-    Either,
-    /// `sp:RequireExplicitDerivedKeys`.
-    Explicit,
-    /// `sp:RequireImpliedDerivedKeys`.
-    Implied,
-}
-
-/// A way in which a token must be named.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum ReferenceDemand {
-    /// `sp:RequireKeyIdentifierReference`.
-    KeyIdentifier,
-    /// `sp:RequireIssuerSerialReference`.
-    IssuerSerial,
-    /// `sp:RequireEmbeddedTokenReference`.
-    Embedded,
-    /// `sp:RequireThumbprintReference`.
-    Thumbprint,
-    /// `sp:RequireExternalUriReference`, `sp:RequireExternalReference`.
-    External,
-    /// `sp:RequireInternalReference`.
-    Internal,
-}
 
 /// Token assertions that are read and not supported, whatever is in them. The last two are
 /// Microsoft's.
@@ -281,14 +147,6 @@ impl Token {
 }
 
 impl TokenKind {
-    /// Whether it is a security context, however that comes about.
-    pub(crate) fn is_context(&self) -> bool {
-        matches!(
-            self,
-            Self::SecureConversation { .. } | Self::SecurityContext { .. }
-        )
-    }
-
     /// Reads an assertion that only this kind of token has; false if it has none such.
     fn inner(&mut self, inner: &Arc<Assertion>, problems: &mut Vec<PolicyProblem>) -> bool {
         let local = &*inner.name().local;

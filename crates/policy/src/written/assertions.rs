@@ -10,7 +10,9 @@ use soapstone_wss::{
 };
 use soapstone_xml::escape;
 
-use super::{Unwritable, Version, suites};
+use super::reason::Unwritable;
+use super::suites;
+use super::version::Version;
 use crate::compile::{Agreement, Conversation, SignatureReading};
 use crate::explain;
 use crate::names::SecurityPolicyVersion;

@@ -12,6 +12,7 @@ mod assertions;
 mod reason;
 mod said;
 mod suites;
+mod version;
 
 use soapstone_wss::ConversationVersion;
 use soapstone_xml::escape;
@@ -21,8 +22,9 @@ pub use reason::Unwritable;
 use crate::compile::{Agreement, CompileOptions, Selection, SignatureReading};
 use crate::document::PolicyDocument;
 use crate::limits::PolicyLimits;
-use crate::names::{PolicyVersion, SecurityPolicyVersion, WSU};
+use crate::names::{PolicyVersion, WSU};
 use assertions::Assertions;
+use version::Version;
 
 /// An agreement as a policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -33,24 +35,6 @@ pub struct WrittenPolicy {
     messages: String,
     version: Version,
     signatures: SignatureReading,
-}
-
-/// The versions of both specifications that go together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Version {
-    policy: PolicyVersion,
-    security: SecurityPolicyVersion,
-}
-
-impl Version {
-    const CURRENT: Self = Self {
-        policy: PolicyVersion::V15,
-        security: SecurityPolicyVersion::V12,
-    };
-    const OF_2005: Self = Self {
-        policy: PolicyVersion::V12,
-        security: SecurityPolicyVersion::V11,
-    };
 }
 
 impl WrittenPolicy {

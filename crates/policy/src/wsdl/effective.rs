@@ -6,12 +6,13 @@
 use std::sync::Arc;
 
 use super::{Attached, FaultDemands, MessageKind, PolicySubject, SubjectAlternative};
+use crate::alternative::{Alternative, NormalPolicy};
 use crate::document::PolicyDocument;
 use crate::error::PolicyError;
 use crate::limits::Budget;
 use crate::names::PolicyVersion;
 use crate::node::{Node, Place};
-use crate::normal::{Alternative, NormalPolicy, Normalizer, exhaustion, multiply};
+use crate::normal::{Normalizer, exhaustion, multiply};
 
 impl PolicyDocument {
     /// The alternatives of a subject, most preferred first.

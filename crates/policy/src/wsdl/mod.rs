@@ -6,18 +6,23 @@
 //! every message, those of a message of that message alone.
 
 mod effective;
+pub(crate) mod elements;
+pub(crate) mod index;
 
 use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
-use crate::document::{PolicyDocument, policy_uris};
+use crate::alternative::{Alternative, Assertion};
+use crate::document::PolicyDocument;
 use crate::error::PolicyError;
 use crate::limits::Budget;
-use crate::names::{ADDRESSING_WSDL, WSDL, WSDL_SOAP11, WSDL_SOAP12};
+use crate::names::{ADDRESSING_WSDL, WSDL};
 use crate::node::Node;
-use crate::normal::{Alternative, Assertion, exhaustion};
+use crate::normal::exhaustion;
 use crate::operation::{Bound, OperationMessages};
+use elements::{is_policy, named, policy_uris, soap_child};
+use index::Wsdl;
 
 /// An operation of a port, or a policy that stands alone, with the policies that apply to it.
 #[derive(Clone, Debug, Default)]
@@ -86,11 +91,6 @@ impl Attached {
             .into_iter()
             .flat_map(|element| policy_uris(element).map(move |uri| (uri, element)))
     }
-}
-
-/// Whether an element says, or refers to, what is attached to the element that it is in.
-pub(crate) fn is_policy(node: &Node) -> bool {
-    node.is_policy_element("Policy") || node.is_policy_element("PolicyReference")
 }
 
 /// One of the messages of an operation.
@@ -262,18 +262,6 @@ impl PolicyDocument {
     }
 }
 
-/// The WSDL documents, read together, with everything in them by its name.
-pub(crate) struct Wsdl<'d> {
-    definitions: Vec<&'d Arc<Node>>,
-    /// By kind, target namespace and name. Of several the first one counts.
-    by_name: HashMap<(&'static str, &'d str, &'d str), &'d Arc<Node>>,
-    /// Operations by port type and name.
-    operations: HashMap<(*const Node, &'d str), &'d Arc<Node>>,
-}
-
-/// What other elements refer to by name.
-const KINDS: [&str; 3] = ["binding", "portType", "message"];
-
 /// How many subjects may be made of a document, and of what size.
 struct Room<'d> {
     subjects: usize,
@@ -305,35 +293,6 @@ impl Room<'_> {
 }
 
 impl<'d> Wsdl<'d> {
-    fn new(definitions: Vec<&'d Arc<Node>>) -> Self {
-        let mut by_name = HashMap::new();
-        let mut operations = HashMap::new();
-        for definitions in &definitions {
-            let namespace = definitions.attribute("", "targetNamespace");
-            let namespace = namespace.unwrap_or_default();
-            for kind in KINDS {
-                for element in named(definitions, kind) {
-                    if let Some(name) = element.attribute("", "name") {
-                        by_name.entry((kind, namespace, name)).or_insert(element);
-                    }
-                }
-            }
-            for port_type in named(definitions, "portType") {
-                for operation in named(port_type, "operation") {
-                    if let Some(name) = operation.attribute("", "name") {
-                        let key = (Arc::as_ptr(port_type), name);
-                        operations.entry(key).or_insert(operation);
-                    }
-                }
-            }
-        }
-        Self {
-            definitions,
-            by_name,
-            operations,
-        }
-    }
-
     fn subjects(&self, room: &mut Room<'_>) -> Result<Vec<PolicySubject>, PolicyError> {
         let mut subjects = Vec::new();
         let mut used: HashMap<*const Node, Vec<PolicySubject>> = HashMap::new();
@@ -458,47 +417,6 @@ impl<'d> Wsdl<'d> {
             attach(message, attached);
         }
     }
-
-    /// Everything of a kind in all documents.
-    fn all(&self, kind: &'static str) -> impl Iterator<Item = &'d Arc<Node>> {
-        self.definitions
-            .iter()
-            .flat_map(move |definitions| named(definitions, kind))
-    }
-
-    /// The binding of a port, which has most of its policies: one that is nowhere, in a document
-    /// that was not given perhaps, is an error. Port types and messages that are nowhere are
-    /// missed where operations have to be told apart.
-    fn binding_of(&self, port: &Node) -> Result<Option<&'d Arc<Node>>, PolicyError> {
-        let found = self.find(port, "binding", "binding");
-        match port.attribute("", "binding") {
-            Some(name) if found.is_none() => Err(PolicyError::UnknownBinding {
-                name: name.to_owned(),
-                place: port.place.clone(),
-            }),
-            _ => Ok(found),
-        }
-    }
-
-    /// What a QName in an attribute names.
-    pub(crate) fn find(
-        &self,
-        from: &Node,
-        attribute: &str,
-        kind: &'static str,
-    ) -> Option<&'d Arc<Node>> {
-        let qualified = from.attribute("", attribute)?.trim();
-        let (prefix, local) = qualified.split_once(':').unwrap_or(("", qualified));
-        let namespace = from.namespace_of(prefix).unwrap_or_default();
-        self.by_name.get(&(kind, namespace, local)).copied()
-    }
-}
-
-/// WSDL elements of a kind directly inside.
-pub(crate) fn named<'d>(node: &'d Node, kind: &'static str) -> impl Iterator<Item = &'d Arc<Node>> {
-    node.children
-        .iter()
-        .filter(move |child| child.name.is(WSDL, kind))
 }
 
 fn name(node: &Node) -> Option<String> {
@@ -515,11 +433,6 @@ fn local(qualified: &str) -> String {
         .split_once(':')
         .map_or(qualified, |(_, local)| local);
     local.to_owned()
-}
-
-pub(crate) fn soap_child<'d>(node: &'d Node, local: &str) -> Option<&'d Arc<Node>> {
-    node.child(WSDL_SOAP11, local)
-        .or_else(|| node.child(WSDL_SOAP12, local))
 }
 
 /// Whether a binding or a port has an extension that demands addressing headers. One that is not

@@ -1,7 +1,7 @@
 //! Normalizing, intersecting and merging: every vector, whatever its suite.
 
 use soapstone_policy::{IntersectionMode, NormalPolicy, PolicyDocument, PolicyLimits};
-use soapstone_testkit::{Case, cases};
+use soapstone_testkit::{Case, Failures, cases};
 
 fn normal_form(case: &Case, file: &str) -> Result<NormalPolicy, String> {
     PolicyDocument::parse(case.read(file), &PolicyLimits::default())
@@ -11,7 +11,7 @@ fn normal_form(case: &Case, file: &str) -> Result<NormalPolicy, String> {
 
 /// Runs all cases of a kind; `result` computes what the expected file holds.
 fn run(kind: &str, result: impl Fn(&Case) -> Result<NormalPolicy, String>) {
-    let mut failures = Vec::new();
+    let mut failures = Failures::default();
     for case in cases(kind) {
         let expected = case
             .expected("normalized_file")
@@ -38,16 +38,9 @@ fn run(kind: &str, result: impl Fn(&Case) -> Result<NormalPolicy, String>) {
             }
             Ok(())
         });
-        if let Err(problem) = outcome {
-            failures.push(format!("{}: {problem}", case.id));
-        }
+        failures.note(&case.id, outcome);
     }
-    assert!(
-        failures.is_empty(),
-        "{} failures\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
+    failures.end();
 }
 
 #[test]

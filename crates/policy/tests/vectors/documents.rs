@@ -4,15 +4,13 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use jiff::Timestamp;
 use serde_json::json;
-use soapstone_crypto::issue::{self, Template, Validity};
-use soapstone_crypto::{KeyKind, SecretBytes, TrustRules, TrustStore};
+use soapstone_crypto::SecretBytes;
 use soapstone_policy::{
     Agreement, AgreementError, CompileOptions, Node, PolicyDocument, PolicyError, PolicyLimits,
     PolicyProblem, SignatureReading,
 };
-use soapstone_testkit::{cases, has_vectors_directory};
+use soapstone_testkit::{Failures, cases, has_vectors_directory, keys};
 use soapstone_wss::{InboundPlan, Keys, OutboundPlan, User};
 
 /// Documents of the vectors in which references lead nowhere, by their suite's own mistake: how
@@ -39,13 +37,13 @@ fn count(node: &Arc<Node>, policies: &mut usize, assertions: &mut BTreeMap<Strin
 
 #[test]
 fn every_policy_document_parses_to_what_its_suite_counted() {
-    let mut failures = Vec::new();
+    let mut failures = Failures::default();
     for case in cases("policy-parse") {
         let source = case.input();
         let document = match PolicyDocument::parse(source, &PolicyLimits::default()) {
             Ok(document) => document,
             Err(error) => {
-                failures.push(format!("{}: {error}", case.id));
+                failures.add(&case.id, error);
                 continue;
             }
         };
@@ -55,18 +53,17 @@ fn every_policy_document_parses_to_what_its_suite_counted() {
         }
         let expected = &case.value["expected"];
         if expected["policy_elements"] != policies || expected["assertions"] != json!(assertions) {
-            failures.push(format!(
-                "{}: {policies} policies, {assertions:?}, expected {}, {}",
-                case.id, expected["policy_elements"], expected["assertions"]
-            ));
+            let found = format!("{policies} policies, {assertions:?}");
+            let expected = [&expected["policy_elements"], &expected["assertions"]];
+            failures.add(&case.id, format!("{found}, expected {expected:?}"));
         }
     }
-    assert!(failures.is_empty(), "{}", failures.join("\n"));
+    failures.end();
 }
 
 #[test]
 fn every_subject_gives_plans_or_is_refused_with_the_assertion_and_its_place_named() {
-    let mut failures = Vec::new();
+    let mut failures = Failures::default();
     let mut compiled = 0;
     let keys = every_key();
     let mut dangling: BTreeMap<String, usize> = BTreeMap::new();
@@ -81,34 +78,27 @@ fn every_subject_gives_plans_or_is_refused_with_the_assertion_and_its_place_name
             match document.agreement_of(&subject, &options) {
                 Ok(agreement) => {
                     compiled += 1;
-                    let problems = plans(&agreement, &keys);
-                    failures.extend(
-                        problems
-                            .into_iter()
-                            .map(|problem| format!("{}: {subject}: {problem}", case.id)),
-                    );
+                    for problem in plans(&agreement, &keys) {
+                        failures.add(format!("{}: {subject}", case.id), problem);
+                    }
                 }
                 Err(AgreementError::NotSupported(problems)) => {
                     assert!(!problems.is_empty(), "{}", case.id);
-                    let misplaced = problems
-                        .iter()
-                        .filter(|problem| !stands_there(&text, problem));
-                    failures.extend(misplaced.map(|problem| format!("{}: {problem}", case.id)));
+                    for problem in &problems {
+                        if !stands_there(&text, problem) {
+                            failures.add(&case.id, problem);
+                        }
+                    }
                 }
                 Err(AgreementError::Policy(PolicyError::UnknownReference { uri, place })) => {
                     assert!(uri.starts_with('#') && place.line > 1, "{}", case.id);
                     *dangling.entry(case.id.clone()).or_default() += 1;
                 }
-                Err(error) => failures.push(format!("{}: {subject}: {error}", case.id)),
+                Err(error) => failures.add(format!("{}: {subject}", case.id), error),
             }
         }
     }
-    assert!(
-        failures.is_empty(),
-        "{} failures\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
+    failures.end();
     // Subjects that compiled when this was written: of the project's own documents, and of the 751
     // subjects of the vectors directory.
     let (own, outside) = (424, 462);
@@ -124,26 +114,19 @@ fn every_subject_gives_plans_or_is_refused_with_the_assertion_and_its_place_name
 
 /// Keys for everything that a plan may want.
 pub(crate) fn every_key() -> Keys {
-    let validity = Validity::days(Timestamp::now(), 1);
-    let kind = KeyKind::Rsa { bits: 2048 };
-    let authority = issue::authority("CN=authority", kind, validity).expect("a key");
-    let template = Template::new("CN=everybody", validity).expect("a name");
-    let identity = || issue::identity(&authority, kind, &template).expect("a key");
     // Some policies want two endorsements, each by a key of its own.
-    let endorsing = [identity(), identity()];
-    let identity = identity();
-    let mut rules = TrustRules::default();
-    rules.anchors.push(authority.certificate().clone());
+    let endorsing = ["CN=one", "CN=other"].map(|name| keys::identity(name, keys::RSA));
+    let identity = keys::identity("CN=everybody", keys::RSA);
     Keys {
         peer: Some(identity.certificate().clone()),
-        trust: Some(Arc::new(TrustStore::new(rules).expect("a trust store"))),
+        trust: Some(keys::trust()),
         user: Some(Arc::new(User {
             name: "alice".to_owned(),
             password: SecretBytes::copy_of(b"open sesame"),
         })),
-        identity: Some(Arc::new(identity)),
+        identity: Some(identity),
         decryption: Vec::new(),
-        endorsing: endorsing.map(Arc::new).into(),
+        endorsing: endorsing.into(),
         shared: None,
     }
 }

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use soapstone_crypto::{Certificate, Identity, TrustRules, TrustStore};
 use soapstone_policy::{CompileOptions, PolicyDocument, PolicyLimits, Selection};
-use soapstone_testkit::{Case, cases};
+use soapstone_testkit::{Case, Failures, cases};
 use soapstone_wss::{Envelope, Facts, FirstSeen, InboundPlan, Keys};
 use soapstone_xml::{Buffers, Limits};
 
@@ -69,15 +69,12 @@ fn keys(case: &Case) -> Keys {
 
 #[test]
 fn messages_are_accepted_by_the_right_policy_and_refused_by_the_wrong_one() {
-    let mut failures = Vec::new();
+    let mut failures = Failures::default();
     for case in cases("wss-policy") {
         let outcome = open(&case);
         if let Some((_, reason)) = EXCEPTIONS.iter().find(|(id, _)| *id == case.id) {
             if outcome.as_ref().err().map(String::as_str) != Some(*reason) {
-                failures.push(format!(
-                    "{}: expected `{reason}`, found {outcome:?}",
-                    case.id
-                ));
+                failures.add(&case.id, format!("expected `{reason}`, found {outcome:?}"));
             }
             continue;
         }
@@ -85,17 +82,9 @@ fn messages_are_accepted_by_the_right_policy_and_refused_by_the_wrong_one() {
         // A policy that gives no plan refuses nothing.
         let planned = !matches!(&outcome, Err(reason) if reason.starts_with("not compiled") || reason.starts_with("no plan"));
         if outcome.is_ok() != satisfied || !planned {
-            failures.push(format!(
-                "{}: expected {}, found {outcome:?}",
-                case.id,
-                case.outcome()
-            ));
+            let expected = case.outcome();
+            failures.add(&case.id, format!("expected {expected}, found {outcome:?}"));
         }
     }
-    assert!(
-        failures.is_empty(),
-        "{} failures\n{}",
-        failures.len(),
-        failures.join("\n")
-    );
+    failures.end();
 }

@@ -77,6 +77,28 @@ async fn books_from_memory_and_from_the_database_are_the_same_bytes() {
     services.shutdown().await;
 }
 
+/// CMU/SEI-2010-TR-023, appendix E: eight strings, each "Hello World".
+#[tokio::test]
+async fn one_record_is_given_to_those_who_ask_for_the_one_of_the_study() {
+    let services = Services::start(Config::default()).await.unwrap();
+    let url = services.url(Service::Employees);
+    let http = Http::one();
+    let version = SoapVersion::Soap11;
+    let all = responses::employee_details(version, EMPLOYEES);
+    let one = responses::one_employee(version);
+    for (query, right) in [("", &all), ("?records=all", &all), ("?records=one", &one)] {
+        let url = format!("{url}{query}");
+        let answer = http
+            .call(version, &url, requests::employee_details(version))
+            .await;
+        assert!(answer.body == *right, "{query}: {}", answer.text());
+    }
+    let text = String::from_utf8_lossy(&one);
+    assert_eq!(text.matches(">Hello World</").count(), 8);
+    assert_eq!(text.matches("<employee>").count(), 1);
+    services.shutdown().await;
+}
+
 #[tokio::test]
 async fn employees_are_given_as_json_to_those_who_accept_it() {
     let services = Services::start(Config::default()).await.unwrap();

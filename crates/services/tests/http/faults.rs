@@ -184,6 +184,18 @@ async fn an_unknown_source_of_books_is_answered_with_the_known_ones() {
 }
 
 #[tokio::test]
+async fn an_unknown_number_of_records_is_answered_with_the_known_ones() {
+    let (services, http) = started().await;
+    let url = format!("{}?records=2", services.url(Service::Employees));
+    let answer = http
+        .call(Soap12, &url, requests::employee_details(Soap12))
+        .await;
+    let reason = "expected records to be all or one, found \"2\"";
+    assert_is_fault(&answer, Soap12, "Sender", reason);
+    services.shutdown().await;
+}
+
+#[tokio::test]
 async fn an_envelope_of_another_version_than_announced_is_a_version_mismatch() {
     let (services, http) = started().await;
     let url = services.url(Service::Sum);

@@ -5,13 +5,11 @@ use std::collections::{BTreeMap, BTreeSet};
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
 use serde_json::{Value, json};
 use soapstone::config::EndpointConfig;
-use soapstone::endpoint::{Endpoint as Compiled, Memory, Role};
-use soapstone::replay::ForgetfulReplayCache;
-use soapstone::wss::{Outgoing, Rejected};
-use soapstone::xml::Buffers;
+use soapstone::endpoint::{Endpoint as Compiled, Fixed};
+use soapstone::wss::Rejected;
+use soapstone::{ForgetfulReplayCache, Memory, Opener, Securer};
 
 use crate::endpoints::Endpoint;
 
@@ -54,37 +52,26 @@ impl Suite {
         }
     }
 
-    fn compiled(&self, endpoint: &Endpoint, role: Role) -> Compiled {
+    fn compiled<P: Fixed>(&self, endpoint: &Endpoint) -> Compiled<P> {
         let file = self.folder.join("endpoints/endpoint.toml");
         EndpointConfig::from_text(&endpoint.text(), &file, &|_| None)
-            .and_then(|config| Compiled::compile(&config, role))
+            .and_then(|config| Compiled::from_config(&config))
             .unwrap_or_else(|problems| panic!("{problems}\n{}", endpoint.text()))
     }
 
     /// The plain message of a version, secured.
     pub(crate) fn secure(&self, client: &Endpoint, version: &str) -> String {
         let plain = fs::read(self.folder.join(format!("plain/{version}.xml")));
-        let secured = self.compiled(client, Role::Secure).secure(
-            plain.expect("a plain message"),
-            Outgoing::default(),
-            Timestamp::now(),
-            &mut Buffers::default(),
-            &mut (),
-        );
+        let securer: Securer = self.compiled(client);
+        let secured = securer.secure(plain.expect("a plain message"));
         let secured = secured.unwrap_or_else(|error| panic!("{error}\n{}", client.text()));
         String::from_utf8(secured.bytes).expect("UTF-8")
     }
 
     fn open(&self, service: &Endpoint, message: &[u8]) -> Result<Vec<u8>, Rejected> {
-        let opened = self.compiled(service, Role::Open).open(
-            message.to_vec(),
-            None,
-            Memory::without_conversations(&ForgetfulReplayCache),
-            Timestamp::now(),
-            &mut Buffers::default(),
-            &mut (),
-        )?;
-        Ok(opened.bytes)
+        let opener: Opener = self.compiled(service);
+        let memory = Memory::without_conversations(&ForgetfulReplayCache);
+        Ok(opener.open(message.to_vec(), memory)?.bytes)
     }
 
     /// A message that `service` accepts. `name` is that of its file, without suffix.

@@ -14,7 +14,6 @@ use std::path::{Component, Path, PathBuf};
 use super::confidential::Confidential;
 use super::known_key::KnownKey;
 use super::problem::{Place, Problem, Problems};
-use super::table::Table;
 use super::tree::Tree;
 use super::warning::Warning;
 
@@ -129,7 +128,7 @@ pub(super) fn read_at_most(path: &Path, most: usize) -> io::Result<Vec<u8>> {
 /// A parsed configuration file, and what was found wrong with it so far.
 pub struct Document<'e> {
     surroundings: Surroundings<'e>,
-    root: Tree,
+    pub(super) root: Tree,
     well_formed: bool,
     problems: RefCell<Vec<Problem>>,
     files: RefCell<Vec<(PathBuf, FileState)>>,
@@ -209,11 +208,6 @@ impl<'e> Document<'e> {
             known: RefCell::default(),
             warnings: RefCell::default(),
         }
-    }
-
-    /// The outermost table.
-    pub fn root(&self) -> Table<'_> {
-        Table::outermost(self, &self.root)
     }
 
     /// Whether the whole text is TOML.
@@ -340,13 +334,12 @@ mod tests {
 
     #[test]
     fn a_file_that_does_not_end_is_not_read_to_its_end() {
-        let name = format!("soapstone-endless-{}.toml", std::process::id());
-        let file = std::env::temp_dir().join(name);
+        let folder = soapstone_testkit::Folder::new();
+        let file = folder.path("endless.toml");
         let endless = File::create(&file).expect("the temporary folder is writable");
         // Without blocks of its own: as long as it says, and zeros.
         endless.set_len(1 << 40).expect("a length");
         let problems = Document::load(&file, &|_| None).map(|_| ()).unwrap_err();
-        std::fs::remove_file(&file).expect("it is there");
         let told = problems.to_string();
         assert!(
             told.contains("cannot be read: expected at most 16777216 octets, found more"),

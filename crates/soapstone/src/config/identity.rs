@@ -7,6 +7,7 @@ use super::confidential::Confidential;
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
 use super::table::Table;
+use super::token_key::{self, TokenKeyConfig};
 
 /// Where our own key comes from.
 #[derive(Clone, Debug)]
@@ -26,6 +27,13 @@ pub enum IdentitySource {
         alias: Option<Located<String>>,
         /// What opens the key, where that is not what opens the store.
         key_password: Option<Located<Confidential<String>>>,
+    },
+    /// `pkcs11` and `certificate`: a key in a token.
+    Token {
+        /// The key.
+        key: TokenKeyConfig,
+        /// The certificate, its chain behind it when the file has more.
+        certificate: LoadedFile,
     },
 }
 
@@ -105,7 +113,19 @@ fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
         );
     }
     let with_keystore = table.has("keystore");
-    if !with_keystore && !table.has("key") {
+    let with_token = table.has("pkcs11");
+    if let (Some(place), true) = (
+        table.place_of("pkcs11"),
+        with_keystore || table.has("key") || has_any(&table, PASSWORD),
+    ) {
+        let hint = "keep pkcs11 and certificate; the PIN belongs into the table pkcs11";
+        table.report_with_hint(
+            place,
+            "both `pkcs11` and `key`, `keystore` or `password` are given",
+            hint,
+        );
+    }
+    if !with_keystore && !with_token && !table.has("key") {
         table.missing(
             "key",
             "name a PEM file with the private key, or a keystore = \"….p12\"",
@@ -120,6 +140,7 @@ fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
     let key = table.secret_file("key");
     let certificate = table.file("certificate");
     let keystore = table.secret_file("keystore");
+    let token_key = table.table("pkcs11").and_then(token_key::read);
     let alias = table.string("alias");
     let has_password = has_any(&table, PASSWORD);
     let password = table.secret("password", "password_env", "password_file");
@@ -139,6 +160,10 @@ fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
         return None;
     }
     let source = match (keystore, key, certificate) {
+        (_, _, certificate) if with_token => IdentitySource::Token {
+            key: token_key?,
+            certificate: certificate?,
+        },
         (Some(keystore), _, _) => IdentitySource::Keystore {
             keystore,
             alias,

@@ -23,6 +23,7 @@ mod security;
 mod server_address;
 mod store;
 mod table;
+mod token_key;
 mod tree;
 mod tuning;
 mod values;
@@ -48,5 +49,6 @@ pub use security::{
 pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};
 pub use table::{FlagOrStrings, FlagOrTable, Table};
+pub use token_key::{TokenChoice, TokenKeyChoice, TokenKeyConfig};
 pub use values::{parse_duration, parse_size};
 pub use warning::Warning;

@@ -50,9 +50,16 @@ pub enum FlagOrTable<'d> {
     Table(Table<'d>),
 }
 
+impl Document<'_> {
+    /// The outermost table.
+    pub fn root(&self) -> Table<'_> {
+        Table::outermost(self, &self.root)
+    }
+}
+
 impl<'d> Table<'d> {
     /// The table that holds all others.
-    pub(super) fn outermost(document: &'d Document<'d>, table: &'d Tree) -> Self {
+    fn outermost(document: &'d Document<'d>, table: &'d Tree) -> Self {
         Self {
             document,
             table,

@@ -5,16 +5,15 @@
 //! The one rule: what the other side sends in addressing headers decides how an answer is labelled,
 //! never where anything is sent.
 
-use std::collections::HashMap;
-
-use soapstone_policy::OperationMessages;
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
-use soapstone_wss::{Envelope, EnvelopeError, SoapVersion};
-use soapstone_xml::{Buffers, Element};
+use soapstone_wss::{Envelope, EnvelopeError};
+use soapstone_xml::Buffers;
 
-use super::Endpoint;
+use super::addressing_headers::of;
+use super::compiled::Endpoint;
+use super::plans::Directions;
 
-impl Endpoint {
+impl<P: Directions> Endpoint<P> {
     /// Puts the headers into a plain request that its policy asks for and that its client did not
     /// write: what it asks for (its `SOAPAction`, or else the name of what the Body holds), and
     /// from whom.
@@ -92,17 +91,6 @@ impl Endpoint {
     }
 }
 
-/// The addressing headers of a message; none if they make no sense.
-pub(super) fn of(envelope: &Envelope) -> Option<Addressing> {
-    let header = envelope.header()?;
-    Addressing::read(header).ok().flatten()
-}
-
-/// Whether a header block is one of WS-Addressing.
-pub(super) fn is_block(block: Element<'_>) -> bool {
-    AddressingVersion::from_namespace(block.namespace()).is_some()
-}
-
 /// The headers of a request by a client that has none: `action` is its `SOAPAction`, or else the
 /// name of what the Body holds.
 fn of_request(action: Option<&str>, to: &str, envelope: &Envelope) -> Addressing {
@@ -119,111 +107,4 @@ fn of_request(action: Option<&str>, to: &str, envelope: &Envelope) -> Addressing
     };
     let action = action.map_or_else(named, str::to_owned);
     Addressing::request(AddressingVersion::V10, action, to.to_owned())
-}
-
-/// The actions of the answers of a WSDL's operations, by those of their requests.
-#[derive(Debug, Default)]
-pub(super) struct AnswerActions(HashMap<String, Option<String>>);
-
-impl AnswerActions {
-    pub(super) fn of(operations: &[OperationMessages]) -> Self {
-        let mut actions = HashMap::new();
-        for messages in operations {
-            for request in &messages.addressing_actions {
-                let answer = messages.answer_action.clone();
-                let known = actions
-                    .entry(request.clone())
-                    .or_insert_with(|| answer.clone());
-                // Operations that share one, and whose answers do not: nothing tells them apart
-                // here.
-                if *known != answer {
-                    *known = None;
-                }
-            }
-        }
-        Self(actions)
-    }
-
-    fn to(&self, request: &str) -> String {
-        let known = self.0.get(request).and_then(Option::as_ref);
-        known.map_or_else(|| answering(request), String::clone)
-    }
-}
-
-/// The action of the answer to a request: the default pattern of WSDL (WS-Addressing 1.0 Metadata,
-/// 4.4.4) as far as it can be told from the request alone.
-fn answering(action: &str) -> String {
-    match action.strip_suffix("Request") {
-        Some(operation) => format!("{operation}Response"),
-        None => format!("{action}Response"),
-    }
-}
-
-/// An envelope around canonical content.
-pub(super) fn envelope_of(
-    version: SoapVersion,
-    headers: Option<&Addressing>,
-    body: &[u8],
-) -> Vec<u8> {
-    let mut out = Vec::with_capacity(body.len() + 1024);
-    out.extend_from_slice(b"<soap:Envelope xmlns:soap=\"");
-    out.extend_from_slice(version.namespace().as_bytes());
-    out.extend_from_slice(b"\">");
-    if let Some(headers) = headers {
-        out.extend_from_slice(b"<soap:Header>");
-        headers.write(None, &mut out);
-        out.extend_from_slice(b"</soap:Header>");
-    }
-    out.extend_from_slice(b"<soap:Body>");
-    out.extend_from_slice(body);
-    out.extend_from_slice(b"</soap:Body></soap:Envelope>");
-    out
-}
-
-#[cfg(test)]
-mod tests {
-    use soapstone_policy::BodyContent;
-
-    use super::*;
-
-    #[test]
-    fn the_action_of_an_answer_follows_from_that_of_its_request() {
-        for (request, answer) in [
-            ("urn:books/getBooksRequest", "urn:books/getBooksResponse"),
-            ("urn:getBooks", "urn:getBooksResponse"),
-        ] {
-            assert_eq!(answering(request), answer);
-        }
-    }
-
-    /// WS-Addressing 1.0 Metadata, 4.4.4: a `soapAction` is the action of a request, and of no
-    /// answer.
-    #[test]
-    fn the_action_of_an_answer_is_what_a_wsdl_says() {
-        let operation = |requests: &[&str], answer: Option<&str>| OperationMessages {
-            soap_action: None,
-            addressing_actions: requests.iter().map(ToString::to_string).collect(),
-            answer_action: answer.map(str::to_owned),
-            request: BodyContent::Empty,
-            response: answer.map(|_| BodyContent::Empty),
-        };
-        let actions = AnswerActions::of(&[
-            operation(
-                &["urn:echo", "urn:t:T:EchoRequest"],
-                Some("urn:t:T:EchoResponse"),
-            ),
-            operation(&["urn:shared"], Some("urn:t:T:aResponse")),
-            operation(&["urn:shared"], Some("urn:t:T:bResponse")),
-            operation(&["urn:tell"], None),
-        ]);
-        for (request, answer) in [
-            ("urn:echo", "urn:t:T:EchoResponse"),
-            ("urn:t:T:EchoRequest", "urn:t:T:EchoResponse"),
-            ("urn:shared", "urn:sharedResponse"),
-            ("urn:tell", "urn:tellResponse"),
-            ("urn:unknown", "urn:unknownResponse"),
-        ] {
-            assert_eq!(actions.to(request), answer);
-        }
-    }
 }

@@ -11,9 +11,9 @@ use soapstone_policy::{
 use soapstone_trust::Operation;
 use soapstone_wss::{Binding, ConversationVersion, KeyReference, Mechanism, Policy, Recipient};
 
-use super::Role;
-use super::addressing::AnswerActions;
-use super::compile::Compiler;
+use super::answer_actions::AnswerActions;
+use super::compiler::Compiler;
+use super::role::Role;
 use crate::config::{LoadedFile, MayBeEmpty, Place, SecuritySource, read_beside};
 
 /// The policies of an endpoint, written from the client's view.

@@ -2,9 +2,9 @@
 
 use soapstone_policy::{Agreement, Conversation};
 
-use super::Role;
 use super::agreed::Exchange;
-use super::compile::compiled;
+use super::compiler::compiled;
+use super::role::Role;
 use crate::config::{EndpointConfig, Problems, SecuritySource};
 
 /// What a service with this file and its clients agree on. `None` where the file names a policy,

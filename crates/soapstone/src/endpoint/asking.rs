@@ -18,7 +18,7 @@ use std::task::{Context, Poll, Waker};
 
 use soapstone_xml::Buffers;
 
-use super::Memory;
+use super::memory::Memory;
 
 /// Where work finds the buffers of the thread that it is done on, and leaves its question.
 #[derive(Debug, Default)]
@@ -72,6 +72,37 @@ pub enum Progress<T> {
     Asks(Question),
 }
 
+/// How far a step of work has come.
+#[derive(Debug)]
+pub enum Stepped<T> {
+    /// The work has ended.
+    Done(T),
+    /// The work goes on when its question is answered.
+    Asks(Asking<T>),
+}
+
+/// Work that waits for the answer to its question.
+#[derive(Debug)]
+pub struct Asking<T> {
+    question: Question,
+    work: Work<T>,
+}
+
+impl<T> Asking<T> {
+    /// Whether the question is for the store of security contexts, and not for that of replay
+    /// marks.
+    pub fn is_for_contexts(&self) -> bool {
+        self.question.is_for_contexts()
+    }
+
+    /// Asks the store, waits for it, and gives back the work that goes on.
+    #[must_use = "a try that nobody ends stays counted"]
+    pub fn answer(self, memory: Memory<'_>) -> Work<T> {
+        self.question.answer(memory);
+        self.work
+    }
+}
+
 /// Work that can go from one thread to another between its steps.
 pub struct Work<T> {
     workspace: Arc<Workspace>,
@@ -79,7 +110,7 @@ pub struct Work<T> {
 }
 
 impl<T> Work<T> {
-    /// Work in a workspace of its own. It begins with the first [`go_on`](Self::go_on).
+    /// Work in a workspace of its own. It begins with the first [`step`](Self::step).
     pub fn new<F>(work: impl FnOnce(Arc<Workspace>) -> F) -> Self
     where
         F: Future<Output = T> + Send + 'static,
@@ -91,12 +122,26 @@ impl<T> Work<T> {
         }
     }
 
-    /// Works until there is a question, or to the end.
+    /// Works until there is a question, or to the end. Work that waits for anything else is asked
+    /// again until it goes on.
+    pub fn step(mut self, buffers: &mut Buffers) -> Stepped<T> {
+        match advance(&self.workspace, self.future.as_mut(), buffers) {
+            Progress::Done(result) => Stepped::Done(result),
+            Progress::Asks(question) => Stepped::Asks(Asking {
+                question,
+                work: self,
+            }),
+        }
+    }
+
+    /// Works until there is a question, or to the end. [`step`](Self::step) does the same for work
+    /// that its caller can give away.
     ///
     /// # Panics
     /// If the work has ended, if its last question was dropped, or if it waits for anything else.
     pub fn go_on(&mut self, buffers: &mut Buffers) -> Progress<T> {
-        go_on(&self.workspace, self.future.as_mut(), buffers)
+        polled(&self.workspace, self.future.as_mut(), buffers)
+            .expect("work waits for its questions alone")
     }
 }
 
@@ -115,14 +160,32 @@ pub(super) fn drive<T>(
     let workspace = Workspace::default();
     let mut work = pin!(work(&workspace));
     loop {
-        match go_on(&workspace, work.as_mut(), buffers) {
+        match advance(&workspace, work.as_mut(), buffers) {
             Progress::Done(result) => return result,
             Progress::Asks(question) => question.answer(memory),
         }
     }
 }
 
-fn go_on<T, F>(workspace: &Workspace, work: Pin<&mut F>, buffers: &mut Buffers) -> Progress<T>
+/// Works until there is a question, or to the end.
+fn advance<T, F>(workspace: &Workspace, mut work: Pin<&mut F>, buffers: &mut Buffers) -> Progress<T>
+where
+    F: Future<Output = T> + ?Sized,
+{
+    loop {
+        match polled(workspace, work.as_mut(), buffers) {
+            Some(progress) => return progress,
+            None => std::thread::yield_now(),
+        }
+    }
+}
+
+/// How far work has come after one poll; `None` if it waits for anything but its own question.
+fn polled<T, F>(
+    workspace: &Workspace,
+    work: Pin<&mut F>,
+    buffers: &mut Buffers,
+) -> Option<Progress<T>>
 where
     F: Future<Output = T> + ?Sized,
 {
@@ -130,11 +193,8 @@ where
     let polled = work.poll(&mut Context::from_waker(Waker::noop()));
     std::mem::swap(&mut *workspace.buffers(), buffers);
     match polled {
-        Poll::Ready(result) => Progress::Done(result),
-        Poll::Pending => {
-            let question = locked(&workspace.question).take();
-            Progress::Asks(question.expect("work waits for its questions alone"))
-        }
+        Poll::Ready(result) => Some(Progress::Done(result)),
+        Poll::Pending => locked(&workspace.question).take().map(Progress::Asks),
     }
 }
 
@@ -203,20 +263,19 @@ mod tests {
         let mut work = Work::new(async |workspace: Arc<Workspace>| asked(&workspace).await);
         let mut asked = Vec::new();
         let (result, mut buffers) = loop {
-            let (rest, progress, buffers) = std::thread::scope(|scope| {
+            let (stepped, buffers) = std::thread::scope(|scope| {
                 let step = scope.spawn(move || {
                     let mut buffers = Buffers::default();
-                    let progress = work.go_on(&mut buffers);
-                    (work, progress, buffers)
+                    let stepped = work.step(&mut buffers);
+                    (stepped, buffers)
                 });
                 step.join().expect("no panic")
             });
-            work = rest;
-            match progress {
-                Progress::Done(result) => break (result, buffers),
-                Progress::Asks(question) => {
-                    asked.push(question.is_for_contexts());
-                    question.answer(MEMORY);
+            match stepped {
+                Stepped::Done(result) => break (result, buffers),
+                Stepped::Asks(asking) => {
+                    asked.push(asking.is_for_contexts());
+                    work = asking.answer(MEMORY);
                 }
             }
         };
@@ -224,6 +283,20 @@ mod tests {
         assert_eq!(result, [true, false]);
         let left = buffers.take(5_000).capacity();
         assert_eq!(left, 5_000, "it is the thread's buffers that work uses");
+    }
+
+    #[test]
+    fn work_that_waits_for_something_else_is_asked_again() {
+        let mut polls = 0;
+        let waiting = std::future::poll_fn(move |_| {
+            polls += 1;
+            match polls {
+                3 => Poll::Ready(polls),
+                _ => Poll::Pending,
+            }
+        });
+        let stepped = Work::new(|_| waiting).step(&mut Buffers::default());
+        assert!(matches!(stepped, Stepped::Done(3)), "{stepped:?}");
     }
 
     #[test]

@@ -3,6 +3,8 @@
 //! Names become algorithms, files become keys, a preset becomes a policy with the file's changes;
 //! and whatever is wrong with any of them is reported together, each with its place in the file.
 
+use std::path::Path;
+
 use soapstone_crypto::{
     DataEncryption, DigestAlgorithm, KeyTransport, KeyWrap, SignatureAlgorithm,
 };
@@ -15,16 +17,61 @@ use soapstone_wss::{
 use soapstone_xml::Limits;
 
 use super::agreed::{Bootstrap, Exchange};
-use super::dated::Dated;
+use super::bootstrap::Conversation;
+use super::compiled::Endpoint;
+use super::compiler::{Compiler, compiled};
 use super::operations::Operations;
+use super::plans::{Directions, Fixed, Plans};
 use super::renewal::renewing;
+use super::role::Role;
 use super::sent::SentMessages;
 use super::suites::NAMES_OF_ALGORITHMS;
 use super::token_rules::token_rules;
-use super::{Conversation, Endpoint, Plans, Role};
-use crate::config::{EndpointConfig, Located, Place, Problem, Problems};
+use crate::config::{Document, EndpointConfig, Environment, Located, Place, Problems};
 
-pub(super) fn compile(config: &EndpointConfig, role: Role) -> Result<Endpoint, Problems> {
+impl<P: Fixed> Endpoint<P> {
+    /// Loads and compiles an endpoint file.
+    ///
+    /// # Errors
+    /// Everything that is wrong with the file, and with what it asks for.
+    pub fn from_file(file: &Path, environment: &Environment<'_>) -> Result<Self, Problems> {
+        load(file, P::ROLE, environment)
+    }
+
+    /// Compiles an endpoint file that was read.
+    ///
+    /// # Errors
+    /// Everything that is wrong with what it asks for.
+    pub fn from_config(config: &EndpointConfig) -> Result<Self, Problems> {
+        compile(config, P::ROLE)
+    }
+}
+
+/// Loads and compiles an endpoint file.
+pub(super) fn load<P: Directions>(
+    file: &Path,
+    role: Role,
+    environment: &Environment<'_>,
+) -> Result<Endpoint<P>, Problems> {
+    let document = Document::load(file, environment)?;
+    let config = EndpointConfig::read(document.root());
+    // Of a file with syntax errors it is not known what it asks for.
+    let config = config.filter(|_| document.is_well_formed());
+    let endpoint = config.and_then(|config| {
+        let report = |problems: Problems| {
+            let problems = problems.0.into_iter();
+            problems.for_each(|problem| document.report(problem));
+        };
+        compile(&config, role).map_err(report).ok()
+    });
+    document.finish(endpoint)
+}
+
+/// Compiles an endpoint that was read.
+pub(super) fn compile<P: Directions>(
+    config: &EndpointConfig,
+    role: Role,
+) -> Result<Endpoint<P>, Problems> {
     compiled(config, |compiler| compiler.endpoint(role))
 }
 
@@ -68,57 +115,8 @@ fn what_would_fit(field: KeyField) -> &'static str {
     }
 }
 
-/// What `work` makes of a file, or everything that it found wrong with it.
-pub(super) fn compiled<T>(
-    config: &EndpointConfig,
-    work: impl FnOnce(&mut Compiler<'_>) -> Option<T>,
-) -> Result<T, Problems> {
-    let mut compiler = Compiler {
-        config,
-        problems: Vec::new(),
-        dated: Vec::new(),
-    };
-    match work(&mut compiler) {
-        Some(made) if compiler.problems.is_empty() => Ok(made),
-        _ => {
-            compiler
-                .problems
-                .sort_by_key(|problem| (problem.line, problem.column));
-            let mut problems: Vec<Problem> = Vec::new();
-            for problem in compiler.problems {
-                // Several exchanges may lack the same.
-                if !problems.contains(&problem) {
-                    problems.push(problem);
-                }
-            }
-            Err(Problems(problems))
-        }
-    }
-}
-
-pub(super) struct Compiler<'c> {
-    pub(super) config: &'c EndpointConfig,
-    problems: Vec<Problem>,
-    /// What keys and trust were made of so far.
-    pub(super) dated: Vec<Dated>,
-}
-
 impl Compiler<'_> {
-    pub(super) fn report(&mut self, place: Place, message: impl Into<String>) {
-        self.problems.push(self.config.problem(place, message));
-    }
-
-    pub(super) fn report_with_hint(
-        &mut self,
-        place: Place,
-        message: impl Into<String>,
-        hint: impl Into<String>,
-    ) {
-        self.problems
-            .push(self.config.problem(place, message).with_hint(hint));
-    }
-
-    fn endpoint(&mut self, role: Role) -> Option<Endpoint> {
+    fn endpoint<P: Directions>(&mut self, role: Role) -> Option<Endpoint<P>> {
         let agreed = self.agreed(role);
         let keys = self.keys();
         let limits = self.limits();
@@ -145,7 +143,7 @@ impl Compiler<'_> {
             let serves = role != Role::Client && role != Role::Secure;
             Operations::new(agreed.operations, encrypts, serves)
         });
-        let agreements = agreed
+        let agreements: Vec<Option<Plans<P>>> = agreed
             .exchanges
             .into_iter()
             .map(|exchange| self.plans(exchange, &keys, role))
@@ -153,7 +151,7 @@ impl Compiler<'_> {
         let replay = self.config.security.replay.as_ref();
         let (sent, all_sent) = SentMessages::alone(replay.and_then(|replay| replay.capacity));
         Some(Endpoint {
-            agreements,
+            agreements: agreements.into_iter().collect::<Option<_>>()?,
             operations,
             answer_actions: agreed.answer_actions,
             demands,
@@ -175,7 +173,12 @@ impl Compiler<'_> {
     }
 
     /// The plans of an exchange, as the role needs them. What is wrong with them is reported.
-    fn plans(&mut self, exchange: Exchange, keys: &Keys, role: Role) -> Plans {
+    fn plans<P: Directions>(
+        &mut self,
+        exchange: Exchange,
+        keys: &Keys,
+        role: Role,
+    ) -> Option<Plans<P>> {
         let place = self.config.security.source.place;
         let Exchange {
             request,
@@ -192,7 +195,8 @@ impl Compiler<'_> {
             inbound.and_then(|policy| self.plan(InboundPlan::compile(policy, keys.clone()), place));
         let outbound = outbound
             .and_then(|policy| self.plan(OutboundPlan::compile(policy, keys.clone()), place));
-        Plans::new(inbound, outbound, addressing)
+        let directions = P::of(inbound, outbound)?;
+        Some(Plans::new(directions, addressing))
     }
 
     /// Bits of a context's secret, which all exchanges of a conversation use.

@@ -10,144 +10,28 @@ use std::cell::RefCell;
 use jiff::Timestamp;
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
 use soapstone_trust::{
-    Answer, ClientRules, ContextsUnavailable, Effect, Operation, Requester, SecurityTokenService,
-    TrustFault,
+    Answer, ContextsUnavailable, Effect, Requester, SecurityTokenService, TrustFault,
 };
 use soapstone_wss::{
-    ContextName, Envelope, InboundPlan, KeyBinding, Lookups, OutboundPlan, Outgoing, Part, Policy,
-    Rejected, SecureError, SecurityContext, SoapVersion, Verified,
+    ContextName, Envelope, OutboundPlan, Outgoing, Rejected, SecureError, SecurityContext,
+    SoapVersion, Verified,
 };
 use soapstone_xml::{Buffers, Element};
 
-use super::addressing::{self, envelope_of};
-use super::asking::{Store, Workspace, drive};
-use super::messages::Arriving;
+use super::addressing_headers::{envelope_of, of as addressing_of};
+use super::arrived::{Arrived, ReadRequest, ReceiveError, TokenAnswer, TokenDone};
+use super::arriving::Arriving;
+use super::asking::{Store, Workspace};
+use super::bootstrap::encrypts_body_afresh;
+use super::compiled::Endpoint;
 use super::operations::{Expected, holds_token_request};
-use super::{Endpoint, Memory, OpenedMessage, Step, StepObserver};
+use super::plans::{Opens, Secures};
+use super::step::{Step, StepObserver};
 use crate::conversation::{ContextStore, StoreUnavailable};
 
-/// How contexts are made at an endpoint.
-#[derive(Debug)]
-pub struct Conversation {
-    pub(super) bootstrap_inbound: InboundPlan,
-    pub(super) bootstrap_outbound: OutboundPlan,
-    /// Of requests that a context endorses and that are secured as the bootstrap's are besides.
-    pub(super) renewal_inbound: Option<InboundPlan>,
-    /// For a service: what it grants.
-    pub(super) service: SecurityTokenService,
-    /// For a client: what it asks for.
-    pub(super) client: ClientRules,
-    /// What is done about contexts, as far as the policy does not rule it out.
-    pub(super) operations: Vec<Operation>,
-}
-
-impl Conversation {
-    /// Whether this is done about contexts: a policy can rule out that they are cancelled, renewed
-    /// or amended (WS-SecurityPolicy 1.3, 5.4.7).
-    pub fn has(&self, operation: Operation) -> bool {
-        self.operations.contains(&operation)
-    }
-
-    /// Whether the messages that begin it hide what both sides contribute to its key. Where they do
-    /// not, they need TLS.
-    pub fn hides_its_keys(&self) -> bool {
-        encrypts_body_afresh(self.bootstrap_outbound.policy())
-            && encrypts_body_afresh(self.bootstrap_inbound.policy())
-    }
-}
-
-/// What arrived at a service.
-#[derive(Debug)]
-pub enum Arrived {
-    /// A message for the application.
-    Message(Box<OpenedMessage>),
-    /// A request for a token, and its answer.
-    Answered(TokenAnswer),
-}
-
-/// A request that was read and not yet opened.
-#[derive(Debug)]
-pub struct ReadRequest {
-    envelope: Envelope,
-    /// What the plan for requests for tokens asks for.
-    lookups: Lookups,
-    actions: Vec<String>,
-}
-
-impl ReadRequest {
-    /// The same request, with what was said beside it of its operation: `SOAPAction`, the parameter
-    /// `action` of its media type. Each of them has to be right.
-    #[must_use]
-    pub fn about(mut self, actions: Vec<String>) -> Self {
-        self.actions = actions;
-        self
-    }
-
-    /// Whether it names a security context, so that it is opened with the plan of the conversation
-    /// and never with the bootstrap's.
-    pub fn names_context(&self) -> bool {
-        !self.lookups.contexts.is_empty()
-    }
-}
-
-/// The answer to a request for a token, ready to be sent.
-#[derive(Debug)]
-pub struct TokenAnswer {
-    /// The envelope: secured, or a fault.
-    pub bytes: Vec<u8>,
-    /// Its version.
-    pub version: SoapVersion,
-    /// `wsa:Action` of the answer.
-    pub action: String,
-    /// What was done, for logs and metrics.
-    pub done: Vec<TokenDone>,
-    /// Why the request was refused, if it was.
-    pub refused: Option<TrustFault>,
-}
-
-/// What became of a context.
-#[derive(Clone, Debug)]
-pub struct TokenDone {
-    /// `issued`, `renewed`, `amended` or `cancelled`.
-    pub what: &'static str,
-    /// Which.
-    pub identifier: String,
-    /// Whose; for a cancelled context nobody's any more.
-    pub owner: Option<String>,
-}
-
-/// Why a message or a request for a token came to nothing.
-#[derive(Debug)]
-pub enum ReceiveError {
-    /// The message is refused.
-    Rejected(Rejected),
-    /// The answer cannot be secured.
-    Unsecurable(SecureError),
-    /// The answer holds a key, and the policy of answers does not encrypt it.
-    WouldExpose,
-}
-
-impl From<Rejected> for ReceiveError {
-    fn from(rejected: Rejected) -> Self {
-        Self::Rejected(rejected)
-    }
-}
-
-impl Endpoint {
-    /// How conversations begin here, if the endpoint has them.
-    pub fn conversation(&self) -> Option<&Conversation> {
-        self.conversation.as_ref()
-    }
-
-    /// Reads a request at a service, for [`receive_read`](Self::receive_read). Nothing of it is
-    /// proven yet.
-    ///
-    /// # Errors
-    /// It is no envelope, or passes a limit.
-    ///
-    /// # Panics
-    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
-    pub fn read_request(
+impl<P: Opens + Secures> Endpoint<P> {
+    /// A request at a service that was read. Nothing of it is proven yet.
+    pub(super) fn read_from(
         &self,
         bytes: Vec<u8>,
         buffers: &mut Buffers,
@@ -155,75 +39,22 @@ impl Endpoint {
     ) -> Result<ReadRequest, Rejected> {
         let envelope = Envelope::parse(bytes, self.limits(), buffers)?;
         // Operations share their conversations, so that any agreement knows how they are named.
-        let lookups = self.for_tokens().inbound().peek(&envelope);
+        let lookups = self.for_tokens().opening().peek(&envelope);
         observer.ended(Step::Parse);
         Ok(ReadRequest {
             envelope,
             lookups,
             actions: Vec::new(),
+            over_tls: false,
         })
     }
 
-    /// Opens a request at a service: an application's message is rebuilt from what was proven, a
-    /// request for a token is answered.
-    ///
-    /// `private_transport` says that the message came over TLS, and that its answer goes back the
-    /// same way. Where operations have policies of their own, what was said beside the message
-    /// has to be heard as well: [read](Self::read_request) it, and say what it is
-    /// [about](ReadRequest::about).
-    ///
-    /// # Errors
-    /// Why the message is refused, or its answer cannot be secured.
-    ///
-    /// # Panics
-    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
-    pub fn receive(
-        &self,
-        bytes: Vec<u8>,
-        private_transport: bool,
-        memory: Memory<'_>,
-        now: Timestamp,
-        buffers: &mut Buffers,
-        observer: &mut dyn StepObserver,
-    ) -> Result<Arrived, ReceiveError> {
-        let request = self.read_request(bytes, buffers, observer)?;
-        self.receive_read(request, private_transport, memory, now, buffers, observer)
-    }
-
-    /// [Receives](Self::receive) a request that was read before.
-    ///
-    /// # Errors
-    /// Why the message is refused, or its answer cannot be secured.
-    ///
-    /// # Panics
-    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
-    pub fn receive_read(
+    /// What becomes of a request at a service: an application's message is rebuilt from what was
+    /// proven, a request for a token is answered.
+    pub(super) async fn received(
         &self,
         request: ReadRequest,
-        private_transport: bool,
-        memory: Memory<'_>,
-        now: Timestamp,
-        buffers: &mut Buffers,
-        observer: &mut dyn StepObserver,
-    ) -> Result<Arrived, ReceiveError> {
-        drive(memory, buffers, async |workspace| {
-            self.receive_in(workspace, request, private_transport, now, observer)
-                .await
-        })
-    }
-
-    /// [Receives](Self::receive) a request that was read before in a workspace.
-    ///
-    /// # Errors
-    /// Why the message is refused, or its answer cannot be secured.
-    ///
-    /// # Panics
-    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
-    pub async fn receive_in(
-        &self,
         workspace: &Workspace,
-        request: ReadRequest,
-        private_transport: bool,
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<Arrived, ReceiveError> {
@@ -233,6 +64,7 @@ impl Endpoint {
             envelope,
             lookups,
             actions,
+            over_tls: private_transport,
         } = request;
         // A request outside of conversations, at an endpoint that has them, is opened by the
         // bootstrap's plan.
@@ -248,9 +80,9 @@ impl Endpoint {
         let plan = match (renewal, bootstrap) {
             (Some(renewal), _) => renewal,
             (None, Some(conversation)) => &conversation.bootstrap_inbound,
-            (None, None) => agreement.inbound(),
+            (None, None) => agreement.opening(),
         };
-        let lookups = if std::ptr::eq(plan, self.for_tokens().inbound()) {
+        let lookups = if std::ptr::eq(plan, self.for_tokens().opening()) {
             lookups
         } else {
             plan.peek(&envelope)
@@ -279,10 +111,10 @@ impl Endpoint {
         let response = if asks_only {
             &conversation.bootstrap_outbound
         } else {
-            agreement.outbound()
+            agreement.securing()
         };
         let answered = self
-            .answer(
+            .token_answer(
                 &conversation.service,
                 verified,
                 &requester,
@@ -301,7 +133,7 @@ impl Endpoint {
         clippy::too_many_arguments,
         reason = "everything that an answer depends on"
     )]
-    async fn answer(
+    async fn token_answer(
         &self,
         service: &SecurityTokenService,
         verified: Verified<Envelope>,
@@ -313,7 +145,7 @@ impl Endpoint {
         observer: &mut dyn StepObserver,
     ) -> Result<TokenAnswer, ReceiveError> {
         let version = verified.envelope().version();
-        let addressing = addressing::of(verified.envelope());
+        let addressing = addressing_of(verified.envelope());
         let outcome = self.answered(service, &verified, requester, workspace, now);
         let outcome = outcome.await;
         let (_, receipt) = verified.finish(&mut workspace.buffers());
@@ -481,17 +313,6 @@ fn known(there: bool, context: &SecurityContext) -> Result<(), Rejected> {
     }
     Err(Rejected::ContextUnknown {
         name: context.name(),
-    })
-}
-
-/// Whether answers under a policy hide their Body by a key that is not a security context's.
-fn encrypts_body_afresh(policy: &Policy) -> bool {
-    policy.encryption().is_some_and(|encryption| {
-        let body = encryption
-            .parts
-            .iter()
-            .any(|wanted| wanted.part == Part::Body);
-        body && encryption.key != KeyBinding::Context
     })
 }
 

@@ -8,10 +8,10 @@ use soapstone_wss::names::WSU;
 use soapstone_wss::{Envelope, Opened, Part, Policy, Rejected};
 use soapstone_xml::{Content, Element, NodeId};
 
-use super::Role;
 use super::agreed::Exchange;
-use super::compile::Compiler;
+use super::compiler::Compiler;
 use super::operations::addressing_blocks;
+use super::role::Role;
 
 /// What every message that arrives must show.
 #[derive(Debug, Default)]

@@ -13,11 +13,16 @@ use soapstone_wss::{
 };
 use soapstone_xml::{Buffers, Limits};
 
-use super::addressing::envelope_of;
+use super::addressing_headers::envelope_of;
+use super::arriving::Arriving;
 use super::asking::{Workspace, drive};
-use super::messages::Arriving;
+use super::bootstrap::Conversation;
+use super::call::Call;
+use super::compiled::Endpoint;
+use super::memory::Memory;
 use super::operations::Expected;
-use super::{Conversation, Endpoint, Memory, relation};
+use super::plans::{Opens, Secures};
+use super::relation;
 
 /// A request for a context that was secured and waits for its answer.
 #[derive(Debug)]
@@ -64,61 +69,77 @@ impl fmt::Display for HandshakeError {
 
 impl std::error::Error for HandshakeError {}
 
-impl Endpoint {
-    /// A client's request for a context with the service at `to`, where it is to be sent.
+/// The contexts of a client: asked for, renewed, and given up. See
+/// [`Client::handshakes`](super::Client::handshakes).
+#[derive(Debug)]
+pub struct Handshakes<'e, P> {
+    endpoint: &'e Endpoint<P>,
+    conversation: &'e Conversation,
+}
+
+impl<P> Clone for Handshakes<'_, P> {
+    fn clone(&self) -> Self {
+        *self
+    }
+}
+
+impl<P> Copy for Handshakes<'_, P> {}
+
+impl<P: Opens + Secures> Endpoint<P> {
+    /// The handshakes of an endpoint that has conversations.
+    pub(super) fn context_handshakes(&self) -> Option<Handshakes<'_, P>> {
+        let conversation = self.conversation.as_ref()?;
+        Some(Handshakes {
+            endpoint: self,
+            conversation,
+        })
+    }
+}
+
+impl<P: Opens + Secures> Handshakes<'_, P> {
+    /// A request for a context with the service at `to`, where it is to be sent.
     ///
     /// # Errors
     /// Why it cannot be secured.
-    ///
-    /// # Panics
-    /// If the endpoint has no conversations.
     pub fn begin(
-        &self,
+        self,
         to: &str,
         soap: SoapVersion,
-        now: Timestamp,
-        buffers: &mut Buffers,
+        call: &mut Call<'_>,
     ) -> Result<Handshake, HandshakeError> {
-        let conversation = self.the_conversation();
-        let now = self.clock(now);
+        let now = self.endpoint.clock(call.now);
         let applies_to = AppliesTo::new(to, AddressingVersion::V10);
-        let asked = PendingIssue::issue(&conversation.client, Some(applies_to), now);
-        self.ask(asked, to, soap, now, buffers)
+        let asked = PendingIssue::issue(&self.conversation.client, Some(applies_to), now);
+        self.ask(asked, to, soap, now, call.buffers)
     }
 
-    /// A client's request for a new instance of a context, under the bootstrap's policy. Services
-    /// that want a signature by the context's key as well refuse it; then a new context has to
-    /// do.
+    /// A request for a new instance of a context, under the bootstrap's policy. Services that want
+    /// a signature by the context's key as well refuse it; then a new context has to do.
     ///
     /// # Errors
     /// Why it cannot be secured.
-    ///
-    /// # Panics
-    /// If the endpoint has no conversations.
     pub fn renew(
-        &self,
+        self,
         context: &SecurityContext,
         to: &str,
         soap: SoapVersion,
-        now: Timestamp,
-        buffers: &mut Buffers,
+        call: &mut Call<'_>,
     ) -> Result<Handshake, HandshakeError> {
-        let conversation = self.the_conversation();
-        let now = self.clock(now);
-        let asked = PendingIssue::renew(&conversation.client, context, now);
-        self.ask(asked, to, soap, now, buffers)
+        let now = self.endpoint.clock(call.now);
+        let asked = PendingIssue::renew(&self.conversation.client, context, now);
+        self.ask(asked, to, soap, now, call.buffers)
     }
 
     /// Secures a request for a context under the bootstrap's policy.
     pub(super) fn ask(
-        &self,
+        self,
         (pending, request): (PendingIssue, TrustRequest),
         to: &str,
         soap: SoapVersion,
         now: Timestamp,
         buffers: &mut Buffers,
     ) -> Result<Handshake, HandshakeError> {
-        let conversation = self.the_conversation();
+        let conversation = self.conversation;
         // Whatever the service thinks of it (WS-Trust 1.4, 12).
         if !(conversation.hides_its_keys() || is_https(to)) {
             return Err(HandshakeError::WouldExpose);
@@ -137,32 +158,28 @@ impl Endpoint {
 
     /// A client's last word in a conversation: the context is not needed any more. It is secured
     /// with the context itself (WS-SecureConversation 1.4, 6) or, for services that want it so,
-    /// as the bootstrap is. What is answered changes nothing for the client, who forgets the
-    /// context anyway. Returns the message and its `SOAPAction`.
+    /// as the bootstrap is. The answer changes nothing for the client, who forgets the context
+    /// anyway. Returns the message and its `SOAPAction`.
     ///
     /// # Errors
     /// Why it cannot be secured.
-    ///
-    /// # Panics
-    /// If the endpoint has no conversations.
     pub fn cancel(
-        &self,
+        self,
         context: &SecurityContext,
         as_bootstrap: bool,
         to: &str,
         soap: SoapVersion,
-        now: Timestamp,
-        buffers: &mut Buffers,
+        call: &mut Call<'_>,
     ) -> Result<(Vec<u8>, String), SecureError> {
-        let conversation = self.the_conversation();
-        let now = self.clock(now);
+        let now = self.endpoint.clock(call.now);
         let (_, request) = PendingCancel::new(context);
         let (plan, outgoing) = if as_bootstrap {
-            (&conversation.bootstrap_outbound, Outgoing::default())
+            (&self.conversation.bootstrap_outbound, Outgoing::default())
         } else {
-            (self.for_tokens().outbound(), Outgoing::within(context))
+            let plan = self.endpoint.for_tokens().securing();
+            (plan, Outgoing::within(context))
         };
-        let secured = self.request(plan, &request, to, soap, outgoing, now, buffers)?;
+        let secured = self.request(plan, &request, to, soap, outgoing, now, call.buffers)?;
         Ok((secured.bytes, request.action))
     }
 
@@ -170,18 +187,15 @@ impl Endpoint {
     ///
     /// # Errors
     /// Why it granted none, or none that is acceptable.
-    ///
-    /// # Panics
-    /// If the endpoint has no conversations.
     pub fn conclude(
-        &self,
+        self,
         handshake: Handshake,
         answer: Vec<u8>,
         memory: Memory<'_>,
-        now: Timestamp,
-        buffers: &mut Buffers,
+        call: &mut Call<'_>,
     ) -> Result<SecurityContext, HandshakeError> {
-        drive(memory, buffers, async |workspace| {
+        let now = call.now;
+        drive(memory, call.buffers, async |workspace| {
             self.conclude_in(workspace, handshake, answer, now).await
         })
     }
@@ -190,17 +204,14 @@ impl Endpoint {
     ///
     /// # Errors
     /// Why the service granted no context, or none that is acceptable.
-    ///
-    /// # Panics
-    /// If the endpoint has no conversations.
     pub async fn conclude_in(
-        &self,
+        self,
         workspace: &Workspace,
         handshake: Handshake,
         answer: Vec<u8>,
         now: Timestamp,
     ) -> Result<SecurityContext, HandshakeError> {
-        let now = self.clock(now);
+        let now = self.endpoint.clock(now);
         let Handshake {
             receipt, pending, ..
         } = handshake;
@@ -217,32 +228,35 @@ impl Endpoint {
 
     /// The answer to a request for a context, opened by the bootstrap's plan.
     async fn verified_answer(
-        &self,
+        self,
         workspace: &Workspace,
         request: Receipt,
         answer: Vec<u8>,
         now: Timestamp,
     ) -> Result<Verified<Envelope>, Rejected> {
-        let plan = &self.the_conversation().bootstrap_inbound;
-        let envelope = Envelope::parse(answer, self.limits(), &mut workspace.buffers())?;
+        let plan = &self.conversation.bootstrap_inbound;
+        let envelope = Envelope::parse(answer, self.endpoint.limits(), &mut workspace.buffers())?;
         let lookups = plan.peek(&envelope);
         let mut nobody = ();
-        let facts = self.facts(&lookups, Some(request), workspace, now, &mut nobody);
+        let facts = self
+            .endpoint
+            .facts(&lookups, Some(request), workspace, now, &mut nobody);
         let facts = facts.await?;
         let arriving = Arriving {
             expected: Expected::Anything,
             said: None,
         };
-        self.proven(
-            plan,
-            arriving,
-            envelope,
-            &facts,
-            workspace,
-            now,
-            &mut nobody,
-        )
-        .await
+        self.endpoint
+            .proven(
+                plan,
+                arriving,
+                envelope,
+                &facts,
+                workspace,
+                now,
+                &mut nobody,
+            )
+            .await
     }
 
     /// Secures a client's request for a token.
@@ -251,7 +265,7 @@ impl Endpoint {
         reason = "everything that a request depends on"
     )]
     fn request(
-        &self,
+        self,
         plan: &OutboundPlan,
         request: &TrustRequest,
         to: &str,
@@ -266,19 +280,13 @@ impl Endpoint {
             to.to_owned(),
         );
         let plain = envelope_of(soap, Some(&headers), &request.body);
-        let envelope = Envelope::parse(plain, self.limits(), buffers)?;
+        let envelope = Envelope::parse(plain, self.endpoint.limits(), buffers)?;
         // The policy of a bootstrap says nothing of addressing: what is proven is compared.
         let relation = relation::of_request(&envelope, false);
         let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
-        self.note_sent(plan, &secured.receipt, now);
+        self.endpoint.note_sent(plan, &secured.receipt, now);
         secured.receipt.relation = relation;
         Ok(secured)
-    }
-
-    fn the_conversation(&self) -> &Conversation {
-        self.conversation
-            .as_ref()
-            .expect("an endpoint that begins a conversation has them")
     }
 }
 

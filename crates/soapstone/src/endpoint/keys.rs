@@ -9,7 +9,7 @@ use soapstone_crypto::{
 };
 use soapstone_wss::{Keys, SharedKey, User};
 
-use super::compile::Compiler;
+use super::compiler::Compiler;
 use super::dated::{Dated, DatedUse};
 use crate::config::{IdentityConfig, IdentitySource, LoadedFile, Located, OTHER_TEXT, TrustConfig};
 
@@ -96,6 +96,9 @@ impl Compiler<'_> {
                 }
                 (keystore, identity)
             }
+            IdentitySource::Token { key, certificate } => {
+                (certificate, self.token_identity(key, certificate)?)
+            }
         };
         let identity = identity
             .map_err(|error| self.unusable_identity(config, &error))
@@ -122,6 +125,7 @@ impl Compiler<'_> {
         const NAME_KEYSTORE: &str =
             "a keystore is named with `keystore`, in the place of `key` and `certificate`";
         let (file, hint) = match &config.source {
+            IdentitySource::Token { certificate, .. } => (certificate, None),
             IdentitySource::Keystore { keystore, .. } => {
                 // It is tried without a password, since there are keystores that have none.
                 if *error == CryptoError::WrongPassword && config.password.is_none() {

@@ -10,48 +10,26 @@ use soapstone_wss::{
 };
 use soapstone_xml::{Buffers, NodeId};
 
-use super::asking::{Store, Workspace, drive};
+use super::arriving::Arriving;
+use super::asking::{Store, Workspace};
+use super::compiled::Endpoint;
+use super::opened::OpenedMessage;
 use super::operations::{Expected, Operations, carries_token_request};
-use super::{
-    Endpoint, Memory, OpenedMessage, Plans, Step, StepObserver, addressing, fault, relation,
-};
+use super::plans::{Directions, Opens, Plans, Secures};
+use super::step::{Step, StepObserver};
+use super::{addressing_headers, fault, relation};
 use crate::conversation::StoreUnavailable;
 
-impl Endpoint {
-    /// Verifies a message: parses, looks up, decrypts, verifies, compares, asks the replay cache.
-    ///
-    /// `request` is what our own request left behind, where this message is its answer.
-    ///
-    /// # Errors
-    /// Why the message is refused.
-    ///
-    /// # Panics
-    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
-    pub fn verify(
-        &self,
-        bytes: Vec<u8>,
-        request: Option<Receipt>,
-        memory: Memory<'_>,
-        now: Timestamp,
-        buffers: &mut Buffers,
-        observer: &mut dyn StepObserver,
-    ) -> Result<Verified<Envelope>, Rejected> {
-        let verified = drive(memory, buffers, async |workspace| {
-            self.verified(bytes, request, workspace, now, observer)
-                .await
-        });
-        verified.map(|(verified, _)| verified)
-    }
-
+impl<P: Opens> Endpoint<P> {
     /// A message that was verified, and the agreement that it was verified by.
-    async fn verified(
+    pub(super) async fn verified(
         &self,
         bytes: Vec<u8>,
         request: Option<Receipt>,
         workspace: &Workspace,
         now: Timestamp,
         observer: &mut dyn StepObserver,
-    ) -> Result<(Verified<Envelope>, &Plans), Rejected> {
+    ) -> Result<(Verified<Envelope>, &Plans<P>), Rejected> {
         let now = self.clock(now);
         let envelope = Envelope::parse(bytes, &self.limits, &mut workspace.buffers())?;
         observer.ended(Step::Parse);
@@ -59,7 +37,7 @@ impl Endpoint {
             Some(operations) if !operations.serves() => self.expect_answer(request.as_ref())?,
             _ => self.expect_request(&envelope, &[], false)?,
         };
-        let plan = agreement.inbound();
+        let plan = agreement.opening();
         let lookups = plan.peek(&envelope);
         let facts = self
             .facts(&lookups, request, workspace, now, observer)
@@ -74,6 +52,53 @@ impl Endpoint {
         Ok((verified, agreement))
     }
 
+    /// A message that was verified and rebuilt from what was proven.
+    pub(super) async fn opened(
+        &self,
+        bytes: Vec<u8>,
+        request: Option<Receipt>,
+        workspace: &Workspace,
+        now: Timestamp,
+        observer: &mut dyn StepObserver,
+    ) -> Result<OpenedMessage, Rejected> {
+        let verified = self.verified(bytes, request, workspace, now, observer);
+        let (verified, agreement) = verified.await?;
+        agreement.rebuilt(verified, &mut workspace.buffers(), observer)
+    }
+}
+
+impl<P: Secures> Endpoint<P> {
+    /// A plain message of an application, secured. In a conversation it is no request for a token,
+    /// which would be obeyed as our own.
+    pub(super) fn secured(
+        &self,
+        bytes: Vec<u8>,
+        outgoing: Outgoing<'_>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<Secured, SecureError> {
+        let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
+        observer.ended(Step::Parse);
+        let is_request = outgoing.answers.is_none();
+        if is_request && self.conversation.is_some() && carries_token_request(&envelope) {
+            return Err(SecureError::TokenRequest);
+        }
+        let (agreement, operations) = self.leaving(&envelope, outgoing)?;
+        let plan = agreement.securing();
+        let now = self.clock(now);
+        let relates = is_request.then_some(agreement.relates);
+        let relation = relates.and_then(|demanded| relation::of_request(&envelope, demanded));
+        let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
+        self.note_sent(plan, &secured.receipt, now);
+        secured.receipt.operations = operations;
+        secured.receipt.relation = relation;
+        observer.ended(Step::Secure);
+        Ok(secured)
+    }
+}
+
+impl<P: Directions> Endpoint<P> {
     /// By which agreement a request is to be opened, and as what. `actions` is what was said beside
     /// it.
     pub(super) fn expect_request(
@@ -81,7 +106,7 @@ impl Endpoint {
         envelope: &Envelope,
         actions: &[String],
         in_conversation: bool,
-    ) -> Result<(&Plans, Expected), Rejected> {
+    ) -> Result<(&Plans<P>, Expected), Rejected> {
         let Some(operations) = &self.operations else {
             return Ok((&self.agreements[0], Expected::Anything));
         };
@@ -97,7 +122,7 @@ impl Endpoint {
     pub(super) fn expect_answer(
         &self,
         request: Option<&Receipt>,
-    ) -> Result<(&Plans, Expected), Rejected> {
+    ) -> Result<(&Plans<P>, Expected), Rejected> {
         let answered = request.map(|receipt| receipt.operations.clone());
         let operations = answered.unwrap_or_default();
         match self.agreed(&operations) {
@@ -109,7 +134,7 @@ impl Endpoint {
     }
 
     /// The agreement of operations that are treated alike; `None` of no operations.
-    pub(super) fn agreed(&self, operations: &[usize]) -> Option<&Plans> {
+    pub(super) fn agreed(&self, operations: &[usize]) -> Option<&Plans<P>> {
         let table = self.operations.as_ref()?;
         self.agreements.get(table.agreement_of(operations)?)
     }
@@ -119,7 +144,7 @@ impl Endpoint {
         &self,
         envelope: &Envelope,
         outgoing: Outgoing<'_>,
-    ) -> Result<(&Plans, Vec<usize>), SecureError> {
+    ) -> Result<(&Plans<P>, Vec<usize>), SecureError> {
         let Some(table) = &self.operations else {
             return Ok((&self.agreements[0], Vec::new()));
         };
@@ -138,9 +163,9 @@ impl Endpoint {
 
     /// The agreement of requests for tokens in a conversation: that of the first operation whose
     /// requests have a signed Body.
-    pub(super) fn for_tokens(&self) -> &Plans {
+    pub(super) fn for_tokens(&self) -> &Plans<P> {
         let serves = self.operations.as_ref().is_none_or(Operations::serves);
-        let signs_body = |agreement: &&Plans| {
+        let signs_body = |agreement: &&Plans<P>| {
             agreement
                 .of_requests(serves)
                 .is_some_and(|policy| policy.signs(&Part::Body))
@@ -221,96 +246,12 @@ impl Endpoint {
         });
         found.await
     }
-
-    /// Opens a message: [verifies](Self::verify) it, and rebuilds it from what was proven.
-    ///
-    /// # Errors
-    /// Why the message is refused.
-    ///
-    /// # Panics
-    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
-    pub fn open(
-        &self,
-        bytes: Vec<u8>,
-        request: Option<Receipt>,
-        memory: Memory<'_>,
-        now: Timestamp,
-        buffers: &mut Buffers,
-        observer: &mut dyn StepObserver,
-    ) -> Result<OpenedMessage, Rejected> {
-        drive(memory, buffers, async |workspace| {
-            self.open_in(workspace, bytes, request, now, observer).await
-        })
-    }
-
-    /// [Opens](Self::open) a message in a workspace.
-    ///
-    /// # Errors
-    /// Why the message is refused.
-    ///
-    /// # Panics
-    /// If the endpoint's [`Role`](super::Role) has no inbound direction.
-    pub async fn open_in(
-        &self,
-        workspace: &Workspace,
-        bytes: Vec<u8>,
-        request: Option<Receipt>,
-        now: Timestamp,
-        observer: &mut dyn StepObserver,
-    ) -> Result<OpenedMessage, Rejected> {
-        let (verified, agreement) = self
-            .verified(bytes, request, workspace, now, observer)
-            .await?;
-        agreement.rebuilt(verified, &mut workspace.buffers(), observer)
-    }
-
-    /// Secures a plain message of an application. In a conversation it is no request for a token,
-    /// which would be obeyed as our own.
-    ///
-    /// # Errors
-    /// Why the message cannot be secured.
-    ///
-    /// # Panics
-    /// If the endpoint's [`Role`](super::Role) has no outbound direction.
-    pub fn secure(
-        &self,
-        bytes: Vec<u8>,
-        outgoing: Outgoing<'_>,
-        now: Timestamp,
-        buffers: &mut Buffers,
-        observer: &mut dyn StepObserver,
-    ) -> Result<Secured, SecureError> {
-        let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
-        observer.ended(Step::Parse);
-        let is_request = outgoing.answers.is_none();
-        if is_request && self.conversation.is_some() && carries_token_request(&envelope) {
-            return Err(SecureError::TokenRequest);
-        }
-        let (agreement, operations) = self.leaving(&envelope, outgoing)?;
-        let plan = agreement.outbound();
-        let now = self.clock(now);
-        let relates = is_request.then_some(agreement.relates);
-        let relation = relates.and_then(|demanded| relation::of_request(&envelope, demanded));
-        let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
-        self.note_sent(plan, &secured.receipt, now);
-        secured.receipt.operations = operations;
-        secured.receipt.relation = relation;
-        observer.ended(Step::Secure);
-        Ok(secured)
-    }
-}
-
-/// What a message that arrives is taken for, before it is opened.
-pub(super) struct Arriving<'a> {
-    pub(super) expected: Expected,
-    /// What HTTP says of its action; `None` where there is no HTTP, or where it is an answer.
-    pub(super) said: Option<&'a [String]>,
 }
 
 /// What answers depend on is not there.
 const NO_REQUEST: &str = "the request that it answers is not known";
 
-impl Plans {
+impl<P> Plans<P> {
     /// A message that is passed on, rebuilt from what was proven.
     pub(super) fn rebuilt(
         &self,
@@ -322,7 +263,7 @@ impl Plans {
         let fault = fault::blame(verified.envelope());
         let addressing = self
             .addressing
-            .then(|| addressing::of(verified.envelope()))
+            .then(|| addressing_headers::of(verified.envelope()))
             .flatten()
             .map(Box::new);
         let action = addressing.as_deref().and_then(|read| {
@@ -335,7 +276,7 @@ impl Plans {
             passed.any(is_action).then(|| read.action.clone())
         });
         if self.addressing {
-            verified.drop_blocks(addressing::is_block);
+            verified.drop_blocks(addressing_headers::is_block);
         }
         let mut forwarded = buffers.take(verified.envelope().document().bytes().len());
         verified.forward(&mut forwarded, buffers)?;

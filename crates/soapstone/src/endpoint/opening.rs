@@ -18,10 +18,13 @@ use soapstone_wss::{
     Verified,
 };
 
+use super::arriving::Arriving;
 use super::asking::{Store, Workspace};
-use super::messages::Arriving;
+use super::compiled::Endpoint;
+use super::plans::Directions;
+use super::relation;
 use super::sent::Known;
-use super::{Endpoint, Step, StepObserver, relation};
+use super::step::{Step, StepObserver};
 use crate::attempts::{KeyName, Outcome, Tally};
 use crate::replay::ReplayError;
 
@@ -39,7 +42,7 @@ struct Tries {
     until: Timestamp,
 }
 
-impl Endpoint {
+impl<P: Directions> Endpoint<P> {
     /// Opens a message with a plan, asks the replay cache and whether it was sent from here, and
     /// then whether it is what it was taken for.
     #[expect(

@@ -11,7 +11,7 @@ use soapstone_wss::{
     EncryptedPart, EndorsingToken, Envelope, InboundPlan, KeyBinding, Part, Policy,
 };
 
-use super::Conversation;
+use super::bootstrap::Conversation;
 use super::operations::holds_token_request;
 
 /// What can be seen of how a message is secured: how many signatures it has, and whether it names a

@@ -7,10 +7,11 @@ use soapstone_wss::{
     InboundPlan, KeyBinding, OutboundPlan, Part, PasswordKind, Policy, ProtectionOrder,
 };
 
-use super::Endpoint;
+use super::compiled::Endpoint;
+use super::plans::Directions;
 use crate::config::{EndpointConfig, Place, ReplayScope, SecuritySource, Warning};
 
-impl Endpoint {
+impl<P: Directions> Endpoint<P> {
     /// The risks that this endpoint takes. `through_tls` says whether its messages come and go over
     /// TLS.
     pub fn risks(&self, config: &EndpointConfig, through_tls: bool) -> Vec<Warning> {

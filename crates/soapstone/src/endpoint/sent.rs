@@ -339,7 +339,7 @@ fn place(mark: &Mark) -> (usize, [u8; 16]) {
 
 #[cfg(test)]
 mod tests {
-    use std::sync::atomic::AtomicU64;
+    use soapstone_testkit::{Elapsed as Passed, at};
 
     use super::*;
 
@@ -349,15 +349,14 @@ mod tests {
     struct Alone {
         room: Arc<Sent>,
         everybody: SentMessages,
-        elapsed: Arc<AtomicU64>,
+        elapsed: Passed,
     }
 
     impl Alone {
         fn new(capacity: Option<u64>) -> Self {
-            let elapsed = Arc::new(AtomicU64::new(0));
-            let read = Arc::clone(&elapsed);
-            let read = move || Duration::from_secs(read.load(Ordering::Relaxed));
-            let everybody = SentMessages::by(Elapsed::read_by(read));
+            let elapsed = Passed::default();
+            let read = elapsed.clone();
+            let everybody = SentMessages::by(Elapsed::read_by(move || read.get()));
             let room = Arc::new(Sent::new(capacity));
             everybody.join(&room);
             Self {
@@ -381,12 +380,8 @@ mod tests {
 
         /// So many seconds have passed.
         fn wait(&self, seconds: u64) {
-            self.elapsed.fetch_add(seconds, Ordering::Relaxed);
+            self.elapsed.pass(seconds);
         }
-    }
-
-    fn at(second: i64) -> Timestamp {
-        Timestamp::from_second(1_800_000_000 + second).expect("a moment")
     }
 
     fn mark(number: u32, until: i64) -> Mark {

@@ -12,7 +12,7 @@ use soapstone_wss::{
 };
 use soapstone_xml::Canonicalization;
 
-use super::compile::Compiler;
+use super::compiler::Compiler;
 use crate::config::{Located, OTHER_TEXT, slip};
 
 /// The suite of an endpoint that names none: authenticated encryption, nothing weak.

@@ -2,6 +2,15 @@
 
 use super::canary::{Node, table, tables, value};
 
+/// A key in a token.
+fn token() -> Node {
+    table([
+        ("module", value("\"module.so\"")),
+        ("token", value("\"gateway\"")),
+        ("key", value("\"sign\"")),
+    ])
+}
+
 /// Every table of an endpoint file. The files that it names are not there.
 pub(crate) fn every_table() -> Node {
     let store = || {
@@ -16,8 +25,15 @@ pub(crate) fn every_table() -> Node {
             table([
                 ("key", value("\"key.pem\"")),
                 ("certificate", value("\"cert.pem\"")),
-                ("decryption", tables(table([("key", value("\"key.pem\""))]))),
-                ("endorsing", table([("keystore", value("\"store.p12\""))])),
+                ("pkcs11", token()),
+                (
+                    "decryption",
+                    tables(table([("key", value("\"key.pem\"")), ("pkcs11", token())])),
+                ),
+                (
+                    "endorsing",
+                    table([("keystore", value("\"store.p12\"")), ("pkcs11", token())]),
+                ),
             ]),
         ),
         ("peer", table([("certificate", value("\"peer.pem\""))])),

@@ -1,51 +1,37 @@
 //! What the marks in a file keeps to.
 
-use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
-
 use redb::ReadableDatabase;
+use soapstone_testkit::{Elapsed as Passed, Folder as Temporary, at};
 
 use super::*;
 
-struct Folder(PathBuf);
+/// A folder with a file of marks.
+struct Folder(Temporary);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("soapstone-store-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
-        Self(path)
+    fn new() -> Self {
+        Self(Temporary::new())
     }
 
     fn cache(&self, capacity: usize) -> FileReplay {
-        FileReplay::open(&self.0.join("marks"), capacity).expect("the folder is writable")
+        FileReplay::open(&self.0.path("marks"), capacity).expect("the folder is writable")
     }
 
     /// How many marks the file has, expired ones included.
     fn marks(&self) -> u64 {
-        let database = Database::open(self.0.join("marks")).expect("nobody uses it");
+        let database = Database::open(self.0.path("marks")).expect("nobody uses it");
         let transaction = database.begin_read().expect("it is whole");
         let marks = transaction.open_table(MARKS).expect("it is there");
         marks.len().expect("it is whole")
     }
 }
 
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
-    }
-}
-
-fn at(second: i64) -> Timestamp {
-    Timestamp::from_second(1_800_000_000 + second).expect("a moment")
-}
-
 /// A cache whose time elapsed is set as well.
-fn measured(folder: &Folder, capacity: usize) -> (FileReplay, Arc<AtomicU64>) {
-    let seconds = Arc::new(AtomicU64::new(0));
-    let read = Arc::clone(&seconds);
-    let running = Elapsed::read_by(move || Duration::from_secs(read.load(Ordering::Relaxed)));
-    (folder.cache(capacity).measured_by(running), seconds)
+fn measured(folder: &Folder, capacity: usize) -> (FileReplay, Passed) {
+    let passed = Passed::default();
+    let read = passed.clone();
+    let running = Elapsed::read_by(move || read.get());
+    (folder.cache(capacity).measured_by(running), passed)
 }
 
 fn mark(number: u16, until: i64) -> Mark {
@@ -61,7 +47,7 @@ fn mark(number: u16, until: i64) -> Mark {
 
 #[test]
 fn a_second_call_sees_what_the_first_one_remembered() {
-    let folder = Folder::new("second-call");
+    let folder = Folder::new();
     folder
         .cache(10)
         .first_seen(&[mark(1, 60)], at(0))
@@ -81,12 +67,12 @@ fn a_second_call_sees_what_the_first_one_remembered() {
 
 #[test]
 fn expired_marks_are_dropped_faster_than_new_ones_come() {
-    let folder = Folder::new("clear");
+    let folder = Folder::new();
     let (cache, elapsed) = measured(&folder, 1000);
     let marks: Vec<Mark> = (0..300).map(|number| mark(number, 60)).collect();
     cache.first_seen(&marks, at(0)).expect("the first time");
     assert_eq!(folder.marks(), 300);
-    elapsed.store(61, Ordering::Relaxed);
+    elapsed.set(61);
     let later = |number: u16| cache.first_seen(&[mark(number, 200)], at(61));
     later(500).expect("the first time");
     assert_eq!(folder.marks(), 300 - CLEARED as u64);
@@ -99,12 +85,12 @@ fn expired_marks_are_dropped_faster_than_new_ones_come() {
 
 #[test]
 fn what_was_dropped_is_not_admitted_when_the_clock_is_set_back() {
-    let folder = Folder::new("set-back");
+    let folder = Folder::new();
     let (cache, elapsed) = measured(&folder, 1000);
     cache
         .first_seen(&[mark(1, 360)], at(0))
         .expect("the first time");
-    elapsed.store(400, Ordering::Relaxed);
+    elapsed.set(400);
     cache
         .first_seen(&[mark(500, 660)], at(400))
         .expect("the first time");
@@ -125,14 +111,14 @@ fn what_was_dropped_is_not_admitted_when_the_clock_is_set_back() {
 /// The file of a process that was started anew while its clock was a day ahead.
 #[test]
 fn a_message_that_proves_no_end_is_a_copy_for_its_time_after_a_start_in_an_excursion() {
-    let folder = Folder::new("unproven");
+    let folder = Folder::new();
     let offer = |number, now: i64, running: u64| {
         let mark = Mark {
             end: End::Counted,
             ..mark(number, now + 360)
         };
         let (cache, elapsed) = measured(&folder, 10);
-        elapsed.store(running, Ordering::Relaxed);
+        elapsed.set(running);
         cache.first_seen(&[mark], at(now)).map(drop)
     };
     assert_eq!(offer(1, 0, 1000), Ok(()));
@@ -145,7 +131,7 @@ fn a_message_that_proves_no_end_is_a_copy_for_its_time_after_a_start_in_an_excur
 
 #[test]
 fn a_full_file_refuses() {
-    let folder = Folder::new("full");
+    let folder = Folder::new();
     let cache = folder.cache(1);
     cache
         .first_seen(&[mark(1, 60)], at(0))
@@ -158,7 +144,7 @@ fn a_full_file_refuses() {
 
 #[test]
 fn a_full_file_makes_room_by_dropping_all_that_is_expired() {
-    let folder = Folder::new("room");
+    let folder = Folder::new();
     let cache = folder.cache(100);
     let marks: Vec<Mark> = (0..100).map(|number| mark(number, 60)).collect();
     cache.first_seen(&marks, at(0)).expect("room is left");
@@ -172,7 +158,7 @@ fn a_full_file_makes_room_by_dropping_all_that_is_expired() {
 
 #[test]
 fn openings_are_counted_by_all_who_use_the_file() {
-    let folder = Folder::new("openings");
+    let folder = Folder::new();
     let names = [[1; 32], [2; 32]];
     let tally = |failed, open| Tally { failed, open };
     let begin = |number| {
@@ -201,7 +187,7 @@ fn openings_are_counted_by_all_who_use_the_file() {
 
 #[test]
 fn a_message_that_was_seen_begins_no_opening_and_a_full_store_admits_no_message() {
-    let folder = Folder::new("together");
+    let folder = Folder::new();
     let cache = folder.cache(1);
     cache
         .begin(&[mark(1, 60)], &[[1; 32]], at(60), at(0))
@@ -227,7 +213,7 @@ fn a_message_that_was_seen_begins_no_opening_and_a_full_store_admits_no_message(
 
 #[test]
 fn a_damaged_file_admits_nothing() {
-    let folder = Folder::new("damaged");
+    let folder = Folder::new();
     let cache = folder.cache(10);
     for damaged in ["nonsense\n", ""] {
         std::fs::write(&cache.path, damaged).expect("the file is writable");
@@ -251,8 +237,8 @@ fn a_damaged_file_admits_nothing() {
 
 #[test]
 fn a_file_of_another_form_is_called_what_it_is() {
-    let folder = Folder::new("earlier");
-    let path = folder.0.join("marks");
+    let folder = Folder::new();
+    let path = folder.0.path("marks");
     let line = format!("{} 1800000060\n", "07".repeat(32));
     for (text, problem) in [
         (
@@ -276,7 +262,7 @@ fn a_file_of_another_form_is_called_what_it_is() {
 
 #[test]
 fn whoever_waits_for_the_file_too_long_says_so() {
-    let folder = Folder::new("wait");
+    let folder = Folder::new();
     let mut cache = folder.cache(10);
     let turn = cache.turn().expect("nobody uses it");
     cache.longest_wait = Duration::from_millis(20);
@@ -293,7 +279,7 @@ fn whoever_waits_for_the_file_too_long_says_so() {
 
 #[test]
 fn of_many_copies_at_once_one_is_first() {
-    let folder = Folder::new("copies");
+    let folder = Folder::new();
     let shared = folder.cache(1000);
     let first = std::sync::atomic::AtomicU32::new(0);
     std::thread::scope(|scope| {
@@ -319,8 +305,8 @@ fn of_many_copies_at_once_one_is_first() {
 
 #[test]
 fn a_folder_that_does_not_exist_is_reported_at_once() {
-    let folder = Folder::new("absent");
-    let path = folder.0.join("absent/marks");
+    let folder = Folder::new();
+    let path = folder.0.path("absent/marks");
     let error = FileReplay::open(&path, 10).unwrap_err();
     let expected = format!(
         "the file of replay marks {}.lock cannot be used: No such file or directory (os error 2)",

@@ -1,23 +1,17 @@
 //! What the marks of a process keeps to.
 
 use std::sync::atomic::AtomicU32;
-use std::time::Duration;
+
+use soapstone_testkit::{Elapsed as Passed, at};
 
 use super::*;
 
-fn at(second: i64) -> Timestamp {
-    Timestamp::from_second(1_800_000_000 + second).expect("a moment")
-}
-
 /// A memory whose time elapsed is set as well.
-fn measured() -> (ProcessMemory, Arc<AtomicI64>) {
-    let seconds = Arc::new(AtomicI64::new(0));
-    let read = Arc::clone(&seconds);
-    let elapsed = Elapsed::read_by(move || {
-        let seconds = read.load(Ordering::Relaxed);
-        Duration::from_secs(seconds.try_into().expect("time passes"))
-    });
-    (ProcessMemory::by(elapsed), seconds)
+fn measured() -> (ProcessMemory, Passed) {
+    let passed = Passed::default();
+    let read = passed.clone();
+    let elapsed = Elapsed::read_by(move || read.get());
+    (ProcessMemory::by(elapsed), passed)
 }
 
 fn mark(number: u32, until: i64) -> Mark {
@@ -114,7 +108,7 @@ fn a_clock_that_is_set_forth_and_back_lets_no_copy_in() {
         .first_seen(&[mark(1, 360)], at(0))
         .expect("the first time");
     // A message that the clock of then takes for fresh, in the same shard.
-    elapsed.store(400, Ordering::Relaxed);
+    elapsed.set(400);
     cache
         .first_seen(&[mark(17, 660)], at(400))
         .expect("the first time");
@@ -144,20 +138,20 @@ fn after_an_excursion_of_the_clock_messages_are_accepted_at_once_and_no_copy_eve
     assert_eq!(offer(0, 360, 0), Ok(()));
     // Ten minutes a day ahead.
     for minute in 0..10 {
-        elapsed.fetch_add(60, Ordering::Relaxed);
+        elapsed.pass(60);
         let now = day + 60 * minute;
         assert_eq!(offer(minute + 1, now + 360, now), Ok(()));
     }
     for minute in 0..10 {
-        elapsed.fetch_add(60, Ordering::Relaxed);
+        elapsed.pass(60);
         let now = 600 + 60 * minute;
         assert_eq!(offer(minute + 100, now + 360, now), Ok(()));
     }
-    elapsed.store(day, Ordering::Relaxed);
+    elapsed.set(day);
     // The clock gets there by itself.
     for minute in 0..10 {
         let now = day + 60 * minute;
-        elapsed.store(now, Ordering::Relaxed);
+        elapsed.set(now);
         assert_eq!(offer(minute + 1, now + 360, now), Err(ReplayError::Seen));
         assert_eq!(offer(minute + 200, now + 361, now), Ok(()));
     }
@@ -175,14 +169,14 @@ fn a_message_that_proves_no_end_is_a_copy_for_its_time_wherever_the_clock_is_set
         cache.first_seen(&[mark], at(now)).map(drop)
     };
     assert_eq!(offer(0), Ok(()));
-    elapsed.store(359, Ordering::Relaxed);
+    elapsed.set(359);
     for now in [86_400, 359, -86_400, 400] {
         assert_eq!(offer(now), Err(ReplayError::Seen), "{now}");
     }
-    elapsed.store(361, Ordering::Relaxed);
+    elapsed.set(361);
     assert_eq!(offer(0), Ok(()));
     // What was dropped of such messages speaks against no others.
-    elapsed.store(10_000, Ordering::Relaxed);
+    elapsed.set(10_000);
     let other = cache.first_seen(&[mark(17, 360)], at(0));
     assert_eq!(other.map(drop), Ok(()));
     assert_eq!(cache.len(), 1);
@@ -203,11 +197,11 @@ fn what_is_accepted_in_an_excursion_does_not_fill_the_memory_when_the_clock_is_r
             .first_seen(&[mark(number, now + 360)], at(now))
             .map(drop)
     };
-    elapsed.store(10, Ordering::Relaxed);
+    elapsed.set(10);
     assert_eq!(fresh(20, 10), Ok(()));
     assert_eq!(cache.len(), 1);
     // When the clock gets there, none of them is known to be new.
-    elapsed.store(day, Ordering::Relaxed);
+    elapsed.set(day);
     let problem = "marks that ended like it, by 2027-01-16T08:06:00Z, are dropped, and the clock was set \
                    since: whether the message was seen before is not known";
     let problem = problem.to_owned();

@@ -22,7 +22,7 @@ use soapstone::config::EndpointConfig;
 use soapstone::crypto::SymmetricKey;
 use soapstone::wss::{ContextOwner, ConversationVersion, SecurityContext};
 use soapstone_store::{Contexts, Replay, Stores};
-use tempfile::TempDir;
+use soapstone_testkit::Folder;
 
 pub use moments::{at, mark};
 
@@ -33,7 +33,7 @@ pub const SEAL_KEY: &str = "000102030405060708090a0b0c0d0e0f10111213141516171819
 pub struct Server {
     pub port: u16,
     child: Child,
-    folder: TempDir,
+    folder: Folder,
     program: String,
     arguments: Vec<String>,
     environment: Vec<(String, String)>,
@@ -64,7 +64,7 @@ impl Server {
 
     /// The same on a port that is known to be free.
     pub fn start_at(port: u16, options: &[&str]) -> Self {
-        let folder = TempDir::new().expect("the temporary folder is writable");
+        let folder = Folder::new();
         let mut arguments: Vec<String> =
             ["--save", "", "--appendonly", "no", "--bind", "127.0.0.1"]
                 .iter()
@@ -76,7 +76,7 @@ impl Server {
         arguments.extend(options.iter().map(|option| (*option).to_owned()));
         let mut server = Self {
             port,
-            child: spawn(REDIS, &arguments, &[], folder.path()),
+            child: spawn(REDIS, &arguments, &[], folder.root()),
             folder,
             program: REDIS.to_owned(),
             arguments,
@@ -89,8 +89,8 @@ impl Server {
     /// A Sentinel that watches the primary at a port under the name `soapstone`.
     pub fn start_sentinel(primary: u16) -> Self {
         let port = free_port();
-        let folder = TempDir::new().expect("the temporary folder is writable");
-        let file = folder.path().join("sentinel.conf");
+        let folder = Folder::new();
+        let file = folder.path("sentinel.conf");
         let text = format!(
             "port {port}\nbind 127.0.0.1\nsentinel monitor soapstone 127.0.0.1 {primary} 2\n\
              sentinel down-after-milliseconds soapstone 500\nsentinel failover-timeout soapstone 3000\n\
@@ -100,7 +100,7 @@ impl Server {
         let arguments = vec![file.display().to_string(), "--sentinel".to_owned()];
         let mut server = Self {
             port,
-            child: spawn(REDIS, &arguments, &[], folder.path()),
+            child: spawn(REDIS, &arguments, &[], folder.root()),
             folder,
             program: REDIS.to_owned(),
             arguments,
@@ -117,7 +117,7 @@ impl Server {
         arguments: &[String],
         environment: &[(&str, String)],
     ) -> Self {
-        let folder = TempDir::new().expect("the temporary folder is writable");
+        let folder = Folder::new();
         let script = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../../deploy")
             .join(script);
@@ -125,11 +125,11 @@ impl Server {
             .iter()
             .map(|(name, value)| ((*name).to_owned(), value.clone()))
             .collect();
-        environment.push(("FOLDER".to_owned(), folder.path().display().to_string()));
+        environment.push(("FOLDER".to_owned(), folder.root().display().to_string()));
         let program = script.display().to_string();
         let mut server = Self {
             port,
-            child: spawn(&program, arguments, &environment, folder.path()),
+            child: spawn(&program, arguments, &environment, folder.root()),
             folder,
             program,
             arguments: arguments.to_vec(),
@@ -159,7 +159,7 @@ impl Server {
             &self.program,
             &self.arguments,
             &self.environment,
-            self.folder.path(),
+            self.folder.root(),
         );
         self.wait_until_it_listens();
     }

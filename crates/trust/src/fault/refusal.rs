@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use soapstone_wss::ContextName;
 
-use super::TrustFaultCode;
+use super::code::TrustFaultCode;
 use crate::message::{Lifetime, MessageError};
 use crate::version::{Operation, TrustVersion};
 

@@ -4,10 +4,8 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use soapstone_crypto::{
-    Identity, KeyKind, SecretBytes, TrustRules, TrustStore,
-    issue::{self, Template, Validity},
-};
+use soapstone_crypto::{Identity, SecretBytes, TrustStore};
+use soapstone_testkit::keys;
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
 use soapstone_trust::{
     AppliesTo, Cached, ClientRules, ComputedKey, PendingCancel, PendingIssue, PendingValidate,
@@ -211,21 +209,14 @@ struct Wire {
     trust: Arc<TrustStore>,
 }
 
-const RSA: KeyKind = KeyKind::Rsa { bits: 2048 };
-
 impl Wire {
     fn new() -> Self {
-        let validity = Validity::days(now(), 30);
-        let authority = issue::authority("CN=Test CA", RSA, validity).unwrap();
-        let leaf = |subject: &str| {
-            let template = Template::new(subject, validity).unwrap();
-            Arc::new(issue::identity(&authority, RSA, &template).unwrap())
-        };
-        let mut rules = TrustRules::default();
-        rules.anchors.push(authority.certificate().clone());
+        // The story is of another day than the certificates.
+        let mut rules = keys::trust_rules();
+        rules.ignore_validity = true;
         Self {
-            client: leaf("CN=client"),
-            service: leaf("CN=service"),
+            client: keys::identity("CN=client", keys::RSA),
+            service: keys::identity("CN=service", keys::RSA),
             trust: Arc::new(TrustStore::new(rules).unwrap()),
         }
     }

@@ -5,6 +5,7 @@ use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
 use soapstone_crypto::SymmetricKey;
+use soapstone_testkit::moment;
 use soapstone_trust::{
     Answer, Effect, Refusal, Requester, SecurityTokenService, ServiceRules, TrustFault,
 };
@@ -22,7 +23,7 @@ pub(crate) const WSSE: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd";
 
 pub(crate) fn now() -> Timestamp {
-    "2026-11-20T12:00:00Z".parse().unwrap()
+    moment("2026-11-20T12:00:00Z")
 }
 
 pub(crate) fn after(seconds: i64) -> Timestamp {

@@ -12,19 +12,21 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use soapstone_xml::{Element, NodeId};
-use soapstone_xmlsec::dsig::{Reference, Signature, Target, Transform};
+use soapstone_xmlsec::dsig::{Reference, Target, Transform};
 
-use super::Opening;
-use super::signature::{Found, Proven};
-use crate::binding::{KeyBinding, ProtectionOrder};
+use super::authentic::{Authentic, Proven};
+use super::message::Message;
+use super::opening::Opening;
+use super::signature::mark_of;
+use crate::binding::ProtectionOrder;
 use crate::digest;
-use crate::envelope::expanded_name;
-use crate::evidence::{End, SignatureRole, Signer};
+use crate::evidence::SignatureRole;
 use crate::freshness;
-use crate::marks;
+use crate::header::{ItemKind, SecurityHeader};
+use crate::marks::{self, End};
 use crate::names::XENC;
 use crate::operation::Operation;
-use crate::plan::Item;
+use crate::plan::KeySource;
 use crate::rejected::Rejected;
 
 /// How long failed openings are remembered by the key that they tried. 258 messages give 16 bytes
@@ -43,103 +45,89 @@ pub struct DecipheringKey {
     pub failures_until: Timestamp,
 }
 
-/// A signature in the clear whose value verified.
-pub(super) struct Authentic {
-    pub(super) node: NodeId,
-    pub(super) signature: Signature,
-    pub(super) found: Found,
-    pub(super) by_context: bool,
-    /// What each reference proves, where it was digested before anything was deciphered.
-    pub(super) proven: Vec<Option<Proven>>,
-}
-
 impl Opening<'_> {
     /// Reads the header in the clear, verifies the values of its signatures, and notes the replay
-    /// keys.
-    pub(super) fn authenticate(&mut self, security: Option<NodeId>) -> Result<(), Rejected> {
-        self.check_sizes(security)?;
-        if self.plan.demands.has_security {
+    /// keys. Returns the keys that the message asks to decipher with.
+    pub(super) fn authenticate(&mut self) -> Result<Vec<DecipheringKey>, Rejected> {
+        self.message.check_sizes()?;
+        if self.message.demands().has_security {
             let is_right = |held: Element<'_>| held.is(XENC, "EncryptedData");
-            self.envelope.check_encrypted_headers(is_right)?;
+            let outcome = self.message.envelope.check_encrypted_headers(is_right);
+            self.judge(outcome)?;
         }
-        let Some(security) = security else {
-            return Ok(());
+        let Some(security) = self.message.security else {
+            return Ok(Vec::new());
         };
-        let children = self.envelope.document.element(security).children();
-        let children: Vec<NodeId> = children.map(|child| child.id()).collect();
+        let header = SecurityHeader::read(self.message.element(security));
         let mut signatures = Vec::new();
-        for child in children {
-            if self.read_in_the_clear(child)? {
-                signatures.push(child);
+        for item in header.items() {
+            let outcome = self.read_in_the_clear(item.node, item.kind);
+            if self.judge(outcome)? == Some(true) {
+                signatures.push(item.node);
             }
         }
-        if !self.hides_items {
-            self.compare_items()?;
-            if self.plan.demands.signature.is_some() && signatures.is_empty() {
-                return Err(Rejected::SignatureMissing);
+        let hides_items = header.has(ItemKind::EncryptedData);
+        if !hides_items {
+            let outcome = self.comparison().items_before_decryption();
+            self.judge(outcome)?;
+            if self.message.demands().signature.is_some() && signatures.is_empty() {
+                self.judge::<()>(Err(Rejected::SignatureMissing))?;
             }
         }
+        let mut cipher_text = CipherText {
+            hides_items,
+            is_listed: hides_items
+                || header.has(ItemKind::ReferenceList)
+                || !self.keyring.wrapped.is_empty(),
+            holders: None,
+        };
         for node in signatures {
-            self.current = Some(node);
-            if let Some(authentic) = self.authenticate_signature(node)? {
-                self.authentic.push(authentic);
+            let outcome = self.authenticate_signature(node, &mut cipher_text);
+            match self.judge(outcome)? {
+                Some(authentic) => self.authentic.extend(authentic),
+                None => self.refusals.signatures.push(node),
             }
         }
-        self.is_authenticated = !self.authentic.is_empty();
-        self.current = None;
-        self.mark_before_deciphering();
-        Ok(())
+        self.budget.is_authenticated = !self.authentic.is_empty();
+        Ok(self.mark_before_deciphering())
     }
 
     /// Reads a child of the header that was there when the message came; says whether it is a
     /// signature.
-    fn read_in_the_clear(&mut self, node: NodeId) -> Result<bool, Rejected> {
-        self.current = Some(node);
-        let element = self.envelope.document.element(node);
-        match self.plan.demands.item(element) {
-            Some(Item::EncryptedKey) => self.read_encrypted_key(node)?,
+    fn read_in_the_clear(&mut self, node: NodeId, kind: ItemKind) -> Result<bool, Rejected> {
+        match kind {
+            ItemKind::EncryptedKey => self.read_encrypted_key(node)?,
             // Judged when it is deciphered, or found not to be.
-            Some(Item::EncryptedData) => self.hides_items = true,
-            Some(Item::ReferenceList) => self.read_reference_list(node)?,
-            Some(Item::Signature) => {
+            ItemKind::EncryptedData => {}
+            ItemKind::ReferenceList => self.read_reference_list(node)?,
+            ItemKind::Signature => {
                 self.expect_signature(node)?;
                 return Ok(true);
             }
-            item => self.read_item(node, item)?,
+            kind => self.read_item(node, kind)?,
         }
         Ok(false)
     }
 
-    /// Reads what needs no key of the message: a time, a user, a confirmation, a token for others
-    /// to refer to.
-    pub(super) fn read_item(&mut self, node: NodeId, item: Option<Item>) -> Result<(), Rejected> {
-        match item {
-            Some(Item::Timestamp) => self.process_timestamp(node),
-            Some(Item::Username) => self.process_username(node),
-            // Read when something refers to it.
-            Some(Item::Token) => self.count_token(),
-            Some(Item::Confirmation) => self.process_confirmation(node),
-            _ => Err(Rejected::ElementUnexpected {
-                element: expanded_name(self.envelope.document.element(node)),
-            }),
-        }
-    }
-
     /// Verifies the value of a signature, and the digests of everything that it covers and that no
     /// cipher text is part of. `None` where its key may be in cipher text.
-    fn authenticate_signature(&mut self, node: NodeId) -> Result<Option<Authentic>, Rejected> {
+    fn authenticate_signature(
+        &mut self,
+        node: NodeId,
+        cipher_text: &mut CipherText,
+    ) -> Result<Option<Authentic>, Rejected> {
         let signature = self.parse_signature(node)?;
         let (by_context, found) = match self.key_of_signature(&signature) {
-            Err(Rejected::KeyNotFound { .. }) if self.hides_items => return Ok(None),
+            Err(Rejected::KeyNotFound { .. }) if cipher_text.hides_items => return Ok(None),
             found => found?,
         };
-        self.count_references(signature.references.len())?;
+        self.budget.references(signature.references.len())?;
         self.observer.ended(Operation::Key);
         self.verify_value(&signature, &found.key)?;
         let early: Vec<bool> = signature
             .references
             .iter()
-            .map(|reference| self.is_provable_early(reference))
+            .map(|reference| cipher_text.is_provable_early(&self.message, reference))
             .collect();
         let proven = self.verify_references(&signature, &found.signer, |at| early[at])?;
         Ok(Some(Authentic {
@@ -151,75 +139,38 @@ impl Opening<'_> {
         }))
     }
 
-    /// Whether the digest of a reference is the same before and after decryption, or is to be that
-    /// of cipher text.
-    fn is_provable_early(&mut self, reference: &Reference) -> bool {
-        let by_token = |transform: &Transform| matches!(transform, Transform::Other { .. });
-        if self.hides_items && reference.transforms.iter().any(by_token) {
-            return false;
-        }
-        let Ok(Target::Element { node, .. }) = reference.target(&self.envelope.document) else {
-            // Cipher text may hold it. If none does, it is refused in its turn.
-            return false;
-        };
-        let as_cipher_text = self.plan.demands.order == ProtectionOrder::EncryptBeforeSigning;
-        as_cipher_text || !self.holders_of_cipher_text().contains(&node)
-    }
-
-    /// Every element that is, or holds, cipher text that may be deciphered.
-    fn holders_of_cipher_text(&mut self) -> &HashSet<NodeId> {
-        let may_decipher = self.plan.demands.encryption.is_some()
-            && (self.hides_items || self.lists_data || !self.wrapped_keys.is_empty());
-        let document = &self.envelope.document;
-        self.cipher_holders.get_or_insert_with(|| {
-            let mut holders = HashSet::new();
-            if !may_decipher {
-                return holders;
-            }
-            for data in document.elements_named(XENC, "EncryptedData") {
-                // The elements around one that is known are known.
-                let mut around = std::iter::once(data).chain(data.ancestors());
-                while around.next().is_some_and(|one| holders.insert(one.id())) {}
-            }
-            holders
-        })
-    }
-
     /// Notes what a copy of this message would be known by, as far as that can be told now.
-    fn mark_before_deciphering(&mut self) {
+    fn mark_before_deciphering(&mut self) -> Vec<DecipheringKey> {
         let end = self.end_before_deciphering();
-        let signatures: Vec<[u8; 32]> = self
-            .authentic
-            .iter()
-            .map(|one| mark_of(&one.signature, &one.found.signer))
-            .collect();
-        self.marks.extend(marks::ending(end, signatures));
-        if !self.is_authenticated {
+        let signatures = self.authentic.iter();
+        let signatures = signatures.map(|one| mark_of(&one.signature, &one.found.signer));
+        self.replay.mark(end, signatures);
+        if !self.budget.is_authenticated {
             // Nothing but their keys tells such messages from messages that a stranger has changed.
-            let keys = self.wrapped_keys.iter();
+            let keys = self.keyring.wrapped.iter();
             let keys = keys.map(|key| marks::of_session_key(&key.sha1));
-            self.marks.extend(marks::ending(end, keys));
+            self.replay.mark(end, keys);
         }
-        self.marks
-            .extend(marks::ending(end, self.cipher_marks.drain(..)));
-        self.name_deciphering_keys(end.0);
+        self.replay.mark_ciphers(end);
+        self.deciphering_keys(end.0)
     }
 
     /// Names the keys under which failed openings are counted. `until` is when the marks of this
     /// message end: anybody can make a message that nobody signed, with a key of its own, and
     /// the store has to hold what is counted.
-    fn name_deciphering_keys(&mut self, until: Timestamp) {
-        let limits = self.plan.demands.limits;
-        let long = freshness::later(self.now, FAILURES_REMEMBERED);
-        let of_key = if self.is_authenticated { long } else { until };
-        let keys = self.wrapped_keys.iter().map(|key| DecipheringKey {
+    fn deciphering_keys(&self, until: Timestamp) -> Vec<DecipheringKey> {
+        let limits = self.message.demands().limits;
+        let is_authenticated = self.budget.is_authenticated;
+        let long = freshness::later(self.message.now, FAILURES_REMEMBERED);
+        let of_key = if is_authenticated { long } else { until };
+        let keys = self.keyring.wrapped.iter().map(|key| DecipheringKey {
             name: digest::mark([b"deciphering key".as_slice(), &key.wrapped.cipher_value]),
             most_failures: limits.failed_openings,
             failures_until: of_key,
         });
         let by_context =
-            !self.is_authenticated && self.plan.demands.deciphers_with(KeyBinding::Context);
-        let contexts = self.facts.contexts.iter().filter(|_| by_context);
+            !is_authenticated && self.message.demands().deciphers_with(KeySource::Token);
+        let contexts = self.message.facts.contexts.iter().filter(|_| by_context);
         let contexts = contexts.map(|context| {
             let instance = context.instance.as_deref().unwrap_or_default();
             let identifier = context.identifier.as_bytes();
@@ -229,42 +180,90 @@ impl Opening<'_> {
                 failures_until: long,
             }
         });
-        self.deciphering_keys = keys.chain(contexts).collect();
+        keys.chain(contexts).collect()
     }
 
     /// Until when a copy could be accepted, as far as signatures in the clear prove it.
     fn end_before_deciphering(&self) -> (Timestamp, End) {
-        let demand = self.plan.demands.timestamp;
-        let by_life = marks::until(demand, self.evidence.freshness, self.now);
+        let message = &self.message;
+        let demand = message.demands().timestamp;
+        let by_life = marks::until(demand, self.evidence.freshness, message.now);
         let proven = |timestamp: NodeId| {
-            let holders: Vec<NodeId> = self.holders(timestamp).collect();
+            let holders = self.plaintext.holders(message.document(), timestamp);
+            let holders: Vec<NodeId> = holders.collect();
             self.authentic.iter().any(|one| {
                 let proven = one.proven.iter().flatten();
                 let nodes: Vec<NodeId> = proven.filter_map(Proven::node).collect();
-                let role = self.role_of(&one.found.key, one.by_context, &nodes);
+                let role = message.role_of(&one.found.key, one.by_context, &nodes);
                 role == SignatureRole::Message && nodes.iter().any(|node| holders.contains(node))
             })
         };
-        if self.timestamp.is_some_and(proven) {
+        if self.evidence.timestamp.is_some_and(proven) {
             return (by_life, End::Proven);
         }
         // Nobody proves when the message ends, and its Timestamp may be in cipher text: created at
         // the end of the skew, it ends latest.
         let skew = demand.unwrap_or_default().skew;
-        let latest = marks::until(demand, None, freshness::later(self.now, skew));
+        let latest = marks::until(demand, None, freshness::later(message.now, skew));
         (by_life.max(latest), End::Counted)
     }
+}
 
+/// Where cipher text is, before any of it is deciphered.
+struct CipherText {
+    /// The header has cipher text among its items.
+    hides_items: bool,
+    /// The header has what may list cipher text.
+    is_listed: bool,
+    /// Every element that is, or holds, cipher text that may be deciphered, once a reference asks
+    /// for them.
+    holders: Option<HashSet<NodeId>>,
+}
+
+impl CipherText {
+    /// Whether the digest of a reference is the same before and after decryption, or is to be that
+    /// of cipher text.
+    fn is_provable_early(&mut self, message: &Message<'_>, reference: &Reference) -> bool {
+        let by_token = |transform: &Transform| matches!(transform, Transform::Other { .. });
+        if self.hides_items && reference.transforms.iter().any(by_token) {
+            return false;
+        }
+        let Ok(Target::Element { node, .. }) = reference.target(message.document()) else {
+            // Cipher text may hold it. If none does, it is refused in its turn.
+            return false;
+        };
+        let as_cipher_text = message.demands().order == ProtectionOrder::EncryptBeforeSigning;
+        as_cipher_text || !self.holders(message).contains(&node)
+    }
+
+    fn holders(&mut self, message: &Message<'_>) -> &HashSet<NodeId> {
+        let may_decipher = message.demands().encryption.is_some() && self.is_listed;
+        self.holders.get_or_insert_with(|| {
+            let mut holders = HashSet::new();
+            if !may_decipher {
+                return holders;
+            }
+            for data in message.document().elements_named(XENC, "EncryptedData") {
+                // The elements around one that is known are known.
+                let mut around = std::iter::once(data).chain(data.ancestors());
+                while around.next().is_some_and(|one| holders.insert(one.id())) {}
+            }
+            holders
+        })
+    }
+}
+
+impl Message<'_> {
     /// Bounds what precedes the first verified signature: a large header is work that the sender of
     /// one captured cipher text chooses.
-    fn check_sizes(&self, security: Option<NodeId>) -> Result<(), Rejected> {
-        if security.is_none() {
+    fn check_sizes(&self) -> Result<(), Rejected> {
+        if self.security.is_none() {
             return Ok(());
         }
-        let document = &self.envelope.document;
+        let document = self.document();
         let header = self.envelope.header();
         let source = header.and_then(|header| document.source(header.id()));
-        let limit = self.plan.demands.limits.header_bytes();
+        let limit = self.demands().limits.header_bytes();
         if source.is_some_and(|source| source.len() > limit) {
             return Err(Rejected::TooMany {
                 what: "bytes of `soap:Header`",
@@ -272,19 +271,5 @@ impl Opening<'_> {
             });
         }
         Ok(())
-    }
-}
-
-/// What a copy of a signed message is known by.
-pub(super) fn mark_of(signature: &Signature, signer: &Signer) -> [u8; 32] {
-    match signer {
-        // Its key: no signature need cover which certificate is named, and another one for the same
-        // key, the one before a renewal, would make another message of a copy.
-        Signer::Certificate(certificate) => {
-            let references = signature.references.iter();
-            let digests = references.map(|reference| reference.digest_value.as_ref());
-            marks::of_signature(certificate.public_key().key_bits(), digests)
-        }
-        _ => marks::of_code(&signature.value),
     }
 }

@@ -12,10 +12,12 @@ use soapstone_xmlsec::dsig::{
     CanonicalizationMethod, DigestSink, Extension, Reference, Target, Transform,
 };
 
-use super::Opening;
+use super::algorithms::dereferenced_form;
+use super::budget::Budget;
+use super::message::Message;
 use crate::evidence::Signer;
-use crate::key_reference::KeyLocator;
-use crate::names::{DS, WSSE, X509_V3};
+use crate::key_locator::KeyLocator;
+use crate::names::{WSSE, X509_V3};
 use crate::rejected::Rejected;
 
 /// What a `SecurityTokenReference` refers to.
@@ -36,11 +38,12 @@ impl Dereference {
     }
 }
 
-impl Opening<'_> {
+impl Message<'_> {
     /// Finds the token of a reference that has the transform. The transform tells why there is
     /// none, when it is executed.
     pub(super) fn dereference(
-        &mut self,
+        &self,
+        budget: &mut Budget,
         reference: &Reference,
         target: Target<'_>,
         signer: &Signer,
@@ -53,7 +56,7 @@ impl Opening<'_> {
             Ok(Named::Token(token)) => Ok(Referred::Token(token)),
             Ok(Named::Elsewhere(locator)) => {
                 // Each is looked for among all certificates.
-                self.count_token()?;
+                budget.token()?;
                 self.named_certificate(&locator, signer)
                     .map(Referred::Outside)
             }
@@ -64,7 +67,7 @@ impl Opening<'_> {
 
     /// Reads the `SecurityTokenReference` that the transform starts from.
     fn read_target(&self, target: Target<'_>) -> Result<Named, String> {
-        let document = &self.envelope.document;
+        let document = self.document();
         let Target::Element { node, .. } = target else {
             return Err("expected a reference to a SecurityTokenReference".to_owned());
         };
@@ -81,12 +84,10 @@ impl Opening<'_> {
             .and_then(|embedded| embedded.first_child());
         match (embedded, locator) {
             (Some(token), _) => Ok(Named::Token(token.id())),
-            (None, KeyLocator::Token(id)) => {
-                let token = document.by_id(&id).ok().flatten();
-                token
-                    .map(Named::Token)
-                    .ok_or_else(|| format!("no token `#{id}`"))
-            }
+            (None, KeyLocator::Token(id)) => self
+                .named(&id)
+                .map(Named::Token)
+                .ok_or_else(|| format!("no token `#{id}`")),
             (None, locator) => Ok(Named::Elsewhere(locator)),
         }
     }
@@ -153,17 +154,6 @@ impl Extension for Dereference {
             }
         }
     }
-}
-
-/// The canonical form that the transform gives a token.
-pub(super) fn dereferenced_form(transform: Element<'_>) -> Result<CanonicalizationMethod, String> {
-    let method = transform
-        .child(WSSE, "TransformationParameters")
-        .and_then(|parameters| parameters.child(DS, "CanonicalizationMethod"))
-        .ok_or_else(|| {
-            "expected a CanonicalizationMethod in TransformationParameters".to_owned()
-        })?;
-    CanonicalizationMethod::parse(method).map_err(|error| error.to_string())
 }
 
 /// Writes a token of the message. The default namespace is always declared on it, if only to say

@@ -7,7 +7,7 @@
 use soapstone_crypto::Certificate;
 use soapstone_xml::NodeId;
 
-use super::Opening;
+use super::comparison::Comparison;
 use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::part::Part;
 use crate::plan::EndorsementDemand;
@@ -21,20 +21,11 @@ enum Demand<'p> {
     Endorsing(&'p EndorsementDemand),
 }
 
-impl Opening<'_> {
-    /// The signatures that endorse.
-    pub(super) fn endorsements(&self) -> impl Iterator<Item = &SignatureEvidence> {
-        let signatures = self.evidence.signatures.iter();
-        signatures.filter(|signature| signature.role == SignatureRole::Endorsing)
-    }
-
+impl Comparison<'_, '_> {
     /// Finds a signature for each demand, and none beside them.
     pub(super) fn compare_endorsements(&mut self) -> Result<(), Rejected> {
-        let endorsements = &self.plan.demands.endorsements;
-        if endorsements.demands.is_empty() {
-            return Ok(());
-        }
-        let found = self.endorsements();
+        let endorsements = &self.demands().endorsements;
+        let found = self.evidence.endorsements();
         let demands = endorsements.demands.iter().map(Demand::Endorsing);
         let found = self.met(demands.collect(), found.collect())?;
         // Over the Timestamp, the message's own signature is that of whoever is named first.
@@ -49,7 +40,7 @@ impl Opening<'_> {
     /// each demand, and none beside them. The one that meets what is said of the message's
     /// signature is that; the others endorse.
     pub(super) fn compare_signers(&mut self) -> Result<(), Rejected> {
-        let endorsements = &self.plan.demands.endorsements;
+        let endorsements = &self.demands().endorsements;
         let found: Vec<&SignatureEvidence> = self.evidence.signatures.iter().collect();
         if found.is_empty() {
             return Err(Rejected::SignatureMissing);
@@ -58,15 +49,11 @@ impl Opening<'_> {
         let demands = std::iter::once(Demand::Message).chain(endorsing);
         let found = self.met(demands.collect(), found)?;
         let first = found.first();
-        let mut token = None;
         for signature in &mut self.evidence.signatures {
-            if Some(&signature.node) == first {
-                token = signature.token;
-            } else {
+            if Some(&signature.node) != first {
                 signature.role = SignatureRole::Endorsing;
             }
         }
-        self.signing_tokens = token.into_iter().collect();
         Ok(())
     }
 
@@ -81,7 +68,7 @@ impl Opening<'_> {
         if found.len() != demands.len() {
             return Err(Rejected::EndorsementMissing);
         }
-        if !self.plan.demands.endorsements.same_endorser && !have_different_keys(&found) {
+        if !self.demands().endorsements.same_endorser && !have_different_keys(&found) {
             return Err(Rejected::EndorserRepeated);
         }
         // Which of them is which must not hang on their order in the header, which nobody signs,
@@ -110,7 +97,7 @@ impl Opening<'_> {
         if signature.certificate().is_none() {
             return Err(Rejected::EndorsementMissing);
         }
-        let demand = self.plan.demands.signature.iter();
+        let demand = self.demands().signature.iter();
         for (part, _) in demand.flat_map(|demand| &demand.parts) {
             let nodes = match part {
                 Part::Token => signature.token.into_iter().collect(),
@@ -142,15 +129,15 @@ impl Opening<'_> {
         if by_context != demand.by_context {
             return Err(Rejected::EndorsementMissing);
         }
-        if self.plan.demands.endorsements.over_timestamp {
+        if self.demands().endorsements.over_timestamp {
             let part = Part::Timestamp;
             let covered = |timestamp: NodeId| endorsement.covers(timestamp);
-            if !self.timestamp.is_some_and(covered) {
+            if !self.evidence.timestamp.is_some_and(covered) {
                 return Err(Rejected::Unendorsed { part });
             }
         } else {
             let covered = |signature: &SignatureEvidence| endorsement.covers(signature.node);
-            if !self.message_signatures().all(covered) {
+            if !self.evidence.message_signatures().all(covered) {
                 return Err(Rejected::EndorsementMissing);
             }
         }

@@ -10,125 +10,45 @@
 //! node that stands in the place the plan speaks of is among them. Neither names nor ids decide
 //! anything, which is what makes signature wrapping (McIntosh and Austel 2005) fruitless.
 
-mod agreed;
+mod algorithms;
+mod authentic;
 mod authenticate;
+mod budget;
+mod certificates;
+mod cipher_text;
 mod compare;
+mod comparison;
 mod decrypt;
 mod dereference;
 mod endorsement;
-mod keys;
+mod items;
+mod key_agreement;
+mod keyring;
+mod message;
+mod opening;
+mod places;
+mod plaintext;
 mod recognition;
+mod references;
+mod replay_keys;
 mod signature;
-mod tokens;
-
-use std::collections::HashSet;
-use std::sync::Arc;
+mod signer;
+mod symmetric_keys;
+mod wrapped_keys;
 
 use jiff::Timestamp;
-use soapstone_crypto::{Certificate, SymmetricKey};
 use soapstone_xml::{Buffers, NodeId};
-use soapstone_xmlsec::dsig::Scratch;
 
-use self::authenticate::Authentic;
 pub use self::authenticate::DecipheringKey;
-use self::decrypt::WrappedKey;
-use self::keys::Derived;
-use crate::confirmation;
-use crate::conversation::SecurityContext;
-use crate::envelope::{Envelope, expanded_name};
-use crate::evidence::{CipherKey, End, Evidence, FirstSeen, Mark, Opened};
+use self::opening::Opening;
+use crate::envelope::Envelope;
+use crate::evidence::{FirstSeen, Opened};
 use crate::facts::{Facts, Receipt};
-use crate::freshness::{self, TimestampPolicy};
-use crate::marks;
+use crate::header::ItemKind;
+use crate::marks::{self, End, Mark};
 use crate::operation::{Operation, OperationObserver};
-use crate::plan::{InboundPlan, Item};
+use crate::plan::InboundPlan;
 use crate::rejected::Rejected;
-use crate::tuning::Buffering;
-use crate::username::UsernameToken;
-
-/// A session key that an `EncryptedKey` of this message carried.
-struct SessionKey {
-    node: NodeId,
-    sha1: [u8; 20],
-    key: SymmetricKey,
-    /// Something of the message was deciphered with it.
-    deciphers: bool,
-}
-
-/// Where a graft came from: the nodes that took the place of an `EncryptedData`.
-struct Graft {
-    encrypted_data: NodeId,
-    /// Ascending, and behind those of the grafts before.
-    nodes: Vec<NodeId>,
-}
-
-/// One message being opened.
-struct Opening<'p> {
-    plan: &'p InboundPlan,
-    facts: &'p Facts,
-    now: Timestamp,
-    envelope: Envelope,
-    evidence: Evidence,
-    marks: Vec<Mark>,
-    scratch: Scratch,
-    session_keys: Vec<SessionKey>,
-    /// The `EncryptedKey` whose key signs and encrypts, where the plan has one key do both.
-    session_key_in_use: Option<NodeId>,
-    /// Marks of cipher texts, where nothing is signed and no key is wrapped.
-    cipher_marks: Vec<[u8; 32]>,
-    /// The `EncryptedData` that they are of, and those of marks that were taken before.
-    marked_ciphers: Vec<NodeId>,
-    grafts: Vec<Graft>,
-    /// `EncryptedData` that was deciphered, and that a signature covers as cipher text.
-    signed_ciphers: Vec<NodeId>,
-    /// Something was deciphered, or tried to be.
-    deciphered: bool,
-    timestamp: Option<NodeId>,
-    username: Option<NodeId>,
-    signatures: Vec<NodeId>,
-    /// Tokens of the message's signature, and `ds:KeyInfo` elements that hold the certificate
-    /// themselves.
-    signing_tokens: Vec<NodeId>,
-    confirmations: Vec<NodeId>,
-    confirmed: Vec<Option<Vec<u8>>>,
-    /// The security context that keys come from.
-    context: Option<SecurityContext>,
-    /// Keys that were derived from it for this message.
-    derived: Vec<Derived>,
-    /// The child of the header that is being processed.
-    current: Option<NodeId>,
-    /// Which element of the header uses which token.
-    uses: Vec<(NodeId, NodeId)>,
-    signature_values: Vec<Vec<u8>>,
-    /// `EncryptedKey` elements of the message, as they were read.
-    wrapped_keys: Vec<Arc<WrappedKey>>,
-    /// Signatures whose turn has not come, and whose value verified.
-    authentic: Vec<Authentic>,
-    /// Elements that are or hold cipher text, once somebody asked for them.
-    cipher_holders: Option<HashSet<NodeId>>,
-    /// The header has cipher text among its items.
-    hides_items: bool,
-    /// The header has a list of cipher text apart from its keys.
-    lists_data: bool,
-    /// A signature in the clear verified. It is made with a key that strangers do not have, or
-    /// with the one session key that deciphers.
-    is_authenticated: bool,
-    deciphering_keys: Vec<DecipheringKey>,
-    /// The one key that deciphers cipher text without authentication.
-    deciphers_unauthenticated: Option<CipherKey>,
-    /// Bytes of cipher text that were deciphered without a verified signature.
-    deciphered_bytes: usize,
-    /// Of the message as it came.
-    message_bytes: usize,
-    /// Replay keys of what cipher text held.
-    late_marks: Vec<[u8; 32]>,
-    signature_count: usize,
-    tokens: usize,
-    references: usize,
-    /// Counts signatures and decryptions, so that their order can be compared with the plan's.
-    step: u32,
-    observer: &'p mut dyn OperationObserver,
-}
 
 /// A message whose signatures in the clear verified, and of which nothing is deciphered yet.
 ///
@@ -136,7 +56,7 @@ struct Opening<'p> {
 /// cipher text.
 pub struct Authenticated<'p> {
     opening: Opening<'p>,
-    security: Option<NodeId>,
+    deciphering_keys: Vec<DecipheringKey>,
 }
 
 impl Authenticated<'_> {
@@ -144,12 +64,12 @@ impl Authenticated<'_> {
     /// refused afterwards stays known: whoever changed it on its way could have dropped it as
     /// well.
     pub fn marks(&self) -> &[Mark] {
-        &self.opening.marks
+        &self.opening.replay.marks
     }
 
     /// The keys that the message asks to decipher with, where failed openings are counted.
     pub fn deciphering_keys(&self) -> &[DecipheringKey] {
-        &self.opening.deciphering_keys
+        &self.deciphering_keys
     }
 
     /// Opens the message: deciphers, checks references, compares with the plan.
@@ -159,7 +79,7 @@ impl Authenticated<'_> {
     /// the first decryption on all reasons are one to everybody but the operator.
     pub fn open(self, first_seen: &FirstSeen, buffers: &mut Buffers) -> Result<Opened, Rejected> {
         first_seen.vouch_for(self.marks())?;
-        self.opening.run(self.security, buffers)
+        self.opening.run(buffers)
     }
 }
 
@@ -177,58 +97,12 @@ impl InboundPlan {
         buffers: &mut Buffers,
         observer: &'p mut dyn OperationObserver,
     ) -> Result<Authenticated<'p>, Rejected> {
-        let tuning = &self.demands.tuning;
-        let mut scratch = Scratch::reusing(buffers);
-        scratch.canonical_runs = tuning.canonical_runs;
-        scratch.on_demand = tuning.on_demand;
-        scratch.collects = tuning.buffering == Buffering::Buffered;
-        let message_bytes = envelope.document.bytes().len();
-        let mut opening = Opening {
-            plan: self,
-            facts,
-            now,
-            envelope,
-            evidence: Evidence::default(),
-            marks: Vec::new(),
-            scratch,
-            session_keys: Vec::new(),
-            session_key_in_use: None,
-            cipher_marks: Vec::new(),
-            marked_ciphers: Vec::new(),
-            grafts: Vec::new(),
-            signed_ciphers: Vec::new(),
-            deciphered: false,
-            timestamp: None,
-            username: None,
-            signatures: Vec::new(),
-            signing_tokens: Vec::new(),
-            confirmations: Vec::new(),
-            confirmed: Vec::new(),
-            context: None,
-            derived: Vec::new(),
-            current: None,
-            uses: Vec::new(),
-            signature_values: Vec::new(),
-            wrapped_keys: Vec::new(),
-            authentic: Vec::new(),
-            cipher_holders: None,
-            hides_items: false,
-            lists_data: false,
-            is_authenticated: false,
-            deciphering_keys: Vec::new(),
-            deciphers_unauthenticated: None,
-            deciphered_bytes: 0,
-            message_bytes,
-            late_marks: Vec::new(),
-            signature_count: 0,
-            tokens: 0,
-            references: 0,
-            step: 0,
-            observer,
-        };
-        let security = opening.security_header()?;
-        opening.authenticate(security)?;
-        Ok(Authenticated { opening, security })
+        let mut opening = Opening::new(self, envelope, facts, now, buffers, observer)?;
+        let deciphering_keys = opening.authenticate()?;
+        Ok(Authenticated {
+            opening,
+            deciphering_keys,
+        })
     }
 
     /// [Authenticates](Self::authenticate) a message and opens it although no replay cache was
@@ -249,28 +123,51 @@ impl InboundPlan {
         let first_seen = FirstSeen::assertion(authenticated.marks());
         authenticated.open(&first_seen, buffers)
     }
+
+    /// Opens a message for an observer that listens, and goes on after a refusal as far as
+    /// possible: for messages at rest. The verdict is that of
+    /// [`open_unmarked`](Self::open_unmarked). Whoever may send messages to an explanation learns
+    /// by its time what he can decipher.
+    ///
+    /// # Errors
+    /// The first refusal. The observer has heard of the others.
+    pub fn explain(
+        &self,
+        envelope: Envelope,
+        facts: &Facts,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn OperationObserver,
+    ) -> Result<Opened, Rejected> {
+        let mut opening = Opening::new(self, envelope, facts, now, buffers, observer)?;
+        opening.observer.explains = true;
+        opening.authenticate()?;
+        opening.run(buffers)
+    }
 }
 
 impl Opening<'_> {
-    fn run(mut self, security: Option<NodeId>, buffers: &mut Buffers) -> Result<Opened, Rejected> {
-        let known_marks = self.marks.len();
-        match self.process_header_and_compare(security, buffers) {
+    fn run(mut self, buffers: &mut Buffers) -> Result<Opened, Rejected> {
+        let known_marks = self.replay.marks.len();
+        match self.process_header_and_compare(buffers) {
             Ok(blocks) => {
-                self.keep_derived_keys();
+                self.keyring.keep_derived_keys(&self.message);
                 let receipt = self.receipt();
                 self.scratch.recycle(buffers);
                 Ok(Opened {
-                    envelope: self.envelope,
+                    inherits: self.message.demands().covers_inherited,
+                    envelope: self.message.envelope,
                     evidence: self.evidence,
-                    marks: self.marks,
+                    marks: self.replay.marks,
                     known_marks,
                     receipt,
                     blocks,
-                    inherits: self.plan.demands.covers_inherited,
-                    deciphered: self.deciphered,
+                    deciphered: self.plaintext.is_tried,
                 })
             }
-            Err(rejected) => Err(rejected.after(self.deciphered)),
+            // What was deciphered when it was refused is said in it.
+            Err(rejected) if self.observer.explains => Err(rejected),
+            Err(rejected) => Err(rejected.after(self.plaintext.is_tried)),
         }
     }
 
@@ -278,252 +175,88 @@ impl Opening<'_> {
     /// to pass on.
     fn process_header_and_compare(
         &mut self,
-        security: Option<NodeId>,
         buffers: &mut Buffers,
     ) -> Result<Vec<NodeId>, Rejected> {
-        if let Some(security) = security {
-            let mut next = self
-                .envelope
-                .document
-                .element(security)
-                .first_child()
-                .map(|child| child.id());
-            while let Some(node) = next {
-                self.process(node, buffers)?;
-                // Asked anew each time: decryption may have put other elements in the place of this
-                // one's followers.
-                next = self.after(node);
-            }
+        let security = self.message.security;
+        let first = security.and_then(|security| self.message.element(security).first_child());
+        let mut next = first.map(|child| child.id());
+        while let Some(node) = next {
+            let outcome = self.process(node, buffers);
+            self.judge(outcome)?;
+            // Asked anew each time: decryption may have put other elements in the place of this
+            // one's followers.
+            next = self.plaintext.after(self.message.document(), node);
         }
-        self.compare(security)?;
+        let outcome = self.comparison().compare();
+        self.judge(outcome)?;
         self.mark_what_was_hidden();
-        let blocks = self.blocks_to_pass_on(security);
+        let blocks = self.comparison().blocks_to_pass_on();
         self.observer.ended(Operation::Other);
-        blocks
-    }
-
-    /// The `wsse:Security` header to process.
-    fn security_header(&self) -> Result<Option<NodeId>, Rejected> {
-        let demands = &self.plan.demands;
-        let mut headers = self.envelope.security_headers(demands.actor.as_deref());
-        let first = headers.next();
-        if headers.next().is_some() {
-            return Err(Rejected::SecurityDuplicated);
+        let blocks = self.judge(blocks)?;
+        match self.refusals.first.take() {
+            Some(refused) => Err(refused),
+            None => Ok(blocks.unwrap_or_default()),
         }
-        match first {
-            None if self.demands_header() => Err(Rejected::SecurityMissing),
-            None => Ok(None),
-            Some(header) if !demands.has_security => {
-                if self.envelope.must_understand(header) {
-                    return Err(Rejected::SecurityUnexpected);
-                }
-                Ok(None)
-            }
-            Some(header) => Ok(Some(header.id())),
-        }
-    }
-
-    fn demands_header(&self) -> bool {
-        let demands = &self.plan.demands;
-        demands.requires_header || demands.confirms && self.facts.request.is_some()
-    }
-
-    /// The next child of the header after `node`, or after what took the place of `node`.
-    fn after(&self, node: NodeId) -> Option<NodeId> {
-        let last = self
-            .grafts
-            .iter()
-            .find(|graft| graft.encrypted_data == node)
-            .and_then(|graft| graft.nodes.last().copied());
-        self.envelope
-            .document
-            .element(last.unwrap_or(node))
-            .next_sibling()
-            .map(|next| next.id())
-    }
-
-    /// The graft that brought `node`. There may be many nodes to ask for, and as many that were
-    /// brought.
-    fn graft_of(&self, node: NodeId) -> Option<&Graft> {
-        let first_behind = |graft: &Graft| graft.nodes.first().is_some_and(|first| *first <= node);
-        let behind = self.grafts.partition_point(first_behind);
-        let graft = self.grafts[..behind].last()?;
-        graft.nodes.binary_search(&node).is_ok().then_some(graft)
     }
 
     fn process(&mut self, node: NodeId, buffers: &mut Buffers) -> Result<(), Rejected> {
-        self.current = Some(node);
-        let element = self.envelope.document.element(node);
-        match self.plan.demands.item(element) {
-            Some(Item::EncryptedKey) => {
+        match ItemKind::of(self.message.element(node)) {
+            ItemKind::EncryptedKey => {
                 self.observer.ended(Operation::Other);
                 let processed = self.process_encrypted_key(node, buffers);
                 self.observer.ended(Operation::Encryption);
                 processed
             }
-            Some(Item::ReferenceList) => {
+            ItemKind::ReferenceList => {
                 self.observer.ended(Operation::Other);
                 let processed = self.process_reference_list(node, buffers);
                 self.observer.ended(Operation::Encryption);
                 processed
             }
-            Some(Item::Signature) => self.process_signature(node),
+            ItemKind::Signature if self.refusals.signatures.contains(&node) => Ok(()),
+            ItemKind::Signature => self.process_signature(node),
             // The others were read before anything was deciphered.
-            item if self.graft_of(node).is_some() || item == Some(Item::EncryptedData) => {
-                self.read_item(node, item)
+            kind if kind == ItemKind::EncryptedData || self.plaintext.origin(node).is_some() => {
+                self.read_item(node, kind)
             }
             _ => Ok(()),
         }
-    }
-
-    fn process_confirmation(&mut self, node: NodeId) -> Result<(), Rejected> {
-        let limit = self.plan.demands.limits.signatures;
-        if self.confirmations.len() == limit {
-            return Err(Rejected::TooMany {
-                what: "`wsse11:SignatureConfirmation`",
-                limit,
-            });
-        }
-        self.confirmations.push(node);
-        let value = confirmation::read(self.envelope.document.element(node))?;
-        self.confirmed.push(value);
-        Ok(())
-    }
-
-    fn process_timestamp(&mut self, node: NodeId) -> Result<(), Rejected> {
-        if self.timestamp.replace(node).is_some() {
-            return Err(Rejected::TimestampDuplicated);
-        }
-        let TimestampPolicy { ttl, skew, .. } = self.plan.demands.timestamp.unwrap_or_default();
-        self.evidence.freshness = Some(freshness::read(
-            self.envelope.document.element(node),
-            ttl,
-            skew,
-            self.now,
-        )?);
-        Ok(())
-    }
-
-    fn process_username(&mut self, node: NodeId) -> Result<(), Rejected> {
-        self.count_token()?;
-        let element = self.envelope.document.element(node);
-        let Some(wanted) = &self.plan.demands.username else {
-            return Err(Rejected::ElementUnexpected {
-                element: expanded_name(element),
-            });
-        };
-        if self.username.replace(node).is_some() {
-            return Err(Rejected::TooMany {
-                what: "`wsse:UsernameToken`",
-                limit: 1,
-            });
-        }
-        self.observer.ended(Operation::Other);
-        let token = UsernameToken::read(element, wanted, self.now)?;
-        token.authenticate(self.facts.password(&token.user))?;
-        self.observer.ended(Operation::Username);
-        if let Some(key) = token.nonce_mark() {
-            let end = match token.freshness {
-                Some(freshness) => (freshness.remember_until(wanted.skew), End::Proven),
-                None => {
-                    let until = freshness::later(self.now, wanted.ttl + wanted.skew);
-                    (until, End::Counted)
-                }
-            };
-            self.marks.extend(marks::ending(end, [key]));
-        }
-        self.evidence.user = Some(token.user);
-        self.evidence.user_token = Some(node);
-        Ok(())
-    }
-
-    fn count_token(&mut self) -> Result<(), Rejected> {
-        self.tokens += 1;
-        let limit = self.plan.demands.limits.tokens;
-        if self.tokens > limit {
-            Err(Rejected::TooMany {
-                what: "security tokens",
-                limit,
-            })
-        } else {
-            Ok(())
-        }
-    }
-
-    fn count_references(&mut self, more: usize) -> Result<(), Rejected> {
-        self.references += more;
-        let limit = self.plan.demands.limits.references;
-        if self.references > limit {
-            Err(Rejected::TooMany {
-                what: "references",
-                limit,
-            })
-        } else {
-            Ok(())
-        }
-    }
-
-    fn next_step(&mut self) -> u32 {
-        self.step += 1;
-        self.step
     }
 
     /// What a replay of this message would repeat, beside what was known before anything was
     /// deciphered: signatures that cipher text held, or cipher text that it held where the key is
     /// one that both sides hold.
     fn mark_what_was_hidden(&mut self) {
-        let until = |life| marks::until(self.plan.demands.timestamp, life, self.now);
+        let (demand, now) = (self.message.demands().timestamp, self.message.now);
+        let until = |life| marks::until(demand, life, now);
         let by_life = until(self.evidence.freshness);
-        let is_signed = |timestamp: NodeId| self.signing_steps(timestamp).next().is_some();
-        let end = match self.timestamp.is_some_and(is_signed) {
+        let timestamp = self.evidence.timestamp;
+        let comparison = self.comparison();
+        let is_signed = |timestamp: NodeId| comparison.signing_steps(timestamp).next().is_some();
+        let end = match timestamp.is_some_and(is_signed) {
             true => (by_life, End::Proven),
             // Nobody proves when it ends: it may come again with another life.
             false => (by_life.max(until(None)), End::Counted),
         };
-        let keys = self.late_marks.drain(..).chain(self.cipher_marks.drain(..));
-        self.marks.extend(marks::ending(end, keys));
-    }
-
-    /// The session key of the sender: the one that signed the message or, where none did, the only
-    /// one that deciphered something of it. No signature covers wrapped keys, so that anybody
-    /// can put one of his own beside the sender's, with or without something that he enciphered; an
-    /// answer under that one would be his to read.
-    fn senders_key(&mut self) -> Option<SessionKey> {
-        let mut keys = std::mem::take(&mut self.session_keys);
-        let signs = |key: &SessionKey| self.signing_tokens.contains(&key.node);
-        let is_signed = keys.iter().any(signs);
-        keys.retain(|key| if is_signed { signs(key) } else { key.deciphers });
-        keys.pop().filter(|_| keys.is_empty())
+        self.replay.mark_rest(end);
     }
 
     fn receipt(&mut self) -> Receipt {
-        let senders_key = self.senders_key();
+        let senders_key = self.keyring.senders_key(&self.evidence);
+        let signatures = self.evidence.signatures.iter_mut();
+        let values = signatures.map(|signature| std::mem::take(&mut signature.value));
+        let signature_values = values.collect();
         Receipt {
             signer: self.evidence.signer().cloned(),
             session_keys: senders_key
                 .into_iter()
                 .map(|session| (session.sha1, session.key))
                 .collect(),
-            signature_values: std::mem::take(&mut self.signature_values),
-            context: self.context.take(),
+            signature_values,
+            context: self.keyring.context.take(),
             operations: Vec::new(),
             marks: Vec::new(),
             relation: None,
         }
-    }
-
-    /// Certificates that a message may name without carrying them.
-    fn known_certificates(&self) -> impl Iterator<Item = &Certificate> {
-        let keys = &self.plan.keys;
-        let identity = keys.own().map(|identity| identity.certificate());
-        let pinned = keys
-            .trust
-            .iter()
-            .flat_map(|trust| trust.rules().pinned.iter().chain(&trust.rules().anchors));
-        keys.peer
-            .iter()
-            .chain(pinned)
-            .chain(&self.facts.certificates)
-            .chain(identity)
     }
 }

@@ -10,17 +10,18 @@
 //! The one rule: an expression is either understood completely or refused, naming what is not
 //! understood.
 
+mod error;
 mod reader;
+mod steps;
 
 use std::fmt;
 
 use soapstone_xml::{Document, Element, NodeId};
 
-use self::reader::{DEEPEST, MOST_STEPS};
+use self::error::LONGEST;
+pub use self::error::PathError;
+use self::steps::Step;
 use crate::names::WSSE11;
-
-/// Longest expression, octets. The longest one known has 150.
-const LONGEST: usize = 4096;
 
 /// An absolute path that selects elements.
 ///
@@ -49,108 +50,6 @@ pub struct ElementPath {
     expression: String,
     steps: Vec<Step>,
 }
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-struct Step {
-    /// Whether it may skip levels.
-    descendant: bool,
-    /// `None` for any.
-    namespace: Option<String>,
-    /// `None` for any.
-    local: Option<String>,
-    predicates: Vec<Condition>,
-}
-
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-enum Condition {
-    LocalName(String),
-    NamespaceUri(String),
-    Attribute {
-        namespace: String,
-        local: String,
-        /// `None`: it is there, whatever its value.
-        value: Option<String>,
-    },
-    /// XPath 1.0, 3.4: an attribute that is not there is unequal to nothing.
-    AttributeDiffers {
-        namespace: String,
-        local: String,
-        value: String,
-    },
-    Not(Box<Condition>),
-    And(Vec<Condition>),
-    Or(Vec<Condition>),
-}
-
-/// An expression that is no [`ElementPath`]. Places are octets into the expression, from 0.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PathError {
-    /// Longer than anybody needs.
-    TooLong {
-        /// Octets of the expression.
-        octets: usize,
-    },
-    /// More steps than are supported.
-    TooManySteps,
-    /// Parentheses nest too deeply.
-    TooDeep,
-    /// Not a path from the root of the message.
-    NotAbsolute {
-        /// The expression.
-        expression: String,
-    },
-    /// A prefix that is not declared where the expression stands.
-    UnknownPrefix {
-        /// The prefix.
-        prefix: String,
-    },
-    /// Something of XPath that is not supported.
-    Unsupported {
-        /// What is written there.
-        found: String,
-        /// Where.
-        at: usize,
-    },
-    /// Something that is no XPath.
-    Syntax {
-        /// What is wanted there.
-        expected: &'static str,
-        /// Where.
-        at: usize,
-    },
-}
-
-impl fmt::Display for PathError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::TooLong { octets } => write!(
-                out,
-                "expected an expression of at most {LONGEST} octets, found {octets}"
-            ),
-            Self::TooManySteps => write!(out, "expected at most {MOST_STEPS} steps"),
-            Self::TooDeep => write!(out, "parentheses nest deeper than {DEEPEST} in a predicate"),
-            Self::NotAbsolute { expression } => write!(
-                out,
-                "expected a path from the root (`/…` or `//…`), found `{expression}`"
-            ),
-            Self::UnknownPrefix { prefix } => write!(
-                out,
-                "the namespace prefix `{prefix}` is not declared where the expression stands"
-            ),
-            Self::Unsupported { found, at } => write!(
-                out,
-                "expected child and descendant steps with simple predicates, found `{found}` at character {}",
-                at + 1
-            ),
-            Self::Syntax { expected, at } => {
-                write!(out, "expected {expected} at character {}", at + 1)
-            }
-        }
-    }
-}
-
-impl std::error::Error for PathError {}
 
 impl fmt::Display for ElementPath {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -225,48 +124,6 @@ impl ElementPath {
             }
         }
         reached
-    }
-}
-
-impl Step {
-    fn selects(&self, element: Element<'_>) -> bool {
-        self.local
-            .as_deref()
-            .is_none_or(|local| local == element.local())
-            && self
-                .namespace
-                .as_deref()
-                .is_none_or(|namespace| namespace == element.namespace())
-            && self
-                .predicates
-                .iter()
-                .all(|condition| condition.holds(element))
-    }
-}
-
-impl Condition {
-    fn holds(&self, element: Element<'_>) -> bool {
-        match self {
-            Self::LocalName(wanted) => element.local() == wanted,
-            Self::NamespaceUri(wanted) => element.namespace() == wanted,
-            Self::Attribute {
-                namespace,
-                local,
-                value,
-            } => element
-                .attribute(namespace, local)
-                .is_some_and(|found| value.as_deref().is_none_or(|value| found == value)),
-            Self::AttributeDiffers {
-                namespace,
-                local,
-                value,
-            } => element
-                .attribute(namespace, local)
-                .is_some_and(|found| found != value.as_str()),
-            Self::Not(condition) => !condition.holds(element),
-            Self::And(conditions) => conditions.iter().all(|condition| condition.holds(element)),
-            Self::Or(conditions) => conditions.iter().any(|condition| condition.holds(element)),
-        }
     }
 }
 

@@ -1,11 +1,7 @@
 //! The grammar of element paths: from an expression to steps and conditions.
 
-use super::{Condition, PathError, Step};
-
-/// Most steps: each is a bit of a word.
-pub(super) const MOST_STEPS: usize = 60;
-/// Deepest nesting of parentheses and `not()` in a predicate.
-pub(super) const DEEPEST: usize = 16;
+use super::error::{DEEPEST, MOST_STEPS, PathError};
+use super::steps::{Condition, Step};
 
 /// Reads the steps of an expression without white space around it.
 pub(super) fn read(

@@ -5,17 +5,18 @@
 
 use jiff::Timestamp;
 use soapstone_crypto::{SignatureAlgorithm, SignatureFamily};
-use soapstone_xml::Element;
 
+use super::key_source::KeySource;
 use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder};
-use crate::conversation::{ConversationVersion, DerivedKeyPolicy};
+use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
+use crate::header::ItemKind;
 use crate::limits::SecurityLimits;
-use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
 use crate::part::{EncryptedPart, Part};
 use crate::policy::Policy;
 use crate::suite::{Retirement, Suite, retired};
-use crate::supporting::EndorsingToken;
+use crate::supporting::{EndorsingToken, SupportingToken};
+use crate::token::TokenKind;
 use crate::tuning::Tuning;
 use crate::username::UsernamePolicy;
 
@@ -32,7 +33,8 @@ pub(crate) struct Demands {
     pub(crate) timestamp: Option<TimestampPolicy>,
     /// Whether a message without a `wsu:Timestamp` is refused.
     pub(crate) requires_timestamp: bool,
-    pub(crate) username: Option<UsernamePolicy>,
+    /// The tokens beside those of the binding.
+    pub(crate) supporting: Vec<SupportingToken>,
     /// Whether answers repeat the signature values of their request.
     pub(crate) confirms: bool,
     /// The permitted algorithms.
@@ -70,7 +72,8 @@ pub(crate) struct Demands {
     pub(crate) marks_cipher_text: bool,
     pub(crate) refuses_own_signatures: bool,
     retirements: Vec<Retirement>,
-    readers: Vec<Reader>,
+    /// The kinds of tokens that a header has a place for.
+    tokens: Vec<TokenKind>,
 }
 
 /// The demand of a message signature.
@@ -96,10 +99,10 @@ pub(crate) struct EncryptionDemand {
     pub(crate) parts: Vec<(EncryptedPart, Option<ProtectionOrder>)>,
 }
 
-/// The kind of a key, and how keys are derived from it.
+/// The source of a key, and how keys are derived from it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct KeyDemand {
-    pub(crate) kind: KeyBinding,
+    pub(crate) source: KeySource,
     pub(crate) derived_keys: Option<DerivedKeyPolicy>,
 }
 
@@ -144,41 +147,15 @@ pub(crate) struct EndorsementDemand {
     pub(crate) carries_token: bool,
 }
 
-/// How a child of the `wsse:Security` header is read.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Item {
-    EncryptedKey,
-    EncryptedData,
-    ReferenceList,
-    Signature,
-    Timestamp,
-    Username,
-    Confirmation,
-    /// A token that is read where something refers to it.
-    Token,
-}
-
-/// The name of an item.
-type Reader = (&'static str, &'static str, Item);
-
-/// The items of every header.
-const READERS: [Reader; 8] = [
-    (XENC, "EncryptedKey", Item::EncryptedKey),
-    (XENC, "EncryptedData", Item::EncryptedData),
-    (XENC, "ReferenceList", Item::ReferenceList),
-    (DS, "Signature", Item::Signature),
-    (WSU, "Timestamp", Item::Timestamp),
-    (WSSE, "UsernameToken", Item::Username),
-    (WSSE, "BinarySecurityToken", Item::Token),
-    (WSSE11, "SignatureConfirmation", Item::Confirmation),
-];
-
 impl Demands {
     /// The demands of a policy.
     pub(super) fn of(policy: &Policy) -> Self {
         let (signature, encryption) = (policy.signature(), policy.encryption());
         let derived_keys = policy.derived_keys();
-        let key = |kind| KeyDemand { kind, derived_keys };
+        let key = |source| KeyDemand {
+            source,
+            derived_keys,
+        };
         let header = &policy.header;
         let requires_timestamp = header.timestamp.is_some_and(|timestamp| timestamp.required);
         let parts = encryption.as_ref().map_or(&[][..], |one| one.parts);
@@ -203,7 +180,7 @@ impl Demands {
                 || requires_timestamp,
             timestamp: header.timestamp,
             requires_timestamp,
-            username: policy.username().cloned(),
+            supporting: policy.supporting.clone(),
             confirms: header.signature_confirmation,
             suite: policy.suite.clone(),
             limits: policy.limits,
@@ -212,7 +189,7 @@ impl Demands {
             order: policy.order(),
             required: policy.parts.required.clone(),
             signature: signature.as_ref().map(|one| SignatureDemand {
-                key: key(one.key),
+                key: key(KeySource::of_signature(one.key)),
                 parts: one
                     .parts
                     .iter()
@@ -223,7 +200,7 @@ impl Demands {
                 public: policy.signs_by_certificate() || policy.endorses_by_certificate(),
             }),
             encryption: encryption.as_ref().map(|one| EncryptionDemand {
-                key: key(one.key),
+                key: key(KeySource::of_encryption(one.key)),
                 parts: one
                     .parts
                     .iter()
@@ -254,17 +231,23 @@ impl Demands {
             marks_cipher_text: signature.is_none() && !policy.wraps_key(),
             refuses_own_signatures: policy.refuse_own_signatures,
             retirements: policy.retirements.clone(),
-            readers: readers(policy),
+            tokens: TokenKind::all()
+                .filter(|kind| kind.is_used_by(policy))
+                .collect(),
         }
     }
 
-    /// The reader of a child of the header; none, where the plan has no use for it.
-    pub(crate) fn item(&self, element: Element<'_>) -> Option<Item> {
-        let (namespace, local) = (element.namespace(), element.local());
-        let mut readers = self.readers.iter();
-        readers
-            .find(|reader| reader.1 == local && reader.0 == namespace)
-            .map(|reader| reader.2)
+    /// The kind of a header item for this plan. A token that the plan has no use for is unknown.
+    pub(crate) fn kind(&self, kind: ItemKind) -> ItemKind {
+        match kind {
+            ItemKind::Token(token) if !self.tokens.contains(&token) => ItemKind::Unknown,
+            kind => kind,
+        }
+    }
+
+    /// The user of messages.
+    pub(crate) fn username(&self) -> Option<&UsernamePolicy> {
+        self.supporting.iter().find_map(SupportingToken::username)
     }
 
     /// When `algorithm` was retired, if that is past.
@@ -272,10 +255,10 @@ impl Demands {
         retired(&self.retirements, algorithm, now)
     }
 
-    /// Whether the key that encrypts is of this kind.
-    pub(crate) fn deciphers_with(&self, kind: KeyBinding) -> bool {
+    /// Whether the key that encrypts comes from there.
+    pub(crate) fn deciphers_with(&self, source: KeySource) -> bool {
         let encryption = self.encryption.as_ref();
-        encryption.is_some_and(|encryption| encryption.key.kind == kind)
+        encryption.is_some_and(|encryption| encryption.key.source == source)
     }
 
     /// The permitted algorithms of a signature. The algorithm says which kind of key it wants; the
@@ -351,26 +334,9 @@ fn endorsements(policy: &Policy) -> Endorsements {
         assigns_message: over_timestamp && policy.signs_by_certificate(),
         same_endorser: policy.same_endorser,
         context: policy.endorsing_context().map(|one| KeyDemand {
-            kind: one.key.kind(),
+            source: KeySource::of_signature(one.key.kind()),
             derived_keys: one.key.derived_keys(),
         }),
         cover_parts: policy.endorsing_beside().any(|one| !one.parts.is_empty()),
     }
-}
-
-/// The readers of the items that a policy has a use for.
-fn readers(policy: &Policy) -> Vec<Reader> {
-    let by_context = policy.endorsing_context();
-    let derives = policy.derived_keys().is_some()
-        || by_context.is_some_and(|endorsing| endorsing.key.derived_keys().is_some());
-    let tokens = [
-        ("SecurityContextToken", policy.uses_context()),
-        ("DerivedKeyToken", derives),
-    ];
-    let mut readers = Vec::from(READERS);
-    for version in ConversationVersion::ALL {
-        let wanted = tokens.iter().filter(|(_, wanted)| *wanted);
-        readers.extend(wanted.map(|(local, _)| (version.namespace(), *local, Item::Token)));
-    }
-    readers
 }

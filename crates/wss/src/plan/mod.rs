@@ -6,6 +6,7 @@
 
 mod check;
 mod demands;
+mod key_source;
 mod keys;
 mod parts;
 mod protection;
@@ -17,7 +18,8 @@ use std::sync::Arc;
 use soapstone_crypto::{Digest, Identity, KeyKind, SignatureAlgorithm};
 use soapstone_xml::Canonicalization;
 
-pub(crate) use self::demands::{CertificateRole, Demands, EndorsementDemand, Item, KeyDemand};
+pub(crate) use self::demands::{CertificateRole, Demands, EndorsementDemand, KeyDemand};
+pub(crate) use self::key_source::KeySource;
 pub use self::keys::{KeyField, Keys, SharedKey};
 use self::protection::Signers;
 pub(crate) use self::protection::{Endorser, Protection, Signing};

@@ -8,12 +8,14 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use soapstone_crypto::{DataEncryption, DigestAlgorithm, Identity, SignatureAlgorithm};
 
-use super::Keys;
+use super::key_source::KeySource;
+use super::keys::Keys;
 use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder, Recipient};
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
 use crate::part::{EncryptedPart, Part};
 use crate::policy::Policy;
+use crate::secure_error::SecureError;
 use crate::suite::{Retirement, Suite, retired};
 use crate::tuning::Tuning;
 use crate::username::PasswordKind;
@@ -56,7 +58,7 @@ pub(crate) struct Protection {
 /// The making of the message's signature.
 #[derive(Debug)]
 pub(crate) struct Signing {
-    pub(crate) key: KeyBinding,
+    pub(crate) key: KeySource,
     pub(crate) reference: KeyReference,
     pub(crate) derived_keys: Option<DerivedKeyPolicy>,
     pub(crate) algorithm: SignatureAlgorithm,
@@ -74,7 +76,10 @@ pub(crate) struct Signing {
 /// The encryption of a message.
 #[derive(Debug)]
 pub(crate) struct Encrypting {
-    pub(crate) key: KeyBinding,
+    pub(crate) key: KeySource,
+    /// Whether a session key is wrapped that does nothing but encrypt, as it is: it lists what it
+    /// encrypts.
+    pub(crate) wraps_alone: bool,
     pub(crate) reference: KeyReference,
     pub(crate) recipient: Recipient,
     pub(crate) derived_keys: Option<DerivedKeyPolicy>,
@@ -133,7 +138,7 @@ impl Protection {
         let hides = |part: Part| policy.encrypts(&part);
         let signature = policy.signature().and_then(|one| {
             Some(Signing {
-                key: one.key,
+                key: KeySource::of_signature(one.key),
                 reference: one.reference,
                 derived_keys: one.derived_keys,
                 algorithm: algorithm?,
@@ -146,7 +151,8 @@ impl Protection {
         });
         let encryption = policy.encryption().and_then(|one| {
             Some(Encrypting {
-                key: one.key,
+                key: KeySource::of_encryption(one.key),
+                wraps_alone: one.key == KeyBinding::Certificate && one.derived_keys.is_none(),
                 reference: one.reference,
                 recipient: one.recipient,
                 derived_keys: one.derived_keys,
@@ -220,9 +226,16 @@ impl Protection {
         }
     }
 
-    /// When `algorithm` was retired, if that is past.
-    pub(crate) fn retired(&self, algorithm: &str, now: Timestamp) -> Option<Timestamp> {
-        retired(&self.retirements, algorithm, now)
+    /// Refuses an algorithm whose time is over.
+    pub(crate) fn check_retirement(
+        &self,
+        algorithm: &'static str,
+        now: Timestamp,
+    ) -> Result<(), SecureError> {
+        match retired(&self.retirements, algorithm, now) {
+            Some(since) => Err(SecureError::AlgorithmRetired { algorithm, since }),
+            None => Ok(()),
+        }
     }
 
     /// The parts that the message's signature covers.

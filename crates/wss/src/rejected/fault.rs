@@ -5,7 +5,7 @@ use soapstone_xmlsec::enc::EncryptionError;
 
 use super::Rejected;
 use crate::conversation::ConversationVersion;
-use crate::envelope::EnvelopeError;
+use crate::envelope_error::EnvelopeError;
 
 /// What the peer is told (SOAP Message Security 1.1.1, 12).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]

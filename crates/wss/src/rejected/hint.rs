@@ -6,9 +6,10 @@
 
 use soapstone_crypto::TrustError;
 use soapstone_xmlsec::dsig::SignatureError;
+use soapstone_xmlsec::enc::EncryptionError;
 
 use super::Rejected;
-use crate::envelope::EnvelopeError;
+use crate::envelope_error::EnvelopeError;
 
 impl Rejected {
     /// What the operator might look at first, where there is something to say.
@@ -85,6 +86,9 @@ impl Rejected {
                 "the message names a key that is neither in it nor in the configuration (`peer`, `trust.pinned`, `identity`)"
             }
             Self::Untrusted(error) => return untrusted(error),
+            Self::Encryption(EncryptionError::KeyUnavailable { .. }) => {
+                "look at the token that holds the private key; the next message tries it again"
+            }
             Self::Encryption(_) => {
                 "the peer encrypts to another certificate than that of `identity`, or the cipher text was changed on the way"
             }

@@ -16,7 +16,7 @@ use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::enc::EncryptionError;
 
 use crate::conversation::ContextName;
-use crate::envelope::EnvelopeError;
+use crate::envelope_error::EnvelopeError;
 use crate::part::Part;
 
 pub use fault::FaultCode;
@@ -345,6 +345,19 @@ impl Rejected {
             Self::AfterDecryption(cause) => cause.cause(),
             _ => self,
         }
+    }
+}
+
+impl Rejected {
+    /// Whether the message may be right, and this side cannot tell now: a store or a key is
+    /// unavailable. The sender may try again.
+    pub fn is_temporary(&self) -> bool {
+        matches!(
+            self,
+            Self::ReplayUnknown { .. }
+                | Self::ContextsUnavailable { .. }
+                | Self::Encryption(EncryptionError::KeyUnavailable { .. })
+        )
     }
 }
 

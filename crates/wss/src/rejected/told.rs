@@ -9,7 +9,7 @@ use soapstone_xmlsec::dsig::SignatureError;
 use soapstone_xmlsec::enc::EncryptionError;
 
 use super::Rejected;
-use crate::envelope::EnvelopeError;
+use crate::envelope_error::EnvelopeError;
 
 /// The one name of everything that fails from the first decryption on.
 const DECRYPTION_FAILED: &str = "decryption-failed";
@@ -125,6 +125,7 @@ fn signature_name(error: &SignatureError) -> &'static str {
 fn encryption_name(error: &EncryptionError) -> &'static str {
     match error {
         EncryptionError::Failed => DECRYPTION_FAILED,
+        EncryptionError::KeyUnavailable { .. } => "key-unavailable",
         EncryptionError::UnknownAlgorithm { .. } => "algorithm-not-allowed",
         EncryptionError::TooMany { .. } => "too-many",
         EncryptionError::CipherReference { .. } => "external-reference",

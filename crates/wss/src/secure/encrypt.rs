@@ -7,47 +7,25 @@
 
 use std::ops::Range;
 
+use soapstone_crypto::SymmetricKey;
 use soapstone_crypto::cipher::seal_apart;
-use soapstone_crypto::random::Supply;
-use soapstone_crypto::{SymmetricKey, seal_in_place};
 use soapstone_xml::{Buffers, NodeId};
 use soapstone_xmlsec::enc::ContentType;
 use soapstone_xmlsec::write::{self, EncryptedDataStart};
 
+use super::changes::Postponed;
 use super::edits::{Cipher, Edits, Replacement};
+use super::message::numbered;
+use super::ready_keys::Session;
+use super::references;
 use super::scope::Scope;
-use super::{Securing, Session, content, is_self_closing, numbered, range, references};
-use crate::binding::{KeyBinding, ProtectionOrder};
-use crate::envelope::Envelope;
+use super::securing::Securing;
+use crate::binding::ProtectionOrder;
+use crate::envelope::{Envelope, content, is_self_closing, range};
 use crate::marks;
 use crate::names::WSSE11;
 use crate::part::{Extent, Part};
 use crate::secure_error::SecureError;
-
-/// An `EncryptedData` whose cipher text is still to be made, of a plaintext in the source.
-pub(super) struct Postponed {
-    /// What it takes the place of.
-    place: Range<usize>,
-    plain: Range<usize>,
-    data: Replacement,
-}
-
-impl Session {
-    /// The cipher text of what `plaintext` writes.
-    fn seal(
-        &self,
-        length: usize,
-        buffers: &mut Buffers,
-        supply: &mut Supply,
-        plaintext: impl FnOnce(&mut Vec<u8>),
-    ) -> Result<Vec<u8>, SecureError> {
-        let mut cipher = buffers.take(self.algorithm.ciphertext_length(length) + 32);
-        cipher.resize(self.algorithm.iv_length(), 0);
-        plaintext(&mut cipher);
-        seal_in_place(self.algorithm, &self.key, &mut cipher, 0, supply)?;
-        Ok(cipher)
-    }
-}
 
 impl Securing<'_> {
     /// Encrypts the parts that are in the message itself.
@@ -56,7 +34,7 @@ impl Securing<'_> {
         envelope: &Envelope,
         buffers: &mut Buffers,
     ) -> Result<(), SecureError> {
-        let plan = self.plan;
+        let plan = self.message.plan;
         let Some(encryption) = &plan.protection.encryption else {
             return Ok(());
         };
@@ -67,6 +45,7 @@ impl Securing<'_> {
         let mut done: Vec<(Range<usize>, String)> = Vec::new();
         for wanted in &encryption.parts {
             for (index, node) in self
+                .message
                 .nodes_of(envelope, &wanted.part)?
                 .into_iter()
                 .enumerate()
@@ -98,20 +77,22 @@ impl Securing<'_> {
                     inner.recycle(buffers);
                     data
                 };
-                let id = self.data_ids.last().cloned().unwrap_or_default();
+                let id = self.changes.data_ids.last().cloned().unwrap_or_default();
                 done.push((plain.clone(), id));
                 let is_block = element.parent().map(|parent| parent.id())
                     == envelope.header().map(|header| header.id());
                 let (place, data) =
                     replacing(envelope, node, wanted.extent, is_block, &plain, data);
                 if postpones {
-                    self.postponed.push(Postponed { place, plain, data });
+                    self.changes
+                        .postponed
+                        .push(Postponed { place, plain, data });
                 } else {
-                    self.edits.replace(place, data);
+                    self.changes.edits.replace(place, data);
                 }
             }
         }
-        self.enciphered = done;
+        self.changes.enciphered = done;
         Ok(())
     }
 
@@ -126,9 +107,9 @@ impl Securing<'_> {
         let inside = |postponed: &mut Postponed| {
             plain.start <= postponed.place.start && postponed.place.end <= plain.end
         };
-        let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
+        let session = self.keys.session()?;
         let mut sealed = Vec::new();
-        for Postponed { place, plain, data } in self.postponed.extract_if(.., inside) {
+        for Postponed { place, plain, data } in self.changes.postponed.extract_if(.., inside) {
             let octets = &source[plain];
             let cipher = session.seal(octets.len(), buffers, &mut self.supply, |out| {
                 out.extend_from_slice(octets)
@@ -141,16 +122,16 @@ impl Securing<'_> {
                 cipher: Cipher::Octets(cipher),
                 ..data
             };
-            self.edits.replace(place, data);
+            self.changes.edits.replace(place, data);
         }
-        Ok(self.edits.take_within(plain))
+        Ok(self.changes.edits.take_within(plain))
     }
 
     /// Enciphers what was postponed, in its place in the source, which is not what it was from then
     /// on.
     pub(super) fn encipher(&mut self, source: &mut [u8]) -> Result<(), SecureError> {
-        for Postponed { place, plain, data } in std::mem::take(&mut self.postponed) {
-            let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
+        for Postponed { place, plain, data } in std::mem::take(&mut self.changes.postponed) {
+            let session = self.keys.session()?;
             let plaintext = &mut source[plain.clone()];
             let sealed = seal_apart(session.algorithm, &session.key, plaintext, &mut self.supply)?;
             let enciphered = plain.start..plain.start + sealed.length();
@@ -159,25 +140,25 @@ impl Securing<'_> {
                 cipher: Cipher::Source(enciphered, sealed),
                 ..data
             };
-            self.edits.replace(place, data);
+            self.changes.edits.replace(place, data);
         }
         Ok(())
     }
 
     /// Remembers what the receiver will know cipher text by, where there is nothing else.
     fn mark_cipher_text(&mut self, pieces: &[&[u8]]) {
-        if self.plan.protection.marks_cipher_text {
+        if self.message.protection().marks_cipher_text {
             self.mark(marks::of_cipher_text(pieces));
         }
     }
 
     /// Encrypts the `UsernameToken` that we wrote, if the plan wants it.
     pub(super) fn encrypt_username(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
-        let encryption = self.plan.protection.encryption.as_ref();
+        let encryption = self.message.protection().encryption.as_ref();
         let hides = encryption.is_some_and(|encryption| encryption.hides_username);
-        if hides && !self.username.is_empty() {
-            let token = std::mem::take(&mut self.username);
-            self.username = self.encrypt_written(&token, "user-data", buffers)?;
+        if hides && !self.pieces.username.is_empty() {
+            let token = std::mem::take(&mut self.pieces.username);
+            self.pieces.username = self.encrypt_written(&token, "user-data", buffers)?;
         }
         Ok(())
     }
@@ -186,33 +167,33 @@ impl Securing<'_> {
     /// wrote, if the plan wants it: all of them after they were signed, in either order of
     /// protection. The token has to be readable before the signature that it is for is verified.
     pub(super) fn encrypt_signature(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
-        let Some(encryption) = &self.plan.protection.encryption else {
+        let Some(encryption) = &self.message.protection().encryption else {
             return Ok(());
         };
-        if encryption.hides_signature && !self.signature.is_empty() {
-            let signature = std::mem::take(&mut self.signature);
-            self.signature = self.encrypt_written(&signature, "sig", buffers)?;
-            for index in 0..self.endorsements.len() {
-                let signature = std::mem::take(&mut self.endorsements[index].signature);
+        if encryption.hides_signature && !self.pieces.signature.is_empty() {
+            let signature = std::mem::take(&mut self.pieces.signature);
+            self.pieces.signature = self.encrypt_written(&signature, "sig", buffers)?;
+            for index in 0..self.pieces.endorsements.len() {
+                let signature = std::mem::take(&mut self.pieces.endorsements[index].signature);
                 let name = format!("{}-sig", numbered("endorsing", index));
                 let encrypted = self.encrypt_written(&signature, &name, buffers)?;
-                self.endorsements[index].signature = encrypted;
+                self.pieces.endorsements[index].signature = encrypted;
             }
         }
-        for (index, endorsing) in self.plan.protection.endorsing.iter().enumerate() {
-            if endorsing.token_encrypted && !self.endorsements[index].token.is_empty() {
-                let token = std::mem::take(&mut self.endorsements[index].token);
+        for (index, endorsing) in self.message.protection().endorsing.iter().enumerate() {
+            if endorsing.token_encrypted && !self.pieces.endorsements[index].token.is_empty() {
+                let token = std::mem::take(&mut self.pieces.endorsements[index].token);
                 let name = format!("{}-data-sig", numbered("endorse", index));
                 let encrypted = self.encrypt_written(&token, &name, buffers)?;
-                self.endorsements[index].token = encrypted;
+                self.pieces.endorsements[index].token = encrypted;
             }
         }
         if encryption.hides_confirmations {
-            let confirmations = std::mem::take(&mut self.confirmations);
+            let confirmations = std::mem::take(&mut self.pieces.confirmations);
             for (index, confirmation) in confirmations.iter().enumerate() {
                 let name = format!("confirm-{index}-sig");
                 let encrypted = self.encrypt_written(confirmation, &name, buffers)?;
-                self.confirmations.push(encrypted);
+                self.pieces.confirmations.push(encrypted);
             }
         }
         Ok(())
@@ -242,7 +223,7 @@ impl Securing<'_> {
         buffers: &mut Buffers,
         plaintext: impl FnOnce(&mut Vec<u8>),
     ) -> Result<Replacement, SecureError> {
-        let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
+        let session = self.keys.session()?;
         let cipher = session.seal(length, buffers, &mut self.supply, plaintext)?;
         self.mark_cipher_text(&[&cipher]);
         Ok(Replacement {
@@ -253,8 +234,8 @@ impl Securing<'_> {
 
     /// An `EncryptedData` without its cipher text.
     fn frame(&mut self, kind: &ContentType, name: &str) -> Result<Replacement, SecureError> {
-        let session = self.session.as_ref().ok_or(SecureError::KeyMissing)?;
-        let id = self.named(name);
+        let session = self.keys.session()?;
+        let id = self.message.named(name);
         let mut data = Replacement {
             start: Vec::with_capacity(session.key_info.len() + 768),
             cipher: Cipher::default(),
@@ -271,28 +252,28 @@ impl Securing<'_> {
             &mut data.start,
         );
         write::end_encrypted_data(&mut data.end);
-        self.data_ids.push(id);
+        self.changes.data_ids.push(id);
         Ok(data)
     }
 
     /// Chooses the key that encrypts, and how each `EncryptedData` names it.
     fn begin_session(&mut self) -> Result<(), SecureError> {
-        let plan = self.plan;
+        let plan = self.message.plan;
         let Some(encryption) = &plan.protection.encryption else {
             return Ok(());
         };
         let algorithm = encryption.algorithm;
-        let (key, key_info) = match self.encrypting.take() {
+        let (key, key_info) = match self.keys.encrypting.take() {
             Some(ready) => (ready.key, ready.key_info),
-            None if encryption.key == KeyBinding::Certificate => {
+            None if encryption.wraps_alone => {
                 let mut key_info = Vec::new();
-                let key = self.named("key");
+                let key = self.message.named("key");
                 references::write_encrypted_key(&key, None, &mut Scope::alone(), &mut key_info);
                 (SymmetricKey::generate(algorithm.key_length())?, key_info)
             }
             None => return Err(SecureError::KeyMissing),
         };
-        self.session = Some(Session {
+        self.keys.session = Some(Session {
             key,
             algorithm,
             key_info,
@@ -302,11 +283,12 @@ impl Securing<'_> {
 
     /// Writes what opens the `EncryptedData` elements, now that all of them are known.
     pub(super) fn finish_encryption(&mut self) -> Result<(), SecureError> {
-        let plan = self.plan;
-        let (Some(encryption), Some(session)) = (&plan.protection.encryption, &self.session) else {
+        let plan = self.message.plan;
+        let (Some(encryption), Some(session)) = (&plan.protection.encryption, &self.keys.session)
+        else {
             return Ok(());
         };
-        let data_ids = std::mem::take(&mut self.data_ids);
+        let data_ids = std::mem::take(&mut self.changes.data_ids);
         // What is encrypted later may have what was encrypted before inside, which is there only
         // when the former is deciphered.
         let (signature, others): (Vec<&str>, Vec<&str>) = data_ids
@@ -323,22 +305,20 @@ impl Securing<'_> {
         } else {
             signature.iter().chain(&others).copied().collect()
         };
-        match encryption.key {
-            // Where keys are derived, their session key is written before them.
-            KeyBinding::Certificate if encryption.derived_keys.is_none() => {
-                let key = session.key.clone();
-                let recipient = self.recipient()?;
-                let mut written = Vec::new();
-                let sha1 =
-                    self.wrap(&key, recipient, encryption.reference, &listed, &mut written)?;
-                self.encrypted_key = written;
-                self.receipt.session_keys.push((sha1, key));
-            }
-            _ => list(&listed, &mut self.encrypted_key),
+        // Where keys are derived, their session key is written before them.
+        if encryption.wraps_alone {
+            let key = session.key.clone();
+            let recipient = self.message.recipient()?;
+            let mut written = Vec::new();
+            let sha1 = self.wrap(&key, recipient, encryption.reference, &listed, &mut written)?;
+            self.pieces.encrypted_key = written;
+            self.receipt.session_keys.push((sha1, key));
+        } else {
+            list(&listed, &mut self.pieces.encrypted_key);
         }
         if apart {
-            list(&signature, &mut self.signature_list);
-            list(&others, &mut self.data_list);
+            list(&signature, &mut self.pieces.signature_list);
+            list(&others, &mut self.pieces.data_list);
         }
         Ok(())
     }

@@ -11,26 +11,22 @@ use soapstone_crypto::{
 };
 use soapstone_xml::Buffers;
 
-use super::header::put;
+use super::message::numbered;
+use super::pieces::Endorsement;
+use super::ready_keys::Use;
 use super::references::{self, ImpliedDerivation};
 use super::scope::Scope;
-use super::{Endorsement, Securing, numbered};
-use crate::binding::{KeyBinding, KeyReference};
+use super::securing::Securing;
+use super::text::put;
+use crate::binding::KeyReference;
 use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
-use crate::plan::{Endorser, SharedKey};
+use crate::plan::{Endorser, KeySource, SharedKey};
 use crate::secure_error::SecureError;
 
 /// What a token or a reference takes, as a rule.
 const PIECE_BYTES: usize = 512;
 /// And a `wsc:DerivedKeyToken`.
 const DERIVED_KEY_TOKEN_BYTES: usize = 800;
-
-/// A symmetric key ready for use.
-pub(super) struct Use {
-    pub(super) key: SymmetricKey,
-    /// Content of the `ds:KeyInfo` of whatever uses it.
-    pub(super) key_info: Vec<u8>,
-}
 
 /// The key from which everything else of one purpose comes.
 struct Root<'p> {
@@ -62,51 +58,48 @@ impl<'p> Securing<'p> {
     /// Chooses the symmetric keys that sign and encrypt, and writes the tokens that say which they
     /// are.
     pub(super) fn prepare_keys(&mut self, buffers: &mut Buffers) -> Result<(), SecureError> {
-        let protection = &self.plan.protection;
-        let signing = protection.signature.as_ref();
-        let signing = signing.map(|one| (one.key, one.reference));
-        let encryption = protection.encryption.as_ref();
-        let encrypting = encryption.map(|one| (one.key, one.reference));
+        let protection = self.message.protection();
         let mut root = None;
-        if let Some((binding, reference)) =
-            signing.filter(|(binding, _)| *binding != KeyBinding::Certificate)
-        {
-            let found = self.root(binding, reference, Purpose::Signing)?;
+        let signing = protection.signature.as_ref();
+        if let Some(signing) = signing.filter(|one| one.key != KeySource::PrivateKey) {
+            let found = self.root(signing.key, signing.reference, Purpose::Signing)?;
             let derived = self.derivation(Purpose::Signing);
-            self.signing = Some(self.key_for(&found, Purpose::Signing, derived, buffers)?);
-            root = Some((binding, found));
+            self.keys.signing = Some(self.key_for(&found, Purpose::Signing, derived, buffers)?);
+            root = Some((signing.key, found));
         }
-        let derives = encryption.is_some_and(|one| one.derived_keys.is_some());
-        if let Some((binding, reference)) =
-            encrypting.filter(|(binding, _)| *binding != KeyBinding::Certificate || derives)
-        {
+        let encrypting = protection.encryption.as_ref();
+        if let Some(encrypting) = encrypting.filter(|one| !one.wraps_alone) {
             let known = root
                 .take()
-                .filter(|(known, _)| *known == binding && binding != KeyBinding::Shared);
+                .filter(|(known, _)| *known == encrypting.key && *known != KeySource::Shared);
             let found = match known {
                 Some((_, root)) => root,
-                None => self.root(binding, reference, Purpose::Encrypting)?,
+                None => self.root(encrypting.key, encrypting.reference, Purpose::Encrypting)?,
             };
             let derived = self.derivation(Purpose::Encrypting);
-            self.encrypting = Some(self.key_for(&found, Purpose::Encrypting, derived, buffers)?);
+            let key = self.key_for(&found, Purpose::Encrypting, derived, buffers)?;
+            self.keys.encrypting = Some(key);
         }
-        self.endorsements
-            .resize_with(protection.endorsing.len(), Endorsement::default);
+        let count = protection.endorsing.len();
+        self.pieces
+            .endorsements
+            .resize_with(count, Endorsement::default);
+        self.keys.endorsing.resize_with(count, Option::default);
         let endorsing = protection.endorsing.iter().enumerate();
         let by_context = |one: &Endorser| matches!(one, Endorser::Context(_));
         for (index, endorsing) in endorsing.filter(|(_, one)| by_context(&one.endorser)) {
-            let id = self.named(&numbered("endorse", index));
+            let id = self.message.named(&numbered("endorse", index));
             let (root, token) = self.context_root(endorsing.reference, id, false)?;
             let key = self.key_for(&root, Purpose::Endorsing, &endorsing.derived_keys, buffers)?;
-            let endorsement = &mut self.endorsements[index];
-            (endorsement.key, endorsement.token) = (Some(key), token);
+            self.keys.endorsing[index] = Some(key);
+            self.pieces.endorsements[index].token = token;
         }
         Ok(())
     }
 
     /// How keys for a purpose are derived, if they are.
     fn derivation(&self, purpose: Purpose) -> &'p Option<DerivedKeyPolicy> {
-        let protection = &self.plan.protection;
+        let protection = self.message.protection();
         let signature = protection.signature.as_ref().map(|one| &one.derived_keys);
         let encryption = protection.encryption.as_ref().map(|one| &one.derived_keys);
         match purpose {
@@ -118,13 +111,14 @@ impl<'p> Securing<'p> {
 
     fn root(
         &mut self,
-        binding: KeyBinding,
+        source: KeySource,
         reference: KeyReference,
         purpose: Purpose,
     ) -> Result<Root<'p>, SecureError> {
-        match binding {
-            KeyBinding::Shared => {
+        match source {
+            KeySource::Shared => {
                 let shared = self
+                    .message
                     .plan
                     .keys
                     .shared
@@ -144,24 +138,24 @@ impl<'p> Securing<'p> {
                     reference: Reference::Shared(reference, shared),
                 })
             }
-            KeyBinding::RequestKey => {
-                let (sha1, key) = self.request_key()?;
+            KeySource::Request => {
+                let (sha1, key) = self.message.request_key()?;
                 Ok(Root {
                     key: key.clone(),
                     reference: Reference::EncryptedKeySha1(*sha1),
                 })
             }
-            KeyBinding::Context => {
-                let (id, stays) = (self.named("sct"), !self.plan.protection.signs_tokens());
+            KeySource::Token => {
+                let (id, stays) = (
+                    self.message.named("sct"),
+                    !self.message.protection().signs_tokens(),
+                );
                 let (root, token) = self.context_root(reference, id, stays)?;
-                self.context_token = token;
+                self.pieces.context_token = token;
                 Ok(root)
             }
-            KeyBinding::SessionKey => {
-                let peer = self.plan.keys.peer.as_ref();
-                self.session_root(peer.ok_or(SecureError::KeyMissing)?, reference)
-            }
-            KeyBinding::Certificate => self.session_root(self.recipient()?, reference),
+            KeySource::Wrapped => self.session_root(self.message.recipient()?, reference),
+            KeySource::PrivateKey => Err(SecureError::KeyMissing),
         }
     }
 
@@ -173,8 +167,8 @@ impl<'p> Securing<'p> {
         id: String,
         stays: bool,
     ) -> Result<(Root<'p>, Vec<u8>), SecureError> {
-        let context = self.context()?;
-        if context.expires <= self.now {
+        let context = self.message.context()?;
+        if context.expires <= self.message.now {
             return Err(SecureError::ContextExpired {
                 expired: context.expires,
             });
@@ -183,7 +177,7 @@ impl<'p> Securing<'p> {
         let mut token = Vec::new();
         let reference = if reference == KeyReference::Direct {
             token.reserve(PIECE_BYTES);
-            let mut scope = self.declarations.scope(stays);
+            let mut scope = self.pieces.declarations.scope(stays);
             references::write_context_token(context, &id, &mut scope, &mut token);
             Reference::Token(id, context)
         } else {
@@ -193,37 +187,19 @@ impl<'p> Securing<'p> {
         Ok((Root { key, reference }, token))
     }
 
-    /// The session key of the request, with its name.
-    pub(super) fn request_key(&self) -> Result<&'p ([u8; 20], SymmetricKey), SecureError> {
-        self.outgoing
-            .answers
-            .and_then(|request| request.session_keys.first())
-            .ok_or(SecureError::RequestKeyMissing)
-    }
-
-    pub(super) fn context(&self) -> Result<&'p SecurityContext, SecureError> {
-        let answered = self
-            .outgoing
-            .answers
-            .and_then(|request| request.context.as_ref());
-        answered
-            .or(self.outgoing.context)
-            .ok_or(SecureError::ContextMissing)
-    }
-
     /// A fresh key, wrapped to `recipient`.
     fn session_root(
         &mut self,
         recipient: &Certificate,
         reference: KeyReference,
     ) -> Result<Root<'p>, SecureError> {
-        let suite = &self.plan.protection.suite;
+        let suite = &self.message.protection().suite;
         let length = suite.data.first().map_or(32, |method| method.key_length());
         let key = SymmetricKey::generate(length)?;
-        let id = self.named("key");
+        let id = self.message.named("key");
         let mut written = Vec::new();
         let sha1 = self.wrap(&key, recipient, reference, &[], &mut written)?;
-        self.session_key = written;
+        self.pieces.session_key = written;
         self.receipt.session_keys.push((sha1, key.clone()));
         Ok(Root {
             key,
@@ -239,12 +215,12 @@ impl<'p> Securing<'p> {
         derived: &Option<DerivedKeyPolicy>,
         buffers: &mut Buffers,
     ) -> Result<Use, SecureError> {
-        let plan = self.plan;
+        let plan = self.message.plan;
         // Cipher text is somewhere in the message, and an endorsement may be enciphered.
         let stays = purpose == Purpose::Signing && plan.protection.leaves_signature();
         let mut key_info = Vec::with_capacity(PIECE_BYTES);
         let Some(derived) = derived else {
-            let mut scope = self.declarations.scope(stays);
+            let mut scope = self.pieces.declarations.scope(stays);
             root.reference.write(None, &mut scope, &mut key_info);
             let key = match (&root.reference, purpose) {
                 (Reference::Token(..) | Reference::Context(_), Purpose::Encrypting) => {
@@ -266,7 +242,7 @@ impl<'p> Securing<'p> {
                     nonce: &nonce,
                     length,
                 };
-                let mut scope = self.declarations.scope(stays);
+                let mut scope = self.pieces.declarations.scope(stays);
                 root.reference
                     .write(Some(&implied), &mut scope, &mut key_info);
             }
@@ -276,13 +252,13 @@ impl<'p> Securing<'p> {
                     Purpose::Endorsing => "dk-end",
                     Purpose::Encrypting => "dk-enc",
                 };
-                let id = self.named(name);
-                if self.derived.capacity() == 0 {
+                let id = self.message.named(name);
+                if self.pieces.derived.capacity() == 0 {
                     // Two are usual, for signing and for encrypting.
-                    self.derived = buffers.take(2 * DERIVED_KEY_TOKEN_BYTES);
+                    self.pieces.derived = buffers.take(2 * DERIVED_KEY_TOKEN_BYTES);
                 }
                 self.write_derived_key_token(root, derived, &id, &nonce, length);
-                let mut scope = self.declarations.scope(stays);
+                let mut scope = self.pieces.declarations.scope(stays);
                 references::write_derived_key(derived.version, &id, &mut scope, &mut key_info);
             }
         }
@@ -299,7 +275,7 @@ impl<'p> Securing<'p> {
     ) -> Result<([u8; NONCE_OCTETS], SymmetricKey), SecureError> {
         let of_context = matches!(root.reference, Reference::Token(..) | Reference::Context(_));
         let keeps = of_context && !self.wears_out(purpose);
-        let holders = self.plan.key_holders.as_ref().filter(|_| keeps);
+        let holders = self.message.plan.key_holders.as_ref().filter(|_| keeps);
         let usage = self.usage(purpose, length);
         let kept = holders.and_then(|it| it.chosen(&root.key, usage));
         if let Some(kept) = kept {
@@ -319,15 +295,15 @@ impl<'p> Securing<'p> {
     /// are to be expected after 2^32 of them, and show what was enciphered (CVE-2016-2183);
     /// NIST SP 800-67 Rev. 2 allows 2^20, which is one message of 8 MiB.
     fn wears_out(&self, purpose: Purpose) -> bool {
-        let data = self.plan.protection.suite.data.first();
+        let data = self.message.protection().suite.data.first();
         purpose == Purpose::Encrypting && data == Some(&DataEncryption::TripleDesCbc)
     }
 
     fn usage(&self, purpose: Purpose, length: usize) -> KeyUse {
-        let suite = &self.plan.protection.suite;
+        let suite = &self.message.protection().suite;
         let algorithm = match purpose {
             Purpose::Signing => {
-                let signature = self.plan.protection.signature.as_ref();
+                let signature = self.message.protection().signature.as_ref();
                 signature.map(|one| one.algorithm.short_name())
             }
             Purpose::Endorsing => suite
@@ -352,10 +328,10 @@ impl<'p> Securing<'p> {
         nonce: &[u8],
         length: usize,
     ) {
-        let out = &mut self.derived;
+        let out = &mut self.pieces.derived;
         out.reserve(DERIVED_KEY_TOKEN_BYTES);
         // None of them is signed or enciphered.
-        let mut scope = self.declarations.scope(true);
+        let mut scope = self.pieces.declarations.scope(true);
         put(&["<wsc:DerivedKeyToken"], out);
         scope.wsc(derived.version, out);
         scope.wsu(out);

@@ -7,8 +7,8 @@
 use soapstone_crypto::{Certificate, base64};
 use soapstone_xmlsec::write;
 
-use super::header::put;
 use super::scope::Scope;
+use super::text::put;
 use crate::binding::KeyReference;
 use crate::conversation::{ConversationVersion, SecurityContext};
 use crate::names::{

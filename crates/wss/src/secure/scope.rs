@@ -4,7 +4,7 @@
 //! wherever it stands. Everything else leaves that to the header, which says it once. The one rule:
 //! the header declares whatever a piece has left to it.
 
-use super::header::put;
+use super::text::put;
 use crate::conversation::ConversationVersion;
 use crate::names::{WSSE, WSSE11, WSU};
 

@@ -13,16 +13,18 @@ use soapstone_xml::{
 };
 use soapstone_xmlsec::write::{SignedInfo, SignedInfoWriter, TransformParts};
 
-use super::keys::Use;
-use super::{Securing, numbered, range, references};
-use crate::binding::{KeyBinding, KeyReference};
-use crate::envelope::Envelope;
+use super::message::numbered;
+use super::ready_keys::Use;
+use super::references;
+use super::securing::Securing;
+use crate::binding::KeyReference;
+use crate::envelope::{Envelope, range};
 use crate::known::Surroundings;
 use crate::marks;
 use crate::names::WSU;
 use crate::operation::Operation;
 use crate::part::Part;
-use crate::plan::{Endorser, Signing};
+use crate::plan::{Endorser, KeySource, Signing};
 use crate::secure_error::SecureError;
 use crate::tuning::Buffering;
 
@@ -92,7 +94,7 @@ impl Securing<'_> {
         &self,
         envelope: &'m Envelope,
     ) -> Result<Vec<ToSign<'m>>, SecureError> {
-        let protection = &self.plan.protection;
+        let protection = self.message.protection();
         let by_message = protection.signed_parts().iter().map(|part| (part, None));
         let by_endorsements = protection
             .endorsed_parts()
@@ -121,13 +123,17 @@ impl Securing<'_> {
                 }
             };
             // Of what cannot be seen any more, the `EncryptedData` that it is in.
-            let hidden = self.hidden.get(part).map_or(&[][..], Vec::as_slice);
+            let hidden = self.changes.hidden.get(part).map_or(&[][..], Vec::as_slice);
             hidden.iter().filter_map(|id| named(id)).for_each(&mut add);
             match part {
                 // Of these there may be thousands, and each is one element.
                 Part::Id(id) if let Some(node) = named(id) => add(node),
                 Part::Id(_) if !hidden.is_empty() => {}
-                part => self.nodes_of(envelope, part)?.into_iter().for_each(add),
+                part => self
+                    .message
+                    .nodes_of(envelope, part)?
+                    .into_iter()
+                    .for_each(add),
             }
         }
         Ok(elements)
@@ -136,8 +142,8 @@ impl Securing<'_> {
     /// Notes in which cipher text the parts are that are to be signed and can no more be seen: the
     /// signature covers them there.
     pub(super) fn note_hidden(&mut self, envelope: &Envelope) -> Result<(), SecureError> {
-        let plan = self.plan;
-        let mut outermost = std::mem::take(&mut self.enciphered);
+        let plan = self.message.plan;
+        let mut outermost = std::mem::take(&mut self.changes.enciphered);
         outermost.sort_unstable_by_key(|(plain, _)| (plain.start, Reverse(plain.end)));
         let mut reached = 0;
         outermost.retain(|(plain, _)| {
@@ -147,12 +153,12 @@ impl Securing<'_> {
         });
         let endorsed = plan.protection.endorsed_parts().map(|(_, part)| part);
         for part in plan.protection.signed_parts().iter().chain(endorsed) {
-            for node in self.nodes_of(envelope, part)? {
+            for node in self.message.nodes_of(envelope, part)? {
                 let place = range(envelope.document.element(node));
                 let behind = outermost.partition_point(|(plain, _)| plain.start <= place.start);
                 let around = behind.checked_sub(1).map(|last| &outermost[last]);
                 if let Some((_, id)) = around.filter(|(plain, _)| place.end <= plain.end) {
-                    let ids = self.hidden.entry(part.clone()).or_default();
+                    let ids = self.changes.hidden.entry(part.clone()).or_default();
                     if ids.last() != Some(id) {
                         ids.push(id.clone());
                     }
@@ -192,7 +198,7 @@ impl Securing<'_> {
             for piece in [" ", prefix, ":Id=\"", id, "\""] {
                 inserted.extend_from_slice(piece.as_bytes());
             }
-            self.edits.replace(at..at, inserted);
+            self.changes.edits.replace(at..at, inserted);
         }
         Ok(elements)
     }
@@ -204,7 +210,7 @@ impl Securing<'_> {
         elements: &[ToSign<'_>],
         buffers: &mut Buffers,
     ) -> Result<(), SecureError> {
-        let plan = self.plan;
+        let plan = self.message.plan;
         let Some(signing) = &plan.protection.signature else {
             return Ok(());
         };
@@ -236,21 +242,21 @@ impl Securing<'_> {
             return Err(SecureError::NothingToSign);
         }
 
-        let id = self.named("signature");
-        let written = if signing.key == KeyBinding::Certificate {
+        let id = self.message.named("signature");
+        let written = if signing.key == KeySource::PrivateKey {
             let by = ByCertificate {
                 identity: signing.signer.as_deref().ok_or(SecureError::KeyMissing)?,
                 algorithm: signing.algorithm,
                 reference: signing.reference,
-                token: self.named("cert"),
+                token: self.message.named("cert"),
                 stays: signing.stays,
             };
             self.sign_by_certificate(&id, &signed, &by, buffers)?
         } else {
-            let ready = self.signing.take().ok_or(SecureError::KeyMissing)?;
+            let ready = self.keys.signing.take().ok_or(SecureError::KeyMissing)?;
             self.sign_by_key(&id, &signed, &ready, signing.algorithm, buffers)?
         };
-        self.signature = written;
+        self.pieces.signature = written;
         self.endorse(&id, endorsed, buffers)
     }
 
@@ -262,23 +268,26 @@ impl Securing<'_> {
         parts: Vec<Vec<Signed<'_>>>,
         buffers: &mut Buffers,
     ) -> Result<(), SecureError> {
-        let plan = self.plan;
+        let plan = self.message.plan;
         let Some(signing) = &plan.protection.signature else {
             return Ok(());
         };
         let digest = |octets: &[u8]| soapstone_crypto::digest(signing.digest, octets);
         let endorsing = plan.protection.endorsing.iter().zip(parts);
         for (index, (endorsing, parts)) in endorsing.enumerate() {
-            let token_id = self.named(&numbered("endorse", index));
+            let token_id = self.message.named(&numbered("endorse", index));
             let endorsed = match plan.protection.endorses_timestamp {
-                true => (self.named("time").into(), digest(&self.timestamp)?),
-                false => (signature.into(), digest(&self.signature)?),
+                true => (
+                    self.message.named("time").into(),
+                    digest(&self.pieces.timestamp)?,
+                ),
+                false => (signature.into(), digest(&self.pieces.signature)?),
             };
             let mut signed = vec![Signed {
                 id: endorsed.0,
                 digest: endorsed.1,
             }];
-            let token = &self.endorsements[index].token;
+            let token = &self.pieces.endorsements[index].token;
             if endorsing.covers_token && !token.is_empty() {
                 signed.push(Signed {
                     id: token_id.as_str().into(),
@@ -286,7 +295,7 @@ impl Securing<'_> {
                 });
             }
             signed.extend(parts);
-            let id = self.named(&numbered("endorsement", index));
+            let id = self.message.named(&numbered("endorsement", index));
             let written = match &endorsing.endorser {
                 Endorser::Certificate(identity, algorithm) => {
                     let by = ByCertificate {
@@ -299,12 +308,12 @@ impl Securing<'_> {
                     self.sign_by_certificate(&id, &signed, &by, buffers)?
                 }
                 Endorser::Context(algorithm) => {
-                    let ready = self.endorsements[index].key.take();
+                    let ready = self.keys.endorsing[index].take();
                     let ready = ready.ok_or(SecureError::KeyMissing)?;
                     self.sign_by_key(&id, &signed, &ready, *algorithm, buffers)?
                 }
             };
-            self.endorsements[index].signature = written;
+            self.pieces.endorsements[index].signature = written;
         }
         Ok(())
     }
@@ -336,7 +345,7 @@ impl Securing<'_> {
     ) -> Result<Vec<u8>, SecureError> {
         let mut key_info = Vec::new();
         let certificate = by.identity.certificate();
-        let mut scope = self.declarations.scope(by.stays);
+        let mut scope = self.pieces.declarations.scope(by.stays);
         references::write_certificate(
             by.reference,
             certificate,
@@ -366,7 +375,11 @@ impl Securing<'_> {
             &[],
         )];
         let elements = signed.iter().map(|part| (&*part.id, part.digest.as_ref()));
-        signed_info.references(&transforms, self.plan.protection.suite.digest[0], elements);
+        signed_info.references(
+            &transforms,
+            self.message.protection().suite.digest[0],
+            elements,
+        );
         signed_info.finish()
     }
 
@@ -391,7 +404,7 @@ impl Securing<'_> {
         let mut put = |octets: &[u8], name: &str| -> Result<(), SecureError> {
             if !octets.is_empty() {
                 signed.push(Signed {
-                    id: self.named(name).into(),
+                    id: self.message.named(name).into(),
                     digest: soapstone_crypto::digest(algorithm, octets)?,
                 });
             }
@@ -399,23 +412,27 @@ impl Securing<'_> {
         };
         for part in &signing.parts {
             match part {
-                Part::Timestamp => put(&self.timestamp, "time")?,
+                Part::Timestamp => put(&self.pieces.timestamp, "time")?,
                 Part::UsernameToken
-                    if self.data_ids.iter().any(|id| id.ends_with("-user-data")) =>
+                    if self
+                        .changes
+                        .data_ids
+                        .iter()
+                        .any(|id| id.ends_with("-user-data")) =>
                 {
-                    put(&self.username, "user-data")?;
+                    put(&self.pieces.username, "user-data")?;
                 }
-                Part::UsernameToken => put(&self.username, "user")?,
+                Part::UsernameToken => put(&self.pieces.username, "user")?,
                 Part::Token => {
-                    put(&self.tokens, "cert")?;
+                    put(&self.pieces.tokens, "cert")?;
                     // Beside a certificate's signature, the session key is none of its tokens.
-                    if signing.key != KeyBinding::Certificate {
-                        put(&self.session_key, "key")?;
+                    if signing.key != KeySource::PrivateKey {
+                        put(&self.pieces.session_key, "key")?;
                     }
-                    put(&self.context_token, "sct")?;
+                    put(&self.pieces.context_token, "sct")?;
                 }
                 Part::SignatureConfirmation => {
-                    for (index, confirmation) in self.confirmations.iter().enumerate() {
+                    for (index, confirmation) in self.pieces.confirmations.iter().enumerate() {
                         put(confirmation, &format!("confirm-{index}"))?;
                     }
                 }
@@ -423,11 +440,11 @@ impl Securing<'_> {
             }
         }
         let endorsing = self
-            .plan
-            .protection
+            .message
+            .protection()
             .endorsing
             .iter()
-            .zip(&self.endorsements);
+            .zip(&self.pieces.endorsements);
         for (index, (demand, endorsement)) in endorsing.enumerate() {
             if demand.token_signed {
                 put(&endorsement.token, &numbered("endorse", index))?;
@@ -458,7 +475,7 @@ impl Securing<'_> {
         };
         // An id that was made for this message is in the canonical form, and never the same again.
         let known = match apex_attribute {
-            None => self.plan.known.as_ref().zip(document.source(node)),
+            None => self.message.plan.known.as_ref().zip(document.source(node)),
             Some(_) => None,
         };
         let mut learn = None;
@@ -474,11 +491,11 @@ impl Securing<'_> {
             learn = Some((known, source, surroundings));
         }
         let options = C14nOptions {
-            canonical_runs: self.plan.protection.tuning.canonical_runs,
+            canonical_runs: self.message.protection().tuning.canonical_runs,
             apex_attribute,
             ..C14nOptions::new(Canonicalization::Exclusive)
         };
-        let mut hasher = Hasher::new(self.plan.protection.suite.digest[0])?;
+        let mut hasher = Hasher::new(self.message.protection().suite.digest[0])?;
         let scratch = &mut digesting.scratch;
         let apex = Apex::Element(node);
         match &mut digesting.collected {
@@ -534,7 +551,7 @@ impl Securing<'_> {
             .into_iter()
             .find(free)
             .unwrap_or("soapstone-wsu");
-        let id = self.named(&element.range().start.to_string());
+        let id = self.message.named(&element.range().start.to_string());
         Id::Inserted {
             id,
             prefix: prefix.to_owned(),

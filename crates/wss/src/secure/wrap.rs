@@ -12,8 +12,9 @@ use soapstone_crypto::{
 use soapstone_xmlsec::enc::KeyEncryption;
 use soapstone_xmlsec::write::{self, AgreementParts, DerivationParts, EncryptedKeyParts};
 
-use super::{Securing, references};
-use crate::binding::{KeyReference, Recipient};
+use super::references;
+use super::securing::Securing;
+use crate::binding::KeyReference;
 use crate::digest;
 use crate::secure_error::SecureError;
 use crate::suite::{KeyAgreementMethod, Wrapping};
@@ -21,23 +22,7 @@ use crate::suite::{KeyAgreementMethod, Wrapping};
 /// Octets of the salt that a message's HKDF has: as many as its HMAC gives with SHA-256.
 const SALT: usize = 32;
 
-impl<'p> Securing<'p> {
-    /// Whose certificate the session key of a message is wrapped to that encrypts alone.
-    pub(super) fn recipient(&self) -> Result<&'p Certificate, SecureError> {
-        let plan = self.plan;
-        let encryption = plan.protection.encryption.as_ref();
-        let peer = plan.keys.peer.as_ref();
-        let found = match encryption.map(|encryption| encryption.recipient) {
-            Some(Recipient::Requester) => self
-                .outgoing
-                .answers
-                .and_then(|request| request.signer.as_ref())
-                .or(peer),
-            _ => peer,
-        };
-        found.ok_or(SecureError::RequestKeyMissing)
-    }
-
+impl Securing<'_> {
     /// Writes an `EncryptedKey` with `key` for `recipient`; returns the SHA-1 of what it carries.
     pub(super) fn wrap(
         &mut self,
@@ -47,7 +32,7 @@ impl<'p> Securing<'p> {
         data_references: &[&str],
         out: &mut Vec<u8>,
     ) -> Result<[u8; 20], SecureError> {
-        let suite = &self.plan.protection.suite;
+        let suite = &self.message.protection().suite;
         let kind = recipient.public_key().kind();
         let wrapping = suite
             .wrapping(kind)
@@ -55,17 +40,22 @@ impl<'p> Securing<'p> {
                 key: kind,
                 suite: suite.name.clone(),
             })?;
-        self.plan
-            .check_retirement(wrapping.short_name(), self.now)?;
+        self.message.check_retirement(wrapping.short_name())?;
         let mut named = Vec::new();
-        let token = self.named("peer");
+        let token = self.message.named("peer");
         if reference == KeyReference::Direct {
-            let mut scope = self.declarations.scope(true);
-            references::write_token(recipient, &token, &mut scope, &mut self.tokens_of_keys);
+            let mut scope = self.pieces.declarations.scope(true);
+            references::write_token(
+                recipient,
+                &token,
+                &mut scope,
+                &mut self.pieces.tokens_of_keys,
+            );
         }
         let mut scope = self
+            .pieces
             .declarations
-            .scope(!self.plan.protection.signs_tokens());
+            .scope(!self.message.protection().signs_tokens());
         references::write_certificate(reference, recipient, &token, &mut scope, &mut named);
         let (method, key_info, cipher_value) = match wrapping {
             Wrapping::Transport(transport) => {
@@ -88,7 +78,7 @@ impl<'p> Securing<'p> {
         };
         write::encrypted_key(
             &EncryptedKeyParts {
-                id: Some(&self.named("key")),
+                id: Some(&self.message.named("key")),
                 recipient: None,
                 method: &method,
                 raw_key_info: Some(&key_info),

@@ -229,7 +229,7 @@ fn a_certificate_that_does_not_fit_the_suite_is_told_before_any_message() {
         ("Basic128GCMEcdhEs", KeyKind::X25519),
     ] {
         let policy = policy(Mechanism::Encrypt, suite);
-        let unfit = Arc::new(identity(&PARTIES.authority, "CN=unfit", key));
+        let unfit = identity("CN=unfit", key);
         let problem = |field| {
             vec![PlanProblem::RecipientDoesNotFit {
                 field,
@@ -259,11 +259,7 @@ fn transport_and_agreement_stand_beside_each_other_while_partners_change() {
     let mut both = policy(Mechanism::Encrypt, "Basic128GCM");
     both.suite.key_agreement = vec![KeyAgreementMethod::ecdh_es(KeyWrap::Aes128)];
     let rsa = Arc::clone(&PARTIES.service);
-    let p256 = Arc::new(identity(
-        &PARTIES.authority,
-        "CN=service",
-        KeyKind::Ec(Curve::P256),
-    ));
+    let p256 = identity("CN=service", KeyKind::Ec(Curve::P256));
     let keys = Keys {
         decryption: vec![Arc::clone(&p256), Arc::clone(&rsa)],
         ..service_keys()
@@ -294,13 +290,7 @@ fn transport_and_agreement_stand_beside_each_other_while_partners_change() {
 #[test]
 fn a_key_that_signs_does_not_decrypt_where_another_one_does() {
     let policy = policy(Mechanism::Encrypt, "Basic128GCMEcdhEs");
-    let make = |subject| {
-        Arc::new(identity(
-            &PARTIES.authority,
-            subject,
-            KeyKind::Ec(Curve::P256),
-        ))
-    };
+    let make = |subject| identity(subject, KeyKind::Ec(Curve::P256));
     let (signing, decrypting) = (make("CN=signs"), make("CN=decrypts"));
     let keys = Keys {
         identity: Some(Arc::clone(&signing)),

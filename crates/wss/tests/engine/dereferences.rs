@@ -283,11 +283,7 @@ fn the_certificate_of_the_signer_is_known() {
 fn a_name_of_two_keys_is_no_token() {
     let mut rules = trust_rules();
     rules.pinned.push(PARTIES.stranger.certificate().clone());
-    let shared = identity(
-        &PARTIES.authority,
-        "CN=both of us",
-        KeyKind::Rsa { bits: 2048 },
-    );
+    let shared = identity("CN=both of us", KeyKind::Rsa { bits: 2048 });
     rules.pinned.push(shared.certificate().clone());
     let keys = Keys {
         trust: Some(Arc::new(TrustStore::new(rules).unwrap())),

@@ -356,7 +356,7 @@ fn with_cipher(message: &str, cipher: &str) -> String {
 #[test]
 fn a_token_that_deciphers_to_another_certificate_is_not_the_senders() {
     let rsa = KeyKind::Rsa { bits: 2048 };
-    let partner = identity(&PARTIES.authority, "CN=mallory", rsa);
+    let partner = identity("CN=mallory", rsa);
     let strangers = PARTIES.stranger.certificate();
     for signed in [false, true] {
         let policy = hidden(symmetric("Basic256GCM"), signed);
@@ -576,7 +576,7 @@ fn what_somebody_else_endorses_is_not_passed_on_as_the_senders() {
     let captured = message(&signed).replace("<a:To>urn:service</a:To>", "<a:To>urn:mallory</a:To>");
     let mut keys = client_keys();
     let rsa = KeyKind::Rsa { bits: 2048 };
-    keys.identity = Some(Arc::new(identity(&PARTIES.authority, "CN=mallory", rsa)));
+    keys.identity = Some(identity("CN=mallory", rsa));
     // A header for somebody else is a place to make a signature over the first one's.
     let over = "/*/*[local-name()='Header']/*/*[local-name()='Signature']";
     let over = Part::Path(ElementPath::parse(over, |_| None).unwrap());
@@ -657,7 +657,7 @@ fn an_endorsement_that_names_another_certificate_does_not_replace_that_of_a_sign
     endorse(&mut policy, KeyReference::Direct, true, false);
     let message = message(&policy);
     let rsa = KeyKind::Rsa { bits: 2048 };
-    let mallory = Arc::new(identity(&PARTIES.authority, "CN=mallory", rsa));
+    let mallory = identity("CN=mallory", rsa);
     let over = "/*/*[local-name()='Header']/*/*[local-name()='Signature']";
     let mut his = self::policy(Mechanism::Sign, "Basic256GCM");
     his.header.actor = Some("urn:nobody".to_owned());

@@ -23,7 +23,7 @@ pub(crate) static NOTARY: LazyLock<Arc<Identity>> = LazyLock::new(|| other("CN=n
 
 pub(crate) fn other(subject: &str) -> Arc<Identity> {
     let rsa = KeyKind::Rsa { bits: 2048 };
-    Arc::new(identity(&PARTIES.authority, subject, rsa))
+    identity(subject, rsa)
 }
 
 fn symmetric() -> Policy {

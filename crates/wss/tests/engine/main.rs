@@ -11,6 +11,8 @@ mod endorsements;
 mod endorsers;
 mod endorsing_contexts;
 mod endorsing_conversations;
+mod events;
+mod headers;
 mod mutants;
 mod oracles;
 mod paths;

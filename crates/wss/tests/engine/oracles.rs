@@ -7,7 +7,6 @@
 //! readable or not, in each combination of mechanism, cipher and key establishment.
 
 use std::collections::{HashMap, HashSet};
-use std::sync::Arc;
 
 use soapstone_crypto::random::Supply;
 use soapstone_crypto::{KeyKind, base64, seal_in_place};
@@ -354,13 +353,9 @@ fn a_partner_has_three_tries_at_a_key_that_he_captured() {
         let policy = policy(Mechanism::SignEncrypt, suite);
         let captured = secure(&policy, PLAIN);
         let key = cut(&captured, "<xenc:EncryptedKey ", "</xenc:EncryptedKey>");
-        let partner = identity(
-            &PARTIES.authority,
-            "CN=mallory",
-            KeyKind::Rsa { bits: 2048 },
-        );
+        let partner = identity("CN=mallory", KeyKind::Rsa { bits: 2048 });
         let keys = Keys {
-            identity: Some(Arc::new(partner)),
+            identity: Some(partner),
             ..client_keys()
         };
         let mut receiver = Receiver::new(&policy, service_keys(), facts());

@@ -1,8 +1,6 @@
 //! Whatever is secured opens to the same body: every mechanism, suite, key reference, order and
 //! kind of part.
 
-use std::sync::Arc;
-
 use crate::support::Adjust as _;
 use crate::support::*;
 use soapstone_wss::{
@@ -363,7 +361,7 @@ fn elliptic_curve_keys_sign_in_suites_that_name_their_algorithms() {
         let mut policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
         policy.suite.signature = vec![algorithm];
         let mut keys = client_keys();
-        keys.identity = Some(Arc::new(identity(&PARTIES.authority, "CN=client", kind)));
+        keys.identity = Some(identity("CN=client", kind));
         let message = secure_with(&policy, keys, PLAIN, None).bytes;
         let verified = open(&policy, std::str::from_utf8(&message).unwrap())
             .unwrap_or_else(|error| panic!("{algorithm}: {error}"));

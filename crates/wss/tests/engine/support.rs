@@ -4,9 +4,10 @@ use std::sync::{Arc, LazyLock};
 
 use jiff::Timestamp;
 use soapstone_crypto::{
-    Curve, Identity, KeyKind, SecretBytes, SymmetricKey, TrustRules, TrustStore,
+    Curve, Identity, KeyKind, SecretBytes, SymmetricKey, TrustStore,
     issue::{self, Template, Validity},
 };
+use soapstone_testkit::keys;
 use soapstone_wss::{
     AsymmetricBinding, Binding, ConversationVersion, DerivedKeyPolicy, EncryptionKey,
     EncryptionToken, EndorsingToken, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding,
@@ -26,33 +27,33 @@ pub(crate) struct Parties {
 }
 
 pub(crate) static PARTIES: LazyLock<Parties> = LazyLock::new(|| {
-    let validity = Validity::days(now(), 30);
-    let authority = issue::authority("CN=Test CA", RSA, validity).unwrap();
-    let other = issue::authority("CN=Other CA", RSA, validity).unwrap();
-    let leaf = |issuer: &Identity, subject: &str| Arc::new(leaf(issuer, subject, validity));
     let key = SymmetricKey::generate(32).unwrap();
     Parties {
-        client: leaf(&authority, "CN=client"),
-        service: leaf(&authority, "CN=service"),
-        stranger: leaf(&other, "CN=client"),
+        authority: keys::authority(keys::AUTHORITY),
+        client: keys::identity("CN=client", keys::RSA),
+        service: keys::identity("CN=service", keys::RSA),
+        stranger: keys::identity_by("CN=other ca", "CN=client", keys::RSA),
         shared: Arc::new(SharedKey {
             name: "both of us".to_owned(),
             signing: key.clone(),
             encrypting: key,
         }),
-        authority: Arc::new(authority),
     }
 });
 
-const RSA: KeyKind = KeyKind::Rsa { bits: 2048 };
-
+/// A new key of the subject, certified for a time.
 pub(crate) fn leaf(issuer: &Identity, subject: &str, validity: Validity) -> Identity {
-    issue::identity(issuer, RSA, &Template::new(subject, validity).unwrap()).unwrap()
+    issue::identity(
+        issuer,
+        keys::RSA,
+        &Template::new(subject, validity).unwrap(),
+    )
+    .unwrap()
 }
 
-pub(crate) fn identity(issuer: &Identity, subject: &str, kind: KeyKind) -> Identity {
-    let template = Template::new(subject, Validity::days(now(), 30)).unwrap();
-    issue::identity(issuer, kind, &template).unwrap()
+/// The identity of a subject, whom the authority of the tests knows.
+pub(crate) fn identity(subject: &str, kind: KeyKind) -> Arc<Identity> {
+    keys::identity(subject, kind)
 }
 
 pub(crate) const PASSWORD: &[u8] = b"open sesame";
@@ -69,7 +70,7 @@ pub(crate) fn client_keys() -> Keys {
         identity: Some(Arc::clone(&PARTIES.client)),
         decryption: Vec::new(),
         peer: Some(PARTIES.service.certificate().clone()),
-        trust: Some(trust()),
+        trust: Some(keys::trust()),
         shared: Some(Arc::clone(&PARTIES.shared)),
         user: Some(user("alice")),
         endorsing: Vec::new(),
@@ -81,7 +82,7 @@ pub(crate) fn service_keys() -> Keys {
         identity: Some(Arc::clone(&PARTIES.service)),
         decryption: Vec::new(),
         peer: Some(PARTIES.client.certificate().clone()),
-        trust: Some(trust()),
+        trust: Some(keys::trust()),
         shared: Some(Arc::clone(&PARTIES.shared)),
         user: None,
         endorsing: Vec::new(),
@@ -100,7 +101,11 @@ pub(crate) struct Agreeing {
 impl Agreeing {
     /// Keys that sign, and keys that decrypt if those that sign do not.
     pub(crate) fn new(signing: KeyKind, decrypting: Option<KeyKind>) -> Self {
-        let make = |subject, kind| Arc::new(identity(&PARTIES.authority, subject, kind));
+        // New ones each time: a test sets two such pairs against each other.
+        let make = |subject, kind| {
+            let template = keys::template(subject);
+            Arc::new(issue::identity(&PARTIES.authority, kind, &template).unwrap())
+        };
         let decryption = |subject| -> Vec<_> {
             let kinds = decrypting.into_iter();
             kinds.map(|kind| make(subject, kind)).collect()
@@ -152,15 +157,7 @@ impl Agreeing {
     }
 }
 
-pub(crate) fn trust_rules() -> TrustRules {
-    let mut rules = TrustRules::default();
-    rules.anchors.push(PARTIES.authority.certificate().clone());
-    rules
-}
-
-fn trust() -> Arc<TrustStore> {
-    Arc::new(TrustStore::new(trust_rules()).unwrap())
-}
+pub(crate) use soapstone_testkit::keys::trust_rules;
 
 pub(crate) fn suite(name: &str) -> Suite {
     Suite::named(name).unwrap()

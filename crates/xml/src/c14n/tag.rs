@@ -4,27 +4,20 @@
 //! rule: a tag that needs any of this is rebuilt from the source and then compared with it; an
 //! equal one does not break the run.
 
-use super::ApexAttribute;
+use super::options::ApexAttribute;
+use super::scratch::WrittenAttribute;
 use super::walk::Walk;
 use crate::attributes::{Places, name_end};
 use crate::base::join;
 use crate::document::Document;
 use crate::element::Element;
-use crate::names::{NONE, XML_NAMESPACE, prefix, uri};
+use crate::names::XML_NAMESPACE;
+use crate::numbers::{NONE, prefix, uri};
 use crate::scan::reference;
 use crate::tape::{Qualified, flags};
 use std::borrow::Cow;
 use std::cmp::Ordering;
 use std::ops::Range;
-
-/// An attribute of the tag being rebuilt: places in the offset space.
-#[derive(Clone, Debug)]
-pub(super) struct WrittenAttribute {
-    name: Range<u32>,
-    local_at: u32,
-    value: Range<u32>,
-    uri: u16,
-}
 
 impl WrittenAttribute {
     #[inline]

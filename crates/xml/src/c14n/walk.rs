@@ -4,40 +4,19 @@
 //! passed on as source or rewritten. The rule: when the walk is over, `rendered` is as it was
 //! before, so that the next one starts clean without clearing it.
 
+use super::error::C14nError;
+use super::method::Canonicalization::{Inclusive11, Inclusive11WithComments};
+use super::options::{Apex, C14nOptions};
 use super::output::Output;
-use super::tag::WrittenAttribute;
-use super::{Apex, C14nError, C14nOptions, C14nScratch};
+use super::scratch::{C14nScratch, Frame, Inside, WrittenAttribute};
 use crate::content::comment_end;
 use crate::document::Document;
-use crate::names::{NONE, Name, prefix, uri};
+use crate::names::Name;
+use crate::numbers::{NONE, prefix, uri};
 use crate::scan::reference;
 use crate::tape::{Entry, NodeId, Qualified, flags};
 use memchr::{memchr, memchr3, memmem};
 use std::ops::Range;
-
-/// A stretch of source that the walk is inside of.
-#[derive(Clone, Debug)]
-pub(super) struct Frame {
-    inside: Inside,
-    /// What of the stretch is still to be passed on.
-    at: u32,
-    end: u32,
-    /// The next element that may lie in it, and where its part of the tape ends.
-    next: u32,
-    last: u32,
-    /// Text in it must be rewritten.
-    rewrite: bool,
-    rendered: u32,
-}
-
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Inside {
-    Element(u32),
-    /// A plaintext inside an element.
-    Graft,
-    /// The document, or a plaintext that replaced its root: there is no text here.
-    Top,
-}
 
 /// An element without these flags is canonical as it is if the namespaces that it uses are
 /// rendered.
@@ -74,7 +53,6 @@ impl<'w, 'd> Walk<'w, 'd> {
         scratch: &'w mut C14nScratch,
         output: &'w mut Output<'d>,
     ) -> Walk<'w, 'd> {
-        use super::Canonicalization::{Inclusive11, Inclusive11WithComments};
         Walk {
             document,
             scratch,

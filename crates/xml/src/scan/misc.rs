@@ -3,10 +3,11 @@
 //! The rule: a construct is left only at its end, so that nothing inside a comment is ever taken
 //! for markup.
 
-use super::{Failure, Scan, Scanner, Whole, find};
+use super::find;
+use super::scanner::{Scanner, Whole};
 use crate::chars;
 use crate::decode::USUAL_DECLARATION;
-use crate::error::Problem;
+use crate::error::{Failure, Problem, Scan};
 use crate::tape::flags;
 use memchr::memmem;
 

@@ -3,7 +3,7 @@
 //! A place has room for several: with room for one, two tags of every message that fall into the
 //! same place would push each other out for ever, and neither would become known.
 
-use crate::names::NONE;
+use crate::numbers::NONE;
 
 /// Places, of which a tag's hash says one.
 const PLACES: usize = 128;

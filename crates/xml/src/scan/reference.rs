@@ -2,9 +2,8 @@
 //!
 //! The rule: a reference stands for exactly one character, and that character is legal.
 
-use super::Failure;
 use crate::chars;
-use crate::error::Problem;
+use crate::error::{Failure, Problem};
 
 /// A reference: the character it stands for, and the offset after its `;`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

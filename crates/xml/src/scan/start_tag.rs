@@ -5,30 +5,20 @@
 //! strictly ascending attribute order is the canonical check and the duplicate check at once; only
 //! tags in another order are sorted.
 
-use super::known::Sight;
-use super::{Failure, Scan, Scanner, find, full, reference};
+use super::scanner::{Scanner, full};
+use super::tags::Sight;
+use super::workspace::RawAttribute;
+use super::{find, reference};
 use crate::attributes;
-use crate::error::{Limit, Problem};
-use crate::names::{NONE, QNAME_XMLNS, SHORT, key_at, prefix, uri};
+use crate::error::{Failure, Limit, Problem, Scan};
+use crate::names::{QNAME_XMLNS, SHORT, key_at};
+use crate::numbers::{NONE, prefix, uri};
 use crate::tape::{Declaration, Entry, Listed, LongTag, NodeId, Qualified, flags};
 use std::cmp::Ordering;
 
 /// Attributes that are listed at most. Those of a message's header are fewer than a hundred; a body
 /// whose every element has some would make the list larger than the message.
 const LISTED: usize = 512;
-
-/// An attribute of the tag being scanned.
-#[derive(Clone, Copy, Debug)]
-pub(super) struct RawAttribute {
-    name_at: u32,
-    pub(super) value_start: u32,
-    pub(super) value_end: u32,
-    pub(super) qname: u16,
-    pub(super) prefix: u16,
-    pub(super) uri: u16,
-    /// The value holds references or white space to be normalized.
-    decode: bool,
-}
 
 impl RawAttribute {
     /// The value as it is written in the text that is scanned.

@@ -5,7 +5,8 @@
 //! the loop accepts is what the general path would have accepted, with the same tape; whatever is
 //! not obvious is left to that path.
 
-use super::{Open, Scanner, Workspace};
+use super::scanner::Scanner;
+use super::workspace::{Open, Workspace, mixed};
 use crate::names::{Name, SHORT, mask_name};
 use crate::tape::{Entry, flags};
 use fearless_simd::prelude::*;
@@ -168,51 +169,6 @@ impl Scanner<'_> {
         }
         self.top = top;
     }
-}
-
-/// Which name comes next: the one that came next when the last name was met before. Records repeat,
-/// so the guess is mostly right, and whether it is costs one compare. It is only ever a guess: what
-/// it is based on may be of another document.
-#[derive(Debug, Default)]
-pub(super) struct Guess {
-    /// The place on the tape whose name is expected next.
-    next: usize,
-    /// By name: a place on the tape where it was met.
-    met: Vec<u32>,
-}
-
-impl Guess {
-    /// Starts a document.
-    pub(super) fn start(&mut self) {
-        self.next = 0;
-    }
-
-    /// `name` was met, which was not expected, and goes to `place` on the tape.
-    #[inline(never)]
-    fn correct(&mut self, name: u16, place: usize) {
-        if self.met.len() <= name as usize {
-            self.met.resize(name as usize + 1, 0);
-        }
-        let met = &mut self.met[name as usize];
-        self.next = *met as usize + 1;
-        *met = place as u32;
-    }
-
-    /// `name` was met outside of the loop and goes to the end of the tape.
-    pub(super) fn follow(&mut self, name: u16, tape: &[Entry]) {
-        match tape.get(self.next) {
-            Some(entry) if entry.name == name => self.next += 1,
-            _ => self.correct(name, tape.len()),
-        }
-    }
-}
-
-/// What a child does to its parent's [`flags::MIXED`].
-#[inline(always)]
-pub(super) fn mixed(child: &Open, parent: &Open) -> u16 {
-    let plain = child.flags & (flags::TAG | flags::CONTENT | flags::MIXED) == 0
-        && child.prefix == parent.prefix;
-    if plain { 0 } else { flags::MIXED }
 }
 
 #[inline(always)]

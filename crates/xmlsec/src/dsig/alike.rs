@@ -12,7 +12,7 @@ use std::sync::Arc;
 use soapstone_crypto::{Digest, DigestAlgorithm, base64};
 use soapstone_xml::{Element, NodeId};
 
-use super::signature::Reference;
+use super::reference::Reference;
 use super::transform::Transform;
 use crate::namespaces::DSIG;
 

@@ -50,6 +50,7 @@
 mod alike;
 mod error;
 mod on_demand;
+mod reference;
 mod signature;
 mod transform;
 mod uri;
@@ -59,7 +60,8 @@ mod verify;
 mod tests;
 
 pub use error::SignatureError;
-pub use signature::{Reference, Signature};
+pub use reference::Reference;
+pub use signature::Signature;
 pub use transform::{CanonicalizationMethod, Rules, Transform};
 pub use uri::SameDocument;
 pub use verify::{DigestSink, Extension, NoExtension, Scratch, Target, VerificationKey};

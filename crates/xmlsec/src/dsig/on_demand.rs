@@ -13,7 +13,7 @@ use soapstone_crypto::Hasher;
 use soapstone_xml::{Apex, C14nOptions, Document, Sink, canonical_start_tag, canonicalize};
 
 use super::error::SignatureError;
-use super::signature::Reference;
+use super::reference::Reference;
 use super::transform::Transform;
 use super::verify::{Scratch, Target};
 

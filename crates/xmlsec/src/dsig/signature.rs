@@ -5,14 +5,13 @@
 //! for the signature value is the same node whose references are checked, there is exactly one of
 //! it, and no comment can hide in a digest.
 
-use std::sync::Arc;
-
-use soapstone_crypto::{Digest, DigestAlgorithm, MacTruncation, SignatureAlgorithm, base64};
+use soapstone_crypto::{MacTruncation, SignatureAlgorithm};
 use soapstone_xml::{Document, Element, NodeId};
 
 use super::alike::Pattern;
 use super::error::SignatureError;
-use super::transform::{CanonicalizationMethod, Rules, Transform};
+use super::reference::{Reference, octets};
+use super::transform::{CanonicalizationMethod, Rules};
 use crate::namespaces::DSIG;
 use crate::structure::{
     Children, StructureError, owned_attribute, required_attribute, simple_content,
@@ -48,28 +47,6 @@ pub struct Signature {
     pub objects: Vec<NodeId>,
     /// Most bytes of the canonical form of `SignedInfo`.
     pub(crate) longest_signed_info: usize,
-}
-
-/// A parsed `ds:Reference`.
-#[derive(Clone, Debug)]
-#[non_exhaustive]
-pub struct Reference {
-    /// The `ds:Reference` element.
-    pub node: NodeId,
-    /// The `ds:Signature` it belongs to, which `enveloped-signature` leaves out.
-    pub signature: NodeId,
-    /// Its `Id`.
-    pub id: Option<String>,
-    /// Its `URI`.
-    pub uri: Option<String>,
-    /// Its `Type`: a hint, never checked by XML-Signature itself.
-    pub kind: Option<String>,
-    /// Its transforms, all admitted by the [`Rules`] it was parsed with.
-    pub transforms: Arc<[Transform]>,
-    /// The digest method.
-    pub digest_method: DigestAlgorithm,
-    /// The digest in the signature.
-    pub digest_value: Digest,
 }
 
 impl Signature {
@@ -198,81 +175,6 @@ impl Signature {
     }
 }
 
-impl Reference {
-    /// Reads a `ds:Reference` of `signature`, from `SignedInfo` or from a `ds:Manifest`.
-    ///
-    /// # Errors
-    /// As [`Signature::parse`].
-    pub fn parse(
-        reference: Element<'_>,
-        signature: NodeId,
-        rules: &Rules,
-    ) -> Result<Self, SignatureError> {
-        Self::parse_filled(reference, signature, rules, true)
-    }
-
-    /// Reads a `ds:Reference` of a template: its digest is still to be filled in, and comes out
-    /// empty. A seam for signers that fill templates in.
-    ///
-    /// # Errors
-    /// As [`Signature::parse`].
-    pub fn parse_template(
-        reference: Element<'_>,
-        signature: NodeId,
-        rules: &Rules,
-    ) -> Result<Self, SignatureError> {
-        Self::parse_filled(reference, signature, rules, false)
-    }
-
-    fn parse_filled(
-        reference: Element<'_>,
-        signature: NodeId,
-        rules: &Rules,
-        filled: bool,
-    ) -> Result<Self, SignatureError> {
-        let mut children = Children::of(reference);
-        let transforms = match children.optional(DSIG, "Transforms") {
-            Some(transforms) => Transform::parse_all(transforms, rules.transforms)?,
-            None => Vec::new(),
-        };
-        for transform in &transforms {
-            rules.admit(transform)?;
-        }
-        let method = children.required(DSIG, "DigestMethod", "`ds:DigestMethod`")?;
-        let value = children.required(DSIG, "DigestValue", "`ds:DigestValue`")?;
-        children.end("nothing after `ds:DigestValue`")?;
-
-        let uri = required_attribute(method, "Algorithm", "an `Algorithm` attribute")?;
-        let digest_method =
-            DigestAlgorithm::from_uri(&uri).ok_or_else(|| SignatureError::UnknownAlgorithm {
-                element: "DigestMethod",
-                uri: uri.clone().into_owned(),
-            })?;
-        Children::of(method).end("no content")?;
-        let digest_value = if filled {
-            octets(value, "DigestValue")?
-        } else {
-            Vec::new()
-        };
-        let digest_value = Digest::of_octets(&digest_value)
-            .filter(|_| !filled || digest_value.len() == digest_method.output_length())
-            .ok_or(SignatureError::Malformed {
-                element: "DigestValue",
-                reason: "not as long as the digest method's output",
-            })?;
-        Ok(Self {
-            node: reference.id(),
-            signature,
-            id: owned_attribute(reference, "Id"),
-            uri: owned_attribute(reference, "URI"),
-            kind: owned_attribute(reference, "Type"),
-            transforms: transforms.into(),
-            digest_method,
-            digest_value,
-        })
-    }
-}
-
 /// `ds:SignatureMethod` with its `ds:HMACOutputLength` (XML-DSig 4.4.2 and 6.3.1).
 fn signature_method(
     element: Element<'_>,
@@ -314,14 +216,4 @@ fn signature_method(
         None => MacTruncation::new(method, bits)?,
     };
     Ok((method, Some(truncation)))
-}
-
-fn octets(element: Element<'_>, name: &'static str) -> Result<Vec<u8>, SignatureError> {
-    let text = simple_content(element)?;
-    let mut octets = Vec::new();
-    base64::decode_xml(text.as_bytes(), &mut octets).map_err(|_| SignatureError::Malformed {
-        element: name,
-        reason: "not base64",
-    })?;
-    Ok(octets)
 }

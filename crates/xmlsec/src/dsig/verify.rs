@@ -5,14 +5,15 @@
 //! the tree, and the caller learns which one it was, so that it can compare nodes and not names.
 
 use soapstone_crypto::{
-    CryptoError, Hasher, MacTruncation, PublicKey, SignatureAlgorithm, SymmetricKey, base64,
+    CryptoError, Digest, Hasher, MacTruncation, PublicKey, SignatureAlgorithm, SymmetricKey, base64,
 };
 use soapstone_xml::{
     Apex, Buffers, C14nOptions, C14nScratch, Document, NodeId, Sink, canonicalize,
 };
 
 use super::error::SignatureError;
-use super::signature::{Reference, Signature};
+use super::reference::Reference;
+use super::signature::Signature;
 use super::transform::{CanonicalizationMethod, Transform};
 use super::uri::SameDocument;
 
@@ -237,6 +238,29 @@ impl Reference {
         })
     }
 
+    /// The octets that are digested, with their digest: for those who explain a signature.
+    ///
+    /// # Errors
+    /// As [`transform`](Self::transform).
+    pub fn digested(
+        &self,
+        document: &Document,
+        target: Target<'_>,
+        extension: &mut dyn Extension,
+        scratch: &mut Scratch,
+    ) -> Result<(Vec<u8>, Digest), SignatureError> {
+        let mut sink = DigestSink::new(self)?;
+        sink.collected = Some(Vec::new());
+        self.transform(document, target, extension, scratch, &mut sink)?;
+        let DigestSink {
+            mut hasher,
+            collected,
+        } = sink;
+        let octets = collected.unwrap_or_default();
+        hasher.update(&octets);
+        Ok((octets, hasher.finish()))
+    }
+
     /// Writes the octets that are digested to `sink`.
     ///
     /// # Errors
@@ -310,6 +334,12 @@ impl Scratch {
     pub fn recycle(self, buffers: &mut Buffers) {
         buffers.give_scratch(self.c14n);
         buffers.give(self.octets);
+    }
+
+    /// The canonical `SignedInfo` of the signature whose value was verified last, until something
+    /// else is canonicalized.
+    pub fn signed_info(&self) -> &[u8] {
+        &self.octets
     }
 
     /// Canonicalizes into `sink`. Comments are left out unless both the selection and the method

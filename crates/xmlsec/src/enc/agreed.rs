@@ -5,7 +5,7 @@
 //! wrapped key that was changed: nothing of it shows. A substitute takes the place of the key
 //! inside, the same each time, and the message fails where any wrong key fails.
 
-use soapstone_crypto::{PrivateKey, PublicKey, SymmetricKey};
+use soapstone_crypto::{EstablishmentError, KeyEstablishment, PrivateKey, PublicKey, SymmetricKey};
 
 use super::encrypted::EncryptedKey;
 use super::error::EncryptionError;
@@ -33,8 +33,9 @@ impl EncryptedKey {
     ///
     /// # Errors
     /// [`EncryptionError::WrongKey`] when the key is not wrapped, or the private key is of another
-    /// kind than the agreement takes; [`EncryptionError::Failed`] when the derivation is one
-    /// that cannot be computed.
+    /// kind than the agreement takes; [`EncryptionError::KeyUnavailable`] when it is held elsewhere
+    /// and cannot be used; [`EncryptionError::Failed`] when the derivation is one that cannot be
+    /// computed.
     pub fn open_agreed(
         &self,
         private: &PrivateKey,
@@ -54,10 +55,13 @@ impl EncryptedKey {
         }
         let substitute = private.substitute(&self.cipher_value, length);
         let fitting = originator.filter(|key| key.kind() == private.kind());
-        let agreed = private.agree(
-            agreement.algorithm,
-            fitting.unwrap_or_else(|| private.public_key()),
-        );
+        let agreed = private.establish(&KeyEstablishment::Agreement {
+            algorithm: agreement.algorithm,
+            originator: fitting.unwrap_or_else(|| private.public_key()),
+        });
+        if let Err(EstablishmentError::Unavailable { reason }) = agreed {
+            return Err(EncryptionError::KeyUnavailable { reason });
+        }
         let succeeded = fitting.is_some() && agreed.is_ok();
         let secret =
             agreed.unwrap_or_else(|_| private.substitute(&self.cipher_value, SUBSTITUTE_SECRET));

@@ -9,7 +9,8 @@ use std::ops::Range;
 
 use soapstone_crypto::base64::Base64Error;
 use soapstone_crypto::{
-    KeyKind, KeyTransport, PrivateKey, SecretBytes, SymmetricKey, base64, cipher, open_in_place,
+    KeyEstablishment, KeyKind, KeyTransport, PrivateKey, SecretBytes, SymmetricKey, base64, cipher,
+    open_in_place,
 };
 use soapstone_xml::{Buffers, Document, Graft, Grafted, ParseOptions};
 
@@ -38,7 +39,8 @@ impl EncryptedKey {
     ///
     /// # Errors
     /// [`EncryptionError::WrongKey`] when `key` is of another kind or size than the algorithm
-    /// takes, [`EncryptionError::Failed`] otherwise.
+    /// takes, [`EncryptionError::KeyUnavailable`] when it is held elsewhere and cannot be used,
+    /// [`EncryptionError::Failed`] otherwise.
     pub fn open(
         &self,
         key: OpeningKey<'_>,
@@ -57,23 +59,29 @@ impl EncryptedKey {
                     KeyTransport::RsaOaepMgf1p => KeyTransport::RsaOaep,
                     other => *other,
                 };
-                private.unwrap(algorithm, oaep, &self.cipher_value, length)
+                private.establish(&KeyEstablishment::Transport {
+                    algorithm,
+                    parameters: oaep,
+                    ciphertext: &self.cipher_value,
+                    expected_length: length,
+                })?
             }
             (KeyEncryption::Wrap(algorithm), OpeningKey::Secret(secret)) => {
                 if secret.len() != algorithm.key_length() {
                     return Err(wrong_key);
                 }
-                secret.unwrap(*algorithm, &self.cipher_value)
+                let unwrapped = secret.unwrap(*algorithm, &self.cipher_value);
+                unwrapped.map_err(|_| EncryptionError::Failed)?
             }
             (KeyEncryption::Data(algorithm), OpeningKey::Secret(secret)) => {
                 if secret.len() != algorithm.key_length() {
                     return Err(wrong_key);
                 }
-                cipher::open(*algorithm, secret, &self.cipher_value).map(SecretBytes::new)
+                let opened = cipher::open(*algorithm, secret, &self.cipher_value);
+                SecretBytes::new(opened.map_err(|_| EncryptionError::Failed)?)
             }
             _ => return Err(wrong_key),
         };
-        let opened = opened.map_err(|_| EncryptionError::Failed)?;
         match length {
             Some(length) if opened.len() != length => Err(EncryptionError::Failed),
             _ => SymmetricKey::from_secret(opened).map_err(|_| EncryptionError::Failed),

@@ -2,9 +2,11 @@
 //!
 //! The one rule: whatever fails once a secret is in play (unwrapping, padding, tag, the shape of
 //! the plaintext) is [`EncryptionError::Failed`], without a cause, so that no answer can serve as
-//! an oracle.
+//! an oracle. A private key that is unavailable is told apart: that depends on no message.
 
 use std::fmt;
+
+use soapstone_crypto::EstablishmentError;
 
 use crate::structure::StructureError;
 
@@ -53,6 +55,11 @@ pub enum EncryptionError {
         /// Short name of the algorithm.
         algorithm: &'static str,
     },
+    /// The private key is held elsewhere, and cannot be used. This depends on no message.
+    KeyUnavailable {
+        /// The holder, the key, and what is wrong, for the operator.
+        reason: String,
+    },
     /// Decryption failed. One error for every cause.
     Failed,
 }
@@ -79,12 +86,24 @@ impl fmt::Display for EncryptionError {
                 "expected encrypted XML (`xenc:Element` or `xenc:Content`), found no `Type`"
             ),
             Self::WrongKey { algorithm } => write!(formatter, "the key is not one for {algorithm}"),
+            Self::KeyUnavailable { reason } => {
+                write!(formatter, "the private key cannot be used: {reason}")
+            }
             Self::Failed => write!(formatter, "decryption failed"),
         }
     }
 }
 
 impl std::error::Error for EncryptionError {}
+
+impl From<EstablishmentError> for EncryptionError {
+    fn from(error: EstablishmentError) -> Self {
+        match error {
+            EstablishmentError::Unavailable { reason } => Self::KeyUnavailable { reason },
+            _ => Self::Failed,
+        }
+    }
+}
 
 impl From<StructureError> for EncryptionError {
     fn from(error: StructureError) -> Self {

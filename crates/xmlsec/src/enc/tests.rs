@@ -4,6 +4,7 @@ use soapstone_crypto::{
     ConcatKdf, DataEncryption, DigestAlgorithm, KeyAgreement, KeyKind, KeyTransport, KeyWrap,
     OaepParameters, PrivateKey, SymmetricKey, base64, cipher,
 };
+use soapstone_testkit::keys;
 use soapstone_xml::{Buffers, Document, NodeId, ParseOptions};
 
 use super::*;
@@ -301,7 +302,7 @@ fn nothing_can_hide_in_the_parameters_of_a_key_transport() {
 
 #[test]
 fn keys_open_with_the_key_they_are_for_and_no_other() {
-    let pair = PrivateKey::generate(KeyKind::Rsa { bits: 2048 }).unwrap();
+    let pair = keys::key(keys::RSA);
     let wrapping = SymmetricKey::generate(16).unwrap();
     let secret = SymmetricKey::generate(32).unwrap();
     let oaep = OaepParameters::default();
@@ -354,7 +355,7 @@ fn keys_open_with_the_key_they_are_for_and_no_other() {
 
 #[test]
 fn a_bad_rsa15_padding_yields_the_same_substitute_each_time_and_no_error() {
-    let pair = PrivateKey::generate(KeyKind::Rsa { bits: 2048 }).unwrap();
+    let pair = keys::key(keys::RSA);
     let rsa15 = KeyEncryption::Transport {
         algorithm: KeyTransport::Rsa15,
         oaep: OaepParameters::default(),

@@ -2,8 +2,8 @@
 
 use soapstone_crypto::{ConcatKdf, Hkdf, KeyAgreement, KeyDerivation, PublicKey};
 
+use super::element::{base64_text, uri_attribute};
 use super::key_info::{der_encoded_key_value, element, key_value};
-use super::{base64_text, uri_attribute};
 use crate::namespaces::{DSIG_MORE_2021, XENC11};
 
 /// How the agreed secret becomes the key that wraps.

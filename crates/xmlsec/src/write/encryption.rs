@@ -5,7 +5,7 @@
 
 use soapstone_crypto::{DataEncryption, DigestAlgorithm, KeyTransport};
 
-use super::{attribute, base64_text, optional_attribute, uri_attribute};
+use super::element::{attribute, base64_text, optional_attribute, uri_attribute};
 use crate::enc::{ContentType, KeyEncryption};
 use crate::namespaces::{DSIG, TYPE_CONTENT, TYPE_ELEMENT, XENC, XENC11};
 

@@ -6,7 +6,7 @@
 use soapstone_crypto::{Certificate, PublicKey};
 use soapstone_xml::escape;
 
-use super::{attribute, base64_text};
+use super::element::{attribute, base64_text};
 use crate::namespaces::DSIG11;
 
 /// `ds:KeyName`.

@@ -9,11 +9,13 @@
 //! such text must be canonical already.
 
 mod agreement;
+mod element;
 mod encryption;
 mod key_info;
 mod signature;
 
 pub use agreement::{AgreementParts, DerivationParts, agreement_method};
+pub use element::attribute;
 pub use encryption::{
     EncryptedDataStart, EncryptedKeyParts, begin_encrypted_data, encrypted_key, encryption_method,
     end_encrypted_data, reference_list,
@@ -24,37 +26,3 @@ pub use key_info::{
 pub use signature::{
     Apex, ReferenceParts, SignedInfo, SignedInfoWriter, TransformParts, signature,
 };
-
-use soapstone_crypto::base64;
-use soapstone_xml::escape;
-
-/// Writes ` name="value"`, escaped: a seam for writers of other elements.
-pub fn attribute(name: &str, value: &str, out: &mut Vec<u8>) {
-    out.push(b' ');
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b"=\"");
-    escape::attribute(value, out);
-    out.push(b'"');
-}
-
-/// ` name="uri"` with a URI of this program, which has nothing to escape.
-pub(crate) fn uri_attribute(name: &str, uri: &'static str, out: &mut Vec<u8>) {
-    debug_assert!(!uri.contains(['&', '<', '"']), "{uri}");
-    out.push(b' ');
-    out.extend_from_slice(name.as_bytes());
-    out.extend_from_slice(b"=\"");
-    out.extend_from_slice(uri.as_bytes());
-    out.push(b'"');
-}
-
-/// ` name="value"` if there is a value.
-pub(crate) fn optional_attribute(name: &str, value: Option<&str>, out: &mut Vec<u8>) {
-    if let Some(value) = value {
-        attribute(name, value, out);
-    }
-}
-
-/// `octets` in base64, on one line.
-pub(crate) fn base64_text(octets: &[u8], out: &mut Vec<u8>) {
-    base64::encode_into(octets, out);
-}

@@ -7,7 +7,7 @@
 use soapstone_crypto::{DigestAlgorithm, MacTruncation, SignatureAlgorithm};
 use soapstone_xml::{Canonicalization, escape};
 
-use super::{attribute, base64_text, optional_attribute, uri_attribute};
+use super::element::{attribute, base64_text, optional_attribute, uri_attribute};
 use crate::namespaces::{DSIG, ENVELOPED_SIGNATURE, EXCLUSIVE_C14N};
 
 /// How the canonicalization of `SignedInfo` renders the namespaces of its start tag.

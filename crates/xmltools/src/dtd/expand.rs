@@ -11,10 +11,24 @@
 
 use std::rc::Rc;
 
-use super::entities::{Budget, Declarations, Literal, Reference, Resolve, reference, undeclared};
+use super::entities::{
+    Budget, Declarations, DeclaredId, Literal, Reference, Resolve, reference, undeclared,
+};
+use super::error::{DtdError, Place};
+use super::grammar;
 use super::source::{decode, found, is_space, name_length, place};
-use super::{DtdError, Flattened, Place, grammar};
 use soapstone_xml::Limits;
+
+/// A document without DTD that means what the document with it meant.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Flattened {
+    /// The document in UTF-8, without XML declaration and DTD. Its well-formedness beyond what
+    /// expansion needs (matching tags, unique attributes, namespaces) is for the scanner to
+    /// judge.
+    pub document: Vec<u8>,
+    /// The attributes of type `ID`, in the order of their declarations.
+    pub ids: Vec<DeclaredId>,
+}
 
 /// Flattens the document in `octets`; see [`super::flatten`].
 pub(super) fn document(

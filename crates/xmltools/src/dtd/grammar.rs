@@ -7,12 +7,12 @@
 use std::rc::Rc;
 
 use super::entities::{
-    AttributeDeclaration, Budget, Declarations, Entity, Literal, Reference, Resolve, reference,
-    undeclared,
+    AttributeDeclaration, Budget, Declarations, DeclaredId, Entity, Literal, Reference, Resolve,
+    reference, undeclared,
 };
+use super::error::DtdError;
 use super::reader::{Frame, Reader};
 use super::source::{found, is_space, name_length, place, token_length};
-use super::{DeclaredId, DtdError};
 use soapstone_xml::base;
 
 /// Reads the document type declaration at `at` (its `<!DOCTYPE`) and everything it refers to.
@@ -227,7 +227,7 @@ impl Reader<'_, '_> {
         Ok(value)
     }
 
-    /// Recursion is bounded by [`super::DEPTH`] through the budget.
+    /// Recursion is bounded by [`DEPTH`](super::entities::DEPTH) through the budget.
     fn replace_in_value(
         &mut self,
         raw: &str,

@@ -9,8 +9,8 @@
 use std::rc::Rc;
 
 use super::entities::{Budget, Declarations, Entity, Resolve, undeclared};
+use super::error::{DtdError, Place};
 use super::source::{found, is_space, name_length, place};
-use super::{DtdError, Place};
 
 /// A text that is being read.
 pub(super) struct Frame {

@@ -6,7 +6,7 @@
 //! The one rule kept here: text that leaves this file holds only characters that XML 1.0 section
 //! 2.2 allows, and a carriage return in it came from a character reference, never from a line end.
 
-use super::{DtdError, Place};
+use super::error::{DtdError, Place};
 use soapstone_xml::Problem;
 use soapstone_xml::chars;
 

@@ -4,11 +4,11 @@
 
 use soapstone_crypto::SymmetricKey;
 
-use super::Session;
 use super::edit::Edits;
 use super::error::GenericError;
 use super::key::Need;
 use super::key_info::Search;
+use super::session::Session;
 use super::source::Reading;
 use soapstone_xmlsec::dsig::Transform;
 use soapstone_xmlsec::enc::{CipherData, ContentType, EncryptedData, EncryptionError};

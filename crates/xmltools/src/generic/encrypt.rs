@@ -6,11 +6,11 @@
 use soapstone_crypto::{SymmetricKey, cipher};
 use soapstone_xml::NodeId;
 
-use super::Session;
 use super::edit::{Edits, content_range, element_range};
 use super::error::GenericError;
 use super::key::{Key, Material, Need, SecretKind};
 use super::key_info::Search;
+use super::session::Session;
 use super::source::{Reading, Source};
 use super::template::{base64_lines, fill_key_info};
 use soapstone_xmlsec::enc::{CipherData, ContentType, EncryptedData, KeyEncryption};

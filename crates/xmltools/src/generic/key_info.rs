@@ -11,10 +11,10 @@ use soapstone_crypto::{
 };
 use soapstone_xml::{Element, NodeId};
 
-use super::Session;
 use super::error::GenericError;
 use super::key::{Key, Material, Need};
 use super::pointer;
+use super::session::Session;
 use super::source::{Reading, Source};
 use super::template::names_nothing;
 use super::trust;

@@ -37,6 +37,8 @@ mod keys;
 mod options;
 mod pointer;
 mod relationship;
+mod selection;
+mod session;
 mod sign;
 mod signature_value;
 mod source;
@@ -51,79 +53,6 @@ pub use error::GenericError;
 pub use key::{Key, Material, SecretKind};
 pub use keys::Keys;
 pub use options::{EnabledKeyData, EnabledUris, IdAttribute, Options, StartNode};
+pub use session::{NoResolver, Resolver, Session};
 pub use sign::sign;
 pub use verify::{ManifestReport, ReferenceReport, VerifyReport, verify, verify_observed};
-
-use source::Source;
-
-/// Gives the octets that URIs outside the document stand for.
-pub trait Resolver {
-    /// The octets of `uri`; `None` when there are none, or the caller does not want them used.
-    fn resolve(&mut self, uri: &str) -> Option<Vec<u8>>;
-
-    /// Whether the caller named this very URI (`--url-map`): then it may be used whatever its kind.
-    fn is_mapped(&self, uri: &str) -> bool {
-        let _ = uri;
-        false
-    }
-}
-
-/// A [`Resolver`] that has nothing.
-#[derive(Clone, Copy, Debug, Default)]
-pub struct NoResolver;
-
-impl Resolver for NoResolver {
-    fn resolve(&mut self, _: &str) -> Option<Vec<u8>> {
-        None
-    }
-}
-
-/// What an operation works with.
-pub struct Session<'r> {
-    keys: &'r Keys,
-    options: &'r Options,
-    resolver: &'r mut dyn Resolver,
-}
-
-impl<'r> Session<'r> {
-    /// A session of these keys, options and outside world.
-    pub fn new(keys: &'r Keys, options: &'r Options, resolver: &'r mut dyn Resolver) -> Self {
-        Self {
-            keys,
-            options,
-            resolver,
-        }
-    }
-
-    /// Reads a document, its DTD included; external entities come from the resolver if it was told
-    /// of them.
-    fn load(&mut self, octets: &[u8]) -> Result<Source, GenericError> {
-        let (options, resolver) = (self.options, &mut *self.resolver);
-        Source::load(octets, options, &mut |uri| {
-            resolver
-                .is_mapped(uri)
-                .then(|| resolver.resolve(uri))
-                .flatten()
-        })
-    }
-
-    /// Whether `uri` may be followed.
-    fn allow(&self, uri: &str, enabled: EnabledUris) -> Result<(), GenericError> {
-        if enabled.allow(uri) || self.resolver.is_mapped(uri) {
-            Ok(())
-        } else {
-            Err(GenericError::UriNotEnabled {
-                uri: uri.to_owned(),
-            })
-        }
-    }
-
-    /// The octets of a URI outside the document, which was allowed.
-    fn fetch(&mut self, uri: &str) -> Result<Vec<u8>, GenericError> {
-        self.resolver
-            .resolve(uri)
-            .ok_or_else(|| GenericError::Unresolved {
-                uri: uri.to_owned(),
-            })
-    }
-}

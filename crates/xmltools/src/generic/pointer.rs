@@ -10,8 +10,8 @@ use soapstone_crypto::hexadecimal;
 use soapstone_xmlsec::dsig::SignatureError;
 
 use super::error::GenericError;
+use super::selection::select;
 use super::source::Source;
-use super::transforms::select;
 
 /// The URI with the escapes of its fragment undone; a URI that leads out of the document as it is.
 pub(super) fn without_escapes<'u>(

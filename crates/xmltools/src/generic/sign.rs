@@ -8,11 +8,11 @@
 use soapstone_crypto::{SignatureFamily, digest};
 use soapstone_xml::NodeId;
 
-use super::Session;
 use super::edit::Edits;
 use super::error::GenericError;
 use super::key::{Key, Material, Need};
 use super::key_info::Search;
+use super::session::Session;
 use super::signature_value::to_asn1;
 use super::source::{Reading, Source};
 use super::template::{base64_lines, fill_key_info};

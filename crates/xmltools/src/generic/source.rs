@@ -12,6 +12,7 @@ use soapstone_xml::{Buffers, Document, Element, IdAttributes, NodeId, ParseOptio
 
 use super::error::GenericError;
 use super::options::{IdAttribute, Options, StartNode};
+use super::selection::select;
 use soapstone_xmlsec::dsig::SignatureError;
 
 /// A document that was read, ready for every operation.
@@ -224,9 +225,7 @@ impl<'d> Reading<'d> {
                 .ok_or(GenericError::NoStartNode { expected }),
             StartNode::XPath(text) => {
                 let tree = self.tree()?;
-                let selected = super::transforms::select(tree, text, &|prefix| {
-                    document.root().namespace_of(prefix)
-                })?;
+                let selected = select(tree, text, &|prefix| document.root().namespace_of(prefix))?;
                 document
                     .root()
                     .descendants()

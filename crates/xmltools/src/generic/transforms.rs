@@ -12,8 +12,8 @@ use crate::nodes::{NodeKind, NodeSet, Tree, canonicalize_nodes};
 use soapstone_crypto::base64;
 use soapstone_xml::{Apex, Element, NodeId};
 
-use super::Session;
 use super::error::GenericError;
+use super::session::Session;
 use super::source::Reading;
 use super::{pointer, relationship};
 use soapstone_xmlsec::dsig::{CanonicalizationMethod, SameDocument, Scratch, Transform};
@@ -296,18 +296,4 @@ fn structure(element: Element<'_>, expected: &'static str) -> GenericError {
         .map(|child| child.qualified_name().to_owned());
     soapstone_xmlsec::dsig::SignatureError::Structure(StructureError::new(element, expected, found))
         .into()
-}
-
-/// The nodes that an expression selects.
-pub(super) fn select<'u>(
-    tree: &Tree<'_>,
-    text: &str,
-    namespaces: &dyn Fn(&str) -> Option<&'u str>,
-) -> Result<NodeSet, GenericError> {
-    let failed = |error: crate::nodes::xpath::XPathError| GenericError::XPath {
-        expression: text.to_owned(),
-        reason: error.to_string(),
-    };
-    let expression = Expression::parse(text, namespaces).map_err(failed)?;
-    Evaluation::new(tree).select(&expression).map_err(failed)
 }

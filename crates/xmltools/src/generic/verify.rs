@@ -7,10 +7,10 @@
 use soapstone_crypto::digest;
 use soapstone_xml::{Apex, NodeId};
 
-use super::Session;
 use super::error::GenericError;
 use super::key::{Key, Material, Need};
 use super::key_info::Search;
+use super::session::Session;
 use super::signature_value::normalized;
 use super::source::Reading;
 use soapstone_xmlsec::dsig::{

@@ -11,16 +11,11 @@ use std::borrow::Cow;
 use std::fmt;
 use std::rc::Rc;
 
-use super::tree::{Builder, Full, Name};
-use super::{NodeKind, Tree};
+use super::tree::{Builder, Full, NODES, Name, NodeKind, Tree};
 use crate::dtd::DeclaredId;
 use soapstone_xml::XML_NAMESPACE;
 use soapstone_xml::{Content, Contents};
 use soapstone_xml::{Document, Element};
-
-/// Most nodes of a tree: a few per element of the largest document that the default limits let in.
-/// Namespace nodes make it necessary, since every element has one for each namespace in scope.
-pub(super) const NODES: u32 = 1 << 23;
 
 /// A document has more nodes than a tree holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -13,11 +13,13 @@
 mod build;
 mod canonical;
 pub mod filter;
+mod node;
 mod set;
 mod tree;
 pub mod xpath;
 
 pub use build::TreeTooLarge;
 pub use canonical::canonicalize_nodes;
+pub use node::TreeNode;
 pub use set::NodeSet;
-pub use tree::{NodeKind, Tree, TreeNode};
+pub use tree::{NodeKind, Tree};

@@ -5,7 +5,7 @@
 
 use std::ops::Range;
 
-use super::TreeNode;
+use super::node::TreeNode;
 
 /// A set of nodes of one [`Tree`](super::Tree): one bit per node.
 #[derive(Clone, PartialEq, Eq, Debug)]

@@ -12,22 +12,13 @@
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use super::NodeSet;
-use super::build::NODES;
+use super::node::TreeNode;
+use super::set::NodeSet;
 use soapstone_xml::{Document, DuplicateId, NodeId};
 
-/// A node of a [`Tree`]. Ordered by document order.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-pub struct TreeNode(pub(super) u32);
-
-impl TreeNode {
-    /// The root node, parent of the document element.
-    pub const ROOT: TreeNode = TreeNode(0);
-
-    pub(super) fn index(self) -> usize {
-        self.0 as usize
-    }
-}
+/// Most nodes of a tree: a few per element of the largest document that the default limits let in.
+/// Namespace nodes make it necessary, since every element has one for each namespace in scope.
+pub(super) const NODES: u32 = 1 << 23;
 
 /// The seven kinds of nodes (XPath 1.0 section 5).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

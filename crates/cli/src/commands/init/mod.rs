@@ -15,8 +15,8 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use http::Uri;
 use soapstone::config::Problems;
 use soapstone::crypto::{Identity, KeyKind, SecretBytes, base64};
-use soapstone::endpoint::{Endpoint, Role};
 use soapstone::wss::Mechanism;
+use soapstone::{Opener, Securer};
 use soapstone_gateway::{backend_url, share_a_port};
 
 use self::place::Staging;
@@ -410,9 +410,8 @@ fn check(folder: &Path, plan: &Plan) -> Result<(), Failure> {
         soapstone_gateway::Config::load(&folder.join(name), &environment).map_err(by_name)?;
     }
     if plan.has_single_messages() {
-        for (name, role) in [("client.toml", Role::Secure), ("answers.toml", Role::Open)] {
-            Endpoint::load(&folder.join(name), role, &environment).map_err(by_name)?;
-        }
+        Securer::from_file(&folder.join("client.toml"), &environment).map_err(by_name)?;
+        Opener::from_file(&folder.join("answers.toml"), &environment).map_err(by_name)?;
     }
     Ok(())
 }

@@ -1,12 +1,12 @@
 //! What `soapstone policy` prints: words for people, JSON for programs.
 
 use serde::Serialize;
+use soapstone::policy::{
+    Agreement, AgreementError, NormalPolicy, PolicyProblem, PolicySubject, message_in_words,
+};
 use soapstone::wss::{
     ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, Extent, KeyBinding, Layout, Part,
     PasswordKind, Policy, ProtectionOrder, Recipient,
-};
-use soapstone_policy::{
-    Agreement, AgreementError, NormalPolicy, PolicyProblem, PolicySubject, message_in_words,
 };
 
 use super::Explained;
@@ -147,7 +147,7 @@ pub(super) fn normal_json(policy: &NormalPolicy) -> String {
         alternatives: Vec<Vec<String>>,
         xml: String,
     }
-    let names = |alternative: &soapstone_policy::Alternative| {
+    let names = |alternative: &soapstone::policy::Alternative| {
         let assertions = alternative.assertions.iter();
         assertions
             .map(|assertion| assertion.name().to_string())

@@ -13,9 +13,9 @@ use jiff::tz::TimeZone;
 use soapstone::crypto::CryptoError;
 use soapstone::wss::{EnvelopeError, Rejected};
 use soapstone::xml::{ParseError, Problem};
-use soapstone_xmlsec::dsig::SignatureError;
-use soapstone_xmlsec::enc::EncryptionError;
-use soapstone_xmlsec::keyinfo::KeyInfoError;
+use soapstone::xmlsec::dsig::SignatureError;
+use soapstone::xmlsec::enc::EncryptionError;
+use soapstone::xmlsec::keyinfo::KeyInfoError;
 use soapstone_xmltools::dtd::DtdError;
 use soapstone_xmltools::generic::{
     EnabledKeyData, EnabledUris, GenericError, IdAttribute, Keys, Options, Session, StartNode,

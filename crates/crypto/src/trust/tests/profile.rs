@@ -297,13 +297,18 @@ fn with_constraints(value: &[u8]) -> Identity {
         .set_not_before(&time(validity().not_before))
         .unwrap();
     builder.set_not_after(&time(validity().not_after)).unwrap();
-    builder.set_pubkey(key.openssl()).unwrap();
+    builder
+        .set_pubkey(key.software().unwrap().openssl())
+        .unwrap();
     let oid = Asn1Object::from_str(&der::dotted(BASIC_CONSTRAINTS)).unwrap();
     let value = Asn1OctetString::new_from_bytes(value).unwrap();
     let extension = X509Extension::new_from_der(&oid, true, &value).unwrap();
     builder.append_extension(extension).unwrap();
     builder
-        .sign(key.openssl(), openssl::hash::MessageDigest::sha256())
+        .sign(
+            key.software().unwrap().openssl(),
+            openssl::hash::MessageDigest::sha256(),
+        )
         .unwrap();
     let certificate = Certificate::from_der(&builder.build().to_der().unwrap()).unwrap();
     Identity::new(key, certificate, Vec::new()).unwrap()

@@ -97,8 +97,8 @@ pub(super) fn bank(suite: &str) -> String {
 
 pub(super) fn tables(us: &str, peer: &str, policy: &Path, more: &str) -> String {
     format!(
-        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.pem\" }}\npeer = {{ certificate = \"{peer}.pem\" }}\n\
-         trust = {{ anchors = [\"ca.pem\"] }}\nsecurity = {{ policy = \"{}\", policy_may_be_empty = true{more} }}\n",
+        "identity = {{ key = \"{us}.key.pem\", certificate = \"{us}.cert.pem\" }}\npeer = {{ certificate = \"{peer}.cert.pem\" }}\n\
+         trust = {{ anchors = [\"ca.cert.pem\"] }}\nsecurity = {{ policy = \"{}\", policy_may_be_empty = true{more} }}\n",
         policy.display()
     )
 }
@@ -167,8 +167,8 @@ pub(super) struct Site {
 }
 
 impl Site {
-    pub(super) async fn new(name: &str, description: &str, backend: Backend) -> Self {
-        let folder = Folder::with_keys(name);
+    pub(super) async fn new(description: &str, backend: Backend) -> Self {
+        let folder = Folder::with_keys();
         let policy = folder.write("bank.wsdl", description);
         let to = format!("http://{}", backend.address);
         let side = tables("server", "client", &policy, "");

@@ -31,7 +31,7 @@ fn conversation(operations: &[(&str, String)]) -> String {
 async fn operations_share_a_conversation_and_not_its_demands() {
     let operations = [("Pay", SECRET.to_owned()), ("Ask", SIGNED.to_owned())];
     let description = conversation(&operations);
-    let mut site = Site::new("operations-context", &description, a_bank(None).await).await;
+    let mut site = Site::new(&description, a_bank(None).await).await;
     let client = site.client().await;
     for operation in ["Pay", "Ask", "Pay", "Ask"] {
         for actions in [&[][..], &[&*format!("urn:bank:{operation}")]] {
@@ -65,12 +65,7 @@ async fn operations_share_a_conversation_and_not_its_demands() {
 #[tokio::test]
 async fn a_conversation_does_not_let_an_operation_come_with_less_than_it_demands() {
     let operations = [("Pay", SECRET.to_owned()), ("Ask", SIGNED.to_owned())];
-    let mut site = Site::new(
-        "operations-context-downgrade",
-        &conversation(&operations),
-        a_bank(None).await,
-    )
-    .await;
+    let mut site = Site::new(&conversation(&operations), a_bank(None).await).await;
     let lenient = [("Pay", SIGNED.to_owned()), ("Ask", SECRET.to_owned())];
     site.policy = site.folder.write("lenient.wsdl", conversation(&lenient));
     let client = site.client().await;
@@ -89,7 +84,7 @@ async fn a_conversation_does_not_let_an_operation_come_with_less_than_it_demands
 
 #[tokio::test]
 async fn conversations_that_begin_in_different_ways_are_a_mistake_of_the_configuration() {
-    let folder = Folder::with_keys("operations-bootstraps");
+    let folder = Folder::with_keys();
     let operations = [
         ("Pay", format!("{}{SECRET}", conversing())),
         ("Ask", format!("{}{SIGNED}", asymmetric(CBC))),
@@ -98,7 +93,7 @@ async fn conversations_that_begin_in_different_ways_are_a_mistake_of_the_configu
     let side = tables("server", "client", &policy, "");
     let file =
         route("inbound", "http://127.0.0.1:9", &side).replace("LISTEN", "listen = \"127.0.0.1:0\"");
-    let problems = Config::from_text(&file, &folder.0.join("gateway.toml"), &|_| None)
+    let problems = Config::from_text(&file, &folder.path("gateway.toml"), &|_| None)
         .expect_err("it is a mistake");
     let message = &problems.0[0].message;
     assert!(

@@ -14,7 +14,7 @@ use bank::*;
 
 #[tokio::test]
 async fn operations_that_demand_different_things_travel_each_in_its_own_way() {
-    let mut site = Site::new("operations", &bank(GCM), a_bank(None).await).await;
+    let mut site = Site::new(&bank(GCM), a_bank(None).await).await;
     let client = site.client().await;
     for operation in ["Pay", "Transfer", "Ask", "Hello"] {
         let action = format!("urn:bank:{operation}");
@@ -53,7 +53,7 @@ async fn operations_that_demand_different_things_travel_each_in_its_own_way() {
 
 #[tokio::test]
 async fn an_operation_is_told_by_its_body_where_no_action_is_said() {
-    let site = Site::new("operations-by-body", &bank(GCM), a_bank(None).await).await;
+    let site = Site::new(&bank(GCM), a_bank(None).await).await;
     let client = site.client().await;
     for actions in [&[][..], &[""]] {
         for operation in ["Ask", "Hello"] {
@@ -71,7 +71,7 @@ async fn an_operation_is_told_by_its_body_where_no_action_is_said() {
 /// The parameter `action` of the media type (RFC 3902) is what `SOAPAction` is in SOAP 1.1.
 #[tokio::test]
 async fn an_action_of_soap_12_tells_the_operation() {
-    let mut site = Site::new("operations-12", &bank(GCM), a_bank(None).await).await;
+    let mut site = Site::new(&bank(GCM), a_bank(None).await).await;
     let plain = envelope("Pay").replace(
         "http://schemas.xmlsoap.org/soap/envelope/",
         "http://www.w3.org/2003/05/soap-envelope",
@@ -99,7 +99,7 @@ async fn an_action_of_soap_12_tells_the_operation() {
 
 #[tokio::test]
 async fn an_operation_without_protection_is_told_when_the_configuration_is_checked() {
-    let site = Site::new("operations-told", &bank(GCM), a_bank(None).await).await;
+    let site = Site::new(&bank(GCM), a_bank(None).await).await;
     for (side, tables) in [
         ("inbound", tables("server", "client", &site.policy, "")),
         ("outbound", tables("client", "server", &site.policy, "")),
@@ -115,7 +115,7 @@ async fn an_operation_without_protection_is_told_when_the_configuration_is_check
             route.replace("LISTEN", "listen = \"127.0.0.1:0\"")
         };
         let read = |may_be_empty: &str| {
-            let file = site.folder.0.join("gateway.toml");
+            let file = site.folder.path("gateway.toml");
             Config::from_text(&text(may_be_empty), &file, &|_| None)
                 .map(|_| ())
                 .map_err(|problems| {
@@ -164,7 +164,7 @@ async fn an_encrypted_body_tells_enough_where_one_agreement_encrypts() {
             ("Ask", format!("{binding}{SIGNED}")),
         ],
     );
-    let mut site = Site::new("operations-only", &description, a_bank(None).await).await;
+    let mut site = Site::new(&description, a_bank(None).await).await;
     let message = site.secured_as("Pay", &envelope("Pay"));
     assert_eq!(site.send(&[], &message).await.status, StatusCode::OK);
     site.backend.seen.try_recv().expect("it arrived");
@@ -184,7 +184,7 @@ async fn a_fault_is_an_answer_of_every_operation() {
         response
     })
     .await;
-    let site = Site::new("operations-fault", &bank(GCM), backend).await;
+    let site = Site::new(&bank(GCM), backend).await;
     let client = site.client().await;
     for operation in ["Pay", "Ask", "Hello"] {
         let action = format!("urn:bank:{operation}");
@@ -202,7 +202,7 @@ async fn operations_with_the_same_body_are_told_by_their_actions() {
         ("Ask", format!("{binding}{SIGNED}")),
     ];
     let description = bank_with("", &operations).replace("element='t:Ask'", "element='t:Pay'");
-    let mut site = Site::new("operations-alike", &description, a_bank(Some("Pay")).await).await;
+    let mut site = Site::new(&description, a_bank(Some("Pay")).await).await;
     let client = site.client().await;
     let pay = || envelope("Pay");
     let answer = send(client.address(), request(&["urn:bank:Pay"], pay())).await;
@@ -222,7 +222,7 @@ async fn operations_with_the_same_body_are_told_by_their_actions() {
 
 #[tokio::test]
 async fn operations_that_nothing_tells_apart_are_a_mistake_of_the_configuration() {
-    let folder = Folder::with_keys("operations-mistake");
+    let folder = Folder::with_keys();
     let description = bank(GCM)
         .replace("element='t:Ask'", "element='t:Hello'")
         .replace("urn:bank:Ask", "urn:bank:Hello");
@@ -230,7 +230,7 @@ async fn operations_that_nothing_tells_apart_are_a_mistake_of_the_configuration(
     let side = tables("server", "client", &policy, "");
     let file =
         route("inbound", "http://127.0.0.1:9", &side).replace("LISTEN", "listen = \"127.0.0.1:0\"");
-    let problems = Config::from_text(&file, &folder.0.join("gateway.toml"), &|_| None)
+    let problems = Config::from_text(&file, &folder.path("gateway.toml"), &|_| None)
         .expect_err("it is a mistake");
     assert_eq!(problems.0.len(), 1, "{problems}");
     let expected = "the policies of service S, port P, operation Ask and of service S, port P, operation Hello differ, and nothing tells \

@@ -15,7 +15,7 @@ use std::io::IsTerminal;
 use std::time::{Duration, Instant};
 
 use soapstone::wss::Mechanism;
-use soapstone_lab::study::Proof;
+use soapstone_lab::study::{Form, Proof};
 use soapstone_services::{DatabaseLocation, Device, Service};
 
 use self::calls::{Caller, Operation};
@@ -133,7 +133,9 @@ fn layout(suite: &str) -> Layout {
         proof: Proof::Usual,
         suite: suite.to_owned(),
         rsa_bits: 2048,
+        form: Form::Preset,
         tls: false,
+        warm_up: None,
     };
     Layout {
         name: "demo",

@@ -9,8 +9,8 @@ use std::time::{Duration, Instant};
 
 use soapstone_lab::studies::InMemory;
 use soapstone_lab::study::{
-    self, Absent, Event, Nothing, Options, OwnCalls, Record, Scale, Scope, Selection, Stack, Study,
-    Task,
+    self, Absent, Design, Event, Nothing, Options, OwnCalls, Record, Scale, Scope, Selection,
+    Stack, Study, Task,
 };
 use soapstone_services::{DatabaseError, DatabaseLocation};
 use tracing::Level;
@@ -107,6 +107,7 @@ pub(super) fn list(study: &'static Study) -> String {
         stacks: vec![Stack::Soapstone],
         databases: Databases::OWN.map(str::to_owned).to_vec(),
         own: OwnCalls::default(),
+        design: Design::default(),
     };
     let glance = Scope {
         scale: Scale::Quick,
@@ -143,13 +144,15 @@ pub(super) fn list(study: &'static Study) -> String {
     text
 }
 
-/// The user's own calls; none, where studies of papers are run.
+/// The user's own calls, or his design of factors; none, where studies of papers are run.
 #[derive(Default)]
 pub(super) struct Own {
     /// What is measured, and how often.
     pub(super) asked: OwnCalls,
     /// The calls.
     pub(super) calls: Vec<OwnCall>,
+    /// A design of factors.
+    pub(super) design: Design,
     /// What all of it is, as a digest.
     pub(super) digest: Option<String>,
 }
@@ -370,6 +373,7 @@ impl Run<'_> {
                 stacks: self.stacks(),
                 databases,
                 own: self.own.asked.clone(),
+                design: self.own.design.clone(),
             },
             filter: self.filter.to_owned(),
             claims: self.arguments.claims,

@@ -5,7 +5,7 @@
 //! measuring.
 
 use super::super::counted::{Order, besides};
-use super::{Found, Series, parted, value};
+use super::{ECHO, Found, Series, parted, value};
 use crate::statistics::Figures;
 use crate::study::{Line, Quantity, Stack};
 
@@ -28,7 +28,7 @@ pub(super) fn increase(x: &str, lines: &[&Line], order: &Order) -> Vec<Series> {
     for sequence in sequences("characters", Quantity::Time, lines, order) {
         let (along, others) = parted(&sequence.besides, x);
         let along = if along.is_empty() {
-            "Echo".to_owned()
+            ECHO.to_owned()
         } else {
             along
         };

@@ -134,13 +134,13 @@ pub(super) const ALL: &[Conclusion] = &[
             ])
             .at(&[("operation", "EmployeeDetails")]),
         )),
-    Conclusion::of("up to 7 kB encrypting takes no more than signing, then signing takes less", "section 4.1.1, page 11", (2, "figures-2-3-table-3"), MEAN, Asks::Crossover {
+    Conclusion::of("up to 7 kB encrypting takes no more than signing, then signing takes less", "section 4.1.1, page 11", (2, "figure-3"), MEAN, Asks::Crossover {
             first: Of::arms(&["encrypt"]),
             second: Of::arms(&["sign"]),
             along: "characters",
             within: [6500.0, 7500.0],
         }),
-    Conclusion::of("beyond 7 kB signing takes less than encrypting", "section 4.1.1, page 11", (2, "figures-2-3-table-3"), MEAN, Asks::order(
+    Conclusion::of("beyond 7 kB signing takes less than encrypting", "section 4.1.1, page 11", (2, "figure-3"), MEAN, Asks::order(
             Of::arms(&["sign"]).at(&[("characters", ">7500")]),
             Of::arms(&["encrypt"]).at(&[("characters", ">7500")]),
         )),
@@ -217,7 +217,7 @@ pub(super) const ALL: &[Conclusion] = &[
                 "encrypt-sign",
                 "secure-conversation",
             ])
-            .at(&[("characters", "120")]),
+            .at(&[("payload", "Echo-120")]),
             Of::arms(&[
                 "none",
                 "username",
@@ -227,7 +227,7 @@ pub(super) const ALL: &[Conclusion] = &[
                 "encrypt-sign",
                 "secure-conversation",
             ])
-            .at(&[("characters", "12")]),
+            .at(&[("payload", "Echo-12")]),
             [0.9, 1.1],
         )),
     Conclusion::of("the first call with encryption takes as long as with both (within 10 % here)", "section 4.1.2, page 12", (3, "figures-4-5"), FIRST, Asks::ratio(
@@ -235,7 +235,7 @@ pub(super) const ALL: &[Conclusion] = &[
             Of::arms(&["sign-encrypt", "encrypt-sign"]),
             [0.9, 1.1],
         )),
-    Conclusion::of("the first call with a complex payload takes longer than with a simple one", "section 4.1.2, page 15", (4, "figures-6-7"), FIRST, Asks::order(
+    Conclusion::of("the first call with a complex payload takes longer than with a simple one", "section 4.1.2, page 15", (3, "figures-4-5"), FIRST, Asks::order(
             Of::arms(&[
                 "none",
                 "username",
@@ -245,7 +245,7 @@ pub(super) const ALL: &[Conclusion] = &[
                 "encrypt-sign",
                 "secure-conversation",
             ])
-            .at(&[("operation", "Echo"), ("messages", "1")]),
+            .at(&[("payload", "Echo-12")]),
             Of::arms(&[
                 "none",
                 "username",
@@ -255,7 +255,29 @@ pub(super) const ALL: &[Conclusion] = &[
                 "encrypt-sign",
                 "secure-conversation",
             ])
-            .at(&[("operation", "EmployeeDetails"), ("messages", "1")]),
+            .at(&[("payload", "EmployeeDetails")]),
+        )),
+    Conclusion::of("the first call of a later client with a complex payload takes longer than with a simple one", "section 4.1.2, pages 12 and 13", (3, "figure-4-later"), NEWCOMER, Asks::order(
+            Of::arms(&[
+                "none",
+                "username",
+                "sign",
+                "encrypt",
+                "sign-encrypt",
+                "encrypt-sign",
+                "secure-conversation",
+            ])
+            .at(&[("payload", "Echo-12")]),
+            Of::arms(&[
+                "none",
+                "username",
+                "sign",
+                "encrypt",
+                "sign-encrypt",
+                "encrypt-sign",
+                "secure-conversation",
+            ])
+            .at(&[("payload", "EmployeeDetails")]),
         )),
     Conclusion::of("with a complex payload signing costs less in all than encrypting for the first 46 messages", "section 4.1.2, page 14", (4, "figures-6-7"), TOTAL, Asks::Crossover {
             first: Of::arms(&["sign"]).at(&[("operation", "EmployeeDetails")]),
@@ -362,5 +384,17 @@ pub(super) const ALL: &[Conclusion] = &[
     Conclusion::of("little memory costs a conversation more than no security (asked as the longest mean time)", "section 4.3, pages 19 and 20", (7, "figure-11-latency"), MEAN, Asks::order(
             Of::arms(&["none"]).at(&[("memory", "<25")]),
             Of::arms(&["secure-conversation"]).at(&[("memory", "<25")]),
+        )),
+    Conclusion::of("a request that is sent before anybody calls takes the cost of the first call away: without security", "section 4.1.2, page 15", (18, "warm-up"), FIRST, Asks::order(
+            Of::arms(&["none+warm-up"]),
+            Of::arms(&["none"]),
+        )),
+    Conclusion::of("a request that is sent before anybody calls takes the cost of the first call away: signed and encrypted", "section 4.1.2, page 15", (18, "warm-up"), FIRST, Asks::order(
+            Of::arms(&["sign-encrypt+warm-up"]),
+            Of::arms(&["sign-encrypt"]),
+        )),
+    Conclusion::of("a request that is sent before anybody calls takes the cost of the first call away: in a conversation", "section 4.1.2, page 15", (18, "warm-up"), FIRST, Asks::order(
+            Of::arms(&["secure-conversation+warm-up"]),
+            Of::arms(&["secure-conversation"]),
         )),
 ];

@@ -3,10 +3,10 @@
 
 use soapstone::wss::Mechanism;
 
-use super::{FEW, HELLO, SUITE, only, point, policies};
+use super::{FEW, HELLO, RECORDS, SERVICES, SUITE, only, point, policies};
 use crate::study::{
-    Arm, Call, Condition, Estimate, Experiment, Figure, How, Link, Operation, Outages, Point,
-    Quantity, Shows, Stack, Way,
+    Arm, Call, Condition, Estimate, Experiment, Figure, Finding, How, Link, Operation, Outages,
+    Point, Quantity, Shows, Stack, Way,
 };
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -47,7 +47,7 @@ pub(super) const SUITES: Experiment = Experiment {
         };
         let operations = [
             ("Echo", HELLO),
-            ("EmployeeDetails", Operation::Employees),
+            RECORDS,
             (
                 "Echo-120-kB",
                 Operation::Echo {
@@ -296,20 +296,41 @@ pub(super) const CONTEXT: Experiment = Experiment {
 
 pub(super) const DOUBLE: Experiment = Experiment {
     number: 15,
-    question: "What does it cost to encrypt twice, in messages and beneath them?",
-    figures: &[Figure {
-        shown_in: "double-encryption",
-        caption: "mean time of calls by that of plain ones: messages that are encrypted, TLS, and both",
-        lines: None,
-        x: "operation",
-        logarithmic: false,
-        shows: Shows::Impact {
-            of: Quantity::Time,
-            by: Estimate::Mean,
-            baseline: "none",
+    question: "What does it cost to encrypt twice, in one message and beneath it?",
+    figures: &[
+        Figure {
+            shown_in: "twice-in-one-message",
+            caption: "time to secure and open both messages of a call in memory: the Body's content encrypted once, and once more with \
+                      what is in it encrypted before",
+            lines: None,
+            x: "operation",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::Processor, Estimate::Median),
+            reported: &[],
         },
-        reported: &[],
-    }],
+        Figure {
+            shown_in: "twice-in-one-message-bytes",
+            caption: "bytes of both messages of the same call",
+            lines: Some("twice-in-one-message"),
+            x: "operation",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::Secured, Estimate::Mean),
+            reported: &[],
+        },
+        Figure {
+            shown_in: "double-encryption",
+            caption: "mean time of calls by that of plain ones: messages that are encrypted, TLS, and both",
+            lines: None,
+            x: "operation",
+            logarithmic: false,
+            shows: Shows::Impact {
+                of: Quantity::Time,
+                by: Estimate::Mean,
+                baseline: "none",
+            },
+            reported: &[],
+        },
+    ],
     points: |scope| {
         let encrypted = Way::secured(Mechanism::Encrypt, SUITE);
         let signed_encrypted = Way::secured(Mechanism::SignEncrypt, SUITE);
@@ -325,9 +346,15 @@ pub(super) const DOUBLE: Experiment = Experiment {
             repetitions: scope.scale.pick(15, 1_000),
             requests: 1,
         };
-        let at = [("operation", "EmployeeDetails".to_owned())];
-        let called = (&ways[..], Operation::Employees);
-        vec![point("double-encryption", &at, scope, called, how)]
+        let (name, operation) = RECORDS;
+        let at = [("operation", name.to_owned())];
+        let called = (&ways[..], operation);
+        let mut points = vec![point("double-encryption", &at, scope, called, how)];
+        points.extend(policies::TWICE.map(|(called, _)| {
+            let at = ("operation", called.to_owned());
+            own("twice-in-one-message", at, policies::twice)
+        }));
+        points
     },
 };
 
@@ -365,6 +392,130 @@ pub(super) const REST: Experiment = Experiment {
             });
         }
         vec![point]
+    },
+};
+
+/// What is echoed in chunks: its name, and its characters.
+const CHUNKED: [(&str, u32); 3] = [
+    ("1-MB", 1_000_000),
+    ("8-MB", 8_000_000),
+    ("100-MB", 100_000_000),
+];
+
+pub(super) const CHUNKS: Experiment = Experiment {
+    number: 17,
+    question: "Into chunks of which size is a large message best split?",
+    figures: &[
+        Figure {
+            shown_in: "chunks",
+            caption: "time of all echoes of so many characters together, one chunk each, by the characters of a chunk; a conversation is \
+                      begun with the first",
+            lines: None,
+            x: "chunk",
+            logarithmic: true,
+            shows: Shows::Itself(Quantity::Total, Estimate::Mean),
+            reported: &[],
+        },
+        Figure {
+            shown_in: "chunks-best",
+            caption: "characters of the chunk with which all echoes together take the least time",
+            lines: None,
+            x: "text",
+            logarithmic: true,
+            shows: Shows::Drawn {
+                from: "chunks",
+                finding: Finding::Least {
+                    of: Quantity::Total,
+                },
+            },
+            reported: &[],
+        },
+        Figure {
+            shown_in: "chunks-memory",
+            caption: "most memory that the gateway before the services has held, by the characters of a chunk",
+            lines: None,
+            x: "chunk",
+            logarithmic: true,
+            shows: Shows::Itself(Quantity::Memory, Estimate::Mean),
+            reported: &[],
+        },
+    ],
+    points: |scope| {
+        // The services take 8 MiB at most.
+        let chunks: &[u32] = scope.scale.pick(
+            &[10_000, 100_000, 1_000_000, 8_000_000],
+            &[
+                10_000, 30_000, 100_000, 300_000, 1_000_000, 2_000_000, 4_000_000, 8_000_000,
+            ],
+        );
+        let texts = scope.scale.pick(&CHUNKED[..2], &CHUNKED[..]);
+        let mut points = Vec::new();
+        for (text, characters) in texts {
+            // Larger ones at a glance are those that need most of them.
+            let least = scope.scale.pick(characters / 100, 0);
+            let fits = |chunk: &&u32| (least..=*characters).contains(*chunk);
+            for chunk in chunks.iter().filter(fits) {
+                let at = [("chunk", chunk.to_string()), ("text", (*text).to_owned())];
+                let echoes = (&FEW[..], Operation::Echo { characters: *chunk });
+                let requests = characters.div_ceil(*chunk);
+                let timed = How::Conversations {
+                    repetitions: scope.scale.pick(3, 10),
+                    requests,
+                };
+                let weighed = How::Under {
+                    // More than it takes: what it takes is asked.
+                    condition: Condition::Memory { mebibytes: 2_048 },
+                    clients: 1,
+                    requests: requests.min(scope.scale.pick(3, 100)),
+                    repetitions: 1,
+                };
+                points.push(point("chunks", &at, scope, echoes, timed));
+                if *text == "8-MB" {
+                    let weighed = point("chunks-memory", &at, scope, echoes, weighed);
+                    points.push(only(&[Stack::Soapstone], weighed));
+                }
+            }
+        }
+        points
+    },
+};
+
+pub(super) const WARM_UP: Experiment = Experiment {
+    number: 18,
+    question: "What does the first call after a deployment cost where the gateway has warmed up?",
+    figures: &[
+        Figure {
+            shown_in: "warm-up",
+            caption: "time of the first call after a deployment, with and without a request of the gateway's own before it",
+            lines: None,
+            x: "operation",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::First, Estimate::Mean),
+            reported: &[],
+        },
+        Figure {
+            shown_in: "warm-up-later",
+            caption: "time of later calls after the same deployments",
+            lines: Some("warm-up"),
+            x: "operation",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::Later, Estimate::Mean),
+            reported: &[],
+        },
+    ],
+    points: |scope| {
+        let warm = FEW.map(Way::warmed_up);
+        let ways = [FEW, warm].concat();
+        let how = How::Fresh {
+            times: scope.scale.pick(3, 30),
+            calls: 10,
+        };
+        let points = SERVICES.map(|(name, operation)| {
+            let at = [("operation", name.to_owned())];
+            let point = point("warm-up", &at, scope, (&ways, operation), how);
+            only(&[Stack::Soapstone], point)
+        });
+        points.to_vec()
     },
 };
 

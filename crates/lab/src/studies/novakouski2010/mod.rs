@@ -44,6 +44,8 @@ pub(super) const STUDY: Study = Study {
         further::CONTEXT,
         further::DOUBLE,
         further::REST,
+        further::CHUNKS,
+        further::WARM_UP,
     ],
     claims: &[Claim {
         says: "the dearest of seven mechanisms makes calls of Echo take up to 20 times as long",
@@ -99,9 +101,13 @@ const FEW: [Way; 3] = [
 /// The text that the report's Echo begins with, "Hello World ".
 const HELLO: Operation = Operation::Echo { characters: 12 };
 
-/// Both services, as they are called in figures.
+/// Both services, as they are called in figures. The report's EmployeeDetails has one record of
+/// eight strings, each "Hello World": it differs from Echo in structure, and hardly in size.
 const SERVICES: [(&str, Operation); 2] =
-    [("Echo", HELLO), ("EmployeeDetails", Operation::Employees)];
+    [("Echo", HELLO), ("EmployeeDetails", Operation::OneEmployee)];
+
+/// What is larger than the report's EmployeeDetails: a list of records of all kinds of strings.
+const RECORDS: (&str, Operation) = ("EmployeeDetails-25", Operation::Employees);
 
 /// A point of these ways.
 fn point(

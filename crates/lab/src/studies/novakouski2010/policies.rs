@@ -4,6 +4,7 @@
 //! The rule kept here: arms of a point differ in the one thing that is asked about.
 
 use soapstone::crypto::{Curve, DigestAlgorithm, KeyKind, SignatureAlgorithm};
+use soapstone::wss::names::SOAP11;
 use soapstone::wss::{
     Binding, DerivedKeyForm, ElementPath, EncryptedPart, Extent, Mechanism, Part, Policy, Suite,
 };
@@ -119,6 +120,47 @@ pub(super) fn partial(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) 
                 }
             })
             .measure(&messages, scope.scale, arm, emit);
+    }
+}
+
+/// What is encrypted twice: names of calls, and the calls.
+pub(super) const TWICE: [(&str, Operation); 3] = [
+    ("Echo", Operation::Echo { characters: 12 }),
+    ("Echo-12-kB", Operation::Echo { characters: 12_000 }),
+    ("EmployeeDetails-25", Operation::Employees),
+];
+
+/// The content of the element in the Body: what is encrypted first.
+fn payload() -> EncryptedPart {
+    let soap = |_: &str| Some(SOAP11.to_owned());
+    let path = ElementPath::parse("/s:Envelope/s:Body/*", soap);
+    EncryptedPart {
+        part: Part::Path(path.expect("a path of child steps")),
+        extent: Extent::Content,
+    }
+}
+
+/// Encrypted once, and twice in one message: the content of the payload, and the content of the
+/// Body with that cipher text in it. XML Encryption calls the second one super-encryption (XML-Enc
+/// 1.0, 2.1.5).
+pub(super) fn twice(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) {
+    let called = point.at.get("operation").map_or("", String::as_str);
+    let Some((_, operation)) = TWICE.into_iter().find(|(name, _)| *name == called) else {
+        return;
+    };
+    let messages = Messages::of(operation);
+    let workbench = Workbench::new();
+    for mechanism in [Mechanism::Encrypt, Mechanism::SignEncrypt] {
+        for (times, twice) in [("", false), ("-twice", true)] {
+            let arm = format!("{mechanism}{times}/{SUITE}");
+            workbench
+                .processing(mechanism, &suite(), |policy| {
+                    if twice {
+                        policy.parts.encrypted.insert(0, payload());
+                    }
+                })
+                .measure(&messages, scope.scale, &arm, emit);
+        }
     }
 }
 

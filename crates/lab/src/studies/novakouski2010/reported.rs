@@ -1,10 +1,14 @@
 //! The experiments that the report made.
 
-use super::{FEW, SERVICES, WAYS, only, point};
+use soapstone::wss::Mechanism;
+
+use super::{FEW, HELLO, RECORDS, SERVICES, SUITE, WAYS, only, point};
 use crate::papers::Laid;
 use crate::study::{
-    Condition, Estimate, Experiment, Figure, Finding, How, Operation, Quantity, Shows, Stack,
+    Condition, Estimate, Experiment, Figure, Finding, How, Operation, Point, Quantity, Shows,
+    Stack, Step, Way,
 };
+use std::collections::BTreeMap;
 
 /// Mean time of calls by that of plain ones.
 const IMPACT: Shows = Shows::Impact {
@@ -65,18 +69,35 @@ pub(super) const STATIC: Experiment = Experiment {
                 Laid::printed("table-2", &[("statistic", "deviation")]),
             ],
         },
+        Figure {
+            shown_in: "beyond-records",
+            caption: "beyond the paper: mean time by that of plain calls, with 25 records of 300 bytes each instead of one of eight short strings",
+            lines: None,
+            x: "operation",
+            logarithmic: false,
+            shows: IMPACT,
+            reported: &[],
+        },
     ],
     points: |scope| {
         let how = How::Turns {
             repetitions: scope.scale.pick(30, 10_000),
             requests: 1,
         };
-        SERVICES
-            .map(|(name, operation)| {
+        let services = SERVICES.map(|service| ("tables-1-2", service));
+        let few = How::Turns {
+            repetitions: scope.scale.pick(15, 1_000),
+            requests: 1,
+        };
+        let records = [("beyond-records", RECORDS)];
+        let points = services.map(|it| (it, how)).into_iter();
+        points
+            .chain(records.map(|it| (it, few)))
+            .map(|((shown_in, (name, operation)), how)| {
                 let at = [("operation", name.to_owned())];
-                point("tables-1-2", &at, scope, (&WAYS, operation), how)
+                point(shown_in, &at, scope, (&WAYS, operation), how)
             })
-            .to_vec()
+            .collect()
     },
 };
 
@@ -104,6 +125,45 @@ pub(super) const GROWING: Experiment = Experiment {
                 finding: Finding::Increase,
             },
             reported: &[Laid::printed("table-3", &[("statistic", "increase")])],
+        },
+        Figure {
+            shown_in: "figure-3",
+            caption: "mean time of an echo of up to 20 kB by its characters: where signing begins to take less than encrypting",
+            lines: None,
+            x: "characters",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::Time, Estimate::Mean),
+            reported: &[],
+        },
+        Figure {
+            shown_in: "figure-3-crossovers",
+            caption: "from how many characters on the second of two mechanisms takes less time, which takes more before",
+            lines: None,
+            x: "operation",
+            logarithmic: true,
+            shows: Shows::Drawn {
+                from: "figure-3",
+                finding: Finding::Crossovers { of: Quantity::Time },
+            },
+            reported: &[],
+        },
+        Figure {
+            shown_in: "beyond-securing",
+            caption: "beyond the paper: time to secure an answer in memory, octets to octets, by its characters",
+            lines: None,
+            x: "characters",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::Time, Estimate::Median),
+            reported: &[],
+        },
+        Figure {
+            shown_in: "beyond-opening",
+            caption: "beyond the paper: time to open a secured answer in memory, octets to octets, by its characters",
+            lines: None,
+            x: "characters",
+            logarithmic: false,
+            shows: Shows::Itself(Quantity::Time, Estimate::Median),
+            reported: &[],
         },
         Figure {
             shown_in: "table-3-rates",
@@ -139,7 +199,52 @@ pub(super) const GROWING: Experiment = Experiment {
             };
             point("figures-2-3-table-3", &at, scope, (&WAYS, operation), how)
         };
-        sizes.iter().map(point).collect()
+        let mut points: Vec<_> = sizes.iter().map(point).collect();
+        let small: &[u32] = scope.scale.pick(
+            &[1_000, 5_000, 10_000, 20_000],
+            &[
+                12, 1_000, 2_000, 3_000, 4_000, 5_000, 6_000, 7_000, 8_000, 9_000, 10_000, 12_000,
+                14_000, 16_000, 18_000, 20_000,
+            ],
+        );
+        let often = How::Turns {
+            repetitions: scope.scale.pick(20, 600),
+            requests: 1,
+        };
+        let ways = [
+            Way::PLAIN,
+            Way::secured(Mechanism::Sign, SUITE),
+            Way::secured(Mechanism::Encrypt, SUITE),
+        ];
+        points.extend(small.iter().map(|characters| {
+            let at = [("characters", characters.to_string())];
+            let operation = Operation::Echo {
+                characters: *characters,
+            };
+            super::point("figure-3", &at, scope, (&ways, operation), often)
+        }));
+        // Those who process messages in memory have no calls.
+        let sizes: &[u32] = scope.scale.pick(&[1_000, 20_000], small);
+        for (shown_in, step) in [
+            ("beyond-securing", Step::Secure),
+            ("beyond-opening", Step::Open),
+        ] {
+            points.extend(sizes.iter().map(|characters| {
+                let operation = Operation::Echo {
+                    characters: *characters,
+                };
+                Point {
+                    shown_in,
+                    at: BTreeMap::from([("characters", characters.to_string())]),
+                    arms: scope.arms_in_memory(&ways[1..], operation),
+                    how: How::InMemory {
+                        step,
+                        repetitions: scope.scale.pick(20, 300),
+                    },
+                }
+            }));
+        }
+        points
     },
 };
 
@@ -149,45 +254,47 @@ pub(super) const STARTUP: Experiment = Experiment {
     figures: &[
         Figure {
             shown_in: "figures-4-5",
-            caption: "time of the first call after deployment, by the characters of an echo",
+            caption: "time of the first call after deployment, of echoes by their characters and of EmployeeDetails",
             lines: None,
-            x: "characters",
+            x: "payload",
             logarithmic: false,
             shows: Shows::Itself(Quantity::First, Estimate::Mean),
             reported: &[],
         },
         Figure {
             shown_in: "figure-4-later",
-            caption: "time of the first call of a client that comes later, by the characters of an echo",
+            caption: "time of the first call of a client that comes later, of both services",
             lines: None,
-            x: "characters",
+            x: "payload",
             logarithmic: false,
             shows: Shows::Itself(Quantity::Newcomer, Estimate::Mean),
             reported: &[],
         },
     ],
     points: |scope| {
-        let mut points = Vec::new();
-        for characters in [12, 60, 120] {
-            let operation = Operation::Echo { characters };
-            let at = [("characters", characters.to_string())];
-            let fresh = How::Fresh {
-                times: scope.scale.pick(2, 30),
-                calls: 2,
-            };
-            let newcomers = How::Newcomers {
-                times: scope.scale.pick(3, 30),
-            };
-            points.push(point("figures-4-5", &at, scope, (&WAYS, operation), fresh));
-            points.push(point(
-                "figure-4-later",
-                &at,
-                scope,
-                (&WAYS, operation),
-                newcomers,
-            ));
-        }
-        points
+        // Figure 4 has both services, figure 5 the three echoes beside EmployeeDetails.
+        let fresh = How::Fresh {
+            times: scope.scale.pick(3, 30),
+            calls: 2,
+        };
+        let newcomers = How::Newcomers {
+            times: scope.scale.pick(3, 30),
+        };
+        let echo = |characters| Operation::Echo { characters };
+        let (_, employee) = SERVICES[1];
+        [
+            ("figures-4-5", "Echo-12", HELLO, fresh),
+            ("figures-4-5", "Echo-60", echo(60), fresh),
+            ("figures-4-5", "Echo-120", echo(120), fresh),
+            ("figures-4-5", "EmployeeDetails", employee, fresh),
+            ("figure-4-later", "Echo-12", HELLO, newcomers),
+            ("figure-4-later", "EmployeeDetails", employee, newcomers),
+        ]
+        .map(|(shown_in, name, operation, how)| {
+            let at = [("payload", name.to_owned())];
+            point(shown_in, &at, scope, (&WAYS, operation), how)
+        })
+        .to_vec()
     },
 };
 
@@ -212,7 +319,9 @@ pub(super) const TOTAL: Experiment = Experiment {
             logarithmic: true,
             shows: Shows::Drawn {
                 from: "figures-6-7",
-                finding: Finding::Crossovers,
+                finding: Finding::Crossovers {
+                    of: Quantity::Total,
+                },
             },
             reported: &[
                 Laid::printed("figure-6", &[]),
@@ -370,6 +479,20 @@ pub(super) const SIZES: Experiment = Experiment {
             reported: &[],
         },
         Figure {
+            shown_in: "figure-10-crossovers",
+            caption: "from how many characters of an echo on the messages of the second of two mechanisms are smaller, which are larger before",
+            lines: None,
+            x: "operation",
+            logarithmic: true,
+            shows: Shows::Drawn {
+                from: "figure-10",
+                finding: Finding::Crossovers {
+                    of: Quantity::Secured,
+                },
+            },
+            reported: &[],
+        },
+        Figure {
             shown_in: "figure-10-percent",
             caption: "by how many percent security makes the messages of an echo larger, by its characters",
             lines: Some("figure-10"),
@@ -395,7 +518,10 @@ pub(super) const SIZES: Experiment = Experiment {
                 point("table-6", &at, scope, (&WAYS[1..], operation), how)
             })
             .to_vec();
-        points.extend([12, 120, 1_200, 12_000, 120_000].map(|characters| {
+        let sizes = [
+            12, 120, 1_200, 2_000, 3_000, 4_000, 5_000, 6_000, 8_000, 12_000, 120_000,
+        ];
+        points.extend(sizes.map(|characters| {
             let at = [("characters", characters.to_string())];
             let operation = Operation::Echo { characters };
             point("figure-10", &at, scope, (&WAYS[1..], operation), how)
@@ -410,7 +536,7 @@ pub(super) const MEMORY: Experiment = Experiment {
     figures: &[
         Figure {
             shown_in: "figure-11",
-            caption: "calls in a second of four clients, by the memory of the gateway before the services, or of the heap of a Java stack, MiB",
+            caption: "calls of EmployeeDetails with 25 records in a second of four clients, by the memory of the gateway before the services, or of the heap of a Java stack, MiB",
             lines: None,
             x: "memory",
             logarithmic: true,

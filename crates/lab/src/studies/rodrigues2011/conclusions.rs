@@ -136,6 +136,27 @@ pub(super) const ALL: &[Conclusion] = &[
         },
     ),
     Conclusion::of(
+        "more clients make the increment by encryption 23.04 % larger",
+        "section 4.2",
+        (1, "figure-8"),
+        Measure::Shown,
+        Asks::value(Of::arms(&["encrypt"]), [23.035, 23.045]),
+    ),
+    Conclusion::of(
+        "more clients make the increment by signatures 21.73 % larger",
+        "section 4.2",
+        (1, "figure-8"),
+        Measure::Shown,
+        Asks::value(Of::arms(&["sign"]), [21.725, 21.735]),
+    ),
+    Conclusion::of(
+        "more clients make the increment by both 16.19 % larger",
+        "section 4.2",
+        (1, "figure-8"),
+        Measure::Shown,
+        Asks::value(Of::arms(&["sign-encrypt"]), [16.185, 16.195]),
+    ),
+    Conclusion::of(
         "encryption explains more of the variation than any other factor",
         "section 4.3",
         (2, "figure-9"),

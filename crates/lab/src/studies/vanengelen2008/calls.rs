@@ -1,9 +1,10 @@
 //! Experiment 1: calls under each proof, over HTTP and over TLS (figure 2).
 //!
 //! HMAC-SHA-1 is taken with a key that both sides hold; a conversation, which the paper did not
-//! have, stands beside it. Signatures by RSA are those of the suite `Basic256`. Stacks that lack a
-//! proof are left out of it. The rule kept here: what is called is as small as can be, so that what
-//! is added is seen.
+//! have, stands beside it. The paper signs the tokens of users (UID+PW SIGN, UID+DA SIGN): here
+//! that is done by HMAC, and tokens that are not signed stand beside them. Signatures by RSA are
+//! those of the suite `Basic256`. Stacks that lack a proof are left out of it. The rule kept here:
+//! what is called is as small as can be, so that what is added is seen.
 
 use std::collections::BTreeMap;
 
@@ -32,6 +33,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
             Way::PLAIN,
             USERNAME,
             USERNAME.by(Proof::PasswordText),
+            SIGNED_USERNAME.by(Proof::SharedKey),
+            SIGNED_USERNAME.by(Proof::SignedPasswordText),
             SIGN.by(Proof::SharedKey),
             SIGN.by(Proof::Dsa),
             SIGN,
@@ -43,6 +46,8 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
 };
 
 const USERNAME: Way = Way::secured(Mechanism::Username, "");
+/// The signature is in the algorithms of the suite.
+const SIGNED_USERNAME: Way = Way::secured(Mechanism::Username, SUITE);
 const SIGN: Way = Way::secured(Mechanism::Sign, SUITE);
 
 fn point(scope: &Scope, shown_in: &'static str, ways: &[Way]) -> Point {

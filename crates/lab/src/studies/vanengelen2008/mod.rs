@@ -7,6 +7,7 @@
 mod caching;
 mod calls;
 mod canonicalizing;
+mod combinations;
 mod conclusions;
 mod messages;
 mod operations;
@@ -34,6 +35,7 @@ pub(super) const STUDY: Study = Study {
         caching::EXPERIMENT,
         sending::EXPERIMENT,
         canonicalizing::EXPERIMENT,
+        combinations::EXPERIMENT,
     ],
     claims: &[
         Claim {

@@ -16,8 +16,9 @@ use jiff::Timestamp;
 use soapstone::crypto::{Curve, DigestAlgorithm, KeyKind, SecretBytes, SignatureAlgorithm};
 use soapstone::replay::ReplayCache;
 use soapstone::wss::{
-    Buffering, End, Facts, FirstSeen, InboundPlan, KeyBinding, Mark, Mechanism, Operation,
-    OperationObserver, OutboundPlan, Outgoing, Part, PasswordKind, Suite, Tuning,
+    Buffering, End, Facts, FirstSeen, InboundPlan, KeyBinding, KeyReference, Mark, Mechanism,
+    Operation, OperationObserver, OutboundPlan, Outgoing, Part, PasswordKind, Suite,
+    SymmetricToken, Tuning,
 };
 use soapstone::xml::Buffers;
 use soapstone_store::MemoryReplay;
@@ -36,7 +37,7 @@ const STRINGS: usize = 10;
 const NONCES: u32 = 10_000;
 
 /// Which proof a message carries: its name, and what is set for it.
-const PROOFS: [&str; 7] = [
+const PROOFS: [&str; 9] = [
     "none",
     "hmac-sha1",
     "dsa-sha1",
@@ -44,6 +45,8 @@ const PROOFS: [&str; 7] = [
     "ecdsa-sha256",
     "username-text",
     "username-digest",
+    "username-text-signed",
+    "username-digest-signed",
 ];
 
 pub(super) const EXPERIMENT: Experiment = Experiment {
@@ -247,6 +250,10 @@ impl Sides {
                 (Mechanism::Sign, kind, Some(SignatureAlgorithm::EcdsaSha256))
             }
             "username-text" | "username-digest" => (Mechanism::Username, rsa, None),
+            // The paper's UID+PW SIGN and UID+DA SIGN.
+            "username-text-signed" | "username-digest-signed" => {
+                (Mechanism::Username, rsa, Some(SignatureAlgorithm::HmacSha1))
+            }
             _ => (Mechanism::None, rsa, None),
         };
         let mut suite = Suite::named("Basic256Sha256").expect("a suite of the table");
@@ -273,10 +280,14 @@ impl Sides {
                 policy.header.timestamp = None;
             }
             if let Some(username) = policy.username_mut() {
-                username.passwords = vec![match proof {
+                username.passwords = vec![match proof.strip_suffix("-signed").unwrap_or(proof) {
                     "username-text" => PasswordKind::Text,
                     _ => PasswordKind::Digest,
                 }];
+            }
+            if mechanism == Mechanism::Username && algorithm.is_some() {
+                policy.protect_with(SymmetricToken::Shared(KeyReference::KeyName));
+                policy.parts.signed = vec![Part::UsernameToken];
             }
         });
         let sides = Self {

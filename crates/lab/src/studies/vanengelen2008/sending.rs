@@ -4,6 +4,7 @@
 //!
 //! | arm | what it does |
 //! |---|---|
+//! | `none` | nothing is signed: the message is read and copied to its sink |
 //! | `two-pass` | each signed part is written for its digest, and again into the message |
 //! | `buffered` | each signed part's canonical form is collected in a buffer and digested there |
 //! | `streaming` | runs of the source go to the digest, the message to its sink: nothing is assembled |
@@ -56,6 +57,19 @@ pub(super) const EXPERIMENT: Experiment = Experiment {
                 baseline: "two-pass",
             },
             reported: &[Laid::printed("text-3.4", &[("arm", "streaming-prehashed")])],
+        },
+        Figure {
+            shown_in: "figure-5-baseline",
+            caption: "the same by that of messages that are not signed",
+            lines: Some("figure-5"),
+            x: "elements",
+            logarithmic: true,
+            shows: Shows::Impact {
+                of: Quantity::Processor,
+                by: Estimate::Median,
+                baseline: "none",
+            },
+            reported: &[],
         },
     ],
     points: |scope| {
@@ -114,6 +128,21 @@ fn measure(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) {
     let plain = plain.as_slice();
     let buffers = RefCell::new(Buffers::default());
     let buffers = &buffers;
+    let none = Arm::new("none", move || {
+        let buffers = &mut buffers.borrow_mut();
+        let octets = plain.to_vec();
+        let (time, sent) = processor::time(|| {
+            let envelope = messages::parse(octets, buffers);
+            let mut sink = buffers.take(plain.len());
+            sink.extend_from_slice(envelope.document().bytes());
+            let sent = sink.len();
+            buffers.give(sink);
+            envelope.recycle(buffers);
+            sent
+        });
+        assert_eq!(sent, plain.len());
+        time
+    });
     let arms = variants.map(|(name, tuning, in_pieces)| {
         let (outbound, _) = messages::plans(signed, elements, tuning);
         Arm::new(name, move || {
@@ -142,5 +171,6 @@ fn measure(point: &Point, scope: &Scope, emit: &mut dyn FnMut(Line)) {
             time
         })
     });
-    processor::in_turns(arms.into(), scope.scale.pick(7, 30), emit);
+    let arms = [none].into_iter().chain(arms);
+    processor::in_turns(arms.collect(), scope.scale.pick(7, 30), emit);
 }

@@ -2,7 +2,7 @@
 //! there for.
 
 use super::*;
-use crate::study::{Line, OwnCalls, Scale, Scope, Stack};
+use crate::study::{Design, Line, OwnCalls, Scale, Scope, Stack};
 
 fn scope() -> Scope {
     Scope {
@@ -10,6 +10,7 @@ fn scope() -> Scope {
         stacks: vec![Stack::Soapstone],
         databases: Vec::new(),
         own: OwnCalls::default(),
+        design: Design::default(),
     }
 }
 
@@ -83,17 +84,13 @@ fn every_proof_is_broken_down_into_the_operations_that_it_takes() {
         for always in ["xml-send", "xml-receive", "tcp", "https"] {
             assert!(has(always), "{proof}: {always}");
         }
-        let signs = proof.contains("sha");
-        for operation in [
-            "c14n-out",
-            "c14n-in",
-            "digest-out",
-            "digest-in",
-            "sign",
-            "verify",
-        ] {
+        let signs_body = proof.contains("sha");
+        let signs = signs_body || proof.ends_with("-signed");
+        for operation in ["c14n-in", "digest-out", "digest-in", "sign", "verify"] {
             assert_eq!(has(operation), signs, "{proof}: {operation}");
         }
+        // A token is written in canonical form.
+        assert_eq!(has("c14n-out"), signs_body, "{proof}");
         let names = proof.starts_with("username");
         for operation in ["username-sign", "username-check"] {
             assert_eq!(has(operation), names, "{proof}: {operation}");
@@ -128,8 +125,9 @@ fn the_cache_and_the_ways_to_send_are_measured_on_all_their_arms() {
         assert!(best(&lines, "cache-100") < best(&lines, "cache-0"));
     }
     for (_, lines) in lines(4, |point| small(point) && point.shown_in == "figure-5") {
-        assert_eq!(lines.len(), 5);
+        assert_eq!(lines.len(), 6);
         assert!(best(&lines, "streaming-prehashed") < best(&lines, "two-pass"));
+        assert!(best(&lines, "none") < best(&lines, "streaming-prehashed"));
     }
 }
 
@@ -163,5 +161,36 @@ fn canonicalization_is_told_from_the_rest_on_both_ways() {
         assert_eq!(lines.len(), 8);
         assert!(lines.iter().all(|line| line.figures.best > 0.0));
         assert!(best(&lines, "c14n-in/runs") < best(&lines, "c14n-in/anew"));
+    }
+}
+
+#[test]
+fn every_combination_is_measured_beside_the_dearest_and_beside_tls() {
+    let experiment = STUDY.experiment(6).expect("the experiment");
+    // Three ways to send at each point.
+    assert_eq!(3 * (experiment.points)(&scope()).len(), 81);
+    let one_of_each_signature =
+        |point: &Point| point.at["cache"] == "50" && point.at["canonicalizing"] == "on-demand";
+    let measured = lines(6, one_of_each_signature);
+    assert_eq!(measured.len(), 3);
+    for (point, lines) in measured {
+        let arms: Vec<&str> = lines.iter().map(|line| line.arm.as_str()).collect();
+        assert_eq!(
+            arms,
+            [
+                "two-pass",
+                "prehashed",
+                "streaming-prehashed",
+                "dearest-of-its-kind",
+                "dearest",
+                "none",
+                "tls"
+            ]
+        );
+        assert!(
+            best(&lines, "none") < best(&lines, "two-pass"),
+            "{:?}",
+            point.at
+        );
     }
 }

@@ -7,8 +7,8 @@ use soapstone::wss::Mechanism;
 use super::*;
 use crate::studies;
 use crate::study::{
-    Operation, Round, Scale, Selection, Sizes, Stack, Step, Study, Transport, Way, needs, select,
-    whole,
+    Condition, Operation, Round, Scale, Selection, Sizes, Stack, Step, Study, Transport, Way,
+    needs, select, whole,
 };
 
 /// Answers at once, and says it took what was asked of it.
@@ -116,6 +116,15 @@ impl Bench for Pretending {
     fn fresh(&mut self, call: &Call, calls: u32) -> Made<Vec<Duration>> {
         self.calls.clear();
         self.together(call, 1, calls)
+    }
+
+    fn by_the_client(&mut self, call: &Call) -> Made<[Duration; 2]> {
+        self.calls.push(*call);
+        let opened = match call.way.has_rsa_keys() {
+            true => self.secured,
+            false => self.plain,
+        };
+        Ok([self.plain, opened].map(Duration::from_micros))
     }
 
     fn under(
@@ -499,6 +508,25 @@ fn calls_under_a_condition_give_time_rate_and_memory_and_arms_that_it_is_too_muc
         _ => None,
     });
     assert_eq!(left_out, Some("too much for 16 MiB of memory"));
+}
+
+#[test]
+fn clients_that_open_answers_themselves_give_both_spans_of_each_call() {
+    let how = How::ByTheClient { repetitions: 4 };
+    let records = point_measured(how, &mut Pretending::new(100, 900));
+    let lines = lines(&records);
+    for (arm, exchange, opened) in [
+        ("none", 100.0, 100.0),
+        ("sign-encrypt/Basic256", 100.0, 900.0),
+    ] {
+        let of = |quantity| {
+            let mut lines = lines.iter();
+            let line = lines.find(|line| line.arm == arm && line.quantity == quantity);
+            line.expect("a line").samples.clone()
+        };
+        assert_eq!(of(Quantity::Exchange), [exchange; 4], "{arm}");
+        assert_eq!(of(Quantity::Opened), [opened; 4], "{arm}");
+    }
 }
 
 #[test]

@@ -3,17 +3,17 @@
 use std::time::Duration;
 
 use super::*;
+use soapstone_testkit::Folder as Temporary;
 use soapstone_wss::{Extent, KeyReference, Mechanism, Part};
 
 use crate::config::{IdentitySource, ReplayStoreConfig};
 
-struct Folder(PathBuf);
+/// A folder with the files that endpoint files name.
+struct Folder(Temporary);
 
 impl Folder {
-    fn new(name: &str) -> Self {
-        let path =
-            std::env::temp_dir().join(format!("soapstone-config-{name}-{}", std::process::id()));
-        std::fs::create_dir_all(&path).expect("the temporary folder is writable");
+    fn new() -> Self {
+        let folder = Temporary::new();
         for file in [
             "client.key.pem",
             "client.cert.pem",
@@ -21,36 +21,28 @@ impl Folder {
             "ca.pem",
             "ca.crl.pem",
         ] {
-            std::fs::write(path.join(file), file).expect("the temporary folder is writable");
+            folder.write(file, file);
         }
-        Self(path)
+        Self(folder)
     }
 
     fn read(&self, text: &str) -> Result<EndpointConfig, Problems> {
-        EndpointConfig::from_text(text, &self.0.join("endpoint.toml"), &|name| {
+        EndpointConfig::from_text(text, &self.0.path("endpoint.toml"), &|name| {
             (name == "ALICE_PASSWORD").then(|| "secret".to_owned())
         })
     }
 
     fn problems(&self, text: &str) -> String {
-        let folder = format!("{}{}", self.0.display(), std::path::MAIN_SEPARATOR);
-        self.read(text)
-            .expect_err("the text is wrong")
-            .to_string()
-            .replace(&folder, "")
-            .replace(&self.0.display().to_string(), "FOLDER")
-    }
-}
-
-impl Drop for Folder {
-    fn drop(&mut self) {
-        std::fs::remove_dir_all(&self.0).ok();
+        let problems = self.read(text).expect_err("the text is wrong");
+        let folder = self.0.root().display().to_string();
+        let problems = self.0.relative(&problems.to_string());
+        problems.replace(&folder, "FOLDER")
     }
 }
 
 #[test]
 fn a_file_with_every_key_is_read_with_the_files_it_names() {
-    let folder = Folder::new("every-key");
+    let folder = Folder::new();
     let endpoint = folder
         .read(
             r##"
@@ -139,7 +131,7 @@ references = 64
 
 #[test]
 fn all_problems_are_reported_at_once_with_place_and_hint() {
-    let folder = Folder::new("problems");
+    let folder = Folder::new();
     let problems = folder.problems(
         r#"[identity]
 key = "cleint.key.pem"
@@ -180,7 +172,7 @@ endpoint.toml:14:9: `depth` must be a whole number from 1 to 65535, found a smal
 
 #[test]
 fn a_syntax_error_is_reported_with_its_place_and_without_its_consequences() {
-    let folder = Folder::new("syntax");
+    let folder = Folder::new();
     assert_eq!(
         folder.problems("[security\nmechanism = \"none\"\n"),
         "endpoint.toml:1:10: not valid TOML: unclosed table, expected `]`"
@@ -189,7 +181,7 @@ fn a_syntax_error_is_reported_with_its_place_and_without_its_consequences() {
 
 #[test]
 fn lists_of_nobody_are_not_trust() {
-    let folder = Folder::new("nobody");
+    let folder = Folder::new();
     let expected = "endpoint.toml:1:1: `anchors` and `pinned` name nobody\n    \
              hint: say whom to trust: anchors = [\"ca.pem\"], or pinned = [\"partner.pem\"]";
     for nobody in ["anchors = []", "anchors = []\npinned = []", "pinned = []"] {
@@ -200,7 +192,7 @@ fn lists_of_nobody_are_not_trust() {
 
 #[test]
 fn a_gateways_file_in_the_place_of_an_endpoints_is_recognised() {
-    let folder = Folder::new("gateways");
+    let folder = Folder::new();
     let problems =
         folder.problems("listen = \"127.0.0.1:0\"\nsecurity = { mechanism = \"none\" }\n");
     assert_eq!(
@@ -212,7 +204,7 @@ fn a_gateways_file_in_the_place_of_an_endpoints_is_recognised() {
 
 #[test]
 fn an_empty_file_lacks_its_security_table() {
-    let folder = Folder::new("empty");
+    let folder = Folder::new();
     assert_eq!(
         folder.problems(""),
         "endpoint.toml:1:1: `security` is missing\n    \
@@ -222,7 +214,7 @@ fn an_empty_file_lacks_its_security_table() {
 
 #[test]
 fn a_list_of_subjects_that_names_nobody_does_not_mean_everybody() {
-    let folder = Folder::new("subjects");
+    let folder = Folder::new();
     let problems = folder.problems(
         "trust = { anchors = [\"ca.pem\"], subjects = [] }\nsecurity = { mechanism = \"sign\" }\n",
     );
@@ -232,7 +224,7 @@ fn a_list_of_subjects_that_names_nobody_does_not_mean_everybody() {
 
 #[test]
 fn a_signature_over_nothing_is_not_agreed_on() {
-    let folder = Folder::new("nothing-signed");
+    let folder = Folder::new();
     let problems = folder.problems("security = { mechanism = \"sign\", signed = [] }\n");
     let expected = "endpoint.toml:1:43: `signed` names no part: a signature would prove nothing of a message\n    \
                         hint: leave it out for Body and Timestamp, or take a mechanism that signs nothing";
@@ -241,9 +233,8 @@ fn a_signature_over_nothing_is_not_agreed_on() {
 
 #[test]
 fn a_user_whom_everybody_could_be_or_who_is_there_twice_is_reported() {
-    let folder = Folder::new("users");
-    let empty = folder.0.join("empty");
-    std::fs::write(empty, "\nopen sesame\n").expect("the temporary folder is writable");
+    let folder = Folder::new();
+    folder.0.write("empty", "\nopen sesame\n");
     let problems = folder.problems(
             "users = [\n{ name = \"alice\", password = \"\" },\n{ name = \"bob\", password_file = \"empty\" },\n\
              { name = \"bob\", password = \"hunter2\" }]\nsecurity = { mechanism = \"username\" }\n",
@@ -256,7 +247,7 @@ fn a_user_whom_everybody_could_be_or_who_is_there_twice_is_reported() {
 
 #[test]
 fn secrets_are_not_shown_by_debug() {
-    let folder = Folder::new("debug");
+    let folder = Folder::new();
     let endpoint = folder
             .read("[[users]]\nname = \"alice\"\npassword = \"hunter2\"\n[security]\nmechanism = \"username\"\n")
             .expect("the file is right");
@@ -265,7 +256,7 @@ fn secrets_are_not_shown_by_debug() {
 
 #[test]
 fn a_shared_key_may_be_hexadecimal() {
-    let folder = Folder::new("shared");
+    let folder = Folder::new();
     let text =
         "shared_key = { name = \"k\", hex = \"00ff10\" }\nsecurity = { mechanism = \"sign\" }\n";
     let endpoint = folder.read(text).expect("the file is right");

@@ -1,6 +1,7 @@
 //! Keys, entropy and lifetimes: short, absurd, in the open.
 
-use soapstone_crypto::{KeyKind, KeyTransport, OaepParameters, PrivateKey, base64};
+use soapstone_crypto::{KeyTransport, OaepParameters, PrivateKey, base64};
+use soapstone_testkit::keys::{RSA, key_of};
 use soapstone_trust::{MessageError, Refusal, TrustFaultCode};
 
 use super::{about, host_of};
@@ -80,8 +81,7 @@ fn entropy_is_required_where_the_rules_say_so() {
 /// Entropy for one reader: one failure, whatever its cause (Bleichenbacher 1998; Manger 2001).
 #[test]
 fn encrypted_entropy_opens_with_oaep_and_our_key_or_not_at_all() {
-    let key = PrivateKey::generate(KeyKind::Rsa { bits: 2048 }).unwrap();
-    let other = PrivateKey::generate(KeyKind::Rsa { bits: 2048 }).unwrap();
+    let [key, other] = ["the service's", "another"].map(|owner| key_of(owner, RSA));
     let sealed = |key: &PrivateKey, algorithm: KeyTransport| {
         let cipher = key
             .public_key()

@@ -18,8 +18,8 @@ use soapstone_xml::{Buffers, Limits};
 use crate::combinations::{Choices, MESSAGES, VERSIONS, answering, compiled, drawn, keys};
 use crate::conversations::{context, text};
 use crate::support::{
-    Adjust as _, PARTIES, PASSWORD, PLAIN, envelope, facts, forwarded, identity, now, open, policy,
-    secure, user,
+    Adjust as _, PASSWORD, PLAIN, envelope, facts, forwarded, identity, now, open, policy, secure,
+    user,
 };
 use changes::{changed, pieces, rooted};
 
@@ -164,7 +164,7 @@ fn somebody_else(policy: &Policy) -> Keys {
 }
 
 fn made(kind: KeyKind) -> Arc<Identity> {
-    Arc::new(identity(&PARTIES.authority, "CN=somebody else", kind))
+    identity("CN=somebody else", kind)
 }
 
 /// What became of the changes.

@@ -115,7 +115,7 @@ fn an_originator_key_of_another_curve_or_kind_fails_as_a_wrong_key_does() {
         KeyKind::Ed25519,
         KeyKind::Rsa { bits: 2048 },
     ] {
-        let other = identity(&PARTIES.authority, "CN=other", kind);
+        let other = identity("CN=other", kind);
         let altered = message.replacen(
             cut(&message, "ds:KeyValue"),
             &written(other.key().public_key()),

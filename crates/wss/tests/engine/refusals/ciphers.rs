@@ -1,8 +1,6 @@
 //! Cipher text of somebody else's in a message of one's own: to sign it, or to have it beside what
 //! one signs, takes no knowledge of what it holds.
 
-use std::sync::Arc;
-
 use soapstone_crypto::KeyKind;
 use soapstone_wss::{
     EncryptedPart, KeyBinding, KeyReference, Keys, Mechanism, Part, PasswordKind, Policy,
@@ -45,7 +43,7 @@ fn with_password(key: KeyBinding, order: ProtectionOrder) -> Policy {
 fn mallory() -> Keys {
     let rsa = KeyKind::Rsa { bits: 2048 };
     Keys {
-        identity: Some(Arc::new(identity(&PARTIES.authority, "CN=mallory", rsa))),
+        identity: Some(identity("CN=mallory", rsa)),
         ..client_keys()
     }
 }

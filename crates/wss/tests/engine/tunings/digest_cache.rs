@@ -143,7 +143,7 @@ fn what_one_partner_has_sent_is_not_known_of_another() {
     let plain = items(["1", "2", "3"]);
     let mut other = client_keys();
     let rsa = KeyKind::Rsa { bits: 2048 };
-    other.identity = Some(Arc::new(identity(&PARTIES.authority, "CN=other", rsa)));
+    other.identity = Some(identity("CN=other", rsa));
     let of_other = secure_with(&policy, other, &plain, None).bytes;
     let of_other = String::from_utf8(of_other).unwrap();
 

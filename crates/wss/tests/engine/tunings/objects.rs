@@ -122,7 +122,7 @@ fn objects_of_one_signer_are_not_those_of_another() {
     policy.parts.signed = vec![Part::Id("a".to_owned())];
     let mut other = client_keys();
     let rsa = KeyKind::Rsa { bits: 2048 };
-    other.identity = Some(Arc::new(identity(&PARTIES.authority, "CN=other", rsa)));
+    other.identity = Some(identity("CN=other", rsa));
     let plain = items(["1", "2", "3"]);
     let of_other = secure_with(&policy, other, &plain, None).bytes;
     let messages = [

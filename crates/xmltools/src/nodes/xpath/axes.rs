@@ -3,7 +3,7 @@
 //! The one rule kept here: nodes come in axis order, which is document order but for the axes that
 //! look back; positions in predicates count in that order.
 
-use super::XPathError;
+use super::error::XPathError;
 use super::expression::{Axis, NodeTest, Step};
 use crate::nodes::{NodeKind, Tree, TreeNode};
 

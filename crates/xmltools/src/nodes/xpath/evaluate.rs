@@ -11,10 +11,11 @@ use std::borrow::Cow;
 use std::collections::HashSet;
 use std::rc::Rc;
 
+use super::axes;
+use super::error::XPathError;
 use super::expression::{Expr, Step};
 use super::lexer::Operator;
 use super::value::{Value, compare_numbers, from_number, to_number};
-use super::{XPathError, axes};
 use crate::nodes::{Tree, TreeNode};
 
 /// Where an expression is evaluated (XPath 1.0 section 1).

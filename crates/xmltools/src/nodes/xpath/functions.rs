@@ -3,7 +3,7 @@
 //! The one rule kept here: strings are counted in characters, as section 3.6 wants, never in
 //! octets.
 
-use super::XPathError;
+use super::error::XPathError;
 use super::evaluate::{Context, Evaluator};
 use super::expression::{Expr, Function};
 use super::lexer::is_space;

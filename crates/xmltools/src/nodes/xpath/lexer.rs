@@ -3,7 +3,7 @@
 //! The one rule kept here: what a `*` or a name means depends on the token before it, as section
 //! 3.7 says, and is decided here once.
 
-use super::XPathError;
+use super::error::XPathError;
 use soapstone_xml::chars;
 
 #[derive(Clone, Copy, PartialEq, Debug)]

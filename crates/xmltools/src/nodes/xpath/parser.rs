@@ -8,7 +8,7 @@
 //! The one rule kept here: the depth of what is returned is at most [`DEPTH`], so evaluating it by
 //! recursion is safe.
 
-use super::XPathError;
+use super::error::XPathError;
 use super::expression::{Axis, Expr, Function, NodeTest, Step, keep_constants};
 use super::lexer::{Operator, Token, tokens};
 use soapstone_xml::XML_NAMESPACE;

@@ -12,7 +12,7 @@ use soapstone_lab::Payload;
 use soapstone_lab::advise::{Ends, Means, whole_call};
 use soapstone_lab::engine::CONVERSATION_SUITES;
 use soapstone_lab::measurement::Measurement;
-use soapstone_lab::study::{Bench, Call, NoCall, Operation, Order, Source, Stack, Transport, Way};
+use soapstone_lab::study::{Bench, Call, NoCall, Operation, Order, Source, Stack, Way};
 
 use super::super::bench::{Gateways, Sides, Wish, layout};
 use super::super::said::Said;
@@ -164,7 +164,7 @@ fn call(way: Way, payload: Payload) -> Call {
 
 fn means(way: Way) -> Means {
     Means {
-        tls: way.transport == Transport::Https,
+        tls: way.transport.is_tls(),
         mechanism: way.mechanism,
         suite: way.suite.to_owned(),
     }

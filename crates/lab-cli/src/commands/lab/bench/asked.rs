@@ -72,6 +72,11 @@ impl Asked {
                 let message = requests::employee_details(soap);
                 ("", message, "EmployeeDetails".to_owned())
             }
+            Operation::OneEmployee => {
+                let message = requests::employee_details(soap);
+                let title = "EmployeeDetails of one record".to_owned();
+                ("?records=one", message, title)
+            }
             Operation::Resource => ("", String::new(), "the employees as JSON".to_owned()),
             Operation::Own(index) => return Self::of_own(operation, &own[index]),
             Operation::Temperature(_) => {
@@ -138,6 +143,7 @@ impl Asked {
             Operation::Sum => responses::sum(soap, TERMS.0, TERMS.1),
             Operation::Resource => json::employee_details(EMPLOYEES),
             Operation::Employees => responses::employee_details(soap, EMPLOYEES),
+            Operation::OneEmployee => responses::one_employee(soap),
             Operation::Temperature(_) => {
                 responses::temperature(soap, Device::default().temperature)
             }
@@ -153,7 +159,7 @@ pub(super) const fn service(operation: Operation) -> Option<Service> {
         Operation::Echo { .. } => Service::Echo,
         Operation::Strings { .. } => Service::EchoStringArray,
         Operation::Sum => Service::Sum,
-        Operation::Employees | Operation::Resource => Service::Employees,
+        Operation::Employees | Operation::OneEmployee | Operation::Resource => Service::Employees,
         Operation::Temperature(_) => Service::Temperature,
         Operation::Own(_) => return None,
     })

@@ -7,6 +7,8 @@ mod asked;
 mod ours;
 mod own;
 mod program;
+mod routes;
+mod secured_client;
 mod sides;
 mod under;
 mod wish;
@@ -20,9 +22,10 @@ use soapstone_lab::study::{
     Absent, Bench, Call, Condition, NoCall, Operation, Round, Sizes, Stack, Step,
 };
 
-pub(super) use ours::{Gateways, is_ours, layout};
+pub(super) use ours::Gateways;
 pub(super) use own::{OwnCall, OwnServices};
 use program::Program;
+pub(super) use routes::{is_ours, layout};
 pub(super) use sides::Sides;
 pub(super) use wish::Wish;
 
@@ -139,6 +142,10 @@ impl Bench for Stacks<'_> {
 
     fn newcomer(&mut self, call: &Call) -> Result<Duration, NoCall<Failure>> {
         self.of(call)?.newcomer(call)
+    }
+
+    fn by_the_client(&mut self, call: &Call) -> Result<[Duration; 2], NoCall<Failure>> {
+        self.of(call)?.by_the_client(call)
     }
 
     fn under(

@@ -6,130 +6,28 @@
 //! the time that is measured.
 
 use std::path::PathBuf;
+use std::rc::Rc;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use soapstone::wss::Mechanism;
 use soapstone_lab::study::{
-    Bench, Call, Condition, NoCall, Operation, Round, Sensor, Sizes, Source, Stack, Transport, Way,
+    Bench, Call, Condition, NoCall, Operation, Round, Sizes, Stack, Transport, Way,
 };
-use soapstone_services::{DatabaseLocation, Device};
+use soapstone_services::DatabaseLocation;
 use tokio::task::JoinSet;
 
 use super::super::said::Said;
-use super::asked::{Asked, service};
+use super::asked::Asked;
 use super::own::OwnServices;
+use super::routes::{instance_name, layout, prefix, url};
+use super::secured_client::SecuredClient;
 use super::sides::Sides;
 use super::under::{self, Calls};
 use super::wish::Wish;
 use crate::failure::Failure;
-use crate::testbed::{
-    Apart, Client, Instance, Layout, Network, Place, Route, Scratch, Target, names_in_body,
-};
-
-/// The largest message that the gateways let through, MiB: 25,000 books are 6 MiB, and 9 when they
-/// are encrypted.
-const LARGEST_MESSAGE: u32 = 32;
-
-/// A route for each way through the gateways that the calls, which are ours, take; those past the
-/// gateways have one, too. And the instances of the services that they need.
-pub(in super::super) fn layout(
-    name: &'static str,
-    calls: &[Call],
-    databases: &[Option<DatabaseLocation>],
-    own: &OwnServices,
-) -> Layout {
-    let mut instances: Vec<Instance> = Vec::new();
-    let mut routes: Vec<Route> = Vec::new();
-    for call in calls {
-        let target = match (call.operation, service(call.operation)) {
-            (Operation::Own(index), _) => Target::Own {
-                url: own[index].url.clone(),
-                authorities: own[index].authorities.clone(),
-            },
-            (_, None) => continue,
-            (operation, Some(service)) => {
-                let needed = instance(operation, databases);
-                let known = instances.iter().position(|it| it.name == needed.name);
-                let instance = known.unwrap_or(instances.len());
-                if known.is_none() {
-                    instances.push(needed);
-                }
-                Target::Sample { instance, service }
-            }
-        };
-        let route = Route {
-            prefix: prefix(call),
-            target,
-            mechanism: call.way.mechanism,
-            proof: call.way.proof,
-            suite: call.way.suite.to_owned(),
-            rsa_bits: call.way.rsa_bits,
-            tls: call.way.transport == Transport::Https,
-        };
-        if routes.iter().all(|other| other.path() != route.path()) {
-            routes.push(route);
-        }
-    }
-    Layout {
-        name,
-        routes,
-        instances,
-        largest_message: LARGEST_MESSAGE,
-    }
-}
-
-/// Whether the stack is a gateway of ours, and no program of others.
-pub(in super::super) fn is_ours(stack: Stack) -> bool {
-    matches!(stack, Stack::Soapstone | Stack::Tls)
-}
-
-/// Which instance of the services an operation needs: books from a database, or a sensor that is
-/// not as usual, have their own.
-fn instance(operation: Operation, databases: &[Option<DatabaseLocation>]) -> Instance {
-    let database = match operation {
-        Operation::Books {
-            source: Source::Database(index),
-            ..
-        } => databases.get(index).and_then(Option::as_ref),
-        // It has one, too, which is not asked: one that is filled already is there at once.
-        _ => databases.iter().flatten().next(),
-    };
-    let device = match operation {
-        Operation::Temperature(sensor) => Device {
-            delay: Duration::from_millis(u64::from(sensor.delay)),
-            loss: f64::from(sensor.lost) / 100.0,
-            ..Device::default()
-        },
-        _ => Device::default(),
-    };
-    Instance {
-        name: instance_name(operation),
-        database: database.cloned().unwrap_or_default(),
-        device,
-    }
-}
-
-/// Its name, which stands in paths.
-fn instance_name(operation: Operation) -> String {
-    match operation {
-        Operation::Books {
-            source: Source::Database(index),
-            ..
-        } => format!("database-{index}"),
-        Operation::Temperature(sensor) if sensor != Sensor::PROMPT => {
-            format!("sensor-{}-{}", sensor.delay, sensor.lost)
-        }
-        Operation::Own(index) => format!("own-{index}"),
-        _ => "memory".to_owned(),
-    }
-}
-
-/// What the path of the call's route begins with.
-fn prefix(call: &Call) -> String {
-    format!("/{}/{}", instance_name(call.operation), call.way.arm())
-}
+use crate::testbed::{Apart, Client, Network, Place, Scratch, WarmUp, names_in_body};
 
 /// Services and two gateways, called until somebody wants to stop.
 pub(in super::super) struct Gateways<'n> {
@@ -146,6 +44,8 @@ pub(in super::super) struct Gateways<'n> {
     /// The right body of the answer to an operation: the last one of the sample services, and all
     /// of the user's.
     right: Vec<(Operation, Vec<u8>)>,
+    /// Clients that secure and open messages themselves.
+    secured: Vec<(Call, Rc<SecuredClient>)>,
 }
 
 /// Clients at once from which on connections are closed before others call another way: each leaves
@@ -184,6 +84,7 @@ impl<'n> Gateways<'n> {
             said,
             own,
             right: Vec::new(),
+            secured: Vec::new(),
         })
     }
 
@@ -234,54 +135,31 @@ impl<'n> Gateways<'n> {
         asked.held(&answer)
     }
 
+    /// A client that secures the call's requests and opens its answers itself.
+    fn secured_client(&mut self, call: &Call) -> Result<Rc<SecuredClient>, NoCall<Failure>> {
+        let known = self.secured.iter().find(|it| it.0 == *call);
+        if let Some((_, client)) = known {
+            return Ok(Rc::clone(client));
+        }
+        let client = Rc::new(SecuredClient::of(call, self.scratch, self.own)?);
+        self.secured.push((*call, Rc::clone(&client)));
+        Ok(client)
+    }
+
     /// Posts the call once.
     fn once(&mut self, call: &Call, before: &str) -> Result<(usize, Bytes, Duration), Failure> {
         let asked = Asked::of(call.operation, self.own);
         let url = url(self.network, call, &asked, before, self.own)?;
-        let client = &self.clients[0];
-        let answer = self.sides.call(&self.wish, post(client, &url, &asked))?;
+        let client = match call.way.transport {
+            Transport::HttpsAnew => self.clients[0].without_resumption(),
+            _ => self.clients[0].clone(),
+        };
+        let answer = self.sides.call(&self.wish, post(&client, &url, &asked))?;
         let answers = vec![answer];
         self.check(&asked, call, &answers)?;
         let (answer, took) = answers.into_iter().next().unwrap_or_default();
         Ok((asked.message.len(), answer, took))
     }
-}
-
-fn url(
-    network: &Network,
-    call: &Call,
-    asked: &Asked,
-    before: &str,
-    own: &OwnServices,
-) -> Result<String, Failure> {
-    let (path, query) = (asked.path, &asked.query);
-    if let (Operation::Own(index), true) = (call.operation, call.way.direct) {
-        return Ok(format!("{}{query}", own[index].url));
-    }
-    if call.way.direct && call.way.transport == Transport::Http {
-        let address = network.services(&instance_name(call.operation));
-        let address =
-            address.ok_or_else(|| Failure::new("the sample services were not started"))?;
-        return Ok(format!("http://{address}{path}{query}"));
-    }
-    if call.stack == Stack::Tls && call.way.transport == Transport::Http {
-        let address = network.inbound();
-        return Ok(format!("http://{address}{}{path}{query}", prefix(call)));
-    }
-    if call.stack == Stack::Tls || call.way.direct {
-        // Nothing is before the services but a gateway that ends TLS.
-        let port = network.inbound_tls();
-        let port = port.ok_or_else(|| Failure::new("no gateway was started behind TLS"))?;
-        return Ok(format!(
-            "https://localhost:{port}{}{path}{query}",
-            prefix(call)
-        ));
-    }
-    let address = network.outbound();
-    Ok(format!(
-        "http://{address}{before}{}{path}{query}",
-        prefix(call)
-    ))
 }
 
 pub(super) async fn post(
@@ -298,6 +176,33 @@ pub(super) async fn post(
         client.post(url, soap, message).await?
     };
     Ok((answer, begun.elapsed()))
+}
+
+/// Waits until the gateway for clients is ready.
+async fn until_ready(client: &Client, network: &Network) -> Result<(), Failure> {
+    /// How long a warm-up may last.
+    const PATIENCE: Duration = Duration::from_secs(30);
+    /// How often it is looked for.
+    const GLANCE: Duration = Duration::from_millis(5);
+    let url = format!("http://{}/readyz", network.outbound());
+    let begun = Instant::now();
+    loop {
+        match client.json(&url).await {
+            Ok(_) => return Ok(()),
+            Err(failure) if begun.elapsed() > PATIENCE => return Err(failure),
+            Err(_) => tokio::time::sleep(GLANCE).await,
+        }
+    }
+}
+
+/// Calls that have a connection each are made one after the other.
+fn keeps_connections(call: &Call) -> Result<(), NoCall<Failure>> {
+    match call.way.transport {
+        Transport::HttpsAnew => Err(NoCall::LeftOut(
+            "calls with a connection each are measured one after the other only".to_owned(),
+        )),
+        Transport::Http | Transport::Https => Ok(()),
+    }
 }
 
 /// What the tasks gave; the first failure, if there is one.
@@ -352,6 +257,7 @@ impl Bench for Gateways<'_> {
         clients: u32,
         requests: u32,
     ) -> Result<Vec<Duration>, NoCall<Failure>> {
+        keeps_connections(call)?;
         let asked = Arc::new(Asked::of(call.operation, self.own));
         let url = url(self.network, call, &asked, "", self.own)?;
         while self.clients.len() < clients as usize {
@@ -390,6 +296,7 @@ impl Bench for Gateways<'_> {
         per_second: f64,
         lasting: Duration,
     ) -> Result<Vec<Duration>, NoCall<Failure>> {
+        keeps_connections(call)?;
         let asked = Arc::new(Asked::of(call.operation, self.own));
         let url = url(self.network, call, &asked, "", self.own)?;
         let client = self.clients[0].clone();
@@ -421,11 +328,26 @@ impl Bench for Gateways<'_> {
 
     fn fresh(&mut self, call: &Call, calls: u32) -> Result<Vec<Duration>, NoCall<Failure>> {
         let asked = Asked::of(call.operation, self.own);
-        let layout = layout("fresh", &[*call], &self.databases, self.own);
-        let network = Network::start(self.scratch, &layout, Place::Here);
-        let network = self.sides.begin(&self.wish, network)?;
-        let url = url(&network, call, &asked, "", self.own)?;
+        let mut layout = layout("fresh", &[*call], &self.databases, self.own);
+        keeps_connections(call)?;
+        // Only what is deployed anew for a call warms up for it.
+        for route in layout.routes.iter_mut().filter(|_| call.way.warmed_up) {
+            route.warm_up = Some(WarmUp {
+                request: asked.message.clone(),
+                action: asked.soap.1.clone(),
+            });
+        }
         let client = self.clients[0].another();
+        let begun = async {
+            let network = Network::start(self.scratch, &layout, Place::Here).await?;
+            if call.way.warmed_up {
+                // Another client than the one whose first call is measured.
+                until_ready(&client.another(), &network).await?;
+            }
+            Ok(network)
+        };
+        let network = self.sides.begin(&self.wish, begun)?;
+        let url = url(&network, call, &asked, "", self.own)?;
         let all = async {
             let mut answers = Answers::new();
             for _ in 0..calls {
@@ -467,6 +389,17 @@ impl Bench for Gateways<'_> {
         let answers = vec![answer?];
         self.check(&asked, call, &answers)?;
         Ok(answers[0].1)
+    }
+
+    fn by_the_client(&mut self, call: &Call) -> Result<[Duration; 2], NoCall<Failure>> {
+        let asked = Asked::of(call.operation, self.own);
+        let client = self.secured_client(call)?;
+        let url = client.url(self.network, call, &asked, self.own)?;
+        let post = client.post(&self.clients[0], &url, &asked);
+        let (answer, spans) = self.sides.call(&self.wish, post)?;
+        let answers = vec![(answer, spans[1])];
+        self.check(&asked, call, &answers)?;
+        Ok(spans)
     }
 
     fn under(

@@ -16,7 +16,7 @@ use serde::Deserialize;
 use serde_json::{Value, json};
 use soapstone::wss::Mechanism;
 use soapstone_lab::study::{
-    Bench, Call, Condition, NoCall, Operation, Round, Sensor, Sizes, Source, Stack, Step, Transport,
+    Bench, Call, Condition, NoCall, Operation, Round, Sensor, Sizes, Source, Stack, Step,
 };
 
 use super::super::said::Said;
@@ -265,6 +265,7 @@ fn told(call: &Call) -> Asked<Value> {
         Operation::Strings { elements } => json!({"strings": {"elements": elements}}),
         Operation::Sum => json!("sum"),
         Operation::Employees => json!("employees"),
+        Operation::OneEmployee => json!("employee"),
         Operation::Resource => return left_out("it speaks SOAP only"),
         Operation::Temperature(Sensor::PROMPT) => json!("temperature"),
         Operation::Temperature(_) => return left_out("its sensor answers at once"),
@@ -274,10 +275,7 @@ fn told(call: &Call) -> Asked<Value> {
         return left_out("it has no gateways to go past");
     }
     Ok(json!({
-        "transport": match call.way.transport {
-            Transport::Http => "http",
-            Transport::Https => "https",
-        },
+        "transport": call.way.transport.name(),
         "mechanism": call.way.mechanism_name(),
         "suite": call.way.suite,
         "rsa_bits": call.way.rsa_bits,

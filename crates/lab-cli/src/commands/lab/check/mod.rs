@@ -10,7 +10,7 @@ use std::path::PathBuf;
 
 use soapstone_lab::report::Report;
 use soapstone_lab::studies;
-use soapstone_lab::study::{Scale, Scope, Selection, Stack};
+use soapstone_lab::study::{Design, Scale, Scope, Selection, Stack};
 
 use super::report;
 use super::study::{self, Own, StudyArguments};
@@ -108,6 +108,7 @@ pub(super) fn run(arguments: &CheckArguments, log: LogArguments) -> Result<(), F
         stacks: vec![Stack::Soapstone],
         databases: Vec::new(),
         own: own.clone(),
+        design: Design::default(),
     };
     let each = studies::own_calls(&scope, arguments.experiment) / own.operations.len() as u64;
     let mut targets: Vec<&str> = calls.iter().map(|it| it.url.as_str()).collect();
@@ -138,6 +139,7 @@ pub(super) fn run(arguments: &CheckArguments, log: LogArguments) -> Result<(), F
     let own = Own {
         asked: own,
         calls,
+        design: Design::default(),
         // A glance counts otherwise, and so is another run.
         digest: Some(if arguments.quick {
             digest + "-quick"

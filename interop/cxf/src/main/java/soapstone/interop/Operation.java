@@ -4,10 +4,14 @@ import java.math.BigDecimal;
 import java.util.List;
 import java.util.function.BiPredicate;
 
+import jakarta.xml.ws.BindingProvider;
 import jakarta.xml.ws.Holder;
+
+import org.apache.cxf.message.Message;
 
 import soapstone.samples.books.Books;
 import soapstone.samples.echo.Echo;
+import soapstone.samples.employees.Employee;
 import soapstone.samples.employees.Employees;
 import soapstone.samples.strings.EchoStringArray;
 import soapstone.samples.strings.StringList;
@@ -35,7 +39,7 @@ record Operation<P, A>(Class<P> port, Asking<P, A> asking, A expected, BiPredica
 
     /**
      * {@code echo} of so many characters, {@code strings} of so many elements, so many {@code books}, {@code sum},
-     * {@code employees}, {@code temperature}.
+     * {@code employees}, {@code employee}, {@code temperature}.
      */
     static Operation<?, ?> named(String name, int count, Payloads payloads) {
         return switch (name) {
@@ -45,12 +49,14 @@ record Operation<P, A>(Class<P> port, Asking<P, A> asking, A expected, BiPredica
                 (one, other) -> all(one, other, Payloads::same));
             case "employees" -> new Operation<>(Employees.class, Employees::employeeDetails, payloads.employees(),
                 (one, other) -> all(one, other, Payloads::same));
+            case "employee" -> new Operation<>(Employees.class, Operation::oneEmployee, payloads.employee(),
+                (one, other) -> all(one, other, Payloads::same));
             case "sum" -> new Operation<>(Sum.class, port -> port.sum(FIRST_TERM, SECOND_TERM),
                 (long) FIRST_TERM + SECOND_TERM, Long::equals);
             case "temperature" -> new Operation<>(Temperature.class, Temperature::getTemperature, DEGREES,
                 (one, other) -> one.compareTo(other) == 0);
             default -> throw new IllegalArgumentException(
-                "operation: expected echo, strings, books, employees, sum or temperature, found " + name);
+                "operation: expected echo, strings, books, employees, employee, sum or temperature, found " + name);
         };
     }
 
@@ -73,6 +79,13 @@ record Operation<P, A>(Class<P> port, Asking<P, A> asking, A expected, BiPredica
         WrongAnswer(String service) {
             super(service + ": the answer is another one than expected");
         }
+    }
+
+    /** The one record of a study, which the query of the address asks for, as it does of our own service. */
+    private static List<Employee> oneEmployee(Employees port) {
+        ((BindingProvider) port).getRequestContext().computeIfPresent(Message.ENDPOINT_ADDRESS,
+            (key, address) -> address.toString().endsWith(Samples.ONE_RECORD) ? address : address + Samples.ONE_RECORD);
+        return port.employeeDetails();
     }
 
     private static Operation<Echo, String> echo(String text) {

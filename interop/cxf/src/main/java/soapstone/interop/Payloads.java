@@ -22,11 +22,12 @@ import soapstone.samples.employees.EmployeeDetailsResponse;
  * What the sample services answer, as objects: read once from their recorded answers, so that both sides of a
  * measurement hold the very data that other stacks serve.
  */
-record Payloads(List<Book> books, List<Employee> employees) {
-    /** The answers {@code books.xml} (all there are) and {@code employees.xml} in a folder. */
+record Payloads(List<Book> books, List<Employee> employees, List<Employee> employee) {
+    /** The answers {@code books.xml} (all there are), {@code employees.xml} and {@code employee.xml} (the one of a study) in a folder. */
     static Payloads in(Path folder) throws Exception {
         return new Payloads(read(folder.resolve("books.xml"), GetBooksResponse.class).getBook(),
-            read(folder.resolve("employees.xml"), EmployeeDetailsResponse.class).getEmployee());
+            read(folder.resolve("employees.xml"), EmployeeDetailsResponse.class).getEmployee(),
+            read(folder.resolve("employee.xml"), EmployeeDetailsResponse.class).getEmployee());
     }
 
     private static <T> T read(Path file, Class<T> type) throws Exception {

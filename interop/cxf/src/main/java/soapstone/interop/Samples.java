@@ -6,6 +6,9 @@ import java.util.List;
 import jakarta.jws.WebService;
 import jakarta.xml.ws.Holder;
 
+import org.apache.cxf.message.Message;
+import org.apache.cxf.phase.PhaseInterceptorChain;
+
 import soapstone.samples.books.Book;
 import soapstone.samples.books.Books;
 import soapstone.samples.echo.Echo;
@@ -18,6 +21,9 @@ import soapstone.samples.temperature.Temperature;
 
 /** The sample services, implemented on the classes that CXF generates from their contract, with all data in memory. */
 final class Samples {
+    /** The query that asks for the one record of a study. */
+    static final String ONE_RECORD = "?records=one";
+
     private Samples() {
     }
 
@@ -77,7 +83,8 @@ final class Samples {
 
         @Override
         public List<Employee> employeeDetails() {
-            return payloads.employees();
+            Object query = PhaseInterceptorChain.getCurrentMessage().get(Message.QUERY_STRING);
+            return query != null && ONE_RECORD.endsWith(query.toString()) ? payloads.employee() : payloads.employees();
         }
     }
 

@@ -1,0 +1,262 @@
+//! Endpoints whose private key is in a token of SoftHSM: the command line, and a gateway whose
+//! token goes away and comes back.
+//!
+//! Where the programs are not installed these tests say so and pass, but not in continuous
+//! integration.
+#![cfg(unix)]
+
+mod common;
+#[path = "common/endpoints.rs"]
+mod endpoints;
+#[path = "common/server.rs"]
+mod server;
+
+use std::io::{Read, Write};
+use std::net::{SocketAddr, TcpListener};
+use std::os::unix::net::UnixStream;
+use std::os::unix::process::CommandExt;
+use std::path::Path;
+use std::process::{Child, Command, Stdio};
+use std::time::Duration;
+
+use common::{Folder, SOAP11, envelope, key};
+use endpoints::Endpoint;
+use server::{Server, free_port, post};
+
+const MODULE: &str = "/usr/lib/softhsm/libsofthsm2.so";
+const CLIENT: &str = "/usr/lib/x86_64-linux-gnu/pkcs11/p11-kit-client.so";
+const PIN: &str = "83294";
+
+/// A folder with a token that holds the key of `server`; `None`: the programs are not installed.
+fn folder_with_token() -> Option<Folder> {
+    if let Some(missing) = [MODULE, CLIENT]
+        .iter()
+        .find(|file| !Path::new(file).exists())
+    {
+        let text = format!("{missing} is not installed (packages softhsm2, p11-kit-modules)");
+        assert!(std::env::var_os("CI").is_none(), "{text}");
+        let _ = writeln!(std::io::stderr(), "SKIPPED: {text}");
+        return None;
+    }
+    let folder = Folder::new();
+    folder.write("tokens/.keep", "");
+    let settings = format!(
+        "directories.tokendir = {}\nlog.level = ERROR\n",
+        folder.path("tokens").display()
+    );
+    folder.write("softhsm2.conf", settings);
+    let file = key("server.key.pem");
+    for words in [
+        &[
+            "--init-token",
+            "--free",
+            "--label",
+            "gateway",
+            "--so-pin",
+            "57721",
+        ][..],
+        &[
+            "--import", &file, "--token", "gateway", "--label", "server", "--id", "01",
+        ],
+    ] {
+        let output = Command::new("softhsm2-util")
+            .args(words)
+            .args(["--pin", PIN])
+            .env("SOFTHSM2_CONF", folder.path("softhsm2.conf"))
+            .output()
+            .expect("softhsm2-util runs");
+        assert!(output.status.success(), "{words:?}: {output:?}");
+    }
+    Some(folder)
+}
+
+/// The program in the folder, with the settings of the token and its PIN.
+fn command(folder: &Folder, words: &str) -> Command {
+    let mut command = folder.command_with(&words.split(' ').collect::<Vec<_>>());
+    command
+        .env("SOFTHSM2_CONF", folder.path("softhsm2.conf"))
+        .env(
+            "P11_KIT_SERVER_ADDRESS",
+            format!("unix:path={}", folder.path("socket").display()),
+        )
+        .env("TOKEN_PIN", PIN);
+    command
+}
+
+/// The tables of the service, whose key is in the token.
+fn service(module: &str, key_name: &str, certificate: &str) -> String {
+    format!(
+        "identity = {{ pkcs11 = {{ module = \"{module}\", token = \"gateway\", key = \"{key_name}\", pin_env = \"TOKEN_PIN\" }}, \
+         certificate = \"{}\" }}\npeer = {{ certificate = \"{}\" }}\ntrust = {{ anchors = [\"{}\"] }}\n\
+         security = {{ mechanism = \"sign-encrypt\", suite = \"Basic256Sha256\" }}\n",
+        key(&format!("{certificate}.cert.pem")),
+        key("client.cert.pem"),
+        key("ca.cert.pem")
+    )
+}
+
+const SUITE: &str = "suite = \"Basic256Sha256\"";
+
+#[test]
+fn a_service_opens_and_secures_with_a_key_in_a_token() {
+    let Some(folder) = folder_with_token() else {
+        return;
+    };
+    folder.write("server.toml", service(MODULE, "server", "server"));
+    Endpoint::client("sign-encrypt", SUITE).write(&folder, "client.toml");
+    folder.write("plain.xml", envelope(SOAP11));
+    folder
+        .run("secure --config client.toml plain.xml -o request.xml")
+        .succeeds();
+    let opened = command(&folder, "open --config server.toml request.xml").output();
+    let opened = opened.expect("the program runs");
+    assert!(opened.status.success(), "{opened:?}");
+    assert!(String::from_utf8_lossy(&opened.stdout).contains("urn:books"));
+    let secured = command(
+        &folder,
+        "secure --config server.toml plain.xml -o answer.xml",
+    )
+    .output();
+    let secured = secured.expect("the program runs");
+    assert!(secured.status.success(), "{secured:?}");
+    folder
+        .run("open --config client.toml answer.xml")
+        .succeeds();
+}
+
+#[test]
+fn what_is_wrong_with_a_key_in_a_token_is_told_with_its_place_and_without_the_pin() {
+    let Some(folder) = folder_with_token() else {
+        return;
+    };
+    folder.write("plain.xml", envelope(SOAP11));
+    for (key_name, certificate, told) in [
+        (
+            "absent",
+            "server",
+            "key `absent` in token `gateway` of `/usr/lib/softhsm/libsofthsm2.so`: the token has no such private key; it has `server`",
+        ),
+        (
+            "server",
+            "stranger",
+            "key `server` in token `gateway` of `/usr/lib/softhsm/libsofthsm2.so`: the private key does not belong to the certificate",
+        ),
+    ] {
+        folder.write("server.toml", service(MODULE, key_name, certificate));
+        let ended = command(&folder, "open --config server.toml plain.xml").output();
+        let ended = ended.expect("the program runs");
+        let said = String::from_utf8_lossy(&ended.stderr);
+        assert_eq!(ended.status.code(), Some(1), "{said}");
+        assert!(
+            said.contains(&format!("server.toml:1:23: {told}")),
+            "{said}"
+        );
+        assert!(!said.contains(PIN), "{said}");
+    }
+}
+
+/// `p11-kit server` with the token, which can be stopped.
+struct TokenServer(Child);
+
+impl TokenServer {
+    fn start(folder: &Folder) -> Self {
+        let socket = folder.path("socket");
+        let child = Command::new("p11-kit")
+            .args(["server", "--foreground", "--provider", MODULE, "--name"])
+            .arg(&socket)
+            .arg("pkcs11:token=gateway")
+            .env("SOFTHSM2_CONF", folder.path("softhsm2.conf"))
+            .stdout(Stdio::null())
+            // It starts a process for each connection.
+            .process_group(0)
+            .spawn()
+            .expect("p11-kit runs");
+        while UnixStream::connect(&socket).is_err() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Self(child)
+    }
+}
+
+impl Drop for TokenServer {
+    fn drop(&mut self) {
+        let group = format!("-{}", self.0.id());
+        let killed = Command::new("kill").args(["-KILL", "--", &group]).status();
+        killed.expect("kill runs");
+        self.0.wait().ok();
+    }
+}
+
+/// A service that answers each request with its Body; its address.
+fn backend() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let mut read = Vec::new();
+            let mut buffer = [0; 4096];
+            let body = loop {
+                let text = String::from_utf8_lossy(&read).into_owned();
+                if let Some((_, body)) = text.split_once("\r\n\r\n")
+                    && body.ends_with("Envelope>")
+                {
+                    break body.to_owned();
+                }
+                match stream.read(&mut buffer) {
+                    Ok(0) | Err(_) => break String::new(),
+                    Ok(length) => read.extend_from_slice(&buffer[..length]),
+                }
+            };
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                body.len()
+            );
+            // A gateway that only looks whether somebody listens has gone.
+            let _ = stream.write_all(&[head, body].concat().into_bytes());
+        }
+    });
+    address
+}
+
+#[test]
+fn a_gateway_whose_token_went_away_says_503_and_serves_when_the_token_is_back() {
+    let Some(folder) = folder_with_token() else {
+        return;
+    };
+    let token = TokenServer::start(&folder);
+    let backend = backend();
+    let port = free_port();
+    folder.write(
+        "gateway.toml",
+        format!(
+            "listen = \"127.0.0.1:{port}\"\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{backend}/echo\"\n[routes.inbound]\n{}",
+            service(CLIENT, "server", "server")
+        ),
+    );
+    Endpoint::client("sign-encrypt", SUITE).write(&folder, "client.toml");
+    folder.write("plain.xml", envelope(SOAP11));
+    let call = || {
+        folder
+            .run("secure --config client.toml plain.xml -o request.xml")
+            .succeeds();
+        let request = folder.read("request.xml");
+        let answer = post(&format!("http://127.0.0.1:{port}/echo"), &request);
+        answer.lines().next().unwrap_or_default().to_owned()
+    };
+    let mut start = command(&folder, "gateway --config gateway.toml");
+    let _gateway = Server::start_command(start.stderr(Stdio::null()), "gateway at");
+    assert!(call().starts_with("HTTP/1.1 200"));
+    drop(token);
+    assert!(call().starts_with("HTTP/1.1 503"));
+    let _token = TokenServer::start(&folder);
+    // A module is started anew once in a second at most.
+    loop {
+        let answer = call();
+        if answer.starts_with("HTTP/1.1 200") {
+            break;
+        }
+        assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+        std::thread::sleep(Duration::from_millis(100));
+    }
+}

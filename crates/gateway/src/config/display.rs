@@ -1,0 +1,51 @@
+//! A configuration, for people: what `soapstone gateway --check` prints.
+//!
+//! The rule kept here: a route that does not protect what it looks as if it protects says so.
+
+use std::fmt;
+
+use super::endpoint::NO_DEMANDS;
+use super::{BYPASSES, Config};
+
+/// What would be run, for people: a line for each address, and one for each route with what is done
+/// on either side of it.
+impl fmt::Display for Config {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let tls = if self.tls.is_some() { " (TLS)" } else { "" };
+        writeln!(formatter, "listen {}{tls}", self.listen)?;
+        if let Some(admin) = self.admin {
+            writeln!(formatter, "admin {admin}")?;
+        }
+        for route in &self.routes {
+            write!(formatter, "route {} -> {}", route.path, route.backend)?;
+            for (name, side) in [("inbound", &route.inbound), ("outbound", &route.outbound)] {
+                if let Some(side) = side {
+                    let suite = side.endpoint.suite();
+                    let separator = if suite.is_empty() { "" } else { " " };
+                    write!(formatter, ", {name} {}{separator}{suite}", side.mechanism())?;
+                    if name == "inbound"
+                        && let Some(why) = self.refuses_everybody(side)
+                    {
+                        write!(formatter, " (serves nobody: {why})")?;
+                    }
+                    if side.without_demands {
+                        write!(formatter, " (without protection: {NO_DEMANDS})")?;
+                    }
+                    let open: Vec<&str> = side.endpoint.unprotected_operations().collect();
+                    if !open.is_empty() {
+                        write!(formatter, " (without protection: {})", open.join(", "))?;
+                    }
+                }
+            }
+            if let Some(other) = route.bypassed_route(&self.routes) {
+                write!(
+                    formatter,
+                    " (without protection: {BYPASSES} {})",
+                    other.path
+                )?;
+            }
+            writeln!(formatter)?;
+        }
+        Ok(())
+    }
+}

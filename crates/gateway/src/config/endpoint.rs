@@ -1,0 +1,160 @@
+//! `inbound` and `outbound` of a route, read and compiled.
+//!
+//! The rule kept here: nothing runs yet. Whatever the endpoint will remember begins when the route
+//! is built.
+
+use soapstone::config::{EndpointConfig, Located, Place, SecuritySource, Table, Warning};
+use soapstone::endpoint::{Endpoint, Role};
+use soapstone_policy::TransportRequirement;
+use soapstone_store::{StoreError, Stores};
+
+use super::published::{Publication, PublishedPolicy};
+
+/// What is said of a route with a policy that demands nothing.
+pub(super) const NO_DEMANDS: &str = "the policy demands nothing of messages";
+
+/// One endpoint of a route.
+pub(crate) struct EndpointSpec {
+    pub(crate) endpoint: Endpoint,
+    /// What clients are told of the policy.
+    pub(crate) published: Option<PublishedPolicy>,
+    /// What the operator should know of it: why clients are told nothing, or how they must read
+    /// it.
+    pub(crate) remark: Option<String>,
+    /// A policy was named, and nothing in it demands anything: the description of a service
+    /// without its security, perhaps.
+    pub(super) without_demands: bool,
+}
+
+impl EndpointSpec {
+    /// Whether it has conversations that begin with messages which everybody on the way can read.
+    pub(super) fn shows_its_keys(&self) -> bool {
+        let conversation = self.endpoint.conversation();
+        conversation.is_some_and(|conversation| !conversation.hides_its_keys())
+    }
+
+    /// Name of the mechanism, for metrics.
+    pub(crate) fn mechanism(&self) -> &str {
+        self.endpoint.mechanism()
+    }
+}
+
+/// Whether clients are told of a policy, and what else they are told.
+#[derive(Debug)]
+pub(super) struct Publishing {
+    /// `publish_policy`.
+    pub(super) wanted: Option<Located<bool>>,
+    /// What clients find when they connect, where that is TLS.
+    pub(super) transport: Option<TransportRequirement>,
+}
+
+/// Reads `inbound` or `outbound` of a route, and compiles it. Its stores are opened to see whether
+/// they can be, and closed again. `through_tls` says whether its messages come or go over TLS.
+/// `None` when something is wrong, which is reported.
+pub(super) fn read_endpoint(
+    table: Table<'_>,
+    role: Role,
+    scope: &str,
+    through_tls: bool,
+    publishing: Option<&Publishing>,
+) -> Option<EndpointSpec> {
+    let document = table.document();
+    let config = EndpointConfig::read(table)?;
+    if let Some(time) = &config.security.time {
+        // It would hold for every message from now on: none would ever expire, and what others send
+        // would soon be too new.
+        document.report(
+            config
+                .problem(
+                    time.place,
+                    "`time` is for single messages, and would stop the clock of a gateway",
+                )
+                .with_hint(
+                    "leave it out; `soapstone open` and `soapstone secure` take it for recorded messages",
+                ),
+        );
+    }
+    let endpoint = match Endpoint::compile(&config, role) {
+        Ok(endpoint) => endpoint.with_scope(scope),
+        Err(problems) => {
+            problems
+                .0
+                .into_iter()
+                .for_each(|problem| document.report(problem));
+            return None;
+        }
+    };
+    if endpoint.lacks_users() && !config.has("users") {
+        document.report(
+            config
+                .problem(
+                    config.security.source.place,
+                    "a user with a password is needed to check a `UsernameToken`",
+                )
+                .with_hint("say whom we know: users = [{ name = \"…\", password_env = \"…\" }]"),
+        );
+    }
+    let (replay, conversations) = (&config.security.replay, &config.security.conversations);
+    let unusable = |place: Option<Place>, error: StoreError| {
+        document.report(config.problem(place.unwrap_or(config.place), error.to_string()));
+    };
+    let stores = Stores::default();
+    let replay = stores
+        .replay(endpoint.replay())
+        .map(drop)
+        .map_err(|error| unusable(replay.as_ref().map(|replay| replay.place), error));
+    let contexts = stores
+        .contexts(endpoint.conversations())
+        .map(drop)
+        .map_err(|error| unusable(conversations.as_ref().map(|table| table.place), error));
+    let wanted = publishing.and_then(|publishing| publishing.wanted.as_ref());
+    let told = match publishing.filter(|_| wanted.is_none_or(|wanted| wanted.value)) {
+        Some(publishing) => PublishedPolicy::of(&config, publishing.transport),
+        None => Ok(Publication::default()),
+    };
+    if let (Err(reason), Some(wanted)) = (&told, wanted) {
+        document.report(
+            config
+                .problem(
+                    wanted.place,
+                    format!("the policy cannot be published: {reason}"),
+                )
+                .with_hint("without `publish_policy` the description is served without a policy"),
+        );
+    }
+    let (published, remark) = match told {
+        Ok(Publication { published, note }) => (published, note.map(str::to_owned)),
+        Err(reason) => (
+            None,
+            Some(format!("?wsdl tells clients of no policy: {reason}")),
+        ),
+    };
+    let by_policy = matches!(config.security.source.value, SecuritySource::Policy(_));
+    let without_demands = by_policy && endpoint.demands_nothing() && !endpoint.needs_tls();
+    for risk in endpoint.risks(&config, through_tls) {
+        document.warn(risk);
+    }
+    let open: Vec<&str> = endpoint.unprotected_operations().collect();
+    if without_demands || !open.is_empty() {
+        let message = match without_demands {
+            true => NO_DEMANDS.to_owned(),
+            false => format!(
+                "the policy demands nothing of requests for {}",
+                open.join(", ")
+            ),
+        };
+        let problem = config.problem(config.security.source.place, message);
+        document.warn(Warning {
+            name: "without-protection",
+            problem: problem.with_hint("attach a policy to them, unless everybody may call them"),
+        });
+    }
+    // What is wrong with a store has been reported.
+    replay.and(contexts).ok()?;
+    Some(EndpointSpec {
+        endpoint,
+        published,
+        remark,
+        without_demands,
+    })
+}

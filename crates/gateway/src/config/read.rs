@@ -1,0 +1,236 @@
+//! Reads the gateway's file.
+//!
+//! The rule kept here: whatever is wrong with the file is reported at its place, all of it at once.
+
+use std::net::{Ipv4Addr, SocketAddr};
+use std::path::Path;
+
+use soapstone::config::{Document, Environment, KnownKey, Located, Problems, Surroundings, Table};
+use soapstone_policy::TransportRequirement;
+
+use super::Config;
+use super::limits::read_limits;
+use super::log::read_log;
+use super::route::{ClientSide, RouteSpec, read_route};
+use super::timeouts::read_timeouts;
+use super::tls::{ServerTls, read_server};
+use super::traces::read_traces;
+use super::url::address;
+
+impl Config {
+    /// Loads a gateway's file and everything that it names.
+    ///
+    /// # Errors
+    ///
+    /// Everything wrong with it, in the order of the file.
+    pub fn load(file: &Path, environment: &Environment<'_>) -> Result<Self, Problems> {
+        Self::from_document(Document::load(file, environment)?)
+    }
+
+    /// Reads a gateway's configuration from a text. `file` is its name for messages, and relative
+    /// paths start at its folder.
+    ///
+    /// # Errors
+    ///
+    /// Everything wrong with it, in the order of the file.
+    pub fn from_text(
+        text: &str,
+        file: &Path,
+        environment: &Environment<'_>,
+    ) -> Result<Self, Problems> {
+        let surroundings = Surroundings {
+            file: file.to_path_buf(),
+            environment,
+        };
+        Self::from_document(Document::parse(text, surroundings))
+    }
+
+    /// Every key that the reader of a gateway's file with this text asks for, whether it is there
+    /// or not: those of tables that the text has.
+    pub fn known_keys(text: &str, file: &Path, environment: &Environment<'_>) -> Vec<KnownKey> {
+        let surroundings = Surroundings {
+            file: file.to_path_buf(),
+            environment,
+        };
+        let document = Document::parse(text, surroundings);
+        // Whatever is wrong with the text, its keys are those.
+        let _ = read(&document);
+        document.known_keys()
+    }
+
+    fn from_document(document: Document<'_>) -> Result<Self, Problems> {
+        let config = read(&document);
+        document.finish(config)
+    }
+}
+
+fn read(document: &Document<'_>) -> Option<Config> {
+    let mut root = document.root();
+    if !root.has("listen") {
+        root.missing("listen", "say where to listen: listen = \"127.0.0.1:8443\"");
+    }
+    let listen = read_address(&mut root, "listen");
+    let admin = if root.is_table("admin") {
+        root.table("admin").and_then(|mut table| {
+            if !table.has("listen") {
+                table.missing("listen", "say where to listen: listen = \"127.0.0.1:9901\"");
+            }
+            let address = read_address(&mut table, "listen");
+            table.finish();
+            address
+        })
+    } else {
+        read_address(&mut root, "admin")
+    };
+    if let (Some(listen), Some(admin), Some(place)) = (listen, admin, root.place_of("admin"))
+        && share_a_port(listen, admin)
+    {
+        root.report_with_hint(
+            place,
+            format!("`admin` must be another address than `listen`, found {listen} and {admin}"),
+            "without `admin`, health and metrics are served beside the routes",
+        );
+    }
+    let reuse_port = root.boolean("reuse_port").is_some_and(|given| given.value);
+    let public_url = read_public_url(&mut root);
+    let has_tls = root.has("tls");
+    let tls = root.table("tls").and_then(read_server);
+    let transport = transport_of(public_url.as_deref(), tls.as_ref());
+    // What is wrong with a table that is there has been reported.
+    let client_side = ClientSide {
+        transport,
+        through_tls: has_tls,
+    };
+    let timeouts = read_timeouts(&mut root);
+    let limits = root.table("limits").map(read_limits).unwrap_or_default();
+    let log = read_log(root.table("log"));
+    let audit = root.table("audit").and_then(|mut table| {
+        let file = table.path("file");
+        if file.is_none() && !table.has("file") {
+            table.missing("file", "say where lines go: file = \"audit.jsonl\"");
+        }
+        table.finish();
+        Some(file?.value)
+    });
+    let has_traces = root.has("traces");
+    let traces = root.table("traces").and_then(read_traces);
+    const SAY_ROUTES: &str =
+        "say what is served: [[routes]] with path = \"/…\" and backend = \"http://…\"";
+    if !root.has("routes") {
+        root.missing("routes", SAY_ROUTES);
+    } else if let (true, Some(place)) = (root.is_empty_list("routes"), root.place_of("routes")) {
+        root.report_with_hint(place, "`routes` names no route", SAY_ROUTES);
+    }
+    let tables = root.tables("routes");
+    let count = tables.len();
+    let mut paths: Vec<Located<String>> = Vec::new();
+    let routes: Vec<RouteSpec> = tables
+        .into_iter()
+        .filter_map(|table| read_route(table, timeouts, client_side, &mut paths))
+        .collect();
+    root.belong_elsewhere(
+        &[
+            "identity",
+            "inbound",
+            "outbound",
+            "peer",
+            "security",
+            "shared_key",
+            "store",
+            "trust",
+            "users",
+        ],
+        "the tables of an endpoint stand below a route: [routes.inbound] or [routes.outbound]",
+    );
+    root.finish();
+    if routes.len() != count || (has_tls && tls.is_none()) || (has_traces && traces.is_none()) {
+        return None;
+    }
+    let file = document.file().to_path_buf();
+    let files = document.files();
+    let asks_for_certificates = tls.as_ref().is_some_and(|tls| tls.asks_for_certificate);
+    let risks = document.warnings();
+    let (tls, certificates) = tls.map(|tls| (tls.config, tls.certificates)).unzip();
+    Some(Config {
+        file,
+        listen: listen?,
+        admin,
+        reuse_port,
+        public_url,
+        tls,
+        asks_for_certificates,
+        certificates: certificates.unwrap_or_default(),
+        routes,
+        timeouts,
+        limits,
+        log,
+        audit,
+        traces,
+        files,
+        risks,
+    })
+}
+
+/// Whether two listeners cannot have these addresses at once.
+pub fn share_a_port(one: SocketAddr, other: SocketAddr) -> bool {
+    let any = one.ip().is_unspecified() || other.ip().is_unspecified();
+    one.port() != 0 && one.port() == other.port() && (any || one.ip() == other.ip())
+}
+
+/// What clients find when they connect to the address that descriptions have, where that is TLS:
+/// ours, or that of whoever stands before us.
+fn transport_of(public_url: Option<&str>, tls: Option<&ServerTls>) -> Option<TransportRequirement> {
+    let secure = public_url.map_or(tls.is_some(), |url| url.starts_with("https:"));
+    secure.then(|| TransportRequirement {
+        client_certificate: tls.is_some_and(|tls| tls.demands_certificate),
+    })
+}
+
+fn read_address(table: &mut Table<'_>, key: &'static str) -> Option<SocketAddr> {
+    let text = table.string(key)?;
+    match listening_address(&text.value) {
+        Ok(address) => Some(address),
+        Err(found) => {
+            table.report_with_hint(
+                text.place,
+                format!("`{key}` must be an address and a port, found {found}"),
+                "for example \"127.0.0.1:8443\", \"localhost:8443\", or \":8443\" for every address of this host",
+            );
+            None
+        }
+    }
+}
+
+/// An address and a port; `:8443` is every IPv4 address of this host, and `localhost` is 127.0.0.1.
+/// Other names are not looked up: what they mean may change, and a gateway would listen elsewhere.
+fn listening_address(text: &str) -> Result<SocketAddr, &'static str> {
+    if let Ok(address) = text.parse() {
+        return Ok(address);
+    }
+    let Some((host, port)) = text.rsplit_once(':') else {
+        return Err("a text without a port");
+    };
+    let port = port
+        .parse()
+        .map_err(|_| "a text whose port is no number up to 65535")?;
+    match host {
+        "" => Ok(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))),
+        "localhost" => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
+        _ => Err("another host than an address or localhost"),
+    }
+}
+
+fn read_public_url(root: &mut Table<'_>) -> Option<String> {
+    let text = root.string("public_url")?;
+    match address(&text.value) {
+        Ok(_) => Some(text.value.trim_end_matches('/').to_owned()),
+        Err(error) => {
+            root.report_with_hint(
+                text.place,
+                format!("`public_url` {error}"),
+                "what clients see, for example \"https://soap.example.com\"",
+            );
+            None
+        }
+    }
+}

@@ -1,0 +1,276 @@
+//! `[[routes]]`: where clients' messages go, and what is done with them on either side.
+//!
+//! The rule kept here: whatever is wrong with a route is reported where it stands, all of it at
+//! once; one with a problem is no route.
+
+use http::Uri;
+use soapstone::config::{Located, Place, Table};
+use soapstone::endpoint::Role;
+use soapstone_policy::TransportRequirement;
+
+use super::endpoint::{EndpointSpec, Publishing, read_endpoint};
+use super::rate::{Rate, read_rate};
+use super::timeouts::Timeouts;
+use super::tls::{self, ClientTls};
+use super::url::{backend_url, without_brackets};
+use super::warm_up::{WarmUp, read_warm_up};
+use crate::config::path::is_below;
+
+/// One of `[[routes]]`.
+pub(crate) struct RouteSpec {
+    /// Where its table begins.
+    pub(crate) place: Place,
+    pub(crate) name: String,
+    pub(crate) path: String,
+    pub(crate) backend: Uri,
+    /// Where it is behind https.
+    pub(crate) backend_tls: Option<ClientTls>,
+    pub(crate) inbound: Option<EndpointSpec>,
+    pub(crate) outbound: Option<EndpointSpec>,
+    pub(crate) timeouts: Timeouts,
+    /// Most requests in a time.
+    pub(crate) rate: Option<Rate>,
+    /// What is sent before the gateway says that it is ready.
+    pub(crate) warm_up: Option<WarmUp>,
+}
+
+impl RouteSpec {
+    /// Its endpoints.
+    pub(super) fn endpoints(&self) -> impl Iterator<Item = &EndpointSpec> {
+        [&self.inbound, &self.outbound].into_iter().flatten()
+    }
+
+    /// Whether something is demanded of what clients send.
+    fn protects(&self) -> bool {
+        let demands =
+            |side: &EndpointSpec| !side.endpoint.demands_nothing() || side.endpoint.needs_tls();
+        self.inbound.as_ref().is_some_and(demands)
+    }
+
+    /// The protected route that this unprotected route bypasses: both reach the same backend.
+    pub(crate) fn bypassed_route<'r>(&self, routes: &'r [Self]) -> Option<&'r Self> {
+        let is_open = |side: &EndpointSpec| side.endpoint.demands_nothing();
+        if self.protects() || !self.outbound.as_ref().is_none_or(is_open) {
+            return None;
+        }
+        let base = |route: &Self| route.backend.path().trim_end_matches('/').to_owned();
+        let by_this_one = |other: &Self| {
+            let base_of_other = base(other);
+            let Some(rest) = base_of_other.strip_prefix(&base(self)) else {
+                return false;
+            };
+            let asked = match (self.path.trim_end_matches('/'), rest) {
+                ("", "") => "/".to_owned(),
+                (path, rest) => format!("{path}{rest}"),
+            };
+            let serving = routes.iter().filter(|route| is_below(&asked, &route.path));
+            let serving = serving.max_by_key(|route| route.path.len());
+            (rest.is_empty() || rest.starts_with('/'))
+                && serving.is_some_and(|route| route.path == self.path)
+        };
+        routes.iter().find(|other| {
+            other.protects()
+                && other.backend.authority() == self.backend.authority()
+                && by_this_one(other)
+        })
+    }
+}
+
+/// How clients come.
+#[derive(Clone, Copy)]
+pub(super) struct ClientSide {
+    /// What descriptions say of it.
+    pub(super) transport: Option<TransportRequirement>,
+    /// Whether they come to us over TLS.
+    pub(super) through_tls: bool,
+}
+
+/// Reads one of `[[routes]]`. `paths` are those of the routes before it, and get its own.
+#[expect(clippy::too_many_lines, reason = "one block for each key of the table")]
+pub(super) fn read_route(
+    mut table: Table<'_>,
+    timeouts: Timeouts,
+    client_side: ClientSide,
+    paths: &mut Vec<Located<String>>,
+) -> Option<RouteSpec> {
+    let route_place = table.place();
+    let path = table
+        .required_string("path", "for example path = \"/books\"")
+        .and_then(|path| {
+            if !path.value.starts_with('/') || path.value.contains(['?', '#', ' ']) {
+                let found = match path.value.starts_with('/') {
+                    true => "one with a `?`, a `#` or a space",
+                    false => "one that begins otherwise",
+                };
+                let message = format!("`path` must begin with / and hold no query, found {found}");
+                let hint = "the path alone, as clients ask for it: path = \"/books\"";
+                table.report_with_hint(path.place, message, hint);
+                return None;
+            }
+            let value = match path.value.trim_end_matches('/') {
+                "" => "/".to_owned(),
+                trimmed => trimmed.to_owned(),
+            };
+            if let Some(first) = paths.iter().find(|other| other.value == value) {
+                let message = format!(
+                    "`path` \"{value}\" is served by another route, on line {}",
+                    first.place.line
+                );
+                table.report(path.place, message);
+            }
+            paths.push(Located {
+                value: value.clone(),
+                place: path.place,
+            });
+            Some(value)
+        });
+    let name = table.string("name");
+    let backend = table.required_string(
+        "backend",
+        "for example backend = \"http://127.0.0.1:9000/books\"",
+    );
+    let backend = backend.and_then(|text| match backend_url(&text.value) {
+        Ok(uri) => Some(text.map(|_| uri)),
+        Err(error) => {
+            table.report_with_hint(
+                text.place,
+                format!("`backend` {error}"),
+                "for example \"http://127.0.0.1:9000/books\"",
+            );
+            None
+        }
+    });
+    let secure = backend
+        .as_ref()
+        .is_some_and(|backend| backend.value.scheme_str() == Some("https"));
+    let tls_place = table.place_of("tls");
+    let tls_table = table.table("tls");
+    if let (Some(place), Some(false)) = (tls_place, backend.as_ref().map(|_| secure)) {
+        table.report(
+            place,
+            "`tls` is for a backend behind https, and this one is behind http",
+        );
+    }
+    let backend_tls = match &backend {
+        Some(backend) if secure => {
+            let host = without_brackets(backend.value.host().unwrap_or_default());
+            Some(tls::read_client(tls_table, host, &|message| {
+                table.report(backend.place, message)
+            }))
+        }
+        _ => None,
+    };
+    let timeouts = match table.table("timeouts") {
+        None => timeouts,
+        Some(mut table) => {
+            let connect = table
+                .duration("connect")
+                .map_or(timeouts.connect, |connect| connect.value);
+            let response = table
+                .duration("response")
+                .map_or(timeouts.response, |response| response.value);
+            table.finish();
+            Timeouts {
+                connect,
+                response,
+                ..timeouts
+            }
+        }
+    };
+    let rate = read_rate(&mut table, "rate", "burst");
+    let has_sides = (table.has("inbound"), table.has("outbound"));
+    let scope = path.clone().unwrap_or_default();
+    let inbound_place = table.place_of("inbound");
+    let outbound_place = table.place_of("outbound");
+    let wanted = table.boolean("publish_policy");
+    if let (Some(wanted), (false, _)) = (&wanted, has_sides) {
+        table.report(
+            wanted.place,
+            "`publish_policy` is for a route with `inbound`: without it clients are plain",
+        );
+    }
+    let publishing = Publishing {
+        wanted,
+        transport: client_side.transport,
+    };
+    let inbound = table.table("inbound").and_then(|side| {
+        let hidden = client_side.through_tls || client_side.transport.is_some();
+        let publishing = Some(&publishing);
+        read_endpoint(side, Role::Service, &scope, hidden, publishing)
+    });
+    let outbound = table
+        .table("outbound")
+        .and_then(|side| read_endpoint(side, Role::Client, &scope, secure, None));
+    if let Some(side) = &inbound
+        && side.shows_its_keys()
+        && !side.endpoint.needs_tls()
+        && !client_side.through_tls
+    {
+        let settings = side.endpoint.conversations();
+        let bootstrap = settings.and_then(|settings| settings.bootstrap.as_ref());
+        let place = bootstrap.map(|bootstrap| bootstrap.place);
+        table.report_with_hint(
+            place.or(inbound_place).unwrap_or_default(),
+            "conversations begin with messages that hide no keys, and clients do not come through TLS",
+            "give the gateway a certificate, [tls], or name a bootstrap that encrypts",
+        );
+    }
+    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
+        && side.endpoint.needs_tls()
+        && !secure
+    {
+        table.report_with_hint(
+            place,
+            format!(
+                "the policy of the backend leaves protection to TLS, and {} is not https",
+                backend.value
+            ),
+            "name the backend's https address",
+        );
+    }
+    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
+        && side.shows_its_keys()
+        && !side.endpoint.needs_tls()
+        && !secure
+    {
+        table.report_with_hint(
+            place,
+            format!(
+                "conversations begin with messages that hide no keys, and {} is not https",
+                backend.value
+            ),
+            "name the backend's https address, or a bootstrap that encrypts",
+        );
+    }
+    let warm_up = table.table("warm_up");
+    let warm_up = warm_up.map(|warm_up| {
+        let inbound = inbound.as_ref().map(|side| &side.endpoint);
+        read_warm_up(warm_up, inbound)
+    });
+    table.finish();
+    if has_sides != (inbound.is_some(), outbound.is_some()) {
+        return None;
+    }
+    let (path, backend) = (path?, backend?.value);
+    let backend_tls = match backend_tls {
+        // What is wrong with it has been reported.
+        Some(tls) => Some(tls?),
+        None => None,
+    };
+    let name = name.map_or_else(|| path.clone(), |name| name.value);
+    Some(RouteSpec {
+        place: route_place,
+        name,
+        path,
+        backend,
+        backend_tls,
+        inbound,
+        outbound,
+        timeouts,
+        rate,
+        warm_up: match warm_up {
+            Some(warm_up) => Some(warm_up?),
+            None => None,
+        },
+    })
+}

@@ -1,0 +1,315 @@
+//! `[tls]` and `tls` of a route: TLS towards clients and towards backends.
+//!
+//! The rule kept here: TLS 1.2 and 1.3 with the provider's safe defaults, and a peer's certificate
+//! is always checked; there is no switch that turns the check off.
+
+use std::sync::Arc;
+
+use rustls::crypto::CryptoProvider;
+use rustls::pki_types::pem::PemObject;
+use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
+use rustls::server::WebPkiClientVerifier;
+use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use soapstone::config::{LoadedFile, Place, Problem, Table};
+use soapstone::crypto::Certificate;
+use soapstone::endpoint::{Dated, DatedUse};
+use soapstone_store::server_trust::ServerTrust;
+
+use super::client_trust::ClientTrust;
+
+/// TLS as clients find it.
+pub(crate) struct ServerTls {
+    pub(crate) config: Arc<ServerConfig>,
+    /// Whether a client can show a certificate.
+    pub(crate) asks_for_certificate: bool,
+    /// Whether a client must show a certificate.
+    pub(crate) demands_certificate: bool,
+    /// Those that clients are shown.
+    pub(crate) certificates: Vec<Dated>,
+}
+
+/// TLS towards a backend.
+pub(crate) struct ClientTls {
+    pub(crate) config: Arc<ClientConfig>,
+    pub(crate) server_name: ServerName<'static>,
+    /// Those that the backend is shown.
+    pub(crate) certificates: Vec<Dated>,
+}
+
+/// Reads `[tls]`: `certificate`, `key`, and `client_ca` with `client_auth` for mutual TLS.
+///
+/// `None` when something is wrong, which is reported to the table's document.
+pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
+    for (key, hint) in [
+        (
+            "certificate",
+            "name a PEM file with the certificate and its chain",
+        ),
+        ("key", "name a PEM file with the certificate's private key"),
+    ] {
+        if !table.has(key) {
+            table.missing(key, hint);
+        }
+    }
+    let certificate = table.file("certificate");
+    let key = table.secret_file("key");
+    let client_ca = table.files("client_ca");
+    let required = table.choice("client_auth", &[("required", true), ("optional", false)]);
+    if let (Some(required), None) = (&required, &client_ca) {
+        let hint =
+            "name the certificates that issue your clients' certificates: client_ca = [\"ca.pem\"]";
+        table.report_with_hint(required.place, "`client_auth` needs `client_ca`", hint);
+    }
+    let asks_for_certificate = client_ca.is_some();
+    let demands_certificate =
+        asks_for_certificate && required.as_ref().is_none_or(|required| required.value);
+    let identity = read_identity(&table, certificate, key);
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let is_optional = required.is_some_and(|required| !required.value);
+    let verifier = client_ca.map(|files| {
+        let place = table.place_of("client_ca").unwrap_or_default();
+        let (roots, named) = roots_of(&table, &files, place)?;
+        let roots = Arc::new(roots);
+        let mut builder = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider));
+        if is_optional {
+            builder = builder.allow_unauthenticated();
+        }
+        let built = builder.build();
+        let paths = built
+            .map_err(|error| table.report(place, format!("`client_ca` cannot be used: {error}")))
+            .ok()?;
+        Some(Arc::new(ClientTrust::new(paths, named)))
+    });
+    let place = table.place();
+    let file = table.document().file().to_path_buf();
+    let document = table.document();
+    table.finish();
+    let Identity {
+        chain,
+        key,
+        certificates,
+    } = identity?;
+    let verifier = match verifier {
+        Some(verifier) => Some(verifier?),
+        None => None,
+    };
+    let built = ServerConfig::builder_with_provider(provider)
+        .with_safe_default_protocol_versions()
+        .and_then(|builder| {
+            let builder = match verifier {
+                Some(verifier) => builder.with_client_cert_verifier(verifier),
+                None => builder.with_no_client_auth(),
+            };
+            builder.with_single_cert(chain, key)
+        });
+    match built {
+        Ok(mut config) => {
+            config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+            Some(ServerTls {
+                config: Arc::new(config),
+                asks_for_certificate,
+                demands_certificate,
+                certificates,
+            })
+        }
+        Err(error) => {
+            document.report(
+                Problem::new(
+                    &file,
+                    place,
+                    format!("the certificate and the key cannot be used: {error}"),
+                )
+                .with_hint(
+                    "the key must be the one that the file's first certificate was issued for",
+                ),
+            );
+            None
+        }
+    }
+}
+
+/// Reads a route's `tls` table for a backend behind `https`: `ca` (the system's when absent),
+/// `pinned`, `certificate` and `key` (mutual TLS), and `server_name` (the URL's host when absent).
+/// Without a table everything is as absent.
+pub(crate) fn read_client(
+    table: Option<Table<'_>>,
+    host: &str,
+    report: &dyn Fn(String),
+) -> Option<ClientTls> {
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
+        .with_safe_default_protocol_versions();
+    let builder = builder
+        .map_err(|error| report(format!("TLS cannot be used: {error}")))
+        .ok()?;
+    let (trust, identity, name) = match table {
+        None => (ServerTrust::of_the_system(&provider), None, None),
+        Some(mut table) => {
+            let trust = read_server_trust(&mut table, &provider)?;
+            let (has_certificate, has_key) = (table.has("certificate"), table.has("key"));
+            if has_certificate != has_key {
+                let (absent, present) = if has_key {
+                    ("certificate", "key")
+                } else {
+                    ("key", "certificate")
+                };
+                table.missing(
+                    absent,
+                    &format!("`{present}` is given; mutual TLS needs both"),
+                );
+            }
+            let certificate = table.file("certificate");
+            let key = table.secret_file("key");
+            let identity = read_identity(&table, certificate, key);
+            let name = table.string("server_name");
+            table.finish();
+            if (has_certificate || has_key) && identity.is_none() {
+                return None;
+            }
+            (trust, identity, name.map(|name| name.value))
+        }
+    };
+    let trust = trust
+        .map_err(|error| report(format!("the backend's TLS cannot be checked: {error}")))
+        .ok()?;
+    let builder = builder
+        .dangerous()
+        .with_custom_certificate_verifier(Arc::new(trust));
+    let config = match identity {
+        None => Ok((builder.with_no_client_auth(), Vec::new())),
+        Some(identity) => builder
+            .with_client_auth_cert(identity.chain, identity.key)
+            .map(|config| (config, identity.certificates)),
+    };
+    let (mut config, certificates) = config
+        .map_err(|error| report(format!("the client certificate cannot be used: {error}")))
+        .ok()?;
+    config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    let name = name.unwrap_or_else(|| host.to_owned());
+    match ServerName::try_from(name) {
+        Ok(server_name) => Some(ClientTls {
+            config: Arc::new(config),
+            server_name,
+            certificates,
+        }),
+        Err(_) => {
+            report(
+                "the backend's name must be a host name or an address, found neither".to_owned(),
+            );
+            None
+        }
+    }
+}
+
+/// What whoever connects, or is connected to, is shown.
+struct Identity {
+    chain: Vec<CertificateDer<'static>>,
+    key: PrivateKeyDer<'static>,
+    certificates: Vec<Dated>,
+}
+
+fn read_identity(
+    table: &Table<'_>,
+    certificate: Option<LoadedFile>,
+    key: Option<LoadedFile>,
+) -> Option<Identity> {
+    let path = certificate.as_ref().map(|file| file.path.clone());
+    let chain = certificate.and_then(|file| certificates(table, &file));
+    let key = key.and_then(
+        |file| match PrivateKeyDer::from_pem_slice(file.bytes.expose()) {
+            Ok(key) => Some(key),
+            Err(_) => {
+                table.report_with_hint(
+                    file.place,
+                    format!(
+                        "`key` must be a private key in PEM without a password, and {} is not",
+                        file.path.display()
+                    ),
+                    "openssl pkey -in KEY -out NEWKEY writes one",
+                );
+                None
+            }
+        },
+    );
+    let (path, chain) = (path?, chain?);
+    // One that is not understood here is TLS's affair alone.
+    let readable = chain
+        .iter()
+        .filter_map(|der| Certificate::from_der(der).ok());
+    let certificates = readable
+        .map(|certificate| Dated::certificate(DatedUse::Tls, &path, &certificate))
+        .collect();
+    Some(Identity {
+        chain,
+        key: key?,
+        certificates,
+    })
+}
+
+fn certificates(table: &Table<'_>, file: &LoadedFile) -> Option<Vec<CertificateDer<'static>>> {
+    let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(file.bytes.expose()).collect();
+    match found {
+        Ok(certificates) if !certificates.is_empty() => Some(certificates),
+        _ => {
+            table.report(
+                file.place,
+                format!(
+                    "expected certificates in PEM, and {} has none",
+                    file.path.display()
+                ),
+            );
+            None
+        }
+    }
+}
+
+/// The authorities of files, and their certificates as they are.
+fn roots_of(
+    table: &Table<'_>,
+    files: &[LoadedFile],
+    place: Place,
+) -> Option<(RootCertStore, Vec<CertificateDer<'static>>)> {
+    let (mut roots, mut named) = (RootCertStore::empty(), Vec::new());
+    for file in files {
+        for certificate in certificates(table, file)? {
+            named.push(certificate.clone());
+            if let Err(error) = roots.add(certificate) {
+                table.report(
+                    place,
+                    format!(
+                        "a certificate of {} cannot be an anchor: {error}",
+                        file.path.display()
+                    ),
+                );
+                return None;
+            }
+        }
+    }
+    Some((roots, named))
+}
+
+/// `ca` and `pinned` of a route's `tls`: the system's authorities where neither is there, and
+/// nobody but the pinned where only they are.
+fn read_server_trust(
+    table: &mut Table<'_>,
+    provider: &Arc<CryptoProvider>,
+) -> Option<Result<ServerTrust, String>> {
+    let read = |table: &Table<'_>, files: Vec<LoadedFile>| {
+        let found: Option<Vec<_>> = files.iter().map(|file| certificates(table, file)).collect();
+        found.map(|found| found.concat())
+    };
+    let authorities = match table.files("ca") {
+        Some(files) => Some(read(table, files)?),
+        None => None,
+    };
+    let pinned = match table.files("pinned") {
+        Some(files) => Some(read(table, files)?),
+        None => None,
+    };
+    Some(match (authorities, pinned) {
+        (None, None) => ServerTrust::of_the_system(provider),
+        (None, Some(pinned)) => Ok(ServerTrust::pinned(provider, pinned)),
+        (Some(authorities), pinned) => ServerTrust::named(provider, authorities)
+            .map(|trust| trust.or_pinned(pinned.unwrap_or_default())),
+    })
+}

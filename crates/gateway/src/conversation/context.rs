@@ -1,0 +1,321 @@
+//! Conversations that an outbound endpoint begins: it asks the service for a security context,
+//! keeps it, and asks for the next one before it ends.
+//!
+//! ```text
+//! message ─▶ context in hand? ── yes ─▶ used; if it ends soon, the next one is asked for meanwhile
+//!                             └─ no ──▶ handshake (one at a time; its callers wait) ─▶ used
+//! ```
+//!
+//! A context that is about to end is renewed in a moment without exchanges; or followed by a new
+//! one, where there is no such moment or the service does not renew.
+//!
+//! After a handshake that failed none is begun for a moment in its version of SOAP: who needs a
+//! context meanwhile is told why the last one failed.
+//!
+//! The rule kept here: at any moment one handshake is under way at most, and everybody who waits
+//! for it learns what came of it.
+
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use soapstone::wss::{SecurityContext, SoapVersion};
+use soapstone_store::Breaker;
+use soapstone_trust::{Cached, Operation, TokenCache};
+use tokio::sync::{OwnedRwLockReadGuard, OwnedRwLockWriteGuard, RwLock, watch};
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+use super::handshake::{Failed, Handshaker};
+use crate::observe::log::Beginning;
+use crate::work::background::Background;
+
+/// What a handshake came to. Everybody who waits for it is given the same.
+type Outcome = Result<Arc<SecurityContext>, Arc<Failed>>;
+
+/// The conversation of one endpoint with its backend.
+#[derive(Debug)]
+pub(crate) struct OutboundContext {
+    handshaker: Handshaker,
+    background: Arc<Background>,
+    state: Mutex<State>,
+    /// In the way to handshakes in SOAP 1.1 and in SOAP 1.2: whoever speaks a version that the
+    /// backend refuses stops nobody who speaks the other.
+    breakers: [Breaker<Arc<Failed>>; 2],
+    /// Read by every exchange in the conversation, written by a renewal.
+    exchanges: Arc<RwLock<()>>,
+}
+
+#[derive(Debug)]
+struct State {
+    cache: TokenCache,
+    /// Version of the last handshake's messages.
+    version: SoapVersion,
+    under_way: Option<watch::Receiver<Option<Outcome>>>,
+}
+
+impl Default for State {
+    fn default() -> Self {
+        Self {
+            cache: TokenCache::new(1),
+            version: SoapVersion::V11,
+            under_way: None,
+        }
+    }
+}
+
+/// A context and an exchange that uses it. It is not renewed meanwhile: some services forget the
+/// instance before at once, and refuse requests under it or answer them under the new one.
+#[derive(Debug)]
+pub(crate) struct ContextLease {
+    context: Arc<SecurityContext>,
+    _exchange: OwnedRwLockReadGuard<()>,
+}
+
+impl ContextLease {
+    pub(crate) fn context(&self) -> &SecurityContext {
+        &self.context
+    }
+}
+
+/// How long a renewal waits for a moment without exchanges. New ones wait with it.
+const QUIET: Duration = Duration::from_millis(250);
+
+/// How long a renewal may keep exchanges waiting.
+const RENEWAL: Duration = Duration::from_secs(2);
+
+/// An endpoint has one backend.
+const KEY: &str = "backend";
+
+impl OutboundContext {
+    /// No context as yet. Handshakes are done in the background.
+    pub(crate) fn new(handshaker: Handshaker, background: Arc<Background>) -> Arc<Self> {
+        // While a handshake is under way, no other one asks whether it may begin.
+        let breaker = || Breaker::new(Duration::ZERO);
+        Arc::new(Self {
+            handshaker,
+            background,
+            state: Mutex::default(),
+            breakers: [breaker(), breaker()],
+            exchanges: Arc::default(),
+        })
+    }
+
+    /// The context to use now, if it is there. Where it ends soon, the next one is asked for
+    /// meanwhile, in that version.
+    pub(crate) fn at_hand(self: &Arc<Self>, version: SoapVersion) -> Option<ContextLease> {
+        let exchange = Arc::clone(&self.exchanges).try_read_owned().ok()?;
+        let context = self.find(&mut self.state(), version)?;
+        Some(ContextLease {
+            context,
+            _exchange: exchange,
+        })
+    }
+
+    /// The context to use now; a handshake for it, where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    pub(crate) async fn obtain(
+        self: &Arc<Self>,
+        version: SoapVersion,
+    ) -> Result<ContextLease, Arc<Failed>> {
+        tokio::time::timeout(self.handshaker.patience(), self.obtained(version))
+            .await
+            .unwrap_or_else(|_| Err(Arc::new(Failed::Unfinished)))
+    }
+
+    async fn obtained(self: &Arc<Self>, version: SoapVersion) -> Result<ContextLease, Arc<Failed>> {
+        let exchange = Arc::clone(&self.exchanges).read_owned().await;
+        let known = {
+            let mut state = self.state();
+            match self.find(&mut state, version) {
+                Some(context) => Ok(context),
+                None => Err(self.begin(&mut state, None, version)),
+            }
+        };
+        let context = match known {
+            Ok(context) => context,
+            Err(mut outcome) => match outcome.wait_for(Option::is_some).await.as_deref() {
+                Ok(Some(outcome)) => outcome.clone()?,
+                _ => return Err(Arc::new(Failed::Unfinished)),
+            },
+        };
+        Ok(ContextLease {
+            context,
+            _exchange: exchange,
+        })
+    }
+
+    fn find(
+        self: &Arc<Self>,
+        state: &mut State,
+        version: SoapVersion,
+    ) -> Option<Arc<SecurityContext>> {
+        match state.cache.find(KEY, self.now()) {
+            Cached::Missing => None,
+            Cached::Usable(context) => Some(context),
+            Cached::RenewalDue(context) => {
+                self.begin(state, Some(Arc::clone(&context)), version);
+                Some(context)
+            }
+        }
+    }
+
+    /// Forgets a context that the service does not know any more.
+    pub(crate) fn forget(&self, context: &SecurityContext) {
+        self.state().cache.forget(KEY, context);
+    }
+
+    /// Ends the conversation, and tells the backend so, as far as it listens. The next exchange
+    /// begins a new one.
+    pub(crate) fn end(self: &Arc<Self>, farewells: &mut JoinSet<()>) {
+        let (contexts, version) = {
+            let mut state = self.state();
+            let contexts = state.cache.drain(self.now());
+            (contexts, state.version)
+        };
+        for (_, context) in contexts {
+            let ended = Arc::clone(self);
+            farewells.spawn(async move { ended.handshaker.cancel(version, &context).await });
+        }
+    }
+
+    /// The present, as the endpoint has it.
+    fn now(&self) -> jiff::Timestamp {
+        let endpoint = &self.handshaker.endpoint.endpoint;
+        endpoint.clock(jiff::Timestamp::now())
+    }
+
+    fn breaker(&self, version: SoapVersion) -> &Breaker<Arc<Failed>> {
+        let [first, second] = &self.breakers;
+        match version {
+            SoapVersion::V11 => first,
+            SoapVersion::V12 => second,
+        }
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Begins a handshake, unless one is under way or failed a moment ago: for a new context, or to
+    /// renew one.
+    fn begin(
+        self: &Arc<Self>,
+        state: &mut State,
+        renewed: Option<Arc<SecurityContext>>,
+        version: SoapVersion,
+    ) -> watch::Receiver<Option<Outcome>> {
+        // A sender that is gone without a word was dropped with its task.
+        if let Some(running) = &state.under_way
+            && running.has_changed().is_ok()
+        {
+            return running.clone();
+        }
+        let breaker = self.breaker(version);
+        if let Err(failed) = breaker.enter(Instant::now().into_std()) {
+            return watch::channel(Some(Err(failed))).1;
+        }
+        state.version = version;
+        let (tell, outcome) = watch::channel(None);
+        state.under_way = Some(outcome.clone());
+        let conversation = Arc::clone(self);
+        self.background.spawn(async move {
+            let outcome = conversation.shake_hands(renewed, version).await;
+            tell.send_replace(Some(outcome));
+        });
+        outcome
+    }
+
+    /// Establishes a context and puts it into use.
+    async fn shake_hands(
+        &self,
+        renewed: Option<Arc<SecurityContext>>,
+        version: SoapVersion,
+    ) -> Outcome {
+        let started = Instant::now();
+        let handshaker = &self.handshaker;
+        let conversation = handshaker.endpoint.endpoint.conversation();
+        let renews = conversation.is_some_and(|it| it.has(Operation::Renew));
+        let (renewal, alone) = match renewed.filter(|_| renews) {
+            Some(context) => self.renew(&context, version).await.unzip(),
+            None => (None, None),
+        };
+        let granted = match renewal {
+            Some(context) => Ok(context),
+            None => handshaker.ask(version, None).await,
+        };
+        let now = self.now();
+        let breaker = self.breaker(version);
+        let mut state = self.state();
+        state.under_way = None;
+        handshaker
+            .metrics
+            .handshake(granted.is_ok(), started.elapsed());
+        let outcome = match granted {
+            Ok(context) => {
+                tracing::info!(
+                    route = handshaker.route,
+                    context = context.identifier,
+                    expires = %context.expires,
+                    took = ?started.elapsed(),
+                    "the conversation with the backend has a context"
+                );
+                breaker.succeeded();
+                Ok(state.cache.put(KEY, context, now))
+            }
+            Err(failed) => {
+                tracing::warn!(
+                    route = handshaker.route,
+                    reason = failed.name(),
+                    detail = %Beginning(&failed),
+                    "no conversation with the backend"
+                );
+                let failed = Arc::new(failed);
+                // That we have too much to do ourselves says nothing about the peer.
+                if !failed.is_busy() {
+                    breaker.failed(Arc::clone(&failed), Instant::now().into_std());
+                }
+                Err(failed)
+            }
+        };
+        // Exchanges go on when the context is in its place.
+        drop(alone);
+        outcome
+    }
+
+    /// Renews a context while no exchange uses it, and keeps new ones waiting until it is in its
+    /// place. `None` where there is no such moment, or the service does not renew: then a new
+    /// context has to do, and exchanges go on with the old one until it is there.
+    async fn renew(
+        &self,
+        context: &Arc<SecurityContext>,
+        version: SoapVersion,
+    ) -> Option<(SecurityContext, OwnedRwLockWriteGuard<()>)> {
+        let alone = Arc::clone(&self.exchanges).write_owned();
+        let alone = tokio::time::timeout(QUIET, alone).await.ok()?;
+        let handshaker = &self.handshaker;
+        let renewal = handshaker.ask(version, Some(Arc::clone(context)));
+        let renewal = tokio::time::timeout(RENEWAL, renewal);
+        match renewal.await {
+            Ok(Ok(renewed)) => Some((renewed, alone)),
+            Ok(Err(failed)) => {
+                tracing::info!(
+                    route = handshaker.route,
+                    detail = %Beginning(&failed),
+                    "the backend does not renew its context; a new one is asked for"
+                );
+                None
+            }
+            Err(_) => {
+                tracing::info!(
+                    route = handshaker.route,
+                    after = ?RENEWAL,
+                    "the backend has not renewed its context in time; a new one is asked for"
+                );
+                None
+            }
+        }
+    }
+}

@@ -1,0 +1,261 @@
+//! A handshake with a backend: a request for a security context, its answer, and in the end the
+//! word that it is not needed any more.
+//!
+//! The rule kept here: every step has its bound in time, and a failure tells its cause.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::StatusCode;
+use soapstone::endpoint::{Handshake, HandshakeError};
+use soapstone::wss::{SecurityContext, SoapVersion};
+use soapstone_trust::Operation;
+
+use crate::observe::metrics::RouteMetrics;
+use crate::wire::backend::BackendError;
+use crate::wire::errand::{Errand, Undone, demand_soap};
+use crate::wire::unsecured;
+use crate::work::class::WorkClass;
+use crate::work::endpoint::RouteEndpoint;
+use crate::work::executor::Executor;
+use crate::work::task::{Desk, Task};
+use crate::work::workers::NotDone;
+
+/// Asks one backend for security contexts. It needs nothing of the message that a handshake began
+/// for.
+pub(crate) struct Handshaker {
+    pub(crate) executor: Arc<Executor>,
+    pub(crate) route: String,
+    pub(crate) endpoint: Arc<RouteEndpoint>,
+    pub(crate) errand: Errand,
+    /// The backend's.
+    pub(crate) url: String,
+    pub(crate) metrics: Arc<RouteMetrics>,
+}
+
+/// Why there is no context.
+#[derive(Debug)]
+pub(crate) enum Failed {
+    /// The backend does not answer.
+    Backend(BackendError),
+    /// Its answer did not arrive whole, or is no SOAP message.
+    Answer {
+        /// What it was.
+        detail: String,
+    },
+    /// The request could not be made, or the answer grants nothing.
+    Handshake {
+        /// Why.
+        error: HandshakeError,
+        /// The code of the fault that the answer was, where it was one without security.
+        peer_fault: Option<String>,
+    },
+    /// The gateway has too much to do.
+    Busy,
+    /// It was not finished in time, or the gateway ends.
+    Unfinished,
+}
+
+impl Failed {
+    /// A stable name for metrics and logs.
+    pub(crate) fn name(&self) -> &'static str {
+        match self {
+            Self::Backend(error) => error.name(),
+            Self::Answer { .. } => "handshake-answer",
+            Self::Handshake { .. } => "handshake-refused",
+            Self::Busy => "handshake-busy",
+            Self::Unfinished => "handshake-unfinished",
+        }
+    }
+
+    /// Whether the gateway itself has too much to do.
+    pub(crate) fn is_busy(&self) -> bool {
+        matches!(self, Self::Busy)
+    }
+
+    /// Whether something was slow rather than wrong.
+    pub(crate) fn is_timeout(&self) -> bool {
+        match self {
+            Self::Backend(error) => error.is_timeout(),
+            _ => matches!(self, Self::Unfinished),
+        }
+    }
+}
+
+impl fmt::Display for Failed {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Backend(error) => write!(out, "no conversation with the backend: {error}"),
+            Self::Answer { detail } => write!(out, "no conversation with the backend: {detail}"),
+            Self::Handshake {
+                peer_fault: Some(code),
+                ..
+            } => write!(
+                out,
+                "no conversation with the backend: it refused the request for a context with the unsecured fault {code}"
+            ),
+            Self::Handshake { error, .. } => {
+                write!(out, "no conversation with the backend: {error}")
+            }
+            Self::Busy => {
+                out.write_str("no conversation with the backend: the crypto workers are busy")
+            }
+            Self::Unfinished => {
+                out.write_str("no conversation with the backend: the handshake took too long")
+            }
+        }
+    }
+}
+
+impl From<Undone> for Failed {
+    fn from(undone: Undone) -> Self {
+        match undone {
+            Undone::Backend(error) => Self::Backend(error),
+            Undone::Answer { detail } => Self::Answer { detail },
+            Undone::Busy => Self::Busy,
+            Undone::Unfinished => Self::Unfinished,
+        }
+    }
+}
+
+impl Handshaker {
+    /// The longest that a handshake may take: each of its steps has its own bounds, and this one is
+    /// for all of them.
+    pub(super) fn patience(&self) -> Duration {
+        let timeouts = self.errand.backend.timeouts();
+        timeouts.connect + timeouts.response * 2
+    }
+
+    /// One request for a context, or for a renewal, and its answer.
+    pub(super) async fn ask(
+        &self,
+        version: SoapVersion,
+        renewed: Option<Arc<SecurityContext>>,
+    ) -> Result<SecurityContext, Failed> {
+        let (asked, url) = (Arc::clone(&self.endpoint), self.url.clone());
+        let mut handshake = self
+            .work(move |desk| async move {
+                let buffers = &mut desk.workspace().buffers();
+                let now = jiff::Timestamp::now();
+                let endpoint = &asked.endpoint;
+                let begun = match renewed {
+                    Some(context) => endpoint.renew(&context, &url, version, now, buffers),
+                    None => endpoint.begin(&url, version, now, buffers),
+                };
+                begun.map_err(|error| Failed::Handshake {
+                    error,
+                    peer_fault: None,
+                })
+            })
+            .await?;
+        let octets = std::mem::take(&mut handshake.bytes);
+        let (_, answer) = self.exchange(version, &handshake.action, octets).await?;
+        let endpoint = Arc::clone(&self.endpoint);
+        self.work(move |desk| async move { conclude(&endpoint, handshake, answer, &desk).await })
+            .await
+    }
+
+    /// Tells the backend that a context is not needed any more: with the context's key or, where
+    /// that is not heard, as a new context is asked for. Nothing depends on it: a context ends
+    /// by itself. Not where the policy rules it out.
+    pub(super) async fn cancel(&self, version: SoapVersion, context: &Arc<SecurityContext>) {
+        let conversation = self.endpoint.endpoint.conversation();
+        if !conversation.is_some_and(|it| it.has(Operation::Cancel)) {
+            return;
+        }
+        for as_bootstrap in [false, true] {
+            let (asked, url) = (Arc::clone(&self.endpoint), self.url.clone());
+            let ending = Arc::clone(context);
+            let made = self
+                .work(move |desk| async move {
+                    let buffers = &mut desk.workspace().buffers();
+                    let now = jiff::Timestamp::now();
+                    let endpoint = &asked.endpoint;
+                    let made = endpoint.cancel(&ending, as_bootstrap, &url, version, now, buffers);
+                    made.map_err(|error| Failed::Handshake {
+                        error: HandshakeError::Unsecurable(error),
+                        peer_fault: None,
+                    })
+                })
+                .await;
+            let outcome = match made {
+                Ok((octets, action)) => self.exchange(version, &action, octets).await,
+                Err(failed) => Err(failed),
+            };
+            match outcome {
+                Ok((status, _)) if status.is_success() => {
+                    tracing::info!(
+                        route = self.route,
+                        context = context.identifier,
+                        "the conversation with the backend was ended"
+                    );
+                    return;
+                }
+                Ok((status, _)) => tracing::debug!(%status, as_bootstrap, "not cancelled"),
+                Err(failed) => {
+                    tracing::debug!(detail = %failed, as_bootstrap, "not cancelled");
+                    return;
+                }
+            }
+        }
+    }
+
+    /// Sends a request, and waits for all of its answer.
+    async fn exchange(
+        &self,
+        version: SoapVersion,
+        action: &str,
+        octets: Vec<u8>,
+    ) -> Result<(StatusCode, Vec<u8>), Failed> {
+        let request = self.errand.request(version, action, octets);
+        let (head, octets) = self.errand.exchange(request).await?;
+        demand_soap(&head)?;
+        Ok((head.status, octets))
+    }
+
+    async fn work<T, F>(&self, work: impl FnOnce(Desk) -> F) -> Result<T, Failed>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Failed>> + Send + 'static,
+    {
+        let task = Task::new(WorkClass::Blocking, Some(Arc::clone(&self.endpoint)), work);
+        match task.perform(&self.executor, ()).await.0 {
+            Ok(result) => result,
+            Err(NotDone::Full) => Err(Failed::Busy),
+            Err(NotDone::Failed) => Err(Failed::Unfinished),
+        }
+    }
+}
+
+/// Judges the answer. A peer that refuses says so in a fault that it mostly does not secure.
+async fn conclude(
+    side: &RouteEndpoint,
+    handshake: Handshake,
+    answer: Vec<u8>,
+    desk: &Desk,
+) -> Result<SecurityContext, Failed> {
+    let kept = answer.clone();
+    let now = jiff::Timestamp::now();
+    let concluded = side
+        .endpoint
+        .conclude_in(desk.workspace(), handshake, answer, now)
+        .await;
+    concluded.map_err(|error| {
+        let buffers = &mut desk.workspace().buffers();
+        let peer_fault = match &error {
+            HandshakeError::Rejected(_) => unsecured::fault_code(kept, buffers),
+            _ => None,
+        };
+        Failed::Handshake { error, peer_fault }
+    })
+}
+
+impl fmt::Debug for Handshaker {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.debug_struct("Handshaker")
+            .field("route", &self.route)
+            .field("url", &self.url)
+            .finish_non_exhaustive()
+    }
+}

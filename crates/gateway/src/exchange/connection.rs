@@ -1,0 +1,37 @@
+//! The connection that a request came over.
+//!
+//! The rule kept here: whose share something is of was proven, or is an address.
+
+use std::net::SocketAddr;
+use std::sync::Arc;
+
+use crate::config::limits::GatewayLimits;
+use crate::shares::Client;
+use crate::wire::budget::Reservation;
+use crate::wire::headers::Forwarded;
+use crate::wire::memory::MessageMemory;
+
+/// What is known of a connection to those who answer its requests.
+pub(crate) struct Connection {
+    pub(crate) forwarded: Forwarded,
+    pub(crate) through_tls: bool,
+    /// The client proved a certificate that `client_ca` trusts while the connection was made.
+    pub(crate) shows_certificate: bool,
+    pub(crate) peer: SocketAddr,
+    /// Whose share it is of what all share.
+    pub(crate) client: Arc<Client>,
+    /// The same by the certificate that was shown.
+    pub(crate) partner: Option<Arc<Client>>,
+}
+
+impl Connection {
+    /// A place in the room for one request and its response, out of the shares of whoever sent it.
+    pub(crate) fn reserve(&self, memory: &MessageMemory, limits: &GatewayLimits) -> Reservation {
+        let mut reservation = memory.budget.reserve();
+        reservation.hold_for(&self.client, limits.of_client(self.peer.ip()).buffered);
+        if let Some(partner) = &self.partner {
+            reservation.hold_for(partner, limits.per_partner.buffered);
+        }
+        reservation
+    }
+}

@@ -1,0 +1,178 @@
+//! What is known of one exchange besides its messages, and what is noted of it.
+//!
+//! The rule kept here: whoever proved to have sent a message is counted before it goes on.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{HeaderMap, HeaderValue, Response, Version, header, request};
+use hyper::body::Body;
+use tokio::time::Instant;
+
+use super::connection::Connection;
+use super::resources::Resources;
+use crate::config::limits::Shares;
+use crate::observe::audit::{self, Found, Notes, Sender};
+use crate::observe::traces::{Calling, Observed, Recording};
+use crate::route::Route;
+use crate::route::serving::Serving;
+use crate::route::upstream::Upstream;
+use crate::shares::{Client, Turn};
+use crate::wire::budget::Reservation;
+use crate::wire::headers::{self, X_REQUEST_ID};
+use crate::wire::reply::Reply;
+
+/// Everything that is known of a request besides its body.
+pub(crate) struct Exchange<'e> {
+    pub(crate) resources: &'e Resources,
+    pub(crate) connection: &'e Connection,
+    pub(crate) serving: &'e Serving,
+    pub(crate) route: &'e Route,
+    /// When its head had arrived.
+    pub(crate) started: Instant,
+    /// What the audit trail and the trace will tell of it, where there is one.
+    pub(crate) notes: Option<Notes>,
+    /// The trace that it belongs to.
+    pub(crate) trace: Option<String>,
+    /// The spans of its trace, where these are recorded.
+    pub(crate) recording: Option<Arc<Recording>>,
+}
+
+impl Exchange<'_> {
+    /// A place in the room for the request and its response.
+    pub(crate) fn reserve(&self) -> Reservation {
+        let limits = &self.serving.limits;
+        self.connection.reserve(&self.resources.memory, limits)
+    }
+
+    /// A name for this request in logs: the one it came with, or a new one.
+    pub(crate) fn request_id(&self, given: Option<&HeaderValue>) -> HeaderValue {
+        match given {
+            Some(given) if given.len() <= 128 && given.to_str().is_ok() => given.clone(),
+            _ => self.resources.requests.next(),
+        }
+    }
+
+    /// What observes the work on its messages.
+    pub(crate) fn observed(&self) -> Observed {
+        Observed {
+            metrics: Arc::clone(&self.route.metrics),
+            recording: self.recording.clone(),
+        }
+    }
+
+    /// Records a part of the work that ends now.
+    pub(crate) fn record(&self, name: &'static str, begun: Instant) {
+        if let Some(recording) = &self.recording {
+            recording.part(name, begun, Instant::now());
+        }
+    }
+
+    /// Records the request to the backend with that head, until what is returned is dropped.
+    pub(crate) fn call(&self, headers: &mut HeaderMap) -> Option<Calling<'_>> {
+        let recording = self.recording.as_ref()?;
+        Some(recording.call(headers))
+    }
+
+    /// Notes something for the audit trail and the trace.
+    pub(crate) fn note(&self, note: impl FnOnce(&mut Found)) {
+        if let Some(notes) = &self.notes {
+            note(&mut notes.lock());
+        }
+    }
+
+    /// Writes the line of the audit trail.
+    pub(super) fn tell(&self, response: &Response<Reply>) {
+        let (Some(audit), Some(notes)) = (&self.resources.audit, &self.notes) else {
+            return;
+        };
+        let mut found = notes.lock();
+        if found.response_bytes.is_none() {
+            found.response_bytes = response.body().size_hint().exact();
+        }
+        let id = response.headers().get(X_REQUEST_ID);
+        audit.write(&audit::Line {
+            route: &self.route.name,
+            request: id.and_then(|id| id.to_str().ok()),
+            trace: self.trace.as_deref(),
+            client: self.connection.peer.ip(),
+            status: response.status(),
+            microseconds: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
+            found: &found,
+        });
+    }
+
+    /// Counts a message of whoever proved to have sent it, and holds its place for them; otherwise
+    /// why it does not go on, and how long to wait.
+    pub(crate) fn admit(
+        &self,
+        sender: Option<&Sender>,
+        reservation: &mut Reservation,
+    ) -> Result<(), (&'static str, Duration)> {
+        let Some(Sender { by, name }) = sender else {
+            return Ok(());
+        };
+        let shares = &self.serving.limits.per_partner;
+        let partner = self.resources.clients.partner(by, name);
+        // Whose certificate made the connection was counted before.
+        let is_counted = |known: &Arc<Client>| Arc::ptr_eq(known, &partner);
+        if !self.connection.partner.as_ref().is_some_and(is_counted) {
+            let rate = partner.request(shares.rate);
+            rate.map_err(|wait| ("partner-rate", wait))?;
+        }
+        match reservation.hold_for(&partner, shares.buffered) {
+            true => Ok(()),
+            false => Err(("partner-room", Duration::from_secs(1))),
+        }
+    }
+
+    /// Counts a message of the client in work, once it is its turn; `None` where its share is full.
+    pub(crate) async fn turn(&self) -> Option<Turn> {
+        let workers = self.serving.limits.workers;
+        self.connection.client.turn(self.shares(), workers).await
+    }
+
+    /// Notes that a message of the client was refused.
+    pub(crate) fn note_refused(&self) {
+        self.connection.client.refused(self.shares());
+    }
+
+    /// What the client may have.
+    fn shares(&self) -> &Shares {
+        let address = self.connection.peer.ip();
+        self.serving.limits.of_client(address)
+    }
+
+    /// Counts a request of the client, of the partner whose certificate it shows, and of the route.
+    /// Otherwise whose rate it exceeds, and how long to wait.
+    pub(super) fn within_rates(&self) -> Result<(), (&'static str, Duration)> {
+        let limits = &self.serving.limits;
+        let connection = self.connection;
+        let client = connection.client.request(self.shares().rate);
+        client.map_err(|wait| ("client-rate", wait))?;
+        if let Some(partner) = &connection.partner {
+            let partner = partner.request(limits.per_partner.rate);
+            partner.map_err(|wait| ("partner-rate", wait))?;
+        }
+        match &self.route.rate {
+            Some((rate, bucket)) => bucket
+                .take(*rate, Instant::now())
+                .map_err(|wait| ("route-rate", wait)),
+            None => Ok(()),
+        }
+    }
+
+    /// Turns a client's request head into one for the backend.
+    pub(crate) fn head_for_backend(&self, head: &mut request::Parts, upstream: &Upstream) {
+        let asked = std::mem::take(&mut head.uri);
+        head.uri = upstream.target(self.route.path(), &asked);
+        head.version = Version::HTTP_11;
+        headers::join_lines(&mut head.headers);
+        headers::remove_namesakes(&mut head.headers);
+        // Whoever polls the body has had it sent; the backend need not be asked again.
+        head.headers.remove(header::EXPECT);
+        self.connection
+            .forwarded
+            .apply(&mut head.headers, upstream.backend.authority());
+    }
+}

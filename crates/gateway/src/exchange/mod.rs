@@ -1,0 +1,139 @@
+//! One exchange: a request of a client on a route, and its answer.
+//!
+//! ```text
+//! request ─▶ open ─▶ choose ─▶ secure ─▶ backend
+//! answer  ◀─ secure ◀─────────── open ◀─ backend
+//! ```
+//!
+//! The rule kept here: on a route with an endpoint nothing reaches the backend but what the
+//! endpoint let through, and the description of the service.
+
+mod choose;
+pub(crate) mod connection;
+pub(crate) mod context;
+pub(crate) mod failure;
+mod open;
+mod pass;
+mod read;
+mod refusal_moment;
+mod reporter;
+mod request;
+pub(crate) mod resources;
+mod response;
+mod retry;
+mod secure;
+mod secured;
+mod send;
+mod status_hint;
+pub(crate) mod steps;
+mod token_answer;
+mod working;
+
+use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
+use hyper::body::{Body, Incoming};
+use soapstone::wss::SoapVersion;
+
+use crate::description;
+use crate::observe::traces::Traced;
+use crate::wire::fault::{Cause, Failure};
+use crate::wire::headers::X_REQUEST_ID;
+use crate::wire::media;
+use crate::wire::reply::Reply;
+use crate::wire::text::text;
+use context::Exchange;
+use failure::{fail, too_many};
+
+/// Serves a request on its route. `traced` is its trace, where that is recorded.
+pub(crate) async fn serve(
+    exchange: &Exchange<'_>,
+    request: Request<Incoming>,
+    mut traced: Option<Traced>,
+) -> Response<Reply> {
+    let route = exchange.route;
+    exchange.note(|found| {
+        found.operation = media::action_of(request.headers());
+        found.request_bytes = request.body().size_hint().exact();
+    });
+    let response = if let Err((reason, wait)) = exchange.within_rates() {
+        too_many(exchange, request.headers(), reason, wait)
+    } else if is_description(request.method(), request.uri()) {
+        description::serve(exchange, request).await
+    } else if route.needs_tls && !exchange.connection.through_tls {
+        let detail =
+            "the policy of the route leaves protection to TLS, and the request came without";
+        of_another_connection(exchange, &request, Cause::NeedsTls, "needs-tls", detail)
+    } else if route.needs_client_certificate && !exchange.connection.shows_certificate {
+        let detail = "the policy of the route wants a client certificate, and the connection was made without";
+        let (cause, reason) = (Cause::NeedsClientCertificate, "needs-client-certificate");
+        of_another_connection(exchange, &request, cause, reason, detail)
+    } else if route.is_plain() {
+        pass::serve(exchange, request).await
+    } else if request.method() == Method::POST {
+        secured::serve(exchange, request).await
+    } else {
+        only_post()
+    };
+    route.metrics.response(response.status(), exchange.started);
+    exchange.tell(&response);
+    if let Some(traced) = &mut traced {
+        let notes = exchange.notes.as_ref();
+        traced.answered(
+            response.status(),
+            notes.and_then(|notes| notes.lock().reason),
+        );
+    }
+    tracing::debug!(
+        route = route.name,
+        trace = exchange.trace,
+        request = response
+            .headers()
+            .get(X_REQUEST_ID)
+            .and_then(|id| id.to_str().ok()),
+        peer = %exchange.connection.peer,
+        status = response.status().as_u16(),
+        took = ?exchange.started.elapsed(),
+        "request"
+    );
+    response
+}
+
+/// Answers a request whose connection is not as the policy wants it.
+fn of_another_connection(
+    exchange: &Exchange<'_>,
+    request: &Request<Incoming>,
+    cause: Cause,
+    reason: &'static str,
+    detail: &str,
+) -> Response<Reply> {
+    fail(
+        exchange,
+        media::version_of(request.headers()).unwrap_or(SoapVersion::V11),
+        cause,
+        request.headers().get(X_REQUEST_ID),
+        &Failure {
+            reason,
+            detail: detail.to_owned(),
+        },
+    )
+}
+
+/// Whether a request asks for the description of a service or a part of it.
+fn is_description(method: &Method, uri: &Uri) -> bool {
+    let Some(query) = uri.query() else {
+        return false;
+    };
+    let name = query.split(['=', '&']).next().unwrap_or_default();
+    matches!(*method, Method::GET | Method::HEAD)
+        && ["wsdl", "xsd", "singlewsdl"]
+            .iter()
+            .any(|known| name.eq_ignore_ascii_case(known))
+}
+
+fn only_post() -> Response<Reply> {
+    let why = "a SOAP service is called with POST; its description is at ?wsdl\n";
+    let mut response = text(StatusCode::METHOD_NOT_ALLOWED, why);
+    response
+        .headers_mut()
+        .insert(header::ALLOW, HeaderValue::from_static("POST"));
+    response
+}

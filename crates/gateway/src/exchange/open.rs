@@ -1,0 +1,90 @@
+//! The first step of a request: opened by the endpoint that faces the client.
+//!
+//! The rule kept here: what comes out was admitted, or passes a route that demands nothing of
+//! clients.
+
+use soapstone::endpoint::{Arrived, ReadRequest, TokenAnswer};
+use soapstone::wss::{Receipt, SoapVersion};
+use soapstone_trust::addressing::Addressing;
+
+use super::steps::{EndpointError, read_request, receive};
+use crate::observe::audit::Sender;
+use crate::observe::traces::Observed;
+use crate::work::endpoint::RouteEndpoint;
+use crate::work::task::Desk;
+
+/// A request as it arrived.
+pub(super) enum Incoming {
+    /// Not looked at.
+    Bytes {
+        octets: Vec<u8>,
+        /// What the client says beside the message that it is about, where the endpoint asks.
+        actions: Vec<String>,
+    },
+    /// Read, to know what it takes to open it.
+    Read(ReadRequest),
+}
+
+/// What a request came to.
+pub(super) enum Entered {
+    /// It may go on.
+    Message(Opened),
+    /// It was a request for a token, and this is the answer.
+    Answered(TokenAnswer),
+}
+
+/// A request that was opened, in plain.
+pub(super) struct Opened {
+    pub(super) octets: Vec<u8>,
+    pub(super) version: SoapVersion,
+    /// What the endpoint needs to secure the answer.
+    pub(super) receipt: Option<Receipt>,
+    /// What the client's addressing headers said, where the answer has to refer to them.
+    pub(super) addressing: Option<Box<Addressing>>,
+    /// What a header said that is not passed on, and that may be told.
+    pub(super) action: Option<String>,
+    /// Who sent it, as far as that was proven.
+    pub(super) sender: Option<Sender>,
+}
+
+impl Opened {
+    /// A request on a route that demands nothing of clients.
+    pub(super) fn plain(octets: Vec<u8>, version: SoapVersion) -> Self {
+        Self {
+            octets,
+            version,
+            receipt: None,
+            addressing: None,
+            action: None,
+            sender: None,
+        }
+    }
+}
+
+/// Opens a request. `private` says whether it came over TLS.
+pub(super) async fn open(
+    endpoint: &RouteEndpoint,
+    incoming: Incoming,
+    private: bool,
+    observed: &Observed,
+    desk: &Desk,
+) -> Result<Entered, EndpointError> {
+    let request = match incoming {
+        Incoming::Read(request) => request,
+        Incoming::Bytes { octets, actions } => {
+            let buffers = &mut desk.workspace().buffers();
+            read_request(endpoint, octets, actions, observed, buffers)?
+        }
+    };
+    match receive(endpoint, request, private, observed, desk).await? {
+        Arrived::Message(opened) => Ok(Entered::Message(Opened {
+            sender: Sender::of(&opened),
+            octets: opened.bytes,
+            version: opened.version,
+            receipt: Some(opened.receipt),
+            addressing: opened.addressing,
+            action: opened.action,
+        })),
+        Arrived::Answered(answer) => Ok(Entered::Answered(answer)),
+    }
+}

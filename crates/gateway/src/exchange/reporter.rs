@@ -1,0 +1,262 @@
+//! What a client is told when its exchange cannot go on, and what operators are told.
+//!
+//! The rule kept here: the client learns little, and operators everything.
+
+use std::sync::{Mutex, PoisonError};
+
+use http::{HeaderValue, Response};
+use soapstone::wss::{FaultCode, Rejected, SecureError, SoapVersion};
+
+use super::context::Exchange;
+use super::failure::fail;
+use super::steps::EndpointError;
+use crate::config::direction::Direction;
+use crate::observe::log::Beginning;
+use crate::wire::fault::{Cause, Failure};
+use crate::wire::headers::X_REQUEST_ID;
+use crate::wire::reply::Reply;
+use crate::wire::unsecured;
+
+/// A message that was refused.
+struct Refusal {
+    direction: Direction,
+    rejected: Rejected,
+    fault: &'static str,
+}
+
+/// The refusals of one exchange. Metrics and log are told of them when its answer leaves: a counter
+/// that moves when the work is done would tell how long the work took, and so what the answer's
+/// time hides.
+struct Refusals<'c> {
+    exchange: &'c Exchange<'c>,
+    id: HeaderValue,
+    untold: Mutex<Vec<Refusal>>,
+}
+
+impl<'c> Refusals<'c> {
+    fn new(exchange: &'c Exchange<'c>, id: HeaderValue) -> Self {
+        Self {
+            exchange,
+            id,
+            untold: Mutex::default(),
+        }
+    }
+
+    fn add(&self, refusal: Refusal) {
+        let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+        untold.push(refusal);
+    }
+}
+
+impl Drop for Refusals<'_> {
+    fn drop(&mut self) {
+        let untold = self.untold.get_mut();
+        for refusal in untold.unwrap_or_else(PoisonError::into_inner).drain(..) {
+            let Refusal {
+                direction,
+                rejected,
+                fault,
+            } = refusal;
+            let route = self.exchange.route;
+            route.metrics.refusal(direction, fault, rejected.name());
+            route.metrics.fault(fault);
+            tracing::warn!(
+                route = route.name,
+                request = self.id.to_str().unwrap_or_default(),
+                trace = self.exchange.trace,
+                peer = %self.exchange.connection.peer,
+                direction = direction.name(),
+                reason = rejected.name(),
+                cause = rejected.cause().name(),
+                detail = %Beginning(&rejected),
+                hint = rejected.hint(),
+                fault,
+                "message refused"
+            );
+        }
+    }
+}
+
+/// Which message of an exchange.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Message {
+    Request,
+    Response,
+}
+
+/// Answers for what goes wrong with one request, and reports it.
+pub(super) struct Reporter<'c> {
+    pub(super) exchange: &'c Exchange<'c>,
+    /// The name of the request.
+    pub(super) id: HeaderValue,
+    refusals: Refusals<'c>,
+}
+
+impl<'c> Reporter<'c> {
+    /// For a request with that name.
+    pub(super) fn new(exchange: &'c Exchange<'c>, id: HeaderValue) -> Self {
+        Self {
+            exchange,
+            refusals: Refusals::new(exchange, id.clone()),
+            id,
+        }
+    }
+
+    /// Answers for a message that an endpoint does not let through.
+    pub(super) fn error(
+        &self,
+        message: Message,
+        version: SoapVersion,
+        error: EndpointError,
+    ) -> Response<Reply> {
+        match message {
+            Message::Request => self.request_error(version, error),
+            Message::Response => self.response_error(version, error),
+        }
+    }
+
+    /// A response under the name of the request.
+    pub(super) fn named(&self, mut response: Response<Reply>) -> Response<Reply> {
+        response.headers_mut().insert(X_REQUEST_ID, self.id.clone());
+        response
+    }
+
+    /// Answers for a request that cannot be opened or secured.
+    fn request_error(&self, version: SoapVersion, trouble: EndpointError) -> Response<Reply> {
+        match trouble {
+            EndpointError::Refused { direction, rejected, .. } => {
+                // The message may be right; it is we who cannot tell.
+                let cause = match rejected.is_temporary() {
+                    true => Cause::Busy,
+                    false => Cause::Refused(rejected.fault()),
+                };
+                self.refuse(version, direction, &rejected, cause)
+            }
+            EndpointError::Unsecurable {
+                direction,
+                error: SecureError::Envelope(error),
+            } => {
+                let rejected = Rejected::Envelope(error);
+                self.refuse(version, direction, &rejected, Cause::Refused(rejected.fault()))
+            }
+            EndpointError::Unsecurable { direction, error } => {
+                let (cause, reason) = match &error {
+                    SecureError::AlreadySecured
+                    | SecureError::PartMissing { .. }
+                    | SecureError::TokenRequest => {
+                        (Cause::Refused(FaultCode::Sender), "not-secured")
+                    }
+                    SecureError::OperationUnknown { .. } => {
+                        (Cause::OperationUnknown, "operation-unknown")
+                    }
+                    SecureError::OperationUnclear { .. } => {
+                        (Cause::OperationUnclear, "operation-unclear")
+                    }
+                    _ => (Cause::Internal, "not-secured"),
+                };
+                let detail = format!("{} request: {error}", direction.name());
+                self.fail(version, cause, reason, detail)
+            }
+            EndpointError::WouldExpose => self.fail(
+                version,
+                Cause::Internal,
+                "would-expose",
+                "the answer to a request for a token holds a key, and neither TLS nor the policy of answers hides it".to_owned(),
+            ),
+        }
+    }
+
+    /// Answers for a response that cannot be opened or secured.
+    fn response_error(&self, version: SoapVersion, trouble: EndpointError) -> Response<Reply> {
+        match trouble {
+            EndpointError::Refused {
+                direction,
+                rejected,
+                peer_fault: None,
+            } => self.refuse(version, direction, &rejected, Cause::BadGateway),
+            EndpointError::Refused {
+                peer_fault: Some(code),
+                ..
+            } => {
+                let detail =
+                    format!("the backend refused the request with the unsecured fault {code}");
+                let mut response = self.fail(version, Cause::BadGateway, "backend-refused", detail);
+                *response.body_mut() = crate::wire::fault::body(
+                    version,
+                    Cause::BadGateway,
+                    &unsecured::explanation(&code),
+                );
+                response
+            }
+            trouble @ EndpointError::WouldExpose => self.request_error(version, trouble),
+            EndpointError::Unsecurable { direction, error } => {
+                let cause = match &error {
+                    SecureError::Envelope(_)
+                    | SecureError::AlreadySecured
+                    | SecureError::PartMissing { .. } => Cause::BadGateway,
+                    _ => Cause::Internal,
+                };
+                self.fail(
+                    version,
+                    cause,
+                    "not-secured",
+                    format!("{} response: {error}", direction.name()),
+                )
+            }
+        }
+    }
+
+    /// Answers for a message that finds no place.
+    pub(super) fn no_room(&self, version: SoapVersion) -> Response<Reply> {
+        let held = self.exchange.resources.memory.budget.taken();
+        let own = self.exchange.connection.client.buffered();
+        let detail = format!(
+            "{held} octets of messages are in hand, {own} of them of this client, and no more fit"
+        );
+        self.fail(version, Cause::Busy, "no-room", detail)
+    }
+
+    /// Answers for a message that was refused.
+    fn refuse(
+        &self,
+        version: SoapVersion,
+        direction: Direction,
+        rejected: &Rejected,
+        cause: Cause,
+    ) -> Response<Reply> {
+        if direction == Direction::Inbound {
+            self.exchange.note_refused();
+        }
+        self.exchange.note(|found| {
+            found.refused = true;
+            found.reason = Some(rejected.name());
+        });
+        self.refusals.add(Refusal {
+            direction,
+            rejected: rejected.clone(),
+            fault: cause.code(),
+        });
+        self.named(crate::wire::fault::response(version, cause))
+    }
+
+    /// Answers for anything else, of which the log is told the reason and the detail.
+    pub(super) fn fail(
+        &self,
+        version: SoapVersion,
+        cause: Cause,
+        reason: &'static str,
+        detail: String,
+    ) -> Response<Reply> {
+        self.fail_with(version, cause, &Failure { reason, detail })
+    }
+
+    /// The same, for a failure that somebody else put into words.
+    pub(super) fn fail_with(
+        &self,
+        version: SoapVersion,
+        cause: Cause,
+        failure: &Failure,
+    ) -> Response<Reply> {
+        fail(self.exchange, version, cause, Some(&self.id), failure)
+    }
+}

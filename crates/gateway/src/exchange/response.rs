@@ -1,0 +1,188 @@
+//! The way of a response: opened and secured, as the route has endpoints.
+//!
+//! The rule kept here: the client gets no word of a response that is not admitted.
+
+use http::{Response, StatusCode, header};
+use soapstone::wss::{Receipt, SoapVersion};
+use tokio::time::Instant;
+
+use super::refusal_moment::refusal_moment;
+use super::reporter::{Message, Reporter};
+use super::secure::Receipts;
+use super::send::Arrival;
+use super::steps::{EndpointError, open, secure_answer};
+use super::working::{SMALL_MESSAGE, work};
+use crate::observe::metrics::Flow;
+use crate::route::upstream::Upstream;
+use crate::wire::answer_head::{self, Proven};
+use crate::wire::budget::Reservation;
+use crate::wire::fault::Cause;
+use crate::wire::headers::X_REQUEST_ID;
+use crate::wire::reply::Reply;
+use crate::wire::{media, unsecured};
+use crate::work::class::WorkClass;
+use crate::work::endpoint::RouteEndpoint;
+use crate::work::task::{Desk, Task};
+
+/// Opens and secures a response, as the route has endpoints, and answers with it.
+pub(super) async fn finish(
+    reporter: &Reporter<'_>,
+    upstream: &Upstream,
+    (mut head, octets): Arrival,
+    receipts: Receipts,
+    version: SoapVersion,
+    mut reservation: Reservation,
+) -> Response<Reply> {
+    let memory = &reporter.exchange.resources.memory;
+    let metrics = &reporter.exchange.route.metrics;
+    let is_trusted = upstream.endpoint.is_none();
+    head.headers.insert(X_REQUEST_ID, reporter.id.clone());
+    if octets.is_empty()
+        && (head.status.is_success()
+            || is_trusted && head.status == StatusCode::INTERNAL_SERVER_ERROR)
+    {
+        // The answer to a one-way message (WS-I Basic Profile 1.1, R2727).
+        memory.buffers.give(octets);
+        if is_trusted {
+            return Response::from_parts(head, Reply::empty());
+        }
+        return reporter.named(answer_head::without_message());
+    }
+    let Some(response_version) = media::uncoded_version_of(&head.headers) else {
+        let found = media::said(&head.headers);
+        let detail = format!(
+            "the backend answered {} with {found}, which is no SOAP message",
+            head.status
+        );
+        return reporter.fail(version, Cause::BadGateway, "backend-not-soap", detail);
+    };
+    let status = head.status;
+    match prepare_response(
+        reporter,
+        upstream,
+        octets,
+        receipts,
+        version,
+        status,
+        &mut reservation,
+    )
+    .await
+    {
+        Ok((octets, proven)) => {
+            metrics.octets(Flow::ToClient, octets.len() as u64);
+            reservation.settle(octets.len() as u64);
+            if let Some(proven) = proven {
+                let body = Reply::whole(memory.buffers.lend_in(octets, Some(reservation)));
+                return reporter.named(answer_head::with_message(proven, body));
+            }
+            head.headers.insert(
+                header::CONTENT_TYPE,
+                media::rewritten(&head.headers, response_version),
+            );
+            head.headers.remove(header::CONTENT_LENGTH);
+            // They describe the octets that came from the backend, not those that leave.
+            head.headers.remove(header::ETAG);
+            head.headers.remove("content-md5");
+            Response::from_parts(
+                head,
+                Reply::whole(memory.buffers.lend_in(octets, Some(reservation))),
+            )
+        }
+        Err(response) => response,
+    }
+}
+
+/// Opens and secures a response, as the route has endpoints; what it came to, and what was
+/// proven of it where it was opened.
+async fn prepare_response(
+    reporter: &Reporter<'_>,
+    upstream: &Upstream,
+    octets: Vec<u8>,
+    receipts: Receipts,
+    version: SoapVersion,
+    status: StatusCode,
+    reservation: &mut Reservation,
+) -> Result<(Vec<u8>, Option<Proven>), Response<Reply>> {
+    let (arrived, bytes) = (Instant::now(), octets.len());
+    let prepared = rewritten(
+        reporter,
+        upstream,
+        octets,
+        receipts,
+        version,
+        status,
+        reservation,
+    );
+    let prepared = prepared.await;
+    if prepared.is_err() {
+        tokio::time::sleep_until(refusal_moment(arrived, bytes)).await;
+    }
+    prepared
+}
+
+async fn rewritten(
+    reporter: &Reporter<'_>,
+    upstream: &Upstream,
+    octets: Vec<u8>,
+    receipts: Receipts,
+    version: SoapVersion,
+    status: StatusCode,
+    reservation: &mut Reservation,
+) -> Result<(Vec<u8>, Option<Proven>), Response<Reply>> {
+    let exchange = reporter.exchange;
+    let inbound = exchange.route.inbound.clone();
+    let outbound = upstream.endpoint.clone();
+    let in_conversation = |receipt: &Option<Receipt>| {
+        let context = receipt.as_ref().map(|receipt| receipt.context.is_some());
+        context.unwrap_or_default()
+    };
+    let opening = |endpoint: &RouteEndpoint| endpoint.opening(in_conversation(&receipts.outbound));
+    let securing = |endpoint: &RouteEndpoint| endpoint.securing(in_conversation(&receipts.inbound));
+    let class = if octets.len() > SMALL_MESSAGE {
+        WorkClass::Blocking
+    } else {
+        let opening = outbound.as_deref().map_or(WorkClass::Inline, opening);
+        opening.max(inbound.as_deref().map_or(WorkClass::Inline, securing))
+    };
+    let observed = exchange.observed();
+    let asked = outbound.clone();
+    let steps = |desk: Desk| async move {
+        let (mut octets, mut proven) = (octets, None);
+        if let Some(endpoint) = &outbound {
+            // A peer that refuses a message says so in a fault that it mostly does not secure.
+            let kept = (!status.is_success()).then(|| octets.clone());
+            let opened = open(endpoint, octets, receipts.outbound, &observed, &desk).await;
+            let opened = opened.map_err(|error| match error {
+                EndpointError::Refused {
+                    direction,
+                    rejected,
+                    ..
+                } => {
+                    let buffers = &mut desk.workspace().buffers();
+                    let peer_fault = kept.and_then(|kept| unsecured::fault_code(kept, buffers));
+                    EndpointError::Refused {
+                        direction,
+                        rejected,
+                        peer_fault,
+                    }
+                }
+                other => other,
+            })?;
+            octets = opened.bytes;
+            proven = Some(Proven {
+                version: opened.version,
+                fault: opened.fault,
+            });
+        }
+        if let Some(endpoint) = &inbound {
+            let request = receipts.inbound.as_ref();
+            let addressing = receipts.addressing.as_deref();
+            let buffers = &mut desk.workspace().buffers();
+            octets =
+                secure_answer(endpoint, octets, request, addressing, &observed, buffers)?.bytes;
+        }
+        Ok((octets, proven))
+    };
+    let task = Task::new(class, asked, steps).recorded(exchange.observed());
+    work(reporter, version, task, reservation, Message::Response).await
+}

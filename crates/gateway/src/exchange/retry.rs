@@ -1,0 +1,76 @@
+//! A request that is secured again, in another conversation than the one that the backend lost.
+//!
+//! The rule kept here: a request is sent again once at most, and only when the backend says that it
+//! refused it for its context. That word is not proven; whoever can forge it can drop messages as
+//! well, and repeat one of ours once.
+
+use std::sync::Arc;
+
+use http::Response;
+use soapstone::endpoint::says_context_is_gone;
+use soapstone::wss::{Secured, SoapVersion};
+
+use super::choose::{self, Chosen};
+use super::reporter::{Message, Reporter};
+use super::secure::InConversation;
+use super::send::Arrival;
+use super::steps::secure_request;
+use super::working::work;
+use crate::conversation::context::ContextLease;
+use crate::route::upstream::Upstream;
+use crate::wire::budget::Reservation;
+use crate::wire::fault::Cause;
+use crate::wire::reply::Reply;
+use crate::work::class::WorkClass;
+use crate::work::task::{Desk, Task};
+
+/// Largest response in which a fault is looked for that tells of a lost context. Such faults have
+/// some hundred octets.
+const LARGEST_FAULT: usize = 64 << 10;
+
+/// Whether a response says that the backend does not know the context any more.
+pub(super) fn was_lost((head, octets): &Arrival) -> bool {
+    !head.status.is_success() && octets.len() <= LARGEST_FAULT && says_context_is_gone(octets)
+}
+
+/// Secures a request anew. The conversation is in use until its answer is here.
+pub(super) async fn secure_again(
+    reporter: &Reporter<'_>,
+    upstream: &Arc<Upstream>,
+    former: InConversation,
+    version: SoapVersion,
+    reservation: &mut Reservation,
+) -> Result<(Secured, ContextLease), Response<Reply>> {
+    let InConversation {
+        lease: lost,
+        plain,
+        label,
+    } = former;
+    let route = reporter.exchange.route;
+    tracing::info!(
+        route = route.name,
+        request = reporter.id.to_str().unwrap_or_default(),
+        context = lost.context().identifier,
+        "the backend has lost the conversation; the request is sent again in another one"
+    );
+    if let Some(conversation) = &upstream.conversation {
+        conversation.forget(lost.context());
+    }
+    drop(lost);
+    route.metrics.resent();
+    let chosen = choose::after_handshake(reporter, Arc::clone(upstream), version).await?;
+    let Chosen { upstream, context } = chosen;
+    let (Some(endpoint), Some(lease)) = (upstream.endpoint.clone(), context) else {
+        let detail = "a conversation without an endpoint".to_owned();
+        return Err(reporter.fail(version, Cause::Internal, "not-secured", detail));
+    };
+    let observed = reporter.exchange.observed();
+    let step = |desk: Desk| async move {
+        let buffers = &mut desk.workspace().buffers();
+        let context = Some(lease.context());
+        secure_request(&endpoint, plain, &label, context, &observed, buffers)
+            .map(|secured| (secured, lease))
+    };
+    let task = Task::new(WorkClass::Blocking, None, step).recorded(reporter.exchange.observed());
+    work(reporter, version, task, reservation, Message::Request).await
+}

@@ -1,0 +1,87 @@
+//! The third step of a request: secured by the endpoint that faces the backend.
+//!
+//! The rule kept here: what goes to a backend with an endpoint is what that endpoint made.
+
+use std::sync::Arc;
+
+use soapstone::wss::{Receipt, SoapVersion};
+use soapstone::xml::Buffers;
+use soapstone_trust::addressing::Addressing;
+
+use super::choose::Chosen;
+use super::open::Opened;
+use super::steps::{EndpointError, secure_request};
+use crate::conversation::context::ContextLease;
+use crate::observe::audit::Sender;
+use crate::observe::traces::Observed;
+use crate::route::upstream::{Label, Upstream};
+
+/// A request on its way to the backend.
+pub(super) struct Forward {
+    pub(super) octets: Vec<u8>,
+    pub(super) version: SoapVersion,
+    pub(super) upstream: Arc<Upstream>,
+    pub(super) receipts: Receipts,
+    /// What a header said that is not passed on, and that may be told.
+    pub(super) action: Option<String>,
+    /// Who sent it, as far as that was proven.
+    pub(super) sender: Option<Sender>,
+    /// The conversation with the backend that it is secured in.
+    pub(super) conversation: Option<InConversation>,
+}
+
+/// What a request left behind on each side.
+#[derive(Default)]
+pub(super) struct Receipts {
+    pub(super) inbound: Option<Receipt>,
+    /// What the client's addressing headers said, where the answer has to refer to them.
+    pub(super) addressing: Option<Box<Addressing>>,
+    pub(super) outbound: Option<Receipt>,
+}
+
+/// The conversation that a request is secured in, and the request as it was before.
+pub(super) struct InConversation {
+    pub(super) lease: ContextLease,
+    pub(super) plain: Vec<u8>,
+    pub(super) label: Label,
+}
+
+/// Secures a request for the upstream that was chosen. `action` is what its client said of it
+/// beside the message.
+pub(super) fn secure(
+    opened: Opened,
+    Chosen { upstream, context }: Chosen,
+    action: Option<String>,
+    observed: &Observed,
+    buffers: &mut Buffers,
+) -> Result<Box<Forward>, EndpointError> {
+    let mut forward = Box::new(Forward {
+        octets: opened.octets,
+        version: opened.version,
+        receipts: Receipts {
+            inbound: opened.receipt,
+            addressing: opened.addressing,
+            outbound: None,
+        },
+        action: opened.action,
+        sender: opened.sender,
+        conversation: None,
+        upstream,
+    });
+    if let Some(endpoint) = &forward.upstream.endpoint {
+        let octets = std::mem::take(&mut forward.octets);
+        let label = forward
+            .upstream
+            .label(action.or_else(|| forward.action.take()));
+        forward.conversation = context.map(|lease| InConversation {
+            lease,
+            plain: octets.clone(),
+            label: label.clone(),
+        });
+        let context = forward.conversation.as_ref().map(|it| it.lease.context());
+        let secured = secure_request(endpoint, octets, &label, context, observed, buffers)?;
+        forward.octets = secured.bytes;
+        forward.receipts.outbound = Some(secured.receipt);
+    }
+    Ok(forward)
+}

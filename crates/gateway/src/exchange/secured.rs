@@ -1,0 +1,132 @@
+//! Requests on a route with an endpoint: opened, secured, or both, on their way to the backend, and
+//! their responses on the way back.
+//!
+//! ```text
+//! client ─ body ─▶ [inbound: open] ─▶ [outbound: secure] ─▶ backend
+//! client ◀─ body ─ [inbound: secure] ◀─ [outbound: open] ◀─ backend
+//! ```
+//!
+//! What an endpoint learnt from the request, it needs for the response: its receipt.
+//!
+//! The rule kept here: the backend is not reached before the request is admitted.
+
+use http::{Request, Response, header};
+use hyper::body::Incoming;
+use soapstone::wss::SoapVersion;
+
+use super::context::Exchange;
+use super::failure::too_many;
+use super::read::read_request;
+use super::reporter::Reporter;
+use super::request::{Arrived, Prepared, prepare_request};
+use super::response::finish;
+use super::retry::{secure_again, was_lost};
+use super::send::send;
+use super::status_hint::StatusHint;
+use super::token_answer::token_answer;
+use crate::wire::fault::Cause;
+use crate::wire::headers::X_REQUEST_ID;
+use crate::wire::media;
+use crate::wire::reply::Reply;
+
+/// Serves one request.
+pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<Reply> {
+    let (mut head, body) = request.into_parts();
+    let id = exchange.request_id(head.headers.get(X_REQUEST_ID));
+    head.headers.insert(X_REQUEST_ID, id.clone());
+    let reporter = &Reporter::new(exchange, id);
+    let Some(version) = media::uncoded_version_of(&head.headers) else {
+        let found = media::said(&head.headers);
+        let detail = format!(
+            "expected text/xml or application/soap+xml without content encoding, found {found}"
+        );
+        return reporter.fail(SoapVersion::V11, Cause::MediaType, "media-type", detail);
+    };
+    let mut reservation = exchange.reserve();
+    let octets = match read_request(reporter, body, version, &mut reservation).await {
+        Ok(octets) => octets,
+        Err(response) => return response,
+    };
+    let arrived = Arrived {
+        octets,
+        version,
+        action: media::action_of(&head.headers),
+        actions: match &exchange.route.inbound {
+            Some(inbound) if inbound.endpoint.asks_for_actions() => {
+                media::actions_of(&head.headers)
+            }
+            _ => Vec::new(),
+        },
+    };
+    let mut forward = match prepare_request(reporter, arrived, &mut reservation).await {
+        Ok(Prepared::Forward(forward)) => forward,
+        Ok(Prepared::Answered(answer)) => return token_answer(reporter, answer),
+        Err(response) => return response,
+    };
+    let (version, upstream) = (forward.version, &forward.upstream);
+    if let Err((reason, wait)) = exchange.admit(forward.sender.as_ref(), &mut reservation) {
+        return too_many(exchange, &head.headers, reason, wait);
+    }
+    exchange.note(|found| {
+        found.sender = forward.sender.take();
+        if let Some(action) = &forward.action {
+            found.operation = Some(action.clone());
+        }
+    });
+    head.headers.insert(
+        header::CONTENT_TYPE,
+        media::rewritten(&head.headers, version),
+    );
+    if upstream.endpoint.is_none()
+        && let Some(action) = &forward.action
+    {
+        // What the header said that is not passed on. A secured message may hide it (WS-Addressing
+        // 1.0 SOAP Binding, 5.2).
+        media::say_action(&mut head.headers, version, action);
+    }
+    head.headers.remove(header::CONTENT_LENGTH);
+    // A compressed response could not be secured, and its length would tell of what it holds.
+    head.headers.remove(header::ACCEPT_ENCODING);
+    exchange.head_for_backend(&mut head, upstream);
+    // Kept where the request may have to be sent again.
+    let repeated = forward.conversation.is_some().then(|| head.clone());
+    let mut receipts = forward.receipts;
+    let sent = send(
+        reporter,
+        upstream,
+        head,
+        forward.octets,
+        version,
+        &mut reservation,
+    );
+    let mut response = match sent.await {
+        Ok(response) => response,
+        Err(response) => return response,
+    };
+    if let (Some(conversation), Some(head)) = (forward.conversation, repeated)
+        && was_lost(&response)
+    {
+        exchange.resources.memory.buffers.give(response.1);
+        let again = secure_again(reporter, upstream, conversation, version, &mut reservation);
+        let (again, _lease) = match again.await {
+            Ok(again) => again,
+            Err(response) => return response,
+        };
+        receipts.outbound = Some(again.receipt);
+        let sent = send(
+            reporter,
+            upstream,
+            head,
+            again.bytes,
+            version,
+            &mut reservation,
+        );
+        response = match sent.await {
+            Ok(response) => response,
+            Err(response) => return response,
+        };
+    }
+    let said = StatusHint::of(response.0.status);
+    let response = finish(reporter, upstream, response, receipts, version, reservation).await;
+    said.in_place_of(response, version)
+}

@@ -1,0 +1,216 @@
+//! What an endpoint does with one message: work for the crypto workers, timed step by step.
+//!
+//! The rule kept here: whatever it comes to, the message is consumed; what is left of it is what
+//! the endpoint let through.
+
+use soapstone::endpoint::{Arrived, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver};
+use soapstone::wss::{
+    EnvelopeError, Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext,
+};
+use soapstone::xml::Buffers;
+use soapstone_trust::addressing::Addressing;
+use tokio::time::Instant;
+
+use crate::config::direction::Direction;
+use crate::observe::traces::Observed;
+use crate::route::upstream::Label;
+use crate::work::endpoint::RouteEndpoint;
+use crate::work::task::Desk;
+
+/// Why work on a message came to nothing.
+pub(crate) enum EndpointError {
+    /// An endpoint refuses a message that came from outside.
+    Refused {
+        direction: Direction,
+        rejected: Rejected,
+        peer_fault: Option<String>,
+    },
+    /// An endpoint cannot secure a message.
+    Unsecurable {
+        direction: Direction,
+        error: SecureError,
+    },
+    /// The answer to a request for a token would show its key.
+    WouldExpose,
+}
+
+impl EndpointError {
+    /// Why a request from outside came to nothing.
+    pub(crate) fn of(error: ReceiveError) -> Self {
+        let direction = Direction::Inbound;
+        match error {
+            ReceiveError::Rejected(rejected) => refused(direction, rejected),
+            ReceiveError::Unsecurable(error) => Self::Unsecurable { direction, error },
+            ReceiveError::WouldExpose => Self::WouldExpose,
+        }
+    }
+}
+
+/// Tells the time of each step, without the time for which the work waited for a worker.
+struct Timing<'t> {
+    observed: &'t Observed,
+    direction: Direction,
+    since: Instant,
+    desk: Option<&'t Desk>,
+}
+
+impl<'t> Timing<'t> {
+    fn new(observed: &'t Observed, direction: Direction, desk: Option<&'t Desk>) -> Self {
+        if let Some(desk) = desk {
+            desk.pause_over();
+        }
+        Self {
+            observed,
+            direction,
+            since: Instant::now(),
+            desk,
+        }
+    }
+}
+
+impl StepObserver for Timing<'_> {
+    fn ended(&mut self, step: Step) {
+        let now = Instant::now();
+        let pause = self.desk.map(Desk::pause_over).unwrap_or_default();
+        let begun = (self.since + pause).min(now);
+        self.observed.step(self.direction, step, begun, now);
+        self.since = now;
+    }
+}
+
+/// Reads a request, which is not opened yet. `actions` is what was said beside it.
+pub(crate) fn read_request(
+    endpoint: &RouteEndpoint,
+    octets: Vec<u8>,
+    actions: Vec<String>,
+    observed: &Observed,
+    buffers: &mut Buffers,
+) -> Result<ReadRequest, EndpointError> {
+    let direction = Direction::Inbound;
+    let mut timing = Timing::new(observed, direction, None);
+    endpoint
+        .endpoint
+        .read_request(octets, buffers, &mut timing)
+        .map(|request| request.about(actions))
+        .map_err(|rejected| refused(direction, rejected))
+}
+
+/// Opens a request, or answers it where it asks for a token.
+pub(crate) async fn receive(
+    endpoint: &RouteEndpoint,
+    request: ReadRequest,
+    private: bool,
+    observed: &Observed,
+    desk: &Desk,
+) -> Result<Arrived, EndpointError> {
+    let direction = Direction::Inbound;
+    let mut timing = Timing::new(observed, direction, Some(desk));
+    let now = jiff::Timestamp::now();
+    let arrived = endpoint
+        .endpoint
+        .receive_in(desk.workspace(), request, private, now, &mut timing)
+        .await
+        .map_err(EndpointError::of)?;
+    if let Arrived::Message(opened) = &arrived {
+        count_weak(opened, direction, observed);
+    }
+    Ok(arrived)
+}
+
+/// Opens a response.
+pub(crate) async fn open(
+    endpoint: &RouteEndpoint,
+    octets: Vec<u8>,
+    request: Option<Receipt>,
+    observed: &Observed,
+    desk: &Desk,
+) -> Result<OpenedMessage, EndpointError> {
+    let direction = Direction::Outbound;
+    let mut timing = Timing::new(observed, direction, Some(desk));
+    let now = jiff::Timestamp::now();
+    let opened = endpoint
+        .endpoint
+        .open_in(desk.workspace(), octets, request, now, &mut timing)
+        .await
+        .map_err(|rejected| refused(direction, rejected))?;
+    count_weak(&opened, direction, observed);
+    Ok(opened)
+}
+
+fn refused(direction: Direction, rejected: Rejected) -> EndpointError {
+    EndpointError::Refused {
+        direction,
+        rejected,
+        peer_fault: None,
+    }
+}
+
+fn count_weak(opened: &OpenedMessage, direction: Direction, observed: &Observed) {
+    for algorithm in &opened.evidence.weak {
+        observed.metrics.weak_algorithm(direction, algorithm);
+    }
+}
+
+/// Secures a request for the backend.
+pub(crate) fn secure_request(
+    endpoint: &RouteEndpoint,
+    octets: Vec<u8>,
+    label: &Label,
+    context: Option<&SecurityContext>,
+    observed: &Observed,
+    buffers: &mut Buffers,
+) -> Result<Secured, EndpointError> {
+    let labelled =
+        endpoint
+            .endpoint
+            .label_request(octets, label.action.as_deref(), &label.to, buffers);
+    let outgoing = Outgoing {
+        context,
+        action: label.action.as_deref(),
+        ..Outgoing::default()
+    };
+    let direction = Direction::Outbound;
+    secure(endpoint, direction, labelled, outgoing, observed, buffers)
+}
+
+/// Secures the answer to a client. `addressing` is what its request said, where the policy asks for
+/// it.
+pub(crate) fn secure_answer(
+    endpoint: &RouteEndpoint,
+    octets: Vec<u8>,
+    request: Option<&Receipt>,
+    addressing: Option<&Addressing>,
+    observed: &Observed,
+    buffers: &mut Buffers,
+) -> Result<Secured, EndpointError> {
+    let labelled = match addressing {
+        Some(request) => endpoint.endpoint.label_answer(octets, request, buffers),
+        None => Ok(octets),
+    };
+    let outgoing = Outgoing {
+        answers: request,
+        ..Outgoing::default()
+    };
+    let direction = Direction::Inbound;
+    secure(endpoint, direction, labelled, outgoing, observed, buffers)
+}
+
+fn secure(
+    endpoint: &RouteEndpoint,
+    direction: Direction,
+    labelled: Result<Vec<u8>, EnvelopeError>,
+    outgoing: Outgoing<'_>,
+    observed: &Observed,
+    buffers: &mut Buffers,
+) -> Result<Secured, EndpointError> {
+    let mut timing = Timing::new(observed, direction, None);
+    let now = jiff::Timestamp::now();
+    labelled
+        .map_err(SecureError::from)
+        .and_then(|octets| {
+            endpoint
+                .endpoint
+                .secure(octets, outgoing, now, buffers, &mut timing)
+        })
+        .map_err(|error| EndpointError::Unsecurable { direction, error })
+}

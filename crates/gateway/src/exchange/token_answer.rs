@@ -1,0 +1,61 @@
+//! The answer to a request for a token.
+//!
+//! The rule kept here: what was done about contexts is told to metrics and log before it is
+//! answered.
+
+use http::{Response, StatusCode};
+use soapstone::endpoint::TokenAnswer;
+use soapstone::wss::SoapVersion;
+
+use super::reporter::Reporter;
+use crate::observe::log::Beginning;
+use crate::observe::metrics::Flow;
+use crate::wire::headers::X_REQUEST_ID;
+use crate::wire::media;
+use crate::wire::reply::Reply;
+
+/// The answer to a request for a token.
+pub(super) fn token_answer(reporter: &Reporter<'_>, answer: TokenAnswer) -> Response<Reply> {
+    let route = reporter.exchange.route;
+    let request = reporter.id.to_str().unwrap_or_default();
+    let peer = reporter.exchange.connection.peer;
+    for done in &answer.done {
+        route.metrics.context(done.what);
+        tracing::info!(
+            route = route.name,
+            request,
+            %peer,
+            what = done.what,
+            context = done.identifier,
+            owner = done.owner,
+            "security context"
+        );
+    }
+    let status = match (&answer.refused, answer.version) {
+        (None, _) => StatusCode::OK,
+        (Some(_), SoapVersion::V11) => StatusCode::INTERNAL_SERVER_ERROR,
+        (Some(_), SoapVersion::V12) => StatusCode::BAD_REQUEST,
+    };
+    if let Some(fault) = &answer.refused {
+        route.metrics.context("refused");
+        route.metrics.token_fault(fault.code());
+        tracing::warn!(
+            route = route.name,
+            request,
+            %peer,
+            fault = fault.code().local(),
+            detail = %Beginning(fault),
+            "request for a token refused"
+        );
+    }
+    route
+        .metrics
+        .octets(Flow::ToClient, answer.bytes.len() as u64);
+    let content_type = media::with_action(answer.version, &answer.action);
+    let mut response = Response::new(Reply::whole(answer.bytes));
+    *response.status_mut() = status;
+    let headers = response.headers_mut();
+    headers.insert(http::header::CONTENT_TYPE, content_type);
+    headers.insert(X_REQUEST_ID, reporter.id.clone());
+    response
+}

@@ -1,0 +1,186 @@
+//! The audit trail: a line of JSON for each message, with who sent it, what it was about and what
+//! became of it.
+//!
+//! It has a file of its own, since it is kept for longer than the log and read by others. The file
+//! is opened anew on `SIGHUP`, so that it can be moved away.
+//!
+//! The rule kept here: who sent a message is told only where it was proven, and nothing that a
+//! message holds is told but names.
+
+use std::fs::{File, OpenOptions};
+use std::io;
+use std::path::{Path, PathBuf};
+use std::sync::{Mutex, MutexGuard, PoisonError};
+
+use http::StatusCode;
+use jiff::Timestamp;
+use serde_json::{Map, Value};
+use soapstone::endpoint::OpenedMessage;
+
+use crate::observe::log::{Beginning, Lines};
+
+/// Most bytes of lines that wait to be written: some twenty thousand, ten seconds of a gateway that
+/// answers two thousand messages a second.
+const MOST_WAITING: usize = 8 << 20;
+
+/// Where lines go.
+#[derive(Debug)]
+pub(crate) struct Audit {
+    path: PathBuf,
+    lines: Lines,
+}
+
+impl Audit {
+    /// Opens the file, which is created when it is absent.
+    ///
+    /// # Errors
+    ///
+    /// When it cannot be opened for writing.
+    pub(crate) fn open(path: &Path) -> io::Result<Self> {
+        let tell = |lines| {
+            tracing::error!(
+                lines,
+                "lines of the audit trail were lost: they could not be written"
+            );
+        };
+        Ok(Self {
+            path: path.to_path_buf(),
+            lines: Lines::to(append(path)?, MOST_WAITING, tell)?,
+        })
+    }
+
+    /// Writes to the file that has the name now.
+    pub(crate) fn reopen(&self) {
+        match append(&self.path) {
+            Ok(file) => self.lines.reopen(file),
+            Err(error) => tracing::error!(
+                %error,
+                file = %self.path.display(),
+                "the audit trail could not be opened anew; it goes on in its former file"
+            ),
+        }
+    }
+
+    /// How many lines were lost.
+    pub(crate) fn lost(&self) -> u64 {
+        self.lines.lost()
+    }
+
+    /// How many bytes wait to be written.
+    pub(crate) fn waiting(&self) -> usize {
+        self.lines.waiting()
+    }
+
+    /// Waits for the last lines.
+    pub(crate) fn flush(&self) {
+        self.lines.flush(crate::observe::log::LAST_LINES);
+    }
+
+    /// Writes what became of a message.
+    pub(crate) fn write(&self, line: &Line<'_>) {
+        let mut text = Value::Object(line.fields()).to_string();
+        text.push('\n');
+        self.lines.push(text.as_bytes());
+    }
+}
+
+fn append(path: &Path) -> io::Result<File> {
+    OpenOptions::new().append(true).create(true).open(path)
+}
+
+/// Who sent a message, as it was proven.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Sender {
+    /// `user` or `certificate`.
+    pub(crate) by: &'static str,
+    /// The user's name, or the certificate's subject.
+    pub(crate) name: String,
+}
+
+impl Sender {
+    /// Who sent a message that was opened: its user, or else its signer.
+    pub(crate) fn of(opened: &OpenedMessage) -> Option<Self> {
+        if let Some(user) = &opened.evidence.user {
+            return Some(Self {
+                by: "user",
+                name: user.clone(),
+            });
+        }
+        let signer = opened.receipt.signer.as_ref()?;
+        Some(Self {
+            by: "certificate",
+            name: signer.subject().to_owned(),
+        })
+    }
+}
+
+/// What is found out about a message on its way.
+#[derive(Debug, Default)]
+pub(crate) struct Found {
+    pub(crate) sender: Option<Sender>,
+    pub(crate) operation: Option<String>,
+    /// Whether its security was refused, and the stable name of why, or of why it failed.
+    pub(crate) refused: bool,
+    pub(crate) reason: Option<&'static str>,
+    pub(crate) request_bytes: Option<u64>,
+    pub(crate) response_bytes: Option<u64>,
+}
+
+/// The same while others add to it.
+#[derive(Debug, Default)]
+pub(crate) struct Notes(Mutex<Found>);
+
+impl Notes {
+    pub(crate) fn lock(&self) -> MutexGuard<'_, Found> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What became of a message.
+pub(crate) struct Line<'l> {
+    pub(crate) route: &'l str,
+    pub(crate) request: Option<&'l str>,
+    pub(crate) trace: Option<&'l str>,
+    pub(crate) client: std::net::IpAddr,
+    pub(crate) status: StatusCode,
+    pub(crate) microseconds: u64,
+    pub(crate) found: &'l Found,
+}
+
+impl Line<'_> {
+    fn verdict(&self) -> &'static str {
+        match (self.found.refused, self.found.reason) {
+            (true, _) => "refused",
+            (false, Some(_)) => "failed",
+            (false, None) => "accepted",
+        }
+    }
+
+    fn fields(&self) -> Map<String, Value> {
+        let found = self.found;
+        let sender = found.sender.as_ref();
+        let operation = found.operation.as_ref();
+        let fields: [(&str, Option<Value>); 14] = [
+            ("time", Some(Timestamp::now().to_string().into())),
+            ("route", Some(self.route.into())),
+            ("request", self.request.map(Value::from)),
+            ("trace", self.trace.map(Value::from)),
+            ("client", Some(self.client.to_string().into())),
+            ("sender", sender.map(|sender| sender.name.as_str().into())),
+            ("proven_by", sender.map(|sender| sender.by.into())),
+            (
+                "operation",
+                operation.map(|operation| Beginning(operation).to_string().into()),
+            ),
+            ("verdict", Some(self.verdict().into())),
+            ("reason", found.reason.map(Value::from)),
+            ("status", Some(self.status.as_u16().into())),
+            ("request_bytes", found.request_bytes.map(Value::from)),
+            ("response_bytes", found.response_bytes.map(Value::from)),
+            ("microseconds", Some(self.microseconds.into())),
+        ];
+        let said = fields.into_iter();
+        said.filter_map(|(name, value)| Some((name.to_owned(), value?)))
+            .collect()
+    }
+}

@@ -1,0 +1,275 @@
+//! What the gateway counts and times.
+//!
+//! Everything with a known set of labels is an atomic that exists before the first request; only
+//! what is named by what happens (a refusal's reason, an algorithm) is kept in a map, off the
+//! common path.
+//!
+//! The rule kept here: counting never fails, and on the common path it waits for nobody.
+
+mod exposition;
+mod process;
+mod text;
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::Duration;
+
+use soapstone::endpoint::Step;
+use soapstone_trust::TrustFaultCode;
+use tokio::time::Instant;
+
+use crate::config::direction::Direction;
+
+pub(crate) use exposition::{Detail, Snapshot, expose};
+
+/// Every step of an endpoint's work on a message.
+const STEPS: [Step; 7] = [
+    Step::Parse,
+    Step::Contexts,
+    Step::Authenticate,
+    Step::Replay,
+    Step::Open,
+    Step::Forward,
+    Step::Secure,
+];
+
+/// Upper bounds of the buckets, in microseconds: from one symmetric operation on a small message to
+/// a backend's patience.
+const BOUNDS: [u64; 18] = [
+    25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
+    1_000_000, 2_500_000, 5_000_000, 10_000_000,
+];
+
+/// How long something took, counted in buckets.
+#[derive(Debug, Default)]
+pub(crate) struct Histogram {
+    buckets: [AtomicU64; BOUNDS.len() + 1],
+    nanoseconds: AtomicU64,
+}
+
+impl Histogram {
+    pub(crate) fn record(&self, took: Duration) {
+        let microseconds = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
+        let bucket = BOUNDS.partition_point(|bound| *bound < microseconds);
+        self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
+        self.nanoseconds.fetch_add(
+            u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
+            Ordering::Relaxed,
+        );
+    }
+}
+
+/// Counts by name, for what happens seldom.
+#[derive(Debug)]
+struct Tally<K>(Mutex<BTreeMap<K, u64>>);
+
+impl<K> Default for Tally<K> {
+    fn default() -> Self {
+        Self(Mutex::new(BTreeMap::new()))
+    }
+}
+
+impl<K: Ord + Clone> Tally<K> {
+    fn add(&self, key: K) {
+        *self
+            .0
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .entry(key)
+            .or_insert(0) += 1;
+    }
+
+    fn entries(&self) -> Vec<(K, u64)> {
+        let counts = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        counts
+            .iter()
+            .map(|(key, count)| (key.clone(), *count))
+            .collect()
+    }
+}
+
+/// What is known of one route.
+#[derive(Debug)]
+pub(crate) struct RouteMetrics {
+    route: String,
+    mechanisms: [Option<String>; 2],
+    responses: [AtomicU64; 5],
+    request_time: Histogram,
+    backend_time: Histogram,
+    steps: [[Histogram; STEPS.len()]; 2],
+    /// Octets: from the client, to the backend, from the backend, to the client.
+    octets: [AtomicU64; 4],
+    /// By side, class (the code of the fault that the peer is told) and reason.
+    refusals: Tally<(Direction, &'static str, &'static str)>,
+    failures: Tally<&'static str>,
+    /// By prefix and local name.
+    faults: Tally<(&'static str, &'static str)>,
+    weak: Tally<(Direction, &'static str)>,
+    /// What became of the contexts of clients.
+    contexts: Tally<&'static str>,
+    /// Contexts asked for at the backend: established, failed.
+    handshakes: [AtomicU64; 2],
+    handshake_time: Histogram,
+    /// Requests sent again because the backend had lost their context.
+    resent: AtomicU64,
+}
+
+/// Which way octets went.
+#[derive(Clone, Copy, Debug)]
+pub(crate) enum Flow {
+    FromClient,
+    ToBackend,
+    FromBackend,
+    ToClient,
+}
+
+impl RouteMetrics {
+    /// For a route, with the names of its endpoints' mechanisms where it has them.
+    pub(crate) fn new(route: &str, inbound: Option<&str>, outbound: Option<&str>) -> Arc<Self> {
+        Arc::new(Self {
+            route: route.to_owned(),
+            mechanisms: [inbound.map(str::to_owned), outbound.map(str::to_owned)],
+            responses: Default::default(),
+            request_time: Histogram::default(),
+            backend_time: Histogram::default(),
+            steps: Default::default(),
+            octets: Default::default(),
+            refusals: Tally::default(),
+            failures: Tally::default(),
+            faults: Tally::default(),
+            weak: Tally::default(),
+            contexts: Tally::default(),
+            handshakes: Default::default(),
+            handshake_time: Histogram::default(),
+            resent: AtomicU64::new(0),
+        })
+    }
+
+    /// Whether these are the numbers of a route of that name with those mechanisms.
+    pub(crate) fn is_for(
+        &self,
+        route: &str,
+        inbound: Option<&str>,
+        outbound: Option<&str>,
+    ) -> bool {
+        self.route == route
+            && self.mechanisms[Direction::Inbound as usize].as_deref() == inbound
+            && self.mechanisms[Direction::Outbound as usize].as_deref() == outbound
+    }
+
+    /// Whose numbers they are.
+    pub(crate) fn route(&self) -> &str {
+        &self.route
+    }
+
+    /// A response left for the client.
+    pub(crate) fn response(&self, status: http::StatusCode, started: Instant) {
+        let class = usize::from(status.as_u16() / 100).clamp(1, 5) - 1;
+        self.responses[class].fetch_add(1, Ordering::Relaxed);
+        self.request_time.record(started.elapsed());
+    }
+
+    /// The backend's response head arrived.
+    pub(crate) fn backend(&self, took: Duration) {
+        self.backend_time.record(took);
+    }
+
+    pub(crate) fn step(&self, side: Direction, step: Step, took: Duration) {
+        if let Some(position) = STEPS.iter().position(|known| *known == step) {
+            self.steps[side as usize][position].record(took);
+        }
+    }
+
+    pub(crate) fn octets(&self, flow: Flow, count: u64) {
+        self.octets[flow as usize].fetch_add(count, Ordering::Relaxed);
+    }
+
+    /// A message was refused, for a reason that the engine names. `class` is the code of the fault
+    /// that the peer is told.
+    pub(crate) fn refusal(&self, side: Direction, class: &'static str, reason: &'static str) {
+        self.refusals.add((side, class, reason));
+    }
+
+    /// A request failed for a reason other than its security.
+    pub(crate) fn failure(&self, reason: &'static str) {
+        self.failures.add(reason);
+    }
+
+    /// A client's context was issued, renewed, amended or cancelled, or its request for it refused.
+    pub(crate) fn context(&self, what: &'static str) {
+        self.contexts.add(what);
+    }
+
+    /// A handshake with the backend came to its end.
+    pub(crate) fn handshake(&self, established: bool, took: Duration) {
+        self.handshakes[usize::from(!established)].fetch_add(1, Ordering::Relaxed);
+        self.handshake_time.record(took);
+    }
+
+    /// A request was sent again in another conversation.
+    pub(crate) fn resent(&self) {
+        self.resent.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// The gateway answered with a fault of its own.
+    pub(crate) fn fault(&self, code: &'static str) {
+        self.faults.add(code.split_once(':').unwrap_or(("", code)));
+    }
+
+    /// A request for a token was answered with a fault.
+    pub(crate) fn token_fault(&self, code: TrustFaultCode) {
+        self.faults.add((code.prefix(), code.local()));
+    }
+
+    /// A weak algorithm was used because the plan names it.
+    pub(crate) fn weak_algorithm(&self, side: Direction, algorithm: &'static str) {
+        self.weak.add((side, algorithm));
+    }
+}
+
+/// What concerns the whole gateway.
+#[derive(Debug, Default)]
+pub(crate) struct GatewayMetrics {
+    /// Open connections from clients.
+    pub(crate) connections: AtomicU64,
+    /// Open connections to the listener of health and metrics.
+    pub(crate) admin_connections: AtomicU64,
+    /// Connections turned away because there were too many.
+    pub(crate) refused_connections: AtomicU64,
+    /// Requests in hand.
+    pub(crate) in_flight: AtomicU64,
+    /// Requests for a path that no route serves.
+    pub(crate) unrouted: AtomicU64,
+    /// Configurations taken into use after the first, and those that were not fit for it.
+    pub(crate) reloads: AtomicU64,
+    pub(crate) failed_reloads: AtomicU64,
+    /// How long work waited for a crypto worker.
+    pub(crate) queue_wait: Histogram,
+    /// Messages that wait for the answer of a store.
+    pub(crate) store_waiting: AtomicU64,
+    /// How long they waited.
+    pub(crate) store_wait: Histogram,
+}
+
+impl GatewayMetrics {
+    /// Counts a request as in hand until the guard is dropped.
+    pub(crate) fn in_flight(&self) -> InFlightGuard<'_> {
+        self.in_flight.fetch_add(1, Ordering::Relaxed);
+        InFlightGuard(&self.in_flight)
+    }
+
+    /// Whether nothing but the request of whoever asks is in hand.
+    pub(crate) fn has_one_in_hand(&self) -> bool {
+        self.in_flight.load(Ordering::Relaxed) <= 1
+    }
+}
+
+/// A request in hand.
+pub(crate) struct InFlightGuard<'m>(&'m AtomicU64);
+
+impl Drop for InFlightGuard<'_> {
+    fn drop(&mut self) {
+        self.0.fetch_sub(1, Ordering::Relaxed);
+    }
+}

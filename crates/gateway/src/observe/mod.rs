@@ -1,0 +1,9 @@
+//! What operators learn of a gateway: log, metrics, traces and the audit trail.
+//!
+//! The rule kept here: what is told never delays a message, and tells nothing that a message holds.
+
+pub(crate) mod audit;
+pub(crate) mod log;
+pub(crate) mod metrics;
+pub(crate) mod trace_context;
+pub(crate) mod traces;

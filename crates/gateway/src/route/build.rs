@@ -1,0 +1,201 @@
+//! Makes what runs of a configuration: stores, endpoints, upstreams, routes.
+//!
+//! A route that was in use under the same name hands over its numbers and what it remembers. What
+//! any route has accepted is known to all of them.
+//!
+//! The rule kept here: nothing of the former configuration changes unless all of the next one can
+//! be built.
+
+use std::fmt;
+use std::sync::Arc;
+
+use soapstone::endpoint::SentMessages;
+use soapstone_store::{StoreError, Stores};
+use tokio_rustls::TlsAcceptor;
+
+use super::remembered::Remembered;
+use super::routes::Routes;
+use super::serving::Serving;
+use super::upstream::Upstream;
+use super::{Needs, Route};
+use crate::config::Config;
+use crate::config::endpoint::EndpointSpec;
+use crate::config::route::RouteSpec;
+use crate::config::validity::dated_in;
+use crate::conversation::context::OutboundContext;
+use crate::conversation::handshake::Handshaker;
+use crate::observe::metrics::RouteMetrics;
+use crate::wire::memory::MessageMemory;
+use crate::work::background::Background;
+use crate::work::endpoint::{Inheritance, RouteEndpoint};
+use crate::work::executor::Executor;
+
+/// What the routes of every configuration of a gateway work with.
+pub(crate) struct RouteResources {
+    pub(crate) executor: Arc<Executor>,
+    pub(crate) background: Arc<Background>,
+    pub(crate) memory: MessageMemory,
+    pub(crate) remembered: Remembered,
+}
+
+/// Why a configuration cannot be taken into use.
+#[derive(Debug)]
+pub(crate) struct BuildError {
+    /// The route with the store that cannot be opened any more.
+    pub(crate) route: String,
+    pub(crate) source: StoreError,
+}
+
+impl fmt::Display for BuildError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "route {}: {}", self.route, self.source)
+    }
+}
+
+/// The routes of a configuration, which take over what those of the former one remember.
+///
+/// # Errors
+///
+/// When a store that could be opened while the file was read cannot be opened any more.
+pub(crate) fn serving(
+    config: Config,
+    former: Option<&Serving>,
+    resources: &RouteResources,
+) -> Result<Serving, BuildError> {
+    let former: Vec<&Route> = former
+        .into_iter()
+        .flat_map(|former| former.routes.iter())
+        .collect();
+    let endpoints = former.iter().flat_map(|route| route.endpoints());
+    let builder = Builder {
+        endpoints: endpoints.collect(),
+        former: &former,
+        stores: Arc::default(),
+        limit: config.limits.body,
+        resources,
+    };
+    let remembered = &resources.remembered;
+    remembered.accepted.reconfigured();
+    let dated = dated_in(&config.certificates, &config.routes);
+    let mut routes = Vec::with_capacity(config.routes.len());
+    for spec in config.routes {
+        let name = spec.name.clone();
+        let built = builder.route(spec);
+        let built = built.map_err(|source| BuildError {
+            route: name,
+            source,
+        })?;
+        routes.extend(built);
+    }
+    for endpoint in &builder.endpoints {
+        let successors = routes.iter().flat_map(Route::endpoints);
+        let successors = successors.map(|endpoint| &endpoint.replay);
+        endpoint.replay.retire(successors);
+    }
+    Ok(Serving {
+        routes: Routes::new(routes),
+        limits: config.limits,
+        timeouts: config.timeouts,
+        public_url: config.public_url,
+        tls: config.tls.map(TlsAcceptor::from),
+        dated,
+        stores: builder.stores,
+    })
+}
+
+struct Builder<'b> {
+    former: &'b [&'b Route],
+    /// All endpoints of these.
+    endpoints: Vec<&'b RouteEndpoint>,
+    stores: Arc<Stores>,
+    /// Largest answer to the gateway's own messages.
+    limit: u64,
+    resources: &'b RouteResources,
+}
+
+impl Builder<'_> {
+    /// One route. `None` when the URL of its backend has no host.
+    fn route(&self, mut spec: RouteSpec) -> Result<Option<Route>, StoreError> {
+        let predecessor = self.former.iter().find(|route| route.name == spec.name);
+        let stays = predecessor.is_some_and(|route| route.is_at(&spec.path, &spec.backend));
+        let mechanism = |spec: &Option<EndpointSpec>| {
+            let mechanism = spec.as_ref().map(EndpointSpec::mechanism);
+            mechanism.map(str::to_owned)
+        };
+        let (inbound, outbound) = (mechanism(&spec.inbound), mechanism(&spec.outbound));
+        let (inbound, outbound) = (inbound.as_deref(), outbound.as_deref());
+        let metrics = predecessor
+            .map(|route| &route.metrics)
+            .filter(|metrics| metrics.is_for(&spec.name, inbound, outbound))
+            .map_or_else(
+                || RouteMetrics::new(&spec.name, inbound, outbound),
+                Arc::clone,
+            );
+        let needs = spec
+            .inbound
+            .as_ref()
+            .map_or_else(Needs::default, |spec| Needs {
+                tls: spec.endpoint.needs_tls(),
+                client_certificate: spec.endpoint.needs_client_certificate(),
+            });
+        let remembered = &self.resources.remembered;
+        let inbound = self.endpoint(
+            spec.inbound.take(),
+            &remembered.answers,
+            predecessor.and_then(|route| Some((&**route.inbound.as_ref()?, stays))),
+        )?;
+        let outbound = self.endpoint(
+            spec.outbound.take(),
+            &remembered.requests,
+            predecessor.and_then(|route| Some((&***route.outbound().as_ref()?, stays))),
+        )?;
+        let upstream = self.upstream(&mut spec, outbound, &metrics);
+        Ok(upstream.map(|upstream| Route::new(spec, inbound, upstream, metrics, needs)))
+    }
+
+    /// An endpoint; `None` if messages pass it as they are.
+    fn endpoint(
+        &self,
+        spec: Option<EndpointSpec>,
+        sent: &SentMessages,
+        predecessor: Option<(&RouteEndpoint, bool)>,
+    ) -> Result<Option<Arc<RouteEndpoint>>, StoreError> {
+        let Some(spec) = spec.filter(|spec| !spec.endpoint.is_plain()) else {
+            return Ok(None);
+        };
+        let inheritance = Inheritance {
+            accepted: &self.resources.remembered.accepted,
+            sent,
+            former: &self.endpoints,
+            predecessor,
+        };
+        RouteEndpoint::build(spec, &self.stores, &inheritance).map(Some)
+    }
+
+    fn upstream(
+        &self,
+        spec: &mut RouteSpec,
+        endpoint: Option<Arc<RouteEndpoint>>,
+        metrics: &Arc<RouteMetrics>,
+    ) -> Option<Arc<Upstream>> {
+        let memory = self.resources.memory.clone();
+        let (tls, timeouts) = (spec.backend_tls.take(), spec.timeouts);
+        let mut upstream = Upstream::plain(&spec.backend, tls, timeouts, memory, self.limit)?;
+        let begun = endpoint
+            .as_ref()
+            .filter(|endpoint| endpoint.endpoint.conversation().is_some());
+        upstream.conversation = begun.map(|endpoint| {
+            let handshaker = Handshaker {
+                executor: Arc::clone(&self.resources.executor),
+                route: spec.name.clone(),
+                endpoint: Arc::clone(endpoint),
+                errand: upstream.errand.clone(),
+                url: spec.backend.to_string(),
+                metrics: Arc::clone(metrics),
+            };
+            OutboundContext::new(handshaker, Arc::clone(&self.resources.background))
+        });
+        upstream.endpoint = endpoint;
+        Some(Arc::new(upstream))
+    }
+}

@@ -1,0 +1,24 @@
+//! One configuration in use.
+//!
+//! The rule kept here: requests in hand keep the configuration that they began with.
+
+use std::sync::Arc;
+
+use soapstone_store::Stores;
+use tokio_rustls::TlsAcceptor;
+
+use super::routes::Routes;
+use crate::config::limits::GatewayLimits;
+use crate::config::timeouts::Timeouts;
+use crate::config::validity::ExpiringMaterial;
+
+/// What one configuration in use consists of.
+pub(crate) struct Serving {
+    pub(crate) routes: Routes,
+    pub(crate) limits: GatewayLimits,
+    pub(crate) timeouts: Timeouts,
+    pub(crate) public_url: Option<String>,
+    pub(crate) tls: Option<TlsAcceptor>,
+    pub(crate) dated: Vec<ExpiringMaterial>,
+    pub(crate) stores: Arc<Stores>,
+}

@@ -1,0 +1,84 @@
+//! Health, readiness and metrics.
+//!
+//! `/healthz` says that the process answers. `/readyz` says whether it makes sense to send it
+//! requests: not before its warm-ups are over, not while it drains, and not when none of its
+//! backends can be reached. `/metrics` is for Prometheus.
+//!
+//! The rule kept here: asking changes nothing but what is known of the backends, and however often
+//! somebody asks, they are tried once a second.
+
+use std::fmt::Write;
+
+use http::{HeaderValue, Method, Response, StatusCode, header};
+
+use super::snapshot::exposition;
+use super::state::State;
+use crate::observe::metrics::Detail;
+use crate::wire::reply::Reply;
+
+/// Whether a path is answered here when no route serves it.
+pub(crate) fn knows(path: &str) -> bool {
+    matches!(path, "/healthz" | "/readyz" | "/metrics")
+}
+
+/// Answers a request to one of the paths.
+pub(crate) async fn answer(
+    state: &State,
+    method: &Method,
+    path: &str,
+    detail: Detail,
+) -> Response<Reply> {
+    if !matches!(*method, Method::GET | Method::HEAD) {
+        let mut response = text(
+            StatusCode::METHOD_NOT_ALLOWED,
+            "text/plain",
+            "only GET is served here\n".to_owned(),
+        );
+        response
+            .headers_mut()
+            .insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
+        return response;
+    }
+    match path {
+        "/healthz" => text(StatusCode::OK, "text/plain", "ok\n".to_owned()),
+        "/readyz" => readiness(state).await,
+        "/metrics" => text(
+            StatusCode::OK,
+            "text/plain; version=0.0.4",
+            exposition(state, detail),
+        ),
+        _ => text(
+            StatusCode::NOT_FOUND,
+            "text/plain",
+            "known here: /healthz, /readyz, /metrics\n".to_owned(),
+        ),
+    }
+}
+
+async fn readiness(state: &State) -> Response<Reply> {
+    let found = state.readiness.found(&state.current.serving()).await;
+    let draining = state.is_draining();
+    let warming_up = state.cold.paths();
+    let ready = !draining && found.useful && warming_up.is_empty();
+    let status = if ready {
+        StatusCode::OK
+    } else {
+        StatusCode::SERVICE_UNAVAILABLE
+    };
+    let lines = &found.lines;
+    let mut body = format!("ready: {ready}\ndraining: {draining}\n{lines}");
+    for path in &warming_up {
+        // Writing to a string cannot fail.
+        let _ = writeln!(body, "warming up: {path}");
+    }
+    text(status, "text/plain", body)
+}
+
+fn text(status: StatusCode, media_type: &'static str, body: String) -> Response<Reply> {
+    let mut response = Response::new(Reply::whole(body));
+    *response.status_mut() = status;
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, HeaderValue::from_static(media_type));
+    response
+}

@@ -1,0 +1,62 @@
+//! What is done now and then while a gateway runs.
+//!
+//! The rule kept here: no request waits for it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+
+use super::key_usage::KeyUsageWarnings;
+use super::state::State;
+use super::stores;
+use crate::config::validity::tell;
+use crate::wire::buffers::TRIM_INTERVAL;
+
+/// How often a gateway that runs says what has expired or will soon.
+const REMINDING: Duration = Duration::from_hours(24);
+
+/// Closes connections and lets go of memory that nobody needs any more, and warns of shared keys
+/// that are used up soon; and says once a day what expires meanwhile.
+pub(crate) async fn tidy(state: Arc<State>) {
+    let connections = async {
+        loop {
+            let serving = state.current.serving();
+            tokio::time::sleep((serving.timeouts.idle / 4).max(Duration::from_millis(100))).await;
+            for route in serving.routes.iter() {
+                route
+                    .upstream
+                    .backend
+                    .close_idle(route.upstream.backend.timeouts().idle);
+            }
+        }
+    };
+    let memory = async {
+        let mut key_usage = KeyUsageWarnings::default();
+        loop {
+            tokio::time::sleep(TRIM_INTERVAL).await;
+            let serving = state.current.serving();
+            key_usage.tell(&serving.routes);
+            for route in serving.routes.iter() {
+                route.upstream.backend.shrink(TRIM_INTERVAL);
+            }
+            state.resources.memory.buffers.trim();
+            state.resources.executor.workers().trim();
+            state.resources.clients.tidy();
+        }
+    };
+    let validity = async {
+        loop {
+            tokio::time::sleep(REMINDING).await;
+            tell(&state.current.serving().dated, Timestamp::now());
+        }
+    };
+    let traces = state.resources.traces.export();
+    tokio::join!(
+        connections,
+        memory,
+        validity,
+        stores::watch(&state.current),
+        traces
+    );
+}

@@ -1,0 +1,28 @@
+//! A gateway as a process: sockets, connections, what runs between start and end, and what is told
+//! of its health.
+//!
+//! The rule kept here: whatever was begun here has an end, and nothing of an exchange is decided.
+
+mod activity;
+mod admin;
+mod cold;
+mod current;
+mod descriptors;
+mod dispatch;
+mod janitor;
+mod key_usage;
+mod lingering;
+mod listener;
+mod notices;
+mod readiness;
+mod repoll;
+pub(crate) mod run;
+pub(crate) mod running;
+mod snapshot;
+mod sockets;
+pub(crate) mod start;
+pub(crate) mod start_error;
+mod state;
+mod stores;
+mod tls;
+mod warm_up;

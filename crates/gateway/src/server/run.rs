@@ -1,0 +1,226 @@
+//! Runs a gateway until the process is told to stop, and takes a changed configuration into use
+//! while it runs.
+//!
+//! `SIGTERM` stops it after a delay, in which `/readyz` says so; `SIGINT`, and a second signal,
+//! stop it at once. `SIGHUP` has it read its file and everything the file names again; so does a
+//! change of any of these files, which is looked for every two seconds. A configuration with
+//! problems is read again every time: it may be a file that only it names which comes or changes.
+//!
+//! The rule kept here: a configuration with problems never takes the place of one that works.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use soapstone::config::{FileState, Problems};
+use tokio::signal::unix::{SignalKind, signal};
+
+use super::descriptors;
+use super::running::Running;
+use super::sockets;
+use super::start::Gateway;
+use super::start_error::StartError;
+use crate::config::Config;
+
+/// How often files are looked at.
+const LOOKING: Duration = Duration::from_secs(2);
+
+/// Starts a gateway and serves until `SIGTERM` or `SIGINT`. `ready` is called when it serves.
+///
+/// # Errors
+///
+/// When it cannot be started.
+pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), StartError> {
+    let file = config.file().to_path_buf();
+    let mut watched = Watched::new(config.files_as_read());
+    let signals = (
+        signal(SignalKind::terminate()),
+        signal(SignalKind::interrupt()),
+        signal(SignalKind::hangup()),
+    );
+    let (Ok(mut terminate), Ok(mut interrupt), Ok(mut hangup)) = signals else {
+        let source = io::Error::other("signals cannot be received");
+        return Err(StartError::Threads { source });
+    };
+    descriptors::raise_limit();
+    let started = config.at_start();
+    let delay = config.timeouts.drain_delay;
+    let sockets = sockets::passed().map_err(|source| StartError::Sockets { source })?;
+    let gateway = Gateway::start_on(config, sockets).await?;
+    ready(&gateway);
+    let mut looking = tokio::time::interval(LOOKING);
+    looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    // What was wrong with the files when they were last read.
+    let mut wrong: Option<Problems> = None;
+    loop {
+        let mut asked = false;
+        tokio::select! {
+            _ = terminate.recv() => {
+                gateway.announce_end();
+                tracing::info!(?delay, "stopping: /readyz says so, and requests are served on meanwhile");
+                tokio::select! {
+                    () = tokio::time::sleep(delay) => {}
+                    _ = terminate.recv() => {}
+                    _ = interrupt.recv() => {}
+                }
+                break;
+            }
+            _ = interrupt.recv() => break,
+            _ = hangup.recv() => {
+                asked = true;
+                gateway.reopen_audit();
+            }
+            _ = looking.tick() => if !watched.changed() && wrong.is_none() { continue },
+        }
+        match Config::load(&file, &|name| std::env::var(name).ok()) {
+            Ok(config) => {
+                watched = Watched::new(config.files_as_read());
+                wrong = None;
+                let waiting = changed_since(&started, &config);
+                if let Err(error) = gateway.take_into_use(config) {
+                    gateway.tell_unusable(&error);
+                    continue;
+                }
+                tracing::info!("the changed configuration is in use");
+                if !waiting.is_empty() {
+                    tracing::warn!(
+                        keys = waiting.join(", "),
+                        "what these keys say now waits for a restart"
+                    );
+                }
+            }
+            Err(problems) => {
+                if asked || wrong.as_ref() != Some(&problems) {
+                    gateway.reload_failed();
+                    tell(&problems);
+                }
+                wrong = Some(problems);
+            }
+        }
+    }
+    tracing::info!("stopping: requests in hand may finish");
+    gateway.shutdown().await;
+    Ok(())
+}
+
+/// Writes what is wrong with a changed configuration into the log, a line for each problem.
+fn tell(problems: &Problems) {
+    tracing::error!(
+        problems = problems.0.len(),
+        "the changed configuration has problems; the former one stays in use"
+    );
+    for problem in &problems.0 {
+        // Zero is the whole file.
+        let place = (problem.line > 0).then_some((problem.line, problem.column));
+        tracing::error!(
+            file = %problem.file.display(),
+            line = place.map(|(line, _)| line),
+            column = place.map(|(_, column)| column),
+            hint = problem.hint,
+            "{}",
+            problem.message
+        );
+    }
+}
+
+/// The keys that say something else than they did when the gateway started, and that only a start
+/// takes into use.
+fn changed_since(started: &[(&'static str, String)], config: &Config) -> Vec<&'static str> {
+    let now = config.at_start();
+    let changed = started.iter().zip(&now).filter(|(then, now)| then != now);
+    changed.map(|((key, _), _)| *key).collect()
+}
+
+/// Files as they were when they were last read or looked at.
+struct Watched(BTreeMap<PathBuf, FileState>);
+
+impl Watched {
+    fn new(files: impl IntoIterator<Item = (PathBuf, FileState)>) -> Self {
+        let mut watched = BTreeMap::new();
+        for (file, state) in files {
+            // Of a file that is named twice the first state is kept: what came between is a change.
+            watched.entry(file).or_insert(state);
+        }
+        Self(watched)
+    }
+
+    /// Whether any file changed since the last look.
+    fn changed(&mut self) -> bool {
+        let mut changed = false;
+        for (file, known) in &mut self.0 {
+            let now = FileState::of(file);
+            changed |= now != *known;
+            *known = now;
+        }
+        changed
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_that_changes_comes_or_goes_is_noticed_once() {
+        let file = std::env::temp_dir().join(format!("soapstone-watched-{}", std::process::id()));
+        std::fs::write(&file, "one").expect("the temporary folder is writable");
+        let mut watched = Watched::new([(file.clone(), FileState::of(&file))]);
+        assert!(!watched.changed());
+        let handle = std::fs::File::options()
+            .append(true)
+            .open(&file)
+            .expect("it exists");
+        handle
+            .set_modified(std::time::SystemTime::UNIX_EPOCH)
+            .expect("it is ours");
+        assert!(watched.changed());
+        assert!(!watched.changed());
+        std::fs::remove_file(&file).expect("it exists");
+        assert!(watched.changed());
+        assert!(!watched.changed());
+    }
+
+    /// The case `reliability/04`: the times to compare with were taken after the files had been
+    /// read.
+    #[test]
+    fn a_change_while_a_file_is_read_is_noticed() {
+        let folder = std::env::temp_dir().join(format!("soapstone-reading-{}", std::process::id()));
+        std::fs::create_dir_all(&folder).expect("the temporary folder is writable");
+        let (file, next) = (folder.join("gateway.toml"), folder.join("next.toml"));
+        let text = "listen = \"127.0.0.1:8443\"\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\n[routes.inbound]\n\
+                    users = [{ name = \"alice\", password_env = \"READ\" }]\nsecurity = { mechanism = \"username\" }\n";
+        std::fs::write(&file, text).expect("the temporary folder is writable");
+        std::fs::write(&next, text).expect("the temporary folder is writable");
+        // What the file says is asked for while it is read: at that moment another one, as long and
+        // as old, takes its place.
+        let config = Config::load(&file, &|_| {
+            std::fs::rename(&next, &file).expect("both are ours");
+            Some("secret".to_owned())
+        });
+        let mut watched = Watched::new(config.expect("nothing is wrong").files_as_read());
+        assert!(watched.changed());
+        assert!(!watched.changed());
+        std::fs::remove_dir_all(&folder).expect("it is ours");
+    }
+
+    #[test]
+    fn what_a_reload_leaves_as_it_was_is_named() {
+        let config = |rest: &str| {
+            let text =
+                format!("{rest}\n[[routes]]\npath = \"/\"\nbackend = \"http://127.0.0.1:9/\"\n");
+            Config::from_text(&text, std::path::Path::new("gateway.toml"), &|_| None)
+                .expect("nothing is wrong with it")
+        };
+        let started = config("listen = \"127.0.0.1:8443\"").at_start();
+        let other_limits = config("listen = \"127.0.0.1:8443\"\n[limits]\nbody = \"1MiB\"");
+        assert!(changed_since(&started, &other_limits).is_empty());
+        let other = config(
+            "listen = \"127.0.0.1:8444\"\nadmin = \"127.0.0.1:9901\"\n[limits]\nqueue = 7\n[log]\nlevel = \"debug\"",
+        );
+        assert_eq!(
+            changed_since(&started, &other),
+            ["listen", "admin", "limits.queue", "log.level"]
+        );
+    }
+}

@@ -1,0 +1,327 @@
+//! A running gateway: its sockets, its workers, the configuration in use, and its end.
+//!
+//! The rule kept here: a gateway that was started can be stopped, and then everything it began is
+//! over.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{JoinHandle, JoinSet};
+
+use super::current::Current;
+use super::listener::{Listener, Phase, Role};
+use super::snapshot::exposition;
+use super::sockets::listen;
+use super::start_error::StartError;
+use super::state::State;
+use super::{descriptors, janitor, notices};
+use crate::config::Config;
+use crate::config::validity::tell;
+use crate::exchange::resources::{RequestNames, Resources};
+use crate::observe::audit::Audit;
+use crate::observe::metrics::{Detail, GatewayMetrics};
+use crate::observe::traces::Traces;
+use crate::route::build::{self, BuildError, RouteResources};
+use crate::route::remembered::Remembered;
+use crate::route::serving::Serving;
+use crate::shares::Clients;
+use crate::wire::memory::MessageMemory;
+use crate::work::background::Background;
+use crate::work::executor::Executor;
+
+/// How long a gateway that ends waits for backends to hear that conversations are over, and for the
+/// collector of traces to take the last spans.
+const FAREWELL: Duration = Duration::from_secs(2);
+
+/// A gateway that serves. Dropping it ends it at once; [`Self::shutdown`] lets requests in hand
+/// finish.
+pub struct Running {
+    address: SocketAddr,
+    admin_address: Option<SocketAddr>,
+    state: Arc<State>,
+    phase: watch::Sender<Phase>,
+    routes: Listening,
+    admin: Option<Listening>,
+    janitor: JoinHandle<()>,
+    drain: Duration,
+}
+
+/// A listener, and the end of all its connections.
+struct Listening {
+    task: JoinHandle<()>,
+    ended: mpsc::Receiver<Infallible>,
+}
+
+impl Listening {
+    /// Waits for the end of both.
+    async fn end(&mut self) {
+        // It ends at the word; should it have panicked, it has ended too.
+        let _ = (&mut self.task).await;
+        self.ended.recv().await;
+    }
+}
+
+/// Begins to serve, with these sockets in the place of own ones.
+pub(crate) async fn begin(
+    mut config: Config,
+    mut passed: Vec<std::net::TcpListener>,
+) -> Result<Running, StartError> {
+    let worker_count = config.limits.workers;
+    let metrics = Arc::<GatewayMetrics>::default();
+    let executor = Executor::start(worker_count, config.limits.queue, Arc::clone(&metrics));
+    let executor = executor.map_err(|source| StartError::Threads { source })?;
+    let socket = listen(config.listen, config.reuse_port, &mut passed)?;
+    let admin_socket = match config.admin {
+        Some(address) => Some(listen(address, config.reuse_port, &mut passed)?),
+        None => None,
+    };
+    if let Some(socket) = passed.first() {
+        let address = socket.local_addr();
+        return Err(StartError::Unnamed {
+            address: address.map_err(|source| StartError::Sockets { source })?,
+        });
+    }
+    let (address, admin_address) = (socket.0, admin_socket.as_ref().map(|(address, _)| *address));
+    let audit = match &config.audit {
+        None => None,
+        Some(path) => {
+            let opened = Audit::open(path).map_err(|source| StartError::Audit {
+                file: path.clone(),
+                source,
+            });
+            Some(opened?)
+        }
+    };
+    let name = process_name();
+    let traces = Traces::new(name.clone());
+    traces.configure(config.traces.take());
+    let drain = config.timeouts.drain;
+    let memory = MessageMemory::new(config.limits.buffered);
+    let fitting = descriptors::clients_that_fit();
+    descriptors::tell_if_out_of_reach(config.limits.connections, fitting);
+    let routes = RouteResources {
+        executor: Arc::clone(&executor),
+        background: Arc::new(Background::new()),
+        memory: memory.clone(),
+        remembered: Remembered::default(),
+    };
+    let resources = Resources {
+        executor,
+        memory,
+        clients: Clients::new(worker_count),
+        audit,
+        traces,
+        metrics,
+        requests: RequestNames::new(name),
+    };
+    let current = Current::new(build(config, None, &routes)?);
+    let has_admin_listener = admin_address.is_some();
+    let state = State::new(current, resources, routes, has_admin_listener, fitting);
+    let state = Arc::new(state);
+    let (phase, watching) = watch::channel(Phase::Running);
+    let begun = |socket, role| {
+        let (alive, ended) = mpsc::channel(1);
+        let listener = Listener {
+            socket,
+            role,
+            state: Arc::clone(&state),
+            phase: watching.clone(),
+            alive,
+        };
+        Listening {
+            task: tokio::spawn(listener.run()),
+            ended,
+        }
+    };
+    let routes = begun(socket.1, Role::Gateway);
+    let admin = admin_socket.map(|(_, socket)| begun(socket, Role::Admin));
+    let janitor = tokio::spawn(janitor::tidy(Arc::clone(&state)));
+    tracing::info!(%address, admin = admin_address.map(tracing::field::display), "serving");
+    Ok(Running {
+        address,
+        admin_address,
+        state,
+        phase,
+        routes,
+        admin,
+        janitor,
+        drain,
+    })
+}
+
+impl Running {
+    /// What its connections share.
+    pub(super) fn state(&self) -> &Arc<State> {
+        &self.state
+    }
+
+    /// Where clients are served.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where health and metrics are served, when not beside the routes.
+    pub fn admin_address(&self) -> Option<SocketAddr> {
+        self.admin_address
+    }
+
+    /// Every metric, in Prometheus' text format, as the admin listener tells them.
+    pub fn metrics(&self) -> String {
+        exposition(&self.state, Detail::Everything)
+    }
+
+    /// Takes another configuration into use: its routes, limits, times and traces for requests that
+    /// come from now on, its certificate for connections that come from now on. Addresses, workers,
+    /// the room for messages and the log stay as they were when the gateway started. Where a store
+    /// cannot be opened any more, the log says so, and the former configuration stays in use.
+    pub fn reload(&self, config: Config) {
+        if let Err(error) = self.take_into_use(config) {
+            self.tell_unusable(&error);
+        }
+    }
+
+    /// Counts and tells that a configuration could not be taken into use.
+    pub(super) fn tell_unusable(&self, error: &StartError) {
+        self.reload_failed();
+        tracing::error!(%error, "the changed configuration cannot be used; the former one stays in use");
+    }
+
+    /// The same.
+    ///
+    /// # Errors
+    ///
+    /// When a store cannot be opened any more; then the former configuration stays in use.
+    pub(super) fn take_into_use(&self, mut config: Config) -> Result<(), StartError> {
+        let state = &self.state;
+        let traces = config.traces.take();
+        descriptors::tell_if_out_of_reach(config.limits.connections, state.fitting);
+        state
+            .current
+            .replace(|former| build(config, Some(former), &state.routes))?;
+        state.resources.traces.configure(traces);
+        let metrics = &state.resources.metrics;
+        metrics.reloads.fetch_add(1, Ordering::Relaxed);
+        Ok(())
+    }
+
+    /// Writes the audit trail into the file that has its name now: the former one may have been
+    /// moved away.
+    pub fn reopen_audit(&self) {
+        if let Some(audit) = &self.state.resources.audit {
+            audit.reopen();
+        }
+    }
+
+    /// Notes that a changed configuration was not fit for use.
+    pub fn reload_failed(&self) {
+        let metrics = &self.state.resources.metrics;
+        metrics.failed_reloads.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Closes the connections to backends that no request uses at the moment; otherwise they stay
+    /// for as long as `[timeouts] idle` says.
+    pub fn close_idle(&self) {
+        self.state.current.close_idle();
+    }
+
+    /// Ends the conversations with backends and tells them so, as far as they listen; the next
+    /// exchange begins a new one. One that is under way in a conversation that ends is sent
+    /// again in another, as after any loss.
+    // Boxed for the same reason as `Gateway::start`.
+    pub fn end_conversations(&self) -> Pin<Box<dyn Future<Output = ()> + Send + '_>> {
+        Box::pin(async {
+            let mut farewells = JoinSet::new();
+            for route in self.state.current.serving().routes.iter() {
+                if let Some(conversation) = &route.upstream.conversation {
+                    conversation.end(&mut farewells);
+                }
+            }
+            // Whoever does not hear it in time learns it when the context expires.
+            let _ = tokio::time::timeout(FAREWELL, farewells.join_all()).await;
+        })
+    }
+
+    /// Says at `/readyz` that the gateway will end, and serves on: whoever sends it requests gets
+    /// time to notice.
+    pub fn announce_end(&self) {
+        self.state.announce_end();
+    }
+
+    /// Stops: accepts nothing more, lets requests in hand finish for as long as `[timeouts] drain`
+    /// says, and drops what is left then. Health and metrics are told until then. Returns how
+    /// many connections had to be dropped.
+    pub async fn shutdown(mut self) -> u64 {
+        self.announce_end();
+        self.phase.send_replace(Phase::Draining);
+        let drained = tokio::time::timeout(self.drain, self.routes.end()).await;
+        let mut left = 0;
+        if drained.is_ok() {
+            self.end_conversations().await;
+        } else {
+            let metrics = &self.state.resources.metrics;
+            left = metrics.connections.load(Ordering::Relaxed);
+            tracing::warn!(connections = left, after = ?self.drain, "connections were dropped at the end of the drain time");
+        }
+        self.state.resources.traces.flush(FAREWELL).await;
+        self.phase.send_replace(Phase::Ending);
+        if drained.is_err() {
+            self.routes.ended.recv().await;
+        }
+        let workers = self.state.resources.executor.workers();
+        // What stores were asked for clients that have gone. Tries that are cut off stay counted.
+        let _ = tokio::time::timeout(FAREWELL, workers.all_back()).await;
+        if let Some(admin) = &mut self.admin {
+            admin.end().await;
+        }
+        left
+    }
+}
+
+impl Drop for Running {
+    fn drop(&mut self) {
+        self.phase.send_replace(Phase::Ending);
+        if let Some(audit) = &self.state.resources.audit {
+            audit.flush();
+        }
+        self.janitor.abort();
+        self.state.routes.background.abort();
+    }
+}
+
+impl fmt::Debug for Running {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter
+            .debug_struct("Running")
+            .field("address", &self.address)
+            .field("admin_address", &self.admin_address)
+            .finish_non_exhaustive()
+    }
+}
+
+/// Eight digits that another process hardly has, for names of requests.
+fn process_name() -> String {
+    use std::hash::{BuildHasher, RandomState};
+    format!(
+        "{:08x}",
+        RandomState::new().hash_one(std::process::id()) >> 32
+    )
+}
+
+/// Builds what runs of a configuration, and tells what the operator should know of it.
+fn build(
+    config: Config,
+    former: Option<&Serving>,
+    resources: &RouteResources,
+) -> Result<Serving, BuildError> {
+    notices::tell(&config);
+    let serving = build::serving(config, former, resources)?;
+    tell(&serving.dated, Timestamp::now());
+    Ok(serving)
+}

@@ -1,0 +1,106 @@
+//! What is measured when somebody asks for metrics.
+//!
+//! The rule kept here: asking changes nothing.
+
+use std::sync::Arc;
+
+use super::state::State;
+use crate::config::direction::Direction;
+use crate::observe::audit::Audit;
+use crate::observe::log;
+use crate::observe::metrics::{self, Detail, RouteMetrics, Snapshot};
+use crate::work::endpoint::RouteEndpoint;
+
+/// Every metric, in Prometheus' text format.
+pub(crate) fn exposition(state: &State, detail: Detail) -> String {
+    let serving = state.current.serving();
+    let resources = &state.resources;
+    let workers = resources.executor.workers();
+    let room = &resources.memory.budget;
+    let mut snapshot = Snapshot {
+        queued: workers.waiting(),
+        workers: workers.count(),
+        buffered: room.taken(),
+        room: room.size(),
+        queue: workers.capacity(),
+        most_connections: state.most_connections(serving.limits.connections),
+        clients: resources.clients.len(),
+        lost_lines: log::lost_lines(),
+        lost_audit_lines: resources.audit.as_ref().map_or(0, Audit::lost),
+        waiting_audit: resources.audit.as_ref().map_or(0, Audit::waiting),
+        spans: resources.traces.counts(),
+        ..Snapshot::default()
+    };
+    let mut routes: Vec<Arc<RouteMetrics>> = Vec::new();
+    for route in serving.routes.iter() {
+        routes.push(Arc::clone(&route.metrics));
+        snapshot
+            .backends
+            .push((route.name.clone(), route.upstream.backend.is_reachable()));
+        for (which, endpoint) in [
+            (Direction::Inbound, route.inbound.as_ref()),
+            (Direction::Outbound, route.outbound()),
+        ] {
+            if let Some(endpoint) = endpoint {
+                snapshot.add(&route.name, which, endpoint);
+            }
+        }
+    }
+    for placed in &serving.dated {
+        let Some(last) = placed.dated.last() else {
+            continue;
+        };
+        let expires = last.as_second();
+        let first = snapshot
+            .expiries
+            .entry((placed.place.clone(), placed.dated.usage().name()))
+            .or_insert(expires);
+        *first = expires.min(*first);
+    }
+    metrics::expose(&resources.metrics, &routes, &snapshot, detail)
+}
+
+impl Snapshot {
+    /// What an endpoint holds, and what its shared stores did not answer.
+    fn add(&mut self, route: &str, which: Direction, endpoint: &RouteEndpoint) {
+        let named = |value: u64| (route.to_owned(), which, value);
+        self.replay_marks
+            .extend(endpoint.replay.len().map(|marks| named(marks as u64)));
+        self.replay_capacity
+            .extend(endpoint.replay.capacity().map(|marks| named(marks as u64)));
+        if which == Direction::Inbound && endpoint.endpoint.conversation().is_some() {
+            let held = endpoint.contexts.len();
+            self.conversations
+                .extend(held.map(|contexts| named(contexts as u64)));
+            let capacity = endpoint.contexts.capacity();
+            self.conversations_capacity
+                .extend(capacity.map(|contexts| named(contexts as u64)));
+        }
+        // What is held in this process is never out of reach.
+        for (about, is_shared, count) in [
+            (
+                "replay",
+                endpoint.replay.len().is_none(),
+                endpoint.replay.unanswered(),
+            ),
+            (
+                "conversations",
+                endpoint.contexts.len().is_none(),
+                endpoint.contexts.unanswered(),
+            ),
+        ] {
+            if is_shared {
+                self.unanswered
+                    .push((route.to_owned(), which, about, count));
+            }
+        }
+        if let Some(usage) = endpoint.endpoint.shared_key_usage() {
+            self.shared_keys
+                .push((route.to_owned(), which, usage.ratio()));
+        }
+        if endpoint.replay.len().is_none() {
+            self.decided_alone
+                .push(named(endpoint.replay.decided_alone()));
+        }
+    }
+}

@@ -1,0 +1,72 @@
+//! What a gateway consists of while it runs.
+//!
+//! The rule kept here: only the server knows all of it. Every other room is handed what it needs.
+
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
+use super::cold::Cold;
+use super::current::Current;
+use super::readiness::Readiness;
+use crate::exchange::resources::Resources;
+use crate::route::build::RouteResources;
+
+/// What all connections of a gateway share.
+pub(crate) struct State {
+    pub(crate) current: Current,
+    /// What exchanges work with.
+    pub(crate) resources: Resources,
+    /// What routes are built with.
+    pub(crate) routes: RouteResources,
+    pub(crate) readiness: Readiness,
+    pub(crate) cold: Arc<Cold>,
+    /// Whether `/readyz` says that the gateway will end.
+    draining: AtomicBool,
+    /// Whether health and metrics have a listener of their own.
+    pub(crate) has_admin_listener: bool,
+    /// How many clients there are file descriptors for.
+    pub(crate) fitting: Option<u64>,
+}
+
+impl State {
+    /// The state of a gateway that begins with that configuration.
+    pub(crate) fn new(
+        current: Current,
+        resources: Resources,
+        routes: RouteResources,
+        has_admin_listener: bool,
+        fitting: Option<u64>,
+    ) -> Self {
+        let serving = current.serving();
+        let cold = serving
+            .routes
+            .iter()
+            .filter(|route| route.warm_up.is_some());
+        Self {
+            cold: Arc::new(Cold::new(cold.map(|route| route.path().to_owned()))),
+            current,
+            resources,
+            routes,
+            readiness: Readiness::default(),
+            draining: AtomicBool::new(false),
+            has_admin_listener,
+            fitting,
+        }
+    }
+
+    pub(crate) fn is_draining(&self) -> bool {
+        self.draining.load(Ordering::Relaxed)
+    }
+
+    /// Notes that the gateway will end.
+    pub(crate) fn announce_end(&self) {
+        self.draining.store(true, Ordering::Relaxed);
+    }
+
+    /// How many connections from clients there may be.
+    pub(crate) fn most_connections(&self, configured: usize) -> u64 {
+        let configured = configured as u64;
+        self.fitting
+            .map_or(configured, |fitting| configured.min(fitting))
+    }
+}

@@ -1,0 +1,383 @@
+//! The warm-up: a request of the operator's goes through all steps of a route before `/readyz` says
+//! that the gateway is ready.
+//!
+//! ```text
+//! file ─▶ [client: secure ─▶ inbound: open] ─▶ [outbound: secure] ─▶ backend
+//!         [client: open ◀─ inbound: secure] ◀─ [outbound: open] ◀─ backend
+//! ```
+//!
+//! First calls take longer than later ones: connections, conversations, caches and memory are made
+//! in them. Novakouski et al. (CMU/SEI-2010-TR-023, section 4.1.2) recommend that a dummy
+//! application calls a newly deployed service at once.
+//!
+//! The rule kept here: a warm-up is no client. It leaves no mark in a store of requests, and counts
+//! in no number of requests, steps and refusals. What it comes to is known to the log alone, and it
+//! delays readiness for a bounded time.
+
+use std::fmt;
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use soapstone::endpoint::{Arrived, Endpoint, Memory, OpenedMessage};
+use soapstone::replay::ForgetfulReplayCache;
+use soapstone::wss::{Outgoing, Receipt};
+use tokio::time::Instant;
+
+use super::cold::Cold;
+use super::state::State;
+use crate::config::warm_up::WarmUp;
+use crate::conversation::handshake::Failed;
+use crate::exchange::steps::{EndpointError, open, secure_answer, secure_request};
+use crate::observe::log::Beginning;
+use crate::observe::metrics::RouteMetrics;
+use crate::observe::traces::Observed;
+use crate::route::Route;
+use crate::route::serving::Serving;
+use crate::wire::errand::{Undone, demand_soap};
+use crate::work::class::WorkClass;
+use crate::work::endpoint::RouteEndpoint;
+use crate::work::executor::Executor;
+use crate::work::task::{Desk, Task};
+use crate::work::workers::NotDone;
+
+/// Begins the warm-ups of all routes, each in its own time.
+pub(super) fn begin(state: &State) {
+    let serving = state.current.serving();
+    for route in serving.routes.iter() {
+        let Some(warm_up) = &route.warm_up else {
+            continue;
+        };
+        let warming = Warming {
+            executor: Arc::clone(&state.resources.executor),
+            cold: Arc::clone(&state.cold),
+            serving: Arc::clone(&serving),
+            warm_up: Arc::clone(warm_up),
+            path: route.path().to_owned(),
+        };
+        state.routes.background.spawn(warming.run());
+    }
+}
+
+/// How long a backend that cannot be reached is left alone: it may start beside the gateway.
+const PAUSE: Duration = Duration::from_millis(500);
+
+/// Why a warm-up did not come to its end.
+enum Failure {
+    /// There is no connection to the backend, and nothing was sent.
+    Unreachable(String),
+    /// Another cause.
+    Other(String),
+}
+
+impl Failure {
+    fn of(why: impl fmt::Display) -> Self {
+        Self::Other(why.to_string())
+    }
+}
+
+impl From<Undone> for Failure {
+    fn from(undone: Undone) -> Self {
+        match &undone {
+            Undone::Backend(error) if error.is_unreachable() => {
+                Self::Unreachable(error.to_string())
+            }
+            _ => Self::of(undone),
+        }
+    }
+}
+
+impl From<Arc<Failed>> for Failure {
+    fn from(failed: Arc<Failed>) -> Self {
+        match &*failed {
+            Failed::Backend(error) if error.is_unreachable() => {
+                Self::Unreachable(failed.to_string())
+            }
+            _ => Self::of(failed),
+        }
+    }
+}
+
+impl From<EndpointError> for Failure {
+    fn from(error: EndpointError) -> Self {
+        match error {
+            EndpointError::Refused {
+                direction,
+                rejected,
+                ..
+            } => Self::Other(format!("{} refuses: {rejected}", direction.name())),
+            EndpointError::Unsecurable { direction, error } => {
+                Self::Other(format!("{} cannot secure: {error}", direction.name()))
+            }
+            EndpointError::WouldExpose => Self::of("the answer would show a key"),
+        }
+    }
+}
+
+/// The warm-up of one route.
+struct Warming {
+    executor: Arc<Executor>,
+    cold: Arc<Cold>,
+    serving: Arc<Serving>,
+    warm_up: Arc<WarmUp>,
+    path: String,
+}
+
+/// What a request that `inbound` opened leaves for its answer.
+struct Entered {
+    opened: Box<OpenedMessage>,
+    /// The client's receipt.
+    sent: Receipt,
+}
+
+/// Whatever ends it, the gateway does not wait for it any longer.
+impl Drop for Warming {
+    fn drop(&mut self) {
+        self.cold.warm(&self.path);
+    }
+}
+
+impl Warming {
+    async fn run(self) {
+        let begun = Instant::now();
+        let within = self.warm_up.within;
+        let mut unreachable = None;
+        let calls = self.calls(&mut unreachable);
+        let ended = tokio::time::timeout(within, calls).await;
+        let ended = ended.unwrap_or_else(|_| {
+            let last = unreachable.map(|why| format!(": {why}"));
+            let last = last.unwrap_or_default();
+            Err(format!("it was not over within {within:?}{last}"))
+        });
+        let path = &self.path;
+        match ended {
+            Ok(()) => {
+                let times = self.warm_up.times;
+                tracing::info!(path, times, took = ?begun.elapsed(), "the route is warm");
+            }
+            Err(why) => tracing::warn!(
+                path,
+                detail = Beginning(&why).to_string(),
+                "the warm-up failed; the route is served without it"
+            ),
+        }
+    }
+
+    /// All of its requests. Why the backend cannot be reached yet is left in `unreachable`.
+    async fn calls(&self, unreachable: &mut Option<String>) -> Result<(), String> {
+        let mut routes = self.serving.routes.iter();
+        let Some(route) = routes.find(|route| route.path() == self.path) else {
+            return Ok(());
+        };
+        let mut left = self.warm_up.times;
+        while left > 0 {
+            match self.call(route).await {
+                Ok(()) => left -= 1,
+                Err(Failure::Other(why)) => return Err(why),
+                Err(Failure::Unreachable(why)) => {
+                    *unreachable = Some(why);
+                    tokio::time::sleep(PAUSE).await;
+                }
+            }
+        }
+        Ok(())
+    }
+
+    /// One request and its answer.
+    async fn call(&self, route: &Route) -> Result<(), Failure> {
+        let mut octets = self.warm_up.request.clone();
+        let mut entered = None;
+        match (&route.inbound, &self.warm_up.client) {
+            (Some(side), Some(client)) => {
+                let mut found = self.enter(side, client, octets).await?;
+                octets = std::mem::take(&mut found.opened.bytes);
+                entered = Some(found);
+            }
+            (Some(side), None) => {
+                // Without a client nobody has sent it: what `inbound` protects is not reached.
+                self.exercise(side, octets.clone()).await?;
+                if route.outbound().is_none() {
+                    return Ok(());
+                }
+            }
+            (None, _) => {}
+        }
+        let answer = self.ask_backend(route, octets).await?;
+        if let (Some(octets), Some(side), Some(client), Some(entered)) =
+            (answer, &route.inbound, &self.warm_up.client, entered)
+        {
+            self.leave(side, client, entered, octets).await?;
+        }
+        Ok(())
+    }
+
+    /// Secures the request as the client does, and opens it.
+    async fn enter(
+        &self,
+        side: &Arc<RouteEndpoint>,
+        client: &Arc<Endpoint>,
+        octets: Vec<u8>,
+    ) -> Result<Entered, Failure> {
+        let (side, client) = (Arc::clone(side), Arc::clone(client));
+        let action = Some(self.warm_up.action.clone()).filter(|action| !action.is_empty());
+        let public = self.serving.public_url.as_deref().unwrap_or_default();
+        let to = format!("{public}{}", self.path);
+        self.work(None, move |desk| async move {
+            let buffers = &mut desk.workspace().buffers();
+            let now = Timestamp::now();
+            let action = action.as_deref();
+            let labelled = client.label_request(octets, action, &to, buffers);
+            let outgoing = Outgoing {
+                action,
+                ..Outgoing::default()
+            };
+            let secured = client
+                .secure(
+                    labelled.map_err(Failure::of)?,
+                    outgoing,
+                    now,
+                    buffers,
+                    &mut (),
+                )
+                .map_err(|error| Failure::Other(format!("client cannot secure: {error}")))?;
+            let refused = |rejected| Failure::Other(format!("inbound refuses: {rejected}"));
+            let said = action.filter(|_| side.endpoint.asks_for_actions());
+            let request = side
+                .endpoint
+                .read_request(secured.bytes, buffers, &mut ())
+                .map_err(refused)?
+                .about(said.map(str::to_owned).into_iter().collect());
+            let memory = Memory::without_conversations(&ForgetfulReplayCache);
+            let arrived = side
+                .endpoint
+                .receive_read(request, true, memory, now, buffers, &mut ());
+            match arrived {
+                Ok(Arrived::Message(opened)) => Ok(Entered {
+                    opened,
+                    sent: secured.receipt,
+                }),
+                Ok(Arrived::Answered(_)) => Err(Failure::of("the request asks for a token")),
+                Err(error) => Err(EndpointError::of(error).into()),
+            }
+        })
+        .await
+    }
+
+    /// Secures an answer to the client, and opens it as the client does.
+    async fn leave(
+        &self,
+        side: &Arc<RouteEndpoint>,
+        client: &Arc<Endpoint>,
+        entered: Entered,
+        octets: Vec<u8>,
+    ) -> Result<(), Failure> {
+        let (side, client) = (Arc::clone(side), Arc::clone(client));
+        let observed = unobserved();
+        self.work(None, move |desk| async move {
+            let buffers = &mut desk.workspace().buffers();
+            let receipt = Some(&entered.opened.receipt);
+            let addressing = entered.opened.addressing.as_deref();
+            let secured = secure_answer(&side, octets, receipt, addressing, &observed, buffers)?;
+            let memory = Memory::without_conversations(&ForgetfulReplayCache);
+            let (sent, now) = (Some(entered.sent), Timestamp::now());
+            let opened = client.open(secured.bytes, sent, memory, now, buffers, &mut ());
+            opened.map_err(|rejected| Failure::Other(format!("client refuses: {rejected}")))?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Secures the request as if it were an answer, and reads what that comes to. Nobody gets it.
+    async fn exercise(&self, side: &Arc<RouteEndpoint>, octets: Vec<u8>) -> Result<(), Failure> {
+        let side = Arc::clone(side);
+        let observed = unobserved();
+        self.work(None, move |desk| async move {
+            let buffers = &mut desk.workspace().buffers();
+            let secured = secure_answer(&side, octets, None, None, &observed, buffers)?;
+            let read = side.endpoint.read_request(secured.bytes, buffers, &mut ());
+            read.map_err(|rejected| Failure::Other(format!("inbound cannot read: {rejected}")))?;
+            Ok(())
+        })
+        .await
+    }
+
+    /// Sends the request to the backend, secured and opened as the route has it. `None` where the
+    /// answer is empty.
+    async fn ask_backend(
+        &self,
+        route: &Route,
+        mut octets: Vec<u8>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        let version = self.warm_up.version;
+        let action = &self.warm_up.action;
+        let upstream = &route.upstream;
+        let (mut receipt, mut context) = (None, None);
+        if let Some(side) = &upstream.endpoint {
+            if let Some(conversation) = &upstream.conversation {
+                context = Some(conversation.obtain(version).await?);
+            }
+            let label = upstream.label(Some(action.clone()).filter(|action| !action.is_empty()));
+            let (side, observed) = (Arc::clone(side), unobserved());
+            let done = self.work(None, move |desk| async move {
+                let buffers = &mut desk.workspace().buffers();
+                let within = context.as_ref().map(|context| context.context());
+                let secured = secure_request(&side, octets, &label, within, &observed, buffers)?;
+                Ok((secured, context))
+            });
+            let secured;
+            (secured, context) = done.await?;
+            octets = secured.bytes;
+            receipt = Some(secured.receipt);
+        }
+        let errand = &upstream.errand;
+        let request = errand.request(version, action, octets);
+        let (head, mut octets) = errand.exchange(request).await?;
+        // The conversation is in use until its answer is here.
+        drop(context);
+        if !head.status.is_success() {
+            return Err(Failure::Other(format!(
+                "the backend answered {}",
+                head.status
+            )));
+        }
+        if octets.is_empty() {
+            return Ok(None);
+        }
+        demand_soap(&head)?;
+        if let Some(side) = &upstream.endpoint {
+            let (asked, observed) = (Arc::clone(side), unobserved());
+            let opened = self.work(Some(side), move |desk| async move {
+                let opened = open(&asked, octets, receipt, &observed, &desk).await;
+                opened.map_err(Failure::from)
+            });
+            octets = opened.await?.bytes;
+        }
+        Ok(Some(octets))
+    }
+
+    /// Has work done by the workers, which asks the stores of that side.
+    async fn work<T, F>(
+        &self,
+        side: Option<&Arc<RouteEndpoint>>,
+        work: impl FnOnce(Desk) -> F,
+    ) -> Result<T, Failure>
+    where
+        T: Send + 'static,
+        F: Future<Output = Result<T, Failure>> + Send + 'static,
+    {
+        let task = Task::new(WorkClass::Blocking, side.map(Arc::clone), work);
+        match task.perform(&self.executor, ()).await.0 {
+            Ok(result) => result,
+            Err(NotDone::Full) => Err(Failure::of("the crypto workers are busy")),
+            Err(NotDone::Failed) => Err(Failure::of("the crypto worker panicked")),
+        }
+    }
+}
+
+/// Numbers that nobody is shown.
+fn unobserved() -> Observed {
+    Observed {
+        metrics: RouteMetrics::new("", None, None),
+        recording: None,
+    }
+}

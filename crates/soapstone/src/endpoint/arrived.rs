@@ -1,0 +1,106 @@
+//! What arrives at a service, and what becomes of it.
+
+use std::fmt;
+
+use soapstone_trust::TrustFault;
+use soapstone_wss::{Envelope, Lookups, Rejected, SecureError, SoapVersion};
+
+use super::opened::OpenedMessage;
+
+/// What arrived at a service.
+#[derive(Debug)]
+pub enum Arrived {
+    /// A message for the application.
+    Message(Box<OpenedMessage>),
+    /// A request for a token, and its answer.
+    Answered(TokenAnswer),
+}
+
+/// A request that was read and not yet opened.
+#[derive(Debug)]
+pub struct ReadRequest {
+    pub(super) envelope: Envelope,
+    /// What the plan for requests for tokens asks for.
+    pub(super) lookups: Lookups,
+    pub(super) actions: Vec<String>,
+    pub(super) over_tls: bool,
+}
+
+impl ReadRequest {
+    /// The same request, with what was said beside it of its operation: `SOAPAction`, the parameter
+    /// `action` of its media type. Each of them has to be right.
+    #[must_use]
+    pub fn about(mut self, actions: Vec<String>) -> Self {
+        self.actions = actions;
+        self
+    }
+
+    /// The same request, which came over TLS. Its answer has to go back the same way.
+    #[must_use]
+    pub fn over_tls(mut self) -> Self {
+        self.over_tls = true;
+        self
+    }
+
+    /// Whether it names a security context, so that it is opened with the plan of the conversation
+    /// and never with the bootstrap's.
+    pub fn names_context(&self) -> bool {
+        !self.lookups.contexts.is_empty()
+    }
+}
+
+/// The answer to a request for a token, ready to be sent.
+#[derive(Debug)]
+pub struct TokenAnswer {
+    /// The envelope: secured, or a fault.
+    pub bytes: Vec<u8>,
+    /// Its version.
+    pub version: SoapVersion,
+    /// `wsa:Action` of the answer.
+    pub action: String,
+    /// What was done, for logs and metrics.
+    pub done: Vec<TokenDone>,
+    /// Why the request was refused, if it was.
+    pub refused: Option<TrustFault>,
+}
+
+/// What became of a context.
+#[derive(Clone, Debug)]
+pub struct TokenDone {
+    /// `issued`, `renewed`, `amended` or `cancelled`.
+    pub what: &'static str,
+    /// Which.
+    pub identifier: String,
+    /// Whose; for a cancelled context nobody's any more.
+    pub owner: Option<String>,
+}
+
+/// Why a message or a request for a token came to nothing.
+#[derive(Debug)]
+pub enum ReceiveError {
+    /// The message is refused.
+    Rejected(Rejected),
+    /// The answer cannot be secured.
+    Unsecurable(SecureError),
+    /// The answer holds a key, and the policy of answers does not encrypt it.
+    WouldExpose,
+}
+
+impl fmt::Display for ReceiveError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Rejected(rejected) => rejected.fmt(out),
+            Self::Unsecurable(error) => write!(out, "the answer cannot be secured: {error}"),
+            Self::WouldExpose => out
+                .write_str("the answer holds a key, and the policy of answers does not encrypt it"),
+        }
+    }
+}
+
+impl std::error::Error for ReceiveError {}
+
+impl From<Rejected> for ReceiveError {
+    fn from(rejected: Rejected) -> Self {
+        Self::Rejected(rejected)
+    }
+}

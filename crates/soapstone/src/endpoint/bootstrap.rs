@@ -1,0 +1,45 @@
+//! How the conversations of an endpoint begin.
+
+use soapstone_trust::{ClientRules, Operation, SecurityTokenService};
+use soapstone_wss::{InboundPlan, KeyBinding, OutboundPlan, Part, Policy};
+
+/// How contexts are made at an endpoint.
+#[derive(Debug)]
+pub struct Conversation {
+    pub(super) bootstrap_inbound: InboundPlan,
+    pub(super) bootstrap_outbound: OutboundPlan,
+    /// Of requests that a context endorses and that are secured as the bootstrap's are besides.
+    pub(super) renewal_inbound: Option<InboundPlan>,
+    /// For a service: what it grants.
+    pub(super) service: SecurityTokenService,
+    /// For a client: what it asks for.
+    pub(super) client: ClientRules,
+    /// What is done about contexts, as far as the policy does not rule it out.
+    pub(super) operations: Vec<Operation>,
+}
+
+impl Conversation {
+    /// Whether this is done about contexts: a policy can rule out that they are cancelled, renewed
+    /// or amended (WS-SecurityPolicy 1.3, 5.4.7).
+    pub fn has(&self, operation: Operation) -> bool {
+        self.operations.contains(&operation)
+    }
+
+    /// Whether the messages that begin it hide what both sides contribute to its key. Where they do
+    /// not, they need TLS.
+    pub fn hides_its_keys(&self) -> bool {
+        encrypts_body_afresh(self.bootstrap_outbound.policy())
+            && encrypts_body_afresh(self.bootstrap_inbound.policy())
+    }
+}
+
+/// Whether answers under a policy hide their Body by a key that is not a security context's.
+pub(super) fn encrypts_body_afresh(policy: &Policy) -> bool {
+    policy.encryption().is_some_and(|encryption| {
+        let body = encryption
+            .parts
+            .iter()
+            .any(|wanted| wanted.part == Part::Body);
+        body && encryption.key != KeyBinding::Context
+    })
+}

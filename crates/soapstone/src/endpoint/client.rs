@@ -1,0 +1,161 @@
+//! The security of a client: requests leave, and their answers arrive.
+
+use jiff::Timestamp;
+use soapstone_wss::{
+    Envelope, InboundPlan, OutboundPlan, Outgoing, Receipt, Rejected, SecureError, Secured,
+    Verified,
+};
+use soapstone_xml::Limits;
+
+use super::asking::{Workspace, drive};
+use super::call::{Call, make};
+use super::compiled::Endpoint;
+use super::handshake::Handshakes;
+use super::memory::Memory;
+use super::opened::OpenedMessage;
+use super::plans::Calling;
+use super::step::StepObserver;
+
+/// What stands behind a client: it secures requests and opens their answers.
+///
+/// ```no_run
+/// # use std::path::Path;
+/// # use soapstone::{Client, ForgetfulReplayCache, Memory};
+/// # fn send(_: Vec<u8>) -> Vec<u8> { Vec::new() }
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let request = Vec::new();
+/// # let cache = ForgetfulReplayCache;
+/// let client = Client::from_file(Path::new("client.toml"), &|name| std::env::var(name).ok())?;
+/// let secured = client.secure(request)?;
+/// let answer = send(secured.bytes);
+/// let memory = Memory::without_conversations(&cache);
+/// let opened = client.open(answer, secured.receipt, memory)?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It receives no requests:
+///
+/// ```compile_fail,E0599
+/// # use soapstone::{Client, Memory};
+/// # fn wrong(client: Client, bytes: Vec<u8>, memory: Memory<'_>) {
+/// client.receive(bytes, memory).ok();
+/// # }
+/// ```
+///
+/// and an answer is opened with the receipt of its request alone:
+///
+/// ```compile_fail,E0061
+/// # use soapstone::{Client, Memory};
+/// # fn wrong(client: Client, bytes: Vec<u8>, memory: Memory<'_>) {
+/// client.open(bytes, memory).ok();
+/// # }
+/// ```
+pub type Client = Endpoint<Calling>;
+
+impl Endpoint<Calling> {
+    /// Assembles a client from the plan of its requests and that of their answers: for
+    /// applications that have no file.
+    pub fn of_plans(requests: OutboundPlan, answers: InboundPlan, limits: Limits) -> Self {
+        Self::assembled(Calling { requests, answers }, limits)
+    }
+
+    /// Secures a request. In a conversation it is no request for a token, which would be obeyed as
+    /// our own.
+    ///
+    /// # Errors
+    /// Why the request cannot be secured.
+    pub fn secure(&self, bytes: Vec<u8>) -> Result<Secured, SecureError> {
+        make(|call| self.secure_with(bytes, Outgoing::default(), call))
+    }
+
+    /// [Secures](Self::secure) a request in a tuned call: with a security context, or with what is
+    /// said beside it of its action.
+    ///
+    /// # Errors
+    /// Why the request cannot be secured.
+    pub fn secure_with(
+        &self,
+        bytes: Vec<u8>,
+        outgoing: Outgoing<'_>,
+        call: &mut Call<'_>,
+    ) -> Result<Secured, SecureError> {
+        let now = call.now;
+        let (buffers, mut observer) = call.parts();
+        self.secured(bytes, outgoing, now, buffers, &mut observer)
+    }
+
+    /// Opens the answer to a request that left `receipt` behind, and rebuilds it from what was
+    /// proven.
+    ///
+    /// # Errors
+    /// Why the answer is refused.
+    pub fn open(
+        &self,
+        bytes: Vec<u8>,
+        receipt: Receipt,
+        memory: Memory<'_>,
+    ) -> Result<OpenedMessage, Rejected> {
+        make(|call| self.open_with(bytes, receipt, memory, call))
+    }
+
+    /// [Opens](Self::open) an answer in a tuned call.
+    ///
+    /// # Errors
+    /// Why the answer is refused.
+    pub fn open_with(
+        &self,
+        bytes: Vec<u8>,
+        receipt: Receipt,
+        memory: Memory<'_>,
+        call: &mut Call<'_>,
+    ) -> Result<OpenedMessage, Rejected> {
+        let now = call.now;
+        let (buffers, mut observer) = call.parts();
+        drive(memory, buffers, async |workspace| {
+            self.opened(bytes, Some(receipt), workspace, now, &mut observer)
+                .await
+        })
+    }
+
+    /// [Opens](Self::open) an answer in a workspace.
+    ///
+    /// # Errors
+    /// Why the answer is refused.
+    pub async fn open_in(
+        &self,
+        workspace: &Workspace,
+        bytes: Vec<u8>,
+        receipt: Receipt,
+        now: Timestamp,
+        observer: &mut dyn StepObserver,
+    ) -> Result<OpenedMessage, Rejected> {
+        self.opened(bytes, Some(receipt), workspace, now, observer)
+            .await
+    }
+
+    /// Verifies an answer without rebuilding it: who signed which of its nodes.
+    ///
+    /// # Errors
+    /// Why the answer is refused.
+    pub fn verify_with(
+        &self,
+        bytes: Vec<u8>,
+        receipt: Receipt,
+        memory: Memory<'_>,
+        call: &mut Call<'_>,
+    ) -> Result<Verified<Envelope>, Rejected> {
+        let now = call.now;
+        let (buffers, mut observer) = call.parts();
+        let verified = drive(memory, buffers, async |workspace| {
+            self.verified(bytes, Some(receipt), workspace, now, &mut observer)
+                .await
+        });
+        verified.map(|(verified, _)| verified)
+    }
+
+    /// How contexts are asked for, renewed and given up; `None` without conversations.
+    pub fn handshakes(&self) -> Option<Handshakes<'_, Calling>> {
+        self.context_handshakes()
+    }
+}

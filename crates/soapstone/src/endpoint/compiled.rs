@@ -1,0 +1,257 @@
+//! A compiled endpoint: what all roles have in common.
+//!
+//! The one rule: it is made once from a file or from plans, and no message changes it.
+
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use soapstone_crypto::SecretBytes;
+use soapstone_crypto::key::CipherUsage;
+use soapstone_wss::{InboundPlan, OutboundPlan, Policy, SharedKey};
+use soapstone_xml::Limits;
+
+use super::answer_actions::AnswerActions;
+use super::bootstrap::Conversation;
+use super::dated::Dated;
+use super::demands::Demands;
+use super::operations::Operations;
+use super::plans::{Directions, Either, Plans};
+use super::sent::{Sent, SentMessages};
+use crate::config::{ConversationsConfig, ReplayConfig};
+
+/// A compiled endpoint. What it can do follows from the directions of its role, `P`:
+/// [`Service`](super::Service), [`Client`](super::Client), [`Opener`](super::Opener) and
+/// [`Securer`](super::Securer) are endpoints.
+#[derive(Debug)]
+pub struct Endpoint<P = Either> {
+    /// One, or those of the operations of a port.
+    pub(super) agreements: Vec<Plans<P>>,
+    /// Which operation has which agreement, where there are several.
+    pub(super) operations: Option<Operations>,
+    /// The actions of answers, as far as a WSDL says them.
+    pub(super) answer_actions: AnswerActions,
+    /// What the file demands beside its policy.
+    pub(super) demands: Demands,
+    pub(super) limits: Limits,
+    pub(super) users: Vec<(String, SecretBytes)>,
+    pub(super) replay: Option<ReplayConfig>,
+    pub(super) conversations: Option<ConversationsConfig>,
+    pub(super) time: Option<Timestamp>,
+    pub(super) mechanism: &'static str,
+    pub(super) suite: String,
+    pub(super) scope: String,
+    pub(super) conversation: Option<Conversation>,
+    pub(super) private_transport: bool,
+    pub(super) client_certificate: bool,
+    pub(super) dated: Vec<Dated>,
+    /// What comes back to us, if it comes.
+    pub(super) sent: Arc<Sent>,
+    /// What it may come back to as well: other endpoints of the process.
+    pub(super) all_sent: SentMessages,
+}
+
+impl<P: Directions> Endpoint<P> {
+    /// Assembles an endpoint from plans: for applications that have no file.
+    pub(super) fn assembled(directions: P, limits: Limits) -> Self {
+        let (sent, all_sent) = SentMessages::alone(None);
+        Self {
+            agreements: vec![Plans::new(directions, false)],
+            operations: None,
+            answer_actions: AnswerActions::default(),
+            demands: Demands::default(),
+            limits,
+            users: Vec::new(),
+            replay: None,
+            conversations: None,
+            time: None,
+            mechanism: "policy",
+            suite: String::new(),
+            scope: String::new(),
+            conversation: None,
+            private_transport: false,
+            client_certificate: false,
+            dated: Vec::new(),
+            sent,
+            all_sent,
+        }
+    }
+
+    /// Knows what any endpoint of the process has sent that shares the same, so that nothing of it
+    /// comes back as the peer's word to another endpoint, or after a change of configuration that
+    /// renames or moves this one. It is for endpoints of one role.
+    pub fn share_sent(&mut self, process: &SentMessages) {
+        process.join(&self.sent);
+        self.all_sent = process.clone();
+    }
+
+    /// Goes on with what a predecessor has sent in this process, so that nothing of it comes back
+    /// as the peer's word after a change of configuration, and with what its shared key has
+    /// enciphered, if it has the same key.
+    pub fn keep_memory_of(&mut self, predecessor: &Self) {
+        self.sent = Arc::clone(&predecessor.sent);
+        self.all_sent = predecessor.all_sent.clone();
+        if let (Some(new), Some(old)) = (self.shared_key(), predecessor.shared_key())
+            && new.encrypting.is_same_as(&old.encrypting)
+        {
+            new.encrypting.count_as_used(old.encrypting.usage());
+        }
+    }
+
+    /// How much its shared key has enciphered in this process, if it has one.
+    pub fn shared_key_usage(&self) -> Option<CipherUsage> {
+        self.shared_key().map(|key| key.encrypting.usage())
+    }
+
+    fn shared_key(&self) -> Option<&SharedKey> {
+        let mut plans = self.agreements.iter();
+        plans.find_map(|plans| plans.outbound()?.shared_key())
+    }
+
+    /// Whether its policy leaves protection to TLS: messages of other connections must not be
+    /// accepted or sent.
+    pub fn needs_tls(&self) -> bool {
+        self.private_transport
+    }
+
+    /// Whether its policy wants clients to show a certificate while the connection is made
+    /// (`sp:RequireClientCertificate`).
+    pub fn needs_client_certificate(&self) -> bool {
+        self.client_certificate
+    }
+
+    /// The certificates and revocation lists that its file names, ours and those of others: each
+    /// once for each use.
+    pub fn dated(&self) -> &[Dated] {
+        &self.dated
+    }
+
+    /// Names the endpoint: the conversations of one name are not those of another.
+    #[must_use]
+    pub fn with_scope(mut self, scope: impl Into<String>) -> Self {
+        self.scope = scope.into();
+        self
+    }
+
+    /// The name that its conversations belong to.
+    pub fn scope(&self) -> &str {
+        &self.scope
+    }
+
+    /// Adds a user whose `UsernameToken` is accepted.
+    #[must_use]
+    pub fn with_user(mut self, name: impl Into<String>, password: SecretBytes) -> Self {
+        self.users.push((name.into(), password));
+        self
+    }
+
+    /// Whether it demands a user and knows none, so that no message can be accepted.
+    pub fn lacks_users(&self) -> bool {
+        let bootstrap = self
+            .conversation
+            .as_ref()
+            .map(|conversation| &conversation.bootstrap_inbound);
+        self.users.is_empty()
+            && self
+                .inbound()
+                .chain(bootstrap)
+                .any(|plan| plan.policy().username().is_some())
+    }
+
+    /// Name of the mechanism, for metrics and reports.
+    pub fn mechanism(&self) -> &'static str {
+        self.mechanism
+    }
+
+    /// Name of the suite; empty where there is none.
+    pub fn suite(&self) -> &str {
+        &self.suite
+    }
+
+    /// Where replay marks are to be kept.
+    pub fn replay(&self) -> Option<&ReplayConfig> {
+        self.replay.as_ref()
+    }
+
+    /// Where security contexts are to be kept.
+    pub fn conversations(&self) -> Option<&ConversationsConfig> {
+        self.conversations.as_ref()
+    }
+
+    /// Bounds on messages.
+    pub fn limits(&self) -> &Limits {
+        &self.limits
+    }
+
+    /// Whether it matters what is said of a request's action beside the message
+    /// ([`ReadRequest::about`](super::ReadRequest::about)): where operations have policies of their
+    /// own, or where that has to be `wsa:Action`.
+    pub fn asks_for_actions(&self) -> bool {
+        self.operations.is_some() || self.compares_actions()
+    }
+
+    /// Whether what HTTP says of a request's action has to be its `wsa:Action`.
+    pub fn compares_actions(&self) -> bool {
+        self.demands.compare_actions()
+    }
+
+    /// Whether every message will do, in both directions.
+    pub fn demands_nothing(&self) -> bool {
+        self.policies().all(Policy::demands_nothing)
+    }
+
+    /// Whether messages pass through this endpoint as they are, in both directions: nothing is
+    /// demanded of them, and no addressing headers are written or taken out on behalf of peers.
+    pub fn is_plain(&self) -> bool {
+        self.demands_nothing() && !self.agreements.iter().any(|agreement| agreement.addressing)
+    }
+
+    /// Operations whose requests nothing protects, neither the messages nor the connection,
+    /// although others of their port are protected.
+    pub fn unprotected_operations(&self) -> impl Iterator<Item = &str> {
+        let table = self.operations.iter().filter(|_| !self.private_transport);
+        table.flat_map(|table| {
+            table.names_of(|agreement| {
+                let request = self.agreements[agreement].of_requests(table.serves());
+                request.is_none_or(|policy| !policy.has_security())
+            })
+        })
+    }
+
+    /// The plans for messages that arrive: one, or one for each agreement of its operations.
+    pub fn inbound(&self) -> impl Iterator<Item = &InboundPlan> {
+        self.agreements.iter().filter_map(Plans::inbound)
+    }
+
+    /// The plans for messages that leave: one, or one for each agreement of its operations.
+    pub fn outbound(&self) -> impl Iterator<Item = &OutboundPlan> {
+        self.agreements.iter().filter_map(Plans::outbound)
+    }
+
+    /// Whether no message that arrives takes an operation of a key pair. Of an endpoint with
+    /// conversations: no message within one.
+    pub fn opens_lightly(&self) -> bool {
+        self.inbound().all(|plan| !plan.policy().uses_key_pair())
+    }
+
+    /// Whether no message that leaves takes an operation of a key pair. Of an endpoint with
+    /// conversations: no message within one.
+    pub fn secures_lightly(&self) -> bool {
+        self.outbound().all(|plan| !plan.policy().uses_key_pair())
+    }
+
+    /// The policies of all plans.
+    fn policies(&self) -> impl Iterator<Item = &Policy> {
+        let inbound = self.inbound().map(InboundPlan::policy);
+        inbound.chain(self.outbound().map(OutboundPlan::policy))
+    }
+
+    /// The present: `now`, or the time that the file says to pretend it is.
+    pub fn clock(&self, now: Timestamp) -> Timestamp {
+        self.time.unwrap_or(now)
+    }
+
+    /// How conversations begin here, if the endpoint has them.
+    pub fn conversation(&self) -> Option<&Conversation> {
+        self.conversation.as_ref()
+    }
+}

@@ -1,0 +1,57 @@
+//! What compiles an endpoint file: the file, and what was found wrong with it.
+//!
+//! The one rule: everything that is wrong comes out together, in the order of the file.
+
+use super::dated::Dated;
+use crate::config::{EndpointConfig, Place, Problem, Problems};
+
+pub(super) struct Compiler<'c> {
+    pub(super) config: &'c EndpointConfig,
+    problems: Vec<Problem>,
+    /// What keys and trust were made of so far.
+    pub(super) dated: Vec<Dated>,
+}
+
+/// What `work` makes of a file, or everything that it found wrong with it.
+pub(super) fn compiled<T>(
+    config: &EndpointConfig,
+    work: impl FnOnce(&mut Compiler<'_>) -> Option<T>,
+) -> Result<T, Problems> {
+    let mut compiler = Compiler {
+        config,
+        problems: Vec::new(),
+        dated: Vec::new(),
+    };
+    match work(&mut compiler) {
+        Some(made) if compiler.problems.is_empty() => Ok(made),
+        _ => {
+            compiler
+                .problems
+                .sort_by_key(|problem| (problem.line, problem.column));
+            let mut problems: Vec<Problem> = Vec::new();
+            for problem in compiler.problems {
+                // Several exchanges may lack the same.
+                if !problems.contains(&problem) {
+                    problems.push(problem);
+                }
+            }
+            Err(Problems(problems))
+        }
+    }
+}
+
+impl Compiler<'_> {
+    pub(super) fn report(&mut self, place: Place, message: impl Into<String>) {
+        self.problems.push(self.config.problem(place, message));
+    }
+
+    pub(super) fn report_with_hint(
+        &mut self,
+        place: Place,
+        message: impl Into<String>,
+        hint: impl Into<String>,
+    ) {
+        self.problems
+            .push(self.config.problem(place, message).with_hint(hint));
+    }
+}

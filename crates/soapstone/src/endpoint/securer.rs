@@ -1,0 +1,60 @@
+//! The security of single messages that leave.
+
+use soapstone_wss::{OutboundPlan, Outgoing, SecureError, Secured};
+use soapstone_xml::Limits;
+
+use super::call::{Call, make};
+use super::compiled::Endpoint;
+
+/// What secures single messages, as `soapstone secure` does.
+///
+/// ```no_run
+/// # use std::path::Path;
+/// # use soapstone::Securer;
+/// # fn main() -> Result<(), Box<dyn std::error::Error>> {
+/// # let message = Vec::new();
+/// let securer = Securer::from_file(Path::new("client.toml"), &|name| std::env::var(name).ok())?;
+/// let secured = securer.secure(message)?;
+/// # Ok(())
+/// # }
+/// ```
+///
+/// It opens nothing:
+///
+/// ```compile_fail,E0599
+/// # use soapstone::{Memory, Securer};
+/// # fn wrong(securer: Securer, bytes: Vec<u8>, memory: Memory<'_>) {
+/// securer.open(bytes, memory).ok();
+/// # }
+/// ```
+pub type Securer = Endpoint<OutboundPlan>;
+
+impl Endpoint<OutboundPlan> {
+    /// Assembles it from a plan: for applications that have no file.
+    pub fn of_plan(plan: OutboundPlan, limits: Limits) -> Self {
+        Self::assembled(plan, limits)
+    }
+
+    /// Secures a message.
+    ///
+    /// # Errors
+    /// Why the message cannot be secured.
+    pub fn secure(&self, bytes: Vec<u8>) -> Result<Secured, SecureError> {
+        make(|call| self.secure_with(bytes, Outgoing::default(), call))
+    }
+
+    /// [Secures](Self::secure) a message in a tuned call.
+    ///
+    /// # Errors
+    /// Why the message cannot be secured.
+    pub fn secure_with(
+        &self,
+        bytes: Vec<u8>,
+        outgoing: Outgoing<'_>,
+        call: &mut Call<'_>,
+    ) -> Result<Secured, SecureError> {
+        let now = call.now;
+        let (buffers, mut observer) = call.parts();
+        self.secured(bytes, outgoing, now, buffers, &mut observer)
+    }
+}

@@ -1,0 +1,45 @@
+//! The steps of opening and securing, for those who measure.
+
+/// A step of opening or securing, for those who measure.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Step {
+    /// Bytes to envelope.
+    Parse,
+    /// The store of security contexts.
+    Contexts,
+    /// Times, users and the values of signatures, before anything is deciphered.
+    Authenticate,
+    /// The replay cache.
+    Replay,
+    /// Decryption, digests, and the comparison with the plan.
+    Open,
+    /// Writing the message that is passed on.
+    Forward,
+    /// Signing and encrypting.
+    Secure,
+}
+
+impl Step {
+    /// Name in metrics.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Parse => "parse",
+            Self::Contexts => "contexts",
+            Self::Authenticate => "authenticate",
+            Self::Replay => "replay",
+            Self::Open => "open",
+            Self::Forward => "forward",
+            Self::Secure => "secure",
+        }
+    }
+}
+
+/// Told when a step has ended. `()` listens to nothing.
+pub trait StepObserver: Send {
+    /// `step` has ended.
+    fn ended(&mut self, step: Step);
+}
+
+impl StepObserver for () {
+    fn ended(&mut self, _: Step) {}
+}

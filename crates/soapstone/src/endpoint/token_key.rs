@@ -1,0 +1,103 @@
+//! From the `pkcs11` table of an identity to a private key in a token.
+//!
+//! The rule kept here: a build without PKCS#11 says so, and takes no other key.
+
+#[cfg(feature = "pkcs11")]
+use soapstone_crypto::Certificate;
+use soapstone_crypto::{CryptoError, Identity};
+
+use super::compiler::Compiler;
+use crate::config::{LoadedFile, TokenKeyConfig};
+
+impl Compiler<'_> {
+    /// The identity of a key in a token. `None`: what is wrong is told. The error is one of the
+    /// certificate.
+    #[cfg(feature = "pkcs11")]
+    pub(super) fn token_identity(
+        &mut self,
+        key: &TokenKeyConfig,
+        certificate: &LoadedFile,
+    ) -> Option<Result<Identity, CryptoError>> {
+        let read = Certificate::from_file_contents(certificate.bytes.expose());
+        let mut certificates = match read {
+            Ok(certificates) => certificates.into_iter(),
+            Err(error) => return Some(Err(error)),
+        };
+        let Some(own) = certificates.next() else {
+            let file = certificate.path.display();
+            self.report(certificate.place, format!("`{file}` holds no certificate"));
+            return None;
+        };
+        match soapstone_pkcs11::open(location(key), own.public_key()) {
+            Ok(private) => Some(Identity::new(private, own, certificates.collect())),
+            Err(error) => {
+                match hint(&error.problem) {
+                    Some(hint) => self.report_with_hint(key.place, error.to_string(), hint),
+                    None => self.report(key.place, error.to_string()),
+                }
+                None
+            }
+        }
+    }
+
+    /// Says that there is no PKCS#11.
+    #[cfg(not(feature = "pkcs11"))]
+    pub(super) fn token_identity(
+        &mut self,
+        key: &TokenKeyConfig,
+        _: &LoadedFile,
+    ) -> Option<Result<Identity, CryptoError>> {
+        let message = "this build cannot use keys in tokens: it is built without PKCS#11";
+        let hint = "build it with the feature `pkcs11`, or name a key in a file";
+        self.report_with_hint(key.place, message, hint);
+        None
+    }
+}
+
+#[cfg(feature = "pkcs11")]
+fn location(key: &TokenKeyConfig) -> soapstone_pkcs11::KeyLocation {
+    use soapstone_crypto::SecretBytes;
+    use soapstone_pkcs11::{KeyLocation, KeyName, TokenName};
+
+    use crate::config::{TokenChoice, TokenKeyChoice};
+
+    KeyLocation {
+        module: key.module.clone(),
+        token: match &key.token {
+            TokenChoice::Label(label) => TokenName::Label(label.clone()),
+            TokenChoice::Slot(slot) => TokenName::Slot(*slot),
+        },
+        key: match &key.key {
+            TokenKeyChoice::Label(label) => KeyName::Label(label.clone()),
+            TokenKeyChoice::Id(id) => KeyName::Id(id.clone()),
+        },
+        pin: key
+            .pin
+            .as_ref()
+            .map(|pin| SecretBytes::copy_of(pin.value.expose().as_bytes())),
+        sessions: key
+            .sessions
+            .as_ref()
+            .and_then(|sessions| usize::try_from(sessions.value).ok())
+            .unwrap_or(KeyLocation::SESSIONS),
+        timeout: key
+            .timeout
+            .as_ref()
+            .map_or(KeyLocation::TIMEOUT, |timeout| timeout.value),
+    }
+}
+
+#[cfg(feature = "pkcs11")]
+fn hint(problem: &soapstone_pkcs11::Problem) -> Option<&'static str> {
+    use soapstone_pkcs11::Problem;
+
+    match problem {
+        Problem::PinNeeded => Some("give `pin_env`, `pin_file` or `pin` in the table pkcs11"),
+        Problem::SeveralKeys { .. } => Some("name it by its id: id = \"0a1b\""),
+        Problem::OtherKey => Some("name the certificate that was issued for the key"),
+        Problem::Module { .. } => {
+            Some("the module is the shared library of the token's maker, such as libsofthsm2.so")
+        }
+        _ => None,
+    }
+}

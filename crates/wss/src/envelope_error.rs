@@ -1,0 +1,64 @@
+//! Why bytes are not an acceptable SOAP envelope.
+
+use std::fmt;
+
+use soapstone_xml::{DuplicateId, ParseError};
+
+/// Why bytes are not a SOAP envelope.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum EnvelopeError {
+    /// Not XML, or outside the limits.
+    Xml(ParseError),
+    /// Something else than XML, of a kind that is known.
+    NotXml {
+        /// What it is.
+        found: &'static str,
+    },
+    /// The root element is something else.
+    NotAnEnvelope {
+        /// Expanded name of the root, `{namespace}local`.
+        found: String,
+    },
+    /// A child of the envelope that does not belong there: after the Body, a second Header or Body,
+    /// or of another name.
+    UnexpectedChild {
+        /// Expanded name.
+        found: String,
+        /// Line, from 1.
+        line: u32,
+    },
+    /// The envelope has no Body.
+    BodyMissing,
+    /// An id that occurs twice: a reference to it would be ambiguous.
+    DuplicateId(DuplicateId),
+}
+
+impl fmt::Display for EnvelopeError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Xml(error) => error.fmt(out),
+            Self::NotXml { found } => write!(out, "expected a SOAP envelope, found {found}"),
+            Self::NotAnEnvelope { found } => {
+                write!(
+                    out,
+                    "expected a SOAP 1.1 or 1.2 `Envelope`, found `{found}`"
+                )
+            }
+            Self::UnexpectedChild { found, line } => write!(
+                out,
+                "expected an optional `Header` and one `Body` in the `Envelope`, found `{found}` in line {line}"
+            ),
+            Self::BodyMissing => out.write_str("the `Envelope` has no `Body`"),
+            Self::DuplicateId(duplicate) => duplicate.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for EnvelopeError {}
+
+impl From<ParseError> for EnvelopeError {
+    fn from(error: ParseError) -> Self {
+        Self::Xml(error)
+    }
+}

@@ -1,0 +1,83 @@
+//! Which key a message means, however it is written.
+//!
+//! The one rule: a name says which key is meant. Whether that key may be used is decided elsewhere.
+
+use std::fmt;
+
+use soapstone_crypto::Certificate;
+use soapstone_crypto::hexadecimal::Digits;
+
+use crate::conversation::ContextName;
+
+/// Which key a message means.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum KeyLocator {
+    /// A token of this message by id (a `BinarySecurityToken` or an `EncryptedKey`).
+    Token(String),
+    /// A certificate, as DER.
+    Certificate(Vec<u8>),
+    /// A certification path, as DER (`PkiPath`).
+    Path(Vec<u8>),
+    /// A certificate by its subject key identifier.
+    SubjectKeyIdentifier(Vec<u8>),
+    /// A certificate by the SHA-1 of its DER form.
+    Thumbprint(Vec<u8>),
+    /// A certificate by issuer and serial number.
+    IssuerSerial {
+        /// Distinguished name, RFC 4514.
+        issuer: String,
+        /// Decimal.
+        serial: String,
+    },
+    /// A session key by the SHA-1 of its wrapped bytes.
+    EncryptedKeySha1(Vec<u8>),
+    /// A security context whose token is not in the message.
+    Context(ContextName),
+    /// A key by name.
+    Name(String),
+}
+
+impl fmt::Display for KeyLocator {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Token(id) => write!(out, "the token `#{id}`"),
+            Self::Certificate(_) => out.write_str("the certificate in the message"),
+            Self::Path(_) => out.write_str("the certification path in the message"),
+            Self::SubjectKeyIdentifier(octets) => {
+                write!(out, "the subject key identifier {}", Digits(octets))
+            }
+            Self::Thumbprint(octets) => write!(out, "the SHA-1 thumbprint {}", Digits(octets)),
+            Self::IssuerSerial { issuer, serial } => {
+                write!(out, "serial number {serial} of issuer `{issuer}`")
+            }
+            Self::EncryptedKeySha1(octets) => {
+                write!(out, "the encrypted key with SHA-1 {}", Digits(octets))
+            }
+            Self::Context(name) => name.fmt(out),
+            Self::Name(name) => write!(out, "the key name `{name}`"),
+        }
+    }
+}
+
+impl KeyLocator {
+    /// Whether this names `certificate`.
+    pub(crate) fn names(&self, certificate: &Certificate) -> bool {
+        match self {
+            Self::Certificate(der) => certificate.der() == der.as_slice(),
+            Self::SubjectKeyIdentifier(octets) => certificate.matches_ski(octets),
+            Self::Thumbprint(octets) => {
+                certificate.thumbprint_sha1().as_slice() == octets.as_slice()
+            }
+            Self::IssuerSerial { issuer, serial } => {
+                certificate.matches_issuer_serial(issuer, serial)
+            }
+            // A distinguished name, or the common name alone.
+            Self::Name(name) => {
+                certificate.matches_subject(name)
+                    || certificate.subject_matches(&format!("CN={name}"))
+            }
+            Self::Token(_) | Self::Path(_) | Self::EncryptedKeySha1(_) | Self::Context(_) => false,
+        }
+    }
+}

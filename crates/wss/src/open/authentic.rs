@@ -1,0 +1,51 @@
+//! A signature whose value verified, with its key and what its references prove.
+
+use soapstone_crypto::{PublicKey, SymmetricKey};
+use soapstone_xml::NodeId;
+use soapstone_xmlsec::dsig::{Signature, Target};
+
+use crate::evidence::Signer;
+
+/// The key of a signature, found and believed.
+pub(super) enum Key {
+    Public(PublicKey),
+    Secret(SymmetricKey),
+}
+
+/// A key, whose it is, and the token of this message that it comes from.
+pub(super) struct Found {
+    pub(super) key: Key,
+    pub(super) signer: Signer,
+    pub(super) token: Option<NodeId>,
+    /// The `ds:KeyInfo` that holds the certificate itself.
+    pub(super) info: Option<NodeId>,
+}
+
+/// What a reference proves, whose digest verified.
+pub(super) enum Proven {
+    /// A node, and what was referred to.
+    Node(NodeId, Target<'static>),
+    /// A token that is outside of the message: no node at all.
+    OutsideToken,
+}
+
+impl Proven {
+    /// The node that is proven.
+    pub(super) fn node(&self) -> Option<NodeId> {
+        match self {
+            Self::Node(node, _) => Some(*node),
+            Self::OutsideToken => None,
+        }
+    }
+}
+
+/// A signature whose value verified, and whose turn has not come.
+pub(super) struct Authentic {
+    pub(super) node: NodeId,
+    pub(super) signature: Signature,
+    pub(super) found: Found,
+    /// Whether it is the signature with which a security context endorses.
+    pub(super) by_context: bool,
+    /// What each reference proves, where it was digested before anything was deciphered.
+    pub(super) proven: Vec<Option<Proven>>,
+}

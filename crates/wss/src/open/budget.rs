@@ -1,0 +1,119 @@
+//! The work that one message may still ask for.
+//!
+//! The one rule: what is counted here is counted before the work is done.
+
+use soapstone_crypto::DataEncryption;
+
+use crate::evidence::CipherKey;
+use crate::limits::SecurityLimits;
+use crate::rejected::Rejected;
+
+/// What a message has asked for, beside its limits.
+pub(super) struct Budget {
+    limits: SecurityLimits,
+    signatures: usize,
+    encrypted_keys: usize,
+    tokens: usize,
+    references: usize,
+    confirmations: usize,
+    /// Of the message as it came.
+    message_bytes: usize,
+    /// Bytes of cipher text that were deciphered without a verified signature.
+    deciphered_bytes: usize,
+    /// The one key that deciphers cipher text without authentication.
+    deciphers_unauthenticated: Option<CipherKey>,
+    /// A signature in the clear verified. It is made with a key that strangers do not have, or
+    /// with the one session key that deciphers.
+    pub(super) is_authenticated: bool,
+}
+
+/// Counts one more of something.
+fn count(counted: &mut usize, limit: usize, what: &'static str) -> Result<(), Rejected> {
+    if *counted == limit {
+        return Err(Rejected::TooMany { what, limit });
+    }
+    *counted += 1;
+    Ok(())
+}
+
+impl Budget {
+    pub(super) fn new(limits: SecurityLimits, message_bytes: usize) -> Self {
+        Self {
+            limits,
+            signatures: 0,
+            encrypted_keys: 0,
+            tokens: 0,
+            references: 0,
+            confirmations: 0,
+            message_bytes,
+            deciphered_bytes: 0,
+            deciphers_unauthenticated: None,
+            is_authenticated: false,
+        }
+    }
+
+    pub(super) fn signature(&mut self) -> Result<(), Rejected> {
+        count(&mut self.signatures, self.limits.signatures, "signatures")
+    }
+
+    pub(super) fn encrypted_key(&mut self) -> Result<(), Rejected> {
+        let what = "`xenc:EncryptedKey`";
+        count(&mut self.encrypted_keys, self.limits.encrypted_keys, what)
+    }
+
+    pub(super) fn token(&mut self) -> Result<(), Rejected> {
+        count(&mut self.tokens, self.limits.tokens, "security tokens")
+    }
+
+    /// There is one for each signature of the request.
+    pub(super) fn confirmation(&mut self) -> Result<(), Rejected> {
+        let what = "`wsse11:SignatureConfirmation`";
+        count(&mut self.confirmations, self.limits.signatures, what)
+    }
+
+    pub(super) fn references(&mut self, more: usize) -> Result<(), Rejected> {
+        self.references += more;
+        let limit = self.limits.references;
+        if self.references > limit {
+            Err(Rejected::TooMany {
+                what: "references",
+                limit,
+            })
+        } else {
+            Ok(())
+        }
+    }
+
+    /// Bounds what a stranger can have deciphered: under CBC with one key, and without a verified
+    /// signature no more than twice the bytes that the message has. Otherwise the sender of one
+    /// captured cipher text chooses how much work follows it.
+    pub(super) fn decryption(
+        &mut self,
+        method: DataEncryption,
+        key: CipherKey,
+        bytes: usize,
+    ) -> Result<(), Rejected> {
+        if !method.is_authenticated() {
+            let first = *self.deciphers_unauthenticated.get_or_insert(key);
+            if first != key {
+                return Err(Rejected::TooMany {
+                    what: "keys that decipher cipher text without authentication",
+                    limit: 1,
+                });
+            }
+        }
+        if self.is_authenticated {
+            return Ok(());
+        }
+        self.deciphered_bytes += bytes;
+        // Twice: cipher text may be inside of cipher text.
+        let limit = self.message_bytes.saturating_mul(2);
+        if self.deciphered_bytes > limit {
+            return Err(Rejected::TooMany {
+                what: "bytes of cipher text before anything is authenticated",
+                limit,
+            });
+        }
+        Ok(())
+    }
+}

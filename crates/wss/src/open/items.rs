@@ -1,0 +1,60 @@
+//! Items of the header that need no key of the message: a time, a confirmation, a token.
+
+use soapstone_xml::NodeId;
+
+use super::opening::Opening;
+use crate::confirmation;
+use crate::envelope::expanded_name;
+use crate::evidence::Confirmation;
+use crate::freshness::{self, TimestampPolicy};
+use crate::header::ItemKind;
+use crate::rejected::Rejected;
+use crate::token::{Proving, TokenKind};
+
+impl Opening<'_> {
+    /// Reads an item, if it needs no key of the message.
+    pub(super) fn read_item(&mut self, node: NodeId, kind: ItemKind) -> Result<(), Rejected> {
+        match self.message.demands().kind(kind) {
+            ItemKind::Timestamp => self.read_timestamp(node),
+            ItemKind::Confirmation => self.read_confirmation(node),
+            ItemKind::Token(kind) => self.read_token(node, kind),
+            _ => Err(Rejected::ElementUnexpected {
+                element: expanded_name(self.message.element(node)),
+            }),
+        }
+    }
+
+    fn read_timestamp(&mut self, node: NodeId) -> Result<(), Rejected> {
+        if self.evidence.timestamp.replace(node).is_some() {
+            return Err(Rejected::TimestampDuplicated);
+        }
+        let demanded = self.message.demands().timestamp;
+        let TimestampPolicy { ttl, skew, .. } = demanded.unwrap_or_default();
+        let life = freshness::read(self.message.element(node), ttl, skew, self.message.now)?;
+        self.evidence.freshness = Some(life);
+        Ok(())
+    }
+
+    fn read_confirmation(&mut self, node: NodeId) -> Result<(), Rejected> {
+        self.budget.confirmation()?;
+        let value = confirmation::read(self.message.element(node))?;
+        let confirmation = Confirmation { node, value };
+        self.evidence.confirmations.push(confirmation);
+        Ok(())
+    }
+
+    fn read_token(&mut self, node: NodeId, kind: TokenKind) -> Result<(), Rejected> {
+        self.budget.token()?;
+        let message = &self.message;
+        let mut proving = Proving {
+            demanded: &message.demands().supporting,
+            facts: message.facts,
+            now: message.now,
+            token: node,
+            evidence: &mut self.evidence,
+            marks: &mut self.replay.marks,
+            observer: &mut *self.observer.observer,
+        };
+        kind.prove(message.element(node), &mut proving)
+    }
+}

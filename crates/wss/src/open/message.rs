@@ -1,0 +1,128 @@
+//! The message that is being opened, and what it is opened with.
+//!
+//! The one rule: nothing of it changes but the document, which plaintext is grafted onto.
+
+use jiff::Timestamp;
+use soapstone_crypto::Certificate;
+use soapstone_xml::{Document, Element, NodeId};
+
+use crate::envelope::Envelope;
+use crate::evidence::Evidence;
+use crate::facts::Facts;
+use crate::plan::{Demands, InboundPlan};
+use crate::rejected::Rejected;
+
+/// A message, with the plan, the facts and the time that it is opened with.
+pub(super) struct Message<'p> {
+    pub(super) plan: &'p InboundPlan,
+    pub(super) facts: &'p Facts,
+    pub(super) now: Timestamp,
+    pub(super) envelope: Envelope,
+    /// The `wsse:Security` header to process.
+    pub(super) security: Option<NodeId>,
+}
+
+impl<'p> Message<'p> {
+    /// Finds the header to process.
+    pub(super) fn new(
+        plan: &'p InboundPlan,
+        facts: &'p Facts,
+        now: Timestamp,
+        envelope: Envelope,
+    ) -> Result<Self, Rejected> {
+        let mut message = Self {
+            plan,
+            facts,
+            now,
+            envelope,
+            security: None,
+        };
+        message.security = message.security_header()?.map(|header| header.id());
+        Ok(message)
+    }
+
+    pub(super) fn demands(&self) -> &'p Demands {
+        &self.plan.demands
+    }
+
+    pub(super) fn document(&self) -> &Document {
+        &self.envelope.document
+    }
+
+    pub(super) fn element(&self, node: NodeId) -> Element<'_> {
+        self.envelope.document.element(node)
+    }
+
+    fn security_header(&self) -> Result<Option<Element<'_>>, Rejected> {
+        let demands = self.demands();
+        let mut headers = self.envelope.security_headers(demands.actor.as_deref());
+        let first = headers.next();
+        if headers.next().is_some() {
+            return Err(Rejected::SecurityDuplicated);
+        }
+        match first {
+            None if self.demands_header() => Err(Rejected::SecurityMissing),
+            None => Ok(None),
+            Some(header) if !demands.has_security => {
+                if self.envelope.must_understand(header) {
+                    return Err(Rejected::SecurityUnexpected);
+                }
+                Ok(None)
+            }
+            Some(header) => Ok(Some(header)),
+        }
+    }
+
+    fn demands_header(&self) -> bool {
+        let demands = self.demands();
+        demands.requires_header || demands.confirms && self.facts.request.is_some()
+    }
+
+    /// The one element with an id.
+    pub(super) fn named(&self, id: &str) -> Option<NodeId> {
+        self.document().by_id(id).ok().flatten()
+    }
+
+    /// The token of this message with this id.
+    pub(super) fn token_by_id(&self, id: &str) -> Result<NodeId, Rejected> {
+        self.named(id).ok_or_else(|| Rejected::KeyNotFound {
+            reference: format!("the token `#{id}`"),
+        })
+    }
+
+    /// Certificates that a message may name without carrying them.
+    pub(super) fn known_certificates(&self) -> impl Iterator<Item = &Certificate> {
+        let keys = &self.plan.keys;
+        let identity = keys.own().map(|identity| identity.certificate());
+        let pinned = keys
+            .trust
+            .iter()
+            .flat_map(|trust| trust.rules().pinned.iter().chain(&trust.rules().anchors));
+        keys.peer
+            .iter()
+            .chain(pinned)
+            .chain(&self.facts.certificates)
+            .chain(identity)
+    }
+
+    /// Notes the use of a weak algorithm, and refuses it if its time is over.
+    pub(super) fn note_weak(
+        &self,
+        evidence: &mut Evidence,
+        weak: bool,
+        name: &'static str,
+    ) -> Result<(), Rejected> {
+        if weak {
+            if let Some(since) = self.demands().retired(name, self.now) {
+                return Err(Rejected::AlgorithmRetired {
+                    algorithm: name,
+                    since,
+                });
+            }
+            if !evidence.weak.contains(&name) {
+                evidence.weak.push(name);
+            }
+        }
+        Ok(())
+    }
+}

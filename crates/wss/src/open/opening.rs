@@ -1,0 +1,91 @@
+//! One message being opened: the parts that change on the way.
+//!
+//! The one rule: each part has its own file with what may be done to it. Here is only which parts
+//! there are.
+
+use jiff::Timestamp;
+use soapstone_xml::{Buffers, NodeId};
+use soapstone_xmlsec::dsig::Scratch;
+
+use super::authentic::Authentic;
+use super::budget::Budget;
+use super::keyring::Keyring;
+use super::message::Message;
+use super::plaintext::Plaintext;
+use super::replay_keys::ReplayKeys;
+use crate::envelope::Envelope;
+use crate::evidence::Evidence;
+use crate::facts::Facts;
+use crate::operation::{Observer, OperationObserver};
+use crate::plan::InboundPlan;
+use crate::rejected::Rejected;
+use crate::tuning::Buffering;
+
+/// One message being opened.
+pub(super) struct Opening<'p> {
+    pub(super) message: Message<'p>,
+    pub(super) budget: Budget,
+    pub(super) keyring: Keyring,
+    /// Signatures whose turn has not come, and whose value verified.
+    pub(super) authentic: Vec<Authentic>,
+    pub(super) plaintext: Plaintext,
+    pub(super) evidence: Evidence,
+    pub(super) replay: ReplayKeys,
+    pub(super) scratch: Scratch,
+    pub(super) observer: Observer<'p>,
+    /// The refusals that an explanation goes on after.
+    pub(super) refusals: Refusals,
+}
+
+/// The refusals of a message that is explained.
+#[derive(Default)]
+pub(super) struct Refusals {
+    /// The first one, which is the verdict.
+    pub(super) first: Option<Rejected>,
+    /// Signatures that were refused in the clear.
+    pub(super) signatures: Vec<NodeId>,
+}
+
+impl<'p> Opening<'p> {
+    pub(super) fn new(
+        plan: &'p InboundPlan,
+        envelope: Envelope,
+        facts: &'p Facts,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &'p mut dyn OperationObserver,
+    ) -> Result<Self, Rejected> {
+        let tuning = &plan.demands.tuning;
+        let mut scratch = Scratch::reusing(buffers);
+        scratch.canonical_runs = tuning.canonical_runs;
+        scratch.on_demand = tuning.on_demand;
+        scratch.collects = tuning.buffering == Buffering::Buffered;
+        let message_bytes = envelope.document.bytes().len();
+        Ok(Self {
+            message: Message::new(plan, facts, now, envelope)?,
+            budget: Budget::new(plan.demands.limits, message_bytes),
+            keyring: Keyring::default(),
+            authentic: Vec::new(),
+            plaintext: Plaintext::default(),
+            evidence: Evidence::default(),
+            replay: ReplayKeys::default(),
+            scratch,
+            observer: Observer::new(observer),
+            refusals: Refusals::default(),
+        })
+    }
+
+    /// Ends the opening with a refusal. For an explanation it goes on, and the first refusal is
+    /// kept.
+    pub(super) fn judge<T>(&mut self, outcome: Result<T, Rejected>) -> Result<Option<T>, Rejected> {
+        match outcome {
+            Ok(value) => Ok(Some(value)),
+            Err(rejected) if self.observer.explains => {
+                let rejected = rejected.after(self.plaintext.is_tried);
+                self.refusals.first.get_or_insert(rejected);
+                Ok(None)
+            }
+            Err(rejected) => Err(rejected),
+        }
+    }
+}

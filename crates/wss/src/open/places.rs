@@ -1,0 +1,182 @@
+//! Where signed elements stand, and which header blocks are passed on.
+//!
+//! The one rule: what a signature covers stands where a receiver looks for it, or the message is
+//! refused.
+
+use soapstone_xml::{Element, NodeId};
+
+use super::comparison::Comparison;
+use crate::envelope::expanded_name;
+use crate::event::{Demand, Event};
+use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
+use crate::rejected::Rejected;
+
+impl Comparison<'_, '_> {
+    /// Refuses signed elements that stand where nobody signs: a header block that was signed and
+    /// moved aside would be missing from its place, and its absence would not be noticed.
+    pub(super) fn check_places(&self) -> Result<(), Rejected> {
+        let signed = self
+            .evidence
+            .signatures
+            .iter()
+            .flat_map(|signature| &signature.nodes);
+        for node in signed {
+            let element = self.message.element(*node);
+            if !self.is_in_place(element) {
+                return Err(Rejected::SignedElsewhere {
+                    element: expanded_name(element),
+                });
+            }
+        }
+        Ok(())
+    }
+
+    /// In the Body, a part of the `wsse:Security` header, a header block as it came or as it was
+    /// before encryption, or named by the plan.
+    fn is_in_place(&self, element: Element<'_>) -> bool {
+        let security = self.message.security;
+        // What stands inside cipher text that was deciphered is gone with it.
+        if element.ancestors().any(|holder| holder.is_replaced()) {
+            return false;
+        }
+        let body = self.message.envelope.body();
+        let whole = self.demands().only_entire_parts;
+        let inside_body = |holder: Element<'_>| !whole && holder.id() == body.id();
+        if element.id() == body.id() || is_part_of_header(element, security) {
+            return true;
+        }
+        if element.ancestors().any(inside_body) {
+            let body_is_signed = || self.signing_steps(body.id()).next().is_some();
+            return !belongs_into_header(element, &self.demands().signed_blocks)
+                || body_is_signed()
+                || self.is_named(element);
+        }
+        self.is_readable_block(element) || self.is_named(element)
+    }
+
+    /// Whether an element is a header block as the application sees it: itself, or held by an
+    /// `EncryptedHeader` in cipher text that was deciphered. Cipher text that nobody has
+    /// deciphered is no block, since it may be one that the plan names, whose reference somebody
+    /// has taken out of the list of what is to be deciphered.
+    fn is_readable_block(&self, element: Element<'_>) -> bool {
+        let header = self.message.envelope.header().map(|header| header.id());
+        let is_block = |block: Element<'_>| block.parent().map(|parent| parent.id()) == header;
+        // One that holds more, or holds it in the clear, is not read as the block that it holds.
+        let is_deciphered = |block: Element<'_>| {
+            let mut held = block.children();
+            let deciphered = held
+                .next()
+                .and_then(|first| self.plaintext.origin(first.id()));
+            deciphered.is_some() && held.next().is_none()
+        };
+        let is_encrypted_header = |block: Element<'_>| block.is(WSSE11, "EncryptedHeader");
+        if !is_block(element) {
+            return element.parent().is_some_and(|parent| {
+                is_encrypted_header(parent) && is_block(parent) && is_deciphered(parent)
+            });
+        }
+        if is_encrypted_header(element) {
+            let actor = self.demands().actor.as_deref();
+            return is_deciphered(element) || !self.message.envelope.is_for(element, actor);
+        }
+        !element.is(XENC, "EncryptedData") || element.is_replaced()
+    }
+
+    /// Whether the plan wants this element signed by its id or by a path, or something that was in
+    /// this cipher text.
+    fn is_named(&self, element: Element<'_>) -> bool {
+        let is_meant = |node: NodeId| {
+            node == element.id()
+                || element.is_replaced() && self.holders(node).any(|it| it == element.id())
+        };
+        let mut named = self.demands().named_parts.iter();
+        named.any(|part| self.nodes_of(part).into_iter().any(is_meant))
+    }
+
+    /// The header blocks that may be passed on; those that no signature covers may not, where
+    /// signatures are all that proves them.
+    pub(super) fn blocks_to_pass_on(&mut self) -> Result<Vec<NodeId>, Rejected> {
+        let outcome = self.proven_blocks();
+        self.observer
+            .found(&self.message.envelope, || Event::Demand {
+                demand: Demand::HeaderBlocks,
+                refused: outcome.as_ref().err(),
+            });
+        outcome
+    }
+
+    fn proven_blocks(&mut self) -> Result<Vec<NodeId>, Rejected> {
+        let mut blocks = Vec::new();
+        let mut dropped = Vec::new();
+        for block in self.header_blocks() {
+            if Some(block.id()) == self.message.security
+                || block.is(WSSE, "Security")
+                || block.is(DS, "Signature")
+            {
+                continue;
+            }
+            let is_signed = self.signing_steps(block.id()).next().is_some()
+                || self.is_endorsed_by_sender(block.id());
+            if !self.demands().proves_parts || is_signed && !self.is_signed_unread(block.id()) {
+                blocks.push(block.id());
+            } else if self.message.envelope.must_understand(block) {
+                return Err(Rejected::HeaderNotVerified {
+                    header: expanded_name(block),
+                });
+            } else if dropped.len() < MOST_DROPPED {
+                dropped.push(shortened(expanded_name(block)));
+            }
+        }
+        self.evidence.dropped = dropped;
+        Ok(blocks)
+    }
+}
+
+/// Most header blocks that are dropped whose names are told. Anybody can add some to a message,
+/// each with a namespace that takes megabytes to tell and is said once for all of them.
+const MOST_DROPPED: usize = 64;
+
+/// Bytes of each name.
+const LONGEST_DROPPED: usize = 1024;
+
+fn shortened(mut name: String) -> String {
+    if name.len() > LONGEST_DROPPED {
+        name.truncate(name.floor_char_boundary(LONGEST_DROPPED));
+        name.push('…');
+        name.shrink_to_fit();
+    }
+    name
+}
+
+/// Whether an element is one that is looked for in the header, or one of these header blocks. In a
+/// Body that is not signed, somebody may have put it aside; in one that is, it was there.
+fn belongs_into_header(element: Element<'_>, blocks: &[(String, String)]) -> bool {
+    element.is(WSU, "Timestamp")
+        || element.is(WSSE, "UsernameToken")
+        || blocks
+            .iter()
+            .any(|(namespace, local)| element.is(namespace, local))
+}
+
+/// Whether an element is a child of the `wsse:Security` header, or stands in it where a key or
+/// token is: in nothing but elements whose content is read strictly, so that nothing else can stand
+/// there. Others are read for what they must hold, or not at all, and might hold a header block
+/// too.
+fn is_part_of_header(element: Element<'_>, security: Option<NodeId>) -> bool {
+    let holds_keys = [
+        (DS, "Signature"),
+        (DS, "KeyInfo"),
+        (WSSE, "SecurityTokenReference"),
+        (WSSE, "Embedded"),
+        (XENC, "EncryptedKey"),
+    ];
+    let is_security = |holder: &Element<'_>| Some(holder.id()) == security;
+    element
+        .ancestors()
+        .find(|holder| {
+            !holds_keys
+                .iter()
+                .any(|(namespace, local)| holder.is(namespace, local))
+        })
+        .is_some_and(|holder| is_security(&holder))
+}

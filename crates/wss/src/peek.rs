@@ -1,0 +1,73 @@
+//! The questions that a message raises for the host, found before any cryptography.
+//!
+//! The one rule: an unproven message decides which facts are looked up, never what they are.
+
+use crate::envelope::Envelope;
+use crate::facts::Lookups;
+use crate::key_locator::KeyLocator;
+use crate::names::{WSSE, XENC};
+use crate::plan::InboundPlan;
+use crate::token;
+
+impl InboundPlan {
+    /// Finds out what the host has to look up for `envelope`. No cryptography, no judgement.
+    pub fn peek(&self, envelope: &Envelope) -> Lookups {
+        let mut lookups = Lookups::default();
+        if self.demands.uses_context {
+            self.peek_contexts(envelope, &mut lookups);
+        }
+        if self.demands.username().is_some() {
+            self.peek_users(envelope, &mut lookups);
+        }
+        lookups
+    }
+
+    fn peek_users(&self, envelope: &Envelope, lookups: &mut Lookups) {
+        let children = || {
+            envelope
+                .security_headers(self.demands.actor.as_deref())
+                .flat_map(|security| security.children())
+        };
+        lookups.hidden_user = children().any(|child| child.is(XENC, "EncryptedData"));
+        for token in children()
+            .filter(|token| token.is(WSSE, "UsernameToken"))
+            .take(self.demands.limits.tokens)
+        {
+            let name = token
+                .child(WSSE, "Username")
+                .and_then(|name| name.text_strict().map(|text| text.into_owned()));
+            if let Some(name) = name.filter(|name| !lookups.users.contains(name)) {
+                lookups.users.push(name);
+            }
+        }
+    }
+
+    /// The contexts named by tokens, and by references to what is not in the message.
+    fn peek_contexts(&self, envelope: &Envelope, lookups: &mut Lookups) {
+        let elements = envelope
+            .security_headers(self.demands.actor.as_deref())
+            .flat_map(|security| security.descendants());
+        for element in elements {
+            let name = match element.local() {
+                "Reference" if element.namespace() == WSSE => element
+                    .attribute("", "URI")
+                    .and_then(|uri| token::outside(element, &uri)),
+                "SecurityContextToken" => token::secret(element).ok().flatten(),
+                _ => None,
+            };
+            if let Some(KeyLocator::Context(name)) = name
+                && !lookups.contexts.contains(&name)
+            {
+                lookups.contexts.push(name);
+            }
+            // One message has one context; a second one is looked up only so that its refusal can
+            // say so.
+            if lookups.contexts.len() == MOST_CONTEXTS {
+                return;
+            }
+        }
+    }
+}
+
+/// Most contexts that are looked up for one message.
+const MOST_CONTEXTS: usize = 2;

@@ -1,0 +1,119 @@
+//! The pieces of the `wsse:Security` header, written one by one, and put together in the order in
+//! which a receiver must process them.
+
+use jiff::Timestamp;
+
+use super::scope::Declarations;
+use super::text::put;
+use crate::binding::ProtectionOrder;
+use crate::freshness;
+use crate::names::WSU;
+use crate::plan::Protection;
+
+/// An endorsing signature with its token, where the message carries it.
+#[derive(Default)]
+pub(super) struct Endorsement {
+    pub(super) token: Vec<u8>,
+    pub(super) signature: Vec<u8>,
+}
+
+/// The pieces; those that the plan has none of are empty.
+#[derive(Default)]
+pub(super) struct Pieces {
+    /// What the header declares for them.
+    pub(super) declarations: Declarations,
+    pub(super) timestamp: Vec<u8>,
+    pub(super) confirmations: Vec<Vec<u8>>,
+    pub(super) username: Vec<u8>,
+    pub(super) tokens: Vec<u8>,
+    pub(super) tokens_of_keys: Vec<u8>,
+    pub(super) context_token: Vec<u8>,
+    /// The `EncryptedKey` of a session key that signs as well.
+    pub(super) session_key: Vec<u8>,
+    pub(super) derived: Vec<u8>,
+    /// The `EncryptedKey` of a session key that only encrypts, or the `ReferenceList` of another
+    /// key.
+    pub(super) encrypted_key: Vec<u8>,
+    /// `ReferenceList` of the encrypted signature, where it has one of its own.
+    pub(super) signature_list: Vec<u8>,
+    pub(super) signature: Vec<u8>,
+    pub(super) endorsements: Vec<Endorsement>,
+    /// `ReferenceList` of everything else, where the signature has one of its own.
+    pub(super) data_list: Vec<u8>,
+}
+
+impl Pieces {
+    /// The pieces of the header in the order in which a receiver must process them: what was done
+    /// last comes first, and what is named stands before what names it.
+    pub(super) fn in_order<'a>(
+        &'a self,
+        protection: &'a Protection,
+    ) -> impl Iterator<Item = &'a [u8]> {
+        let sign_first = protection.order == ProtectionOrder::SignBeforeEncrypting;
+        // What is enciphered stands behind the key that deciphers it.
+        let endorsing_tokens = move |hidden: bool| {
+            let endorsing = protection.endorsing.iter().zip(&self.endorsements);
+            endorsing
+                .filter(move |(demand, _)| demand.token_encrypted == hidden)
+                .map(|(_, endorsement)| endorsement.token.as_slice())
+        };
+        let signatures = || {
+            let endorsing = self.endorsements.iter().map(|one| &one.signature);
+            std::iter::once(&self.signature)
+                .chain(endorsing)
+                .map(Vec::as_slice)
+        };
+        // What deciphers the signatures, or what they cover, and what need not be deciphered before
+        // they are verified.
+        let (before, behind): ([&[u8]; 2], &[u8]) = if sign_first || !self.signature_list.is_empty()
+        {
+            ([&self.encrypted_key, &self.signature_list], &self.data_list)
+        } else {
+            ([&[], &[]], &self.encrypted_key)
+        };
+        let protecting = before
+            .into_iter()
+            .chain(endorsing_tokens(true))
+            .chain(signatures())
+            .chain(std::iter::once(behind));
+        let tokens_of_keys: [&[u8]; 4] = [
+            &self.tokens_of_keys,
+            &self.context_token,
+            &self.session_key,
+            &self.derived,
+        ];
+        let tokens = std::iter::once(self.tokens.as_slice())
+            .chain(endorsing_tokens(false))
+            .chain(tokens_of_keys);
+        let confirmations = || self.confirmations.iter().map(Vec::as_slice);
+        let encryption = protection.encryption.as_ref();
+        let readable = encryption.is_none_or(|encryption| !encryption.hides_confirmations);
+        let timestamp_first = !protection.timestamp_last;
+        let timestamp = |wanted: bool| wanted.then_some(self.timestamp.as_slice()).into_iter();
+        timestamp(timestamp_first)
+            .chain(confirmations().filter(move |_| readable))
+            .chain(tokens)
+            .chain(protecting)
+            .chain(confirmations().filter(move |_| !readable))
+            .chain(std::iter::once(self.username.as_slice()))
+            .chain(timestamp(!timestamp_first))
+    }
+}
+
+/// A `wsu:Timestamp` in canonical form.
+pub(super) fn timestamp(id: &str, created: Timestamp, expires: Timestamp) -> Vec<u8> {
+    let mut out = Vec::with_capacity(384);
+    let pieces = [
+        "<wsu:Timestamp xmlns:wsu=\"",
+        WSU,
+        "\" wsu:Id=\"",
+        id,
+        "-time\"><wsu:Created>",
+        &freshness::write(created),
+        "</wsu:Created><wsu:Expires>",
+        &freshness::write(expires),
+        "</wsu:Expires></wsu:Timestamp>",
+    ];
+    put(&pieces, &mut out);
+    out
+}

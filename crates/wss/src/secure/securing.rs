@@ -1,0 +1,90 @@
+//! One message being secured: the parts that change on the way.
+//!
+//! The one rule: each part has its own file. Here is only which parts there are.
+
+use jiff::Timestamp;
+use soapstone_crypto::NONCE_OCTETS;
+use soapstone_crypto::random::Supply;
+use soapstone_xml::Buffers;
+
+use super::changes::Changes;
+use super::message::{ID_BYTES, Message, Outgoing};
+use super::pieces::{Pieces, timestamp};
+use super::ready_keys::Keys;
+use crate::confirmation;
+use crate::facts::Receipt;
+use crate::freshness;
+use crate::marks::{self, End};
+use crate::operation::{Operation, OperationObserver};
+use crate::plan::OutboundPlan;
+use crate::token;
+
+/// What a message mostly has of randomness that everybody sees: in its ids, in the nonces of two
+/// derived keys or of a UsernameToken, and in the vectors of two parts.
+const PUBLIC_RANDOMNESS: usize = ID_BYTES + 2 * 16 + 2 * NONCE_OCTETS;
+
+/// One message being secured.
+pub(super) struct Securing<'p> {
+    pub(super) message: Message<'p>,
+    pub(super) supply: Supply,
+    pub(super) keys: Keys,
+    pub(super) pieces: Pieces,
+    pub(super) changes: Changes,
+    pub(super) receipt: Receipt,
+    pub(super) observer: &'p mut dyn OperationObserver,
+}
+
+impl<'p> Securing<'p> {
+    /// Begins with the pieces that need no key.
+    pub(super) fn new(
+        plan: &'p OutboundPlan,
+        outgoing: Outgoing<'p>,
+        now: Timestamp,
+        observer: &'p mut dyn OperationObserver,
+    ) -> Self {
+        let mut supply = Supply::of(PUBLIC_RANDOMNESS);
+        let message = Message::new(plan, outgoing, now, &mut supply);
+        let mut pieces = Pieces::default();
+        if let Some(life) = plan.protection.timestamp {
+            pieces.timestamp = timestamp(message.id(), now, freshness::later(now, life.ttl));
+        }
+        if let (true, Some(request)) = (plan.protection.confirms, outgoing.answers) {
+            pieces.confirmations = confirmation::write(message.id(), &request.signature_values);
+        }
+        if let (Some(kind), Some(user)) = (plan.protection.password, plan.keys.user.as_deref()) {
+            observer.ended(Operation::Other);
+            let id = message.named("user");
+            token::write_username(user, kind, &id, now, &mut supply, &mut pieces.username);
+            observer.ended(Operation::Username);
+        }
+        Self {
+            message,
+            supply,
+            keys: Keys::default(),
+            pieces,
+            changes: Changes::default(),
+            receipt: Receipt::default(),
+            observer,
+        }
+    }
+
+    /// Remembers something that the receiver will know this message by.
+    pub(super) fn mark(&mut self, key: [u8; 32]) {
+        let timestamp = self.message.protection().timestamp;
+        let until = marks::until(timestamp, None, self.message.now);
+        let end = match timestamp {
+            Some(_) => End::Proven,
+            None => End::Counted,
+        };
+        self.receipt
+            .marks
+            .extend(marks::ending((until, end), [key]));
+    }
+
+    /// What the answer needs; the memory goes back.
+    pub(super) fn finish(self, buffers: &mut Buffers) -> Receipt {
+        self.changes.edits.recycle(buffers);
+        self.observer.ended(Operation::Other);
+        self.receipt
+    }
+}

@@ -1,0 +1,105 @@
+//! What the engine asks of every kind of token.
+//!
+//! The one rule: the engine knows a token by the fields of its [`Kind`], and by nothing else.
+
+use jiff::Timestamp;
+use soapstone_xml::{Element, NodeId};
+
+use crate::evidence::Evidence;
+use crate::facts::Facts;
+use crate::key_locator::KeyLocator;
+use crate::marks::Mark;
+use crate::operation::OperationObserver;
+use crate::policy::Policy;
+use crate::rejected::Rejected;
+use crate::supporting::SupportingToken;
+
+/// A `ValueType` of `KeyIdentifier`s, and what the bytes of one mean.
+pub(super) type Identifier = (&'static str, fn(Vec<u8>) -> KeyLocator);
+/// How a token is read for the key that it gives.
+type Locate = fn(Element<'_>) -> Result<KeyLocator, Rejected>;
+/// How a token proves somebody.
+type Prove = fn(Element<'_>, &mut Proving<'_>) -> Result<(), Rejected>;
+
+/// Everything about one kind of token.
+pub(super) struct Kind {
+    /// Its name for people.
+    pub(super) name: &'static str,
+    /// The elements that it is written as, by namespace and local name.
+    pub(super) elements: &'static [(&'static str, &'static str)],
+    /// Whether a header has one of it at most; then with its name in refusals.
+    pub(super) single: Option<&'static str>,
+    /// Whether the `ValueType` of a reference is that of the token.
+    pub(super) has_type: fn(Element<'_>, &str) -> bool,
+    /// The `ValueType`s of the `KeyIdentifier`s that name one, with what each of them means.
+    pub(super) identifiers: &'static [Identifier],
+    /// What a `wsse:Reference` means that refers to a token outside of the message.
+    pub(super) outside: fn(Element<'_>, &str) -> Option<KeyLocator>,
+    /// The key that it gives.
+    pub(super) key: GivenKey,
+    /// Whom it proves by itself; none, where its key does that, or nothing.
+    pub(super) prove: Option<Prove>,
+    /// Whether the header of a message has a place for it under a policy.
+    pub(super) is_used_by: fn(&Policy) -> bool,
+    /// What it says, for people.
+    pub(super) claims: fn(Element<'_>) -> Result<Vec<Claim>, Rejected>,
+}
+
+impl Kind {
+    /// A kind that nothing is known of but its name.
+    pub(super) const fn named(name: &'static str) -> Self {
+        Self {
+            name,
+            elements: &[],
+            single: None,
+            has_type: |_, _| false,
+            identifiers: &[],
+            outside: |_, _| None,
+            key: GivenKey::None,
+            prove: None,
+            is_used_by: |_| false,
+            claims: |_| Ok(Vec::new()),
+        }
+    }
+}
+
+/// The key that a token gives, with how the token is read for it.
+pub(super) enum GivenKey {
+    None,
+    /// That of a certificate that it holds. Whether it is trusted is not the token's to say.
+    Certificate(Locate),
+    /// A key that both parties hold, and that it names.
+    Secret(Locate),
+}
+
+/// What a token says.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// What the claim is about.
+    pub name: &'static str,
+    /// The value, unproven.
+    pub value: String,
+}
+
+impl Claim {
+    pub(super) fn new(name: &'static str, value: impl Into<String>) -> Self {
+        Self {
+            name,
+            value: value.into(),
+        }
+    }
+}
+
+/// What a token is compared with that proves somebody, and what comes of it.
+pub(crate) struct Proving<'a> {
+    /// The tokens that the plan demands.
+    pub(crate) demanded: &'a [SupportingToken],
+    pub(crate) facts: &'a Facts,
+    pub(crate) now: Timestamp,
+    /// The token itself.
+    pub(crate) token: NodeId,
+    pub(crate) evidence: &'a mut Evidence,
+    /// What a copy of the message is known by.
+    pub(crate) marks: &'a mut Vec<Mark>,
+    pub(crate) observer: &'a mut dyn OperationObserver,
+}

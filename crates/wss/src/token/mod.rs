@@ -1,0 +1,155 @@
+//! The tokens of messages: how each is read, which key it gives, whom it proves, by what it is
+//! named, and what a policy may demand of it.
+//!
+//! The one rule: everything that the engine knows of a kind of token is in one module, and each
+//! kind has one line in the table of this file.
+
+mod context;
+mod derived_key;
+mod kind;
+mod username;
+mod x509;
+
+use std::fmt;
+
+use soapstone_xml::Element;
+
+pub(crate) use self::derived_key::{Derivation, derived_from, explicit, implied, is_derived_key};
+pub use self::kind::Claim;
+pub(crate) use self::kind::Proving;
+use self::kind::{GivenKey, Kind};
+pub(crate) use self::username::write as write_username;
+pub(crate) use self::x509::unreadable;
+use crate::envelope::expanded_name;
+use crate::key_locator::KeyLocator;
+use crate::policy::Policy;
+use crate::rejected::Rejected;
+
+/// The kinds.
+static KINDS: [&Kind; 4] = [
+    &x509::KIND,
+    &username::KIND,
+    &context::KIND,
+    &derived_key::KIND,
+];
+
+/// A kind of token.
+#[derive(Clone, Copy)]
+pub struct TokenKind(&'static Kind);
+
+impl TokenKind {
+    /// The kind of an element; none, if it is no token.
+    pub fn of(element: Element<'_>) -> Option<Self> {
+        let (namespace, local) = (element.namespace(), element.local());
+        Self::all().find(|kind| {
+            let mut elements = kind.0.elements.iter();
+            elements.any(|one| one.1 == local && one.0 == namespace)
+        })
+    }
+
+    /// Every kind.
+    pub fn all() -> impl Iterator<Item = Self> {
+        KINDS.into_iter().map(Self)
+    }
+
+    /// Its name for people.
+    pub fn name(self) -> &'static str {
+        self.0.name
+    }
+
+    /// What a token of this kind says. Nothing of it is proven.
+    ///
+    /// # Errors
+    /// The token is not as its schema says.
+    pub fn claims(self, token: Element<'_>) -> Result<Vec<Claim>, Rejected> {
+        (self.0.claims)(token)
+    }
+
+    /// Whether the `ValueType` of a reference is that of the token.
+    pub(crate) fn has_type(self, token: Element<'_>, claimed: &str) -> bool {
+        (self.0.has_type)(token, claimed)
+    }
+
+    /// Whether the header of a message has a place for it under a policy.
+    pub(crate) fn is_used_by(self, policy: &Policy) -> bool {
+        (self.0.is_used_by)(policy)
+    }
+
+    /// The refusal of a second one, where a header has one at most.
+    pub(crate) fn repeated(self) -> Option<Rejected> {
+        let what = self.0.single?;
+        Some(Rejected::TooMany { what, limit: 1 })
+    }
+
+    /// Proves whom the token proves by itself, if it does.
+    pub(crate) fn prove(self, token: Element<'_>, with: &mut Proving<'_>) -> Result<(), Rejected> {
+        match self.0.prove {
+            Some(prove) => prove(token, with),
+            // Read when something refers to it.
+            None => Ok(()),
+        }
+    }
+}
+
+/// The certificate that a token holds.
+pub(crate) fn certificate(token: Element<'_>) -> Result<KeyLocator, Rejected> {
+    match TokenKind::of(token).map(|kind| &kind.0.key) {
+        Some(GivenKey::Certificate(read)) => read(token),
+        _ => Err(Rejected::TokenUnsupported {
+            found: expanded_name(token),
+        }),
+    }
+}
+
+/// The key of both parties that a token names; none, where an element is no such token.
+pub(crate) fn secret(token: Element<'_>) -> Result<Option<KeyLocator>, Rejected> {
+    match TokenKind::of(token).map(|kind| &kind.0.key) {
+        Some(GivenKey::Secret(read)) => read(token).map(Some),
+        _ => Ok(None),
+    }
+}
+
+/// What a `wsse:Reference` means that refers to a token outside of the message.
+pub(crate) fn outside(reference: Element<'_>, uri: &str) -> Option<KeyLocator> {
+    let mut kinds = KINDS.iter();
+    kinds.find_map(|kind| (kind.outside)(reference, uri))
+}
+
+/// What the bytes of a `KeyIdentifier` with this `ValueType` mean.
+pub(crate) fn identified_by(value_type: &str) -> Option<fn(Vec<u8>) -> KeyLocator> {
+    let mut identifiers = KINDS.iter().flat_map(|kind| kind.identifiers);
+    let found = identifiers.find(|(identifier, _)| *identifier == value_type);
+    found.map(|(_, named)| *named)
+}
+
+impl PartialEq for TokenKind {
+    fn eq(&self, other: &Self) -> bool {
+        std::ptr::eq(self.0, other.0)
+    }
+}
+
+impl Eq for TokenKind {}
+
+impl fmt::Debug for TokenKind {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        out.write_str(self.0.name)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use super::*;
+
+    #[test]
+    fn no_element_and_no_identifier_is_of_two_kinds() {
+        let elements = || KINDS.iter().flat_map(|kind| kind.elements);
+        assert_eq!(elements().collect::<HashSet<_>>().len(), elements().count());
+        let identifiers = || KINDS.iter().flat_map(|kind| kind.identifiers);
+        let types: HashSet<&str> = identifiers().map(|(value_type, _)| *value_type).collect();
+        assert_eq!(types.len(), identifiers().count());
+        let names: HashSet<&str> = TokenKind::all().map(TokenKind::name).collect();
+        assert_eq!(names.len(), KINDS.len());
+    }
+}

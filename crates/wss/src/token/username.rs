@@ -1,0 +1,274 @@
+//! `wsse:UsernameToken` (UsernameToken Profile 1.1.1): written, read, and its password checked.
+//!
+//! It gives no key, and proves a user. The one rule: an unknown user costs the same time and gives
+//! the same answer as a wrong password.
+
+use jiff::Timestamp;
+use soapstone_crypto::random::{self, Supply};
+use soapstone_crypto::{SecretBytes, base64};
+use soapstone_xml::{Element, escape};
+
+use super::kind::{Claim, Kind, Proving};
+use crate::attributes::only_attributes;
+use crate::digest;
+use crate::envelope::expanded_name;
+use crate::freshness::{self, Freshness};
+use crate::marks::{self, End};
+use crate::names::{BASE64_BINARY, PASSWORD_DIGEST, PASSWORD_TEXT, USERNAME_TOKEN, WSSE, WSU};
+use crate::operation::Operation;
+use crate::rejected::Rejected;
+use crate::supporting::SupportingToken;
+use crate::username::{PasswordKind, User, UsernamePolicy};
+use crate::values::only_base64;
+
+/// The kind. A token that no policy asks for is refused in its turn.
+pub(super) static KIND: Kind = Kind {
+    elements: &[(WSSE, "UsernameToken")],
+    single: Some("`wsse:UsernameToken`"),
+    has_type: |_, claimed| claimed == USERNAME_TOKEN,
+    prove: Some(prove),
+    is_used_by: |_| true,
+    claims: |element| {
+        let token = UsernameToken::read(element, None)?;
+        let created = Some(token.created).filter(|created| !created.is_empty());
+        let created = created.map(|created| Claim::new("created", created));
+        let claims = [
+            Claim::new("user", token.user),
+            Claim::new("password", token.kind.uri()),
+        ];
+        Ok(claims.into_iter().chain(created).collect())
+    },
+    ..Kind::named("UsernameToken")
+};
+
+/// Authenticates the user, and notes what a copy of the token is known by.
+fn prove(element: Element<'_>, with: &mut Proving<'_>) -> Result<(), Rejected> {
+    let mut demanded = with.demanded.iter();
+    let Some(wanted) = demanded.find_map(SupportingToken::username) else {
+        return Err(Rejected::ElementUnexpected {
+            element: expanded_name(element),
+        });
+    };
+    if with.evidence.user_token.replace(with.token).is_some() {
+        return Err(Rejected::TooMany {
+            what: "`wsse:UsernameToken`",
+            limit: 1,
+        });
+    }
+    with.observer.ended(Operation::Other);
+    let token = UsernameToken::read(element, Some((wanted, with.now)))?;
+    token.authenticate(with.facts.password(&token.user))?;
+    with.observer.ended(Operation::Username);
+    if let Some(key) = token.nonce_mark() {
+        let end = match token.freshness {
+            Some(freshness) => (freshness.remember_until(wanted.skew), End::Proven),
+            None => {
+                let until = freshness::later(with.now, wanted.ttl + wanted.skew);
+                (until, End::Counted)
+            }
+        };
+        with.marks.extend(marks::ending(end, [key]));
+    }
+    with.evidence.user = Some(token.user);
+    Ok(())
+}
+
+impl PasswordKind {
+    /// `Password/@Type`.
+    const fn uri(self) -> &'static str {
+        match self {
+            Self::Text => PASSWORD_TEXT,
+            Self::Digest => PASSWORD_DIGEST,
+        }
+    }
+}
+
+/// A `UsernameToken` as found, with nothing checked but its shape and its times.
+struct UsernameToken {
+    user: String,
+    kind: PasswordKind,
+    password: SecretBytes,
+    nonce: Vec<u8>,
+    created: String,
+    freshness: Option<Freshness>,
+}
+
+/// Longest nonce remembered, bytes; 16 is customary.
+const NONCE_LIMIT: usize = 128;
+
+impl UsernameToken {
+    /// Reads the token, and compares it with a policy and the clock where there are any. A digest
+    /// needs nonce and `Created` (UsernameToken Profile 1.1.1, 3.1: without them it can be
+    /// replayed).
+    fn read(
+        token: Element<'_>,
+        judged: Option<(&UsernamePolicy, Timestamp)>,
+    ) -> Result<Self, Rejected> {
+        let malformed = |problem: &str| Rejected::Malformed {
+            element: "wsse:UsernameToken",
+            problem: problem.to_owned(),
+        };
+        let only = |namespace: &str, local: &str| -> Result<Option<Element<'_>>, Rejected> {
+            let mut found = token.children().filter(|child| child.is(namespace, local));
+            let first = found.next();
+            match found.next() {
+                None => Ok(first),
+                Some(_) => Err(malformed(&format!("expected one `{local}`, found more"))),
+            }
+        };
+        let text = |element: Element<'_>| {
+            element
+                .text_strict()
+                .map(std::borrow::Cow::into_owned)
+                .ok_or_else(|| {
+                    malformed(&format!(
+                        "expected text in `{}`, found elements or comments",
+                        element.local()
+                    ))
+                })
+        };
+        let attributes = |element, allowed: &[&str]| {
+            only_attributes(element, allowed).map_err(|problem| malformed(&problem))
+        };
+        attributes(token, &[])?;
+        let user =
+            only(WSSE, "Username")?.ok_or_else(|| malformed("expected `Username`, found none"))?;
+        attributes(user, &[])?;
+        let user = text(user)?;
+        let password =
+            only(WSSE, "Password")?.ok_or_else(|| malformed("expected `Password`, found none"))?;
+        attributes(password, &["Type"])?;
+        let kind = match password.attribute("", "Type").as_deref() {
+            None | Some(PASSWORD_TEXT) => PasswordKind::Text,
+            Some(PASSWORD_DIGEST) => PasswordKind::Digest,
+            Some(other) => {
+                return Err(Rejected::PasswordKindNotAllowed {
+                    found: other.to_owned(),
+                });
+            }
+        };
+        if judged.is_some_and(|(policy, _)| !policy.passwords.contains(&kind)) {
+            return Err(Rejected::PasswordKindNotAllowed {
+                found: kind.uri().to_owned(),
+            });
+        }
+        let nonce = match only(WSSE, "Nonce")? {
+            None => Vec::new(),
+            Some(nonce) => {
+                attributes(nonce, &["EncodingType"])?;
+                // BSP 1.1, R4221.
+                only_base64(nonce, "nonce")?;
+                let coded = text(nonce)?;
+                if coded.len() > 2 * NONCE_LIMIT {
+                    return Err(malformed(&format!(
+                        "expected a nonce of at most {NONCE_LIMIT} octets, found more"
+                    )));
+                }
+                let mut octets = Vec::new();
+                base64::decode_xml(coded.as_bytes(), &mut octets)
+                    .map_err(|_| malformed("expected base64 in `Nonce`, found something else"))?;
+                octets
+            }
+        };
+        let created = only(WSU, "Created")?;
+        let freshness = created
+            .zip(judged)
+            .map(|(created, (policy, now))| {
+                freshness::read_created(created, policy.ttl, policy.skew, now)
+            })
+            .transpose()?;
+        if kind == PasswordKind::Digest && (nonce.is_empty() || created.is_none()) {
+            return Err(malformed(
+                "expected `Nonce` and `Created` beside a password digest, found not both",
+            ));
+        }
+        Ok(Self {
+            user,
+            kind,
+            password: SecretBytes::new(text(password)?.into_bytes()),
+            nonce,
+            created: created.map(text).transpose()?.unwrap_or_default(),
+            freshness,
+        })
+    }
+
+    /// Checks the password against the one that the host knows for this user; `None` if it knows no
+    /// such user.
+    fn authenticate(&self, known: Option<&SecretBytes>) -> Result<(), Rejected> {
+        let stand_in = SecretBytes::new(b"no such user".to_vec());
+        let expected = known.unwrap_or(&stand_in);
+        let coded;
+        let expected = match self.kind {
+            PasswordKind::Text => expected.expose().as_slice(),
+            PasswordKind::Digest => {
+                coded = base64::encode(&password_digest(&self.nonce, &self.created, expected));
+                coded.as_bytes()
+            }
+        };
+        // Digests of equal length are compared, so that neither the length of the password nor its
+        // beginning shows.
+        let salt = random::bytes::<16>();
+        let matches = digest::mark([&salt, expected])
+            == digest::mark([&salt, self.password.expose().as_slice()]);
+        if matches && known.is_some() {
+            Ok(())
+        } else {
+            Err(Rejected::AuthenticationFailed {
+                user: self.user.clone(),
+            })
+        }
+    }
+
+    /// What must not be seen twice: the nonce and the time, with the user. As one piece, as they
+    /// are digested: where the nonce ends, the digest does not say, and bytes at its end that
+    /// may begin a time could be moved there.
+    fn nonce_mark(&self) -> Option<[u8; 32]> {
+        let digested = [self.nonce.as_slice(), self.created.as_bytes()].concat();
+        let pieces = [b"nonce", self.user.as_bytes(), digested.as_slice()];
+        (!self.nonce.is_empty()).then(|| digest::mark(pieces))
+    }
+}
+
+/// `SHA-1(nonce + created + password)` (UsernameToken Profile 1.1.1, 3.1).
+fn password_digest(nonce: &[u8], created: &str, password: &SecretBytes) -> [u8; 20] {
+    digest::sha1([nonce, created.as_bytes(), password.expose()])
+}
+
+/// Appends a token for `user`, in canonical form.
+pub(crate) fn write(
+    user: &User,
+    kind: PasswordKind,
+    id: &str,
+    now: Timestamp,
+    supply: &mut Supply,
+    out: &mut Vec<u8>,
+) {
+    let nonce = supply.bytes::<16>();
+    let created = freshness::write(now);
+    out.extend_from_slice(b"<wsse:UsernameToken xmlns:wsse=\"");
+    out.extend_from_slice(WSSE.as_bytes());
+    out.extend_from_slice(b"\" xmlns:wsu=\"");
+    out.extend_from_slice(WSU.as_bytes());
+    out.extend_from_slice(b"\" wsu:Id=\"");
+    out.extend_from_slice(id.as_bytes());
+    out.extend_from_slice(b"\"><wsse:Username>");
+    escape::text(&user.name, out);
+    out.extend_from_slice(b"</wsse:Username><wsse:Password Type=\"");
+    out.extend_from_slice(kind.uri().as_bytes());
+    out.extend_from_slice(b"\">");
+    match kind {
+        PasswordKind::Text => {
+            escape::text(&String::from_utf8_lossy(user.password.expose()), out);
+        }
+        PasswordKind::Digest => {
+            base64::encode_into(&password_digest(&nonce, &created, &user.password), out);
+        }
+    }
+    out.extend_from_slice(b"</wsse:Password><wsse:Nonce EncodingType=\"");
+    out.extend_from_slice(BASE64_BINARY.as_bytes());
+    out.extend_from_slice(b"\">");
+    base64::encode_into(&nonce, out);
+    out.extend_from_slice(b"</wsse:Nonce><wsu:Created>");
+    out.extend_from_slice(created.as_bytes());
+    out.extend_from_slice(b"</wsu:Created></wsse:UsernameToken>");
+}

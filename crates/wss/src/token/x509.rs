@@ -1,0 +1,75 @@
+//! `wsse:BinarySecurityToken` with a certificate or a certification path (X.509 Token Profile
+//! 1.1.1).
+//!
+//! It gives the key of a certificate. The one rule: a certificate in a message is worth nothing
+//! until the trust store says so.
+
+use soapstone_crypto::{Certificate, CryptoError};
+use soapstone_xml::Element;
+
+use super::kind::{Claim, GivenKey, Kind};
+use crate::attributes::only_attributes;
+use crate::key_locator::KeyLocator;
+use crate::names::{THUMBPRINT_SHA1, WSSE, X509_PKI_PATH_V1, X509_SKI, X509_V3};
+use crate::rejected::Rejected;
+use crate::values::{octets, only_base64};
+
+/// The kind. Every header may have certificates, for others to refer to.
+pub(super) static KIND: Kind = Kind {
+    elements: &[(WSSE, "BinarySecurityToken")],
+    has_type: |token, claimed| token.attribute("", "ValueType").as_deref() == Some(claimed),
+    identifiers: &[
+        (X509_SKI, KeyLocator::SubjectKeyIdentifier),
+        (THUMBPRINT_SHA1, KeyLocator::Thumbprint),
+        (X509_V3, KeyLocator::Certificate),
+    ],
+    key: GivenKey::Certificate(read),
+    is_used_by: |_| true,
+    claims,
+    ..Kind::named("X.509")
+};
+
+/// Reads the token (X.509 Token Profile 1.1.1, 3.1).
+fn read(token: Element<'_>) -> Result<KeyLocator, Rejected> {
+    only_attributes(token, &["EncodingType", "ValueType"]).map_err(|problem| {
+        Rejected::Malformed {
+            element: "ds:KeyInfo",
+            problem,
+        }
+    })?;
+    only_base64(token, "token")?;
+    match token.attribute("", "ValueType").as_deref() {
+        Some(X509_V3) => octets(token).map(KeyLocator::Certificate),
+        Some(X509_PKI_PATH_V1) => octets(token).map(KeyLocator::Path),
+        other => Err(Rejected::TokenUnsupported {
+            found: format!("token type `{}`", other.unwrap_or("without ValueType")),
+        }),
+    }
+}
+
+/// Certificates that are no certificates.
+pub(crate) fn unreadable(error: &CryptoError) -> Rejected {
+    Rejected::Malformed {
+        element: "wsse:BinarySecurityToken",
+        problem: error.to_string(),
+    }
+}
+
+fn claims(token: Element<'_>) -> Result<Vec<Claim>, Rejected> {
+    let path = match read(token)? {
+        KeyLocator::Path(der) => Certificate::from_pki_path(&der),
+        KeyLocator::Certificate(der) => Certificate::from_der(&der).map(|one| vec![one]),
+        _ => Ok(Vec::new()),
+    };
+    let path = path.map_err(|error| unreadable(&error))?;
+    let about = |one: &Certificate| {
+        [
+            Claim::new("subject", one.subject()),
+            Claim::new("issuer", one.issuer()),
+            Claim::new("serial number", one.serial_decimal()),
+            Claim::new("not before", one.not_before().to_string()),
+            Claim::new("not after", one.not_after().to_string()),
+        ]
+    };
+    Ok(path.iter().flat_map(about).collect())
+}
