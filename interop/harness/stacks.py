@@ -20,7 +20,7 @@ CALLS = {
         ["Basic128", "TripleDes", "TripleDesRsa15", "Basic256Sha256", "Basic128GCM", "Basic256GCM"],
     ),
     "gsoap": (
-        ["none", "username", "username-text", "sign-hmac", "sign-dsa", *SIGNED_AND_ENCRYPTED],
+        ["none", "username", "username-text", "username-hmac", "username-text-hmac", "sign-hmac", "sign-dsa", *SIGNED_AND_ENCRYPTED],
         ["Basic128", "TripleDes", "TripleDesRsa15", "Basic128GCM", "Basic256GCM"],
     ),
 }

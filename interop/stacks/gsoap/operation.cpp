@@ -121,7 +121,7 @@ Operation Operation::named(const std::string &name, std::size_t count, const Pay
         return employees(payloads.employees, "");
     }
     if (name == "employee") {
-        return employees(payloads.employee, "?records=one");
+        return employees(payloads.employee, "/?records=one");
     }
     if (name == "sum") {
         return sum();

@@ -13,6 +13,8 @@ namespace {
 constexpr const char *user = "alice";
 constexpr const char *password = "correct horse battery staple";
 constexpr time_t lifetime_seconds = 300;
+// The plugin declares its own name of it nowhere.
+constexpr const char *wsse = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd";
 
 // What encrypts data and wraps its key, and with which digest is signed.
 struct Suite {
@@ -69,6 +71,10 @@ Security::Security(const std::string &mechanism, const std::string &suite, const
         password_ = Password::digest;
     } else if (mechanism == "username-text") {
         password_ = Password::text;
+    } else if (mechanism == "username-hmac" || mechanism == "username-text-hmac") {
+        password_ = mechanism == "username-hmac" ? Password::digest : Password::text;
+        signature_ = SOAP_SMD_HMAC_SHA1;
+        secret_ = content(keys + "/secret.20.bin");
     } else if (mechanism == "sign-hmac") {
         signature_ = SOAP_SMD_HMAC_SHA1;
         secret_ = content(keys + "/secret.20.bin");
@@ -144,13 +150,14 @@ int Security::secure(soap *context, bool request) const {
     if (soap_wsse_add_Timestamp(context, signs ? "Time" : nullptr, lifetime_seconds)) {
         return context->error;
     }
-    if (request && password_ == Password::text && soap_wsse_add_UsernameTokenText(context, nullptr, user, password)) {
+    const char *id = signs ? "User" : nullptr;
+    if (request && password_ == Password::text && soap_wsse_add_UsernameTokenText(context, id, user, password)) {
         return context->error;
     }
-    if (request && password_ == Password::digest && soap_wsse_add_UsernameTokenDigest(context, nullptr, user, password)) {
+    if (request && password_ == Password::digest && soap_wsse_add_UsernameTokenDigest(context, id, user, password)) {
         return context->error;
     }
-    if (signs && sign(context)) {
+    if (signs && sign(context, request)) {
         return context->error;
     }
     if (encryption_ != SOAP_MEC_NONE) {
@@ -159,8 +166,14 @@ int Security::secure(soap *context, bool request) const {
     return SOAP_OK;
 }
 
-// Body and Timestamp, as the other stacks sign them.
-int Security::sign(soap *context) const {
+// Body and Timestamp, as the other stacks sign them; of messages that prove a user the token in the place of the Body.
+int Security::sign(soap *context, bool request) const {
+    if (password_ != Password::none) {
+        if (soap_wsse_sign(context, signature_, secret_.data(), static_cast<int>(secret_.size()))) {
+            return context->error;
+        }
+        return soap_wsse_sign_only(context, request ? "Time User" : "Time");
+    }
     if (certificate_ && (soap_wsse_add_BinarySecurityTokenX509(context, "Token", certificate_.get()) ||
                          soap_wsse_add_KeyInfo_SecurityTokenReferenceX509(context, "#Token"))) {
         return context->error;
@@ -187,6 +200,13 @@ int Security::verify(soap *context, bool request) const {
         if (soap_wsse_verify_Password(context, password)) {
             return context->error;
         }
+    }
+    if (signature_ != SOAP_SMD_NONE && password_ != Password::none) {
+        bool time = soap_wsse_verify_element(context, wsu_URI, "Timestamp") == 1;
+        if (!time || (request && soap_wsse_verify_element(context, wsse, "UsernameToken") != 1)) {
+            return soap_wsse_fault(context, wsse__FailedCheck, "Timestamp and user have to be signed");
+        }
+        return SOAP_OK;
     }
     if (signature_ != SOAP_SMD_NONE &&
         (soap_wsse_verify_body(context) || soap_wsse_verify_element(context, wsu_URI, "Timestamp") != 1)) {

@@ -39,7 +39,7 @@ class Security {
   private:
     enum class Password { none, text, digest };
 
-    int sign(soap *context) const;
+    int sign(soap *context, bool request) const;
     int expect(soap *context) const;
 
     bool none_ = false;

@@ -347,14 +347,14 @@ async fn a_route_whose_room_is_full_takes_none_of_another() {
 /// What could be opened while the file was read may be gone when the routes are built.
 #[tokio::test]
 async fn a_configuration_whose_store_is_gone_is_not_taken_into_use() {
-    let scene = Scene::set("store-gone", SIGNED).await;
+    let scene = Scene::set(SIGNED).await;
     let routes = with(
         "\"sign\"",
         "\"sign\", replay = { store = \"file\", path = \"marks\" }",
     );
     let text = file(scene.backend.address, &routes);
     let read = || {
-        let marks = scene.folder.0.join("marks");
+        let marks = scene.folder.path("marks");
         if marks.exists() {
             std::fs::remove_file(&marks).expect("it is ours");
         }

@@ -6,7 +6,7 @@
 use soapstone_crypto::Certificate;
 use soapstone_crypto::{CryptoError, Identity};
 
-use super::compile::Compiler;
+use super::compiler::Compiler;
 use crate::config::{LoadedFile, TokenKeyConfig};
 
 impl Compiler<'_> {

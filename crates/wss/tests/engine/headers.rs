@@ -109,12 +109,12 @@ fn what_opening_refuses_first_is_among_the_findings() {
 
 #[test]
 fn a_token_says_what_it_claims_and_proves_nothing() {
-    let stranger = identity(&PARTIES.stranger, "CN=nobody", KeyKind::Rsa { bits: 2048 });
+    let stranger = identity("CN=nobody", KeyKind::Rsa { bits: 2048 });
     let policy = with(&policy(Mechanism::Sign, "Basic256Sha256"), |policy| {
         policy.name_signing_key(KeyReference::Direct);
     });
     let keys = soapstone_wss::Keys {
-        identity: Some(std::sync::Arc::new(stranger)),
+        identity: Some(stranger),
         ..client_keys()
     };
     let message = String::from_utf8(secure_with(&policy, keys, PLAIN, None).bytes).unwrap();

@@ -7,7 +7,7 @@ import java.util.function.BiPredicate;
 import jakarta.xml.ws.BindingProvider;
 import jakarta.xml.ws.Holder;
 
-import org.apache.cxf.frontend.ClientProxy;
+import org.apache.cxf.message.Message;
 
 import soapstone.samples.books.Books;
 import soapstone.samples.echo.Echo;
@@ -83,8 +83,8 @@ record Operation<P, A>(Class<P> port, Asking<P, A> asking, A expected, BiPredica
 
     /** The one record of a study, which the query of the address asks for, as it does of our own service. */
     private static List<Employee> oneEmployee(Employees port) {
-        String address = ClientProxy.getClient(port).getEndpoint().getEndpointInfo().getAddress();
-        ((BindingProvider) port).getRequestContext().put(BindingProvider.ENDPOINT_ADDRESS_PROPERTY, address + Samples.ONE_RECORD);
+        ((BindingProvider) port).getRequestContext().computeIfPresent(Message.ENDPOINT_ADDRESS,
+            (key, address) -> address.toString().endsWith(Samples.ONE_RECORD) ? address : address + Samples.ONE_RECORD);
         return port.employeeDetails();
     }
 
