@@ -57,7 +57,8 @@ fn every_gateway_file_of_the_guides_is_read() {
 #[test]
 fn every_metric_is_explained_and_no_other() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let source = fs::read_to_string(root.join("src/observe/metrics/exposition.rs")).expect("the metrics");
+    let source =
+        fs::read_to_string(root.join("src/observe/metrics/exposition.rs")).expect("the metrics");
     let (source, _) = source.split_once("#[cfg(test)]").expect("its tests");
     let written: Vec<&str> = source
         .split("\"soapstone_")

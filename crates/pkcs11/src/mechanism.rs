@@ -36,9 +36,7 @@ pub(crate) fn signing(
                 hash_alg,
                 mgf,
                 // XML signatures have a salt as long as the digest (RFC 9231 section 2.3.9).
-                s_len: (digest.len() as u64)
-                    .try_into()
-                    .map_err(|_| unsupported())?,
+                s_len: (digest.len() as c_ulong).into(),
             };
             Ok((Mechanism::RsaPkcsPss(parameters), digest.into()))
         }
