@@ -29,6 +29,9 @@ const MOST_ATTRIBUTES: usize = 10;
 /// Most elements that are tried in the place of the one that was referred to.
 const MOST_ELEMENTS: usize = 40;
 
+/// An attribute: its element, its place, and the declaration that nothing else needs.
+type Written = (NodeId, Range<usize>, Vec<Range<usize>>);
+
 struct Maker<'m> {
     document: &'m Document,
     recipe: &'m Recipe,
@@ -214,8 +217,7 @@ impl Maker<'_> {
     fn attribute_edits(&self) -> Vec<Edit> {
         let apex = self.recipe.element(self.document);
         let source = self.document.bytes();
-        let mut by_name: BTreeMap<&[u8], Vec<(NodeId, Range<usize>, Vec<Range<usize>>)>> =
-            BTreeMap::new();
+        let mut by_name: BTreeMap<&[u8], Vec<Written>> = BTreeMap::new();
         for element in apex.descendants() {
             let range = element.start_tag_range();
             let (start, end) = (range.start as usize, range.end as usize);
@@ -254,8 +256,7 @@ impl Maker<'_> {
         for (name, places) in by_name {
             let shown = String::from_utf8_lossy(name).into_owned();
             let kind = kind_of(&shown);
-            let removed = |places: &[&(NodeId, Range<usize>, Vec<Range<usize>>)],
-                           declarations: bool| {
+            let removed = |places: &[&Written], declarations: bool| {
                 let ranges = places.iter().flat_map(|(_, range, others)| {
                     let others = others.iter().filter(|_| declarations);
                     std::iter::once(range).chain(others)

@@ -27,7 +27,10 @@ fn rewritten(tag: &[u8], parts: &[&[u8]], out: &mut Vec<u8>) -> bool {
     out[start..] != *tag
 }
 
-fn ordered(form: &[u8], order: fn(Vec<&[u8]>, Vec<&[u8]>) -> Vec<Vec<u8>>) -> Option<Vec<u8>> {
+/// An order of declarations and attributes.
+type Order = fn(Vec<&[u8]>, Vec<&[u8]>) -> Vec<Vec<u8>>;
+
+fn ordered(form: &[u8], order: Order) -> Option<Vec<u8>> {
     with_start_tags(form, |tag, out| {
         let (declarations, others) = attributes_of(tag);
         let parts = order(declarations, others);

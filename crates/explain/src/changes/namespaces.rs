@@ -95,7 +95,7 @@ pub(super) fn declarations(form: &[u8], scope: &[(&str, &str)], changes: &mut Ve
     changes.push(Change::new(
         "attribute-order",
         "the declarations in the order of their namespaces, not of their prefixes",
-        |form| reordered_declarations(form),
+        reordered_declarations,
     ));
 }
 
@@ -136,7 +136,7 @@ fn with_declaration(tag: &[u8], prefix: &[u8], namespace: &[u8], out: &mut Vec<u
     let behind = declarations()
         .filter(|(other, _)| *other < prefix)
         .map(|(_, attribute)| attribute.range.end)
-        .last();
+        .max();
     let place = behind.unwrap_or_else(|| name_end(tag));
     out.extend_from_slice(&tag[..place]);
     out.extend_from_slice(b" xmlns");
@@ -221,7 +221,7 @@ fn sunk(form: &[u8], prefix: &[u8], namespace: &[u8]) -> Option<Vec<u8>> {
 /// Every element declares what it uses, whatever stands around it.
 fn repeated(form: &[u8]) -> Option<Vec<u8>> {
     let known = declarations_of(form);
-    let repeated = with_start_tags(form, |tag, out| {
+    with_start_tags(form, |tag, out| {
         let mut tag = tag.to_vec();
         let mut changed = false;
         for (prefix, namespace) in &known {
@@ -233,8 +233,7 @@ fn repeated(form: &[u8]) -> Option<Vec<u8>> {
         }
         out.extend_from_slice(&tag);
         changed
-    });
-    repeated
+    })
 }
 
 fn reordered_declarations(form: &[u8]) -> Option<Vec<u8>> {
