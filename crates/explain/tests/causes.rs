@@ -236,9 +236,7 @@ fn forms(cases: &mut Cases) {
         "Body",
         &|_, _, form| {
             let start = form.find('>').expect("a tag") + 1;
-            form[start..form.rfind('<').expect("a tag")]
-                .as_bytes()
-                .to_vec()
+            form.as_bytes()[start..form.rfind('<').expect("a tag")].to_vec()
         },
     );
     cases.digested(
