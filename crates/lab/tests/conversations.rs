@@ -2,9 +2,9 @@
 //! and nodes that do not.
 
 use std::convert::Infallible;
-use std::net::{SocketAddr, TcpListener};
+use std::net::{Ipv4Addr, SocketAddr, TcpListener};
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering};
 use std::time::{Duration, Instant};
 
 use bytes::Bytes;
@@ -228,6 +228,16 @@ impl Pace {
     }
 }
 
+/// Where a service can listen later. Each has a loopback address of its own, where no connection of
+/// another test takes the port meanwhile.
+fn free_address() -> SocketAddr {
+    static TAKEN: AtomicU8 = AtomicU8::new(1);
+    let own = Ipv4Addr::new(127, 0, 1, TAKEN.fetch_add(1, Ordering::Relaxed));
+    TcpListener::bind((own, 0))
+        .and_then(|listener| listener.local_addr())
+        .expect("a free port")
+}
+
 /// A client, and the node that it calls.
 struct Pair {
     client: Arc<Endpoint>,
@@ -239,9 +249,7 @@ struct Pair {
 impl Pair {
     async fn new() -> Self {
         let (client, server) = endpoints();
-        let backend = TcpListener::bind("127.0.0.1:0")
-            .and_then(|listener| listener.local_addr())
-            .expect("a free port");
+        let backend = free_address();
         let faults = Arc::new(Faults::default());
         let node = Arc::new(Node {
             endpoint: server,

@@ -312,9 +312,12 @@ pub(crate) async fn request_in_flight(
     (client, at_backend)
 }
 
-/// An address that was free a moment ago, for a program or a gateway that has to bind it itself.
+/// An address for a program or a gateway that has to bind it itself. Each is a loopback address of
+/// its own, where no connection of another test takes the port meanwhile.
 pub(crate) fn free_address() -> SocketAddr {
-    let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+    static TAKEN: AtomicU32 = AtomicU32::new(0x7f00_0101);
+    let own = std::net::Ipv4Addr::from(TAKEN.fetch_add(1, Ordering::Relaxed));
+    let free = std::net::TcpListener::bind((own, 0)).expect("a free port");
     free.local_addr().expect("it is bound")
 }
 
@@ -341,7 +344,9 @@ pub(crate) struct Redis(std::process::Child, pub(crate) u16);
 
 impl Redis {
     pub(crate) async fn start(options: &[&str]) -> Self {
-        let port = free_address().port();
+        let free = std::net::TcpListener::bind("127.0.0.1:0").expect("a free port");
+        let port = free.local_addr().expect("it is bound").port();
+        drop(free);
         let text = port.to_string();
         let child = std::process::Command::new("redis-server")
             .args(["--save", "", "--bind", "127.0.0.1", "--port", &text])

@@ -1,0 +1,134 @@
+//! Messages broken in one known way each: the true cause is told first, and proven.
+
+mod cases;
+mod references;
+mod secrets;
+#[path = "../support/mod.rs"]
+mod support;
+mod values;
+
+use soapstone::crypto::{SignatureAlgorithm, hexadecimal};
+use soapstone_explain::Severity;
+
+use cases::Cases;
+use support::{
+    PLAIN, Signer, as_it_is, first_causes, known, private_key, secured, signed, told_with,
+    with_value,
+};
+
+#[test]
+fn the_true_cause_is_told_first() {
+    let mut cases = Cases::default();
+    references::digests(&mut cases);
+    references::forms(&mut cases);
+    references::afterwards(&mut cases);
+    values::values(&mut cases);
+    values::pss(&mut cases);
+    values::ecdsa(&mut cases);
+    values::hmac(&mut cases);
+    secrets::encrypted(&mut cases);
+    secrets::users(&mut cases);
+    let count = cases.0.len();
+    assert!(count >= 60, "{count} messages");
+    let mut missed = Vec::new();
+    let likely = ["other-key", "password"];
+    for case in cases.0 {
+        let told = told_with(&case.message, case.known);
+        let causes = first_causes(&told);
+        let is_likely = likely.contains(&case.kinds[0]);
+        let true_causes = causes
+            .iter()
+            .filter(|cause| cause.kinds == case.kinds && cause.certain != is_likely);
+        // `ds:SignedInfo` changes with a digest in it that was changed.
+        let fits = match case.kinds[0] {
+            "digest-value-changed" => true_causes.count() >= 1,
+            _ => true_causes.count() == causes.len() && !causes.is_empty(),
+        };
+        if !fits {
+            missed.push(format!(
+                "{}: expected {:?}, found {causes:#?}",
+                case.name, case.kinds
+            ));
+        }
+    }
+    assert!(
+        missed.len() * 20 <= count,
+        "{} of {count} missed: {}",
+        missed.len(),
+        missed.join("\n")
+    );
+    for miss in missed {
+        println!("{miss}");
+    }
+}
+
+#[test]
+fn a_message_as_it_was_made_has_no_error() {
+    let told = support::told(&signed());
+    assert_eq!(told.findings, []);
+    assert_eq!(told.signatures.len(), 1);
+    assert!(
+        told.sketch.contains("mechanism = \"sign\""),
+        "{}",
+        told.sketch
+    );
+}
+
+#[test]
+fn an_old_message_has_a_clock_for_its_cause() {
+    let message = signed();
+    let options = soapstone_explain::Options {
+        now: Some("2026-11-21T18:02:29Z".parse().expect("a moment")),
+        ..soapstone_explain::Options::default()
+    };
+    let told = soapstone_explain::explain(message.into_bytes(), &options).expect("an explanation");
+    assert_eq!(told.findings[0].kind, "timestamp-expired");
+    assert_eq!(told.findings[0].severity, Severity::Warning);
+    assert_eq!(told.findings[0].causes[0].kinds, ["clock"]);
+}
+
+#[test]
+fn a_session_key_of_the_good_message_is_recognized() {
+    use soapstone::xmlsec::enc::{EncryptedKey, OpeningKey};
+    let good = secured(
+        "client",
+        "[security]\nmechanism = \"encrypt\"\nalgorithms = { key_transport = [\"rsa-oaep-mgf1p\"], data = [\"aes128-gcm\"] }",
+        PLAIN,
+    );
+    let read = support::document(&good);
+    let key = read
+        .elements_named("http://www.w3.org/2001/04/xmlenc#", "EncryptedKey")
+        .next()
+        .expect("a session key");
+    let key = EncryptedKey::parse(&read, key.id(), 16).expect("a session key");
+    let key = key
+        .open(OpeningKey::Private(&private_key("server")), Some(16))
+        .expect("a session key");
+    let lines = format!(
+        "shared_key = {{ hex = \"{}\" }}\n[security]\nmechanism = \"sign\"\nkey_reference = \"key-name\"\n\
+         algorithms = {{ signature = [\"hmac-sha256\"], digest = [\"sha256\"], canonicalization = [\"exc-c14n\"] }}",
+        hexadecimal::encode(values::SECRET)
+    );
+    let signer = Signer::Secret(key, SignatureAlgorithm::HmacSha256);
+    let message = with_value(
+        &secured("", &lines, PLAIN),
+        |octets| signer.sign(octets),
+        &as_it_is,
+    );
+    let options = soapstone_explain::Options {
+        known: known(),
+        against: Some(good.as_bytes()),
+        ..soapstone_explain::Options::default()
+    };
+    let told =
+        soapstone_explain::explain(message.clone().into_bytes(), &options).expect("an explanation");
+    assert_eq!(first_causes(&told)[0].kinds, ["key-of-another-message"]);
+    // An answer is rightly signed with the session key of its request.
+    let options = soapstone_explain::Options {
+        known: known(),
+        request: Some(good.as_bytes()),
+        ..soapstone_explain::Options::default()
+    };
+    let told = soapstone_explain::explain(message.into_bytes(), &options).expect("an explanation");
+    assert_eq!(told.findings, []);
+}
