@@ -205,7 +205,7 @@ fn keystores_of_java_are_read_with_all_their_entries() {
         assert_eq!(aliases, ["first", "second"], "{kind}");
         signs(&read.identity(Some("FIRST"), other).unwrap());
         signs(&read.identity(Some("second"), "storepass").unwrap());
-        let partner = Certificate::from_pem(&folder.read(&format!("{kind}.pem"))).unwrap();
+        let partner = Certificate::from_pem(&folder.read(format!("{kind}.pem"))).unwrap();
         let trusted: Vec<_> = read.certificates().collect();
         assert_eq!(trusted, [("partner", &partner)], "{kind}");
         assert_eq!(read.chain("second"), Some(&[partner][..]));

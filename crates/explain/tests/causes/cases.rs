@@ -16,7 +16,12 @@ pub(crate) struct Case {
 pub(crate) struct Cases(pub(crate) Vec<Case>);
 
 impl Cases {
-    pub(crate) fn add(&mut self, name: &'static str, kind: &'static str, message: impl Into<Vec<u8>>) {
+    pub(crate) fn add(
+        &mut self,
+        name: &'static str,
+        kind: &'static str,
+        message: impl Into<Vec<u8>>,
+    ) {
         self.add_known(name, kind, message, Known::default());
     }
 
@@ -36,13 +41,25 @@ impl Cases {
     }
 
     /// A part digested otherwise.
-    pub(crate) fn digested(&mut self, name: &'static str, kind: &'static str, part: &str, how: Digested<'_>) {
+    pub(crate) fn digested(
+        &mut self,
+        name: &'static str,
+        kind: &'static str,
+        part: &str,
+        how: Digested<'_>,
+    ) {
         let message = signed_anew(&signed(), &Signer::client(), &[(part, how)], &as_it_is);
         self.add(name, kind, message);
     }
 
     /// A part whose canonical form has something replaced.
-    pub(crate) fn replaced(&mut self, name: &'static str, kind: &'static str, what: &str, by: &str) {
+    pub(crate) fn replaced(
+        &mut self,
+        name: &'static str,
+        kind: &'static str,
+        what: &str,
+        by: &str,
+    ) {
         self.digested(name, kind, "Body", &|_, _, form| {
             assert!(form.contains(what), "{name}: {form}");
             form.replace(what, by).into_bytes()

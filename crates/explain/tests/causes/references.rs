@@ -1,15 +1,11 @@
 //! Digests and canonical forms that differ, and what happened to a message afterwards.
 
-use soapstone::crypto::{
-    DigestAlgorithm, SignatureAlgorithm, SymmetricKey, base64, digest, hexadecimal,
-};
+use soapstone::crypto::{DigestAlgorithm, base64, digest, hexadecimal};
 use soapstone::xml::Canonicalization;
-use soapstone_explain::Known;
 
 use crate::cases::Cases;
 use crate::support::{
-    Digested, PLAIN, RSA, Signer, as_it_is, first_causes, form, known, private_key, replaced_value,
-    secured, signed, signed_anew, told_with, value, with_value,
+    self, Digested, PLAIN, RSA, Signer, as_it_is, form, secured, signed, signed_anew, with_value,
 };
 
 /// Without an attribute, wherever it stands.

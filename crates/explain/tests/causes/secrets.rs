@@ -1,16 +1,11 @@
 //! Cipher text and passwords that differ.
 
-use soapstone::crypto::{
-    DigestAlgorithm, SignatureAlgorithm, SymmetricKey, base64, digest, hexadecimal,
-};
+use soapstone::crypto::{DigestAlgorithm, base64, digest, hexadecimal};
 use soapstone::xml::Canonicalization;
 use soapstone_explain::Known;
 
 use crate::cases::Cases;
-use crate::support::{
-    Digested, PLAIN, RSA, Signer, as_it_is, first_causes, form, known, private_key, replaced_value,
-    secured, signed, signed_anew, told_with, value, with_value,
-};
+use crate::support::{PLAIN, Signer, as_it_is, form, known, secured, signed_anew, told_with};
 
 pub(crate) fn encrypted(cases: &mut Cases) {
     let of = |mechanism: &str| {

@@ -8,8 +8,8 @@ use soapstone_explain::Known;
 
 use crate::cases::Cases;
 use crate::support::{
-    Digested, PLAIN, RSA, Signer, as_it_is, first_causes, form, known, private_key, replaced_value,
-    secured, signed, signed_anew, told_with, value, with_value,
+    self, Digested, PLAIN, Signer, as_it_is, form, private_key, replaced_value, secured, signed,
+    signed_anew, value, with_value,
 };
 
 fn inclusive_info(
