@@ -29,10 +29,10 @@ mod description;
 mod exchange;
 mod observe;
 mod route;
+mod scheduling;
 mod server;
 mod shares;
 mod wire;
-mod work;
 
 pub use config::Config;
 pub use config::limits::{GatewayLimits, Shares};

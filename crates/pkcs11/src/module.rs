@@ -21,7 +21,7 @@ const BETWEEN_RESTARTS: Duration = Duration::from_secs(1);
 /// A module of this process.
 pub(crate) struct Module {
     path: PathBuf,
-    library: RwLock<Option<Pkcs11>>,
+    cryptoki: RwLock<Option<Pkcs11>>,
     restarted: Mutex<Option<Instant>>,
     /// Tokens and digests of PINs that they refused.
     refused: Mutex<Vec<(String, Vec<u8>)>>,
@@ -35,7 +35,7 @@ impl Module {
         let module = modules.entry(path.to_owned()).or_insert_with(|| {
             Arc::new(Self {
                 path: path.to_owned(),
-                library: RwLock::new(None),
+                cryptoki: RwLock::new(None),
                 restarted: Mutex::default(),
                 refused: Mutex::default(),
             })
@@ -47,24 +47,27 @@ impl Module {
     pub(crate) fn with<T>(&self, operation: impl FnOnce(&Pkcs11) -> T) -> Result<T, Problem> {
         loop {
             {
-                let library = self.library.read().unwrap_or_else(PoisonError::into_inner);
-                if let Some(library) = library.as_ref() {
-                    return Ok(operation(library));
+                let cryptoki = self.cryptoki.read().unwrap_or_else(PoisonError::into_inner);
+                if let Some(cryptoki) = cryptoki.as_ref() {
+                    return Ok(operation(cryptoki));
                 }
             }
-            let mut library = self.library.write().unwrap_or_else(PoisonError::into_inner);
-            if library.is_none() {
-                *library = Some(self.load()?);
+            let mut cryptoki = self
+                .cryptoki
+                .write()
+                .unwrap_or_else(PoisonError::into_inner);
+            if cryptoki.is_none() {
+                *cryptoki = Some(self.load()?);
             }
         }
     }
 
     fn load(&self) -> Result<Pkcs11, Problem> {
-        let library = Pkcs11::new(&self.path).map_err(|error| Problem::Module {
+        let cryptoki = Pkcs11::new(&self.path).map_err(|error| Problem::Module {
             reason: said(&error),
         })?;
-        start(&library)?;
-        Ok(library)
+        start(&cryptoki)?;
+        Ok(cryptoki)
     }
 
     /// Starts the module anew, unless an operation is in it, it is not loaded, or it was started a
@@ -78,13 +81,13 @@ impl Module {
             return;
         }
         *restarted = Some(Instant::now());
-        if let Ok(library) = self.library.try_write()
-            && let Some(library) = library.as_ref()
+        if let Ok(cryptoki) = self.cryptoki.try_write()
+            && let Some(cryptoki) = cryptoki.as_ref()
         {
             // A module that has lost its token may refuse the end. The start tells what is wrong,
             // and so does the next operation.
-            let _ = library.clone().finalize();
-            let _ = start(library);
+            let _ = cryptoki.clone().finalize();
+            let _ = start(cryptoki);
         }
     }
 
@@ -101,8 +104,8 @@ impl Module {
     }
 }
 
-fn start(library: &Pkcs11) -> Result<(), Problem> {
-    match library.initialize(CInitializeArgs::new(CInitializeFlags::OS_LOCKING_OK)) {
+fn start(cryptoki: &Pkcs11) -> Result<(), Problem> {
+    match cryptoki.initialize(CInitializeArgs::new(CInitializeFlags::OS_LOCKING_OK)) {
         Ok(()) | Err(Error::Pkcs11(RvError::CryptokiAlreadyInitialized, _)) => Ok(()),
         Err(error) => Err(Problem::Module {
             reason: said(&error),

@@ -110,13 +110,13 @@ impl OpenKey {
     pub(crate) fn open(
         location: &KeyLocation,
         module: &Module,
-        library: &Pkcs11,
+        cryptoki: &Pkcs11,
     ) -> Result<Self, Failure> {
-        let slot = slot(location, library)?;
-        let session = library
+        let slot = slot(location, cryptoki)?;
+        let session = cryptoki
             .open_ro_session(slot)
             .map_err(|error| gone(&error))?;
-        let wants_pin = library
+        let wants_pin = cryptoki
             .get_token_info(slot)
             .map_err(|error| gone(&error))?
             .login_required();
@@ -206,8 +206,8 @@ impl OpenKey {
     }
 }
 
-fn slot(location: &KeyLocation, library: &Pkcs11) -> Result<Slot, Failure> {
-    let slots = library
+fn slot(location: &KeyLocation, cryptoki: &Pkcs11) -> Result<Slot, Failure> {
+    let slots = cryptoki
         .get_slots_with_token()
         .map_err(|error| gone(&error))?;
     let mut available = Vec::new();
@@ -217,7 +217,7 @@ fn slot(location: &KeyLocation, library: &Pkcs11) -> Result<Slot, Failure> {
             TokenName::Slot(_) => available.push(slot.id().to_string()),
             TokenName::Label(wanted) => {
                 // A token that cannot be read is another one, or is missed below.
-                let Ok(token) = library.get_token_info(slot) else {
+                let Ok(token) = cryptoki.get_token_info(slot) else {
                     continue;
                 };
                 if token.label() == wanted {

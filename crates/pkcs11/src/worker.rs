@@ -72,10 +72,10 @@ fn once(
     open: &mut Option<OpenKey>,
     operation: &Operation,
 ) -> Result<Outcome, Failure> {
-    let outcome = module.with(|library| {
+    let outcome = module.with(|cryptoki| {
         let key = match open {
             Some(key) => key,
-            None => open.insert(OpenKey::open(location, module, library)?),
+            None => open.insert(OpenKey::open(location, module, cryptoki)?),
         };
         let outcome = key.run(operation);
         if matches!(outcome, Err(Failure::Lost(_))) {

@@ -27,7 +27,7 @@ use tokio::time::Instant;
 
 use super::handshake::{Failed, Handshaker};
 use crate::observe::log::Beginning;
-use crate::work::background::Background;
+use crate::scheduling::background::Background;
 
 /// What a handshake came to. Everybody who waits for it is given the same.
 type Outcome = Result<Arc<SecurityContext>, Arc<Failed>>;

@@ -13,14 +13,14 @@ use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone_trust::Operation;
 
 use crate::observe::metrics::RouteMetrics;
+use crate::scheduling::class::WorkClass;
+use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::executor::Executor;
+use crate::scheduling::task::{Desk, Task};
+use crate::scheduling::workers::NotDone;
 use crate::wire::backend::BackendError;
 use crate::wire::errand::{Errand, Undone, demand_soap};
 use crate::wire::unsecured;
-use crate::work::class::WorkClass;
-use crate::work::endpoint::RouteEndpoint;
-use crate::work::executor::Executor;
-use crate::work::task::{Desk, Task};
-use crate::work::workers::NotDone;
 
 /// Asks one backend for security contexts. It needs nothing of the message that a handshake began
 /// for.

@@ -10,8 +10,8 @@ use soapstone_trust::addressing::Addressing;
 use super::steps::{EndpointError, read_request, receive};
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
-use crate::work::endpoint::RouteEndpoint;
-use crate::work::task::Desk;
+use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::task::Desk;
 
 /// A request as it arrived.
 pub(super) enum Incoming {

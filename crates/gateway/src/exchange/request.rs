@@ -21,11 +21,11 @@ use super::secure::{Forward, secure};
 use super::steps::read_request;
 use super::working::{SMALL_MESSAGE, done, work};
 use crate::route::upstream::Upstream;
+use crate::scheduling::class::WorkClass;
+use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::task::{Desk, Task};
 use crate::wire::budget::Reservation;
 use crate::wire::reply::Reply;
-use crate::work::class::WorkClass;
-use crate::work::endpoint::RouteEndpoint;
-use crate::work::task::{Desk, Task};
 
 /// A request whose body arrived.
 pub(super) struct Arrived {

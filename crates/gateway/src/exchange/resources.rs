@@ -10,9 +10,9 @@ use http::HeaderValue;
 use crate::observe::audit::Audit;
 use crate::observe::metrics::GatewayMetrics;
 use crate::observe::traces::Traces;
+use crate::scheduling::executor::Executor;
 use crate::shares::Clients;
 use crate::wire::memory::MessageMemory;
-use crate::work::executor::Executor;
 
 /// What an exchange works with.
 pub(crate) struct Resources {

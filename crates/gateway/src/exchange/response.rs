@@ -14,15 +14,15 @@ use super::steps::{EndpointError, open, secure_answer};
 use super::working::{SMALL_MESSAGE, work};
 use crate::observe::metrics::Flow;
 use crate::route::upstream::Upstream;
+use crate::scheduling::class::WorkClass;
+use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::task::{Desk, Task};
 use crate::wire::answer_head::{self, Proven};
 use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
 use crate::wire::headers::X_REQUEST_ID;
 use crate::wire::reply::Reply;
 use crate::wire::{media, unsecured};
-use crate::work::class::WorkClass;
-use crate::work::endpoint::RouteEndpoint;
-use crate::work::task::{Desk, Task};
 
 /// Opens and secures a response, as the route has endpoints, and answers with it.
 pub(super) async fn finish(

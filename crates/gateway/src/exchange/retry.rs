@@ -18,11 +18,11 @@ use super::steps::secure_request;
 use super::working::work;
 use crate::conversation::context::ContextLease;
 use crate::route::upstream::Upstream;
+use crate::scheduling::class::WorkClass;
+use crate::scheduling::task::{Desk, Task};
 use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
 use crate::wire::reply::Reply;
-use crate::work::class::WorkClass;
-use crate::work::task::{Desk, Task};
 
 /// Largest response in which a fault is looked for that tells of a lost context. Such faults have
 /// some hundred octets.

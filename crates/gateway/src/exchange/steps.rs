@@ -14,8 +14,8 @@ use tokio::time::Instant;
 use crate::config::direction::Direction;
 use crate::observe::traces::Observed;
 use crate::route::upstream::Label;
-use crate::work::endpoint::RouteEndpoint;
-use crate::work::task::Desk;
+use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::task::Desk;
 
 /// Why work on a message came to nothing.
 pub(crate) enum EndpointError {

@@ -8,11 +8,11 @@ use soapstone::wss::SoapVersion;
 
 use super::reporter::{Message, Reporter};
 use super::steps::EndpointError;
+use crate::scheduling::task::Task;
+use crate::scheduling::workers::NotDone;
 use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
 use crate::wire::reply::Reply;
-use crate::work::task::Task;
-use crate::work::workers::NotDone;
 
 /// The largest message that is not heavy to work on for its size: octets.
 ///

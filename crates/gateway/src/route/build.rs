@@ -25,10 +25,10 @@ use crate::config::validity::dated_in;
 use crate::conversation::context::OutboundContext;
 use crate::conversation::handshake::Handshaker;
 use crate::observe::metrics::RouteMetrics;
+use crate::scheduling::background::Background;
+use crate::scheduling::endpoint::{Inheritance, RouteEndpoint};
+use crate::scheduling::executor::Executor;
 use crate::wire::memory::MessageMemory;
-use crate::work::background::Background;
-use crate::work::endpoint::{Inheritance, RouteEndpoint};
-use crate::work::executor::Executor;
 
 /// What the routes of every configuration of a gateway work with.
 pub(crate) struct RouteResources {

@@ -17,8 +17,8 @@ use crate::config::rate::Rate;
 use crate::config::route::RouteSpec;
 use crate::config::warm_up::WarmUp;
 use crate::observe::metrics::RouteMetrics;
+use crate::scheduling::endpoint::RouteEndpoint;
 use crate::shares::Bucket;
-use crate::work::endpoint::RouteEndpoint;
 use upstream::Upstream;
 
 /// One route in use.

@@ -12,10 +12,10 @@ use http::uri::PathAndQuery;
 use crate::config::timeouts::Timeouts;
 use crate::config::tls::ClientTls;
 use crate::conversation::context::OutboundContext;
+use crate::scheduling::endpoint::RouteEndpoint;
 use crate::wire::backend::{Backend, BackendTimeouts};
 use crate::wire::errand::Errand;
 use crate::wire::memory::MessageMemory;
-use crate::work::endpoint::RouteEndpoint;
 
 /// Where the requests of a route go.
 pub(crate) struct Upstream {

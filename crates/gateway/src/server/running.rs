@@ -31,10 +31,10 @@ use crate::observe::traces::Traces;
 use crate::route::build::{self, BuildError, RouteResources};
 use crate::route::remembered::Remembered;
 use crate::route::serving::Serving;
+use crate::scheduling::background::Background;
+use crate::scheduling::executor::Executor;
 use crate::shares::Clients;
 use crate::wire::memory::MessageMemory;
-use crate::work::background::Background;
-use crate::work::executor::Executor;
 
 /// How long a gateway that ends waits for backends to hear that conversations are over, and for the
 /// collector of traces to take the last spans.

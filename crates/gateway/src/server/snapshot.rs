@@ -9,7 +9,7 @@ use crate::config::direction::Direction;
 use crate::observe::audit::Audit;
 use crate::observe::log;
 use crate::observe::metrics::{self, Detail, RouteMetrics, Snapshot};
-use crate::work::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::RouteEndpoint;
 
 /// Every metric, in Prometheus' text format.
 pub(crate) fn exposition(state: &State, detail: Detail) -> String {

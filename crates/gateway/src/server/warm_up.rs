@@ -34,12 +34,12 @@ use crate::observe::metrics::RouteMetrics;
 use crate::observe::traces::Observed;
 use crate::route::Route;
 use crate::route::serving::Serving;
+use crate::scheduling::class::WorkClass;
+use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::executor::Executor;
+use crate::scheduling::task::{Desk, Task};
+use crate::scheduling::workers::NotDone;
 use crate::wire::errand::{Undone, demand_soap};
-use crate::work::class::WorkClass;
-use crate::work::endpoint::RouteEndpoint;
-use crate::work::executor::Executor;
-use crate::work::task::{Desk, Task};
-use crate::work::workers::NotDone;
 
 /// Begins the warm-ups of all routes, each in its own time.
 pub(super) fn begin(state: &State) {

@@ -25,7 +25,7 @@ use super::executor::Executor;
 use super::workers::{Away, NotDone};
 use crate::observe::metrics::GatewayMetrics;
 use crate::observe::traces::Observed;
-use crate::work::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::RouteEndpoint;
 
 /// Where work finds its workspace.
 #[derive(Clone)]

@@ -10,7 +10,7 @@ use soapstone_store::{Contexts, ProcessMemory, Replay, StoreError, Stores};
 
 use crate::config::endpoint::EndpointSpec;
 use crate::config::published::PublishedPolicy;
-use crate::work::class::WorkClass;
+use crate::scheduling::class::WorkClass;
 
 /// One endpoint of a route, and what it remembers.
 pub(crate) struct RouteEndpoint {
