@@ -224,7 +224,8 @@ impl<'c> Reporter<'c> {
         rejected: &Rejected,
         cause: Cause,
     ) -> Response<Reply> {
-        if direction == Direction::Inbound {
+        // What this side cannot tell now is no fault of the client.
+        if direction == Direction::Inbound && !rejected.is_temporary() {
             self.exchange.note_refused();
         }
         self.exchange.note(|found| {

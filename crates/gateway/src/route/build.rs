@@ -3,8 +3,8 @@
 //! A route that was in use under the same name hands over its numbers and what it remembers. What
 //! any route has accepted is known to all of them.
 //!
-//! The rule kept here: nothing of the former configuration changes unless all of the next one can
-//! be built.
+//! The rule kept here: nothing of the former configuration changes before all stores of the next
+//! one are open. Requests wait for none of them.
 
 use std::fmt;
 use std::sync::Arc;
@@ -26,7 +26,7 @@ use crate::conversation::context::OutboundContext;
 use crate::conversation::handshake::Handshaker;
 use crate::observe::metrics::RouteMetrics;
 use crate::scheduling::background::Background;
-use crate::scheduling::endpoint::{Inheritance, RouteEndpoint};
+use crate::scheduling::endpoint::{Inheritance, OpenStores, RouteEndpoint};
 use crate::scheduling::executor::Executor;
 use crate::wire::memory::MessageMemory;
 
@@ -52,16 +52,55 @@ impl fmt::Display for BuildError {
     }
 }
 
-/// The routes of a configuration, which take over what those of the former one remember.
-///
-/// # Errors
-///
-/// When a store that could be opened while the file was read cannot be opened any more.
-pub(crate) fn serving(
+/// A configuration whose stores are open.
+pub(crate) struct Opened {
     config: Config,
+    stores: Arc<Stores>,
+    /// Those of each route: inbound, outbound.
+    of_routes: Vec<[Option<OpenStores>; 2]>,
+}
+
+impl Opened {
+    /// Opens the stores of a configuration.
+    ///
+    /// # Errors
+    ///
+    /// When a store that could be opened while the file was read cannot be opened any more.
+    pub(crate) fn new(config: Config) -> Result<Self, BuildError> {
+        let stores = Arc::<Stores>::default();
+        let of_route = |spec: &RouteSpec| {
+            let open = |endpoint: &Option<EndpointSpec>| OpenStores::of(endpoint.as_ref(), &stores);
+            let opened = open(&spec.inbound)
+                .and_then(|inbound| open(&spec.outbound).map(|outbound| [inbound, outbound]));
+            opened.map_err(|source| BuildError {
+                route: spec.name.clone(),
+                source,
+            })
+        };
+        Ok(Self {
+            of_routes: config
+                .routes
+                .iter()
+                .map(of_route)
+                .collect::<Result<_, _>>()?,
+            stores,
+            config,
+        })
+    }
+
+    /// What was read.
+    pub(crate) fn config(&self) -> &Config {
+        &self.config
+    }
+}
+
+/// The routes of a configuration, which take over what those of the former one remember.
+pub(crate) fn serving(
+    opened: Opened,
     former: Option<&Serving>,
     resources: &RouteResources,
-) -> Result<Serving, BuildError> {
+) -> Serving {
+    let config = opened.config;
     let former: Vec<&Route> = former
         .into_iter()
         .flat_map(|former| former.routes.iter())
@@ -70,44 +109,36 @@ pub(crate) fn serving(
     let builder = Builder {
         endpoints: endpoints.collect(),
         former: &former,
-        stores: Arc::default(),
         limit: config.limits.body,
         resources,
     };
     let remembered = &resources.remembered;
     remembered.accepted.reconfigured();
     let dated = dated_in(&config.certificates, &config.routes);
-    let mut routes = Vec::with_capacity(config.routes.len());
-    for spec in config.routes {
-        let name = spec.name.clone();
-        let built = builder.route(spec);
-        let built = built.map_err(|source| BuildError {
-            route: name,
-            source,
-        })?;
-        routes.extend(built);
-    }
+    let specs = config.routes.into_iter().zip(opened.of_routes);
+    let routes: Vec<Route> = specs
+        .filter_map(|(spec, stores)| builder.route(spec, stores))
+        .collect();
     for endpoint in &builder.endpoints {
         let successors = routes.iter().flat_map(Route::endpoints);
         let successors = successors.map(|endpoint| &endpoint.replay);
         endpoint.replay.retire(successors);
     }
-    Ok(Serving {
+    Serving {
         routes: Routes::new(routes),
         limits: config.limits,
         timeouts: config.timeouts,
         public_url: config.public_url,
         tls: config.tls.map(TlsAcceptor::from),
         dated,
-        stores: builder.stores,
-    })
+        stores: opened.stores,
+    }
 }
 
 struct Builder<'b> {
     former: &'b [&'b Route],
     /// All endpoints of these.
     endpoints: Vec<&'b RouteEndpoint>,
-    stores: Arc<Stores>,
     /// Largest answer to the gateway's own messages.
     limit: u64,
     resources: &'b RouteResources,
@@ -115,7 +146,8 @@ struct Builder<'b> {
 
 impl Builder<'_> {
     /// One route. `None` when the URL of its backend has no host.
-    fn route(&self, mut spec: RouteSpec) -> Result<Option<Route>, StoreError> {
+    fn route(&self, mut spec: RouteSpec, stores: [Option<OpenStores>; 2]) -> Option<Route> {
+        let [of_inbound, of_outbound] = stores;
         let predecessor = self.former.iter().find(|route| route.name == spec.name);
         let stays = predecessor.is_some_and(|route| route.is_at(&spec.path, &spec.backend));
         let mechanism = |spec: &Option<EndpointSpec>| {
@@ -140,36 +172,34 @@ impl Builder<'_> {
             });
         let remembered = &self.resources.remembered;
         let inbound = self.endpoint(
-            spec.inbound.take(),
+            spec.inbound.take().zip(of_inbound),
             &remembered.answers,
             predecessor.and_then(|route| Some((&**route.inbound.as_ref()?, stays))),
-        )?;
+        );
         let outbound = self.endpoint(
-            spec.outbound.take(),
+            spec.outbound.take().zip(of_outbound),
             &remembered.requests,
             predecessor.and_then(|route| Some((&***route.outbound().as_ref()?, stays))),
-        )?;
-        let upstream = self.upstream(&mut spec, outbound, &metrics);
-        Ok(upstream.map(|upstream| Route::new(spec, inbound, upstream, metrics, needs)))
+        );
+        let upstream = self.upstream(&mut spec, outbound, &metrics)?;
+        Some(Route::new(spec, inbound, upstream, metrics, needs))
     }
 
     /// An endpoint; `None` if messages pass it as they are.
     fn endpoint(
         &self,
-        spec: Option<EndpointSpec>,
+        opened: Option<(EndpointSpec, OpenStores)>,
         sent: &SentMessages,
         predecessor: Option<(&RouteEndpoint, bool)>,
-    ) -> Result<Option<Arc<RouteEndpoint>>, StoreError> {
-        let Some(spec) = spec.filter(|spec| !spec.endpoint.is_plain()) else {
-            return Ok(None);
-        };
+    ) -> Option<Arc<RouteEndpoint>> {
+        let (spec, stores) = opened?;
         let inheritance = Inheritance {
             accepted: &self.resources.remembered.accepted,
             sent,
             former: &self.endpoints,
             predecessor,
         };
-        RouteEndpoint::build(spec, &self.stores, &inheritance).map(Some)
+        Some(RouteEndpoint::build(spec, stores, &inheritance))
     }
 
     fn upstream(

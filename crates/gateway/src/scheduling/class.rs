@@ -11,6 +11,13 @@ pub(crate) enum WorkClass {
     /// Private-key operations on a message that is not large: some 0.3 ms with RSA-2048, more with
     /// longer keys.
     Short,
-    /// Anything else.
+    /// Anything else; also operations of private keys that are held elsewhere, which wait for it.
     Blocking,
+}
+
+impl WorkClass {
+    /// That of operations of private keys on a message that is not large.
+    pub(crate) fn of_private_keys(wait: bool) -> Self {
+        if wait { Self::Blocking } else { Self::Short }
+    }
 }

@@ -21,6 +21,8 @@ pub(crate) struct RouteEndpoint {
     pub(crate) contexts: Arc<Contexts>,
     /// What clients are told of the policy.
     pub(crate) published: Option<PublishedPolicy>,
+    /// What an operation of a private key takes.
+    private_key: WorkClass,
 }
 
 /// What an endpoint takes over.
@@ -35,22 +37,50 @@ pub(crate) struct Inheritance<'i> {
     pub(crate) predecessor: Option<(&'i RouteEndpoint, bool)>,
 }
 
-impl RouteEndpoint {
-    /// Opens the stores of an endpoint, and goes on with what a predecessor kept in this process:
-    /// a reload lets no replay in and ends no conversation of a client. Conversations that the
-    /// gateway began are begun anew: the keys that began them may be those that changed.
+/// The stores of an endpoint, opened: which may take seconds.
+pub(crate) struct OpenStores {
+    replay: Replay,
+    contexts: Contexts,
+}
+
+impl OpenStores {
+    /// Those of an endpoint; `None` if messages pass it as they are.
     ///
     /// # Errors
     ///
     /// When a store cannot be opened any more.
+    pub(crate) fn of(
+        spec: Option<&EndpointSpec>,
+        stores: &Stores,
+    ) -> Result<Option<Self>, StoreError> {
+        let Some(endpoint) = spec.map(|spec| &spec.endpoint) else {
+            return Ok(None);
+        };
+        if endpoint.is_plain() {
+            return Ok(None);
+        }
+        Ok(Some(Self {
+            replay: stores.replay(endpoint.replay())?,
+            contexts: stores.contexts(endpoint.conversations())?,
+        }))
+    }
+}
+
+impl RouteEndpoint {
+    /// Goes on with what a predecessor kept in this process: a reload lets no replay in and ends no
+    /// conversation of a client. Conversations that the gateway began are begun anew: the keys
+    /// that began them may be those that changed.
     pub(crate) fn build(
         spec: EndpointSpec,
-        stores: &Stores,
+        stores: OpenStores,
         inheritance: &Inheritance<'_>,
-    ) -> Result<Arc<Self>, StoreError> {
+    ) -> Arc<Self> {
         let mut endpoint = spec.endpoint;
-        let mut replay = stores.replay(endpoint.replay())?;
-        let mut contexts = Arc::new(stores.contexts(endpoint.conversations())?);
+        let OpenStores {
+            mut replay,
+            contexts,
+        } = stores;
+        let mut contexts = Arc::new(contexts);
         replay.share(inheritance.accepted);
         for former in inheritance.former {
             replay.know(&former.replay);
@@ -72,12 +102,13 @@ impl RouteEndpoint {
             }
             endpoint.keep_memory_of(&predecessor.endpoint);
         }
-        Ok(Arc::new(Self {
+        Arc::new(Self {
+            private_key: WorkClass::of_private_keys(endpoint.waits_for_keys()),
             endpoint,
             replay,
             contexts,
             published: spec.published,
-        }))
+        })
     }
 
     /// What it takes to open a message that is not large, one of a conversation or one outside of
@@ -86,7 +117,7 @@ impl RouteEndpoint {
         if self.is_ordinary(in_conversation) && self.endpoint.opens_lightly() {
             WorkClass::Inline
         } else {
-            WorkClass::Short
+            self.private_key
         }
     }
 
@@ -112,7 +143,7 @@ impl RouteEndpoint {
         if self.is_ordinary(in_conversation) && self.endpoint.secures_lightly() {
             WorkClass::Inline
         } else {
-            WorkClass::Short
+            self.private_key
         }
     }
 

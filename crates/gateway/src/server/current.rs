@@ -20,18 +20,10 @@ impl Current {
         Arc::clone(&self.0.read().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Takes the next one into use, which is made from the one before.
-    ///
-    /// # Errors
-    ///
-    /// Why there is no next one: then the one before stays in use.
-    pub(crate) fn replace<E>(
-        &self,
-        next: impl FnOnce(&Serving) -> Result<Serving, E>,
-    ) -> Result<(), E> {
+    /// Takes the next one into use, which is made from the one before. Requests wait meanwhile.
+    pub(crate) fn replace(&self, next: impl FnOnce(&Serving) -> Serving) {
         let mut current = self.0.write().unwrap_or_else(PoisonError::into_inner);
-        *current = Arc::new(next(&current)?);
-        Ok(())
+        *current = Arc::new(next(&current));
     }
 
     /// Closes the connections to backends that no request uses at the moment.

@@ -51,8 +51,7 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
     ready(&gateway);
     let mut looking = tokio::time::interval(LOOKING);
     looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    // What was wrong with the files when they were last read.
-    let mut wrong: Option<Problems> = None;
+    let mut last = LastReading::default();
     loop {
         let mut asked = false;
         tokio::select! {
@@ -71,17 +70,19 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
                 asked = true;
                 gateway.reopen_audit();
             }
-            _ = looking.tick() => if !watched.changed() && wrong.is_none() { continue },
+            _ = looking.tick() => if !watched.changed() && last.is_in_use() { continue },
         }
         match Config::load(&file, &|name| std::env::var(name).ok()) {
             Ok(config) => {
                 watched = Watched::new(config.files_as_read());
-                wrong = None;
                 let waiting = changed_since(&started, &config);
                 if let Err(error) = gateway.take_into_use(config) {
-                    gateway.tell_unusable(&error);
+                    if last.is_news(LastReading::Unusable(error.to_string())) || asked {
+                        gateway.tell_unusable(&error);
+                    }
                     continue;
                 }
+                last = LastReading::InUse;
                 tracing::info!("the changed configuration is in use");
                 if !waiting.is_empty() {
                     tracing::warn!(
@@ -91,17 +92,41 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
                 }
             }
             Err(problems) => {
-                if asked || wrong.as_ref() != Some(&problems) {
+                if last.is_news(LastReading::Wrong(problems.clone())) || asked {
                     gateway.reload_failed();
                     tell(&problems);
                 }
-                wrong = Some(problems);
             }
         }
     }
     tracing::info!("stopping: requests in hand may finish");
     gateway.shutdown().await;
     Ok(())
+}
+
+/// What became of the files when they were last read. What is not in use is tried again, for its
+/// cause may lie elsewhere: a store may be busy.
+#[derive(Debug, Default, PartialEq)]
+enum LastReading {
+    #[default]
+    InUse,
+    /// What was wrong with them.
+    Wrong(Problems),
+    /// Why nothing could be built of them.
+    Unusable(String),
+}
+
+impl LastReading {
+    fn is_in_use(&self) -> bool {
+        *self == Self::InUse
+    }
+
+    /// Takes the place of the last one, and says whether it differs.
+    fn is_news(&mut self, next: Self) -> bool {
+        let is_news = *self != next;
+        *self = next;
+        is_news
+    }
 }
 
 /// Writes what is wrong with a changed configuration into the log, a line for each problem.
@@ -179,6 +204,16 @@ mod tests {
         std::fs::remove_file(&file).expect("it exists");
         assert!(watched.changed());
         assert!(!watched.changed());
+    }
+
+    #[test]
+    fn a_configuration_that_cannot_be_used_is_tried_again_and_told_once() {
+        let busy = || LastReading::Unusable("route /s: the file is in use".to_owned());
+        let mut last = LastReading::default();
+        assert!(last.is_in_use());
+        assert!(last.is_news(busy()));
+        assert!(!last.is_in_use(), "the next look reads again");
+        assert!(!last.is_news(busy()));
     }
 
     /// The case `reliability/04`: the times to compare with were taken after the files had been

@@ -28,7 +28,7 @@ use crate::exchange::resources::{RequestNames, Resources};
 use crate::observe::audit::Audit;
 use crate::observe::metrics::{Detail, GatewayMetrics};
 use crate::observe::traces::Traces;
-use crate::route::build::{self, BuildError, RouteResources};
+use crate::route::build::{self, Opened, RouteResources};
 use crate::route::remembered::Remembered;
 use crate::route::serving::Serving;
 use crate::scheduling::background::Background;
@@ -121,7 +121,7 @@ pub(crate) async fn begin(
         metrics,
         requests: RequestNames::new(name),
     };
-    let current = Current::new(build(config, None, &routes)?);
+    let current = Current::new(build(Opened::new(config)?, None, &routes));
     let has_admin_listener = admin_address.is_some();
     let state = State::new(current, resources, routes, has_admin_listener, fitting);
     let state = Arc::new(state);
@@ -201,10 +201,12 @@ impl Running {
     pub(super) fn take_into_use(&self, mut config: Config) -> Result<(), StartError> {
         let state = &self.state;
         let traces = config.traces.take();
-        descriptors::tell_if_out_of_reach(config.limits.connections, state.fitting);
+        let opened = Opened::new(config)?;
+        let connections = opened.config().limits.connections;
+        descriptors::tell_if_out_of_reach(connections, state.fitting);
         state
             .current
-            .replace(|former| build(config, Some(former), &state.routes))?;
+            .replace(|former| build(opened, Some(former), &state.routes));
         state.resources.traces.configure(traces);
         let metrics = &state.resources.metrics;
         metrics.reloads.fetch_add(1, Ordering::Relaxed);
@@ -315,13 +317,9 @@ fn process_name() -> String {
 }
 
 /// Builds what runs of a configuration, and tells what the operator should know of it.
-fn build(
-    config: Config,
-    former: Option<&Serving>,
-    resources: &RouteResources,
-) -> Result<Serving, BuildError> {
-    notices::tell(&config);
-    let serving = build::serving(config, former, resources)?;
+fn build(opened: Opened, former: Option<&Serving>, resources: &RouteResources) -> Serving {
+    notices::tell(opened.config());
+    let serving = build::serving(opened, former, resources);
     tell(&serving.dated, Timestamp::now());
-    Ok(serving)
+    serving
 }

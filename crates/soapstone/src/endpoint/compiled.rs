@@ -239,6 +239,20 @@ impl<P: Directions> Endpoint<P> {
         self.outbound().all(|plan| !plan.policy().uses_key_pair())
     }
 
+    /// Whether a private key is held elsewhere, so that operations with it may wait.
+    pub fn waits_for_keys(&self) -> bool {
+        let bootstrap = self.conversation.iter();
+        let inbound = bootstrap.clone().map(|one| &one.bootstrap_inbound);
+        let outbound = bootstrap.map(|one| &one.bootstrap_outbound);
+        self.inbound()
+            .chain(inbound)
+            .any(InboundPlan::waits_for_keys)
+            || self
+                .outbound()
+                .chain(outbound)
+                .any(OutboundPlan::waits_for_keys)
+    }
+
     /// The policies of all plans.
     fn policies(&self) -> impl Iterator<Item = &Policy> {
         let inbound = self.inbound().map(InboundPlan::policy);

@@ -74,12 +74,13 @@ impl<P: Directions> Endpoint<P> {
             authenticated.open(&first_seen, buffers)
         };
         let opened = opened.and_then(|opened| self.examined(plan, opened, arriving, facts, now));
-        let ended = match opened.is_ok() {
-            true => {
+        let ended = match &opened {
+            Ok(_) => {
                 observer.ended(Step::Open);
                 tries.succeeded(workspace, now).await
             }
-            false => tries.failed(workspace, now).await,
+            Err(rejected) if rejected.is_temporary() => tries.untried(workspace, now).await,
+            Err(_) => tries.failed(workspace, now).await,
         };
         let (opened, operations) = opened?;
         // The message is good. What the store has not heard of ends by itself.
@@ -187,9 +188,7 @@ impl Tries {
             let refused = Rejected::KeyTriedTooOften {
                 tries: tally.failed.saturating_add(tally.open),
             };
-            // It was not tried.
-            let ended = self.ended(Outcome::Succeeded, self.until, workspace, now);
-            ended.await.ok();
+            self.untried(workspace, now).await.ok();
             return Err(refused);
         }
         Ok(first_seen)
@@ -201,6 +200,12 @@ impl Tries {
         if self.before.iter().all(|tally| *tally == Tally::default()) {
             return Ok(false);
         }
+        self.ended(Outcome::Succeeded, self.until, workspace, now)
+            .await
+    }
+
+    /// Tells the store that no key was tried: too many openings are under way, or the key is away.
+    async fn untried(&self, workspace: &Workspace, now: Timestamp) -> Result<bool, ReplayError> {
         self.ended(Outcome::Succeeded, self.until, workspace, now)
             .await
     }

@@ -70,6 +70,11 @@ impl Keys {
             .chain(endorsing)
     }
 
+    /// Whether a private key is held elsewhere, so that its operations may wait.
+    pub(super) fn may_wait(&self) -> bool {
+        self.own().any(|identity| identity.key().is_external())
+    }
+
     /// The private keys and certificates that endorse.
     pub(super) fn endorsers(&self) -> Vec<&Arc<Identity>> {
         match self.endorsing.as_slice() {

@@ -392,6 +392,11 @@ impl InboundPlan {
     pub fn policy(&self) -> &Policy {
         &self.policy
     }
+
+    /// Whether a private key of the plan is held elsewhere, so that its operations may wait.
+    pub fn waits_for_keys(&self) -> bool {
+        self.keys.may_wait()
+    }
 }
 
 impl OutboundPlan {
@@ -567,6 +572,11 @@ impl OutboundPlan {
     /// The policy it was compiled from.
     pub fn policy(&self) -> &Policy {
         &self.policy
+    }
+
+    /// Whether a private key of the plan is held elsewhere, so that its operations may wait.
+    pub fn waits_for_keys(&self) -> bool {
+        self.keys.may_wait()
     }
 
     /// The key that both sides hold, if there is one.
