@@ -17,7 +17,16 @@ impl fmt::Display for Config {
             writeln!(formatter, "admin {admin}")?;
         }
         for route in &self.routes {
-            write!(formatter, "route {} -> {}", route.path, route.backend)?;
+            let backends: Vec<String> = route.backends().map(ToString::to_string).collect();
+            write!(
+                formatter,
+                "route {} -> {}",
+                route.path,
+                backends.join(" | ")
+            )?;
+            if let Some(group) = &route.group {
+                write!(formatter, " ({})", group.settings.selection.name())?;
+            }
             for (name, side) in [("inbound", &route.inbound), ("outbound", &route.outbound)] {
                 if let Some(side) = side {
                     let suite = side.endpoint.suite();

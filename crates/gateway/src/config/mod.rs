@@ -4,6 +4,7 @@
 //! addresses was found while it was read; starting a gateway from it can only fail because the
 //! system refuses.
 
+pub(crate) mod balance;
 mod client_trust;
 pub(crate) mod direction;
 mod display;

@@ -8,9 +8,12 @@
 //! The rule kept here: on a route with an endpoint nothing reaches the backend but what the
 //! endpoint let through, and the description of the service.
 
+mod attempt;
+pub(crate) mod carry;
 mod choose;
 pub(crate) mod connection;
 pub(crate) mod context;
+mod deliver;
 pub(crate) mod failure;
 mod open;
 mod pass;

@@ -46,6 +46,12 @@ impl<'c> Refusals<'c> {
         let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
         untold.push(refusal);
     }
+
+    fn has_answer(&self) -> bool {
+        let untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut directions = untold.iter().map(|refusal| refusal.direction);
+        directions.any(|direction| direction == Direction::Outbound)
+    }
 }
 
 impl Drop for Refusals<'_> {
@@ -100,6 +106,11 @@ impl<'c> Reporter<'c> {
             refusals: Refusals::new(exchange, id.clone()),
             id,
         }
+    }
+
+    /// Whether the answer of the backend was refused, and was no fault that tells why.
+    pub(super) fn refuses_answer(&self) -> bool {
+        self.refusals.has_answer()
     }
 
     /// Answers for a message that an endpoint does not let through.

@@ -13,11 +13,11 @@ use soapstone::wss::SoapVersion;
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
-use super::choose::{self, Chosen};
+use super::choose::{self, Chosen, Destination, Unready};
 use super::open::{Entered, Incoming, Opened, open};
 use super::refusal_moment::refusal_moment;
 use super::reporter::{Message, Reporter};
-use super::secure::{Forward, secure};
+use super::secure::{Forward, Plain, secure};
 use super::steps::read_request;
 use super::working::{SMALL_MESSAGE, done, work};
 use crate::route::upstream::Upstream;
@@ -48,8 +48,8 @@ pub(super) enum Prepared {
 /// How far a task has come.
 enum Stepped {
     Prepared(Prepared),
-    /// It was opened, and the conversation with the upstream has no context.
-    NeedsContext(Box<Opened>, Arc<Upstream>),
+    /// It was opened, and does not go on at once.
+    Unready(Box<Opened>, Unready),
 }
 
 /// Opens and secures a request, as the route has endpoints.
@@ -83,20 +83,22 @@ async fn prepare(
         actions,
     } = request;
     let exchange = reporter.exchange;
-    let upstream = Arc::clone(&exchange.route.upstream);
+    let destination = Destination::of(exchange);
+    // What several backends take is alike: their endpoint is one.
+    let upstream = &exchange.route.upstream;
     let Some(endpoint) = &exchange.route.inbound else {
         let class = match octets.len() > SMALL_MESSAGE {
             true => WorkClass::Blocking,
-            false => securing(&upstream),
-        };
-        let chosen = match choose::at_once(upstream, version) {
-            Ok(chosen) => chosen,
-            Err(upstream) => choose::after_handshake(reporter, upstream, version).await?,
+            false => securing(upstream),
         };
         let opened = Opened::plain(octets, version);
+        let chosen = match choose::at_once(destination, &opened) {
+            Ok(chosen) => chosen,
+            Err(unready) => choose::after_waiting(reporter, unready, version).await?,
+        };
         return secure_by_worker(reporter, class, opened, chosen, action, reservation).await;
     };
-    let (incoming, class) = read_if_inline(reporter, endpoint, &upstream, octets, actions, version)
+    let (incoming, class) = read_if_inline(reporter, endpoint, upstream, octets, actions, version)
         .map_err(|answer| *answer)?;
     let private = exchange.connection.through_tls;
     let observed = exchange.observed();
@@ -107,9 +109,9 @@ async fn prepare(
             Entered::Message(opened) => opened,
             Entered::Answered(answer) => return Ok(Stepped::Prepared(Prepared::Answered(answer))),
         };
-        let chosen = match choose::at_once(upstream, opened.version) {
+        let chosen = match choose::at_once(destination, &opened) {
             Ok(chosen) => chosen,
-            Err(upstream) => return Ok(Stepped::NeedsContext(Box::new(opened), upstream)),
+            Err(unready) => return Ok(Stepped::Unready(Box::new(opened), unready)),
         };
         let buffers = &mut desk.workspace().buffers();
         let forward = secure(opened, chosen, said, &observed, buffers)?;
@@ -118,10 +120,10 @@ async fn prepare(
     let task = Task::new(class, Some(asked), steps).recorded(exchange.observed());
     match work(reporter, version, task, reservation, Message::Request).await? {
         Stepped::Prepared(prepared) => Ok(prepared),
-        Stepped::NeedsContext(opened, upstream) => {
-            let class = class.max(securing(&upstream));
+        Stepped::Unready(opened, unready) => {
+            let class = class.max(securing(upstream));
             let version = opened.version;
-            let chosen = choose::after_handshake(reporter, upstream, version).await?;
+            let chosen = choose::after_waiting(reporter, unready, version).await?;
             secure_by_worker(reporter, class, *opened, chosen, action, reservation).await
         }
     }
@@ -147,6 +149,18 @@ async fn secure_by_worker(
     action: Option<String>,
     reservation: &mut Reservation,
 ) -> Result<Prepared, Response<Reply>> {
+    let secured = secured(reporter, class, opened, chosen, action, reservation);
+    secured.await.map(Prepared::Forward)
+}
+
+async fn secured(
+    reporter: &Reporter<'_>,
+    class: WorkClass,
+    opened: Opened,
+    chosen: Chosen,
+    action: Option<String>,
+    reservation: &mut Reservation,
+) -> Result<Box<Forward>, Response<Reply>> {
     let version = opened.version;
     let observed = reporter.exchange.observed();
     let step = |desk: Desk| async move {
@@ -154,8 +168,20 @@ async fn secure_by_worker(
         secure(opened, chosen, action, &observed, buffers)
     };
     let task = Task::new(class, None, step).recorded(reporter.exchange.observed());
-    let forward = work(reporter, version, task, reservation, Message::Request).await?;
-    Ok(Prepared::Forward(forward))
+    work(reporter, version, task, reservation, Message::Request).await
+}
+
+/// The same, of a request that another backend did not answer.
+pub(super) async fn secure_anew(
+    reporter: &Reporter<'_>,
+    plain: Plain,
+    chosen: Chosen,
+    version: SoapVersion,
+    reservation: &mut Reservation,
+) -> Result<Box<Forward>, Response<Reply>> {
+    let opened = Opened::plain(plain.octets, version);
+    let class = WorkClass::Blocking;
+    secured(reporter, class, opened, chosen, plain.action, reservation).await
 }
 
 /// What it takes to open and secure a request; the request itself is read where that has to be

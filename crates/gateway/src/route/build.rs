@@ -7,20 +7,27 @@
 //! one are open. Requests wait for none of them.
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
+use http::Uri;
 use soapstone::endpoint::SentMessages;
+use soapstone_broker::{Dice, Pool};
 use soapstone_store::{StoreError, Stores};
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
+use super::balancer::{BalancedMember, Balancer};
 use super::remembered::Remembered;
 use super::routes::Routes;
 use super::serving::Serving;
 use super::upstream::Upstream;
 use super::{Needs, Route};
 use crate::config::Config;
+use crate::config::balance::GroupSpec;
 use crate::config::endpoint::EndpointSpec;
 use crate::config::route::RouteSpec;
+use crate::config::tls::ClientTls;
 use crate::config::validity::dated_in;
 use crate::conversation::context::OutboundContext;
 use crate::conversation::handshake::Handshaker;
@@ -28,6 +35,7 @@ use crate::observe::metrics::RouteMetrics;
 use crate::scheduling::background::Background;
 use crate::scheduling::endpoint::{Inheritance, OpenStores, RouteEndpoint};
 use crate::scheduling::executor::Executor;
+use crate::wire::backend::{Backend, BackendTimeouts};
 use crate::wire::memory::MessageMemory;
 
 /// What the routes of every configuration of a gateway work with.
@@ -149,7 +157,7 @@ impl Builder<'_> {
     fn route(&self, mut spec: RouteSpec, stores: [Option<OpenStores>; 2]) -> Option<Route> {
         let [of_inbound, of_outbound] = stores;
         let predecessor = self.former.iter().find(|route| route.name == spec.name);
-        let stays = predecessor.is_some_and(|route| route.is_at(&spec.path, &spec.backend));
+        let stays = predecessor.is_some_and(|route| route.is_at(&spec.path, spec.backends()));
         let mechanism = |spec: &Option<EndpointSpec>| {
             let mechanism = spec.as_ref().map(EndpointSpec::mechanism);
             mechanism.map(str::to_owned)
@@ -181,8 +189,20 @@ impl Builder<'_> {
             &remembered.requests,
             predecessor.and_then(|route| Some((&***route.outbound().as_ref()?, stays))),
         );
-        let upstream = self.upstream(&mut spec, outbound, &metrics)?;
-        Some(Route::new(spec, inbound, upstream, metrics, needs))
+        let upstreams = match spec.group.take() {
+            None => {
+                let tls = spec.backend_tls.take();
+                let upstream = self.upstream(&spec, &spec.backend, tls, outbound, &metrics)?;
+                (upstream, None)
+            }
+            Some(group) => {
+                let former = predecessor.and_then(|route| route.balancer.as_deref());
+                let balancer = self.balancer(&spec, group, outbound, &metrics, former)?;
+                let first = Arc::clone(&balancer.members.first()?.upstream);
+                (first, Some(Arc::new(balancer)))
+            }
+        };
+        Some(Route::new(spec, inbound, upstreams, metrics, needs))
     }
 
     /// An endpoint; `None` if messages pass it as they are.
@@ -202,15 +222,17 @@ impl Builder<'_> {
         Some(RouteEndpoint::build(spec, stores, &inheritance))
     }
 
+    /// The way to the backend at that URL.
     fn upstream(
         &self,
-        spec: &mut RouteSpec,
+        spec: &RouteSpec,
+        url: &Uri,
+        tls: Option<ClientTls>,
         endpoint: Option<Arc<RouteEndpoint>>,
         metrics: &Arc<RouteMetrics>,
     ) -> Option<Arc<Upstream>> {
         let memory = self.resources.memory.clone();
-        let (tls, timeouts) = (spec.backend_tls.take(), spec.timeouts);
-        let mut upstream = Upstream::plain(&spec.backend, tls, timeouts, memory, self.limit)?;
+        let mut upstream = Upstream::plain(url, tls, spec.timeouts, memory, self.limit)?;
         let begun = endpoint
             .as_ref()
             .filter(|endpoint| endpoint.endpoint.conversation().is_some());
@@ -220,12 +242,70 @@ impl Builder<'_> {
                 route: spec.name.clone(),
                 endpoint: Arc::clone(endpoint),
                 errand: upstream.errand.clone(),
-                url: spec.backend.to_string(),
+                url: url.to_string(),
                 metrics: Arc::clone(metrics),
             };
             OutboundContext::new(handshaker, Arc::clone(&self.resources.background))
         });
         upstream.endpoint = endpoint;
         Some(Arc::new(upstream))
+    }
+
+    /// The ways to several backends. Their endpoint is one; conversations are apart.
+    fn balancer(
+        &self,
+        spec: &RouteSpec,
+        group: GroupSpec,
+        endpoint: Option<Arc<RouteEndpoint>>,
+        metrics: &Arc<RouteMetrics>,
+        former: Option<&Balancer>,
+    ) -> Option<Balancer> {
+        let mut members = Vec::with_capacity(group.members.len());
+        let mut terms = Vec::with_capacity(group.members.len());
+        for member in group.members {
+            let checked = group.check.as_ref().map(|check| {
+                let timeouts = BackendTimeouts {
+                    connect: check.timeout,
+                    response: check.timeout,
+                    idle: spec.timeouts.idle,
+                };
+                Backend::new(&member.url, member.tls.clone(), timeouts)
+            });
+            members.push(BalancedMember {
+                upstream: self.upstream(
+                    spec,
+                    &member.url,
+                    member.tls,
+                    endpoint.clone(),
+                    metrics,
+                )?,
+                checked: checked.flatten(),
+            });
+            terms.push((member.name, member.terms));
+        }
+        let dice = Dice::new(RandomState::new().hash_one(&spec.name));
+        let pool = match former {
+            None => Pool::new(group.settings, terms, dice),
+            Some(former) => {
+                let names = former.pool.ids().map(|id| former.pool.name(id));
+                let urls = former.members.iter().map(|member| &member.upstream.url);
+                let known: Vec<(&str, &Uri)> = names.zip(urls).collect();
+                let urls = members.iter().map(|member| &member.upstream.url);
+                let terms = terms.into_iter().zip(urls).map(|((name, terms), url)| {
+                    let stays = known.contains(&(name.as_str(), url));
+                    (name, terms, stays)
+                });
+                let now = Instant::now().into_std();
+                Pool::following(&former.pool, group.settings, terms, dice, now)
+            }
+        };
+        Some(Balancer {
+            pool,
+            members,
+            sticky: group.sticky,
+            idempotent: group.idempotent,
+            check: group.check,
+            metrics: Arc::clone(metrics),
+        })
     }
 }

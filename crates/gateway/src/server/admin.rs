@@ -2,7 +2,8 @@
 //!
 //! `/healthz` says that the process answers. `/readyz` says whether it makes sense to send it
 //! requests: not before its warm-ups are over, not while it drains, and not when none of its
-//! backends can be reached. `/metrics` is for Prometheus.
+//! backends can be reached. `/metrics` is for Prometheus. `/backends` tells what is known of each
+//! backend of the routes that have several, at the admin listener alone.
 //!
 //! The rule kept here: asking changes nothing but what is known of the backends, and however often
 //! somebody asks, they are tried once a second.
@@ -11,6 +12,7 @@ use std::fmt::Write;
 
 use http::{HeaderValue, Method, Response, StatusCode, header};
 
+use super::backends::backends;
 use super::snapshot::exposition;
 use super::state::State;
 use crate::observe::metrics::Detail;
@@ -47,10 +49,14 @@ pub(crate) async fn answer(
             "text/plain; version=0.0.4",
             exposition(state, detail),
         ),
+        "/backends" if detail == Detail::Everything => {
+            let serving = state.current.serving();
+            text(StatusCode::OK, "application/json", backends(&serving))
+        }
         _ => text(
             StatusCode::NOT_FOUND,
             "text/plain",
-            "known here: /healthz, /readyz, /metrics\n".to_owned(),
+            "known here: /healthz, /readyz, /metrics, /backends\n".to_owned(),
         ),
     }
 }

@@ -4,6 +4,7 @@ mod admin;
 mod agreements;
 mod answers;
 mod audited;
+mod balanced;
 mod brief;
 mod certificates;
 mod closing;
