@@ -1,7 +1,7 @@
 //! The side of a key in a token that callers see: it hands operations to the workers and waits.
 //!
-//! The rule kept here: a wait ends at the deadline, and where all workers are held by a silent token
-//! no wait begins.
+//! The rule kept here: a wait ends at the deadline, and where all workers are held by a silent
+//! token no wait begins.
 
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{self, Receiver, RecvTimeoutError, SyncSender};
@@ -120,8 +120,7 @@ impl Holder {
     /// come back since. After so many answers.
     fn is_silent(&self, answers: u64) -> bool {
         let inside = self.progress.inside.load(Ordering::Relaxed);
-        inside >= self.location.sessions.max(1)
-            && self.silent_at.load(Ordering::Relaxed) == answers
+        inside >= self.location.sessions.max(1) && self.silent_at.load(Ordering::Relaxed) == answers
     }
 
     fn bytes(&self, operation: Operation) -> Result<SecretBytes, Failure> {
@@ -158,11 +157,11 @@ impl Holder {
     fn told(&self, failure: Failure) -> ExternalKeyError {
         match failure {
             Failure::Refused => ExternalKeyError::Refused,
-            Failure::Lost(problem)
-            | Failure::LostOver(problem)
-            | Failure::Unusable(problem) => ExternalKeyError::Unavailable {
-                reason: self.error(problem).to_string(),
-            },
+            Failure::Lost(problem) | Failure::LostOver(problem) | Failure::Unusable(problem) => {
+                ExternalKeyError::Unavailable {
+                    reason: self.error(problem).to_string(),
+                }
+            }
         }
     }
 }

@@ -146,7 +146,10 @@ fn a_session_of_a_former_start_is_neither_used_nor_closed() {
             assert!(lost.ends_with("C_SignInit: SessionHandleInvalid"), "{lost}");
             assert_eq!(observed.calls("C_Finalize"), 1);
             observed.answer_again("C_SignInit");
-            let (closed, begun) = (observed.calls("C_CloseSession"), observed.calls("C_SignInit"));
+            let (closed, begun) = (
+                observed.calls("C_CloseSession"),
+                observed.calls("C_SignInit"),
+            );
             let signature = idle.sign(ALGORITHM, b"message").expect("a signature");
             assert_eq!(public.verify(ALGORITHM, b"message", &signature), Ok(()));
             assert_eq!(observed.calls("C_CloseSession"), closed);
