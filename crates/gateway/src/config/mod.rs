@@ -39,6 +39,7 @@ use endpoint::EndpointSpec;
 use limits::GatewayLimits;
 use log::LogConfig;
 use route::RouteSpec;
+use soapstone::endpoint::Serving;
 use timeouts::Timeouts;
 use traces::TracesConfig;
 use validity::{ValidityWarning, dated_in, warnings};
@@ -103,7 +104,10 @@ impl Config {
     }
 
     /// Why a route with such an inbound endpoint serves nobody, if it does not.
-    pub(crate) fn refuses_everybody(&self, inbound: &EndpointSpec) -> Option<&'static str> {
+    pub(crate) fn refuses_everybody(
+        &self,
+        inbound: &EndpointSpec<Serving>,
+    ) -> Option<&'static str> {
         let endpoint = &inbound.endpoint;
         if endpoint.needs_tls() && self.tls.is_none() {
             Some(NEEDS_TLS)
@@ -129,11 +133,7 @@ impl Config {
             .routes
             .iter()
             .flat_map(RouteSpec::endpoints)
-            .map(|spec| {
-                let endpoint = &spec.endpoint;
-                let replay = stores.replay(endpoint.replay()).ok();
-                (replay, stores.contexts(endpoint.conversations()).ok())
-            })
+            .map(|(_, side)| side.open(&stores))
             .collect();
         let problems = stores.problems();
         drop(opened);

@@ -71,7 +71,7 @@ pub(super) fn affinity(sticky: Option<Sticky>, client: &[u8], opened: &Opened) -
             Some(Affinity::of(name.as_bytes()))
         }
         Sticky::Conversation => {
-            let context = opened.receipt.as_ref()?.context.as_ref()?;
+            let context = opened.receipt.context.as_ref()?;
             Some(Affinity::of(context.identifier.as_bytes()))
         }
     }

@@ -26,7 +26,7 @@ use crate::wire::reply::Reply;
 pub(super) struct Sending {
     upstream: Arc<Upstream>,
     octets: Bytes,
-    receipt: Option<Receipt>,
+    receipt: Receipt,
     conversation: Option<InConversation>,
     balanced: Option<Balanced>,
 }
@@ -36,7 +36,7 @@ pub(super) struct Delivered {
     pub(super) upstream: Arc<Upstream>,
     pub(super) response: Arrival,
     /// What the endpoint needs to open it.
-    pub(super) receipt: Option<Receipt>,
+    pub(super) receipt: Receipt,
     /// The attempt that the backend answered, where there are several.
     pub(super) attempt: Option<Attempt>,
 }
@@ -55,7 +55,7 @@ impl Sending {
         Self {
             upstream: Arc::clone(&forward.upstream),
             octets: reporter.exchange.resources.memory.buffers.lend(octets),
-            receipt: forward.receipts.outbound.take(),
+            receipt: std::mem::take(&mut forward.receipts.outbound),
             conversation: forward.conversation.take(),
             balanced: forward.balanced.take(),
         }
@@ -162,7 +162,7 @@ async fn once(
     buffers.give(response.1);
     let again = secure_again(reporter, upstream, conversation, version, reservation).await;
     let (again, _lease) = again.map_err(Undelivered::Answered)?;
-    sending.receipt = Some(again.receipt);
+    sending.receipt = again.receipt;
     let octets = buffers.lend(again.bytes);
     let response = send(reporter, upstream, head, octets, reservation).await;
     response.map_err(Undelivered::Unanswered)

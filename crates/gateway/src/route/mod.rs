@@ -18,7 +18,7 @@ use crate::config::rate::Rate;
 use crate::config::route::RouteSpec;
 use crate::config::warm_up::WarmUp;
 use crate::observe::metrics::RouteMetrics;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint, RouteStores};
 use crate::shares::Bucket;
 use balancer::Balancer;
 use upstream::Upstream;
@@ -30,7 +30,7 @@ pub(crate) struct Route {
     /// As a generous reader understands the path.
     reading: String,
     /// The endpoint that faces the client, where messages do not pass it as they are.
-    pub(crate) inbound: Option<Arc<RouteEndpoint>>,
+    pub(crate) inbound: Option<Arc<InboundEndpoint>>,
     /// Where requests go, or the first one of several.
     pub(crate) upstream: Arc<Upstream>,
     /// The choice among several.
@@ -50,7 +50,7 @@ impl Route {
     /// The route of a specification whose endpoints were built.
     fn new(
         spec: RouteSpec,
-        inbound: Option<Arc<RouteEndpoint>>,
+        inbound: Option<Arc<InboundEndpoint>>,
         (upstream, balancer): (Arc<Upstream>, Option<Arc<Balancer>>),
         metrics: Arc<RouteMetrics>,
         needs: Needs,
@@ -71,16 +71,15 @@ impl Route {
     }
 
     /// The endpoint that faces the backend, where messages do not pass it as they are.
-    pub(crate) fn outbound(&self) -> Option<&Arc<RouteEndpoint>> {
+    pub(crate) fn outbound(&self) -> Option<&Arc<OutboundEndpoint>> {
         self.upstream.endpoint.as_ref()
     }
 
-    /// Its endpoints.
-    pub(crate) fn endpoints(&self) -> impl Iterator<Item = &RouteEndpoint> {
-        [self.inbound.as_ref(), self.outbound()]
-            .into_iter()
-            .flatten()
-            .map(|endpoint| &**endpoint)
+    /// The stores of its endpoints.
+    fn stores(&self) -> impl Iterator<Item = &RouteStores> {
+        let inbound = self.inbound.as_ref().map(|endpoint| &*endpoint.stores);
+        let outbound = self.outbound().map(|endpoint| &*endpoint.stores);
+        inbound.into_iter().chain(outbound)
     }
 
     /// All of its upstreams.

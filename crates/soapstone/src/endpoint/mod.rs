@@ -21,7 +21,6 @@ mod compiler;
 mod conversation;
 mod dated;
 mod demands;
-mod either;
 mod fault;
 mod handshake;
 mod keys;
@@ -57,8 +56,7 @@ pub use handshake::{Handshake, HandshakeError, Handshakes, says_context_is_gone}
 pub use memory::Memory;
 pub use opened::OpenedMessage;
 pub use opener::Opener;
-pub use plans::{Calling, Directions, Either, Fixed, Opens, Secures, Serving};
-pub use role::Role;
+pub use plans::{Calling, Directions, Fixed, Opens, Secures, Serving};
 pub use securer::Securer;
 pub use sent::SentMessages;
 pub use service::Service;
