@@ -11,7 +11,7 @@
 use crate::dice::mixed;
 
 /// Names the calls that belong together.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct Affinity(u64);
 
 impl Affinity {

@@ -3,6 +3,8 @@
 //! The rule kept here: each selection looks at what is handed to it, and changes nothing but the
 //! turns.
 
+use std::time::Duration;
+
 use crate::affinity::Affinity;
 use crate::dice::Dice;
 use crate::reason::Reason;
@@ -18,6 +20,10 @@ pub(crate) struct Candidate<'p> {
     pub(crate) weight: u64,
     /// Thousandths of it that it gets at the moment.
     pub(crate) share: u64,
+    /// The time in which it will answer, where that is known.
+    pub(crate) time: Option<Duration>,
+    /// The strength of its security.
+    pub(crate) bits: f64,
 }
 
 impl Candidate<'_> {
@@ -77,6 +83,91 @@ pub(crate) fn less_loaded<'c, 'p>(
     Some((chosen, reason))
 }
 
+/// Most members among which chance draws two: enough that nobody herds, and none of the worst.
+const BEST: usize = 3;
+
+/// The one that will answer first, of two that chance draws among the best.
+pub(crate) fn fastest<'c, 'p>(
+    candidates: &'c [Candidate<'p>],
+    dice: &Dice,
+) -> Option<(&'c Candidate<'p>, Reason)> {
+    let chosen = better_of_two(candidates, dice, |one| match one.time {
+        Some(time) => 1.0 / time.as_secs_f64().max(f64::MIN_POSITIVE),
+        None => 0.0,
+    })?;
+    Some((chosen, Reason::Fastest { time: chosen.time }))
+}
+
+/// The one whose time and strength are worth most, of two that chance draws among the best. `time`
+/// is what time counts, in hundredths.
+pub(crate) fn balanced<'c, 'p>(
+    candidates: &'c [Candidate<'p>],
+    time: u8,
+    dice: &Dice,
+) -> Option<(&'c Candidate<'p>, Reason)> {
+    let times = candidates.iter().filter_map(|one| one.time);
+    let shortest = times.min().unwrap_or_default().as_secs_f64();
+    let strengths = candidates.iter().map(|one| one.bits);
+    let strongest = strengths.fold(0.0, f64::max);
+    let weight = f64::from(time.min(100)) / 100.0;
+    let chosen = better_of_two(candidates, dice, |one| {
+        let of_time = one.time.map_or(0.0, |time| match time.as_secs_f64() {
+            0.0 => 1.0,
+            time => shortest / time,
+        });
+        let of_strength = match strongest {
+            0.0 => 0.0,
+            strongest => one.bits / strongest,
+        };
+        weight * of_time + (1.0 - weight) * of_strength
+    })?;
+    let time = chosen.time;
+    Some((chosen, Reason::Balanced { time }))
+}
+
+fn better_of_two<'c, 'p>(
+    candidates: &'c [Candidate<'p>],
+    dice: &Dice,
+    worth: impl Fn(&Candidate<'p>) -> f64,
+) -> Option<&'c Candidate<'p>> {
+    let mut ranked: Vec<(&Candidate<'p>, f64)> = candidates.iter().map(|one| (one, worth(one))).collect();
+    ranked.sort_by(|(_, one), (_, other)| other.total_cmp(one));
+    ranked.truncate(BEST);
+    let first = dice.below(ranked.len() as u64) as usize;
+    let (first, of_first) = *ranked.get(first)?;
+    ranked.retain(|(other, _)| other.index != first.index);
+    if ranked.is_empty() {
+        return Some(first);
+    }
+    let second = dice.below(ranked.len() as u64) as usize;
+    let (second, of_second) = *ranked.get(second)?;
+    Some(match of_first >= of_second {
+        true => first,
+        false => second,
+    })
+}
+
+/// One whose time is not known and that has nothing in hand, now and then: otherwise it would never
+/// be known. Always where no time is known.
+pub(crate) fn to_be_measured<'c, 'p>(
+    candidates: &'c [Candidate<'p>],
+    dice: &Dice,
+) -> Option<&'c Candidate<'p>> {
+    let unknown = candidates.iter().filter(|one| one.time.is_none());
+    let none_is_known = candidates.iter().all(|one| one.time.is_none());
+    let idle: Vec<&Candidate<'p>> = unknown
+        .filter(|one| one.in_hand == 0 || none_is_known)
+        .collect();
+    let count = idle.len() as u64;
+    if count == 0 || !none_is_known && dice.below(MEASURED) > 0 {
+        return None;
+    }
+    idle.get(dice.below(count) as usize).copied()
+}
+
+/// One of so many calls measures a member whose time is not known.
+const MEASURED: u64 = 8;
+
 /// The one whose turn it is: turns come evenly spread, as the weights say. `turns` has a number for
 /// each member of the pool.
 pub(crate) fn next_in_turn<'c, 'p>(
@@ -128,6 +219,8 @@ mod tests {
             in_hand,
             weight,
             share: WHOLE,
+            time: None,
+            bits: 0.0,
         }
     }
 
@@ -177,5 +270,59 @@ mod tests {
                 assert_eq!(reason, Reason::LessLoaded { in_hand, other });
             }
         }
+    }
+
+    fn timed(index: usize, name: &'static str, ms: u64, bits: f64) -> Candidate<'static> {
+        Candidate {
+            time: (ms > 0).then(|| Duration::from_millis(ms)),
+            bits,
+            ..candidate(index, name, 1, 0)
+        }
+    }
+
+    #[test]
+    fn the_fastest_of_the_best_is_taken_and_the_worst_and_the_unknown_never() {
+        let dice = Dice::new(5);
+        let all = [
+            timed(0, "a", 30, 0.0),
+            timed(1, "b", 10, 0.0),
+            timed(2, "c", 20, 0.0),
+            timed(3, "d", 900, 0.0),
+            timed(4, "e", 0, 0.0),
+        ];
+        let mut found = [0_u32; 5];
+        for _ in 0..300 {
+            found[fastest(&all, &dice).expect("there are some").0.index] += 1;
+        }
+        // Two of three are drawn: the best one is among them in two of three cases.
+        assert!((170..230).contains(&found[1]), "{found:?}");
+        assert!((70..130).contains(&found[2]), "{found:?}");
+        assert_eq!((found[0], found[3], found[4]), (0, 0, 0));
+    }
+
+    #[test]
+    fn time_and_strength_are_weighed_against_each_other() {
+        let dice = Dice::new(5);
+        let two = [timed(0, "quick", 10, 112.0), timed(1, "strong", 40, 256.0)];
+        for (time, expected) in [(100, 0), (80, 0), (20, 1), (0, 1)] {
+            for _ in 0..10 {
+                let (chosen, _) = balanced(&two, time, &dice).expect("there are some");
+                assert_eq!(chosen.index, expected, "{time}");
+            }
+        }
+        let unknown = [timed(0, "unknown", 0, 128.0), timed(1, "known", 900, 128.0)];
+        assert_eq!(balanced(&unknown, 50, &dice).expect("there are some").0.index, 1);
+    }
+
+    #[test]
+    fn what_is_unknown_is_measured_now_and_then() {
+        let dice = Dice::new(5);
+        let known = [timed(0, "a", 10, 0.0), timed(1, "b", 0, 0.0)];
+        let measured = (0..800).filter(|_| to_be_measured(&known, &dice).is_some());
+        let measured = measured.count();
+        assert!((70..130).contains(&measured), "{measured}");
+        let none = [timed(0, "a", 0, 0.0), timed(1, "b", 0, 0.0)];
+        assert!(to_be_measured(&none, &dice).is_some());
+        assert!(to_be_measured(&known[..1], &dice).is_none());
     }
 }

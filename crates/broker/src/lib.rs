@@ -17,7 +17,7 @@
 //! let members = ["one", "two"].map(|name| (name.to_owned(), Terms::default()));
 //! let pool = Pool::new(Settings::default(), members, Dice::new(7));
 //! let choice = pool.choose(&Ask::default(), now).unwrap();
-//! pool.ended(choice, Outcome::Answered { took: Duration::from_millis(3) }, now);
+//! pool.ended(choice, Outcome::answered(Duration::from_millis(3)), now);
 //! assert_eq!(pool.status(now)[choice.member.index()].answered, 1);
 //! ```
 //!
@@ -30,19 +30,27 @@
 mod affinity;
 mod candidate;
 mod dice;
+mod needs;
 mod outcome;
+mod performance;
 mod pool;
 mod reason;
 mod record;
 mod retry;
+mod security;
 mod settings;
 mod status;
+mod verdict;
 
 pub use affinity::Affinity;
 pub use dice::Dice;
+pub use needs::{Needs, Property};
 pub use outcome::{Change, Failed, Outcome};
+pub use performance::Operation;
 pub use pool::{Ask, Choice, MemberId, Pool};
 pub use reason::{Reason, Refusal};
 pub use retry::{NoRetry, Repeatable};
+pub use security::{Given, Level, SecurityIndex, Shortfall};
 pub use settings::{Checks, Ejection, FailureShare, Selection, Settings, Terms};
 pub use status::{MemberStatus, State};
+pub use verdict::Verdict;

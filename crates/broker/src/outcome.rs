@@ -6,6 +6,8 @@
 use std::fmt;
 use std::time::Duration;
 
+use crate::performance::Operation;
+
 /// What became of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -13,11 +15,21 @@ pub enum Outcome {
     Answered {
         /// After that time.
         took: Duration,
+        /// A call of that operation, where it is known.
+        operation: Option<Operation>,
     },
     /// It did not, or not usably.
     Failed(Failed),
     /// The call ended for a reason that says nothing of the backend: its client has gone.
     Abandoned,
+}
+
+impl Outcome {
+    /// An answer to a call whose operation is not known.
+    pub fn answered(took: Duration) -> Self {
+        let operation = None;
+        Self::Answered { took, operation }
+    }
 }
 
 /// How a backend failed.

@@ -7,17 +7,22 @@
 //! The rule kept here: each choice is ended once. Until then the call counts as in hand.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 
 use crate::affinity::Affinity;
-use crate::candidate::{Candidate, drawn, less_loaded, next_in_turn, stuck_to};
+use crate::candidate::{
+    Candidate, balanced, drawn, fastest, less_loaded, next_in_turn, stuck_to, to_be_measured,
+};
 use crate::dice::Dice;
+use crate::needs::Needs;
 use crate::outcome::{Change, Failed, Outcome};
+use crate::performance::Operation;
 use crate::reason::{Reason, Refusal};
 use crate::record::Record;
 use crate::retry::{Budget, NoRetry, Repeatable};
 use crate::settings::{Selection, Settings, Terms};
 use crate::status::{MemberStatus, State};
+use crate::verdict::Verdict;
 
 /// The backends of one service.
 #[derive(Debug)]
@@ -63,6 +68,10 @@ pub struct Ask<'a> {
     pub affinity: Option<Affinity>,
     /// Members that did not answer it.
     pub tried: &'a [MemberId],
+    /// What it needs.
+    pub needs: Option<&'a Needs>,
+    /// Its operation, where it is known.
+    pub operation: Option<Operation>,
 }
 
 /// Where a call goes.
@@ -80,6 +89,8 @@ struct Seen {
     in_hand: u32,
     share: u64,
     is_tried: bool,
+    time: Option<Duration>,
+    availability: Option<u8>,
 }
 
 impl Pool {
@@ -162,9 +173,24 @@ impl Pool {
         if ask.tried.is_empty() {
             course.budget.earn();
         }
-        let seen: Vec<Seen> = self.members.iter().map(|it| self.look(it, now)).collect();
-        let untried = |(index, _): &(usize, &Seen)| !ask.tried.contains(&MemberId(*index));
-        let all: Vec<(usize, &Seen)> = seen.iter().enumerate().filter(untried).collect();
+        let look = |member| self.look(member, ask.operation, now);
+        let seen: Vec<Seen> = self.members.iter().map(look).collect();
+        let needs = ask.needs.filter(|needs| needs.has_security());
+        let covers = |index: usize| {
+            needs.is_none_or(|needs| self.members[index].terms.security.covers(needs))
+        };
+        // Whatever happens, no call goes where its security is not covered.
+        let covering: Vec<(usize, &Seen)> = seen
+            .iter()
+            .enumerate()
+            .filter(|(index, _)| covers(*index))
+            .collect();
+        if covering.is_empty() {
+            return Err(Refusal::Uncovered);
+        }
+        let untried = covering.iter().copied();
+        let untried = untried.filter(|(index, _)| !ask.tried.contains(&MemberId(*index)));
+        let all: Vec<(usize, &Seen)> = untried.collect();
         let can = |backup: bool| {
             let all = all.iter().copied();
             all.filter(move |(index, seen)| {
@@ -185,7 +211,8 @@ impl Pool {
             usable.extend(all.filter(|(_, seen)| seen.state != State::Down));
         }
         if usable.is_empty() {
-            let others_are_up = seen.iter().any(|seen| seen.state != State::Down);
+            let mut covering = covering.iter();
+            let others_are_up = covering.any(|(_, seen)| seen.state != State::Down);
             return Err(match others_are_up {
                 true => Refusal::Tried,
                 false => Refusal::Down,
@@ -202,9 +229,15 @@ impl Pool {
             in_hand: seen.in_hand,
             weight: u64::from(self.members[index].terms.weight),
             share: seen.share,
+            time: seen.time,
+            bits: f64::from(self.members[index].terms.security.bits()),
         });
         let candidates: Vec<Candidate<'_>> = candidates.collect();
-        let chosen = self.select(&candidates, ask.affinity, &mut course.turns);
+        let in_time = |candidate: &Candidate<'_>| match ask.needs {
+            Some(needs) => is_in_time(needs, &seen[candidate.index]),
+            None => true,
+        };
+        let chosen = self.select(&candidates, in_time, ask.affinity, &mut course.turns);
         let (index, reason) = chosen.ok_or(Refusal::Busy)?;
         let on_trial = seen[index].state == State::HalfOpen;
         let reason = match (is_last_resort, on_trial) {
@@ -217,9 +250,13 @@ impl Pool {
         Ok(Choice { member, reason })
     }
 
-    fn look(&self, member: &Member, now: Instant) -> Seen {
+    fn look(&self, member: &Member, operation: Option<Operation>, now: Instant) -> Seen {
         let record = locked(&member.record);
+        let (measured, fresh) = (&record.measured, self.settings.fresh);
+        let weight = member.terms.weight;
         Seen {
+            time: measured.predict(operation, record.in_hand, weight, fresh, now),
+            availability: measured.availability(),
             state: record.state(self.settings.slow_start, now),
             in_hand: record.in_hand,
             share: record.share(self.settings.slow_start, now),
@@ -230,17 +267,41 @@ impl Pool {
     fn select(
         &self,
         candidates: &[Candidate<'_>],
+        in_time: impl Fn(&Candidate<'_>) -> bool,
         affinity: Option<Affinity>,
         turns: &mut [i64],
     ) -> Option<(usize, Reason)> {
         if let [only] = candidates {
             return Some((only.index, Reason::Only));
         }
+        let in_time: Vec<Candidate<'_>> = candidates.iter().copied().filter(|it| in_time(it)).collect();
+        let is_met = !in_time.is_empty();
+        let is_needed = in_time.len() < candidates.len();
+        if !is_met {
+            let known = candidates.iter().filter_map(|it| Some((it.index, it.time?)));
+            if let Some((index, time)) = known.min_by_key(|(_, time)| *time) {
+                return Some((index, Reason::Nearest { time }));
+            }
+        }
+        let candidates = if is_met { &in_time[..] } else { candidates };
+        let measures = matches!(
+            self.settings.selection,
+            Selection::Performance | Selection::Balanced { .. }
+        );
+        if measures
+            && affinity.is_none()
+            && !(is_met && is_needed)
+            && let Some(unknown) = to_be_measured(candidates, &self.dice)
+        {
+            return Some((unknown.index, Reason::Measuring));
+        }
         let (chosen, reason) = match (affinity, self.settings.selection) {
             (Some(affinity), _) => (stuck_to(candidates, affinity)?, Reason::Sticky),
             (None, Selection::Random) => (drawn(candidates, &self.dice)?, Reason::Drawn),
             (None, Selection::RoundRobin) => (next_in_turn(candidates, turns)?, Reason::Turn),
             (None, Selection::LeastLoad) => less_loaded(candidates, &self.dice)?,
+            (None, Selection::Performance) => fastest(candidates, &self.dice)?,
+            (None, Selection::Balanced { time }) => balanced(candidates, time, &self.dice)?,
         };
         Some((chosen.index, reason))
     }
@@ -255,9 +316,9 @@ impl Pool {
             record.end(on_trial);
             match outcome {
                 Outcome::Abandoned => return None,
-                Outcome::Answered { took } => {
+                Outcome::Answered { took, operation } => {
                     let proves = on_trial || choice.reason == Reason::LastResort;
-                    return record.answer(took, proves, ejection, now);
+                    return record.answer(took, operation, proves, ejection, now);
                 }
                 Outcome::Failed(failed) => {
                     if !record.fail(failed, on_trial, ejection, now) {
@@ -334,10 +395,31 @@ impl Pool {
                 answered: record.answered,
                 failed: record.failed,
                 ejections: record.ejections,
-                mean: record.mean,
+                mean: record.measured.mean(),
+                availability: record.measured.availability(),
             }
         };
         self.members.iter().map(status).collect()
+    }
+
+    /// What each member is worth to a call, in their order.
+    pub fn explain(&self, ask: &Ask<'_>, now: Instant) -> Vec<Verdict> {
+        let nothing = Needs::nothing();
+        let needs = ask.needs.unwrap_or(&nothing);
+        let verdict = |member: &Member| {
+            let seen = self.look(member, ask.operation, now);
+            let security = &member.terms.security;
+            Verdict {
+                name: member.name.clone(),
+                state: seen.state,
+                shortfalls: security.shortfalls(needs),
+                security: security.score(needs),
+                time: seen.time,
+                availability: seen.availability,
+                in_time: is_in_time(needs, &seen),
+            }
+        };
+        self.members.iter().map(verdict).collect()
     }
 
     fn record(&self, index: usize) -> MutexGuard<'_, Record> {
@@ -349,6 +431,13 @@ impl Pool {
     }
 }
 
+/// Whether a member is known to answer in the time and as often as needed.
+fn is_in_time(needs: &Needs, seen: &Seen) -> bool {
+    needs.time.is_none_or(|most| seen.time.is_some_and(|time| time <= most))
+        && (needs.availability == 0
+            || seen.availability.is_some_and(|share| share >= needs.availability))
+}
+
 /// Each change under a lock is complete in itself, so that a panic beside it spoils nothing.
 fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
@@ -356,9 +445,9 @@ fn locked<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
 
 #[cfg(test)]
 mod tests {
-    use std::time::Duration;
-
     use super::*;
+    use crate::needs::Property;
+    use crate::security::Level;
     use crate::settings::{Checks, Ejection};
 
     const TOOK: Duration = Duration::from_millis(2);
@@ -385,7 +474,7 @@ mod tests {
     }
 
     fn three(selection: Selection) -> Pool {
-        pool(selection, [Terms::default(); 3])
+        pool(selection, [(); 3].map(|()| Terms::default()))
     }
 
     /// Chooses and ends as told; the index of the member.
@@ -397,7 +486,7 @@ mod tests {
     }
 
     fn answered(_: usize) -> Outcome {
-        Outcome::Answered { took: TOOK }
+        Outcome::answered(TOOK)
     }
 
     fn failing(which: usize, failed: Failed) -> impl Fn(usize) -> Outcome {
@@ -440,7 +529,7 @@ mod tests {
     #[test]
     fn a_trial_that_nobody_waits_for_is_followed_by_another() {
         let (pool, now) = (
-            pool(Selection::Random, [Terms::default(); 2]),
+            pool(Selection::Random, [(); 2].map(|()| Terms::default())),
             Instant::now(),
         );
         while state(&pool, 0, now) == "up" {
@@ -466,7 +555,7 @@ mod tests {
     #[test]
     fn failures_of_calls_never_eject_more_than_they_may() {
         let (pool, now) = (
-            pool(Selection::Random, [Terms::default(); 4]),
+            pool(Selection::Random, [(); 4].map(|()| Terms::default())),
             Instant::now(),
         );
         for _ in 0..200 {
@@ -521,7 +610,7 @@ mod tests {
             ..Terms::default()
         };
         let (pool, now) = (
-            pool(Selection::LeastLoad, [limited, limited, backup]),
+            pool(Selection::LeastLoad, [limited.clone(), limited, backup]),
             Instant::now(),
         );
         let choose = || pool.choose(&Ask::default(), now);
@@ -545,7 +634,7 @@ mod tests {
     #[test]
     fn calls_go_where_there_are_fewer_in_hand() {
         let (pool, now) = (
-            pool(Selection::LeastLoad, [Terms::default(); 2]),
+            pool(Selection::LeastLoad, [(); 2].map(|()| Terms::default())),
             Instant::now(),
         );
         // The first one never answers.
@@ -566,7 +655,7 @@ mod tests {
         let (pool, now) = (three(Selection::RoundRobin), Instant::now());
         let ask = Ask {
             affinity: Some(Affinity::of(b"urn:uuid:1")),
-            tried: &[],
+            ..Ask::default()
         };
         let home = pool.choose(&ask, now).expect("there is one");
         assert_eq!(home.reason, Reason::Sticky);
@@ -586,16 +675,16 @@ mod tests {
         let mut tried = Vec::new();
         for _ in 0..3 {
             let ask = Ask {
-                affinity: None,
                 tried: &tried,
+                ..Ask::default()
             };
             let choice = pool.choose(&ask, now).expect("there is one");
             assert!(!tried.contains(&choice.member));
             tried.push(choice.member);
         }
         let ask = Ask {
-            affinity: None,
             tried: &tried,
+            ..Ask::default()
         };
         assert_eq!(pool.choose(&ask, now), Err(Refusal::Tried));
         use Repeatable::{Idempotent, Once, Unsent};
@@ -650,5 +739,99 @@ mod tests {
             call(&pool, now, |_| Outcome::Failed(Failed::Unreachable));
         }
         assert_eq!(state(&pool, 0, now), "up");
+    }
+
+    fn giving(bits: u16) -> Terms {
+        let mut terms = Terms::default();
+        terms.security.give(Property::Integrity, Level::Message, bits);
+        terms
+    }
+
+    #[test]
+    fn no_call_goes_below_the_security_that_it_needs_whatever_fails() {
+        let terms = [giving(80), giving(112), giving(128)];
+        let (pool, now) = (pool(Selection::Random, terms), Instant::now());
+        let needs = |bits| Needs {
+            properties: vec![Property::Integrity],
+            bits,
+            ..Needs::nothing()
+        };
+        let choose = |needs: &Needs| {
+            let ask = Ask {
+                needs: Some(needs),
+                ..Ask::default()
+            };
+            pool.choose(&ask, now)
+        };
+        for _ in 0..50 {
+            let choice = choose(&needs(112)).expect("two cover it");
+            assert_ne!(choice.member.index(), 0);
+            pool.ended(choice, Outcome::Failed(Failed::Unreachable), now);
+        }
+        // Both are ejected now: they are the last resort, and the weak one is none.
+        for _ in 0..20 {
+            let choice = choose(&needs(112)).expect("two cover it");
+            assert_eq!(choice.reason, Reason::LastResort);
+            assert_ne!(choice.member.index(), 0);
+        }
+        for member in pool.ids().skip(1) {
+            for _ in 0..Checks::default().fall {
+                pool.checked(member, false, now);
+            }
+        }
+        assert_eq!(choose(&needs(112)), Err(Refusal::Down));
+        assert_eq!(choose(&needs(192)), Err(Refusal::Uncovered));
+        let weak = choose(&needs(80)).expect("the weak one covers it");
+        assert_eq!(weak.member.index(), 0);
+    }
+
+    #[test]
+    fn calls_that_are_in_a_hurry_go_where_the_time_is_known_to_be_met() {
+        let (pool, now) = (three(Selection::LeastLoad), Instant::now());
+        let answer = |index: usize, took: Duration| {
+            let tried: Vec<MemberId> = pool.ids().filter(|id| id.index() != index).collect();
+            let ask = Ask {
+                tried: &tried,
+                ..Ask::default()
+            };
+            let choice = pool.choose(&ask, now).expect("it is there");
+            pool.ended(choice, Outcome::answered(took), now);
+        };
+        answer(0, Duration::from_millis(400));
+        answer(1, Duration::from_millis(20));
+        let hurry = |time: u64| {
+            let needs = Needs {
+                time: Some(Duration::from_millis(time)),
+                ..Needs::nothing()
+            };
+            let ask = Ask {
+                needs: Some(&needs),
+                ..Ask::default()
+            };
+            let choice = pool.choose(&ask, now).expect("there is one");
+            pool.ended(choice, Outcome::Abandoned, now);
+            (choice.member.index(), choice.reason.name())
+        };
+        for _ in 0..20 {
+            assert_eq!(hurry(50).0, 1);
+            assert_ne!(hurry(500).0, 2, "unknown is never good");
+            assert_eq!(hurry(5), (1, "nearest"));
+        }
+    }
+
+    #[test]
+    fn a_slow_member_gets_next_to_nothing_by_performance() {
+        let (pool, now) = (three(Selection::Performance), Instant::now());
+        let mut counts = [0_u32; 3];
+        for _ in 0..300 {
+            let took = |index| Outcome::answered(Duration::from_millis([90, 10, 10][index]));
+            counts[call(&pool, now, took)] += 1;
+        }
+        assert!(counts[0] <= 3, "{counts:?}");
+        assert!(counts[1] > 60 && counts[2] > 60, "{counts:?}");
+        let verdicts = pool.explain(&Ask::default(), now);
+        assert!(verdicts[0].time > verdicts[1].time);
+        let later = now + Settings::default().fresh + TOOK;
+        assert_eq!(pool.explain(&Ask::default(), later)[1].time, None);
     }
 }

@@ -14,6 +14,7 @@
 use std::time::{Duration, Instant};
 
 use crate::outcome::{Change, Failed};
+use crate::performance::{Measured, Operation};
 use crate::settings::{Checks, Ejection};
 use crate::status::State;
 
@@ -28,9 +29,6 @@ const FIRST_SHARE: u64 = 100;
 /// The whole share of a member.
 pub(crate) const WHOLE: u64 = 1000;
 
-/// What the last answer counts in the mean of times: one part of so many.
-const MEAN_OF: u32 = 8;
-
 /// What is known of one member.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
@@ -38,7 +36,7 @@ pub(crate) struct Record {
     pub(crate) answered: u64,
     pub(crate) failed: u64,
     pub(crate) ejections: u64,
-    pub(crate) mean: Option<Duration>,
+    pub(crate) measured: Measured,
     /// Failures in a row, and how many of the last ones found no connection.
     run: u32,
     unreachable: u32,
@@ -149,15 +147,13 @@ impl Record {
     pub(crate) fn answer(
         &mut self,
         took: Duration,
+        operation: Option<Operation>,
         proves: bool,
         ejection: &Ejection,
         now: Instant,
     ) -> Option<Change> {
         self.answered += 1;
-        self.mean = Some(
-            self.mean
-                .map_or(took, |mean| (mean * (MEAN_OF - 1) + took) / MEAN_OF),
-        );
+        self.measured.answer(took, operation, now);
         if self.ejected.is_some() {
             if !proves {
                 return None;
@@ -184,6 +180,7 @@ impl Record {
         now: Instant,
     ) -> bool {
         self.failed += 1;
+        self.measured.fail();
         if self.ejected.is_some() {
             return on_trial;
         }
@@ -302,7 +299,7 @@ mod tests {
         for _ in 0..2 {
             assert!(!record.fail(Failed::Broken, false, &ejection(), now));
         }
-        record.answer(TIME, false, &ejection(), now);
+        record.answer(TIME, None, false, &ejection(), now);
         for last in [false, false, true] {
             assert_eq!(record.fail(Failed::Broken, false, &ejection(), now), last);
         }
@@ -336,14 +333,14 @@ mod tests {
             ..ejection()
         };
         let (mut record, now) = (Record::default(), Instant::now());
-        record.answer(TIME, false, &ejection, now);
+        record.answer(TIME, None, false, &ejection, now);
         assert!(!record.fail(Failed::Broken, false, &ejection, now));
-        record.answer(TIME, false, &ejection, now);
+        record.answer(TIME, None, false, &ejection, now);
         // The same failure a second later is the first of its window.
         let later = now + Duration::from_secs(1);
         assert!(!record.fail(Failed::Broken, false, &ejection, later));
-        record.answer(TIME, false, &ejection, later);
-        record.answer(TIME, false, &ejection, later);
+        record.answer(TIME, None, false, &ejection, later);
+        record.answer(TIME, None, false, &ejection, later);
         assert!(record.fail(Failed::Broken, false, &ejection, later));
     }
 
@@ -363,7 +360,7 @@ mod tests {
         record.begin(true);
         record.end(true);
         assert_eq!(
-            record.answer(TIME, true, &ejection(), now),
+            record.answer(TIME, None, true, &ejection(), now),
             Some(Change::Returned)
         );
         now += 3 * TIME;
@@ -380,7 +377,7 @@ mod tests {
         record.begin(false);
         record.eject(Failed::Late, &ejection(), now);
         record.end(false);
-        assert_eq!(record.answer(TIME, false, &ejection(), now), None);
+        assert_eq!(record.answer(TIME, None, false, &ejection(), now), None);
         assert_eq!(record.state(TIME, now), State::Ejected { left: TIME });
         record.begin(false);
         assert!(!record.fail(Failed::Late, false, &ejection(), now));
@@ -393,7 +390,7 @@ mod tests {
         assert_eq!(record.share(slow, now), WHOLE);
         record.eject(Failed::Late, &ejection(), now);
         let back = now + TIME;
-        record.answer(TIME, true, &ejection(), back);
+        record.answer(TIME, None, true, &ejection(), back);
         for (seconds, share) in [(0, 100), (1, 100), (5, 500), (9, 900), (10, WHOLE)] {
             let later = back + Duration::from_secs(seconds);
             assert_eq!(record.share(slow, later), share, "after {seconds} s");

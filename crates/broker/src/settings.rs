@@ -4,6 +4,8 @@
 
 use std::time::Duration;
 
+use crate::security::SecurityIndex;
+
 /// How one of the backends that can take a call is chosen.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Selection {
@@ -16,6 +18,15 @@ pub enum Selection {
     /// does not run to one backend.
     #[default]
     LeastLoad,
+    /// The one of two that chance draws among the best which will answer first, as the last answers
+    /// tell.
+    Performance,
+    /// The same by time and strength of security, weighed against each other (Yau, Yin, An: An
+    /// Adaptive Tradeoff Model for Service Performance and Security, 2009).
+    Balanced {
+        /// What time counts, in hundredths; strength counts the rest.
+        time: u8,
+    },
 }
 
 impl Selection {
@@ -25,6 +36,8 @@ impl Selection {
             Self::Random => "random",
             Self::RoundRobin => "round-robin",
             Self::LeastLoad => "least-load",
+            Self::Performance => "performance",
+            Self::Balanced { .. } => "balanced",
         }
     }
 }
@@ -42,6 +55,8 @@ pub struct Settings {
     pub slow_start: Duration,
     /// To how many other backends a call may go that the first one did not answer.
     pub retries: usize,
+    /// How old a measured time may be to predict another one.
+    pub fresh: Duration,
 }
 
 impl Default for Settings {
@@ -53,6 +68,7 @@ impl Default for Settings {
             slow_start: Duration::ZERO,
             // A third backend that fails as well tells of a failure that all have in common.
             retries: 2,
+            fresh: Duration::from_secs(30),
         }
     }
 }
@@ -123,7 +139,7 @@ impl Default for Checks {
 }
 
 /// What an operator says of one member.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Terms {
     /// Its share of calls, beside those of the others; at least 1.
     pub weight: u32,
@@ -131,6 +147,8 @@ pub struct Terms {
     pub limit: Option<u32>,
     /// It gets calls only where no other member can.
     pub backup: bool,
+    /// What the policy in front of it gives.
+    pub security: SecurityIndex,
 }
 
 impl Default for Terms {
@@ -139,6 +157,7 @@ impl Default for Terms {
             weight: 1,
             limit: None,
             backup: false,
+            security: SecurityIndex::default(),
         }
     }
 }

@@ -69,4 +69,6 @@ pub struct MemberStatus {
     pub ejections: u64,
     /// Mean time of its last answers, an exponential mean; `None` before the first.
     pub mean: Option<Duration>,
+    /// The share of its last calls that it answered, in hundredths; `None` while it is not known.
+    pub availability: Option<u8>,
 }

@@ -143,6 +143,7 @@ fn read_backend(mut table: Table<'_>) -> Option<MemberSpec> {
             weight: weight.map_or(terms.weight, narrowed),
             limit: limit.map(narrowed),
             backup: backup.is_some_and(|backup| backup.value),
+            security: terms.security,
         },
     })
 }
@@ -207,6 +208,7 @@ pub(super) fn read_balance(mut table: Table<'_>) -> Balance {
             checks: checks.unwrap_or_default(),
             slow_start: slow_start.map_or(default.slow_start, |given| given.value),
             retries: retries.map_or(default.retries, |given| narrowed(given) as usize),
+            fresh: default.fresh,
         },
         sticky,
         idempotent,

@@ -76,6 +76,7 @@ impl Balancer {
         let ask = Ask {
             affinity,
             tried: &tried,
+            ..Ask::default()
         };
         let choice = self.pool.choose(&ask, Instant::now().into_std())?;
         self.metrics.chosen(choice.reason);
@@ -176,7 +177,7 @@ impl Attempt {
 
     /// The backend answered, after that time. It has the request in hand until this is dropped.
     pub(crate) fn answered(&mut self, took: Duration) {
-        self.outcome = Outcome::Answered { took };
+        self.outcome = Outcome::answered(took);
     }
 
     /// The backend failed.

@@ -4,6 +4,7 @@
 //! together. A plan is immutable and shared between threads; per message it is only run. What a
 //! plan may remember ([`Tuning`](crate::Tuning)) changes nothing that comes out.
 
+mod assurance;
 mod check;
 mod demands;
 mod key_source;
@@ -22,6 +23,7 @@ pub(crate) use self::demands::{CertificateRole, Demands, EndorsementDemand, KeyD
 pub(crate) use self::key_source::KeySource;
 pub use self::keys::{KeyField, Keys, SharedKey};
 use self::protection::Signers;
+pub use self::assurance::{Assurance, Assured};
 pub(crate) use self::protection::{Endorser, Protection, Signing};
 use crate::binding::{KeyBinding, KeyReference, Recipient};
 use crate::derived::KeyHolders;
