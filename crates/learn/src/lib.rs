@@ -3,7 +3,7 @@
 //! ```text
 //! message ─ Outline::of ───────▶ Outline            what stands in the header; no key is needed
 //!         ─ Draft::of ─────────▶ Draft              what an endpoint file would say of it
-//!         ─ Opener::explain ───▶ Draft              with keys: what signatures and cipher text cover
+//!         ─ Opener::explain ───▶ Draft              with keys: what signatures and ciphers cover
 //!         ─ Learned ───────────▶ two endpoint files receiver and sender, guesses, what is unknown
 //! ```
 //!

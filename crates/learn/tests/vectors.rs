@@ -46,8 +46,8 @@ fn the_file_that_was_learned_opens_the_message() {
     );
 }
 
-/// The tables of whoever sends to such a receiver, with other keys of the same kinds, and the folder
-/// of the keys.
+/// The tables of whoever sends to such a receiver, with other keys of the same kinds, and the
+/// folder of the keys.
 fn sender_of(case: &Case) -> (KeyTables, Folder) {
     let folder = Folder::new();
     let endpoint = case.value["endpoint"].as_str().expect("an endpoint file");
