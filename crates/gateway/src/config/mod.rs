@@ -16,6 +16,7 @@ pub(crate) mod path;
 pub(crate) mod published;
 pub(crate) mod rate;
 pub(crate) mod read;
+pub(crate) mod record;
 pub(crate) mod route;
 pub(crate) mod timeouts;
 pub(crate) mod tls;
@@ -38,6 +39,7 @@ use soapstone_store::{StoreProblem, Stores};
 use endpoint::EndpointSpec;
 use limits::GatewayLimits;
 use log::LogConfig;
+use record::RecordConfig;
 use route::RouteSpec;
 use soapstone::endpoint::Serving;
 use timeouts::Timeouts;
@@ -71,6 +73,8 @@ pub struct Config {
     log: LogConfig,
     /// The file of the audit trail.
     pub(crate) audit: Option<PathBuf>,
+    /// Which refused messages are kept.
+    pub(crate) record: Option<RecordConfig>,
     /// Where spans are sent.
     pub(crate) traces: Option<TracesConfig>,
     files: Vec<(PathBuf, FileState)>,
@@ -173,7 +177,7 @@ impl Config {
     }
 
     /// The keys that a gateway takes into use only when it starts, each with what it says.
-    pub(crate) fn at_start(&self) -> [(&'static str, String); 11] {
+    pub(crate) fn at_start(&self) -> [(&'static str, String); 12] {
         let limits = &self.limits;
         [
             ("listen", self.listen.to_string()),
@@ -188,6 +192,7 @@ impl Config {
             ),
             ("timeouts.drain", format!("{:?}", self.timeouts.drain)),
             ("audit.file", format!("{:?}", self.audit)),
+            ("record", format!("{:?}", self.record)),
             ("log.level", self.log.level.to_string()),
             ("log.format", format!("{:?}", self.log.format)),
         ]

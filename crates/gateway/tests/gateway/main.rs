@@ -23,6 +23,7 @@ mod operations;
 mod pass_through;
 mod policies;
 mod published;
+mod recorded;
 mod reflections;
 mod relations;
 mod replays;
