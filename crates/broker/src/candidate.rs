@@ -130,7 +130,8 @@ fn better_of_two<'c, 'p>(
     dice: &Dice,
     worth: impl Fn(&Candidate<'p>) -> f64,
 ) -> Option<&'c Candidate<'p>> {
-    let mut ranked: Vec<(&Candidate<'p>, f64)> = candidates.iter().map(|one| (one, worth(one))).collect();
+    let mut ranked: Vec<(&Candidate<'p>, f64)> =
+        candidates.iter().map(|one| (one, worth(one))).collect();
     ranked.sort_by(|(_, one), (_, other)| other.total_cmp(one));
     ranked.truncate(BEST);
     let first = dice.below(ranked.len() as u64) as usize;
@@ -311,7 +312,13 @@ mod tests {
             }
         }
         let unknown = [timed(0, "unknown", 0, 128.0), timed(1, "known", 900, 128.0)];
-        assert_eq!(balanced(&unknown, 50, &dice).expect("there are some").0.index, 1);
+        assert_eq!(
+            balanced(&unknown, 50, &dice)
+                .expect("there are some")
+                .0
+                .index,
+            1
+        );
     }
 
     #[test]

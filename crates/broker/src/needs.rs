@@ -70,7 +70,8 @@ pub struct Needs {
     pub bits: u16,
     /// Algorithms that are not accepted, by their short names.
     pub refused_algorithms: Vec<String>,
-    /// Parts that must be encrypted in the message: `Body`, or `{namespace}name` of a header block.
+    /// Parts that must be encrypted in the message: `Body`, or `{namespace}name` of a header
+    /// block.
     pub encrypted: Vec<String>,
     /// Longest time to the answer.
     pub time: Option<Duration>,

@@ -155,7 +155,10 @@ mod tests {
     fn what_is_old_is_unknown() {
         let (mut measured, now) = (Measured::default(), Instant::now());
         measured.answer(ms(8), None, now);
-        assert_eq!(measured.predict(None, 0, 1, FRESH, now + FRESH), Some(ms(8)));
+        assert_eq!(
+            measured.predict(None, 0, 1, FRESH, now + FRESH),
+            Some(ms(8))
+        );
         let later = now + FRESH + ms(1);
         assert_eq!(measured.predict(None, 0, 1, FRESH, later), None);
         assert_eq!(measured.mean(), Some(ms(8)));

@@ -274,11 +274,17 @@ impl Pool {
         if let [only] = candidates {
             return Some((only.index, Reason::Only));
         }
-        let in_time: Vec<Candidate<'_>> = candidates.iter().copied().filter(|it| in_time(it)).collect();
+        let in_time: Vec<Candidate<'_>> = candidates
+            .iter()
+            .copied()
+            .filter(|it| in_time(it))
+            .collect();
         let is_met = !in_time.is_empty();
         let is_needed = in_time.len() < candidates.len();
         if !is_met {
-            let known = candidates.iter().filter_map(|it| Some((it.index, it.time?)));
+            let known = candidates
+                .iter()
+                .filter_map(|it| Some((it.index, it.time?)));
             if let Some((index, time)) = known.min_by_key(|(_, time)| *time) {
                 return Some((index, Reason::Nearest { time }));
             }
@@ -433,9 +439,13 @@ impl Pool {
 
 /// Whether a member is known to answer in the time and as often as needed.
 fn is_in_time(needs: &Needs, seen: &Seen) -> bool {
-    needs.time.is_none_or(|most| seen.time.is_some_and(|time| time <= most))
+    needs
+        .time
+        .is_none_or(|most| seen.time.is_some_and(|time| time <= most))
         && (needs.availability == 0
-            || seen.availability.is_some_and(|share| share >= needs.availability))
+            || seen
+                .availability
+                .is_some_and(|share| share >= needs.availability))
 }
 
 /// Each change under a lock is complete in itself, so that a panic beside it spoils nothing.
@@ -743,7 +753,9 @@ mod tests {
 
     fn giving(bits: u16) -> Terms {
         let mut terms = Terms::default();
-        terms.security.give(Property::Integrity, Level::Message, bits);
+        terms
+            .security
+            .give(Property::Integrity, Level::Message, bits);
         terms
     }
 

@@ -91,7 +91,11 @@ impl fmt::Display for Reason {
                 "less load of two that were drawn: {in_hand} calls in hand, the other one {other}"
             ),
             Self::Fastest { time } => {
-                write!(out, "of two of the best it will answer first: {}", Time(*time))
+                write!(
+                    out,
+                    "of two of the best it will answer first: {}",
+                    Time(*time)
+                )
             }
             Self::Balanced { time } => write!(
                 out,

@@ -40,8 +40,8 @@ impl Level {
 pub struct Given {
     /// How.
     pub level: Level,
-    /// The least strength of the algorithms and keys that carry it, in bits (NIST SP 800-57 part 1,
-    /// tables 2 and 3).
+    /// The least strength of the algorithms and keys that carry it, in bits (NIST SP 800-57 part
+    /// 1, tables 2 and 3).
     pub bits: u16,
 }
 
@@ -252,7 +252,11 @@ mod tests {
                 needs(&[Confidentiality], 0),
                 vec![Shortfall::Missing(Confidentiality)],
             ),
-            (signed().over_tls(false), needs(&[Confidentiality], 128), vec![]),
+            (
+                signed().over_tls(false),
+                needs(&[Confidentiality], 128),
+                vec![],
+            ),
             (
                 signed().over_tls(false),
                 needs(&[Confidentiality, EndToEnd], 0),

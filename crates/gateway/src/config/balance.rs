@@ -8,8 +8,11 @@ use std::time::Duration;
 
 use http::Uri;
 use soapstone::config::{FlagOrTable, Located, OTHER_TEXT, Place, Table};
-use soapstone_broker::{Checks, Ejection, FailureShare, Selection, Settings, Terms};
+use soapstone::endpoint::Calling;
+use soapstone_broker::{Checks, Ejection, FailureShare, Needs, Selection, Settings, Terms};
 
+use super::endpoint::{EndpointSpec, read_endpoint};
+use super::needs::{ClassSpec, read_classes, read_needs};
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
 
@@ -24,6 +27,12 @@ pub(crate) struct GroupSpec {
     /// Operations that may be done twice.
     pub(crate) idempotent: Vec<OperationName>,
     pub(crate) check: Option<CheckSpec>,
+    /// What every request needs.
+    pub(crate) needs: Needs,
+    /// What requests of some senders need besides.
+    pub(crate) classes: Vec<ClassSpec>,
+    /// Whether messages may say what they need.
+    pub(crate) requirements: bool,
 }
 
 /// One of them.
@@ -32,6 +41,8 @@ pub(crate) struct MemberSpec {
     pub(crate) url: Uri,
     /// Where it is behind https.
     pub(crate) tls: Option<ClientTls>,
+    /// The endpoint in front of it, where it is not that of the route.
+    pub(crate) outbound: Option<EndpointSpec<Calling>>,
     pub(crate) terms: Terms,
 }
 
@@ -64,7 +75,8 @@ pub(crate) struct CheckSpec {
 }
 
 /// Reads `backends`. What is wrong with one has been reported where there is none.
-pub(super) fn read_backends(tables: Vec<Table<'_>>) -> Option<Vec<MemberSpec>> {
+/// `scope` is that of their endpoints.
+pub(super) fn read_backends(tables: Vec<Table<'_>>, scope: &str) -> Option<Vec<MemberSpec>> {
     let count = tables.len();
     if let Some(first) = tables.first().filter(|_| count > MOST_BACKENDS) {
         let message = format!("`backends` has at most {MOST_BACKENDS} entries, found {count}");
@@ -75,7 +87,7 @@ pub(super) fn read_backends(tables: Vec<Table<'_>>) -> Option<Vec<MemberSpec>> {
     for table in tables {
         let document = table.document();
         let place = table.place();
-        let Some(member) = read_backend(table) else {
+        let Some(member) = read_backend(table, scope) else {
             continue;
         };
         let same = |(_, other): &&(Place, MemberSpec)| other.name == member.name;
@@ -93,7 +105,7 @@ pub(super) fn read_backends(tables: Vec<Table<'_>>) -> Option<Vec<MemberSpec>> {
         .then(|| members.into_iter().map(|(_, member)| member).collect())
 }
 
-fn read_backend(mut table: Table<'_>) -> Option<MemberSpec> {
+fn read_backend(mut table: Table<'_>, scope: &str) -> Option<MemberSpec> {
     let place = table.place();
     const EXAMPLE: &str = "for example url = \"http://127.0.0.1:9000/books\"";
     let url = table.required_string("url", EXAMPLE);
@@ -125,6 +137,14 @@ fn read_backend(mut table: Table<'_>) -> Option<MemberSpec> {
     let weight = table.integer("weight", 1, 1000);
     let limit = table.integer("limit", 1, 1_000_000);
     let backup = table.boolean("backup");
+    let outbound_place = table.place_of("outbound");
+    let outbound = table.table("outbound").map(|side| {
+        let endpoint = read_endpoint::<Calling>(side, scope, is_secure == Some(true), None);
+        if let (Some(place), Some(endpoint)) = (outbound_place, &endpoint) {
+            demand_tls(&table, place, endpoint, is_secure == Some(true));
+        }
+        endpoint
+    });
     table.finish();
     let url = url?;
     Some(MemberSpec {
@@ -138,6 +158,11 @@ fn read_backend(mut table: Table<'_>) -> Option<MemberSpec> {
             Some(tls) => Some(tls?),
             None => None,
         },
+        outbound: match outbound {
+            // What is wrong with it has been reported.
+            Some(outbound) => Some(outbound?),
+            None => None,
+        },
         url,
         terms: Terms {
             weight: weight.map_or(terms.weight, narrowed),
@@ -146,6 +171,18 @@ fn read_backend(mut table: Table<'_>) -> Option<MemberSpec> {
             security: terms.security,
         },
     })
+}
+
+/// Reports an endpoint that needs TLS where there is none.
+fn demand_tls(table: &Table<'_>, place: Place, side: &EndpointSpec<Calling>, is_secure: bool) {
+    let hint = "name the backend's https address";
+    if side.endpoint.needs_tls() && !is_secure {
+        let message = "the policy of the backend leaves protection to TLS, and `url` is not https";
+        table.report_with_hint(place, message, hint);
+    } else if side.shows_its_keys() && !is_secure {
+        let message = "conversations begin with messages that hide no keys, and `url` is not https";
+        table.report_with_hint(place, message, hint);
+    }
 }
 
 /// A number whose bounds have been checked.
@@ -163,9 +200,19 @@ pub(super) struct Balance {
     pub(super) sticky: Option<Located<Sticky>>,
     pub(super) idempotent: Vec<OperationName>,
     pub(super) check: Option<CheckSpec>,
+    pub(super) needs: Needs,
+    pub(super) classes: Vec<ClassSpec>,
+    /// Whether messages may say what they need.
+    pub(super) requirements: Option<Located<bool>>,
 }
 
 impl Balance {
+    /// Where it says that messages may say what they need.
+    pub(super) fn requirements_place(&self) -> Option<Place> {
+        let given = self.requirements.as_ref().filter(|given| given.value);
+        given.map(|given| given.place)
+    }
+
     /// What holds where a route says nothing.
     pub(super) fn unless_said() -> Self {
         Self {
@@ -173,9 +220,15 @@ impl Balance {
             sticky: None,
             idempotent: Vec::new(),
             check: None,
+            needs: Needs::nothing(),
+            classes: Vec::new(),
+            requirements: None,
         }
     }
 }
+
+/// What time counts where strength of security is weighed against it, in hundredths.
+const TIME_WEIGHT: u8 = 50;
 
 /// Reads `balance`. What is wrong with it has been reported.
 pub(super) fn read_balance(mut table: Table<'_>) -> Balance {
@@ -184,9 +237,22 @@ pub(super) fn read_balance(mut table: Table<'_>) -> Balance {
         Selection::LeastLoad,
         Selection::Random,
         Selection::RoundRobin,
+        Selection::Performance,
+        Selection::Balanced { time: TIME_WEIGHT },
     ];
     let selections = selections.map(|selection| (selection.name(), selection));
     let selection = table.choice("selection", &selections);
+    let weight_place = table.place_of("time_weight");
+    let time_weight = table.integer("time_weight", 0, 100).map(percent);
+    let mut selection = selection.map_or(default.selection, |given| given.value);
+    match (&mut selection, time_weight, weight_place) {
+        (Selection::Balanced { time }, Some(weight), _) => *time = weight,
+        (Selection::Balanced { .. }, None, _) | (_, _, None) => {}
+        (_, _, Some(place)) => {
+            table.report(place, "`time_weight` is for `selection = \"balanced\"`");
+        }
+    }
+    let fresh = some_time(&mut table, "fresh");
     let sticky = table.choice(
         "sticky",
         &[
@@ -200,19 +266,25 @@ pub(super) fn read_balance(mut table: Table<'_>) -> Balance {
     let idempotent = read_operations(&mut table);
     let ejection = read_ejection(&mut table);
     let (check, checks) = table.table("check").map(read_check).unzip();
+    let needs = table.table("needs").map(read_needs);
+    let classes = read_classes(table.tables("classes"));
+    let requirements = table.boolean("requirements");
     table.finish();
     Balance {
         settings: Settings {
-            selection: selection.map_or(default.selection, |given| given.value),
+            selection,
             ejection,
             checks: checks.unwrap_or_default(),
             slow_start: slow_start.map_or(default.slow_start, |given| given.value),
             retries: retries.map_or(default.retries, |given| narrowed(given) as usize),
-            fresh: default.fresh,
+            fresh: fresh.unwrap_or(default.fresh),
         },
         sticky,
         idempotent,
         check,
+        needs: needs.unwrap_or_default(),
+        classes,
+        requirements,
     }
 }
 

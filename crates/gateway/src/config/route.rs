@@ -8,10 +8,11 @@ use soapstone::config::{Located, Place, Table};
 use soapstone::endpoint::{Calling, Serving};
 use soapstone_policy::TransportRequirement;
 
-use super::balance::{Balance, GroupSpec, Sticky, read_backends, read_balance};
+use super::balance::{Balance, GroupSpec, MemberSpec, Sticky, read_backends, read_balance};
 use super::direction::Direction;
 use super::endpoint::{EndpointSpec, Publishing, SideSpec, read_endpoint};
 use super::rate::{Rate, read_rate};
+use super::security_index::security_index;
 use super::timeouts::Timeouts;
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
@@ -46,7 +47,10 @@ impl RouteSpec {
         let outbound = self.outbound.as_ref().map(|side| side as &dyn SideSpec);
         let inbound = inbound.map(|side| (Direction::Inbound, side));
         let outbound = outbound.map(|side| (Direction::Outbound, side));
-        inbound.into_iter().chain(outbound)
+        let members = self.group.iter().flat_map(|group| &group.members);
+        let own = members.filter_map(|member| member.outbound.as_ref());
+        let own = own.map(|side| (Direction::Outbound, side as &dyn SideSpec));
+        inbound.into_iter().chain(outbound).chain(own)
     }
 
     /// The URLs of its backends.
@@ -160,7 +164,8 @@ pub(super) fn read_route(
                 let hint = "for example backends = [{ url = \"http://127.0.0.1:9000/books\" }]";
                 table.report_with_hint(place, "`backends` names no backend", hint);
             }
-            let members = read_backends(several);
+            let scope = path.clone().unwrap_or_default();
+            let members = read_backends(several, &scope);
             let first = members.as_ref().and_then(|members| members.first());
             let value = first.map(|member| member.url.clone());
             (value.map(|value| Located { value, place }), Some(members))
@@ -283,6 +288,13 @@ pub(super) fn read_route(
         );
     }
     let balance = balance.unwrap_or_else(Balance::unless_said);
+    if let (Some(place), None) = (balance.requirements_place(), &inbound) {
+        table.report_with_hint(
+            place,
+            "`requirements` is for a route with `inbound`: without it nobody proves what a message needs",
+            "say what requests need in `needs`",
+        );
+    }
     if let Some(sticky) = &balance.sticky {
         demand_sticky(&table, sticky, inbound.as_ref());
     }
@@ -305,11 +317,14 @@ pub(super) fn read_route(
     let group = match members {
         None => None,
         Some(members) => Some(GroupSpec {
-            members: members?,
+            members: with_security(members?, outbound.as_ref()),
             settings: balance.settings,
             sticky: balance.sticky.map(|sticky| sticky.value),
             idempotent: balance.idempotent,
             check: balance.check,
+            needs: balance.needs,
+            classes: balance.classes,
+            requirements: balance.requirements.is_some_and(|given| given.value),
         }),
     };
     Some(RouteSpec {
@@ -349,8 +364,25 @@ fn read_backend(table: &mut Table<'_>) -> Option<Located<Uri>> {
     }
 }
 
+/// Backends with what the policy in front of each gives: its own, or else that of the route.
+fn with_security(
+    mut members: Vec<MemberSpec>,
+    outbound: Option<&EndpointSpec<Calling>>,
+) -> Vec<MemberSpec> {
+    for member in &mut members {
+        let side = member.outbound.as_ref().or(outbound);
+        let endpoint = side.map(|side| &side.endpoint);
+        member.terms.security = security_index(endpoint, member.tls.as_ref());
+    }
+    members
+}
+
 /// Reports calls that are to stay together by what the route never learns of them.
-fn demand_sticky(table: &Table<'_>, sticky: &Located<Sticky>, inbound: Option<&EndpointSpec<Serving>>) {
+fn demand_sticky(
+    table: &Table<'_>,
+    sticky: &Located<Sticky>,
+    inbound: Option<&EndpointSpec<Serving>>,
+) {
     let conversation = inbound.and_then(|side| side.endpoint.conversation());
     let (missing, hint) = match sticky.value {
         Sticky::Client => return,

@@ -4,13 +4,14 @@
 //! far as the two can be told apart. A SOAP fault is an answer, whatever its status.
 
 use http::StatusCode;
-use soapstone_broker::{Affinity, Failed, Repeatable};
+use soapstone_broker::{Affinity, Failed, Operation, Refusal, Repeatable};
 
 use super::open::Opened;
 use crate::config::balance::Sticky;
 use crate::conversation::handshake;
 use crate::exchange::connection::Connection;
 use crate::wire::backend::BackendError;
+use crate::wire::fault::Cause;
 
 /// How a backend failed that gave no response; `None` where the request could not be sent for a
 /// reason of its client's.
@@ -58,6 +59,20 @@ pub(crate) fn repeatable(
         Repeatable::Idempotent
     } else {
         Repeatable::Once
+    }
+}
+
+/// What the time of a request is predicted by: what its client says that it is about. Nothing else
+/// depends on that.
+pub(crate) fn operation_of(action: Option<&str>) -> Option<Operation> {
+    action.map(|action| Operation::of(action.as_bytes()))
+}
+
+/// What a client is told whose request no backend can take.
+pub(crate) fn cause_of(refusal: Refusal) -> Cause {
+    match refusal {
+        Refusal::Uncovered => Cause::NeedsUncovered,
+        Refusal::Down | Refusal::Busy | Refusal::Tried => Cause::Busy,
     }
 }
 

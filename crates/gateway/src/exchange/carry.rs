@@ -11,15 +11,16 @@ use soapstone::wss::SoapVersion;
 use soapstone_broker::{Affinity, Refusal};
 use tokio::time::Instant;
 
-use super::attempt::{client_key, failure_by, failure_of, repeatable};
+use super::attempt::{cause_of, client_key, failure_by, failure_of, operation_of, repeatable};
 use super::context::Exchange;
 use super::failure::{backend_failure, fail};
 use crate::config::balance::Sticky;
 use crate::observe::metrics::Flow;
-use crate::route::balancer::Balancer;
+use crate::route::balancer::{Balancer, Wanted};
 use crate::wire::backend::{BackendError, Download};
 use crate::wire::body::Upload;
-use crate::wire::fault::{Cause, Failure};
+use crate::wire::fault::Failure;
+use crate::wire::media;
 use crate::wire::reply::Reply;
 
 /// The body of such a request.
@@ -53,7 +54,7 @@ impl Uncarried {
                     reason: refusal.name(),
                     detail: refusal.to_string(),
                 };
-                fail(exchange, version, Cause::Busy, given_id, &failure)
+                fail(exchange, version, cause_of(*refusal), given_id, &failure)
             }
         }
     }
@@ -67,9 +68,13 @@ pub(crate) async fn carry(
     head: &request::Parts,
     mut body: Carried,
 ) -> Result<Response<Download>, Uncarried> {
-    let affinity = (balancer.sticky == Some(Sticky::Client))
-        .then(|| Affinity::of(&client_key(exchange.connection)));
-    let mut attempt = balancer.choose(affinity).map_err(Uncarried::Refused)?;
+    let wanted = Wanted {
+        affinity: (balancer.sticky == Some(Sticky::Client))
+            .then(|| Affinity::of(&client_key(exchange.connection))),
+        needs: balancer.needs_of(None),
+        operation: operation_of(media::action_of(&head.headers).as_deref()),
+    };
+    let mut attempt = balancer.choose(wanted).map_err(Uncarried::Refused)?;
     loop {
         exchange.note_attempt(&attempt);
         let upstream = Arc::clone(attempt.upstream());

@@ -9,16 +9,17 @@ use std::sync::Arc;
 
 use http::Response;
 use soapstone::wss::SoapVersion;
-use soapstone_broker::{Refusal, Repeatable};
+use soapstone_broker::{Needs, Refusal, Repeatable};
 use tokio::time::Instant;
 
-use super::attempt::{affinity, client_key, failure_in};
+use super::attempt::{affinity, cause_of, client_key, failure_in, operation_of};
 use super::context::Exchange;
 use super::open::Opened;
 use super::reporter::Reporter;
+use super::requirements;
 use crate::conversation::context::ContextLease;
 use crate::conversation::handshake::Failed;
-use crate::route::balancer::{Attempt, Balancer};
+use crate::route::balancer::{Attempt, Balancer, Wanted};
 use crate::route::upstream::Upstream;
 use crate::wire::fault::Cause;
 use crate::wire::reply::Reply;
@@ -31,6 +32,8 @@ pub(super) enum Destination {
         balancer: Arc<Balancer>,
         /// What the calls of the client's address have in common.
         client: Vec<u8>,
+        /// What the client says that the request is about.
+        action: Option<String>,
     },
 }
 
@@ -52,28 +55,44 @@ pub(super) enum Unready {
     },
     /// No backend can take it.
     Refused(Refusal),
+    /// What it says of its needs is not understood.
+    Unclear(&'static str),
 }
 
 impl Destination {
     /// Of a request on that route.
-    pub(super) fn of(exchange: &Exchange<'_>) -> Self {
+    pub(super) fn of(exchange: &Exchange<'_>, action: Option<&str>) -> Self {
         match &exchange.route.balancer {
             None => Self::One(Arc::clone(&exchange.route.upstream)),
             Some(balancer) => Self::Several {
                 balancer: Arc::clone(balancer),
                 client: client_key(exchange.connection),
+                action: action.map(str::to_owned),
             },
         }
     }
 }
 
 /// The choice as far as it can be made without waiting.
-pub(super) fn at_once(destination: Destination, opened: &Opened) -> Result<Chosen, Unready> {
+pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<Chosen, Unready> {
     let (upstream, attempt) = match destination {
         Destination::One(upstream) => (upstream, None),
-        Destination::Several { balancer, client } => {
-            let affinity = affinity(balancer.sticky, &client, opened);
-            let attempt = balancer.choose(affinity).map_err(Unready::Refused)?;
+        Destination::Several {
+            balancer,
+            client,
+            action,
+        } => {
+            let mut needs = Needs::nothing();
+            if balancer.requirements {
+                needs = requirements::take(&mut opened.octets).map_err(Unready::Unclear)?;
+            }
+            let sender = opened.sender.as_ref().map(|sender| sender.name.as_str());
+            let wanted = Wanted {
+                affinity: affinity(balancer.sticky, &client, opened),
+                needs: balancer.needs_of(sender).and(&needs),
+                operation: operation_of(action.as_deref()),
+            };
+            let attempt = balancer.choose(wanted).map_err(Unready::Refused)?;
             (Arc::clone(attempt.upstream()), Some(attempt))
         }
     };
@@ -106,6 +125,10 @@ pub(super) async fn after_waiting(
             after_handshake(reporter, upstream, attempt, version).await
         }
         Unready::Refused(refusal) => Err(refused(reporter, version, refusal)),
+        Unready::Unclear(why) => {
+            let detail = format!("`qos:Requirements` is not understood: {why}");
+            Err(reporter.fail(version, Cause::NeedsUnclear, "needs-unclear", detail))
+        }
     }
 }
 
@@ -174,5 +197,6 @@ pub(super) fn refused(
     version: SoapVersion,
     refusal: Refusal,
 ) -> Response<Reply> {
-    reporter.fail(version, Cause::Busy, refusal.name(), refusal.to_string())
+    let cause = cause_of(refusal);
+    reporter.fail(version, cause, refusal.name(), refusal.to_string())
 }

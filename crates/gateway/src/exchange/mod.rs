@@ -21,6 +21,7 @@ mod read;
 mod refusal_moment;
 mod reporter;
 mod request;
+mod requirements;
 pub(crate) mod resources;
 mod response;
 mod retry;

@@ -20,6 +20,7 @@ use super::reporter::{Message, Reporter};
 use super::secure::{Forward, Plain, secure};
 use super::steps::read_request;
 use super::working::{SMALL_MESSAGE, done, work};
+use crate::route::Route;
 use crate::route::upstream::Upstream;
 use crate::scheduling::class::WorkClass;
 use crate::scheduling::endpoint::InboundEndpoint;
@@ -87,33 +88,33 @@ async fn prepare(
         actions,
     } = request;
     let exchange = reporter.exchange;
-    let destination = Destination::of(exchange);
-    // What several backends take is alike: their endpoint is one.
-    let upstream = &exchange.route.upstream;
+    let destination = Destination::of(exchange, action.as_deref());
+    let upstream_class = securing(exchange.route);
     let Some(endpoint) = &exchange.route.inbound else {
         let class = match octets.len() > SMALL_MESSAGE {
             true => WorkClass::Blocking,
-            false => securing(upstream),
+            false => upstream_class,
         };
-        let opened = Opened::plain(octets, version);
-        let chosen = match choose::at_once(destination, &opened) {
+        let mut opened = Opened::plain(octets, version);
+        let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,
             Err(unready) => choose::after_waiting(reporter, unready, version).await?,
         };
         return secure_by_worker(reporter, class, opened, chosen, action, reservation).await;
     };
-    let (incoming, class) = read_if_inline(reporter, endpoint, upstream, octets, actions, version)
-        .map_err(|answer| *answer)?;
+    let (incoming, class) =
+        read_if_inline(reporter, endpoint, upstream_class, octets, actions, version)
+            .map_err(|answer| *answer)?;
     let private = exchange.connection.through_tls;
     let observed = exchange.observed();
     let (asked, opening) = (Arc::clone(&endpoint.stores), Arc::clone(endpoint));
     let said = action.clone();
     let steps = |desk: Desk| async move {
-        let opened = match open(&opening, incoming, private, &observed, &desk).await? {
+        let mut opened = match open(&opening, incoming, private, &observed, &desk).await? {
             Entered::Message(opened) => opened,
             Entered::Answered(answer) => return Ok(Stepped::Prepared(Prepared::Answered(answer))),
         };
-        let chosen = match choose::at_once(destination, &opened) {
+        let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,
             Err(unready) => return Ok(Stepped::Unready(Box::new(opened), unready)),
         };
@@ -125,7 +126,7 @@ async fn prepare(
     match work(reporter, version, task, reservation, Message::Request).await? {
         Stepped::Prepared(prepared) => Ok(prepared),
         Stepped::Unready(opened, unready) => {
-            let class = class.max(securing(upstream));
+            let class = class.max(upstream_class);
             let version = opened.version;
             let chosen = choose::after_waiting(reporter, unready, version).await?;
             secure_by_worker(reporter, class, *opened, chosen, action, reservation).await
@@ -134,14 +135,13 @@ async fn prepare(
 }
 
 /// What it takes to secure a request that is not large.
-fn securing(upstream: &Upstream) -> WorkClass {
-    let in_conversation = upstream.conversation.is_some();
-    upstream
-        .endpoint
-        .as_ref()
-        .map_or(WorkClass::Inline, |endpoint| {
-            endpoint.securing(in_conversation)
-        })
+fn securing(route: &Route) -> WorkClass {
+    let of = |upstream: &Arc<Upstream>| {
+        let in_conversation = upstream.conversation.is_some();
+        let endpoint = upstream.endpoint.as_ref();
+        endpoint.map_or(WorkClass::Inline, |one| one.securing(in_conversation))
+    };
+    route.upstreams().map(of).max().unwrap_or(WorkClass::Inline)
 }
 
 /// The last step, where it is a task of its own.
@@ -193,7 +193,7 @@ pub(super) async fn secure_anew(
 fn read_if_inline(
     reporter: &Reporter<'_>,
     endpoint: &InboundEndpoint,
-    upstream: &Upstream,
+    securing: WorkClass,
     octets: Vec<u8>,
     actions: Vec<String>,
     version: SoapVersion,
@@ -201,7 +201,7 @@ fn read_if_inline(
     if octets.len() > SMALL_MESSAGE {
         return Ok((Incoming::Bytes { octets, actions }, WorkClass::Blocking));
     }
-    let (opening, securing) = (endpoint.opening(false), securing(upstream));
+    let opening = endpoint.opening(false);
     if opening == WorkClass::Inline
         || securing > WorkClass::Inline
         || endpoint.opening(true) > WorkClass::Inline

@@ -12,13 +12,14 @@ use std::time::Duration;
 use soapstone::wss::Envelope;
 use soapstone::xml::{Buffers, Limits};
 use soapstone_broker::{
-    Affinity, Ask, Change, Choice, Failed, MemberId, MemberStatus, NoRetry, Outcome, Pool, Reason,
-    Refusal, Repeatable,
+    Affinity, Ask, Change, Choice, Failed, MemberId, MemberStatus, Needs, NoRetry, Operation,
+    Outcome, Pool, Reason, Refusal, Repeatable, Verdict,
 };
 use tokio::time::Instant;
 
 use super::upstream::Upstream;
 use crate::config::balance::{CheckSpec, OperationName, Sticky};
+use crate::config::needs::{ClassSpec, needs_of};
 use crate::observe::metrics::RouteMetrics;
 use crate::wire::backend::Backend;
 
@@ -31,6 +32,11 @@ pub(crate) struct Balancer {
     /// Operations that may be done twice.
     pub(crate) idempotent: Vec<OperationName>,
     pub(crate) check: Option<CheckSpec>,
+    /// What every request needs.
+    pub(crate) needs: Needs,
+    pub(crate) classes: Vec<ClassSpec>,
+    /// Whether messages may say what they need.
+    pub(crate) requirements: bool,
     pub(crate) metrics: Arc<RouteMetrics>,
 }
 
@@ -39,6 +45,16 @@ pub(crate) struct BalancedMember {
     pub(crate) upstream: Arc<Upstream>,
     /// The same backend as health checks ask it, where there are some.
     pub(crate) checked: Option<Arc<Backend>>,
+}
+
+/// What a request wants of its backend.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    /// The calls that it belongs to, where these stay together.
+    pub(crate) affinity: Option<Affinity>,
+    pub(crate) needs: Needs,
+    /// What its time is predicted by.
+    pub(crate) operation: Option<Operation>,
 }
 
 /// Why a request goes to no other backend.
@@ -64,19 +80,21 @@ impl Balancer {
     /// # Errors
     ///
     /// Why there is none.
-    pub(crate) fn choose(self: &Arc<Self>, affinity: Option<Affinity>) -> Result<Attempt, Refusal> {
-        self.attempt(affinity, Vec::new())
+    pub(crate) fn choose(self: &Arc<Self>, wanted: Wanted) -> Result<Attempt, Refusal> {
+        self.attempt(wanted, Vec::new())
     }
 
-    fn attempt(
-        self: &Arc<Self>,
-        affinity: Option<Affinity>,
-        tried: Vec<MemberId>,
-    ) -> Result<Attempt, Refusal> {
+    /// What requests of a sender need, beside what a message says.
+    pub(crate) fn needs_of(&self, sender: Option<&str>) -> Needs {
+        needs_of(&self.needs, &self.classes, sender)
+    }
+
+    fn attempt(self: &Arc<Self>, wanted: Wanted, tried: Vec<MemberId>) -> Result<Attempt, Refusal> {
         let ask = Ask {
-            affinity,
+            affinity: wanted.affinity,
             tried: &tried,
-            ..Ask::default()
+            needs: Some(&wanted.needs),
+            operation: wanted.operation,
         };
         let choice = self.pool.choose(&ask, Instant::now().into_std())?;
         self.metrics.chosen(choice.reason);
@@ -89,7 +107,7 @@ impl Balancer {
         Ok(Attempt {
             balancer: Arc::clone(self),
             choice,
-            affinity,
+            wanted,
             tried,
             outcome: Outcome::Abandoned,
         })
@@ -121,6 +139,15 @@ impl Balancer {
         self.pool.status(Instant::now().into_std())
     }
 
+    /// What each backend is worth to a request that needs what the route does.
+    pub(crate) fn verdicts(&self) -> Vec<Verdict> {
+        let ask = Ask {
+            needs: Some(&self.needs),
+            ..Ask::default()
+        };
+        self.pool.explain(&ask, Instant::now().into_std())
+    }
+
     /// A health check has come to its end.
     pub(crate) fn checked(&self, member: MemberId, healthy: bool) {
         let changed = self
@@ -148,7 +175,7 @@ impl Balancer {
 pub(crate) struct Attempt {
     balancer: Arc<Balancer>,
     choice: Choice,
-    affinity: Option<Affinity>,
+    wanted: Wanted,
     /// Where it was before.
     tried: Vec<MemberId>,
     outcome: Outcome,
@@ -177,7 +204,8 @@ impl Attempt {
 
     /// The backend answered, after that time. It has the request in hand until this is dropped.
     pub(crate) fn answered(&mut self, took: Duration) {
-        self.outcome = Outcome::answered(took);
+        let operation = self.wanted.operation;
+        self.outcome = Outcome::Answered { took, operation };
     }
 
     /// The backend failed.
@@ -199,14 +227,14 @@ impl Attempt {
         let balancer = Arc::clone(&self.balancer);
         let mut tried = std::mem::take(&mut self.tried);
         tried.push(self.choice.member);
-        let affinity = self.affinity;
+        let wanted = std::mem::take(&mut self.wanted);
         let from = self.choice.member;
         // What it learnt counts for the next choice.
         drop(self);
         let allowed = balancer.pool.retry(failed, repeatable, tried.len());
         let next = allowed
             .map_err(NoOther::Retry)
-            .and_then(|()| balancer.attempt(affinity, tried).map_err(NoOther::Refused));
+            .and_then(|()| balancer.attempt(wanted, tried).map_err(NoOther::Refused));
         let (route, backend) = (balancer.metrics.route(), balancer.pool.name(from));
         match &next {
             Ok(next) => {

@@ -62,12 +62,20 @@ impl fmt::Display for BuildError {
     }
 }
 
+/// The stores of one route, opened.
+struct StoresOfRoute {
+    inbound: Option<OpenStores>,
+    outbound: Option<OpenStores>,
+    /// Those of its backends that have endpoints of their own.
+    members: Vec<Option<OpenStores>>,
+}
+
 /// A configuration whose stores are open.
 pub(crate) struct Opened {
     config: Config,
     stores: Arc<Stores>,
-    /// Those of each route: inbound, outbound.
-    of_routes: Vec<[Option<OpenStores>; 2]>,
+    /// Those of each route.
+    of_routes: Vec<StoresOfRoute>,
 }
 
 impl Opened {
@@ -81,8 +89,13 @@ impl Opened {
         let of_route = |spec: &RouteSpec| {
             let inbound = OpenStores::of(spec.inbound.as_ref(), &stores);
             let opened = inbound.and_then(|inbound| {
-                let outbound = OpenStores::of(spec.outbound.as_ref(), &stores)?;
-                Ok([inbound, outbound])
+                let members = spec.group.iter().flat_map(|group| &group.members);
+                let members = members.map(|it| OpenStores::of(it.outbound.as_ref(), &stores));
+                Ok(StoresOfRoute {
+                    inbound,
+                    outbound: OpenStores::of(spec.outbound.as_ref(), &stores)?,
+                    members: members.collect::<Result<_, _>>()?,
+                })
             });
             opened.map_err(|source| BuildError {
                 route: spec.name.clone(),
@@ -158,12 +171,16 @@ struct Builder<'b> {
 
 impl Builder<'_> {
     /// One route. `None` when the URL of its backend has no host.
-    fn route(&self, mut spec: RouteSpec, stores: [Option<OpenStores>; 2]) -> Option<Route> {
-        let [of_inbound, of_outbound] = stores;
+    fn route(&self, mut spec: RouteSpec, stores: StoresOfRoute) -> Option<Route> {
+        let StoresOfRoute {
+            inbound: of_inbound,
+            outbound: of_outbound,
+            members: of_members,
+        } = stores;
         let predecessor = self.former.iter().find(|route| route.name == spec.name);
         let stays = predecessor.is_some_and(|route| route.is_at(&spec.path, spec.backends()));
         let inbound = spec.inbound.as_ref().map(SideSpec::mechanism);
-        let outbound = spec.outbound.as_ref().map(SideSpec::mechanism);
+        let outbound = mechanism_towards_backends(&spec);
         let metrics = predecessor
             .map(|route| &route.metrics)
             .filter(|metrics| metrics.is_for(&spec.name, inbound, outbound))
@@ -195,9 +212,11 @@ impl Builder<'_> {
                 let upstream = self.upstream(&spec, &spec.backend, tls, outbound, &metrics)?;
                 (upstream, None)
             }
-            Some(group) => {
+            Some(mut group) => {
                 let former = predecessor.and_then(|route| route.balancer.as_deref());
-                let balancer = self.balancer(&spec, group, outbound, &metrics, former)?;
+                let own = self.own_endpoints(&mut group, of_members, former, stays);
+                let endpoints = own.into_iter().map(|own| own.or_else(|| outbound.clone()));
+                let balancer = self.balancer(&spec, group, endpoints, &metrics, former)?;
                 let first = Arc::clone(&balancer.members.first()?.upstream);
                 (first, Some(Arc::new(balancer)))
             }
@@ -251,18 +270,40 @@ impl Builder<'_> {
         Some(Arc::new(upstream))
     }
 
-    /// The ways to several backends. Their endpoint is one; conversations are apart.
+    /// The endpoints of several backends that have their own.
+    fn own_endpoints(
+        &self,
+        group: &mut GroupSpec,
+        stores: Vec<Option<OpenStores>>,
+        former: Option<&Balancer>,
+        stays: bool,
+    ) -> Vec<Option<Arc<OutboundEndpoint>>> {
+        let members = group.members.iter_mut().zip(stores);
+        let own = members.map(|(member, stores)| {
+            let opened = member.outbound.take().zip(stores);
+            let predecessor = former.and_then(|former| {
+                let mut ids = former.pool.ids();
+                let id = ids.find(|id| former.pool.name(*id) == member.name)?;
+                let upstream = &former.members.get(id.index())?.upstream;
+                Some((&**upstream.endpoint.as_ref()?, stays))
+            });
+            self.endpoint(opened, &self.resources.remembered.requests, predecessor)
+        });
+        own.collect()
+    }
+
+    /// The ways to several backends, each with its endpoint; conversations are apart.
     fn balancer(
         &self,
         spec: &RouteSpec,
         group: GroupSpec,
-        endpoint: Option<Arc<OutboundEndpoint>>,
+        endpoints: impl Iterator<Item = Option<Arc<OutboundEndpoint>>>,
         metrics: &Arc<RouteMetrics>,
         former: Option<&Balancer>,
     ) -> Option<Balancer> {
         let mut members = Vec::with_capacity(group.members.len());
         let mut terms = Vec::with_capacity(group.members.len());
-        for member in group.members {
+        for (member, endpoint) in group.members.into_iter().zip(endpoints) {
             let checked = group.check.as_ref().map(|check| {
                 let timeouts = BackendTimeouts {
                     connect: check.timeout,
@@ -272,13 +313,7 @@ impl Builder<'_> {
                 Backend::new(&member.url, member.tls.clone(), timeouts)
             });
             members.push(BalancedMember {
-                upstream: self.upstream(
-                    spec,
-                    &member.url,
-                    member.tls,
-                    endpoint.clone(),
-                    metrics,
-                )?,
+                upstream: self.upstream(spec, &member.url, member.tls, endpoint, metrics)?,
                 checked: checked.flatten(),
             });
             terms.push((member.name, member.terms));
@@ -305,7 +340,29 @@ impl Builder<'_> {
             sticky: group.sticky,
             idempotent: group.idempotent,
             check: group.check,
+            needs: group.needs,
+            classes: group.classes,
+            requirements: group.requirements,
             metrics: Arc::clone(metrics),
         })
+    }
+}
+
+/// The name of the mechanism towards the backends of a route, for metrics.
+fn mechanism_towards_backends(spec: &RouteSpec) -> Option<&'static str> {
+    let of_route = spec.outbound.as_ref().map(SideSpec::mechanism);
+    let Some(group) = &spec.group else {
+        return of_route;
+    };
+    let members = group.members.iter();
+    let mut each = members.map(|it| {
+        it.outbound
+            .as_ref()
+            .map_or(of_route, |own| Some(own.mechanism()))
+    });
+    let first = each.next()?;
+    match each.all(|other| other == first) {
+        true => first,
+        false => Some("several"),
     }
 }

@@ -70,16 +70,31 @@ impl Route {
         }
     }
 
-    /// The endpoint that faces the backend, where messages do not pass it as they are.
+    /// The endpoint that faces the backend, or the first one of several that has one, where
+    /// messages do not pass it as they are.
     pub(crate) fn outbound(&self) -> Option<&Arc<OutboundEndpoint>> {
-        self.upstream.endpoint.as_ref()
+        let mut upstreams = self.upstreams();
+        upstreams.find_map(|upstream| upstream.endpoint.as_ref())
     }
 
     /// The stores of its endpoints.
     fn stores(&self) -> impl Iterator<Item = &RouteStores> {
         let inbound = self.inbound.as_ref().map(|endpoint| &*endpoint.stores);
-        let outbound = self.outbound().map(|endpoint| &*endpoint.stores);
-        inbound.into_iter().chain(outbound)
+        let outbound = self.outbounds().into_iter();
+        inbound
+            .into_iter()
+            .chain(outbound.map(|endpoint| &*endpoint.stores))
+    }
+
+    /// The endpoints that face its backends, each once.
+    fn outbounds(&self) -> Vec<&Arc<OutboundEndpoint>> {
+        let mut all: Vec<&Arc<OutboundEndpoint>> = Vec::new();
+        for endpoint in self.upstreams().filter_map(|it| it.endpoint.as_ref()) {
+            if !all.iter().any(|known| Arc::ptr_eq(known, endpoint)) {
+                all.push(endpoint);
+            }
+        }
+        all
     }
 
     /// All of its upstreams.

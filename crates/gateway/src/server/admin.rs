@@ -2,9 +2,9 @@
 //!
 //! `/healthz` says that the process answers. `/readyz` says whether it makes sense to send it
 //! requests: not before its warm-ups are over, not while it drains, and not when none of its
-//! backends can be reached. `/metrics` is for Prometheus. On a listener of its own alone, `/backends`
-//! tells what is known of each backend of the routes that have several. `/refused` lists the messages
-//! that were recorded there, and `/refused/ID` gives one.
+//! backends can be reached. `/metrics` is for Prometheus. On a listener of its own alone,
+//! `/backends` tells what is known of each backend of the routes that have several. `/refused`
+//! lists the messages that were recorded there, and `/refused/ID` gives one.
 //!
 //! The rule kept here: asking changes nothing but what is known of the backends, and however often
 //! somebody asks, they are tried once a second.

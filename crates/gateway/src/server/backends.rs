@@ -12,8 +12,16 @@ pub(super) fn backends(serving: &Serving) -> String {
     let routes = serving.routes.iter().filter_map(|route| {
         let balancer = route.balancer.as_ref()?;
         let urls = route.upstreams().map(|upstream| upstream.url.to_string());
-        let members = balancer.status().into_iter().zip(urls);
-        let members: Vec<Value> = members.map(|(status, url)| member(&status, &url)).collect();
+        let verdicts = balancer.verdicts();
+        let members = balancer.status().into_iter().zip(urls).zip(verdicts);
+        let members = members.map(|((status, url), verdict)| {
+            let mut shown = member(&status, &url);
+            shown["predicted_ms"] = json!(verdict.time.map(|time| time.as_secs_f64() * 1e3));
+            shown["security_index"] = json!(verdict.security);
+            shown["covers_route"] = json!(verdict.shortfalls.is_empty());
+            shown
+        });
+        let members: Vec<Value> = members.collect();
         Some(json!({
             "route": route.name,
             "selection": balancer.pool.settings().selection.name(),
@@ -37,6 +45,7 @@ fn member(status: &MemberStatus, url: &str) -> Value {
         "answered": status.answered,
         "failed": status.failed,
         "ejections": status.ejections,
+        "availability_percent": status.availability,
         "mean_ms": status.mean.map(|mean| mean.as_secs_f64() * 1e3),
     });
     match status.state {

@@ -78,14 +78,22 @@ fn right() -> Node {
     ])
 }
 
-/// A file with several backends, without a mistake.
-fn balanced() -> Node {
+/// A file with several backends, and with this endpoint in front of them.
+fn balanced(outbound: Node) -> Node {
     let check = table([("path", value("\"/healthz\""))]);
     let ejection = table([("most", value("9"))]);
-    let balance = table([("check", check), ("ejection", ejection)]);
+    let needs = || table([("bits", value("9"))]);
+    let class = table([("members", value("[\"a\"]")), ("needs", needs())]);
+    let balance = table([
+        ("check", check),
+        ("ejection", ejection),
+        ("needs", needs()),
+        ("classes", tables(class)),
+    ]);
     let backend = table([
         ("url", value("\"https://127.0.0.1:1/\"")),
         ("tls", table([("ca", value("[]"))])),
+        ("outbound", outbound),
     ]);
     table([
         ("listen", value("\"127.0.0.1:0\"")),
@@ -105,7 +113,7 @@ fn samples() -> [Node; 3] {
     [
         gateway([(); 3].map(|()| every_table())),
         right(),
-        balanced(),
+        balanced(every_table()),
     ]
 }
 
@@ -129,11 +137,16 @@ fn no_value_of_a_gateways_keys_is_told_that_may_be_a_secret() {
     for sample in [
         gateway([(); 3].map(|()| without_mistakes())),
         right(),
-        balanced(),
+        balanced(without_mistakes()),
     ] {
         // Those of endpoints are tested where endpoint files are, and read by the same readers.
         let keys = known(&sample).into_iter().filter(|key| {
-            let sides = ["routes.inbound", "routes.outbound", "routes.warm_up.client"];
+            let sides = [
+                "routes.inbound",
+                "routes.outbound",
+                "routes.warm_up.client",
+                "routes.backends.outbound",
+            ];
             !sides.iter().any(|side| key.table.starts_with(side))
         });
         for key in keys {

@@ -19,6 +19,7 @@ mod keys;
 mod lifecycle;
 mod limits;
 mod mistakes;
+mod needs;
 mod operations;
 mod pass_through;
 mod policies;

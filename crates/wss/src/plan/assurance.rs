@@ -73,13 +73,19 @@ impl OutboundPlan {
         let signing = |one: &Signing| {
             let own = one.signer.as_ref().map(|own| own.key().public_key().kind());
             let own = own.map_or(u16::MAX, KeyKind::strength);
-            let carrier = one.algorithm.strength().min(one.digest.collision_strength());
+            let carrier = one
+                .algorithm
+                .strength()
+                .min(one.digest.collision_strength());
             let key = match one.key {
                 KeySource::Wrapped => wrapped,
                 KeySource::PrivateKey => own,
                 _ => u16::MAX,
             };
-            (carrier.min(key), [one.algorithm.short_name(), one.digest.short_name()])
+            (
+                carrier.min(key),
+                [one.algorithm.short_name(), one.digest.short_name()],
+            )
         };
         let signature = signature.as_ref().map(|one| {
             let (bits, algorithms) = signing(one);
@@ -101,7 +107,9 @@ impl OutboundPlan {
                 algorithms: vec![one.algorithm.short_name()],
             }
         });
-        let endorsed = endorsing.iter().map(|one| one.endorser.algorithm().strength());
+        let endorsed = endorsing
+            .iter()
+            .map(|one| one.endorser.algorithm().strength());
         Assurance::of(Given {
             signature,
             encryption,
@@ -272,7 +280,11 @@ fn weakest_digest(suite: &Suite) -> u16 {
 
 /// Whether a signature by certificate endorses every message.
 fn endorsed_by_certificate(demands: &Demands) -> bool {
-    let by_certificate = demands.endorsements.demands.iter().any(|one| !one.by_context);
+    let by_certificate = demands
+        .endorsements
+        .demands
+        .iter()
+        .any(|one| !one.by_context);
     let role = demands.signature.as_ref().map(|one| one.by_certificate);
     by_certificate && role != Some(CertificateRole::Message)
 }

@@ -19,11 +19,11 @@ use std::sync::Arc;
 use soapstone_crypto::{Digest, Identity, KeyKind, SignatureAlgorithm};
 use soapstone_xml::Canonicalization;
 
+pub use self::assurance::{Assurance, Assured};
 pub(crate) use self::demands::{CertificateRole, Demands, EndorsementDemand, KeyDemand};
 pub(crate) use self::key_source::KeySource;
 pub use self::keys::{KeyField, Keys, SharedKey};
 use self::protection::Signers;
-pub use self::assurance::{Assurance, Assured};
 pub(crate) use self::protection::{Endorser, Protection, Signing};
 use crate::binding::{KeyBinding, KeyReference, Recipient};
 use crate::derived::KeyHolders;

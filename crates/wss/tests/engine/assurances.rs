@@ -34,15 +34,31 @@ fn each_preset_assures_what_its_name_says_as_strongly_as_its_weakest_part() {
     for (mechanism, suite, expected) in [
         (Nothing, "Basic256Sha256", [None; 5]),
         // A password is of no known strength.
-        (Username, "Basic256Sha256", [Some(0), None, None, None, None]),
+        (
+            Username,
+            "Basic256Sha256",
+            [Some(0), None, None, None, None],
+        ),
         // RSA-2048 is weaker than what it signs.
         (Sign, "Basic256Sha256+RsaSha256", signed),
-        (Encrypt, "Basic256Sha256+RsaSha256", [None, None, Some(112), None, None]),
+        (
+            Encrypt,
+            "Basic256Sha256+RsaSha256",
+            [None, None, Some(112), None, None],
+        ),
         (SignEncrypt, "Basic256Sha256+RsaSha256", both),
         (EncryptSign, "Basic128GCM", both),
         // The suite signs with RSA-SHA1, whatever its name says.
-        (Sign, "Basic256Sha256", [Some(61), Some(61), None, Some(61), Some(61)]),
-        (SignEncrypt, "TripleDes", [Some(61), Some(61), Some(80), Some(61), Some(61)]),
+        (
+            Sign,
+            "Basic256Sha256",
+            [Some(61), Some(61), None, Some(61), Some(61)],
+        ),
+        (
+            SignEncrypt,
+            "TripleDes",
+            [Some(61), Some(61), Some(80), Some(61), Some(61)],
+        ),
     ] {
         let (leaving, arriving) = plans(mechanism, suite);
         assert_eq!(bits(&leaving.assurance()), expected, "{mechanism} {suite}");
@@ -64,8 +80,13 @@ fn the_names_of_algorithms_and_encrypted_parts_are_told() {
 fn a_conversation_assures_all_but_that_a_third_party_can_be_shown() {
     let (leaving, arriving) = plans(Mechanism::SecureConversation, "Basic256Sha256");
     for assurance in [leaving.assurance(), arriving.assurance()] {
-        let [authentication, integrity, confidentiality, freshness, non_repudiation] =
-            bits(&assurance);
+        let [
+            authentication,
+            integrity,
+            confidentiality,
+            freshness,
+            non_repudiation,
+        ] = bits(&assurance);
         let others = [authentication, integrity, confidentiality, freshness];
         assert!(others.iter().all(|bits| *bits >= Some(112)), "{others:?}");
         assert_eq!(non_repudiation, None);

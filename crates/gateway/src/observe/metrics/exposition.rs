@@ -72,7 +72,7 @@ pub(crate) enum Detail {
 }
 
 /// Why requests fail, besides what the engine refuses: each is there from the start.
-const FAILURES: [&str; 32] = [
+const FAILURES: [&str; 33] = [
     "backend-broken",
     "backend-connect-timeout",
     "backend-description",
@@ -92,6 +92,7 @@ const FAILURES: [&str; 32] = [
     "media-type",
     "needs-client-certificate",
     "needs-tls",
+    "needs-unclear",
     "needs-uncovered",
     "no-room",
     "not-secured",
