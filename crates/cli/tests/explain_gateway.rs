@@ -15,6 +15,7 @@ fn gateway(folder: &Folder, record: &str) -> (Server, u16, u16) {
     let text = format!(
         "listen = \"127.0.0.1:{port}\"\nadmin = \"127.0.0.1:{admin}\"\n{record}\n[log]\nformat = \"json\"\n\
          [[routes]]\npath = \"/echo\"\nbackend = \"http://127.0.0.1:9\"\n[routes.inbound]\n\
+         identity = {{ key = \"server.key.pem\", certificate = \"server.cert.pem\" }}\n\
          trust = {{ anchors = [\"ca.cert.pem\"] }}\nsecurity = {{ mechanism = \"sign\", suite = \"Basic256Sha256+RsaSha256\" }}\n"
     );
     folder.write("gateway.toml", text);
@@ -56,6 +57,7 @@ fn prepared() -> Folder {
     let folder = Folder::new();
     folder.run("keys new ca --ca").succeeds();
     folder.run("keys new client --signed-by ca").succeeds();
+    folder.run("keys new server --signed-by ca").succeeds();
     let security = "[security]\nmechanism = \"sign\"\nsuite = \"Basic256Sha256+RsaSha256\"\n";
     folder.write(
         "client.toml",
