@@ -183,6 +183,9 @@ pub struct SignatureEvidence {
     pub node: NodeId,
     /// The nodes that it covers, each with all its content; ascending.
     pub nodes: Vec<NodeId>,
+    /// Whether it covers the certificate that its own reference names (SOAP Message Security
+    /// 1.1.1, 8.3).
+    pub(crate) covers_certificate: bool,
     /// Its value, until the receipt of the message takes it.
     pub(crate) value: Vec<u8>,
     /// The token of this message that its key comes from, or the `ds:KeyInfo` that holds the

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use soapstone_wss::{EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind};
 
 use super::document::LoadedFile;
+use super::key_naming::{EncryptionNaming, SignatureNaming, key_reference};
 use super::memory::{ConversationsConfig, ReplayConfig, read_conversations, read_replay};
 use super::problem::{Located, Place};
 use super::quoting::slip;
@@ -137,6 +138,10 @@ pub struct SecurityConfig {
     pub encrypted: Option<Vec<Located<EncryptedPart>>>,
     /// How keys are pointed to.
     pub key_reference: Option<Located<KeyReference>>,
+    /// How the key that signs is pointed to.
+    pub signature: SignatureNaming,
+    /// How the key that session keys are wrapped to is pointed to.
+    pub encryption: EncryptionNaming,
     /// How passwords travel.
     pub password: Option<Located<PasswordKind>>,
     /// Timestamp settings.
@@ -217,10 +222,9 @@ impl SecurityConfig {
                 .filter_map(|name| read_encrypted_part(&table, name))
                 .collect()
         });
-        let key_reference = table.choice(
-            "key_reference",
-            &KeyReference::ALL.map(|reference| (reference.name(), reference)),
-        );
+        let key_reference = key_reference(&mut table);
+        let signature = SignatureNaming::read(&mut table);
+        let encryption = EncryptionNaming::read(&mut table);
         let password = table.choice(
             "password",
             &[
@@ -258,6 +262,8 @@ impl SecurityConfig {
             signed,
             encrypted,
             key_reference,
+            signature,
+            encryption,
             password,
             timestamp,
             addressing,

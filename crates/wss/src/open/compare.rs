@@ -149,6 +149,9 @@ impl Comparison<'_, '_> {
         let all_signed = match part {
             // Of these there may be thousands, and each is one element or none.
             Part::Id(id) => self.message.named(id).is_none_or(is_signed),
+            Part::Token => self.evidence.message_signatures().all(|signature| {
+                signature.covers_certificate || signature.token.is_none_or(is_signed)
+            }),
             part => self.nodes_of(part).into_iter().all(is_signed),
         };
         match all_signed {

@@ -7,7 +7,7 @@ use jiff::Timestamp;
 use soapstone_crypto::{SignatureAlgorithm, SignatureFamily};
 
 use super::key_source::KeySource;
-use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder};
+use crate::binding::{KeyBinding, Layout, ProtectionOrder};
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
 use crate::header::ItemKind;
@@ -326,7 +326,7 @@ fn endorsements(policy: &Policy) -> Endorsements {
             let token = EncryptedPart::customary(Part::EndorsingToken);
             encrypted(policy, token, one.signed)
         }),
-        carries_token: one.key.reference() == KeyReference::Direct,
+        carries_token: one.key.reference().has_token(),
     };
     Endorsements {
         demands: policy.endorsing_beside().map(demand).collect(),

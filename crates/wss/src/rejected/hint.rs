@@ -109,6 +109,9 @@ impl Rejected {
             Self::NotInConversation => {
                 "the client has to establish a security context before it sends anything else"
             }
+            Self::KeyAmbiguous { .. } => {
+                "certificates of different keys have this name: have the client send its certificate (`key_reference = \"direct\"`), or name it by its thumbprint"
+            }
             Self::KeyNotDerived => "the client's policy lacks `sp:RequireDerivedKeys`",
             Self::ConfirmationMissing => {
                 "the service does not know `sp:RequireSignatureConfirmation`"

@@ -16,6 +16,7 @@ mod headers;
 mod mutants;
 mod oracles;
 mod paths;
+mod references;
 mod reflections;
 mod refusals;
 mod round_trips;
