@@ -66,6 +66,9 @@ pub struct HeaderPolicy {
     /// Whether answers repeat the signature values of their request
     /// (`wsse11:SignatureConfirmation`), and are refused if they do not.
     pub signature_confirmation: bool,
+    /// Inbound: items of the header that are not read, by namespace and local name. The plan has
+    /// no use for them, and they are not passed on.
+    pub ignored: Vec<(String, String)>,
 }
 
 /// The parts of messages that are protected with the keys of the binding, or must be there.
@@ -79,6 +82,9 @@ pub struct PartsPolicy {
     /// Parts that must be in the message (WS-SecurityPolicy 1.3, 4.3: `RequiredParts`,
     /// `RequiredElements`).
     pub required: Vec<Part>,
+    /// Inbound: several signatures may prove the parts together. One certificate makes them all,
+    /// and each covers the Timestamp, so that nobody puts the parts of two messages together.
+    pub several_signatures: bool,
     /// Messages that we make have tokens signed through the references to them, even where the
     /// header has the token (SOAP Message Security 1.1.1, 8.3). Inbound, both are understood.
     pub tokens_by_reference: bool,

@@ -156,6 +156,7 @@ impl Compiler<'_> {
             answer_actions: agreed.answer_actions,
             demands,
             limits,
+            ids: self.config.security.ids.clone(),
             users,
             replay: self.config.security.replay.clone(),
             conversations: self.config.security.conversations.clone(),
@@ -478,6 +479,18 @@ impl Compiler<'_> {
         if let Some(header) = &config.limits.header {
             policy.limits.header = usize::try_from(header.value).unwrap_or(usize::MAX);
         }
+        self.ignore_items(policy);
+        if let Some(several) = &security.several_signatures {
+            policy.parts.several_signatures = several.value;
+            let by_certificate = policy.signs_with() == Some(KeyBinding::Certificate);
+            if several.value && !(by_certificate && policy.header.timestamp.is_some()) {
+                self.report_with_hint(
+                    several.place,
+                    "`several_signatures` wants certificates that sign, and a Timestamp that each of them covers",
+                    "leave it out, or take a mechanism that signs",
+                );
+            }
+        }
         if let Some(by_reference) = &security.signature.str_transform {
             policy.parts.tokens_by_reference = by_reference.value;
         }
@@ -504,6 +517,21 @@ impl Compiler<'_> {
                     NAMES_OF_ALGORITHMS,
                 ),
             }
+        }
+    }
+
+    /// Has items of the header ignored that the policy has no use for.
+    fn ignore_items(&mut self, policy: &mut Policy) {
+        for item in &self.config.security.ignore {
+            if item.value.1 == "UsernameToken" && policy.username().is_some() {
+                self.report_with_hint(
+                    item.place,
+                    "`ignore` names the UsernameToken, and the policy demands one",
+                    "leave it out",
+                );
+                continue;
+            }
+            policy.header.ignored.push(item.value.clone());
         }
     }
 

@@ -2,12 +2,15 @@
 //!
 //! The one rule: a reference proves the node that was digested, by its place in the tree.
 
-use soapstone_xml::Document;
-use soapstone_xmlsec::dsig::{Reference, Scratch, Signature, Target, Transform};
+use soapstone_xml::{Document, NodeId};
+use soapstone_xmlsec::dsig::{
+    Reference, Scratch, Signature, SignatureError, Target, Transform,
+};
 
 use super::authentic::Proven;
 use super::budget::Budget;
 use super::dereference::{Dereference, OwnKey, Referred};
+use super::message::Message;
 use super::opening::Opening;
 use super::recognition::{Recognition, partner};
 use crate::event::Event;
@@ -75,6 +78,7 @@ impl Opening<'_> {
         let message = &self.message;
         let document = message.document();
         let target = reference.target(document)?;
+        message.check_enveloped(reference, target)?;
         let mut dereference = message.dereference(&mut self.budget, reference, target, own)?;
         let candidate = recognition
             .as_mut()
@@ -141,6 +145,26 @@ impl Opening<'_> {
             computed: digested.as_ref().map(|(_, digest)| digest),
             refused,
         });
+    }
+}
+
+impl Message<'_> {
+    /// Refuses an enveloped signature: one that stands in what it signs, and is left out of it. The
+    /// transform takes nothing out of anything else. Many libraries write it for every part.
+    fn check_enveloped(&self, reference: &Reference, target: Target<'_>) -> Result<(), Rejected> {
+        if !reference.transforms.contains(&Transform::Enveloped) {
+            return Ok(());
+        }
+        let is_around = |node: NodeId| {
+            let mut around = self.element(reference.signature).ancestors();
+            node == reference.signature || around.any(|holder| holder.id() == node)
+        };
+        match target {
+            Target::Element { node, .. } if !is_around(node) => Ok(()),
+            _ => Err(Rejected::Signature(SignatureError::TransformRefused {
+                uri: Transform::Enveloped.uri().to_owned(),
+            })),
+        }
     }
 }
 

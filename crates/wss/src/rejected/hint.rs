@@ -67,7 +67,7 @@ impl Rejected {
                 "the key is another than the signer's, or `SignedInfo` was changed after it was signed"
             }
             Self::Signature(SignatureError::NotFound { .. }) => {
-                "the element was taken out on the way, or carries its id in an attribute that is not known as one"
+                "the element was taken out on the way, or carries its id in an attribute that is not known as one: `ids = [\"Id\"]` makes it one"
             }
             Self::Unsigned { .. } => {
                 "the element that was signed is not the one in this place: compare `signed` in both policies"

@@ -13,6 +13,7 @@ mod endorsing_contexts;
 mod endorsing_conversations;
 mod events;
 mod headers;
+mod libraries;
 mod mutants;
 mod oracles;
 mod paths;
