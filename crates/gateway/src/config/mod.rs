@@ -15,6 +15,7 @@ pub(crate) mod path;
 pub(crate) mod published;
 pub(crate) mod rate;
 pub(crate) mod read;
+pub(crate) mod record;
 pub(crate) mod route;
 pub(crate) mod timeouts;
 pub(crate) mod tls;
@@ -37,7 +38,9 @@ use soapstone_store::{StoreProblem, Stores};
 use endpoint::EndpointSpec;
 use limits::GatewayLimits;
 use log::LogConfig;
+use record::RecordConfig;
 use route::RouteSpec;
+use soapstone::endpoint::Serving;
 use timeouts::Timeouts;
 use traces::TracesConfig;
 use validity::{ValidityWarning, dated_in, warnings};
@@ -69,6 +72,8 @@ pub struct Config {
     log: LogConfig,
     /// The file of the audit trail.
     pub(crate) audit: Option<PathBuf>,
+    /// Which refused messages are kept.
+    pub(crate) record: Option<RecordConfig>,
     /// Where spans are sent.
     pub(crate) traces: Option<TracesConfig>,
     files: Vec<(PathBuf, FileState)>,
@@ -102,7 +107,10 @@ impl Config {
     }
 
     /// Why a route with such an inbound endpoint serves nobody, if it does not.
-    pub(crate) fn refuses_everybody(&self, inbound: &EndpointSpec) -> Option<&'static str> {
+    pub(crate) fn refuses_everybody(
+        &self,
+        inbound: &EndpointSpec<Serving>,
+    ) -> Option<&'static str> {
         let endpoint = &inbound.endpoint;
         if endpoint.needs_tls() && self.tls.is_none() {
             Some(NEEDS_TLS)
@@ -128,11 +136,7 @@ impl Config {
             .routes
             .iter()
             .flat_map(RouteSpec::endpoints)
-            .map(|spec| {
-                let endpoint = &spec.endpoint;
-                let replay = stores.replay(endpoint.replay()).ok();
-                (replay, stores.contexts(endpoint.conversations()).ok())
-            })
+            .map(|(_, side)| side.open(&stores))
             .collect();
         let problems = stores.problems();
         drop(opened);
@@ -172,7 +176,7 @@ impl Config {
     }
 
     /// The keys that a gateway takes into use only when it starts, each with what it says.
-    pub(crate) fn at_start(&self) -> [(&'static str, String); 11] {
+    pub(crate) fn at_start(&self) -> [(&'static str, String); 12] {
         let limits = &self.limits;
         [
             ("listen", self.listen.to_string()),
@@ -187,6 +191,7 @@ impl Config {
             ),
             ("timeouts.drain", format!("{:?}", self.timeouts.drain)),
             ("audit.file", format!("{:?}", self.audit)),
+            ("record", format!("{:?}", self.record)),
             ("log.level", self.log.level.to_string()),
             ("log.format", format!("{:?}", self.log.format)),
         ]

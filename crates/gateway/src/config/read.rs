@@ -11,6 +11,7 @@ use soapstone_policy::TransportRequirement;
 use super::Config;
 use super::limits::read_limits;
 use super::log::read_log;
+use super::record::read_record;
 use super::route::{ClientSide, RouteSpec, read_route};
 use super::timeouts::read_timeouts;
 use super::tls::{ServerTls, read_server};
@@ -112,6 +113,9 @@ fn read(document: &Document<'_>) -> Option<Config> {
         table.finish();
         Some(file?.value)
     });
+    let has_admin = admin.is_some();
+    let record = root.table("record");
+    let record = record.and_then(|table| read_record(table, has_admin));
     let has_traces = root.has("traces");
     let traces = root.table("traces").and_then(read_traces);
     const SAY_ROUTES: &str =
@@ -165,6 +169,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         limits,
         log,
         audit,
+        record,
         traces,
         files,
         risks,

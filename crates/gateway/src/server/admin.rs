@@ -2,18 +2,21 @@
 //!
 //! `/healthz` says that the process answers. `/readyz` says whether it makes sense to send it
 //! requests: not before its warm-ups are over, not while it drains, and not when none of its
-//! backends can be reached. `/metrics` is for Prometheus.
+//! backends can be reached. `/metrics` is for Prometheus. `/refused` lists the messages that were
+//! recorded, and `/refused/ID` gives one: on a listener of its own alone.
 //!
 //! The rule kept here: asking changes nothing but what is known of the backends, and however often
 //! somebody asks, they are tried once a second.
 
 use std::fmt::Write;
+use std::net::IpAddr;
 
 use http::{HeaderValue, Method, Response, StatusCode, header};
 
 use super::snapshot::exposition;
 use super::state::State;
 use crate::observe::metrics::Detail;
+use crate::observe::record::Records;
 use crate::wire::reply::Reply;
 
 /// Whether a path is answered here when no route serves it.
@@ -21,12 +24,14 @@ pub(crate) fn knows(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz" | "/metrics")
 }
 
-/// Answers a request to one of the paths.
+/// Answers a request to one of the paths. `peer` asks, on the listener of its own; beside the
+/// routes it is not known.
 pub(crate) async fn answer(
     state: &State,
     method: &Method,
     path: &str,
     detail: Detail,
+    peer: Option<IpAddr>,
 ) -> Response<Reply> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         let mut response = text(
@@ -47,12 +52,36 @@ pub(crate) async fn answer(
             "text/plain; version=0.0.4",
             exposition(state, detail),
         ),
-        _ => text(
-            StatusCode::NOT_FOUND,
-            "text/plain",
-            "known here: /healthz, /readyz, /metrics\n".to_owned(),
-        ),
+        _ => match (peer, &state.resources.records) {
+            (Some(peer), Some(records)) => refused(records, peer, path),
+            _ => not_found("known here: /healthz, /readyz, /metrics\n"),
+        },
     }
+}
+
+/// The messages that were refused. What is not sealed for the holder of a key is for this host.
+fn refused(records: &Records, peer: IpAddr, path: &str) -> Response<Reply> {
+    let found = match path {
+        "/refused" => records.list(),
+        _ => match path.strip_prefix("/refused/") {
+            None => {
+                return not_found("known here: /healthz, /readyz, /metrics, /refused\n");
+            }
+            Some(_) if !records.gives_sealed() && !peer.to_canonical().is_loopback() => {
+                let why = "messages are for this host alone, unless `record.seal_key` seals them\n";
+                return text(StatusCode::FORBIDDEN, "text/plain", why.to_owned());
+            }
+            Some(id) => match records.find(id) {
+                Some(found) => found,
+                None => return not_found("no message of this id is kept (any more)\n"),
+            },
+        },
+    };
+    text(StatusCode::OK, "application/json", format!("{found}\n"))
+}
+
+fn not_found(why: &str) -> Response<Reply> {
+    text(StatusCode::NOT_FOUND, "text/plain", why.to_owned())
 }
 
 async fn readiness(state: &State) -> Response<Reply> {

@@ -349,7 +349,8 @@ impl Served {
             Role::Gateway => dispatch::answer(&self.state, &self.connection, request).await,
             Role::Admin => {
                 let (method, path) = (request.method(), request.uri().path());
-                admin::answer(&self.state, method, path, Detail::Everything).await
+                let peer = Some(self.connection.peer.ip());
+                admin::answer(&self.state, method, path, Detail::Everything, peer).await
             }
         }
     }

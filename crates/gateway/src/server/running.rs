@@ -27,6 +27,7 @@ use crate::config::validity::tell;
 use crate::exchange::resources::{RequestNames, Resources};
 use crate::observe::audit::Audit;
 use crate::observe::metrics::{Detail, GatewayMetrics};
+use crate::observe::record::Records;
 use crate::observe::traces::Traces;
 use crate::route::build::{self, Opened, RouteResources};
 use crate::route::remembered::Remembered;
@@ -100,6 +101,13 @@ pub(crate) async fn begin(
         }
     };
     let name = process_name();
+    let records = match config.record.clone() {
+        None => None,
+        Some(record) => {
+            let records = Records::new(record, &name);
+            Some(records.map_err(|source| StartError::Records { source })?)
+        }
+    };
     let traces = Traces::new(name.clone());
     traces.configure(config.traces.take());
     let drain = config.timeouts.drain;
@@ -117,6 +125,7 @@ pub(crate) async fn begin(
         memory,
         clients: Clients::new(worker_count),
         audit,
+        records,
         traces,
         metrics,
         requests: RequestNames::new(name),

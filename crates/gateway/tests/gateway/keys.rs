@@ -36,6 +36,7 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
         ),
         ("log", table([("format", value("\"json\""))])),
         ("audit", table([("file", value("\"audit.jsonl\""))])),
+        ("record", table([("refused", value("9"))])),
         (
             "traces",
             table([

@@ -22,6 +22,7 @@ mod operations;
 mod pass_through;
 mod policies;
 mod published;
+mod recorded;
 mod reflections;
 mod relations;
 mod replays;

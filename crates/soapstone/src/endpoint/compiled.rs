@@ -17,7 +17,7 @@ use super::bootstrap::Conversation;
 use super::dated::Dated;
 use super::demands::Demands;
 use super::operations::Operations;
-use super::plans::{Directions, Either, Plans};
+use super::plans::{Directions, Plans};
 use super::sent::{Sent, SentMessages};
 use crate::config::{ConversationsConfig, ReplayConfig};
 
@@ -25,7 +25,7 @@ use crate::config::{ConversationsConfig, ReplayConfig};
 /// [`Service`](super::Service), [`Client`](super::Client), [`Opener`](super::Opener) and
 /// [`Securer`](super::Securer) are endpoints.
 #[derive(Debug)]
-pub struct Endpoint<P = Either> {
+pub struct Endpoint<P> {
     /// One, or those of the operations of a port.
     pub(super) agreements: Vec<Plans<P>>,
     /// Which operation has which agreement, where there are several.
