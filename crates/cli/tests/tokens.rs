@@ -129,6 +129,32 @@ fn a_service_opens_and_secures_with_a_key_in_a_token() {
 }
 
 #[test]
+fn a_message_for_a_key_in_a_token_is_explained_with_its_plaintext() {
+    let Some(folder) = folder_with_token() else {
+        return;
+    };
+    folder.write("server.toml", service(MODULE, "server", "server"));
+    Endpoint::client("sign-encrypt", SUITE).write(&folder, "client.toml");
+    folder.write("plain.xml", envelope(SOAP11));
+    folder
+        .run("secure --config client.toml plain.xml -o request.xml")
+        .succeeds();
+    let explained = command(&folder, "explain --json --config server.toml request.xml").output();
+    let explained = explained.expect("the program runs");
+    assert!(explained.status.success(), "{explained:?}");
+    let told: serde_json::Value = serde_json::from_slice(&explained.stdout).expect("JSON");
+    assert_eq!(told["verdict"]["accepted"], true);
+    // The Body was signed before it was encrypted.
+    let references = told["signatures"][0]["references"].as_array();
+    for reference in references.expect("a list") {
+        assert_eq!(reference["state"], "matches", "{reference:#}");
+    }
+    for one in told["encryption"].as_array().expect("a list") {
+        assert_eq!(one["opened"], true, "{one:#}");
+    }
+}
+
+#[test]
 fn what_is_wrong_with_a_key_in_a_token_is_told_with_its_place_and_without_the_pin() {
     let Some(folder) = folder_with_token() else {
         return;

@@ -8,6 +8,7 @@ mod admin;
 mod backends;
 mod checks;
 mod cold;
+mod console;
 mod current;
 mod descriptors;
 mod dispatch;

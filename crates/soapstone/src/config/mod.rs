@@ -14,6 +14,7 @@ mod confidential;
 mod document;
 mod endpoint;
 mod identity;
+mod key_naming;
 mod known_key;
 mod memory;
 mod problem;

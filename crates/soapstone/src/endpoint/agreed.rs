@@ -14,7 +14,7 @@ use soapstone_wss::{Binding, ConversationVersion, KeyReference, Mechanism, Polic
 use super::answer_actions::AnswerActions;
 use super::compiler::Compiler;
 use super::role::Role;
-use crate::config::{LoadedFile, MayBeEmpty, Place, SecuritySource, read_beside};
+use crate::config::{LoadedFile, Located, MayBeEmpty, Place, SecuritySource, read_beside};
 
 /// The policies of an endpoint, written from the client's view.
 pub(super) struct Agreed {
@@ -403,6 +403,14 @@ impl Compiler<'_> {
                     .map(|reference| reference.place),
             ),
             (
+                "signature.key_reference",
+                place_of(&security.signature.key_reference),
+            ),
+            (
+                "encryption.key_reference",
+                place_of(&security.encryption.key_reference),
+            ),
+            (
                 "password",
                 security.password.as_ref().map(|password| password.place),
             ),
@@ -419,6 +427,10 @@ impl Compiler<'_> {
             }
         }
     }
+}
+
+fn place_of<T>(given: &Option<Located<T>>) -> Option<Place> {
+    given.as_ref().map(|given| given.place)
 }
 
 /// Names of operations, a few of them.

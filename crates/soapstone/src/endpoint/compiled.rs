@@ -7,8 +7,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use soapstone_crypto::SecretBytes;
 use soapstone_crypto::key::CipherUsage;
-use soapstone_wss::{InboundPlan, OutboundPlan, Policy, SharedKey};
-use soapstone_xml::Limits;
+use soapstone_wss::{
+    Envelope, EnvelopeError, InboundPlan, OutboundPlan, Policy, SharedKey,
+};
+use soapstone_xml::{Buffers, Limits};
 
 use super::answer_actions::AnswerActions;
 use super::bootstrap::Conversation;
@@ -33,6 +35,8 @@ pub struct Endpoint<P> {
     /// What the file demands beside its policy.
     pub(super) demands: Demands,
     pub(super) limits: Limits,
+    /// Attributes without a namespace that are ids in messages that arrive.
+    pub(super) ids: Vec<&'static str>,
     pub(super) users: Vec<(String, SecretBytes)>,
     pub(super) replay: Option<ReplayConfig>,
     pub(super) conversations: Option<ConversationsConfig>,
@@ -60,6 +64,7 @@ impl<P: Directions> Endpoint<P> {
             answer_actions: AnswerActions::default(),
             demands: Demands::default(),
             limits,
+            ids: Vec::new(),
             users: Vec::new(),
             replay: None,
             conversations: None,
@@ -105,6 +110,15 @@ impl<P: Directions> Endpoint<P> {
     fn shared_key(&self) -> Option<&SharedKey> {
         let mut plans = self.agreements.iter();
         plans.find_map(|plans| plans.outbound()?.shared_key())
+    }
+
+    /// A message that arrives, as XML.
+    pub(super) fn parse(
+        &self,
+        bytes: Vec<u8>,
+        buffers: &mut Buffers,
+    ) -> Result<Envelope, EnvelopeError> {
+        Envelope::parse_with(bytes, &self.limits, &self.ids, buffers)
     }
 
     /// Whether its policy leaves protection to TLS: messages of other connections must not be

@@ -54,6 +54,8 @@ pub(crate) fn every_table() -> Node {
                 ("policy_subject", table([("operation", value("\"Pay\""))])),
                 ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
                 ("timestamp", table([("ttl", value("\"5m\""))])),
+                ("signature", table([("str_transform", value("true"))])),
+                ("encryption", table([("derivation_info", value("\"00\""))])),
                 ("addressing", table([("soap_action", value("true"))])),
                 ("replay", store()),
                 ("conversations", store()),

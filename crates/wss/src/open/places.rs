@@ -8,6 +8,7 @@ use soapstone_xml::{Element, NodeId};
 use super::comparison::Comparison;
 use crate::envelope::expanded_name;
 use crate::event::{Demand, Event};
+use crate::evidence::MOST_DROPPED;
 use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
 use crate::rejected::Rejected;
 
@@ -124,28 +125,14 @@ impl Comparison<'_, '_> {
                     header: expanded_name(block),
                 });
             } else if dropped.len() < MOST_DROPPED {
-                dropped.push(shortened(expanded_name(block)));
+                dropped.push(block);
             }
         }
-        self.evidence.dropped = dropped;
+        for block in dropped {
+            self.evidence.note_dropped(expanded_name(block));
+        }
         Ok(blocks)
     }
-}
-
-/// Most header blocks that are dropped whose names are told. Anybody can add some to a message,
-/// each with a namespace that takes megabytes to tell and is said once for all of them.
-const MOST_DROPPED: usize = 64;
-
-/// Bytes of each name.
-const LONGEST_DROPPED: usize = 1024;
-
-fn shortened(mut name: String) -> String {
-    if name.len() > LONGEST_DROPPED {
-        name.truncate(name.floor_char_boundary(LONGEST_DROPPED));
-        name.push('…');
-        name.shrink_to_fit();
-    }
-    name
 }
 
 /// Whether an element is one that is looked for in the header, or one of these header blocks. In a
