@@ -25,7 +25,9 @@ fn each_backend_has_its_index_with_its_parts_and_where_it_falls_short() {
     let folder = Folder::new();
     let balance = "[routes.balance]\nneeds = { properties = [\"integrity\"] }\n";
     folder.write("g.toml", file("Basic256Sha256+RsaSha256", balance));
-    let run = folder.run("broker explain --config g.toml --bits 112").succeeds();
+    let run = folder
+        .run("broker explain --config g.toml --bits 112")
+        .succeeds();
     assert_eq!(
         run.text(),
         "route /books (least-load)\n\
@@ -62,7 +64,8 @@ fn a_route_whose_needs_nobody_covers_ends_with_exit_code_2() {
 #[test]
 fn a_file_without_several_backends_is_told() {
     let folder = Folder::new();
-    let text = "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/a\"\nbackend = \"http://127.0.0.1:9\"\n";
+    let text =
+        "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/a\"\nbackend = \"http://127.0.0.1:9\"\n";
     folder.write("g.toml", text);
     folder
         .run("broker explain --config g.toml")

@@ -51,7 +51,7 @@ pub(super) enum Unready {
     /// The conversation with this upstream has no context.
     NeedsContext {
         upstream: Arc<Upstream>,
-        attempt: Option<Attempt>,
+        attempt: Option<Box<Attempt>>,
     },
     /// No backend can take it.
     Refused(Refusal),
@@ -100,7 +100,10 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
         None => None,
         Some(conversation) => match conversation.at_hand(opened.version) {
             Some(context) => Some(context),
-            None => return Err(Unready::NeedsContext { upstream, attempt }),
+            None => {
+                let attempt = attempt.map(Box::new);
+                return Err(Unready::NeedsContext { upstream, attempt });
+            }
         },
     };
     Ok(Chosen {
@@ -122,6 +125,7 @@ pub(super) async fn after_waiting(
 ) -> Result<Chosen, Response<Reply>> {
     match unready {
         Unready::NeedsContext { upstream, attempt } => {
+            let attempt = attempt.map(|attempt| *attempt);
             after_handshake(reporter, upstream, attempt, version).await
         }
         Unready::Refused(refusal) => Err(refused(reporter, version, refusal)),

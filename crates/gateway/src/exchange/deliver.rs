@@ -45,7 +45,7 @@ pub(super) struct Delivered {
 enum Undelivered {
     Unanswered(Unanswered),
     /// It could not be secured anew, and this is the answer.
-    Answered(Response<Reply>),
+    Answered(Box<Response<Reply>>),
 }
 
 impl Sending {
@@ -83,7 +83,7 @@ pub(super) async fn deliver(
         let sent = match sent {
             Ok(response) => Ok(response),
             Err(Undelivered::Unanswered(unanswered)) => Err(unanswered),
-            Err(Undelivered::Answered(answer)) => return Err(answer),
+            Err(Undelivered::Answered(answer)) => return Err(*answer),
         };
         let (Some(mut balanced), Some(former_head)) = (sending.balanced.take(), kept) else {
             let response = sent.map_err(|unanswered| unanswered.answer(reporter, version))?;
@@ -148,7 +148,11 @@ async fn once(
     let upstream = &sending.upstream;
     // Kept where the request may have to be sent again.
     let repeated = sending.conversation.is_some().then(|| head.clone());
-    let octets = sending.octets.clone();
+    // Their memory is free again once they have left, unless another backend may need them.
+    let octets = match sending.balanced {
+        Some(_) => sending.octets.clone(),
+        None => std::mem::take(&mut sending.octets),
+    };
     let response = send(reporter, upstream, head, octets, reservation).await;
     let response = response.map_err(Undelivered::Unanswered)?;
     // In use until the response is here.
@@ -161,7 +165,7 @@ async fn once(
     let buffers = &reporter.exchange.resources.memory.buffers;
     buffers.give(response.1);
     let again = secure_again(reporter, upstream, conversation, version, reservation).await;
-    let (again, _lease) = again.map_err(Undelivered::Answered)?;
+    let (again, _lease) = again.map_err(|answer| Undelivered::Answered(Box::new(answer)))?;
     sending.receipt = again.receipt;
     let octets = buffers.lend(again.bytes);
     let response = send(reporter, upstream, head, octets, reservation).await;
