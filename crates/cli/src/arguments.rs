@@ -9,7 +9,7 @@ use std::net::SocketAddr;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, explain, gateway, init, keys, learn, lint, open, policy, secure, xml,
+    completions, conform, explain, gateway, init, keys, learn, lint, open, policy, secure, xml,
 };
 use crate::logging::LogArguments;
 use crate::sibling;
@@ -86,6 +86,9 @@ pub enum Command {
     /// Hold messages, WSDLs and policies against the WS-I profiles
     #[command(long_about = lint::ABOUT)]
     Lint(lint::Arguments),
+    /// Hold recorded traffic against one profile: a verdict on every rule
+    #[command(long_about = conform::ABOUT)]
+    Conform(conform::Arguments),
     /// Make, list and convert keys and certificates
     #[command(subcommand)]
     Keys(keys::Command),
