@@ -179,6 +179,11 @@ fn items_that_are_ignored_are_neither_read_nor_passed_on() {
         let opened = open(&ignoring, &message).unwrap();
         assert_eq!(opened.evidence().user, None);
         assert!(opened.evidence().dropped.contains(&name), "{name}");
+        let counted = match item == user {
+            true => "UsernameToken",
+            false => "other",
+        };
+        assert_eq!(opened.evidence().ignored, [counted]);
         assert!(!forwarded(&opened).contains(&name[name.find('}').unwrap() + 1..]));
     }
     // What is not named is refused, and nothing signed hides in what is ignored.
