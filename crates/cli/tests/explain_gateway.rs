@@ -11,9 +11,14 @@ use server::{Server, free_port, post};
 
 /// A gateway that records, before a service that nobody reaches.
 fn gateway(folder: &Folder, record: &str) -> (Server, u16, u16) {
+    gateway_for(folder, record, "")
+}
+
+/// The same with more in its table `admin`.
+fn gateway_for(folder: &Folder, record: &str, more: &str) -> (Server, u16, u16) {
     let (port, admin) = (free_port(), free_port());
     let text = format!(
-        "listen = \"127.0.0.1:{port}\"\nadmin = \"127.0.0.1:{admin}\"\n{record}\n[log]\nformat = \"json\"\n\
+        "listen = \"127.0.0.1:{port}\"\nadmin = {{ listen = \"127.0.0.1:{admin}\"{more} }}\n{record}\n[log]\nformat = \"json\"\n\
          [[routes]]\npath = \"/echo\"\nbackend = \"http://127.0.0.1:9\"\n[routes.inbound]\n\
          identity = {{ key = \"server.key.pem\", certificate = \"server.cert.pem\" }}\n\
          trust = {{ anchors = [\"ca.cert.pem\"] }}\nsecurity = {{ mechanism = \"sign\", suite = \"Basic256Sha256+RsaSha256\" }}\n"
@@ -137,4 +142,30 @@ fn content_in_the_clear_that_was_not_kept_is_told() {
         "{}",
         run.err
     );
+}
+
+#[test]
+fn a_gateway_with_a_token_tells_whoever_has_it() {
+    let folder = prepared();
+    folder.write("token", "0f1e2d3c4b5a69788796a5b4c3d2e1f0\n");
+    let record = "record = { refused = 10, plaintext = true }";
+    let (_gateway, port, admin) = gateway_for(&folder, record, ", token_file = \"token\"");
+    let id = refused(&folder, port);
+    let address = format!("http://127.0.0.1:{admin}");
+    folder
+        .run(&format!(
+            "explain --config server.toml --gateway {address} {id}"
+        ))
+        .fails("wants the token of its `admin`");
+    folder.write("other", "0f1e2d3c4b5a69788796a5b4c3d2e1f1");
+    folder
+        .run(&format!(
+            "explain --config server.toml --gateway {address} --token-file other {id}"
+        ))
+        .fails("wants the token of its `admin`");
+    folder
+        .run(&format!(
+            "explain --config server.toml --gateway {address} --token-file token {id}"
+        ))
+        .refuses_somehow();
 }

@@ -24,7 +24,10 @@ fn read(path: &str) -> String {
 #[test]
 fn alerts_and_dashboard_name_metrics_that_the_guide_has() {
     let known = metrics(&read("docs/watch-a-gateway.md"));
-    for file in ["deploy/prometheus-rules.yaml", "deploy/grafana-dashboard.json"] {
+    for file in [
+        "deploy/prometheus-rules.yaml",
+        "deploy/grafana-dashboard.json",
+    ] {
         let asked = metrics(&read(file));
         assert!(asked.len() > 10, "{file}: {asked:?}");
         let unknown: Vec<_> = asked.difference(&known).collect();

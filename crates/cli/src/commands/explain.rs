@@ -73,6 +73,9 @@ pub struct Arguments {
     /// File with the key of the gateway's `record.seal_key`
     #[arg(long, value_name = "FILE", requires = "gateway")]
     seal_key: Option<PathBuf>,
+    /// File with the token of the gateway's `admin`
+    #[arg(long, value_name = "FILE", requires = "gateway")]
+    token_file: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -122,7 +125,13 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
     let recorded = match (&arguments.gateway, &arguments.input) {
         (Some(gateway), Some(id)) => {
             let id = id.to_string_lossy();
-            Some(fetch(gateway, &id, arguments.seal_key.as_deref())?)
+            let seal_key = arguments.seal_key.as_deref();
+            Some(fetch(
+                gateway,
+                &id,
+                seal_key,
+                arguments.token_file.as_deref(),
+            )?)
         }
         _ => None,
     };

@@ -14,8 +14,8 @@ impl fmt::Display for Config {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tls = if self.tls.is_some() { " (TLS)" } else { "" };
         writeln!(formatter, "listen {}{tls}", self.listen)?;
-        if let Some(admin) = self.admin {
-            writeln!(formatter, "admin {admin}")?;
+        if let Some(admin) = &self.admin {
+            writeln!(formatter, "admin {}", admin.listen)?;
         }
         for route in &self.routes {
             write!(formatter, "route {} -> {}", route.path, route.backend)?;

@@ -4,6 +4,8 @@
 //! addresses was found while it was read; starting a gateway from it can only fail because the
 //! system refuses.
 
+mod address;
+pub(crate) mod admin;
 mod client_trust;
 pub(crate) mod direction;
 mod display;
@@ -23,6 +25,7 @@ pub(crate) mod traces;
 pub(crate) mod url;
 pub(crate) mod validity;
 pub(crate) mod warm_up;
+pub(crate) mod words;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -35,6 +38,7 @@ use soapstone::config::{FileState, Problem, Warning};
 use soapstone::endpoint::Dated;
 use soapstone_store::{StoreProblem, Stores};
 
+use admin::AdminConfig;
 use endpoint::EndpointSpec;
 use limits::GatewayLimits;
 use log::LogConfig;
@@ -57,7 +61,7 @@ const NEEDS_CLIENT_CERTIFICATES: &str =
 pub struct Config {
     pub(crate) file: PathBuf,
     pub(crate) listen: SocketAddr,
-    pub(crate) admin: Option<SocketAddr>,
+    pub(crate) admin: Option<AdminConfig>,
     /// Whether another process may listen at the same addresses.
     pub(crate) reuse_port: bool,
     pub(crate) public_url: Option<String>,
@@ -180,7 +184,13 @@ impl Config {
         let limits = &self.limits;
         [
             ("listen", self.listen.to_string()),
-            ("admin", format!("{:?}", self.admin)),
+            (
+                "admin",
+                self.admin
+                    .as_ref()
+                    .map(AdminConfig::fingerprint)
+                    .unwrap_or_default(),
+            ),
             ("limits.buffered", limits.buffered.to_string()),
             ("limits.queue", limits.queue.to_string()),
             ("limits.workers", limits.workers.to_string()),

@@ -11,8 +11,9 @@
 use std::fmt::Write;
 use std::net::IpAddr;
 
-use http::{HeaderValue, Method, Response, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 
+use super::console;
 use super::snapshot::exposition;
 use super::state::State;
 use crate::observe::metrics::Detail;
@@ -44,6 +45,50 @@ pub(crate) async fn answer(
             .insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
+    answer_known(state, path, detail, peer).await
+}
+
+/// Answers a request to the listener of its own. Health is for everybody, for load balancers have
+/// no token.
+pub(crate) async fn answer_alone<B>(
+    state: &State,
+    request: &Request<B>,
+    peer: IpAddr,
+) -> Response<Reply> {
+    let (method, path) = (request.method(), request.uri().path());
+    let is_health = matches!(path, "/healthz" | "/readyz");
+    let access = state.admin.as_ref().filter(|_| !is_health);
+    if let Some(access) = access
+        && !access.admits(request.headers().get(header::AUTHORIZATION))
+    {
+        return unauthorized();
+    }
+    if let Some(access) = access
+        && access.console
+        && *method == Method::GET
+        && let Some(page) = console::answer(state, path)
+    {
+        return page;
+    }
+    answer(state, method, path, Detail::Everything, Some(peer)).await
+}
+
+fn unauthorized() -> Response<Reply> {
+    let why = "the token of `admin` is needed: Authorization: Bearer …, or as a password\n";
+    let mut response = text(StatusCode::UNAUTHORIZED, "text/plain", why.to_owned());
+    let challenge = HeaderValue::from_static("Basic realm=\"soapstone\", charset=\"UTF-8\"");
+    response
+        .headers_mut()
+        .insert(header::WWW_AUTHENTICATE, challenge);
+    response
+}
+
+async fn answer_known(
+    state: &State,
+    path: &str,
+    detail: Detail,
+    peer: Option<IpAddr>,
+) -> Response<Reply> {
     match path {
         "/healthz" => text(StatusCode::OK, "text/plain", "ok\n".to_owned()),
         "/readyz" => readiness(state).await,

@@ -79,8 +79,9 @@ pub(crate) async fn begin(
     let executor = Executor::start(worker_count, config.limits.queue, Arc::clone(&metrics));
     let executor = executor.map_err(|source| StartError::Threads { source })?;
     let socket = listen(config.listen, config.reuse_port, &mut passed)?;
-    let admin_socket = match config.admin {
-        Some(address) => Some(listen(address, config.reuse_port, &mut passed)?),
+    let admin = config.admin.take();
+    let admin_socket = match &admin {
+        Some(admin) => Some(listen(admin.listen, config.reuse_port, &mut passed)?),
         None => None,
     };
     if let Some(socket) = passed.first() {
@@ -131,8 +132,8 @@ pub(crate) async fn begin(
         requests: RequestNames::new(name),
     };
     let current = Current::new(build(Opened::new(config)?, None, &routes));
-    let has_admin_listener = admin_address.is_some();
-    let state = State::new(current, resources, routes, has_admin_listener, fitting);
+    let access = admin.map(|admin| admin.access);
+    let state = State::new(current, resources, routes, access, fitting);
     let state = Arc::new(state);
     let (phase, watching) = watch::channel(Phase::Running);
     let begun = |socket, role| {

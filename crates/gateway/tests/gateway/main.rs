@@ -8,6 +8,7 @@ mod brief;
 mod certificates;
 mod closing;
 mod configuration;
+mod console;
 mod contexts;
 mod conversations;
 mod demands;

@@ -30,15 +30,21 @@ pub(super) struct Recorded {
     pub(super) is_answer: bool,
 }
 
-/// Fetches the message of an id. `seal_key` is the file with the key of the gateway's `record`.
-pub(super) fn fetch(gateway: &str, id: &str, seal_key: Option<&Path>) -> Result<Recorded, Failure> {
+/// Fetches the message of an id. `seal_key` is the file with the key of the gateway's `record`,
+/// and `token` the one with the token of its `admin`.
+pub(super) fn fetch(
+    gateway: &str,
+    id: &str,
+    seal_key: Option<&Path>,
+    token: Option<&Path>,
+) -> Result<Recorded, Failure> {
     let is_id = |one: char| one.is_ascii_alphanumeric() || one == '-';
     if id.is_empty() || !id.chars().all(is_id) {
         let hint =
             "a line of the log has it as `record`; `/refused` of the admin listener lists all";
         return Err(Failure::new(format_args!("`{id}` is no id of a record")).with_hint(hint));
     }
-    let body = get(gateway, &format!("/refused/{id}"))?;
+    let body = get(gateway, &format!("/refused/{id}"), token)?;
     let unreadable = |what: &str| Failure::new(format_args!("{gateway}: {what}"));
     let record: Value = serde_json::from_slice(&body)
         .map_err(|_| unreadable("the answer is no JSON of a gateway's admin listener"))?;
@@ -79,8 +85,19 @@ fn opened(sealed: &[u8], id: &str, file: &Path) -> Result<Vec<u8>, Failure> {
     Ok(message.expose().clone())
 }
 
+/// The header that shows the token of a file.
+fn authorization(file: &Path) -> Result<String, Failure> {
+    let text = files::read_at_most(Some(file), 4096)?;
+    let text = String::from_utf8_lossy(&text);
+    let token = text.trim();
+    if token.is_empty() || !token.chars().all(|one| one.is_ascii_graphic()) {
+        return Err(Failure::file(file, "expected a token: one word of ASCII"));
+    }
+    Ok(format!("Authorization: Bearer {token}\r\n"))
+}
+
 /// The body of an answer with status 200.
-fn get(gateway: &str, path: &str) -> Result<Vec<u8>, Failure> {
+fn get(gateway: &str, path: &str, token: Option<&Path>) -> Result<Vec<u8>, Failure> {
     let uri: Option<Uri> = gateway.parse().ok();
     let uri = uri.filter(|uri| uri.scheme_str() == Some("http") && uri.host().is_some());
     let Some(uri) = uri else {
@@ -95,7 +112,8 @@ fn get(gateway: &str, path: &str) -> Result<Vec<u8>, Failure> {
     stream.set_read_timeout(Some(PATIENCE)).map_err(failed)?;
     stream.set_write_timeout(Some(PATIENCE)).map_err(failed)?;
     // HTTP/1.0: the answer ends with the connection, and is in one piece.
-    let request = format!("GET {path} HTTP/1.0\r\nHost: {host}:{port}\r\n\r\n");
+    let authorization = token.map(authorization).transpose()?.unwrap_or_default();
+    let request = format!("GET {path} HTTP/1.0\r\nHost: {host}:{port}\r\n{authorization}\r\n");
     stream.write_all(request.as_bytes()).map_err(failed)?;
     let mut answer = Vec::new();
     let mut bounded = stream.take(LARGEST);
@@ -111,6 +129,10 @@ fn get(gateway: &str, path: &str) -> Result<Vec<u8>, Failure> {
     let status = head.split(' ').nth(1).unwrap_or_default();
     match status {
         "200" => Ok(body),
+        "401" => {
+            let failure = Failure::new(format_args!("{gateway} wants the token of its `admin`"));
+            Err(failure.with_hint("name the file with the token: --token-file FILE"))
+        }
         other => {
             let said = String::from_utf8_lossy(&body);
             let said: String = said.trim().chars().take(200).collect();
