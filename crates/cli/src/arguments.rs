@@ -9,7 +9,8 @@ use std::net::SocketAddr;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    completions, conform, explain, gateway, init, keys, learn, lint, open, policy, secure, xml,
+    broker, completions, conform, explain, gateway, init, keys, learn, lint, open, policy, secure,
+    xml,
 };
 use crate::logging::LogArguments;
 use crate::sibling;
@@ -68,6 +69,9 @@ pub enum Command {
     /// Run gateways: give services and clients WS-Security without touching them
     #[command(long_about = gateway::ABOUT)]
     Gateway(gateway::Arguments),
+    /// Show which of several backends a gateway may choose, and why
+    #[command(subcommand, long_about = broker::ABOUT)]
+    Broker(broker::Command),
     /// Secure one message: plain SOAP in, secured SOAP out
     #[command(long_about = secure::ABOUT)]
     Secure(secure::Arguments),

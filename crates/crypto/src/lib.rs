@@ -83,6 +83,7 @@ mod recover;
 pub mod schedule;
 mod secret;
 mod signature;
+mod strength;
 #[cfg(test)]
 mod testing;
 pub mod transport;

@@ -90,7 +90,9 @@ pub use open::{Authenticated, DecipheringKey};
 pub use operation::{Operation, OperationObserver};
 pub use part::{EncryptedPart, Extent, Part, PartSyntax};
 pub use path::{ElementPath, PathError};
-pub use plan::{InboundPlan, KeyField, Keys, OutboundPlan, PlanProblem, SharedKey};
+pub use plan::{
+    Assurance, Assured, InboundPlan, KeyField, Keys, OutboundPlan, PlanProblem, SharedKey,
+};
 pub use policy::{HeaderPolicy, MessageEncryption, MessageSignature, PartsPolicy, Policy};
 pub use rejected::{AlgorithmUse, FaultCode, Rejected};
 pub use secure::{Outgoing, Secured};

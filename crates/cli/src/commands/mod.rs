@@ -3,6 +3,7 @@
 //! The rule kept here: a command returns; only [`run`](crate::run) turns its end into words and an
 //! exit code.
 
+pub mod broker;
 pub mod completions;
 pub mod conform;
 pub mod explain;
@@ -76,6 +77,10 @@ pub fn run(arguments: Arguments, words: &[OsString]) -> Result<ExitCode, Failure
         Command::Lint(arguments) => {
             quiet();
             return lint::run(&arguments);
+        }
+        Command::Broker(command) => {
+            quiet();
+            return broker::run(&command);
         }
         Command::Completions(arguments) => return completions::run(arguments, words),
     }

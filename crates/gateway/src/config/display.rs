@@ -18,7 +18,16 @@ impl fmt::Display for Config {
             writeln!(formatter, "admin {}", admin.listen)?;
         }
         for route in &self.routes {
-            write!(formatter, "route {} -> {}", route.path, route.backend)?;
+            let backends: Vec<String> = route.backends().map(ToString::to_string).collect();
+            write!(
+                formatter,
+                "route {} -> {}",
+                route.path,
+                backends.join(" | ")
+            )?;
+            if let Some(group) = &route.group {
+                write!(formatter, " ({})", group.settings.selection.name())?;
+            }
             for (which, side) in route.endpoints() {
                 let (name, mechanism, suite) = (which.name(), side.mechanism(), side.suite());
                 let separator = if suite.is_empty() { "" } else { " " };

@@ -6,19 +6,23 @@
 
 mod address;
 pub(crate) mod admin;
+pub(crate) mod balance;
 mod client_trust;
+pub(crate) mod considered;
 pub(crate) mod direction;
 mod display;
 pub(crate) mod endpoint;
 pub(crate) mod limits;
 pub(crate) mod log;
 mod memory;
+pub(crate) mod needs;
 pub(crate) mod path;
 pub(crate) mod published;
 pub(crate) mod rate;
 pub(crate) mod read;
 pub(crate) mod record;
 pub(crate) mod route;
+mod security_index;
 pub(crate) mod timeouts;
 pub(crate) mod tls;
 pub(crate) mod traces;

@@ -15,6 +15,7 @@ use crate::config::limits::Shares;
 use crate::observe::audit::{self, Found, Notes, Sender};
 use crate::observe::traces::{Calling, Observed, Recording};
 use crate::route::Route;
+use crate::route::balancer::Attempt;
 use crate::route::serving::Serving;
 use crate::route::upstream::Upstream;
 use crate::shares::{Client, Turn};
@@ -79,6 +80,14 @@ impl Exchange<'_> {
         if let Some(notes) = &self.notes {
             note(&mut notes.lock());
         }
+    }
+
+    /// Notes which of several backends gets the request.
+    pub(crate) fn note_attempt(&self, attempt: &Attempt) {
+        self.note(|found| {
+            let reason = attempt.reason().name();
+            found.backend = Some((attempt.backend().to_owned(), reason));
+        });
     }
 
     /// Writes the line of the audit trail.

@@ -49,6 +49,12 @@ impl<'c> Refusals<'c> {
         let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
         untold.push(refusal);
     }
+
+    fn has_answer(&self) -> bool {
+        let untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut directions = untold.iter().map(|refusal| refusal.direction);
+        directions.any(|direction| direction == Direction::Outbound)
+    }
 }
 
 impl Refusals<'_> {
@@ -131,6 +137,11 @@ impl<'c> Reporter<'c> {
             id,
             copy: Mutex::default(),
         }
+    }
+
+    /// Whether the answer of the backend was refused, and was no fault that tells why.
+    pub(super) fn refuses_answer(&self) -> bool {
+        self.refusals.has_answer()
     }
 
     /// Copies a message that arrived, where refused messages are recorded.

@@ -13,13 +13,14 @@ use soapstone::wss::SoapVersion;
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
-use super::choose::{self, Chosen};
+use super::choose::{self, Chosen, Destination, Unready};
 use super::open::{Entered, Incoming, Opened, open};
 use super::refusal_moment::refusal_moment;
 use super::reporter::{Message, Reporter};
-use super::secure::{Forward, secure};
+use super::secure::{Forward, Plain, secure};
 use super::steps::read_request;
 use super::working::{SMALL_MESSAGE, done, work};
+use crate::route::Route;
 use crate::route::upstream::Upstream;
 use crate::scheduling::class::WorkClass;
 use crate::scheduling::endpoint::InboundEndpoint;
@@ -48,8 +49,8 @@ pub(super) enum Prepared {
 /// How far a task has come.
 enum Stepped {
     Prepared(Prepared),
-    /// It was opened, and the conversation with the upstream has no context.
-    NeedsContext(Box<Opened>, Arc<Upstream>),
+    /// It was opened, and does not go on at once.
+    Unready(Box<Opened>, Unready),
 }
 
 /// Opens and secures a request, as the route has endpoints.
@@ -87,33 +88,35 @@ async fn prepare(
         actions,
     } = request;
     let exchange = reporter.exchange;
-    let upstream = Arc::clone(&exchange.route.upstream);
+    let destination = Destination::of(exchange, action.as_deref());
+    let upstream_class = securing(exchange.route);
     let Some(endpoint) = &exchange.route.inbound else {
         let class = match octets.len() > SMALL_MESSAGE {
             true => WorkClass::Blocking,
-            false => securing(&upstream),
+            false => upstream_class,
         };
-        let chosen = match choose::at_once(upstream, version) {
+        let mut opened = Opened::plain(octets, version);
+        let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,
-            Err(upstream) => choose::after_handshake(reporter, upstream, version).await?,
+            Err(unready) => choose::after_waiting(reporter, unready, version).await?,
         };
-        let opened = Opened::plain(octets, version);
         return secure_by_worker(reporter, class, opened, chosen, action, reservation).await;
     };
-    let (incoming, class) = read_if_inline(reporter, endpoint, &upstream, octets, actions, version)
-        .map_err(|answer| *answer)?;
+    let (incoming, class) =
+        read_if_inline(reporter, endpoint, upstream_class, octets, actions, version)
+            .map_err(|answer| *answer)?;
     let private = exchange.connection.through_tls;
     let observed = exchange.observed();
     let (asked, opening) = (Arc::clone(&endpoint.stores), Arc::clone(endpoint));
     let said = action.clone();
     let steps = |desk: Desk| async move {
-        let opened = match open(&opening, incoming, private, &observed, &desk).await? {
+        let mut opened = match open(&opening, incoming, private, &observed, &desk).await? {
             Entered::Message(opened) => opened,
             Entered::Answered(answer) => return Ok(Stepped::Prepared(Prepared::Answered(answer))),
         };
-        let chosen = match choose::at_once(upstream, opened.version) {
+        let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,
-            Err(upstream) => return Ok(Stepped::NeedsContext(Box::new(opened), upstream)),
+            Err(unready) => return Ok(Stepped::Unready(Box::new(opened), unready)),
         };
         let buffers = &mut desk.workspace().buffers();
         let forward = secure(opened, chosen, said, &observed, buffers)?;
@@ -122,24 +125,23 @@ async fn prepare(
     let task = Task::new(class, Some(asked), steps).recorded(exchange.observed());
     match work(reporter, version, task, reservation, Message::Request).await? {
         Stepped::Prepared(prepared) => Ok(prepared),
-        Stepped::NeedsContext(opened, upstream) => {
-            let class = class.max(securing(&upstream));
+        Stepped::Unready(opened, unready) => {
+            let class = class.max(upstream_class);
             let version = opened.version;
-            let chosen = choose::after_handshake(reporter, upstream, version).await?;
+            let chosen = choose::after_waiting(reporter, unready, version).await?;
             secure_by_worker(reporter, class, *opened, chosen, action, reservation).await
         }
     }
 }
 
 /// What it takes to secure a request that is not large.
-fn securing(upstream: &Upstream) -> WorkClass {
-    let in_conversation = upstream.conversation.is_some();
-    upstream
-        .endpoint
-        .as_ref()
-        .map_or(WorkClass::Inline, |endpoint| {
-            endpoint.securing(in_conversation)
-        })
+fn securing(route: &Route) -> WorkClass {
+    let of = |upstream: &Arc<Upstream>| {
+        let in_conversation = upstream.conversation.is_some();
+        let endpoint = upstream.endpoint.as_ref();
+        endpoint.map_or(WorkClass::Inline, |one| one.securing(in_conversation))
+    };
+    route.upstreams().map(of).max().unwrap_or(WorkClass::Inline)
 }
 
 /// The last step, where it is a task of its own.
@@ -151,6 +153,18 @@ async fn secure_by_worker(
     action: Option<String>,
     reservation: &mut Reservation,
 ) -> Result<Prepared, Response<Reply>> {
+    let secured = secured(reporter, class, opened, chosen, action, reservation);
+    secured.await.map(Prepared::Forward)
+}
+
+async fn secured(
+    reporter: &Reporter<'_>,
+    class: WorkClass,
+    opened: Opened,
+    chosen: Chosen,
+    action: Option<String>,
+    reservation: &mut Reservation,
+) -> Result<Box<Forward>, Response<Reply>> {
     let version = opened.version;
     let observed = reporter.exchange.observed();
     let step = |desk: Desk| async move {
@@ -158,8 +172,20 @@ async fn secure_by_worker(
         secure(opened, chosen, action, &observed, buffers)
     };
     let task = Task::new(class, None, step).recorded(reporter.exchange.observed());
-    let forward = work(reporter, version, task, reservation, Message::Request).await?;
-    Ok(Prepared::Forward(forward))
+    work(reporter, version, task, reservation, Message::Request).await
+}
+
+/// The same, of a request that another backend did not answer.
+pub(super) async fn secure_anew(
+    reporter: &Reporter<'_>,
+    plain: Plain,
+    chosen: Chosen,
+    version: SoapVersion,
+    reservation: &mut Reservation,
+) -> Result<Box<Forward>, Response<Reply>> {
+    let opened = Opened::plain(plain.octets, version);
+    let class = WorkClass::Blocking;
+    secured(reporter, class, opened, chosen, plain.action, reservation).await
 }
 
 /// What it takes to open and secure a request; the request itself is read where that has to be
@@ -167,7 +193,7 @@ async fn secure_by_worker(
 fn read_if_inline(
     reporter: &Reporter<'_>,
     endpoint: &InboundEndpoint,
-    upstream: &Upstream,
+    securing: WorkClass,
     octets: Vec<u8>,
     actions: Vec<String>,
     version: SoapVersion,
@@ -175,7 +201,7 @@ fn read_if_inline(
     if octets.len() > SMALL_MESSAGE {
         return Ok((Incoming::Bytes { octets, actions }, WorkClass::Blocking));
     }
-    let (opening, securing) = (endpoint.opening(false), securing(upstream));
+    let opening = endpoint.opening(false);
     if opening == WorkClass::Inline
         || securing > WorkClass::Inline
         || endpoint.opening(true) > WorkClass::Inline

@@ -14,6 +14,7 @@ use super::steps::{EndpointError, secure_request};
 use crate::conversation::context::ContextLease;
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
+use crate::route::balancer::Attempt;
 use crate::route::upstream::{Label, Upstream};
 
 /// A request on its way to the backend.
@@ -28,6 +29,22 @@ pub(super) struct Forward {
     pub(super) sender: Option<Sender>,
     /// The conversation with the backend that it is secured in.
     pub(super) conversation: Option<InConversation>,
+    /// Where there are several backends.
+    pub(super) balanced: Option<Balanced>,
+}
+
+/// The attempt at one of several backends, and what another one would need.
+pub(super) struct Balanced {
+    pub(super) attempt: Attempt,
+    /// The request before it was secured, where it was.
+    pub(super) plain: Option<Plain>,
+}
+
+/// A request before it was secured.
+pub(super) struct Plain {
+    pub(super) octets: Vec<u8>,
+    /// What it is about.
+    pub(super) action: Option<String>,
 }
 
 /// What a request left behind on each side.
@@ -52,7 +69,11 @@ pub(super) struct InConversation {
 /// beside the message.
 pub(super) fn secure(
     opened: Opened,
-    Chosen { upstream, context }: Chosen,
+    Chosen {
+        upstream,
+        context,
+        attempt,
+    }: Chosen,
     action: Option<String>,
     observed: &Observed,
     buffers: &mut Buffers,
@@ -68,13 +89,22 @@ pub(super) fn secure(
         action: opened.action,
         sender: opened.sender,
         conversation: None,
+        balanced: attempt.map(|attempt| Balanced {
+            attempt,
+            plain: None,
+        }),
         upstream,
     });
     if let Some(endpoint) = &forward.upstream.endpoint {
         let octets = std::mem::take(&mut forward.octets);
-        let label = forward
-            .upstream
-            .label(action.or_else(|| forward.action.take()));
+        let action = action.or_else(|| forward.action.take());
+        if let Some(balanced) = &mut forward.balanced {
+            balanced.plain = Some(Plain {
+                octets: octets.clone(),
+                action: action.clone(),
+            });
+        }
+        let label = forward.upstream.label(action);
         forward.conversation = context.map(|lease| InConversation {
             lease,
             plain: octets.clone(),

@@ -13,15 +13,15 @@
 use http::{Request, Response, header};
 use hyper::body::Incoming;
 use soapstone::wss::SoapVersion;
+use soapstone_broker::Failed;
 
 use super::context::Exchange;
+use super::deliver::{Delivered, Sending, deliver};
 use super::failure::too_many;
 use super::read::read_request;
 use super::reporter::Reporter;
 use super::request::{Arrived, Prepared, prepare_request};
 use super::response::finish;
-use super::retry::{secure_again, was_lost};
-use super::send::send;
 use super::status_hint::StatusHint;
 use super::token_answer::token_answer;
 use crate::wire::fault::Cause;
@@ -87,46 +87,33 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     head.headers.remove(header::CONTENT_LENGTH);
     // A compressed response could not be secured, and its length would tell of what it holds.
     head.headers.remove(header::ACCEPT_ENCODING);
-    exchange.head_for_backend(&mut head, upstream);
-    // Kept where the request may have to be sent again.
-    let repeated = forward.conversation.is_some().then(|| head.clone());
+    let sending = Sending::take(reporter, &mut forward);
     let mut receipts = forward.receipts;
-    let sent = send(
-        reporter,
+    let delivered = deliver(reporter, sending, head, version, &mut reservation).await;
+    let Delivered {
         upstream,
-        head,
-        forward.octets,
-        version,
-        &mut reservation,
-    );
-    let mut response = match sent.await {
-        Ok(response) => response,
+        response,
+        receipt,
+        attempt,
+    } = match delivered {
+        Ok(delivered) => delivered,
         Err(response) => return response,
     };
-    if let (Some(conversation), Some(head)) = (forward.conversation, repeated)
-        && was_lost(&response)
-    {
-        exchange.resources.memory.buffers.give(response.1);
-        let again = secure_again(reporter, upstream, conversation, version, &mut reservation);
-        let (again, _lease) = match again.await {
-            Ok(again) => again,
-            Err(response) => return response,
-        };
-        receipts.outbound = again.receipt;
-        let sent = send(
-            reporter,
-            upstream,
-            head,
-            again.bytes,
-            version,
-            &mut reservation,
-        );
-        response = match sent.await {
-            Ok(response) => response,
-            Err(response) => return response,
-        };
-    }
+    receipts.outbound = receipt;
     let said = StatusHint::of(response.0.status);
-    let response = finish(reporter, upstream, response, receipts, version, reservation).await;
+    let response = finish(
+        reporter,
+        &upstream,
+        response,
+        receipts,
+        version,
+        reservation,
+    )
+    .await;
+    if let Some(mut attempt) = attempt
+        && reporter.refuses_answer()
+    {
+        attempt.failed(Failed::Unproven);
+    }
     said.in_place_of(response, version)
 }

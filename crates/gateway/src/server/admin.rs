@@ -2,8 +2,9 @@
 //!
 //! `/healthz` says that the process answers. `/readyz` says whether it makes sense to send it
 //! requests: not before its warm-ups are over, not while it drains, and not when none of its
-//! backends can be reached. `/metrics` is for Prometheus. `/refused` lists the messages that were
-//! recorded, and `/refused/ID` gives one: on a listener of its own alone.
+//! backends can be reached. `/metrics` is for Prometheus. On a listener of its own alone,
+//! `/backends` tells what is known of each backend of the routes that have several. `/refused`
+//! lists the messages that were recorded there, and `/refused/ID` gives one.
 //!
 //! The rule kept here: asking changes nothing but what is known of the backends, and however often
 //! somebody asks, they are tried once a second.
@@ -13,6 +14,7 @@ use std::net::IpAddr;
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 
+use super::backends::backends;
 use super::console;
 use super::snapshot::exposition;
 use super::state::State;
@@ -97,9 +99,13 @@ async fn answer_known(
             "text/plain; version=0.0.4",
             exposition(state, detail),
         ),
+        "/backends" if detail == Detail::Everything => {
+            let serving = state.current.serving();
+            text(StatusCode::OK, "application/json", backends(&serving))
+        }
         _ => match (peer, &state.resources.records) {
             (Some(peer), Some(records)) => refused(records, peer, path),
-            _ => not_found("known here: /healthz, /readyz, /metrics\n"),
+            _ => not_found("known here: /healthz, /readyz, /metrics, /backends\n"),
         },
     }
 }
@@ -110,7 +116,7 @@ fn refused(records: &Records, peer: IpAddr, path: &str) -> Response<Reply> {
         "/refused" => records.list(),
         _ => match path.strip_prefix("/refused/") {
             None => {
-                return not_found("known here: /healthz, /readyz, /metrics, /refused\n");
+                return not_found("known here: /healthz, /readyz, /metrics, /backends, /refused\n");
             }
             Some(_) if !records.gives_sealed() && !peer.to_canonical().is_loopback() => {
                 let why = "messages are for this host alone, unless `record.seal_key` seals them\n";

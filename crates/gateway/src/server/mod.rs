@@ -5,6 +5,8 @@
 
 mod activity;
 mod admin;
+mod backends;
+mod checks;
 mod cold;
 mod console;
 mod current;

@@ -251,7 +251,8 @@ impl Running {
         Box::pin(async {
             let mut farewells = JoinSet::new();
             for route in self.state.current.serving().routes.iter() {
-                if let Some(conversation) = &route.upstream.conversation {
+                let upstreams = route.upstreams();
+                for conversation in upstreams.filter_map(|it| it.conversation.as_ref()) {
                     conversation.end(&mut farewells);
                 }
             }

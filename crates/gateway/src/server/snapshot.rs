@@ -36,9 +36,13 @@ pub(crate) fn exposition(state: &State, detail: Detail) -> String {
     let mut routes: Vec<Arc<RouteMetrics>> = Vec::new();
     for route in serving.routes.iter() {
         routes.push(Arc::clone(&route.metrics));
-        snapshot
-            .backends
-            .push((route.name.clone(), route.upstream.backend.is_reachable()));
+        let mut backends = route.upstreams().map(|upstream| &upstream.backend);
+        let is_up = backends.any(|backend| backend.is_reachable());
+        snapshot.backends.push((route.name.clone(), is_up));
+        if let Some(balancer) = &route.balancer {
+            let members = balancer.status();
+            snapshot.balanced.push((route.name.clone(), members));
+        }
         if let Some(endpoint) = &route.inbound {
             snapshot.add(&route.name, Direction::Inbound, endpoint);
         }

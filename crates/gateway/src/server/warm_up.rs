@@ -34,6 +34,7 @@ use crate::observe::metrics::RouteMetrics;
 use crate::observe::traces::Observed;
 use crate::route::Route;
 use crate::route::serving::Serving;
+use crate::route::upstream::Upstream;
 use crate::scheduling::class::WorkClass;
 use crate::scheduling::endpoint::{InboundEndpoint, RouteStores};
 use crate::scheduling::executor::Executor;
@@ -202,7 +203,7 @@ impl Warming {
             }
             (None, _) => {}
         }
-        let answer = self.ask_backend(route, octets).await?;
+        let answer = self.ask_backends(route, octets).await?;
         if let (Some(octets), Some(side), Some(client), Some(entered)) =
             (answer, &route.inbound, &self.warm_up.client, entered)
         {
@@ -296,16 +297,31 @@ impl Warming {
         .await
     }
 
-    /// Sends the request to the backend, secured and opened as the route has it. `None` where the
+    /// Sends the request to each backend. The answer is that of the first one that gives one.
+    async fn ask_backends(
+        &self,
+        route: &Route,
+        octets: Vec<u8>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        let mut answer = Err(Failure::of("the route has no backend"));
+        for upstream in route.upstreams() {
+            let asked = self.ask_backend(upstream, octets.clone()).await;
+            if answer.is_err() {
+                answer = asked;
+            }
+        }
+        answer
+    }
+
+    /// Sends the request to a backend, secured and opened as the route has it. `None` where the
     /// answer is empty.
     async fn ask_backend(
         &self,
-        route: &Route,
+        upstream: &Upstream,
         mut octets: Vec<u8>,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let version = self.warm_up.version;
         let action = &self.warm_up.action;
-        let upstream = &route.upstream;
         let (mut receipt, mut context) = (Receipt::default(), None);
         if let Some(side) = &upstream.endpoint {
             if let Some(conversation) = &upstream.conversation {

@@ -12,6 +12,7 @@ mod answer_actions;
 mod arrived;
 mod arriving;
 mod asking;
+mod assurance;
 mod bootstrap;
 mod call;
 mod client;

@@ -4,6 +4,7 @@
 //! together. A plan is immutable and shared between threads; per message it is only run. What a
 //! plan may remember ([`Tuning`](crate::Tuning)) changes nothing that comes out.
 
+mod assurance;
 mod check;
 mod demands;
 mod key_source;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use soapstone_crypto::{Digest, Identity, KeyKind, SignatureAlgorithm};
 use soapstone_xml::Canonicalization;
 
+pub use self::assurance::{Assurance, Assured};
 pub(crate) use self::demands::{CertificateRole, Demands, EndorsementDemand, KeyDemand};
 pub(crate) use self::key_source::KeySource;
 pub use self::keys::{KeyField, Keys, SharedKey};

@@ -1,6 +1,7 @@
 //! Messages through the whole engine: secured, opened, and attacked on the way.
 
 mod agreements;
+mod assurances;
 mod bindings;
 mod combinations;
 mod conversations;

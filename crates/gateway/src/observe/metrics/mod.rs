@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use soapstone::endpoint::Step;
+use soapstone_broker::Reason;
 use soapstone_trust::TrustFaultCode;
 use tokio::time::Instant;
 
@@ -115,6 +116,10 @@ pub(crate) struct RouteMetrics {
     handshake_time: Histogram,
     /// Requests sent again because the backend had lost their context.
     resent: AtomicU64,
+    /// Choices among several backends, by the position of their reason's name.
+    choices: [AtomicU64; Reason::NAMES.len()],
+    /// Requests that went to another backend, by how the one before failed.
+    retries: Tally<&'static str>,
 }
 
 /// Which way octets went.
@@ -146,6 +151,8 @@ impl RouteMetrics {
             handshakes: Default::default(),
             handshake_time: Histogram::default(),
             resent: AtomicU64::new(0),
+            choices: Default::default(),
+            retries: Tally::default(),
         })
     }
 
@@ -213,6 +220,19 @@ impl RouteMetrics {
     /// A request was sent again in another conversation.
     pub(crate) fn resent(&self) {
         self.resent.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A backend was chosen among several.
+    pub(crate) fn chosen(&self, reason: Reason) {
+        let name = reason.name();
+        if let Some(position) = Reason::NAMES.iter().position(|known| *known == name) {
+            self.choices[position].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A request went to another backend.
+    pub(crate) fn retried(&self, failed: &'static str) {
+        self.retries.add(failed);
     }
 
     /// The gateway answered with a fault of its own.

@@ -40,10 +40,12 @@ pub(super) fn now(state: &State) -> Value {
 }
 
 fn of_route(route: &Route) -> Value {
+    let backends = route.upstreams().map(|upstream| upstream.url.to_string());
+    let backends: Vec<String> = backends.collect();
     json!({
         "name": route.name,
         "path": route.path(),
-        "backend": route.upstream.url.to_string(),
+        "backend": backends.join(", "),
         "inbound": route.inbound.as_ref().map(|side| of_endpoint(&side.endpoint)),
         "outbound": route.outbound().map(|side| of_endpoint(&side.endpoint)),
     })
