@@ -9,7 +9,8 @@ use std::net::SocketAddr;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    broker, completions, explain, gateway, init, keys, learn, lint, open, policy, secure, xml,
+    broker, completions, conform, explain, gateway, init, keys, learn, lint, open, policy, secure,
+    xml,
 };
 use crate::logging::LogArguments;
 use crate::sibling;
@@ -89,6 +90,9 @@ pub enum Command {
     /// Hold messages, WSDLs and policies against the WS-I profiles
     #[command(long_about = lint::ABOUT)]
     Lint(lint::Arguments),
+    /// Hold recorded traffic against one profile: a verdict on every rule
+    #[command(long_about = conform::ABOUT)]
+    Conform(conform::Arguments),
     /// Make, list and convert keys and certificates
     #[command(subcommand)]
     Keys(keys::Command),

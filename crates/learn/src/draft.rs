@@ -37,6 +37,8 @@ pub(crate) struct Draft {
     actor: Option<String>,
     must_understand: bool,
     has_encrypted_key: bool,
+    ids: BTreeSet<&'static str>,
+    several_signatures: bool,
     /// What an endpoint file cannot say, or what was seen and has no place in it.
     unsaid: BTreeSet<String>,
 }
@@ -60,6 +62,8 @@ impl Draft {
             actor: outline.actor.clone(),
             must_understand: outline.must_understand,
             has_encrypted_key: outline.has_encrypted_key,
+            ids: outline.ids.clone(),
+            several_signatures: outline.signatures > 1,
             unsaid: BTreeSet::new(),
         };
         draft.note_strange(outline);
@@ -83,7 +87,7 @@ impl Draft {
         }
         if outline.signatures > 1 {
             self.unsaid(format!(
-                "{} signatures stand in the header: endorsing signatures take a policy (configure-from-a-wsdl.md)",
+                "{} signatures stand in the header, each over some of the parts; endorsing signatures take a policy (configure-from-a-wsdl.md)",
                 outline.signatures
             ));
         }
@@ -142,6 +146,8 @@ impl Draft {
         self.has_expires &= other.has_expires;
         self.must_understand &= other.must_understand;
         self.life = self.life.max(other.life);
+        self.ids.extend(other.ids);
+        self.several_signatures |= other.several_signatures;
         self.unsaid.extend(other.unsaid);
         Ok(())
     }
@@ -257,10 +263,20 @@ impl Draft {
         if self.encrypts && !self.encrypted.is_empty() {
             line("encrypted", list(&self.encrypted));
         }
-        if side == Side::Sender
-            && let Some(reference) = self.key_reference()
-        {
-            line("key_reference", quoted(reference));
+        if side == Side::Sender {
+            for (key, reference) in self.key_references() {
+                match key {
+                    "" => line("key_reference", quoted(reference)),
+                    key => line(key, format!("{{ key_reference = {} }}", quoted(reference))),
+                }
+            }
+        }
+        if side == Side::Receiver && !self.ids.is_empty() {
+            let ids: Vec<String> = self.ids.iter().map(|id| quoted(id)).collect();
+            line("ids", format!("[{}]", ids.join(", ")));
+        }
+        if side == Side::Receiver && self.several_signatures {
+            line("several_signatures", "true".to_owned());
         }
         match self.password {
             Some(Password::Text) => line("password", quoted("text")),
@@ -286,28 +302,39 @@ impl Draft {
         text
     }
 
-    /// How keys are named: one key of the file stands for the signature's and the encryption's.
-    fn key_reference(&self) -> Option<&'static str> {
+    /// How keys are named, where it is not as by default: the table that says it, and the name. A
+    /// key that both sides hold has one name for both.
+    fn key_references(&self) -> Vec<(&'static str, &'static str)> {
         let known = |reference: Option<Reference>| match reference {
             Some(Reference::Known(name)) => Some(name),
             _ => None,
         };
-        let signature = known(self.signature_reference);
-        let encryption = known(self.encryption_reference);
-        match (signature, encryption) {
-            // The defaults of both.
-            (Some("direct"), Some("issuer-serial")) | (Some("direct"), None) => None,
-            (None, Some("issuer-serial")) => None,
-            (Some(name), _) => Some(name),
-            (None, encryption) => encryption,
+        let signature = known(self.signature_reference).filter(|_| self.signs);
+        let encryption = known(self.encryption_reference).filter(|_| self.encrypts);
+        if self.has_shared_key() {
+            return signature
+                .or(encryption)
+                .map(|name| ("", name))
+                .into_iter()
+                .collect();
         }
+        let signature = signature.filter(|name| *name != "direct");
+        let encryption = encryption.filter(|name| *name != "issuer-serial");
+        let signature = signature.map(|name| ("signature", name));
+        signature
+            .into_iter()
+            .chain(encryption.map(|name| ("encryption", name)))
+            .collect()
+    }
+
+    fn has_shared_key(&self) -> bool {
+        self.algorithms.has_mac() || (self.encrypts && !self.has_encrypted_key)
     }
 
     fn places_for_keys(&self, side: Side) -> String {
         let mut text = String::new();
         let (receives, sends) = (side == Side::Receiver, side == Side::Sender);
-        let by_shared_key = self.algorithms.has_mac() || (self.encrypts && !self.has_encrypted_key);
-        if by_shared_key {
+        if self.has_shared_key() {
             text.push_str("[shared_key]                   # the key that both sides hold\nfile = \"shared.key.bin\"\n\n");
         } else {
             if (receives && self.encrypts) || (sends && self.signs) {

@@ -9,9 +9,14 @@ use soapstone::crypto::{
     DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyTransport, KeyWrap,
     SignatureAlgorithm,
 };
-use soapstone::wss::names::{DS, PASSWORD_TEXT, SOAP11, SOAP12, WSSE, WSSE11, WSU, XENC, XENC11};
+use soapstone::wss::names::{
+    DS, PASSWORD_TEXT, SOAP11, SOAP12, WSSE, WSSE11, WSU, X509_PKI_PATH_V1, XENC, XENC11,
+};
 use soapstone::wss::{Envelope, EnvelopeError, ItemKind, SecurityHeader, parse_date_time};
 use soapstone::xml::{Buffers, Canonicalization, Element, Limits};
+
+/// The namespace of `dsig11:DEREncodedKeyValue` (XML-Signature 1.1, 4.5.8).
+const DSIG11: &str = "http://www.w3.org/2009/xmldsig11#";
 
 /// The namespace of HKDF (RFC 9231, 2.6.6).
 const XMLDSIG_MORE_2021: &str = "http://www.w3.org/2021/04/xmldsig-more#";
@@ -166,8 +171,12 @@ impl Reference {
         };
         match (first.namespace(), first.local()) {
             (DS, "KeyName") => Self::Known("key-name"),
-            (DS, "X509Data") => Self::Other("ds:X509Data without a wsse:SecurityTokenReference"),
-            (DS, "KeyValue") => Self::Other("ds:KeyValue"),
+            (DS, "X509Data") => Self::Known(match first.children().next().map(|it| it.local()) {
+                Some("X509IssuerSerial") => "x509-issuer-serial",
+                Some("X509SKI") => "x509-ski",
+                _ => "x509-data",
+            }),
+            (DS, "KeyValue") | (DSIG11, "DEREncodedKeyValue") => Self::Known("key-value"),
             (XENC, "AgreementMethod") => first
                 .child(XENC, "RecipientKeyInfo")
                 .map_or(Self::Other("xenc:AgreementMethod"), |info| {
@@ -184,7 +193,17 @@ impl Reference {
         };
         match (first.namespace(), first.local()) {
             (WSSE, "Embedded") => Self::Known("embedded"),
-            (DS, "X509Data") => Self::Known("issuer-serial"),
+            (DS, "X509Data") => {
+                let names = |below: &Element<'_>| below.is(DS, "X509IssuerName");
+                let name = first.descendants().find(names);
+                // As .NET writes a name with a comma.
+                let is_quoted = name.is_some_and(|name| name.text().contains('"'));
+                Self::Known(if is_quoted {
+                    "issuer-serial-quoted"
+                } else {
+                    "issuer-serial"
+                })
+            }
             (DS, "KeyName") => Self::Known("key-name"),
             (WSSE, "KeyIdentifier") => {
                 let kind = first.attribute("", "ValueType").unwrap_or_default();
@@ -202,8 +221,12 @@ impl Reference {
                     let ids = [item.attribute(WSU, "Id"), item.attribute("", "Id")];
                     ids.into_iter().flatten().any(|found| found == id)
                 });
+                let kind = named.and_then(|item| item.attribute("", "ValueType"));
+                let is_path = kind.is_some_and(|kind| kind == X509_PKI_PATH_V1);
                 match named.map(|item| (item.namespace(), item.local())) {
-                    Some((WSSE, "BinarySecurityToken")) => Self::Known("direct"),
+                    Some((WSSE, "BinarySecurityToken")) => {
+                        Self::Known(if is_path { "pki-path" } else { "direct" })
+                    }
                     Some((XENC, "EncryptedKey")) | Some((_, "DerivedKeyToken")) => Self::SessionKey,
                     Some((_, "SecurityContextToken")) => Self::SessionKey,
                     // What is enciphered is a token all the same.
@@ -251,6 +274,8 @@ pub(crate) struct Outline {
     pub(crate) encryption_reference: Option<Reference>,
     /// The parts that the first signature names.
     pub(crate) signed: Vec<Covered>,
+    /// Attributes without a namespace that are ids of what is signed.
+    pub(crate) ids: BTreeSet<&'static str>,
     /// What is enciphered, as far as it shows from outside.
     pub(crate) encrypted: Vec<Covered>,
     /// Items that no mechanism writes.
@@ -308,6 +333,9 @@ impl Outline {
         for data in &cipher_text {
             algorithms.join(&Algorithms::of(*data));
         }
+        let mut ids = BTreeSet::new();
+        let signed = signature.map(|it| signed_by(it, envelope, &mut ids));
+        let signed = signed.unwrap_or_default();
         let strange = header
             .items()
             .iter()
@@ -343,9 +371,8 @@ impl Outline {
                 .and_then(key_info)
                 .map(|info| Reference::of(info, security)),
             encryption_reference: encryption_info.map(|info| Reference::of(info, security)),
-            signed: signature
-                .map(|it| signed_by(it, envelope))
-                .unwrap_or_default(),
+            signed,
+            ids,
             encrypted: cipher_text
                 .iter()
                 .filter_map(|data| from_outside(*data))
@@ -371,7 +398,12 @@ pub(crate) fn password(token: Element<'_>) -> Password {
     }
 }
 
-fn signed_by(signature: Element<'_>, envelope: &Envelope) -> Vec<Covered> {
+/// The parts that a signature names. Attributes without a namespace that name one go to `ids`.
+fn signed_by(
+    signature: Element<'_>,
+    envelope: &Envelope,
+    ids: &mut BTreeSet<&'static str>,
+) -> Vec<Covered> {
     let document = envelope.document();
     let references = signature.child(DS, "SignedInfo").into_iter();
     let references = references.flat_map(|info| info.children());
@@ -389,13 +421,31 @@ fn signed_by(signature: Element<'_>, envelope: &Envelope) -> Vec<Covered> {
             // What it holds shows when it is deciphered.
             Some(node) if is_sealed(document.element(node)) => continue,
             Some(node) => covered_name(document.element(node)),
-            None => Covered::Unnamed(format!("`{uri}`")),
+            None => match by_plain_id(envelope, id) {
+                Some((attribute, element)) => {
+                    ids.insert(attribute);
+                    covered_name(element)
+                }
+                None => Covered::Unnamed(format!("`{uri}`")),
+            },
         };
         if !covered.contains(&found) {
             covered.push(found);
         }
     }
     covered
+}
+
+/// The element that has an id in an attribute without a namespace, as libraries for XML signatures
+/// write it.
+fn by_plain_id<'e>(envelope: &'e Envelope, id: &str) -> Option<(&'static str, Element<'e>)> {
+    let root = envelope.document().root();
+    ["Id", "ID", "id"].into_iter().find_map(|attribute| {
+        let has_it =
+            |element: &Element<'_>| element.attribute("", attribute).is_some_and(|it| it == id);
+        let found = root.descendants().find(has_it)?;
+        Some((attribute, found))
+    })
 }
 
 /// Whether an element is cipher text, or the header block around it.

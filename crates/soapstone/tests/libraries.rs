@@ -2,8 +2,8 @@
 
 use std::path::Path;
 
-use soapstone::config::EndpointConfig;
 use soapstone::Opener;
+use soapstone::config::EndpointConfig;
 
 fn problems(security: &str) -> String {
     let text = format!("security = {{ {security} }}\n");
@@ -46,6 +46,7 @@ fn what_cannot_be_an_id_or_be_ignored_is_a_mistake() {
         let found = problems(security);
         assert!(found.contains(problem), "{security}: {found}");
     }
-    let right = "mechanism = \"username\", ids = [\"Id\", \"ID\"], ignore = [\"{urn:vendor}Token\"]";
+    let right =
+        "mechanism = \"username\", ids = [\"Id\", \"ID\"], ignore = [\"{urn:vendor}Token\"]";
     assert_eq!(problems(right), "");
 }

@@ -282,6 +282,8 @@ pub struct Evidence {
     /// ignores, by expanded name: they are not passed on. Of many the first ones, and of long
     /// names the beginning.
     pub dropped: Vec<String>,
+    /// The items of the Security header that were not read: `UsernameToken`, or `other`.
+    pub ignored: Vec<&'static str>,
     pub(crate) confirmations: Vec<Confirmation>,
     step: u32,
 }

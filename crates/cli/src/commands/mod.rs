@@ -5,6 +5,7 @@
 
 pub mod broker;
 pub mod completions;
+pub mod conform;
 pub mod explain;
 pub mod gateway;
 pub mod init;
@@ -64,6 +65,10 @@ pub fn run(arguments: Arguments, words: &[OsString]) -> Result<ExitCode, Failure
         Command::Explain(arguments) => {
             quiet();
             return explain::run(&arguments);
+        }
+        Command::Conform(arguments) => {
+            quiet();
+            return conform::run(&arguments);
         }
         Command::Learn(arguments) => {
             quiet();

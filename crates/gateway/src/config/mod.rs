@@ -29,6 +29,7 @@ pub(crate) mod traces;
 pub(crate) mod url;
 pub(crate) mod validity;
 pub(crate) mod warm_up;
+pub(crate) mod words;
 
 use std::fmt;
 use std::net::SocketAddr;

@@ -113,7 +113,7 @@ pub(crate) async fn receive(
         .await
         .map_err(EndpointError::of)?;
     if let Arrived::Message(opened) = &arrived {
-        count_weak(opened, direction, observed);
+        count(opened, direction, observed);
     }
     Ok(arrived)
 }
@@ -134,7 +134,7 @@ pub(crate) async fn open(
         .open_in(desk.workspace(), octets, request, now, &mut timing)
         .await
         .map_err(|rejected| refused(direction, rejected))?;
-    count_weak(&opened, direction, observed);
+    count(&opened, direction, observed);
     Ok(opened)
 }
 
@@ -146,9 +146,13 @@ fn refused(direction: Direction, rejected: Rejected) -> EndpointError {
     }
 }
 
-fn count_weak(opened: &OpenedMessage, direction: Direction, observed: &Observed) {
+/// Counts what an endpoint accepts in a message because its file says so.
+fn count(opened: &OpenedMessage, direction: Direction, observed: &Observed) {
     for algorithm in &opened.evidence.weak {
         observed.metrics.weak_algorithm(direction, algorithm);
+    }
+    for item in &opened.evidence.ignored {
+        observed.metrics.ignored_item(direction, item);
     }
 }
 

@@ -15,6 +15,7 @@ mod conversations;
 mod demands;
 mod description;
 mod heads;
+mod ignored;
 mod key_usage;
 mod keys;
 mod lifecycle;

@@ -410,6 +410,12 @@ impl Compiler<'_> {
     /// Names the key that signs and the one that encrypts each in its own way, where the file says
     /// so.
     fn name_keys_apart(&mut self, binding: &mut Binding) {
+        // In a conversation they are the names of its first messages.
+        if let Binding::Symmetric(keys) = binding
+            && keys.key.kind() == KeyBinding::Context
+        {
+            return;
+        }
         let security = &self.config.security;
         let mut without = Vec::new();
         if let Some(reference) = &security.signature.key_reference

@@ -7,9 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use soapstone_crypto::SecretBytes;
 use soapstone_crypto::key::CipherUsage;
-use soapstone_wss::{
-    Envelope, EnvelopeError, InboundPlan, OutboundPlan, Policy, SharedKey,
-};
+use soapstone_wss::{Envelope, EnvelopeError, InboundPlan, OutboundPlan, Policy, SharedKey};
 use soapstone_xml::{Buffers, Limits};
 
 use super::answer_actions::AnswerActions;

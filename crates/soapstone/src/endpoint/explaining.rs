@@ -4,7 +4,7 @@
 //! The one rule: what is explained is not remembered, and leaves nothing but its verdict.
 
 use jiff::Timestamp;
-use soapstone_wss::{Envelope, InboundPlan, OperationObserver, Receipt, Rejected};
+use soapstone_wss::{InboundPlan, OperationObserver, Receipt, Rejected};
 use soapstone_xml::Buffers;
 
 use super::arriving::Arriving;
@@ -55,7 +55,7 @@ impl<P: Opens> Endpoint<P> {
         observer: &mut dyn OperationObserver,
     ) -> Result<(), Rejected> {
         let now = self.clock(now);
-        let envelope = Envelope::parse(bytes, &self.limits, &mut workspace.buffers())?;
+        let envelope = self.parse(bytes, &mut workspace.buffers())?;
         let (agreement, expected) = match &self.operations {
             Some(operations) if !operations.serves() => self.expect_answer(request.as_ref())?,
             _ => self.expect_request(&envelope, &[], false)?,

@@ -8,6 +8,7 @@ use crate::envelope::expanded_name;
 use crate::evidence::Confirmation;
 use crate::freshness::{self, TimestampPolicy};
 use crate::header::ItemKind;
+use crate::names::WSSE;
 use crate::rejected::Rejected;
 use crate::token::{Proving, TokenKind};
 
@@ -20,6 +21,11 @@ impl Opening<'_> {
             // Each is counted, as tokens are.
             self.budget.token()?;
             self.evidence.note_dropped(expanded_name(item));
+            let name = match item.is(WSSE, "UsernameToken") {
+                true => "UsernameToken",
+                false => "other",
+            };
+            self.evidence.ignored.push(name);
             return Ok(());
         }
         match self.message.demands().kind(kind) {

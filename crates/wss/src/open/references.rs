@@ -3,9 +3,7 @@
 //! The one rule: a reference proves the node that was digested, by its place in the tree.
 
 use soapstone_xml::{Document, NodeId};
-use soapstone_xmlsec::dsig::{
-    Reference, Scratch, Signature, SignatureError, Target, Transform,
-};
+use soapstone_xmlsec::dsig::{Reference, Scratch, Signature, SignatureError, Target, Transform};
 
 use super::authentic::Proven;
 use super::budget::Budget;

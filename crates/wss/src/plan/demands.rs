@@ -4,8 +4,8 @@
 //! demands and never a policy.
 
 use jiff::Timestamp;
-use soapstone_xml::Element;
 use soapstone_crypto::{SignatureAlgorithm, SignatureFamily};
+use soapstone_xml::Element;
 
 use super::key_source::KeySource;
 use crate::binding::{KeyBinding, Layout, ProtectionOrder};

@@ -57,7 +57,9 @@ fn open_knowing(ids: &[&str], policy: &Policy, message: &str) -> Result<String, 
         .open_unmarked(envelope, &facts(), now(), &mut buffers)
         .map_err(|refused| refused.cause().clone())?;
     let first_seen = FirstSeen::assertion(opened.late_marks());
-    opened.admit(first_seen).map(|verified| forwarded(&verified))
+    opened
+        .admit(first_seen)
+        .map(|verified| forwarded(&verified))
 }
 
 /// BSP 1.1, R5423: the transform is allowed. It takes nothing out of what holds no signature.
@@ -140,7 +142,10 @@ fn an_id_that_two_elements_have_in_any_attribute_is_refused() {
 fn an_encrypted_duplicate_of_an_id_without_a_namespace_is_refused() {
     let plain = PLAIN
         .replace("<e:empty/>", "<e:empty Id=\"twice\"/>")
-        .replace("</soap:Header>", "<e:one xmlns:e=\"urn:echo\" Id=\"twice\"/></soap:Header>");
+        .replace(
+            "</soap:Header>",
+            "<e:one xmlns:e=\"urn:echo\" Id=\"twice\"/></soap:Header>",
+        );
     let policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
     let message = secure(&policy, &plain);
     assert!(open_knowing(&[], &policy, &message).is_ok());
@@ -174,6 +179,11 @@ fn items_that_are_ignored_are_neither_read_nor_passed_on() {
         let opened = open(&ignoring, &message).unwrap();
         assert_eq!(opened.evidence().user, None);
         assert!(opened.evidence().dropped.contains(&name), "{name}");
+        let counted = match item == user {
+            true => "UsernameToken",
+            false => "other",
+        };
+        assert_eq!(opened.evidence().ignored, [counted]);
         assert!(!forwarded(&opened).contains(&name[name.find('}').unwrap() + 1..]));
     }
     // What is not named is refused, and nothing signed hides in what is ignored.
@@ -205,7 +215,10 @@ fn with_two_signatures(
             local: "To".to_owned(),
         });
     });
-    let plain = PLAIN.replace("<a:To>", &format!("<a:To xmlns:wsu=\"{WSU}\" wsu:Id=\"to\">"));
+    let plain = PLAIN.replace(
+        "<a:To>",
+        &format!("<a:To xmlns:wsu=\"{WSU}\" wsu:Id=\"to\">"),
+    );
     let message = secure(&all, &plain);
     let signature = cut(&message, "ds:Signature").to_owned();
     let keep = |info: &str, kept: &dyn Fn(&str) -> bool| {
@@ -259,7 +272,10 @@ fn several_signatures_of_one_sender_prove_a_message_together() {
     // Of a part that none of them covers nobody says anything.
     let partial = with_two_signatures(&PARTIES.client, is_time, |one| !is_to(one));
     let part = Part::Id("to".to_owned());
-    assert_eq!(open(&several, &partial).unwrap_err(), Rejected::Unsigned { part });
+    assert_eq!(
+        open(&several, &partial).unwrap_err(),
+        Rejected::Unsigned { part }
+    );
     // Nor does somebody else, though he is trusted.
     let mut rules = trust_rules();
     rules.pinned.push(PARTIES.stranger.certificate().clone());

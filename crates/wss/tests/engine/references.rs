@@ -282,7 +282,7 @@ fn a_path_is_sent_whole_and_leads_to_the_anchor() {
     )));
     let start = token.find('>').unwrap() + 1;
     let end = token.rfind('<').unwrap();
-    let octets = base64::decode_xml_to_vec(token[start..end].as_bytes()).unwrap();
+    let octets = base64::decode_xml_to_vec(&token.as_bytes()[start..end]).unwrap();
     let found = Certificate::from_pki_path(&octets).unwrap();
     assert_eq!(found[0].der(), identity.certificate().der());
     assert_eq!(found[1].der(), identity.chain()[0].der());

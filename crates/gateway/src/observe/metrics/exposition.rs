@@ -501,6 +501,11 @@ fn of_security(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mut Expositio
         .counts(routes, "algorithm", |route| {
             of_sides(route, route.weak.entries())
         });
+    let help = "Items of Security headers that a plan ignores.";
+    out.family(("soapstone_ignored_items_total", COUNTER, help))
+        .counts(routes, "item", |route| {
+            of_sides(route, route.ignored.entries())
+        });
 }
 
 fn of_conversations(routes: &[Arc<RouteMetrics>], snapshot: &Snapshot, out: &mut Exposition) {

@@ -107,6 +107,8 @@ pub(crate) struct RouteMetrics {
     /// By prefix and local name.
     faults: Tally<(&'static str, &'static str)>,
     weak: Tally<(Direction, &'static str)>,
+    /// Items of Security headers that were not read, by side.
+    ignored: Tally<(Direction, &'static str)>,
     /// What became of the contexts of clients.
     contexts: Tally<&'static str>,
     /// Contexts asked for at the backend: established, failed.
@@ -144,6 +146,7 @@ impl RouteMetrics {
             failures: Tally::default(),
             faults: Tally::default(),
             weak: Tally::default(),
+            ignored: Tally::default(),
             contexts: Tally::default(),
             handshakes: Default::default(),
             handshake_time: Histogram::default(),
@@ -245,6 +248,11 @@ impl RouteMetrics {
     /// A weak algorithm was used because the plan names it.
     pub(crate) fn weak_algorithm(&self, side: Direction, algorithm: &'static str) {
         self.weak.add((side, algorithm));
+    }
+
+    /// An item of a Security header was not read because the plan ignores it.
+    pub(crate) fn ignored_item(&self, side: Direction, item: &'static str) {
+        self.ignored.add((side, item));
     }
 }
 

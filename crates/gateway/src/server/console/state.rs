@@ -5,9 +5,9 @@
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
 use soapstone::endpoint::{Directions, Endpoint};
-use soapstone::policy::message_in_words;
-use soapstone::wss::{InboundPlan, OutboundPlan, Policy};
+use soapstone::wss::{InboundPlan, OutboundPlan};
 
+use crate::config::words::distinct;
 use crate::observe::metrics::Detail;
 use crate::route::Route;
 use crate::server::snapshot::exposition;
@@ -52,16 +52,6 @@ fn of_route(route: &Route) -> Value {
 }
 
 fn of_endpoint<P: Directions>(endpoint: &Endpoint<P>) -> Value {
-    let words = |policies: Vec<&Policy>| {
-        let mut told: Vec<Vec<String>> = Vec::new();
-        for policy in policies {
-            let words = message_in_words(policy);
-            if !told.contains(&words) {
-                told.push(words);
-            }
-        }
-        told
-    };
     let policies = endpoint.inbound().map(InboundPlan::policy);
     let policies = policies.chain(endpoint.outbound().map(OutboundPlan::policy));
     let retirements = policies.flat_map(|policy| &policy.retirements);
@@ -70,8 +60,8 @@ fn of_endpoint<P: Directions>(endpoint: &Endpoint<P>) -> Value {
         "ends": ends.collect::<Map<String, Value>>(),
         "mechanism": endpoint.mechanism(),
         "suite": endpoint.suite(),
-        "arriving": words(endpoint.inbound().map(InboundPlan::policy).collect()),
-        "leaving": words(endpoint.outbound().map(OutboundPlan::policy).collect()),
+        "arriving": distinct(endpoint.inbound().map(InboundPlan::policy)),
+        "leaving": distinct(endpoint.outbound().map(OutboundPlan::policy)),
         "conversations": endpoint.conversation().is_some(),
     })
 }
