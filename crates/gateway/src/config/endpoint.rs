@@ -94,6 +94,17 @@ pub(super) fn read_endpoint(
                 .with_hint("say whom we know: users = [{ name = \"…\", password_env = \"…\" }]"),
         );
     }
+    if let (true, Some(answers)) = (endpoint.answers_need_tls() && !through_tls, &config.answers) {
+        let place = answers.protection.as_ref().map(|given| given.place);
+        let faults = answers.unsecured_faults.as_ref().map(|given| given.place);
+        let problem = config.problem(
+            place.or(faults).unwrap_or(answers.place),
+            "answers prove less than requests, and no TLS protects them: everybody on the way could write them",
+        );
+        document.report(problem.with_hint(
+            "use TLS; or accept it, for a network that you trust: answers = { …, without_tls = true }",
+        ));
+    }
     let (replay, conversations) = (&config.security.replay, &config.security.conversations);
     let unusable = |place: Option<Place>, error: StoreError| {
         document.report(config.problem(place.unwrap_or(config.place), error.to_string()));

@@ -3,7 +3,10 @@
 //! The rule kept here: whatever it comes to, the message is consumed; what is left of it is what
 //! the endpoint let through.
 
-use soapstone::endpoint::{Arrived, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver};
+use soapstone::config::UnsecuredFaults;
+use soapstone::endpoint::{
+    Arrived, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver, UnsecuredFault,
+};
 use soapstone::wss::{
     EnvelopeError, Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext,
 };
@@ -12,6 +15,7 @@ use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
 
 use crate::config::direction::Direction;
+use crate::observe::metrics::Unsecured;
 use crate::observe::traces::Observed;
 use crate::route::upstream::Label;
 use crate::scheduling::endpoint::RouteEndpoint;
@@ -23,7 +27,8 @@ pub(crate) enum EndpointError {
     Refused {
         direction: Direction,
         rejected: Rejected,
-        peer_fault: Option<String>,
+        /// The fault that the message is, if it is one, and how much of it the client is told.
+        peer_fault: Option<(Box<UnsecuredFault>, UnsecuredFaults)>,
     },
     /// An endpoint cannot secure a message.
     Unsecurable {
@@ -134,7 +139,20 @@ pub(crate) async fn open(
         .await
         .map_err(|rejected| refused(direction, rejected))?;
     count_weak(&opened, direction, observed);
+    if is_unproven(endpoint, &opened) {
+        let kind = match opened.evidence.freshness {
+            Some(_) => Unsecured::Timestamp,
+            None => Unsecured::Plain,
+        };
+        observed.metrics.unsecured_answer(direction, kind);
+    }
     Ok(opened)
+}
+
+/// Whether nothing proves an answer, to a request that was secured.
+pub(crate) fn is_unproven(endpoint: &RouteEndpoint, opened: &OpenedMessage) -> bool {
+    let evidence = &opened.evidence;
+    evidence.signatures.is_empty() && evidence.encrypted.is_empty() && endpoint.secures_more()
 }
 
 fn refused(direction: Direction, rejected: Rejected) -> EndpointError {
@@ -192,7 +210,16 @@ pub(crate) fn secure_answer(
         ..Outgoing::default()
     };
     let direction = Direction::Inbound;
-    secure(endpoint, direction, labelled, outgoing, observed, buffers)
+    let secured = secure(endpoint, direction, labelled, outgoing, observed, buffers)?;
+    if endpoint.endpoint.answers_prove_less() && secured.receipt.signature_values.is_empty() {
+        let mut plans = endpoint.endpoint.outbound();
+        let kind = match plans.any(|plan| plan.policy().header.timestamp.is_some()) {
+            true => Unsecured::Timestamp,
+            false => Unsecured::Plain,
+        };
+        observed.metrics.unsecured_answer(direction, kind);
+    }
+    Ok(secured)
 }
 
 fn secure(

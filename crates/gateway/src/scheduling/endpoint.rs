@@ -153,6 +153,12 @@ impl RouteEndpoint {
         in_conversation == self.endpoint.conversation().is_some()
     }
 
+    /// Whether messages that it secures are signed or encrypted, or carry a user.
+    pub(crate) fn secures_more(&self) -> bool {
+        let mut plans = self.endpoint.outbound();
+        plans.any(|plan| plan.policy().has_security())
+    }
+
     /// What the endpoint asks about other messages than the one at hand.
     pub(crate) fn memory(&self) -> Memory<'_> {
         Memory {

@@ -35,3 +35,4 @@ mod traced;
 mod tuned;
 mod warming;
 mod warnings;
+mod weaker_answers;

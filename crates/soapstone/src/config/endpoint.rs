@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use soapstone_crypto::SubjectMatch;
 use soapstone_wss::Tuning;
 
+use super::answers::AnswersConfig;
 use super::confidential::Confidential;
 use super::document::{Document, Environment, LoadedFile, Surroundings};
 use super::identity::{self, IdentityConfig};
@@ -123,6 +124,8 @@ pub struct EndpointConfig {
     pub store: Option<StoreConfig>,
     /// What is done to messages.
     pub security: SecurityConfig,
+    /// What answers prove or get, where that differs from requests.
+    pub answers: Option<AnswersConfig>,
     /// Bounds.
     pub limits: LimitsConfig,
     /// How messages are worked on.
@@ -226,6 +229,7 @@ impl EndpointConfig {
                 WITHOUT_POLICY,
             );
         }
+        let answers = table.table("answers").map(AnswersConfig::read);
         let limits = table.table("limits").map(read_limits).unwrap_or_default();
         let tuning = table.table("tuning").map(tuning::read).unwrap_or_default();
         table.belong_elsewhere(
@@ -256,6 +260,7 @@ impl EndpointConfig {
             users,
             store,
             security: security?,
+            answers,
             limits,
             tuning,
         })

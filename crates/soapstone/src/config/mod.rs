@@ -10,6 +10,7 @@
 //! The rule kept here: a key that nobody asked for is a problem, so a misspelt setting is never
 //! silently ignored.
 
+mod answers;
 mod confidential;
 mod document;
 mod endpoint;
@@ -29,6 +30,7 @@ mod tuning;
 mod values;
 mod warning;
 
+pub use answers::{AnswerProtection, AnswersConfig, UnsecuredFaults};
 pub use confidential::Confidential;
 pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};
 pub use endpoint::{

@@ -197,30 +197,9 @@ impl SecurityConfig {
                 "keep one of them",
             );
         }
-        let signed = table.strings("signed").map(|names| {
-            names
-                .into_iter()
-                .filter_map(|name| read_part(&table, "signed", &name.value, name.place))
-                .collect()
-        });
-        if table.is_empty_list("signed") {
-            let place = table.place_of("signed").unwrap_or(table.place());
-            table.report_with_hint(
-                place,
-                "`signed` names no part: a signature would prove nothing of a message",
-                "leave it out for Body and Timestamp, or take a mechanism that signs nothing",
-            );
-        }
-        let encrypted = table.strings("encrypted").map(|names| {
-            names
-                .into_iter()
-                .filter_map(|name| read_encrypted_part(&table, name))
-                .collect()
-        });
-        let key_reference = table.choice(
-            "key_reference",
-            &KeyReference::ALL.map(|reference| (reference.name(), reference)),
-        );
+        let signed = read_signed(&mut table);
+        let encrypted = read_encrypted(&mut table);
+        let key_reference = read_key_reference(&mut table);
         let password = table.choice(
             "password",
             &[
@@ -345,7 +324,44 @@ fn read_policy_choice(table: &mut Table<'_>) -> PolicyChoice {
     choice
 }
 
-fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
+/// `signed`: the parts that a signature covers.
+pub(super) fn read_signed(table: &mut Table<'_>) -> Option<Vec<Located<Part>>> {
+    let signed = table.strings("signed").map(|names| {
+        names
+            .into_iter()
+            .filter_map(|name| read_part(table, "signed", &name.value, name.place))
+            .collect()
+    });
+    if table.is_empty_list("signed") {
+        let place = table.place_of("signed").unwrap_or(table.place());
+        table.report_with_hint(
+            place,
+            "`signed` names no part: a signature would prove nothing of a message",
+            "leave it out for Body and Timestamp, or take a mechanism that signs nothing",
+        );
+    }
+    signed
+}
+
+/// `encrypted`: the parts that are encrypted.
+pub(super) fn read_encrypted(table: &mut Table<'_>) -> Option<Vec<Located<EncryptedPart>>> {
+    table.strings("encrypted").map(|names| {
+        names
+            .into_iter()
+            .filter_map(|name| read_encrypted_part(table, name))
+            .collect()
+    })
+}
+
+/// `key_reference`: how messages name keys.
+pub(super) fn read_key_reference(table: &mut Table<'_>) -> Option<Located<KeyReference>> {
+    table.choice(
+        "key_reference",
+        &KeyReference::ALL.map(|reference| (reference.name(), reference)),
+    )
+}
+
+pub(super) fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
     let mut list = |key| table.strings(key).unwrap_or_default();
     let (signature, digest, canonicalization) =
         (list("signature"), list("digest"), list("canonicalization"));
@@ -372,7 +388,7 @@ fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
     }
 }
 
-fn read_timestamp(table: &mut Table<'_>) -> Option<Located<TimestampConfig>> {
+pub(super) fn read_timestamp(table: &mut Table<'_>) -> Option<Located<TimestampConfig>> {
     let given = table.flag_or_table("timestamp", "{ ttl = \"5m\", skew = \"60s\" }")?;
     let place = given.place;
     let mut table = match given.value {

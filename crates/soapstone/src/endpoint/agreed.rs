@@ -122,7 +122,7 @@ impl Compiler<'_> {
         let source = &self.config.security.source;
         let mut agreed = match &source.value {
             SecuritySource::Mechanism(mechanism) => self.preset(*mechanism, role),
-            SecuritySource::Policy(file) => self.by_policy(file),
+            SecuritySource::Policy(file) => self.by_policy(file, role),
         }?;
         let responder = match role {
             // Many clients: each is answered with its own certificate.
@@ -156,7 +156,7 @@ impl Compiler<'_> {
             _ => self.config.peer.is_some(),
         };
         let request = self.policy(mechanism, suite.clone());
-        let response = self.response(&request, has_certificate, role);
+        let response = self.answer_policy(&request, mechanism, has_certificate, role)?;
         if mechanism != Mechanism::SecureConversation {
             return Some(Agreed::by_preset(mechanism, request, response, None));
         }
@@ -180,7 +180,10 @@ impl Compiler<'_> {
             mechanism,
             in_version(request),
             // The client knows its context: answers name it without repeating its token.
-            in_version(naming_from_outside(response)),
+            in_version(match response.uses_context() {
+                true => naming_from_outside(response),
+                false => response,
+            }),
             Some(Bootstrap {
                 request: first,
                 response: answer,
@@ -190,7 +193,7 @@ impl Compiler<'_> {
         ))
     }
 
-    fn by_policy(&mut self, file: &LoadedFile) -> Option<Agreed> {
+    fn by_policy(&mut self, file: &LoadedFile, role: Role) -> Option<Agreed> {
         self.refuse_what_the_policy_decides();
         let choice = &self.config.security.policy_choice;
         let selection = Selection {
@@ -232,7 +235,7 @@ impl Compiler<'_> {
                 return None;
             }
         };
-        let agreed = self.by_agreements(agreements, operations, file.place)?;
+        let agreed = self.by_agreements(agreements, operations, file.place, role)?;
         self.refuse_empty_policies(&agreed, file);
         Some(Agreed {
             answer_actions: AnswerActions::of(&messages),
@@ -309,6 +312,7 @@ impl Compiler<'_> {
         agreements: Vec<Agreement>,
         operations: Vec<AgreedOperation>,
         place: Place,
+        role: Role,
     ) -> Option<Agreed> {
         let transports: Vec<TransportRequirement> = agreements
             .iter()
@@ -352,10 +356,13 @@ impl Compiler<'_> {
         } else {
             BY_OPERATION
         };
-        let exchanges = agreements.into_iter().map(|agreement| Exchange {
-            request: self.settled(agreement.request),
-            response: self.settled(agreement.response),
-            addressing: agreement.addressing,
+        let exchanges = agreements.into_iter().map(|agreement| {
+            let response = self.settled(agreement.response);
+            Exchange {
+                request: self.settled(agreement.request),
+                response: self.with_timestamp_of_answers(response, role),
+                addressing: agreement.addressing,
+            }
         });
         Some(Agreed {
             exchanges: exchanges.collect(),
@@ -409,7 +416,12 @@ impl Compiler<'_> {
             ("signed", first_place(security.signed.as_deref())),
             ("encrypted", first_place(security.encrypted.as_deref())),
         ];
-        for (key, place) in beside {
+        let answers = self.config.answers.iter();
+        let of_answers = answers.flat_map(|answers| {
+            let mechanism = answers.protection.as_ref().map(|given| given.place);
+            std::iter::once(("mechanism", mechanism)).chain(answers.of_keys())
+        });
+        for (key, place) in beside.into_iter().chain(of_answers) {
             if let Some(place) = place {
                 self.report_with_hint(
                     place,

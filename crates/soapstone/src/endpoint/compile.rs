@@ -133,6 +133,7 @@ impl Compiler<'_> {
         };
         let suite = common_suite(&agreed.exchanges);
         let demands = self.demands(role, &agreed.exchanges);
+        let answers = self.answers(&agreed.exchanges);
         let operations = (!agreed.operations.is_empty()).then(|| {
             let requests: Vec<bool> = agreed
                 .exchanges
@@ -154,6 +155,7 @@ impl Compiler<'_> {
             agreements: agreements.into_iter().collect::<Option<_>>()?,
             operations,
             answer_actions: agreed.answer_actions,
+            answers,
             demands,
             limits,
             users,
@@ -313,7 +315,18 @@ impl Compiler<'_> {
         has_certificate: bool,
         role: Role,
     ) -> Policy {
-        let mut policy = request.clone();
+        self.answering(request, request.clone(), has_certificate, role)
+    }
+
+    /// A policy of answers to such requests: without a password, and with the keys that are there
+    /// for the way back.
+    pub(super) fn answering(
+        &mut self,
+        request: &Policy,
+        mut policy: Policy,
+        has_certificate: bool,
+        role: Role,
+    ) -> Policy {
         policy.set_username(None);
         let signs = policy.signature().is_some();
         // A Timestamp that is neither signed nor demanded binds nobody, and a policy without one
@@ -338,10 +351,17 @@ impl Compiler<'_> {
         };
         let by_certificate = policy.encryption().is_some();
         if by_certificate && !has_certificate {
-            if signs && policy.suite.wraps_to_signers() {
+            let signer = request.signs_with() == Some(KeyBinding::Certificate);
+            if signer && policy.suite.wraps_to_signers() {
                 policy.binding.wrap_to(Recipient::Requester);
-            } else {
+            } else if request.encryption().is_some() || !answers {
                 policy.binding = under_request(keys);
+            } else {
+                self.report_with_hint(
+                    self.config.security.source.place,
+                    "answers are encrypted, and requests bring neither a certificate nor a session key to encrypt with",
+                    "name whom answers are encrypted to, peer = { certificate = \"….cert.pem\" }; or sign or encrypt requests",
+                );
             }
         }
         policy

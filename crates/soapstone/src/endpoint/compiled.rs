@@ -11,6 +11,7 @@ use soapstone_wss::{InboundPlan, OutboundPlan, Policy, SharedKey};
 use soapstone_xml::Limits;
 
 use super::answer_actions::AnswerActions;
+use super::answers::Answers;
 use super::bootstrap::Conversation;
 use super::dated::Dated;
 use super::demands::Demands;
@@ -30,6 +31,8 @@ pub struct Endpoint<P = Either> {
     pub(super) operations: Option<Operations>,
     /// The actions of answers, as far as a WSDL says them.
     pub(super) answer_actions: AnswerActions,
+    /// What answers prove less than requests.
+    pub(super) answers: Answers,
     /// What the file demands beside its policy.
     pub(super) demands: Demands,
     pub(super) limits: Limits,
@@ -58,6 +61,7 @@ impl<P: Directions> Endpoint<P> {
             agreements: vec![Plans::new(directions, false)],
             operations: None,
             answer_actions: AnswerActions::default(),
+            answers: Answers::default(),
             demands: Demands::default(),
             limits,
             users: Vec::new(),

@@ -9,7 +9,7 @@ use soapstone_wss::{
 
 use super::compiled::Endpoint;
 use super::plans::Directions;
-use crate::config::{EndpointConfig, Place, ReplayScope, SecuritySource, Warning};
+use crate::config::{EndpointConfig, Place, ReplayScope, SecuritySource, UnsecuredFaults, Warning};
 
 impl<P: Directions> Endpoint<P> {
     /// The risks that this endpoint takes. `through_tls` says whether its messages come and go over
@@ -97,6 +97,31 @@ impl<P: Directions> Endpoint<P> {
                 "whoever has a certificate of these authorities may sign: `subjects` names nobody in particular".to_owned(),
                 "name the partners, subjects = [\"CN=…\"], or pin their certificates",
             );
+        }
+        if let Some(answers) = &config.answers {
+            let by_tls = match is_private {
+                true => "TLS alone protects them",
+                false => "everybody on the way can write them",
+            };
+            let protection = answers.protection.as_ref().map(|given| given.place);
+            if self.answers_prove_less() {
+                warn(
+                    "weaker-answers",
+                    protection.unwrap_or(answers.place),
+                    format!("answers prove less than requests: {by_tls}"),
+                    "where the peer signs its answers, leave it out of `answers`",
+                );
+            }
+            if let Some(faults) = &answers.unsecured_faults
+                && faults.value != UnsecuredFaults::Code
+            {
+                warn(
+                    "unsecured-faults",
+                    faults.place,
+                    format!("what unsecured faults say reaches clients: {by_tls}"),
+                    "where the log is enough, which has their text always, leave it out",
+                );
+            }
         }
         let replay = security.replay.as_ref();
         let says_to = security

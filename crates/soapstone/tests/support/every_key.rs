@@ -59,6 +59,14 @@ pub(crate) fn every_table() -> Node {
                 ("conversations", store()),
             ]),
         ),
+        (
+            "answers",
+            table([
+                ("mechanism", value("\"sign\"")),
+                ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
+                ("timestamp", table([("ttl", value("\"5m\""))])),
+            ]),
+        ),
         ("limits", table([("depth", value("10"))])),
         (
             "tuning",

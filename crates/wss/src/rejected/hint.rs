@@ -24,6 +24,9 @@ impl Rejected {
             Self::SecurityMissing => {
                 "the peer secures nothing, or addresses its header to an actor or role: then name it as `actor`"
             }
+            Self::SecurityUnexpected => {
+                "name the mechanism that the peer uses; of answers that have nothing but a Timestamp: answers = { mechanism = \"timestamp\" }"
+            }
             Self::SecurityDuplicated => "two stacks secured the message, one after the other",
             Self::ElementUnexpected { .. } => "compare `mechanism` on both sides",
             Self::TimestampMissing => {

@@ -405,6 +405,11 @@ fn of_security(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mut Expositio
         .counts(routes, "algorithm", |route| {
             of_sides(route, route.weak.entries())
         });
+    let help = "Answers to secured requests that nothing proves, accepted and sent.";
+    out.family(("soapstone_unsecured_answers_total", COUNTER, help))
+        .counts(routes, "kind", |route| {
+            of_sides(route, route.unsecured_answers.entries())
+        });
 }
 
 fn of_conversations(routes: &[Arc<RouteMetrics>], snapshot: &Snapshot, out: &mut Exposition) {

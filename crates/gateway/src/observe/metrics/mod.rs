@@ -106,6 +106,8 @@ pub(crate) struct RouteMetrics {
     /// By prefix and local name.
     faults: Tally<(&'static str, &'static str)>,
     weak: Tally<(Direction, &'static str)>,
+    /// Answers that nothing proves, by what they have.
+    unsecured_answers: Tally<(Direction, &'static str)>,
     /// What became of the contexts of clients.
     contexts: Tally<&'static str>,
     /// Contexts asked for at the backend: established, failed.
@@ -113,6 +115,27 @@ pub(crate) struct RouteMetrics {
     handshake_time: Histogram,
     /// Requests sent again because the backend had lost their context.
     resent: AtomicU64,
+}
+
+/// An answer that nothing proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsecured {
+    /// It has nothing at all.
+    Plain,
+    /// It has a Timestamp that nobody signed.
+    Timestamp,
+    /// It is a fault in the place of a secured answer.
+    Fault,
+}
+
+impl Unsecured {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Timestamp => "timestamp",
+            Self::Fault => "fault",
+        }
+    }
 }
 
 /// Which way octets went.
@@ -139,6 +162,7 @@ impl RouteMetrics {
             failures: Tally::default(),
             faults: Tally::default(),
             weak: Tally::default(),
+            unsecured_answers: Tally::default(),
             contexts: Tally::default(),
             handshakes: Default::default(),
             handshake_time: Histogram::default(),
@@ -220,6 +244,11 @@ impl RouteMetrics {
     /// A request for a token was answered with a fault.
     pub(crate) fn token_fault(&self, code: TrustFaultCode) {
         self.faults.add((code.prefix(), code.local()));
+    }
+
+    /// An answer was accepted, or sent, that nothing proves.
+    pub(crate) fn unsecured_answer(&self, side: Direction, kind: Unsecured) {
+        self.unsecured_answers.add((side, kind.name()));
     }
 
     /// A weak algorithm was used because the plan names it.
