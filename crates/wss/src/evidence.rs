@@ -265,6 +265,9 @@ pub struct Evidence {
     pub keys: Vec<KeyEvidence>,
     /// The user who authenticated with a password.
     pub user: Option<String>,
+    /// The user whom a token without a password names. Nobody proved to be that user: whoever
+    /// signed the token, or made the connection, says so.
+    pub named_user: Option<String>,
     /// The `wsse:UsernameToken` that says so.
     pub(crate) user_token: Option<NodeId>,
     /// The `wsu:Timestamp`.

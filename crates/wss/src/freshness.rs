@@ -21,6 +21,8 @@ const MILLISECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 pub struct TimestampPolicy {
     /// Inbound: a message without one is refused. One that is there is checked in any case.
     pub required: bool,
+    /// Outbound: messages have one.
+    pub sent: bool,
     /// Time from `Created` to `Expires`, and the longest age accepted, whatever `Expires` says.
     pub ttl: Duration,
     /// Difference of clocks that is forgiven.
@@ -32,6 +34,7 @@ impl Default for TimestampPolicy {
     fn default() -> Self {
         Self {
             required: true,
+            sent: true,
             ttl: Duration::from_secs(300),
             skew: Duration::from_secs(60),
         }

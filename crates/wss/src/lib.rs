@@ -102,4 +102,4 @@ pub use suite::{
 pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 pub use token::{Claim, TokenKind};
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
-pub use username::{PasswordKind, User, UsernamePolicy};
+pub use username::{PasswordKind, Presence, User, UsernameDialects, UsernamePolicy};

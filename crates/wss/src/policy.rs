@@ -307,8 +307,17 @@ impl Policy {
 
     /// Whether the policy asks for a `wsse:Security` header at all.
     pub fn has_security(&self) -> bool {
-        self.header.timestamp.is_some()
-            || self.username().is_some()
+        self.header.timestamp.is_some() || self.has_more_than_timestamp()
+    }
+
+    /// Whether messages that we make have a `wsse:Security` header.
+    pub(crate) fn writes_security(&self) -> bool {
+        let timestamp = self.header.timestamp;
+        timestamp.is_some_and(|timestamp| timestamp.sent) || self.has_more_than_timestamp()
+    }
+
+    fn has_more_than_timestamp(&self) -> bool {
+        self.username().is_some()
             || self.signs_with().is_some()
             || self.encryption().is_some()
             || self.header.signature_confirmation

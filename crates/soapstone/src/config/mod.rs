@@ -46,7 +46,7 @@ pub use quoting::{OTHER_TEXT, slip};
 pub use schema::json_schema;
 pub use security::{
     AddressingConfig, AlgorithmsConfig, MayBeEmpty, SecurityConfig, SecuritySource,
-    TimestampConfig, WeakUse,
+    TimestampConfig, UsernameTokenConfig, WeakUse,
 };
 pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};

@@ -7,7 +7,9 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use soapstone_wss::{EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind};
+use soapstone_wss::{
+    EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind, UsernameDialects,
+};
 
 use super::document::LoadedFile;
 use super::memory::{ConversationsConfig, ReplayConfig, read_conversations, read_replay};
@@ -58,7 +60,8 @@ pub struct AlgorithmsConfig {
 /// `timestamp = { … }`.
 #[derive(Clone, Copy, Debug)]
 pub struct TimestampConfig {
-    /// Whether a timestamp is sent and demanded (`timestamp = false` says no).
+    /// Whether a timestamp is sent and demanded (`timestamp = false` says no, and so does
+    /// `required = false` in a table).
     pub wanted: bool,
     /// How long a message lives.
     pub ttl: Option<Duration>,
@@ -66,6 +69,19 @@ pub struct TimestampConfig {
     pub skew: Option<Duration>,
     /// A `wsu:Timestamp` without `wsu:Expires` is refused.
     pub require_expires: bool,
+}
+
+/// `username_token = { … }`.
+#[derive(Clone, Debug)]
+pub struct UsernameTokenConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// Whether our tokens have a nonce.
+    pub nonce: Option<Located<bool>>,
+    /// Whether our tokens have the time of their making.
+    pub created: Option<Located<bool>>,
+    /// Forms that are accepted beside that of the profile.
+    pub dialects: UsernameDialects,
 }
 
 /// `addressing = { … }`: what addressing headers of requests must say.
@@ -139,6 +155,8 @@ pub struct SecurityConfig {
     pub key_reference: Option<Located<KeyReference>>,
     /// How passwords travel.
     pub password: Option<Located<PasswordKind>>,
+    /// What tokens of users look like.
+    pub username_token: Option<UsernameTokenConfig>,
     /// Timestamp settings.
     pub timestamp: Option<Located<TimestampConfig>>,
     /// What addressing headers must say.
@@ -167,6 +185,14 @@ impl SecurityConfig {
             SecuritySource::Mechanism(name) => Some(*name),
             _ => None,
         }
+    }
+
+    /// Whether users of the file may be without a password: no message proves one, or a policy says
+    /// whether one does.
+    pub(super) fn may_lack_passwords(&self) -> bool {
+        let by_policy = matches!(self.source.value, SecuritySource::Policy(_));
+        let none = self.password.as_ref().map(|password| password.value);
+        by_policy || none == Some(PasswordKind::Absent)
     }
 
     /// Reads the table to its end. `None` when there is no usable source; whatever is wrong is
@@ -205,8 +231,10 @@ impl SecurityConfig {
             &[
                 ("digest", PasswordKind::Digest),
                 ("text", PasswordKind::Text),
+                ("none", PasswordKind::Absent),
             ],
         );
+        let username_token = table.table("username_token").map(read_username_token);
         let timestamp = read_timestamp(&mut table);
         let addressing = table.table("addressing").and_then(read_addressing);
         let instructions = table.choice(
@@ -238,6 +266,7 @@ impl SecurityConfig {
             encrypted,
             key_reference,
             password,
+            username_token,
             timestamp,
             addressing,
             refused_instructions: instructions
@@ -408,16 +437,35 @@ pub(super) fn read_timestamp(table: &mut Table<'_>) -> Option<Located<TimestampC
     let ttl = table.duration("ttl").map(|ttl| ttl.value);
     let skew = table.duration("skew").map(|skew| skew.value);
     let require_expires = table.boolean("require_expires");
+    let required = table.boolean("required");
     table.finish();
     Some(Located {
         value: TimestampConfig {
-            wanted: true,
+            wanted: required.is_none_or(|required| required.value),
             ttl,
             skew,
             require_expires: require_expires.is_some_and(|required| required.value),
         },
         place,
     })
+}
+
+fn read_username_token(mut table: Table<'_>) -> UsernameTokenConfig {
+    let place = table.place();
+    let nonce = table.boolean("nonce");
+    let created = table.boolean("created");
+    let accepted = table.choices("accept", &[("qualified-types", false), ("2002/07", true)]);
+    let accepted = accepted.unwrap_or_default();
+    table.finish();
+    UsernameTokenConfig {
+        place,
+        nonce,
+        created,
+        dialects: UsernameDialects {
+            qualified_types: accepted.contains(&false),
+            draft_2002: accepted.contains(&true),
+        },
+    }
 }
 
 fn read_addressing(mut table: Table<'_>) -> Option<AddressingConfig> {

@@ -12,9 +12,12 @@ use soapstone_trust::Operation;
 use soapstone_wss::{Binding, ConversationVersion, KeyReference, Mechanism, Policy, Recipient};
 
 use super::answer_actions::AnswerActions;
+use super::compile::freshness_alone;
 use super::compiler::Compiler;
 use super::role::Role;
-use crate::config::{LoadedFile, MayBeEmpty, Place, SecuritySource, read_beside};
+use crate::config::{
+    LoadedFile, Located, MayBeEmpty, Place, SecuritySource, UsernameTokenConfig, read_beside,
+};
 
 /// The policies of an endpoint, written from the client's view.
 pub(super) struct Agreed {
@@ -379,12 +382,15 @@ impl Compiler<'_> {
 
     /// A policy from a file, with what the endpoint file says about every policy.
     fn settled(&mut self, mut policy: Policy) -> Policy {
-        if let Some(timestamp) = &self.config.security.timestamp
-            && let Some(wanted) = policy.header.timestamp
-        {
-            let ttl = timestamp.value.ttl.unwrap_or(wanted.ttl);
-            let skew = timestamp.value.skew.unwrap_or(wanted.skew);
-            policy.set_freshness(ttl, skew);
+        if let Some(timestamp) = &self.config.security.timestamp {
+            if policy.header.timestamp.is_none() && policy.has_security() {
+                policy.header.timestamp = freshness_alone(&timestamp.value);
+            }
+            if let Some(wanted) = policy.header.timestamp {
+                let ttl = timestamp.value.ttl.unwrap_or(wanted.ttl);
+                let skew = timestamp.value.skew.unwrap_or(wanted.skew);
+                policy.set_freshness(ttl, skew);
+            }
         }
         policy.same_endorser = self.config.security.policy_choice.same_endorser;
         self.settle(&mut policy);
@@ -412,6 +418,14 @@ impl Compiler<'_> {
             (
                 "password",
                 security.password.as_ref().map(|password| password.place),
+            ),
+            (
+                "nonce",
+                token_item(security.username_token.as_ref(), |it| it.nonce.as_ref()),
+            ),
+            (
+                "created",
+                token_item(security.username_token.as_ref(), |it| it.created.as_ref()),
             ),
             ("signed", first_place(security.signed.as_deref())),
             ("encrypted", first_place(security.encrypted.as_deref())),
@@ -446,6 +460,13 @@ fn in_words(names: &[&str]) -> String {
 
 /// In the place of a mechanism, where operations have different ones.
 const BY_OPERATION: &str = "by-operation";
+
+fn token_item(
+    given: Option<&UsernameTokenConfig>,
+    item: fn(&UsernameTokenConfig) -> Option<&Located<bool>>,
+) -> Option<Place> {
+    given.and_then(item).map(|item| item.place)
+}
 
 fn first_place<T>(parts: Option<&[crate::config::Located<T>]>) -> Option<Place> {
     parts?.first().map(|part| part.place)

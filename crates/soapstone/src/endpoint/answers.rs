@@ -87,6 +87,7 @@ impl Compiler<'_> {
         let given = timestamp.map(|timestamp| &timestamp.value);
         TimestampPolicy {
             required: false,
+            sent: true,
             ttl: given.and_then(|given| given.ttl).unwrap_or(default.ttl),
             skew: given.and_then(|given| given.skew).unwrap_or(default.skew),
         }
@@ -103,6 +104,7 @@ impl Compiler<'_> {
         let default = policy.header.timestamp.unwrap_or_default();
         let wanted = TimestampPolicy {
             required: given.value.wanted,
+            sent: true,
             ttl: given.value.ttl.unwrap_or(default.ttl),
             skew: given.value.skew.unwrap_or(default.skew),
         };

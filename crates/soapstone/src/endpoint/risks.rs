@@ -84,6 +84,20 @@ impl<P: Directions> Endpoint<P> {
                 "use TLS, encrypt the UsernameToken, or say password = \"digest\"",
             );
         }
+        let names_alone = |policy: &&Policy| {
+            let username = policy.username();
+            username.is_some_and(|it| it.passwords.contains(&PasswordKind::Absent))
+        };
+        if inbound.iter().copied().any(|policy| names_alone(&policy)) {
+            let password = security.password.as_ref().map(|password| password.place);
+            warn(
+                "user-without-password",
+                password.unwrap_or(source),
+                "messages name a user without a password: nothing proves who it is but what signs the token"
+                    .to_owned(),
+                "sign the UsernameToken, or say password = \"digest\"",
+            );
+        }
         let everybody = config
             .trust
             .as_ref()

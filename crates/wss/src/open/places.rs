@@ -8,7 +8,7 @@ use soapstone_xml::{Element, NodeId};
 use super::comparison::Comparison;
 use crate::envelope::expanded_name;
 use crate::event::{Demand, Event};
-use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
+use crate::names::{DS, WSSE, WSSE_2002, WSSE11, WSU, XENC};
 use crate::rejected::Rejected;
 
 impl Comparison<'_, '_> {
@@ -111,6 +111,7 @@ impl Comparison<'_, '_> {
         for block in self.header_blocks() {
             if Some(block.id()) == self.message.security
                 || block.is(WSSE, "Security")
+                || block.is(WSSE_2002, "Security") && self.demands().accepts_draft()
                 || block.is(DS, "Signature")
             {
                 continue;
@@ -153,6 +154,7 @@ fn shortened(mut name: String) -> String {
 fn belongs_into_header(element: Element<'_>, blocks: &[(String, String)]) -> bool {
     element.is(WSU, "Timestamp")
         || element.is(WSSE, "UsernameToken")
+        || element.is(WSSE_2002, "UsernameToken")
         || blocks
             .iter()
             .any(|(namespace, local)| element.is(namespace, local))

@@ -250,6 +250,12 @@ impl Demands {
         self.supporting.iter().find_map(SupportingToken::username)
     }
 
+    /// Whether the Security header may be that of the draft of July 2002.
+    pub(crate) fn accepts_draft(&self) -> bool {
+        let username = self.username();
+        username.is_some_and(|username| username.dialects.draft_2002)
+    }
+
     /// When `algorithm` was retired, if that is past.
     pub(crate) fn retired(&self, algorithm: &str, now: Timestamp) -> Option<Timestamp> {
         retired(&self.retirements, algorithm, now)

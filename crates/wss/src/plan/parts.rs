@@ -12,7 +12,10 @@ impl Policy {
     /// Parts that cannot be treated as is wanted.
     pub(super) fn wrong_parts(&self) -> Vec<PlanProblem> {
         let is_there = |part: &Part| match part {
-            Part::Timestamp => self.header.timestamp.is_some(),
+            Part::Timestamp => self
+                .header
+                .timestamp
+                .is_some_and(|timestamp| timestamp.sent),
             Part::UsernameToken => self.username().is_some(),
             Part::Signature => self.signature().is_some(),
             _ => true,

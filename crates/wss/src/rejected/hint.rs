@@ -24,6 +24,9 @@ impl Rejected {
             Self::SecurityMissing => {
                 "the peer secures nothing, or addresses its header to an actor or role: then name it as `actor`"
             }
+            Self::SecurityOfDraft => {
+                "for tokens of users say `username_token = { accept = [\"2002/07\"] }`; or have the peer send those of 2004"
+            }
             Self::SecurityUnexpected => {
                 "name the mechanism that the peer uses; of answers that have nothing but a Timestamp: answers = { mechanism = \"timestamp\" }"
             }
@@ -58,7 +61,7 @@ impl Rejected {
                 "digests are over the nonce's octets (not its base64), `Created` as written, and the password in UTF-8"
             }
             Self::PasswordKindNotAllowed { .. } => {
-                "set `password` to \"text\" or \"digest\", as the peer sends it"
+                "set `password` to \"text\", \"digest\" or \"none\", as the peer sends it; a `Type` like `wsse:PasswordText` needs `username_token = { accept = [\"qualified-types\"] }`"
             }
             Self::SignatureMissing | Self::Unencrypted { .. } => {
                 "compare `mechanism`, `signed` and `encrypted` with what the peer does"
