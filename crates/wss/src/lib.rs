@@ -79,7 +79,7 @@ pub use evidence::{
     Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt, Relation};
-pub use freshness::{Freshness, Life, TimestampPolicy, parse_date_time};
+pub use freshness::{Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
 pub use header::{Content, Finding, HeaderItem, ItemKind, SecurityHeader};
 pub use key_locator::KeyLocator;
 pub use limits::SecurityLimits;

@@ -105,6 +105,21 @@ pub(super) fn read_endpoint(
             "use TLS; or accept it, for a network that you trust: answers = { …, without_tls = true }",
         ));
     }
+    let judges_times = || {
+        let mut plans = endpoint.inbound();
+        plans.any(|plan| plan.policy().has_security())
+    };
+    if let Some(clock) = &config.security.clock
+        && endpoint.learns_clock_from().is_some()
+        && !through_tls
+        && judges_times()
+    {
+        let problem = config.problem(
+            clock.place,
+            "a clock is learnt without TLS, and answers are judged by it: whoever is on the way could set it",
+        );
+        document.report(problem.with_hint("name the backend's https address, or say how far the clock is off: clock = { offset = \"-37s\" }"));
+    }
     let (replay, conversations) = (&config.security.replay, &config.security.conversations);
     let unusable = |place: Option<Place>, error: StoreError| {
         document.report(config.problem(place.unwrap_or(config.place), error.to_string()));

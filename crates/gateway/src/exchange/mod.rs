@@ -14,6 +14,7 @@ pub(crate) mod context;
 pub(crate) mod failure;
 mod open;
 mod pass;
+mod peer_clock;
 mod read;
 mod refusal_moment;
 mod reporter;

@@ -7,6 +7,7 @@ use soapstone::wss::SoapVersion;
 use tokio::time::Instant;
 
 use super::failure::backend_failure;
+use super::peer_clock::observe;
 use super::reporter::Reporter;
 use super::status_hint::StatusHint;
 use crate::observe::metrics::Flow;
@@ -33,7 +34,7 @@ pub(super) async fn send(
     let memory = &exchange.resources.memory;
     let metrics = &exchange.route.metrics;
     metrics.octets(Flow::ToBackend, octets.len() as u64);
-    let sent = Instant::now();
+    let (sent, sent_at) = (Instant::now(), jiff::Timestamp::now());
     let mut calling = exchange.call(&mut head.headers);
     let upload = Upload::whole(memory.buffers.lend(octets));
     let request = Request::from_parts(head, upload);
@@ -68,6 +69,9 @@ pub(super) async fn send(
     let detail = match tokio::time::timeout_at(sent + patience, collecting).await {
         Ok(Ok(octets)) => {
             metrics.octets(Flow::FromBackend, octets.len() as u64);
+            if let Some(endpoint) = &upstream.endpoint {
+                observe(reporter, endpoint, &head.headers, &octets, sent_at);
+            }
             return Ok((head, octets));
         }
         Ok(Err(CollectError::TooLarge { limit })) => {

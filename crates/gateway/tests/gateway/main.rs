@@ -20,6 +20,7 @@ mod limits;
 mod mistakes;
 mod operations;
 mod pass_through;
+mod peer_clock;
 mod policies;
 mod published;
 mod reflections;

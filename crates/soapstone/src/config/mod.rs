@@ -11,6 +11,7 @@
 //! silently ignored.
 
 mod answers;
+mod clock;
 mod confidential;
 mod document;
 mod endpoint;
@@ -31,6 +32,7 @@ mod values;
 mod warning;
 
 pub use answers::{AnswerProtection, AnswersConfig, UnsecuredFaults};
+pub use clock::{ClockConfig, ClockOffset, ClockSource};
 pub use confidential::Confidential;
 pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};
 pub use endpoint::{

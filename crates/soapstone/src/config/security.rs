@@ -11,6 +11,7 @@ use soapstone_wss::{
     EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind, UsernameDialects,
 };
 
+use super::clock::{ClockConfig, read_clock};
 use super::document::LoadedFile;
 use super::memory::{ConversationsConfig, ReplayConfig, read_conversations, read_replay};
 use super::problem::{Located, Place};
@@ -174,6 +175,8 @@ pub struct SecurityConfig {
     pub actor: Option<Located<String>>,
     /// Whether the Security header is marked `mustUnderstand`; `None` leaves it to the preset.
     pub must_understand: Option<Located<bool>>,
+    /// By how much the peer's clock is off.
+    pub clock: Option<ClockConfig>,
     /// The moment to pretend it is.
     pub time: Option<Located<Timestamp>>,
 }
@@ -254,6 +257,7 @@ impl SecurityConfig {
             .collect();
         let actor = table.string("actor");
         let must_understand = table.boolean("must_understand");
+        let clock = table.table("clock").and_then(read_clock);
         let time = table.moment("time");
         table.finish();
         Some(Self {
@@ -277,6 +281,7 @@ impl SecurityConfig {
             allow_weak_until,
             actor,
             must_understand,
+            clock,
             time,
         })
     }

@@ -138,6 +138,7 @@ impl Compiler<'_> {
         let suite = common_suite(&agreed.exchanges);
         let demands = self.demands(role, &agreed.exchanges);
         let answers = self.answers(&agreed.exchanges);
+        let peer_clock = self.peer_clock(role, &agreed.exchanges);
         let operations = (!agreed.operations.is_empty()).then(|| {
             let requests: Vec<bool> = agreed
                 .exchanges
@@ -166,6 +167,7 @@ impl Compiler<'_> {
             replay: self.config.security.replay.clone(),
             conversations: self.config.security.conversations.clone(),
             time: self.config.security.time.as_ref().map(|time| time.value),
+            peer_clock,
             mechanism: agreed.mechanism,
             suite,
             scope: String::new(),

@@ -16,6 +16,7 @@ use super::bootstrap::Conversation;
 use super::dated::Dated;
 use super::demands::Demands;
 use super::operations::Operations;
+use super::peer_clock::KnownClock;
 use super::plans::{Directions, Either, Plans};
 use super::sent::{Sent, SentMessages};
 use crate::config::{ConversationsConfig, ReplayConfig};
@@ -40,6 +41,7 @@ pub struct Endpoint<P = Either> {
     pub(super) replay: Option<ReplayConfig>,
     pub(super) conversations: Option<ConversationsConfig>,
     pub(super) time: Option<Timestamp>,
+    pub(super) peer_clock: KnownClock,
     pub(super) mechanism: &'static str,
     pub(super) suite: String,
     pub(super) scope: String,
@@ -68,6 +70,7 @@ impl<P: Directions> Endpoint<P> {
             replay: None,
             conversations: None,
             time: None,
+            peer_clock: KnownClock::default(),
             mechanism: "policy",
             suite: String::new(),
             scope: String::new(),
@@ -94,6 +97,7 @@ impl<P: Directions> Endpoint<P> {
     pub fn keep_memory_of(&mut self, predecessor: &Self) {
         self.sent = Arc::clone(&predecessor.sent);
         self.all_sent = predecessor.all_sent.clone();
+        self.follow_clock(predecessor);
         if let (Some(new), Some(old)) = (self.shared_key(), predecessor.shared_key())
             && new.encrypting.is_same_as(&old.encrypting)
         {

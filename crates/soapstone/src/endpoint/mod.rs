@@ -32,6 +32,7 @@ mod opened;
 mod opener;
 mod opening;
 mod operations;
+mod peer_clock;
 mod plans;
 mod relation;
 mod renewal;
@@ -59,6 +60,7 @@ pub use handshake::{Handshake, HandshakeError, Handshakes, says_context_is_gone}
 pub use memory::Memory;
 pub use opened::OpenedMessage;
 pub use opener::Opener;
+pub use peer_clock::{ClockTooFarOff, said_to_be_made};
 pub use plans::{Calling, Directions, Either, Fixed, Opens, Secures, Serving};
 pub use role::Role;
 pub use securer::Securer;

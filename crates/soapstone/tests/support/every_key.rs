@@ -54,6 +54,7 @@ pub(crate) fn every_table() -> Node {
                 ("policy_subject", table([("operation", value("\"Pay\""))])),
                 ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
                 ("timestamp", table([("ttl", value("\"5m\""))])),
+                ("clock", table([("offset", value("\"-37s\""))])),
                 ("username_token", table([("nonce", value("true"))])),
                 ("addressing", table([("soap_action", value("true"))])),
                 ("replay", store()),

@@ -45,8 +45,9 @@ impl<'p> Securing<'p> {
         let mut supply = Supply::of(PUBLIC_RANDOMNESS);
         let message = Message::new(plan, outgoing, now, &mut supply);
         let mut pieces = Pieces::default();
+        let shown = outgoing.clock.shown(now);
         if let Some(life) = plan.protection.timestamp {
-            pieces.timestamp = timestamp(message.id(), now, freshness::later(now, life.ttl));
+            pieces.timestamp = timestamp(message.id(), shown, freshness::later(shown, life.ttl));
         }
         if let (true, Some(request)) = (plan.protection.confirms, outgoing.answers) {
             pieces.confirmations = confirmation::write(message.id(), &request.signature_values);
@@ -55,7 +56,7 @@ impl<'p> Securing<'p> {
         if let (Some(wanted), Some(user)) = (wanted, plan.keys.user.as_deref()) {
             observer.ended(Operation::Other);
             let id = message.named("user");
-            token::write_username(user, wanted, &id, now, &mut supply, &mut pieces.username);
+            token::write_username(user, wanted, &id, shown, &mut supply, &mut pieces.username);
             observer.ended(Operation::Username);
         }
         Self {

@@ -12,7 +12,7 @@ use super::kind::{Claim, Kind, Proving};
 use crate::attributes::only_attributes;
 use crate::digest;
 use crate::envelope::expanded_name;
-use crate::freshness::{self, Freshness};
+use crate::freshness::{self, Freshness, PeerClock};
 use crate::marks::{self, End};
 use crate::names::{
     BASE64_BINARY, PASSWORD_DIGEST, PASSWORD_TEXT, USERNAME_TOKEN, WSSE, WSSE_2002, WSU, WSU_2002,
@@ -63,7 +63,8 @@ fn prove(element: Element<'_>, with: &mut Proving<'_>) -> Result<(), Rejected> {
         });
     }
     with.observer.ended(Operation::Other);
-    let token = UsernameToken::read(element, Some((wanted, with.now)))?;
+    let clock = with.facts.clock;
+    let token = UsernameToken::read(element, Some((wanted, clock, with.now)))?;
     token.authenticate(with.facts.password(&token.user))?;
     with.observer.ended(Operation::Username);
     if let Some(key) = token.nonce_mark() {
@@ -137,7 +138,7 @@ impl UsernameToken {
     /// replayed).
     fn read(
         token: Element<'_>,
-        judged: Option<(&UsernamePolicy, Timestamp)>,
+        judged: Option<(&UsernamePolicy, PeerClock, Timestamp)>,
     ) -> Result<Self, Rejected> {
         let malformed = |problem: &str| Rejected::Malformed {
             element: "wsse:UsernameToken",
@@ -171,7 +172,7 @@ impl UsernameToken {
             _ => (WSSE, WSU),
         };
         let dialects = match judged {
-            Some((policy, _)) => policy.dialects,
+            Some((policy, ..)) => policy.dialects,
             None => UsernameDialects {
                 qualified_types: true,
                 draft_2002: true,
@@ -195,7 +196,7 @@ impl UsernameToken {
                 })?
             }
         };
-        if let Some((policy, _)) = judged
+        if let Some((policy, ..)) = judged
             && !policy.passwords.contains(&kind)
         {
             return Err(match kind.uri() {
@@ -235,8 +236,8 @@ impl UsernameToken {
         let created = only(utility, "Created")?;
         let freshness = created
             .zip(judged)
-            .map(|(created, (policy, now))| {
-                freshness::read_created(created, policy.ttl, policy.skew, now)
+            .map(|(created, (policy, clock, now))| {
+                freshness::read_created(created, policy.ttl, policy.skew, clock, now)
             })
             .transpose()?;
         if kind == PasswordKind::Digest && (nonce.is_empty() || created.is_none()) {
@@ -244,7 +245,7 @@ impl UsernameToken {
                 "expected `Nonce` and `Created` beside a password digest, found not both",
             ));
         }
-        if let Some((policy, _)) = judged {
+        if let Some((policy, ..)) = judged {
             for (presence, missing, name) in [
                 (policy.nonce, nonce.is_empty(), "Nonce"),
                 (policy.created, created.is_none(), "Created"),

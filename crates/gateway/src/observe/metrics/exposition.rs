@@ -50,6 +50,8 @@ pub(crate) struct Snapshot {
     pub(crate) expiries: BTreeMap<ExpiryLabels, i64>,
     /// Route and side, with the part of its limit that a shared key has enciphered.
     pub(crate) shared_keys: Vec<(String, Direction, f64)>,
+    /// Route and side, with the seconds that the peer's clock is ahead.
+    pub(crate) peer_clocks: Vec<(String, Direction, f64)>,
     /// Route, and whether its backend could last be reached.
     pub(crate) backends: Vec<(String, bool)>,
 }
@@ -316,6 +318,9 @@ fn of_shared_keys(snapshot: &Snapshot, out: &mut Exposition) {
     let help = "Part of its limit that a shared key has enciphered in this process: messages under AES-GCM, blocks under Triple DES.";
     out.family(("soapstone_shared_key_used_ratio", GAUGE, help))
         .of_sides(&snapshot.shared_keys);
+    let help = "Seconds that the peer's clock is taken to be ahead of ours.";
+    out.family(("soapstone_peer_clock_offset_seconds", GAUGE, help))
+        .of_sides(&snapshot.peer_clocks);
 }
 
 fn of_requests(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
