@@ -79,6 +79,9 @@ pub struct PartsPolicy {
     /// Parts that must be in the message (WS-SecurityPolicy 1.3, 4.3: `RequiredParts`,
     /// `RequiredElements`).
     pub required: Vec<Part>,
+    /// Inbound: header blocks that are passed on although no signature covers them, as what
+    /// nothing proves.
+    pub unsigned: Vec<Part>,
     /// Inbound: signatures cover the Body and header blocks as a whole, or something inside the
     /// `wsse:Security` header, and nothing else (WS-SecurityPolicy 1.3, 6.6).
     pub only_entire_headers_and_body: bool,
@@ -379,7 +382,7 @@ impl Policy {
     }
 
     /// Whether signatures are what tells parts of the message that can be passed on from others.
-    pub(crate) fn proves_parts(&self) -> bool {
+    pub fn proves_parts(&self) -> bool {
         self.signs_with().is_some() && !self.is_by_connection()
     }
 

@@ -166,6 +166,10 @@ struct Accepted {
     timestamp: Option<TimestampFound>,
     /// Weak algorithms that the message used and the endpoint file allows.
     weak: Vec<&'static str>,
+    /// Header blocks that nothing proves and that are passed on, since the endpoint file names
+    /// them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unproven: Vec<String>,
     /// Header blocks that no signature covers: they are not passed on.
     dropped: Vec<String>,
 }
@@ -290,6 +294,7 @@ fn verdict(opener: &Opener, outcome: &Result<Verified<Envelope>, Rejected>) -> V
             expires: freshness.expires.to_string(),
         }),
         weak: evidence.weak.clone(),
+        unproven: evidence.unproven.clone(),
         dropped: evidence.dropped.clone(),
     }))
 }

@@ -163,6 +163,7 @@ async fn rewritten(
                     head: Proven {
                         version: opened.version,
                         fault: opened.fault,
+                        unproven: opened.evidence.unproven,
                     },
                     octets: opened.bytes,
                 },
@@ -234,6 +235,7 @@ fn passed_fault(
                 head: Proven {
                     version: fault.version,
                     fault: Some(fault.blame),
+                    unproven: Vec::new(),
                 },
                 octets: fault.plain.take().unwrap_or_default(),
             })

@@ -26,6 +26,8 @@ pub(super) struct Forward {
     pub(super) action: Option<String>,
     /// Who sent it, as far as that was proven.
     pub(super) sender: Option<Sender>,
+    /// Header blocks in it that nothing proves.
+    pub(super) unproven: Vec<String>,
     /// The conversation with the backend that it is secured in.
     pub(super) conversation: Option<InConversation>,
 }
@@ -65,6 +67,7 @@ pub(super) fn secure(
         },
         action: opened.action,
         sender: opened.sender,
+        unproven: opened.unproven,
         conversation: None,
         upstream,
     });

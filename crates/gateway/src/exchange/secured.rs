@@ -25,7 +25,7 @@ use super::send::send;
 use super::status_hint::StatusHint;
 use super::token_answer::token_answer;
 use crate::wire::fault::Cause;
-use crate::wire::headers::X_REQUEST_ID;
+use crate::wire::headers::{X_REQUEST_ID, mark_unproven};
 use crate::wire::media;
 use crate::wire::reply::Reply;
 
@@ -88,6 +88,7 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     // A compressed response could not be secured, and its length would tell of what it holds.
     head.headers.remove(header::ACCEPT_ENCODING);
     exchange.head_for_backend(&mut head, upstream);
+    mark_unproven(&mut head.headers, &forward.unproven);
     // Kept where the request may have to be sent again.
     let repeated = forward.conversation.is_some().then(|| head.clone());
     let mut receipts = forward.receipts;

@@ -167,6 +167,9 @@ fn count_weak(opened: &OpenedMessage, direction: Direction, observed: &Observed)
     for algorithm in &opened.evidence.weak {
         observed.metrics.weak_algorithm(direction, algorithm);
     }
+    if !opened.evidence.unproven.is_empty() {
+        observed.metrics.unproven_blocks(direction);
+    }
 }
 
 /// Secures a request for the backend.

@@ -34,6 +34,7 @@ mod tls;
 mod tls_conversations;
 mod traced;
 mod tuned;
+mod unsigned;
 mod warming;
 mod warnings;
 mod weaker_answers;

@@ -152,6 +152,8 @@ pub struct SecurityConfig {
     pub signed: Option<Vec<Located<Part>>>,
     /// Parts to encrypt; `None` leaves it to the preset.
     pub encrypted: Option<Vec<Located<EncryptedPart>>>,
+    /// Header blocks that are passed on although nothing proves them.
+    pub unsigned: Vec<Located<Part>>,
     /// How keys are pointed to.
     pub key_reference: Option<Located<KeyReference>>,
     /// How passwords travel.
@@ -228,6 +230,7 @@ impl SecurityConfig {
         }
         let signed = read_signed(&mut table);
         let encrypted = read_encrypted(&mut table);
+        let unsigned = read_unsigned(&mut table);
         let key_reference = read_key_reference(&mut table);
         let password = table.choice(
             "password",
@@ -268,6 +271,7 @@ impl SecurityConfig {
             algorithms,
             signed,
             encrypted,
+            unsigned,
             key_reference,
             password,
             username_token,
@@ -385,6 +389,24 @@ pub(super) fn read_encrypted(table: &mut Table<'_>) -> Option<Vec<Located<Encryp
             .filter_map(|name| read_encrypted_part(table, name))
             .collect()
     })
+}
+
+/// `unsigned`: header blocks that are passed on although nothing proves them.
+fn read_unsigned(table: &mut Table<'_>) -> Vec<Located<Part>> {
+    let names = table.strings("unsigned").unwrap_or_default();
+    let mut parts = Vec::with_capacity(names.len());
+    for name in names {
+        match read_part(table, "unsigned", &name.value, name.place) {
+            Some(part) if matches!(part.value, Part::Header { .. }) => parts.push(part),
+            Some(_) => table.report_with_hint(
+                name.place,
+                "`unsigned` must name header blocks, found another part",
+                "a header block is {namespace}name",
+            ),
+            None => {}
+        }
+    }
+    parts
 }
 
 /// `key_reference`: how messages name keys.

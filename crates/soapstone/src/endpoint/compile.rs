@@ -138,6 +138,7 @@ impl Compiler<'_> {
         let suite = common_suite(&agreed.exchanges);
         let demands = self.demands(role, &agreed.exchanges);
         let answers = self.answers(&agreed.exchanges);
+        self.refuse_needless_unsigned(&agreed.exchanges);
         let peer_clock = self.peer_clock(role, &agreed.exchanges);
         let operations = (!agreed.operations.is_empty()).then(|| {
             let requests: Vec<bool> = agreed
@@ -178,6 +179,22 @@ impl Compiler<'_> {
             sent,
             all_sent,
         })
+    }
+
+    /// Reports header blocks that may be unsigned, where no signature keeps any from being passed
+    /// on.
+    fn refuse_needless_unsigned(&mut self, exchanges: &[Exchange]) {
+        let Some(first) = self.config.security.unsigned.first() else {
+            return;
+        };
+        let policies = || exchanges.iter().flat_map(|it| [&it.request, &it.response]);
+        if !policies().any(Policy::proves_parts) {
+            self.report_with_hint(
+                first.place,
+                "`unsigned` names header blocks, and no signature keeps any from being passed on",
+                "leave it out",
+            );
+        }
     }
 
     /// Reports users without a password, where messages prove one.
@@ -533,6 +550,10 @@ impl Compiler<'_> {
         }
         if let (Some(username), Some(given)) = (policy.username_mut(), &security.username_token) {
             username.dialects = given.dialects;
+        }
+        if policy.proves_parts() {
+            let unsigned = security.unsigned.iter();
+            policy.parts.unsigned = unsigned.map(|part| part.value.clone()).collect();
         }
         policy.header.actor = security.actor.as_ref().map(|actor| actor.value.clone());
         if let Some(references) = &config.limits.references {

@@ -95,7 +95,7 @@ impl Comparison<'_, '_> {
 
     /// The header blocks that may be passed on; those that no signature covers may not, where
     /// signatures are all that proves them.
-    pub(super) fn blocks_to_pass_on(&mut self) -> Result<Vec<NodeId>, Rejected> {
+    pub(super) fn blocks_to_pass_on(&mut self) -> Result<PassedBlocks, Rejected> {
         let outcome = self.proven_blocks();
         self.observer
             .found(&self.message.envelope, || Event::Demand {
@@ -105,8 +105,9 @@ impl Comparison<'_, '_> {
         outcome
     }
 
-    fn proven_blocks(&mut self) -> Result<Vec<NodeId>, Rejected> {
+    fn proven_blocks(&mut self) -> Result<PassedBlocks, Rejected> {
         let mut blocks = Vec::new();
+        let mut unproven = Vec::new();
         let mut dropped = Vec::new();
         for block in self.header_blocks() {
             if Some(block.id()) == self.message.security
@@ -120,6 +121,14 @@ impl Comparison<'_, '_> {
                 || self.is_endorsed_by_sender(block.id());
             if !self.demands().proves_parts || is_signed && !self.is_signed_unread(block.id()) {
                 blocks.push(block.id());
+            } else if self.may_be_unsigned(block) {
+                if unproven.len() == MOST_UNPROVEN {
+                    return Err(Rejected::TooMany {
+                        what: "header blocks that nothing proves",
+                        limit: MOST_UNPROVEN,
+                    });
+                }
+                unproven.push(block.id());
             } else if self.message.envelope.must_understand(block) {
                 return Err(Rejected::HeaderNotVerified {
                     header: expanded_name(block),
@@ -128,10 +137,63 @@ impl Comparison<'_, '_> {
                 dropped.push(shortened(expanded_name(block)));
             }
         }
+        // Of two blocks with one name, the backend could not tell which one is proven.
+        let name = |node: NodeId| expanded_name(self.message.element(node));
+        let proven: Vec<String> = match unproven.is_empty() {
+            true => Vec::new(),
+            false => blocks.iter().map(|block| name(*block)).collect(),
+        };
+        let (unproven, ambiguous): (Vec<NodeId>, Vec<NodeId>) = unproven
+            .into_iter()
+            .partition(|block| !proven.contains(&name(*block)));
+        let names: Vec<String> = unproven.iter().map(|block| name(*block)).collect();
+        for block in ambiguous {
+            let block = self.message.element(block);
+            if self.message.envelope.must_understand(block) {
+                return Err(Rejected::HeaderNotVerified {
+                    header: expanded_name(block),
+                });
+            }
+            if dropped.len() < MOST_DROPPED {
+                dropped.push(shortened(expanded_name(block)));
+            }
+        }
+        for name in names {
+            if !self.evidence.unproven.contains(&name) {
+                self.evidence.unproven.push(name);
+            }
+        }
         self.evidence.dropped = dropped;
-        Ok(blocks)
+        let in_order = (!unproven.is_empty()).then(|| {
+            let all = self.header_blocks().map(|block| block.id());
+            all.filter(|block| blocks.contains(block) || unproven.contains(block))
+                .collect()
+        });
+        Ok(PassedBlocks {
+            proven: blocks,
+            in_order,
+        })
+    }
+
+    /// Whether the plan has a block passed on although nothing proves it.
+    fn may_be_unsigned(&self, block: Element<'_>) -> bool {
+        let mut named = self.demands().unsigned_blocks.iter();
+        named.any(|(namespace, local)| block.is(namespace, local))
     }
 }
+
+/// The header blocks that are passed on.
+#[derive(Debug, Default)]
+pub(super) struct PassedBlocks {
+    /// Those that are proven.
+    pub(super) proven: Vec<NodeId>,
+    /// All of them in their order, where some are not.
+    pub(super) in_order: Option<Vec<NodeId>>,
+}
+
+/// Most header blocks that are passed on although nothing proves them: a message has one of a name,
+/// or few.
+const MOST_UNPROVEN: usize = 64;
 
 /// Most header blocks that are dropped whose names are told. Anybody can add some to a message,
 /// each with a namespace that takes megabytes to tell and is said once for all of them.

@@ -52,6 +52,9 @@ pub(crate) struct Demands {
     pub(crate) optional_cipher: Option<Part>,
     /// The table of header blocks that are signed, by namespace and local name.
     pub(crate) signed_blocks: Vec<(String, String)>,
+    /// The header blocks that are passed on although nothing proves them, by namespace and local
+    /// name.
+    pub(crate) unsigned_blocks: Vec<(String, String)>,
     /// The signed parts that an id or a path names.
     pub(crate) named_parts: Vec<Part>,
     /// Whether signatures cover header blocks and the Body as a whole.
@@ -216,6 +219,10 @@ impl Demands {
                 .filter(|_| encrypts_first)
                 .map(|wanted| wanted.part.clone()),
             signed_blocks: all_signed.iter().filter_map(block).collect(),
+            unsigned_blocks: {
+                let unsigned: Vec<&Part> = policy.parts.unsigned.iter().collect();
+                unsigned.iter().filter_map(block).collect()
+            },
             named_parts: all_signed
                 .iter()
                 .filter(is_named)

@@ -57,6 +57,15 @@ impl Policy {
         for part in &self.parts.signed {
             wrong.extend(keyless(!signs).map(|problem| (part, problem)));
         }
+        for part in &self.parts.unsigned {
+            let is_block = matches!(part, Part::Header { .. });
+            let problem = match (is_block, self.parts.signed.contains(part)) {
+                (false, _) => Some("is no header block, and only these are passed on unsigned"),
+                (true, true) => Some("is to be signed, and to be passed on unsigned"),
+                (true, false) => None,
+            };
+            wrong.extend(problem.map(|problem| (part, problem)));
+        }
         for wanted in &self.parts.encrypted {
             let problem = keyless(!encrypts).or_else(|| encrypted(&wanted.part, wanted.extent));
             wrong.extend(problem.map(|problem| (&wanted.part, problem)));

@@ -377,6 +377,12 @@ fn of_security(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mut Expositio
         let count: u64 = of_side.map(|(_, count)| count).sum();
         samples.sample(&route.side_labels(side), count);
     }
+    let help = "Messages passed on with header blocks that nothing proves.";
+    let mut samples = out.family(("soapstone_unproven_header_messages_total", COUNTER, help));
+    for (route, side) in with_sides(routes) {
+        let count = route.unproven_blocks[side as usize].load(Ordering::Relaxed);
+        samples.sample(&route.side_labels(side), count);
+    }
     let (by, help) = match detail {
         Detail::Everything => ("reason", "Messages refused for their security, by reason."),
         Detail::Classes => (

@@ -106,6 +106,8 @@ pub(crate) struct RouteMetrics {
     /// By prefix and local name.
     faults: Tally<(&'static str, &'static str)>,
     weak: Tally<(Direction, &'static str)>,
+    /// Messages that are passed on with header blocks which nothing proves.
+    unproven_blocks: [AtomicU64; 2],
     /// Answers that nothing proves, by what they have.
     unsecured_answers: Tally<(Direction, &'static str)>,
     /// What became of the contexts of clients.
@@ -162,6 +164,7 @@ impl RouteMetrics {
             failures: Tally::default(),
             faults: Tally::default(),
             weak: Tally::default(),
+            unproven_blocks: Default::default(),
             unsecured_answers: Tally::default(),
             contexts: Tally::default(),
             handshakes: Default::default(),
@@ -244,6 +247,11 @@ impl RouteMetrics {
     /// A request for a token was answered with a fault.
     pub(crate) fn token_fault(&self, code: TrustFaultCode) {
         self.faults.add((code.prefix(), code.local()));
+    }
+
+    /// A message is passed on with header blocks that nothing proves.
+    pub(crate) fn unproven_blocks(&self, side: Direction) {
+        self.unproven_blocks[side as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     /// An answer was accepted, or sent, that nothing proves.
