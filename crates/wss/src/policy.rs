@@ -79,6 +79,8 @@ pub struct PartsPolicy {
     /// Parts that must be in the message (WS-SecurityPolicy 1.3, 4.3: `RequiredParts`,
     /// `RequiredElements`).
     pub required: Vec<Part>,
+    /// Outbound: header blocks without which a message is not secured.
+    pub sent: Vec<Part>,
     /// Inbound: header blocks that are passed on although no signature covers them, as what
     /// nothing proves.
     pub unsigned: Vec<Part>,

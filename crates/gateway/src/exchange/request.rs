@@ -20,7 +20,7 @@ use super::reporter::{Message, Reporter};
 use super::secure::{Forward, secure};
 use super::steps::read_request;
 use super::working::{SMALL_MESSAGE, done, work};
-use crate::route::upstream::Upstream;
+use crate::route::upstream::{Said, Upstream};
 use crate::scheduling::class::WorkClass;
 use crate::scheduling::endpoint::RouteEndpoint;
 use crate::scheduling::task::{Desk, Task};
@@ -31,8 +31,8 @@ use crate::wire::reply::Reply;
 pub(super) struct Arrived {
     pub(super) octets: Vec<u8>,
     pub(super) version: SoapVersion,
-    /// What the client says that it is about.
-    pub(super) action: Option<String>,
+    /// What the client says of it beside the message.
+    pub(super) said: Said,
     /// Everything that it says of that beside the message, where the endpoint asks.
     pub(super) actions: Vec<String>,
 }
@@ -79,7 +79,7 @@ async fn prepare(
     let Arrived {
         octets,
         version,
-        action,
+        said,
         actions,
     } = request;
     let exchange = reporter.exchange;
@@ -94,14 +94,14 @@ async fn prepare(
             Err(upstream) => choose::after_handshake(reporter, upstream, version).await?,
         };
         let opened = Opened::plain(octets, version);
-        return secure_by_worker(reporter, class, opened, chosen, action, reservation).await;
+        return secure_by_worker(reporter, class, opened, chosen, said, reservation).await;
     };
     let (incoming, class) = read_if_inline(reporter, endpoint, &upstream, octets, actions, version)
         .map_err(|answer| *answer)?;
     let private = exchange.connection.through_tls;
     let observed = exchange.observed();
     let (asked, opening) = (Arc::clone(endpoint), Arc::clone(endpoint));
-    let said = action.clone();
+    let beside = said.clone();
     let steps = |desk: Desk| async move {
         let opened = match open(&opening, incoming, private, &observed, &desk).await? {
             Entered::Message(opened) => opened,
@@ -112,7 +112,7 @@ async fn prepare(
             Err(upstream) => return Ok(Stepped::NeedsContext(Box::new(opened), upstream)),
         };
         let buffers = &mut desk.workspace().buffers();
-        let forward = secure(opened, chosen, said, &observed, buffers)?;
+        let forward = secure(opened, chosen, beside, &observed, buffers)?;
         Ok(Stepped::Prepared(Prepared::Forward(forward)))
     };
     let task = Task::new(class, Some(asked), steps).recorded(exchange.observed());
@@ -122,7 +122,7 @@ async fn prepare(
             let class = class.max(securing(&upstream));
             let version = opened.version;
             let chosen = choose::after_handshake(reporter, upstream, version).await?;
-            secure_by_worker(reporter, class, *opened, chosen, action, reservation).await
+            secure_by_worker(reporter, class, *opened, chosen, said, reservation).await
         }
     }
 }
@@ -144,14 +144,14 @@ async fn secure_by_worker(
     class: WorkClass,
     opened: Opened,
     chosen: Chosen,
-    action: Option<String>,
+    said: Said,
     reservation: &mut Reservation,
 ) -> Result<Prepared, Response<Reply>> {
     let version = opened.version;
     let observed = reporter.exchange.observed();
     let step = |desk: Desk| async move {
         let buffers = &mut desk.workspace().buffers();
-        secure(opened, chosen, action, &observed, buffers)
+        secure(opened, chosen, said, &observed, buffers)
     };
     let task = Task::new(class, None, step).recorded(reporter.exchange.observed());
     let forward = work(reporter, version, task, reservation, Message::Request).await?;

@@ -14,7 +14,7 @@ use super::steps::{EndpointError, secure_request};
 use crate::conversation::context::ContextLease;
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
-use crate::route::upstream::{Label, Upstream};
+use crate::route::upstream::{Label, Said, Upstream};
 
 /// A request on its way to the backend.
 pub(super) struct Forward {
@@ -48,12 +48,12 @@ pub(super) struct InConversation {
     pub(super) label: Label,
 }
 
-/// Secures a request for the upstream that was chosen. `action` is what its client said of it
-/// beside the message.
+/// Secures a request for the upstream that was chosen. `said` is what its client said of it beside
+/// the message.
 pub(super) fn secure(
     opened: Opened,
     Chosen { upstream, context }: Chosen,
-    action: Option<String>,
+    said: Said,
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Box<Forward>, EndpointError> {
@@ -73,9 +73,11 @@ pub(super) fn secure(
     });
     if let Some(endpoint) = &forward.upstream.endpoint {
         let octets = std::mem::take(&mut forward.octets);
-        let label = forward
-            .upstream
-            .label(action.or_else(|| forward.action.take()));
+        let said = Said {
+            action: said.action.or_else(|| forward.action.take()),
+            ..said
+        };
+        let label = forward.upstream.label(said);
         forward.conversation = context.map(|lease| InConversation {
             lease,
             plain: octets.clone(),

@@ -24,6 +24,7 @@ use super::retry::{secure_again, was_lost};
 use super::send::send;
 use super::status_hint::StatusHint;
 use super::token_answer::token_answer;
+use crate::route::upstream::Said;
 use crate::wire::fault::Cause;
 use crate::wire::headers::{X_REQUEST_ID, mark_unproven};
 use crate::wire::media;
@@ -50,7 +51,10 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     let arrived = Arrived {
         octets,
         version,
-        action: media::action_of(&head.headers),
+        said: Said {
+            action: media::action_of(&head.headers),
+            rest: exchange.route.rest_of(head.uri.path()).to_owned(),
+        },
         actions: match &exchange.route.inbound {
             Some(inbound) if inbound.endpoint.asks_for_actions() => {
                 media::actions_of(&head.headers)

@@ -8,7 +8,7 @@ use soapstone::endpoint::{
     Arrived, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver, UnsecuredFault,
 };
 use soapstone::wss::{
-    EnvelopeError, Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext,
+    Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext,
 };
 use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
@@ -181,10 +181,8 @@ pub(crate) fn secure_request(
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Secured, EndpointError> {
-    let labelled =
-        endpoint
-            .endpoint
-            .label_request(octets, label.action.as_deref(), &label.to, buffers);
+    let (action, to) = (label.action.as_deref(), Some(&*label.to));
+    let labelled = endpoint.endpoint.label_request(octets, action, to, buffers);
     let outgoing = Outgoing {
         context,
         action: label.action.as_deref(),
@@ -228,7 +226,7 @@ pub(crate) fn secure_answer(
 fn secure(
     endpoint: &RouteEndpoint,
     direction: Direction,
-    labelled: Result<Vec<u8>, EnvelopeError>,
+    labelled: Result<Vec<u8>, SecureError>,
     outgoing: Outgoing<'_>,
     observed: &Observed,
     buffers: &mut Buffers,
@@ -236,7 +234,6 @@ fn secure(
     let mut timing = Timing::new(observed, direction, None);
     let now = jiff::Timestamp::now();
     labelled
-        .map_err(SecureError::from)
         .and_then(|octets| {
             endpoint
                 .endpoint

@@ -26,6 +26,7 @@ mod published;
 mod reflections;
 mod relations;
 mod replays;
+mod request_headers;
 mod secured;
 mod shares;
 mod slow_store;

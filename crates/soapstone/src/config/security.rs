@@ -7,6 +7,7 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
+use soapstone_trust::addressing::AddressingVersion;
 use soapstone_wss::{
     EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind, UsernameDialects,
 };
@@ -94,6 +95,23 @@ pub struct AddressingConfig {
     pub to: Vec<String>,
     /// `SOAPAction` and the `action` of the media type must be `wsa:Action`.
     pub soap_action: bool,
+    /// `wsa:Action` of requests that leave, whatever HTTP says.
+    pub action: Option<String>,
+    /// Whether requests that leave have a `wsa:MessageID`.
+    pub message_id: Option<Located<bool>>,
+    /// `wsa:ReplyTo` of requests that leave: `anonymous`, `absent`, or an address.
+    pub reply_to: Option<Located<String>>,
+    /// The version of requests that leave.
+    pub version: Option<AddressingVersion>,
+    /// The first key that is of requests that leave.
+    of_requests_that_leave: Option<(&'static str, Place)>,
+}
+
+impl AddressingConfig {
+    /// The first of the keys that speak of requests that leave.
+    pub(crate) fn of_requests_that_leave(&self) -> Option<(&'static str, Place)> {
+        self.of_requests_that_leave
+    }
 }
 
 /// `policy_may_be_empty`: which operations of a policy may be without protection.
@@ -500,13 +518,24 @@ fn read_addressing(mut table: Table<'_>) -> Option<AddressingConfig> {
     let to = table.strings("to");
     let soap_action = table.boolean("soap_action");
     let soap_action = soap_action.is_some_and(|compared| compared.value);
+    let of_requests_that_leave = ["action", "message_id", "reply_to", "version"]
+        .into_iter()
+        .find_map(|key| Some((key, table.place_of(key)?)));
+    let action = table.string("action").map(|action| action.value);
+    let message_id = table.boolean("message_id");
+    let reply_to = table.string("reply_to");
+    let versions = [
+        ("2005/08", AddressingVersion::V10),
+        ("2004/08", AddressingVersion::August2004),
+    ];
+    let version = table.choice("version", &versions).map(|it| it.value);
     if table.is_empty_list("to") {
         table.report_with_hint(
             table.place_of("to").unwrap_or(place),
             "`to` names no address: every message would be for somebody else",
             "name the addresses of this endpoint, or leave it out",
         );
-    } else if !table.has("to") && !soap_action {
+    } else if !table.has("to") && !soap_action && of_requests_that_leave.is_none() {
         table.report_with_hint(
             place,
             "`addressing` demands nothing",
@@ -519,6 +548,11 @@ fn read_addressing(mut table: Table<'_>) -> Option<AddressingConfig> {
         place,
         to: to.into_iter().map(|address| address.value).collect(),
         soap_action,
+        action,
+        message_id,
+        reply_to,
+        version,
+        of_requests_that_leave,
     })
 }
 

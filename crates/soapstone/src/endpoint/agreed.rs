@@ -27,6 +27,8 @@ pub(super) struct Agreed {
     pub(super) operations: Vec<AgreedOperation>,
     /// What a policy's WSDL says of the actions of answers.
     pub(super) answer_actions: AnswerActions,
+    /// The address of the service, if a policy's WSDL says it.
+    pub(super) address: Option<String>,
     /// How conversations begin, if messages belong to them.
     pub(super) bootstrap: Option<Bootstrap>,
     /// Name of the mechanism in metrics and reports.
@@ -52,15 +54,17 @@ impl Agreed {
         request: Policy,
         response: Policy,
         bootstrap: Option<Bootstrap>,
+        addressing: bool,
     ) -> Self {
         Self {
             exchanges: vec![Exchange {
                 request,
                 response,
-                addressing: false,
+                addressing,
             }],
             operations: Vec::new(),
             answer_actions: AnswerActions::default(),
+            address: None,
             bootstrap,
             mechanism: mechanism.name(),
             private_transport: false,
@@ -160,8 +164,11 @@ impl Compiler<'_> {
         };
         let request = self.policy(mechanism, suite.clone());
         let response = self.answer_policy(&request, mechanism, has_certificate, role)?;
+        let addressing = self.writes_addressing(role);
         if mechanism != Mechanism::SecureConversation {
-            return Some(Agreed::by_preset(mechanism, request, response, None));
+            return Some(Agreed::by_preset(
+                mechanism, request, response, None, addressing,
+            ));
         }
         let conversations = self.config.security.conversations.as_ref();
         let wanted = conversations.and_then(|conversations| conversations.bootstrap.as_ref());
@@ -193,6 +200,7 @@ impl Compiler<'_> {
                 version,
                 demands: TokenDemands::default(),
             }),
+            addressing,
         ))
     }
 
@@ -219,14 +227,17 @@ impl Compiler<'_> {
             .and_then(|document| {
                 let agreements = document.agreements(&selection, &options);
                 let messages = document.operation_messages(&selection);
+                let address = document.address(&selection);
                 agreements
-                    .and_then(|agreements| Ok((agreements, messages?)))
+                    .and_then(|agreements| Ok((agreements, messages?, address?)))
                     .map_err(|error| error.to_string())
             });
-        let (agreements, operations, messages) = match agreements {
-            Ok((Agreements::One(agreement), messages)) => (vec![*agreement], Vec::new(), messages),
-            Ok((Agreements::ByOperation(table), messages)) => {
-                (table.agreements, table.operations, messages)
+        let (agreements, operations, messages, address) = match agreements {
+            Ok((Agreements::One(agreement), messages, address)) => {
+                (vec![*agreement], Vec::new(), messages, address)
+            }
+            Ok((Agreements::ByOperation(table), messages, address)) => {
+                (table.agreements, table.operations, messages, address)
             }
             Err(problem) => {
                 let message = format!("{}: {problem}", file.path.display());
@@ -242,6 +253,7 @@ impl Compiler<'_> {
         self.refuse_empty_policies(&agreed, file);
         Some(Agreed {
             answer_actions: AnswerActions::of(&messages),
+            address,
             ..agreed
         })
     }
@@ -364,13 +376,14 @@ impl Compiler<'_> {
             Exchange {
                 request: self.settled(agreement.request),
                 response: self.with_timestamp_of_answers(response, role),
-                addressing: agreement.addressing,
+                addressing: agreement.addressing || self.writes_addressing(role),
             }
         });
         Some(Agreed {
             exchanges: exchanges.collect(),
             operations,
             answer_actions: AnswerActions::default(),
+            address: None,
             bootstrap,
             mechanism,
             private_transport: !transports.is_empty(),
@@ -378,6 +391,12 @@ impl Compiler<'_> {
                 .iter()
                 .any(|transport| transport.client_certificate),
         })
+    }
+
+    /// Whether the file has addressing headers written into requests, whatever a policy says.
+    fn writes_addressing(&self, role: Role) -> bool {
+        let leave = matches!(role, Role::Client | Role::Secure);
+        leave && self.config.security.addressing.is_some()
     }
 
     /// A policy from a file, with what the endpoint file says about every policy.

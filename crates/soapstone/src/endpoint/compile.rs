@@ -139,6 +139,7 @@ impl Compiler<'_> {
         let demands = self.demands(role, &agreed.exchanges);
         let answers = self.answers(&agreed.exchanges);
         self.refuse_needless_unsigned(&agreed.exchanges);
+        let request_headers = self.request_headers(role, agreed.address.clone());
         let peer_clock = self.peer_clock(role, &agreed.exchanges);
         let operations = (!agreed.operations.is_empty()).then(|| {
             let requests: Vec<bool> = agreed
@@ -153,7 +154,10 @@ impl Compiler<'_> {
         let agreements: Vec<Option<Plans<P>>> = agreed
             .exchanges
             .into_iter()
-            .map(|exchange| self.plans(exchange, &keys, role))
+            .map(|mut exchange| {
+                self.demand_headers_of_requests(&mut exchange, role);
+                self.plans(exchange, &keys, role)
+            })
             .collect();
         let replay = self.config.security.replay.as_ref();
         let (sent, all_sent) = SentMessages::alone(replay.and_then(|replay| replay.capacity));
@@ -162,6 +166,7 @@ impl Compiler<'_> {
             operations,
             answer_actions: agreed.answer_actions,
             answers,
+            request_headers,
             demands,
             limits,
             users,

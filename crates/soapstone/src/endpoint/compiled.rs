@@ -18,6 +18,7 @@ use super::demands::Demands;
 use super::operations::Operations;
 use super::peer_clock::KnownClock;
 use super::plans::{Directions, Either, Plans};
+use super::request_headers::RequestHeaders;
 use super::sent::{Sent, SentMessages};
 use crate::config::{ConversationsConfig, ReplayConfig};
 
@@ -34,6 +35,8 @@ pub struct Endpoint<P = Either> {
     pub(super) answer_actions: AnswerActions,
     /// What answers prove less than requests.
     pub(super) answers: Answers,
+    /// How addressing headers are written into requests.
+    pub(super) request_headers: RequestHeaders,
     /// What the file demands beside its policy.
     pub(super) demands: Demands,
     pub(super) limits: Limits,
@@ -64,6 +67,7 @@ impl<P: Directions> Endpoint<P> {
             operations: None,
             answer_actions: AnswerActions::default(),
             answers: Answers::default(),
+            request_headers: RequestHeaders::default(),
             demands: Demands::default(),
             limits,
             users: Vec::new(),

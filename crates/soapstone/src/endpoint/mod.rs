@@ -36,6 +36,7 @@ mod peer_clock;
 mod plans;
 mod relation;
 mod renewal;
+mod request_headers;
 mod risks;
 mod role;
 mod securer;

@@ -56,7 +56,13 @@ pub(crate) fn every_table() -> Node {
                 ("timestamp", table([("ttl", value("\"5m\""))])),
                 ("clock", table([("offset", value("\"-37s\""))])),
                 ("username_token", table([("nonce", value("true"))])),
-                ("addressing", table([("soap_action", value("true"))])),
+                (
+                    "addressing",
+                    table([
+                        ("soap_action", value("true")),
+                        ("version", value("\"2005/08\"")),
+                    ]),
+                ),
                 ("replay", store()),
                 ("conversations", store()),
             ]),

@@ -51,6 +51,8 @@ pub(crate) struct Protection {
     pub(crate) introduced: Option<Arc<Identity>>,
     /// Whether that token is for something else than the message's signature.
     pub(crate) introduces_apart: bool,
+    /// The header blocks without which a message is not secured.
+    pub(crate) sent: Vec<Part>,
     /// Whether sent cipher text is remembered: nothing else tells a message from a copy of it, and
     /// an answer may be under the same key.
     pub(crate) marks_cipher_text: bool,
@@ -219,6 +221,7 @@ impl Protection {
                 .or(introduced)
                 .map(Arc::clone),
             introduces_apart: reference == Some(KeyReference::Embedded),
+            sent: policy.parts.sent.clone(),
             marks_cipher_text: marks_cipher_text(policy, keys),
             signature,
             encryption,
