@@ -45,7 +45,9 @@ impl Pair {
         let made: Result<Endpoint<P>, Problems> = self
             .config(security)
             .and_then(|config| Endpoint::from_config(&config));
-        made.err().map(|problems| problems.to_string()).unwrap_or_default()
+        made.err()
+            .map(|problems| problems.to_string())
+            .unwrap_or_default()
     }
 
     fn secured(&self, security: &str, soap: &str, headers: &str) -> Result<String, SecureError> {
@@ -97,7 +99,9 @@ fn requests_of_every_mechanism_get_the_headers_that_the_file_names() {
             let other = secured(
                 ", action = \"urn:do\", message_id = false, reply_to = \"absent\", version = \"2004/08\"",
             );
-            assert!(other.contains(OF_2004) && !other.contains(&format!("xmlns:wsa=\"{ADDRESSING}\"")));
+            assert!(
+                other.contains(OF_2004) && !other.contains(&format!("xmlns:wsa=\"{ADDRESSING}\""))
+            );
             assert_eq!(header(&other, "Action").as_deref(), Some("urn:do"));
             assert_eq!(header(&other, "MessageID"), None);
             assert_eq!(header(&other, "ReplyTo"), None);
@@ -122,9 +126,8 @@ fn an_addressing_header_that_is_named_is_signed_or_securing_fails() {
         let signing = format!(
             "mechanism = \"sign\", signed = [\"Body\", \"Timestamp\", \"{{{ADDRESSING}}}{local}\"]"
         );
-        let encrypting = format!(
-            "mechanism = \"encrypt\", encrypted = [\"Body\", \"{{{ADDRESSING}}}{local}\"]"
-        );
+        let encrypting =
+            format!("mechanism = \"encrypt\", encrypted = [\"Body\", \"{{{ADDRESSING}}}{local}\"]");
         let part = Part::Header {
             namespace: ADDRESSING.to_owned(),
             local: local.to_owned(),
@@ -150,9 +153,8 @@ fn an_addressing_header_that_is_named_is_signed_or_securing_fails() {
         }
     }
     // Of answers alone: requests have none.
-    let relating = format!(
-        "mechanism = \"sign\", signed = [\"Body\", \"{{{ADDRESSING}}}RelatesTo\"]"
-    );
+    let relating =
+        format!("mechanism = \"sign\", signed = [\"Body\", \"{{{ADDRESSING}}}RelatesTo\"]");
     pair.secured(&relating, SOAP11, "").expect("it is secured");
 }
 
@@ -193,34 +195,53 @@ fn a_request_is_for_the_address_of_the_description() {
         (by_description.to_owned(), None, Ok(described)),
         (named(by_description), requested, Ok("urn:named")),
         (without.to_owned(), requested, Ok("https://10.0.0.5/tax/a")),
-        (without.to_owned(), None, Err(SecureError::DestinationUnknown)),
+        (
+            without.to_owned(),
+            None,
+            Err(SecureError::DestinationUnknown),
+        ),
         (named(without), None, Ok("urn:named")),
     ] {
         let expected = expected.map(|to| Some(to.to_owned()));
         assert_eq!(to(&security, requested), expected, "{security}");
     }
     // A single message gets them as well, or is not secured.
-    let secured = pair.secured(by_description, SOAP11, "").expect("it is secured");
+    let secured = pair
+        .secured(by_description, SOAP11, "")
+        .expect("it is secured");
     assert_eq!(header(&secured, "To").as_deref(), Some(described));
     let refused = pair.secured(without, SOAP11, "");
-    assert_eq!(refused.expect_err("nobody says where"), SecureError::DestinationUnknown);
+    assert_eq!(
+        refused.expect_err("nobody says where"),
+        SecureError::DestinationUnknown
+    );
 }
 
 #[test]
 fn what_makes_no_sense_of_request_headers_is_a_mistake_of_the_file() {
     let pair = Pair::new();
     let sign = "mechanism = \"sign\"";
-    for key in ["action = \"urn:a\"", "message_id = false", "reply_to = \"absent\"", "version = \"2004/08\""] {
+    for key in [
+        "action = \"urn:a\"",
+        "message_id = false",
+        "reply_to = \"absent\"",
+        "version = \"2004/08\"",
+    ] {
         let security = format!("{sign}, addressing = {{ to = [\"urn:a\"], {key} }}");
         let found = pair.problems::<soapstone::endpoint::Serving>(&security);
         let name = key.split(' ').next().expect("a key");
         assert!(
-            found.contains(&format!("`{name}` is of requests that leave, and this endpoint opens them")),
+            found.contains(&format!(
+                "`{name}` is of requests that leave, and this endpoint opens them"
+            )),
             "{found}"
         );
         assert_eq!(pair.problems::<soapstone::endpoint::Calling>(&security), "");
     }
     let several = format!("{sign}, addressing = {{ to = [\"urn:a\", \"urn:b\"] }}");
     let found = pair.problems::<soapstone::endpoint::Calling>(&several);
-    assert!(found.contains("`to` names several addresses, and a request is for one"), "{found}");
+    assert!(
+        found.contains("`to` names several addresses, and a request is for one"),
+        "{found}"
+    );
 }

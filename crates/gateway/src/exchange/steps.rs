@@ -7,9 +7,7 @@ use soapstone::config::UnsecuredFaults;
 use soapstone::endpoint::{
     Arrived, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver, UnsecuredFault,
 };
-use soapstone::wss::{
-    Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext,
-};
+use soapstone::wss::{Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext};
 use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;

@@ -18,7 +18,11 @@ async fn a_request_is_for_the_url_that_it_goes_to_unless_the_file_says_another()
     let mut backend = Backend::echo().await;
     for (addressing, asked, expected) in [
         ("message_id = true", "/tax", "http://BACKEND/service/Tax"),
-        ("message_id = true", "/tax/a/b?x=y", "http://BACKEND/service/Tax/a/b"),
+        (
+            "message_id = true",
+            "/tax/a/b?x=y",
+            "http://BACKEND/service/Tax/a/b",
+        ),
         ("to = [\"urn:tax\"]", "/tax/a", "urn:tax"),
     ] {
         let gateway = folder

@@ -42,7 +42,9 @@ impl<P: Directions> Endpoint<P> {
                 }
                 action = table.addressing_action(&operations).or(action);
             }
-            let headers = self.request_headers.of(action_of(action, envelope), requested);
+            let headers = self
+                .request_headers
+                .of(action_of(action, envelope), requested);
             headers.map(Some).ok_or(SecureError::DestinationUnknown)
         })
     }

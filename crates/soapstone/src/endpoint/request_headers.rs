@@ -52,7 +52,11 @@ impl RequestHeaders {
 impl Compiler<'_> {
     /// How the file and the description have addressing headers written. What makes no sense of it
     /// is reported.
-    pub(super) fn request_headers(&mut self, role: Role, described: Option<String>) -> RequestHeaders {
+    pub(super) fn request_headers(
+        &mut self,
+        role: Role,
+        described: Option<String>,
+    ) -> RequestHeaders {
         let mut headers = RequestHeaders {
             to: described,
             ..RequestHeaders::default()
