@@ -8,7 +8,9 @@ use std::net::SocketAddr;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, explain, gateway, init, keys, lint, open, policy, secure, xml};
+use crate::commands::{
+    completions, explain, gateway, init, keys, learn, lint, open, policy, secure, xml,
+};
 use crate::logging::LogArguments;
 use crate::sibling;
 
@@ -78,6 +80,9 @@ pub enum Command {
     /// Explain a policy or WSDL: what it demands, the plans it compiles to, what is not supported
     #[command(long_about = policy::ABOUT)]
     Policy(policy::Arguments),
+    /// Write endpoint files from good messages of a partner
+    #[command(long_about = learn::ABOUT)]
+    Learn(learn::Arguments),
     /// Hold messages, WSDLs and policies against the WS-I profiles
     #[command(long_about = lint::ABOUT)]
     Lint(lint::Arguments),

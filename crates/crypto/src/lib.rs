@@ -110,6 +110,7 @@ pub use keystore::KeyStore;
 pub use mac::MacTruncation;
 pub use name::{DistinguishedName, NameStyle};
 pub use p_hash::{P_HASH_LIMIT, PHash};
+pub use recover::SignedBlock;
 pub use secret::{Secret, SecretBytes};
 pub use transport::OaepParameters;
 pub use trust::{SubjectMatch, TrustError, TrustRules, TrustStore};

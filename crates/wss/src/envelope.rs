@@ -98,9 +98,27 @@ impl Envelope {
         limits: &Limits,
         buffers: &mut Buffers,
     ) -> Result<Self, EnvelopeError> {
+        Self::parse_with(bytes, limits, &[], buffers)
+    }
+
+    /// [Parses](Self::parse) a message in which attributes of these names, without a namespace, are
+    /// ids on every element.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse). Two elements with one id are a duplicate, whichever attributes
+    /// have it.
+    pub fn parse_with(
+        bytes: Vec<u8>,
+        limits: &Limits,
+        ids: &[&str],
+        buffers: &mut Buffers,
+    ) -> Result<Self, EnvelopeError> {
+        let ids = ids.iter().fold(IdAttributes::with_lookalikes(), |all, id| {
+            all.with(&format!("{{}}{id}"))
+        });
         let options = ParseOptions {
             limits: limits.clone(),
-            ids: IdAttributes::with_lookalikes(),
+            ids,
         };
         let mut beginning = [0; LOOKED_AT];
         let looked_at = bytes.len().min(LOOKED_AT);

@@ -183,6 +183,9 @@ pub struct SignatureEvidence {
     pub node: NodeId,
     /// The nodes that it covers, each with all its content; ascending.
     pub nodes: Vec<NodeId>,
+    /// Whether it covers the certificate that its own reference names (SOAP Message Security
+    /// 1.1.1, 8.3).
+    pub(crate) covers_certificate: bool,
     /// Its value, until the receipt of the message takes it.
     pub(crate) value: Vec<u8>,
     /// The token of this message that its key comes from, or the `ds:KeyInfo` that holds the
@@ -281,11 +284,28 @@ pub struct Evidence {
     /// Header blocks that nothing proves and that are passed on because the plan names them, by
     /// expanded name, each once.
     pub unproven: Vec<String>,
-    /// Header blocks that no signature covers, by expanded name: they are not passed on. Of many
-    /// the first ones, and of long names the beginning.
+    /// Header blocks that no signature covers, and items of the Security header that the plan
+    /// ignores, by expanded name: they are not passed on. Of many the first ones, and of long
+    /// names the beginning.
     pub dropped: Vec<String>,
     pub(crate) confirmations: Vec<Confirmation>,
     step: u32,
+}
+
+/// Most header blocks that are dropped whose names are told. Anybody can add some to a message,
+/// each with a namespace that takes megabytes to tell and is said once for all of them.
+pub(crate) const MOST_DROPPED: usize = 64;
+
+/// Bytes of each name.
+const LONGEST_DROPPED: usize = 1024;
+
+fn shortened(mut name: String) -> String {
+    if name.len() > LONGEST_DROPPED {
+        name.truncate(name.floor_char_boundary(LONGEST_DROPPED));
+        name.push('…');
+        name.shrink_to_fit();
+    }
+    name
 }
 
 /// A confirmed signature value.
@@ -312,6 +332,13 @@ impl Evidence {
     /// The tokens of the message's signature.
     pub(crate) fn signing_tokens(&self) -> impl Iterator<Item = NodeId> {
         self.message_signatures().filter_map(|one| one.token)
+    }
+
+    /// Notes the name of something that is not passed on.
+    pub(crate) fn note_dropped(&mut self, name: String) {
+        if self.dropped.len() < MOST_DROPPED {
+            self.dropped.push(shortened(name));
+        }
     }
 
     /// Counts signatures and decryptions, so that their order can be compared with the plan's.

@@ -68,8 +68,8 @@ pub use binding::{
     ProtectionOrder, Recipient, SymmetricBinding, SymmetricToken,
 };
 pub use conversation::{
-    ContextName, ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy,
-    SecurityContext,
+    ContextName, ContextOwner, ConversationVersion, DEFAULT_LABEL, DerivedKeyForm,
+    DerivedKeyPolicy, SecurityContext,
 };
 pub use envelope::{Envelope, SoapVersion};
 pub use envelope_error::EnvelopeError;

@@ -118,6 +118,7 @@ impl Mechanism {
                     ..freshness
                 }),
                 signature_confirmation: false,
+                ignored: Vec::new(),
             },
             binding: match self {
                 Self::None | Self::Username => Binding::None,

@@ -20,6 +20,8 @@ pub const WSU_2002: &str = "http://schemas.xmlsoap.org/ws/2002/07/utility";
 pub const DS: &str = "http://www.w3.org/2000/09/xmldsig#";
 /// XML-Encryption.
 pub const XENC: &str = "http://www.w3.org/2001/04/xmlenc#";
+/// XML-Signature 1.1.
+pub const DSIG11: &str = "http://www.w3.org/2009/xmldsig11#";
 /// XML-Encryption 1.1.
 pub const XENC11: &str = "http://www.w3.org/2009/xmlenc11#";
 

@@ -71,6 +71,14 @@ pub enum SecureError {
     Crypto(CryptoError),
 }
 
+impl SecureError {
+    /// Whether the message may be right, and this side cannot secure it now: a private key is held
+    /// elsewhere and is away.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Crypto(CryptoError::KeyUnavailable { .. }))
+    }
+}
+
 impl fmt::Display for SecureError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {

@@ -189,6 +189,7 @@ impl Seen {
             key_transport: vec![KeyTransportMethod::RSA15, KeyTransportMethod::OAEP_SHA1],
             key_agreement: Vec::new(),
             data: self.data.clone(),
+            derivation_info: None,
         };
         let mut policy = Mechanism::SignEncrypt.policy(suite);
         policy.header.timestamp = Some(TimestampPolicy {

@@ -8,6 +8,7 @@ pub mod explain;
 pub mod gateway;
 pub mod init;
 pub mod keys;
+pub mod learn;
 pub mod lint;
 pub mod open;
 pub mod policy;
@@ -62,6 +63,10 @@ pub fn run(arguments: Arguments, words: &[OsString]) -> Result<ExitCode, Failure
         Command::Explain(arguments) => {
             quiet();
             return explain::run(&arguments);
+        }
+        Command::Learn(arguments) => {
+            quiet();
+            return learn::run(&arguments);
         }
         Command::Lint(arguments) => {
             quiet();

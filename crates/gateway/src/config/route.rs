@@ -5,10 +5,11 @@
 
 use http::Uri;
 use soapstone::config::{Located, Place, Table};
-use soapstone::endpoint::Role;
+use soapstone::endpoint::{Calling, Serving};
 use soapstone_policy::TransportRequirement;
 
-use super::endpoint::{EndpointSpec, Publishing, read_endpoint};
+use super::direction::Direction;
+use super::endpoint::{EndpointSpec, Publishing, SideSpec, read_endpoint};
 use super::rate::{Rate, read_rate};
 use super::timeouts::Timeouts;
 use super::tls::{self, ClientTls};
@@ -25,8 +26,8 @@ pub(crate) struct RouteSpec {
     pub(crate) backend: Uri,
     /// Where it is behind https.
     pub(crate) backend_tls: Option<ClientTls>,
-    pub(crate) inbound: Option<EndpointSpec>,
-    pub(crate) outbound: Option<EndpointSpec>,
+    pub(crate) inbound: Option<EndpointSpec<Serving>>,
+    pub(crate) outbound: Option<EndpointSpec<Calling>>,
     pub(crate) timeouts: Timeouts,
     /// Most requests in a time.
     pub(crate) rate: Option<Rate>,
@@ -36,20 +37,25 @@ pub(crate) struct RouteSpec {
 
 impl RouteSpec {
     /// Its endpoints.
-    pub(super) fn endpoints(&self) -> impl Iterator<Item = &EndpointSpec> {
-        [&self.inbound, &self.outbound].into_iter().flatten()
+    pub(super) fn endpoints(&self) -> impl Iterator<Item = (Direction, &dyn SideSpec)> {
+        let inbound = self.inbound.as_ref().map(|side| side as &dyn SideSpec);
+        let outbound = self.outbound.as_ref().map(|side| side as &dyn SideSpec);
+        let inbound = inbound.map(|side| (Direction::Inbound, side));
+        let outbound = outbound.map(|side| (Direction::Outbound, side));
+        inbound.into_iter().chain(outbound)
     }
 
     /// Whether something is demanded of what clients send.
     fn protects(&self) -> bool {
-        let demands =
-            |side: &EndpointSpec| !side.endpoint.demands_nothing() || side.endpoint.needs_tls();
+        let demands = |side: &EndpointSpec<Serving>| {
+            !side.endpoint.demands_nothing() || side.endpoint.needs_tls()
+        };
         self.inbound.as_ref().is_some_and(demands)
     }
 
     /// The protected route that this unprotected route bypasses: both reach the same backend.
     pub(crate) fn bypassed_route<'r>(&self, routes: &'r [Self]) -> Option<&'r Self> {
-        let is_open = |side: &EndpointSpec| side.endpoint.demands_nothing();
+        let is_open = |side: &EndpointSpec<Calling>| side.endpoint.demands_nothing();
         if self.protects() || !self.outbound.as_ref().is_none_or(is_open) {
             return None;
         }
@@ -196,11 +202,11 @@ pub(super) fn read_route(
     let inbound = table.table("inbound").and_then(|side| {
         let hidden = client_side.through_tls || client_side.transport.is_some();
         let publishing = Some(&publishing);
-        read_endpoint(side, Role::Service, &scope, hidden, publishing)
+        read_endpoint(side, &scope, hidden, publishing)
     });
     let outbound = table
         .table("outbound")
-        .and_then(|side| read_endpoint(side, Role::Client, &scope, secure, None));
+        .and_then(|side| read_endpoint(side, &scope, secure, None));
     if let Some(side) = &inbound
         && side.shows_its_keys()
         && !side.endpoint.needs_tls()

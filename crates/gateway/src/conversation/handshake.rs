@@ -8,13 +8,13 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use soapstone::endpoint::{Handshake, HandshakeError, UnsecuredFault};
+use soapstone::endpoint::{Call, Calling, Handshake, HandshakeError, Handshakes, UnsecuredFault};
 use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone_trust::Operation;
 
 use crate::observe::metrics::RouteMetrics;
 use crate::scheduling::class::WorkClass;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::scheduling::executor::Executor;
 use crate::scheduling::task::{Desk, Task};
 use crate::scheduling::workers::NotDone;
@@ -26,7 +26,7 @@ use crate::wire::errand::{Errand, Undone, demand_soap};
 pub(crate) struct Handshaker {
     pub(crate) executor: Arc<Executor>,
     pub(crate) route: String,
-    pub(crate) endpoint: Arc<RouteEndpoint>,
+    pub(crate) endpoint: Arc<OutboundEndpoint>,
     pub(crate) errand: Errand,
     /// The backend's.
     pub(crate) url: String,
@@ -136,11 +136,11 @@ impl Handshaker {
         let mut handshake = self
             .work(move |desk| async move {
                 let buffers = &mut desk.workspace().buffers();
-                let now = jiff::Timestamp::now();
-                let endpoint = &asked.endpoint;
+                let mut call = Call::new(jiff::Timestamp::now(), buffers);
+                let handshakes = handshakes(&asked)?;
                 let begun = match renewed {
-                    Some(context) => endpoint.renew(&context, &url, version, now, buffers),
-                    None => endpoint.begin(&url, version, now, buffers),
+                    Some(context) => handshakes.renew(&context, &url, version, &mut call),
+                    None => handshakes.begin(&url, version, &mut call),
                 };
                 begun.map_err(|error| Failed::Handshake {
                     error,
@@ -169,9 +169,9 @@ impl Handshaker {
             let made = self
                 .work(move |desk| async move {
                     let buffers = &mut desk.workspace().buffers();
-                    let now = jiff::Timestamp::now();
-                    let endpoint = &asked.endpoint;
-                    let made = endpoint.cancel(&ending, as_bootstrap, &url, version, now, buffers);
+                    let mut call = Call::new(jiff::Timestamp::now(), buffers);
+                    let handshakes = handshakes(&asked)?;
+                    let made = handshakes.cancel(&ending, as_bootstrap, &url, version, &mut call);
                     made.map_err(|error| Failed::Handshake {
                         error: HandshakeError::Unsecurable(error),
                         peer_fault: None,
@@ -218,7 +218,11 @@ impl Handshaker {
         T: Send + 'static,
         F: Future<Output = Result<T, Failed>> + Send + 'static,
     {
-        let task = Task::new(WorkClass::Blocking, Some(Arc::clone(&self.endpoint)), work);
+        let task = Task::new(
+            WorkClass::Blocking,
+            Some(Arc::clone(&self.endpoint.stores)),
+            work,
+        );
         match task.perform(&self.executor, ()).await.0 {
             Ok(result) => result,
             Err(NotDone::Full) => Err(Failed::Busy),
@@ -227,17 +231,21 @@ impl Handshaker {
     }
 }
 
+/// What begins and ends the conversations of an endpoint. One without them has no handshaker.
+fn handshakes(side: &OutboundEndpoint) -> Result<Handshakes<'_, Calling>, Failed> {
+    side.endpoint.handshakes().ok_or(Failed::Unfinished)
+}
+
 /// Judges the answer. A peer that refuses says so in a fault that it mostly does not secure.
 async fn conclude(
-    side: &RouteEndpoint,
+    side: &OutboundEndpoint,
     handshake: Handshake,
     answer: Vec<u8>,
     desk: &Desk,
 ) -> Result<SecurityContext, Failed> {
     let kept = answer.clone();
     let now = jiff::Timestamp::now();
-    let concluded = side
-        .endpoint
+    let concluded = handshakes(side)?
         .conclude_in(desk.workspace(), handshake, answer, now)
         .await;
     concluded.map_err(|error| {

@@ -10,7 +10,7 @@ use soapstone_trust::addressing::Addressing;
 use super::steps::{EndpointError, read_request, receive};
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::InboundEndpoint;
 use crate::scheduling::task::Desk;
 
 /// A request as it arrived.
@@ -38,7 +38,7 @@ pub(super) struct Opened {
     pub(super) octets: Vec<u8>,
     pub(super) version: SoapVersion,
     /// What the endpoint needs to secure the answer.
-    pub(super) receipt: Option<Receipt>,
+    pub(super) receipt: Receipt,
     /// What the client's addressing headers said, where the answer has to refer to them.
     pub(super) addressing: Option<Box<Addressing>>,
     /// What a header said that is not passed on, and that may be told.
@@ -55,7 +55,7 @@ impl Opened {
         Self {
             octets,
             version,
-            receipt: None,
+            receipt: Receipt::default(),
             addressing: None,
             action: None,
             sender: None,
@@ -66,7 +66,7 @@ impl Opened {
 
 /// Opens a request. `private` says whether it came over TLS.
 pub(super) async fn open(
-    endpoint: &RouteEndpoint,
+    endpoint: &InboundEndpoint,
     incoming: Incoming,
     private: bool,
     observed: &Observed,
@@ -76,16 +76,16 @@ pub(super) async fn open(
         Incoming::Read(request) => request,
         Incoming::Bytes { octets, actions } => {
             let buffers = &mut desk.workspace().buffers();
-            read_request(endpoint, octets, actions, observed, buffers)?
+            read_request(endpoint, octets, actions, private, observed, buffers)?
         }
     };
-    match receive(endpoint, request, private, observed, desk).await? {
+    match receive(endpoint, request, observed, desk).await? {
         Arrived::Message(opened) => Ok(Entered::Message(Opened {
             sender: Sender::of(&opened),
             unproven: opened.evidence.unproven,
             octets: opened.bytes,
             version: opened.version,
-            receipt: Some(opened.receipt),
+            receipt: opened.receipt,
             addressing: opened.addressing,
             action: opened.action,
         })),

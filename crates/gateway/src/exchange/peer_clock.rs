@@ -9,7 +9,7 @@ use soapstone::config::ClockSource;
 use soapstone::endpoint::said_to_be_made;
 
 use super::reporter::Reporter;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::OutboundEndpoint;
 
 /// Half of the second that `Date` leaves out.
 const HALF_A_SECOND: jiff::SignedDuration = jiff::SignedDuration::from_millis(500);
@@ -17,7 +17,7 @@ const HALF_A_SECOND: jiff::SignedDuration = jiff::SignedDuration::from_millis(50
 /// Learns from an answer to a request that left at `sent`.
 pub(super) fn observe(
     reporter: &Reporter<'_>,
-    endpoint: &RouteEndpoint,
+    endpoint: &OutboundEndpoint,
     headers: &HeaderMap,
     octets: &[u8],
     sent: Timestamp,

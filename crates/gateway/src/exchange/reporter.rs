@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: the client learns little, and operators everything.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderValue, Response};
 use soapstone::wss::{FaultCode, Rejected, SecureError, SoapVersion};
@@ -12,6 +12,7 @@ use super::failure::fail;
 use super::steps::EndpointError;
 use crate::config::direction::Direction;
 use crate::observe::log::Beginning;
+use crate::observe::record::{MessageCopy, Refused};
 use crate::wire::fault::{Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;
 use crate::wire::reply::Reply;
@@ -22,6 +23,8 @@ struct Refusal {
     direction: Direction,
     rejected: Rejected,
     fault: &'static str,
+    /// The message as it arrived, where refused messages are recorded.
+    copy: Option<MessageCopy>,
 }
 
 /// The refusals of one exchange. Metrics and log are told of them when its answer leaves: a counter
@@ -48,16 +51,40 @@ impl<'c> Refusals<'c> {
     }
 }
 
+impl Refusals<'_> {
+    /// Records a refused message, and returns the id of its record.
+    fn record(
+        &self,
+        copy: Option<MessageCopy>,
+        direction: Direction,
+        rejected: &Rejected,
+    ) -> Option<String> {
+        let records = self.exchange.resources.records.as_ref()?;
+        let refused = Refused {
+            route: self.exchange.route.name.clone(),
+            request: self.id.to_str().unwrap_or_default().to_owned(),
+            direction,
+            reason: rejected.name(),
+            cause: rejected.cause().name(),
+        };
+        Some(records.add(copy?, refused))
+    }
+}
+
 impl Drop for Refusals<'_> {
     fn drop(&mut self) {
         let untold = self.untold.get_mut();
-        for refusal in untold.unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for refusal in std::mem::take(untold.unwrap_or_else(PoisonError::into_inner)) {
             let Refusal {
                 direction,
                 rejected,
                 fault,
+                copy,
             } = refusal;
             let route = self.exchange.route;
+            let cause = rejected.cause().name();
+            let likely = copy.as_ref().and_then(|copy| copy.form().hint(cause));
+            let record = self.record(copy, direction, &rejected);
             route.metrics.refusal(direction, fault, rejected.name());
             route.metrics.fault(fault);
             tracing::warn!(
@@ -67,9 +94,10 @@ impl Drop for Refusals<'_> {
                 peer = %self.exchange.connection.peer,
                 direction = direction.name(),
                 reason = rejected.name(),
-                cause = rejected.cause().name(),
+                cause,
                 detail = %Beginning(&rejected),
-                hint = rejected.hint(),
+                hint = likely.or(rejected.hint()),
+                record,
                 fault,
                 "message refused"
             );
@@ -90,6 +118,8 @@ pub(super) struct Reporter<'c> {
     /// The name of the request.
     pub(super) id: HeaderValue,
     refusals: Refusals<'c>,
+    /// The message in hand as it arrived, where refused messages are recorded.
+    copy: Mutex<Option<MessageCopy>>,
 }
 
 impl<'c> Reporter<'c> {
@@ -99,7 +129,26 @@ impl<'c> Reporter<'c> {
             exchange,
             refusals: Refusals::new(exchange, id.clone()),
             id,
+            copy: Mutex::default(),
         }
+    }
+
+    /// Copies a message that arrived, where refused messages are recorded.
+    pub(super) fn copy(&self, message: &[u8]) {
+        let resources = self.exchange.resources;
+        if let Some(records) = &resources.records {
+            let copy = records.copy(message, &resources.memory.budget);
+            *self.copied() = Some(copy);
+        }
+    }
+
+    /// Drops the copy of a message that was accepted.
+    pub(super) fn drop_copy(&self) {
+        self.copied().take();
+    }
+
+    fn copied(&self) -> MutexGuard<'_, Option<MessageCopy>> {
+        self.copy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Answers for a message that an endpoint does not let through.
@@ -152,6 +201,7 @@ impl<'c> Reporter<'c> {
                     SecureError::OperationUnclear { .. } => {
                         (Cause::OperationUnclear, "operation-unclear")
                     }
+                    error if error.is_temporary() => (Cause::Busy, "key-unavailable"),
                     _ => (Cause::Internal, "not-secured"),
                 };
                 let detail = format!("{} request: {error}", direction.name());
@@ -191,18 +241,15 @@ impl<'c> Reporter<'c> {
             }
             trouble @ EndpointError::WouldExpose => self.request_error(version, trouble),
             EndpointError::Unsecurable { direction, error } => {
-                let cause = match &error {
+                let (cause, reason) = match &error {
                     SecureError::Envelope(_)
                     | SecureError::AlreadySecured
-                    | SecureError::PartMissing { .. } => Cause::BadGateway,
-                    _ => Cause::Internal,
+                    | SecureError::PartMissing { .. } => (Cause::BadGateway, "not-secured"),
+                    error if error.is_temporary() => (Cause::Busy, "key-unavailable"),
+                    _ => (Cause::Internal, "not-secured"),
                 };
-                self.fail(
-                    version,
-                    cause,
-                    "not-secured",
-                    format!("{} response: {error}", direction.name()),
-                )
+                let detail = format!("{} response: {error}", direction.name());
+                self.fail(version, cause, reason, detail)
             }
         }
     }
@@ -249,6 +296,7 @@ impl<'c> Reporter<'c> {
             direction,
             rejected: rejected.clone(),
             fault: cause.code(),
+            copy: self.copied().take(),
         });
         self.named(crate::wire::fault::response(version, cause))
     }

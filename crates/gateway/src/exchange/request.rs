@@ -22,7 +22,7 @@ use super::steps::read_request;
 use super::working::{SMALL_MESSAGE, done, work};
 use crate::route::upstream::{Said, Upstream};
 use crate::scheduling::class::WorkClass;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::InboundEndpoint;
 use crate::scheduling::task::{Desk, Task};
 use crate::wire::budget::Reservation;
 use crate::wire::reply::Reply;
@@ -59,6 +59,9 @@ pub(super) async fn prepare_request(
     reservation: &mut Reservation,
 ) -> Result<Prepared, Response<Reply>> {
     let (arrived, bytes) = (Instant::now(), request.octets.len());
+    if reporter.exchange.route.inbound.is_some() {
+        reporter.copy(&request.octets);
+    }
     let prepared = prepare(reporter, request, reservation).await;
     let refused = match &prepared {
         Ok(Prepared::Answered(answer)) => answer.refused.is_some(),
@@ -68,6 +71,7 @@ pub(super) async fn prepare_request(
     if refused {
         tokio::time::sleep_until(refusal_moment(arrived, bytes)).await;
     }
+    reporter.drop_copy();
     prepared
 }
 
@@ -100,7 +104,7 @@ async fn prepare(
         .map_err(|answer| *answer)?;
     let private = exchange.connection.through_tls;
     let observed = exchange.observed();
-    let (asked, opening) = (Arc::clone(endpoint), Arc::clone(endpoint));
+    let (asked, opening) = (Arc::clone(&endpoint.stores), Arc::clone(endpoint));
     let beside = said.clone();
     let steps = |desk: Desk| async move {
         let opened = match open(&opening, incoming, private, &observed, &desk).await? {
@@ -162,7 +166,7 @@ async fn secure_by_worker(
 /// known first.
 fn read_if_inline(
     reporter: &Reporter<'_>,
-    endpoint: &RouteEndpoint,
+    endpoint: &InboundEndpoint,
     upstream: &Upstream,
     octets: Vec<u8>,
     actions: Vec<String>,
@@ -181,7 +185,9 @@ fn read_if_inline(
     }
     let exchange = reporter.exchange;
     let observed = &exchange.observed();
-    let read = |buffers: &mut Buffers| read_request(endpoint, octets, actions, observed, buffers);
+    let private = exchange.connection.through_tls;
+    let read =
+        |buffers: &mut Buffers| read_request(endpoint, octets, actions, private, observed, buffers);
     let read = exchange.resources.executor.run_here(read);
     let request = done(reporter, version, read, Message::Request)?;
     let class = match request.names_context() {

@@ -2,6 +2,8 @@
 //!
 //! The rule kept here: the client gets no word of a response that is not admitted.
 
+use std::sync::Arc;
+
 use http::{Response, StatusCode, header};
 use soapstone::config::UnsecuredFaults;
 use soapstone::endpoint::{OpenedMessage, UnsecuredFault};
@@ -18,7 +20,7 @@ use crate::observe::metrics::{Flow, Unsecured};
 use crate::observe::traces::Observed;
 use crate::route::upstream::Upstream;
 use crate::scheduling::class::WorkClass;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint};
 use crate::scheduling::task::{Desk, Task};
 use crate::wire::answer_head::{self, Proven};
 use crate::wire::budget::Reservation;
@@ -107,6 +109,9 @@ async fn prepare_response(
     reservation: &mut Reservation,
 ) -> Result<(Vec<u8>, Option<Proven>), Response<Reply>> {
     let (arrived, bytes) = (Instant::now(), octets.len());
+    if upstream.endpoint.is_some() {
+        reporter.copy(&octets);
+    }
     let prepared = rewritten(
         reporter,
         upstream,
@@ -120,6 +125,7 @@ async fn prepare_response(
     if prepared.is_err() {
         tokio::time::sleep_until(refusal_moment(arrived, bytes)).await;
     }
+    reporter.drop_copy();
     prepared
 }
 
@@ -135,12 +141,11 @@ async fn rewritten(
     let exchange = reporter.exchange;
     let inbound = exchange.route.inbound.clone();
     let outbound = upstream.endpoint.clone();
-    let in_conversation = |receipt: &Option<Receipt>| {
-        let context = receipt.as_ref().map(|receipt| receipt.context.is_some());
-        context.unwrap_or_default()
-    };
-    let opening = |endpoint: &RouteEndpoint| endpoint.opening(in_conversation(&receipts.outbound));
-    let securing = |endpoint: &RouteEndpoint| endpoint.securing(in_conversation(&receipts.inbound));
+    let in_conversation = |receipt: &Receipt| receipt.context.is_some();
+    let opening =
+        |endpoint: &OutboundEndpoint| endpoint.opening(in_conversation(&receipts.outbound));
+    let securing =
+        |endpoint: &InboundEndpoint| endpoint.securing(in_conversation(&receipts.inbound));
     let class = if octets.len() > SMALL_MESSAGE {
         WorkClass::Blocking
     } else {
@@ -148,7 +153,9 @@ async fn rewritten(
         opening.max(inbound.as_deref().map_or(WorkClass::Inline, securing))
     };
     let observed = exchange.observed();
-    let asked = outbound.clone();
+    let asked = outbound
+        .as_ref()
+        .map(|endpoint| Arc::clone(&endpoint.stores));
     let steps = |desk: Desk| async move {
         let (mut octets, mut proven, mut passed) = (octets, None, None);
         if let Some(endpoint) = &outbound {
@@ -172,7 +179,7 @@ async fn rewritten(
             (octets, proven, passed) = (admitted.octets, Some(admitted.head), admitted.told);
         }
         if let Some(endpoint) = &inbound {
-            let request = receipts.inbound.as_ref();
+            let request = &receipts.inbound;
             let addressing = receipts.addressing.as_deref();
             let buffers = &mut desk.workspace().buffers();
             octets =
@@ -198,7 +205,11 @@ struct Admitted {
 }
 
 /// What an answer says that is a fault, and that nothing had to prove.
-fn unsecured_text(endpoint: &RouteEndpoint, opened: &OpenedMessage, desk: &Desk) -> Option<String> {
+fn unsecured_text(
+    endpoint: &OutboundEndpoint,
+    opened: &OpenedMessage,
+    desk: &Desk,
+) -> Option<String> {
     opened.fault?;
     let buffers = &mut desk.workspace().buffers();
     let fault = || UnsecuredFault::read(opened.bytes.clone(), buffers);

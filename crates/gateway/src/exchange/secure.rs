@@ -35,10 +35,12 @@ pub(super) struct Forward {
 /// What a request left behind on each side.
 #[derive(Default)]
 pub(super) struct Receipts {
-    pub(super) inbound: Option<Receipt>,
+    /// That of a request that nothing was demanded of is empty.
+    pub(super) inbound: Receipt,
     /// What the client's addressing headers said, where the answer has to refer to them.
     pub(super) addressing: Option<Box<Addressing>>,
-    pub(super) outbound: Option<Receipt>,
+    /// That of a request that goes on as it came is empty.
+    pub(super) outbound: Receipt,
 }
 
 /// The conversation that a request is secured in, and the request as it was before.
@@ -63,7 +65,7 @@ pub(super) fn secure(
         receipts: Receipts {
             inbound: opened.receipt,
             addressing: opened.addressing,
-            outbound: None,
+            outbound: Receipt::default(),
         },
         action: opened.action,
         sender: opened.sender,
@@ -86,7 +88,7 @@ pub(super) fn secure(
         let context = forward.conversation.as_ref().map(|it| it.lease.context());
         let secured = secure_request(endpoint, octets, &label, context, observed, buffers)?;
         forward.octets = secured.bytes;
-        forward.receipts.outbound = Some(secured.receipt);
+        forward.receipts.outbound = secured.receipt;
     }
     Ok(forward)
 }

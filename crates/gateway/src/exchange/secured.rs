@@ -117,7 +117,7 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             Ok(again) => again,
             Err(response) => return response,
         };
-        receipts.outbound = Some(again.receipt);
+        receipts.outbound = again.receipt;
         let sent = send(
             reporter,
             upstream,

@@ -5,7 +5,7 @@
 
 use soapstone::config::UnsecuredFaults;
 use soapstone::endpoint::{
-    Arrived, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver, UnsecuredFault,
+    Arrived, Call, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver, UnsecuredFault,
 };
 use soapstone::wss::{Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext};
 use soapstone::xml::Buffers;
@@ -16,7 +16,7 @@ use crate::config::direction::Direction;
 use crate::observe::metrics::Unsecured;
 use crate::observe::traces::Observed;
 use crate::route::upstream::Label;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint};
 use crate::scheduling::task::Desk;
 
 /// Why work on a message came to nothing.
@@ -81,28 +81,29 @@ impl StepObserver for Timing<'_> {
     }
 }
 
-/// Reads a request, which is not opened yet. `actions` is what was said beside it.
+/// Reads a request, which is not opened yet. `actions` is what was said beside it, and `private`
+/// says whether it came over TLS.
 pub(crate) fn read_request(
-    endpoint: &RouteEndpoint,
+    endpoint: &InboundEndpoint,
     octets: Vec<u8>,
     actions: Vec<String>,
+    private: bool,
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<ReadRequest, EndpointError> {
     let direction = Direction::Inbound;
     let mut timing = Timing::new(observed, direction, None);
-    endpoint
-        .endpoint
-        .read_request(octets, buffers, &mut timing)
-        .map(|request| request.about(actions))
-        .map_err(|rejected| refused(direction, rejected))
+    let mut call = Call::new(jiff::Timestamp::now(), buffers).observed(&mut timing);
+    let read = endpoint.endpoint.read(octets, &mut call);
+    let request = read.map_err(|rejected| refused(direction, rejected))?;
+    let request = request.about(actions);
+    Ok(if private { request.over_tls() } else { request })
 }
 
 /// Opens a request, or answers it where it asks for a token.
 pub(crate) async fn receive(
-    endpoint: &RouteEndpoint,
+    endpoint: &InboundEndpoint,
     request: ReadRequest,
-    private: bool,
     observed: &Observed,
     desk: &Desk,
 ) -> Result<Arrived, EndpointError> {
@@ -111,7 +112,7 @@ pub(crate) async fn receive(
     let now = jiff::Timestamp::now();
     let arrived = endpoint
         .endpoint
-        .receive_in(desk.workspace(), request, private, now, &mut timing)
+        .receive_in(desk.workspace(), request, now, &mut timing)
         .await
         .map_err(EndpointError::of)?;
     if let Arrived::Message(opened) = &arrived {
@@ -120,11 +121,11 @@ pub(crate) async fn receive(
     Ok(arrived)
 }
 
-/// Opens a response.
+/// Opens a response to the request that left this receipt.
 pub(crate) async fn open(
-    endpoint: &RouteEndpoint,
+    endpoint: &OutboundEndpoint,
     octets: Vec<u8>,
-    request: Option<Receipt>,
+    request: Receipt,
     observed: &Observed,
     desk: &Desk,
 ) -> Result<OpenedMessage, EndpointError> {
@@ -148,7 +149,7 @@ pub(crate) async fn open(
 }
 
 /// Whether nothing proves an answer, to a request that was secured.
-pub(crate) fn is_unproven(endpoint: &RouteEndpoint, opened: &OpenedMessage) -> bool {
+pub(crate) fn is_unproven(endpoint: &OutboundEndpoint, opened: &OpenedMessage) -> bool {
     let evidence = &opened.evidence;
     evidence.signatures.is_empty() && evidence.encrypted.is_empty() && endpoint.secures_more()
 }
@@ -172,46 +173,54 @@ fn count_weak(opened: &OpenedMessage, direction: Direction, observed: &Observed)
 
 /// Secures a request for the backend.
 pub(crate) fn secure_request(
-    endpoint: &RouteEndpoint,
+    endpoint: &OutboundEndpoint,
     octets: Vec<u8>,
     label: &Label,
     context: Option<&SecurityContext>,
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Secured, EndpointError> {
-    let (action, to) = (label.action.as_deref(), Some(&*label.to));
-    let labelled = endpoint.endpoint.label_request(octets, action, to, buffers);
+    let direction = Direction::Outbound;
+    let (client, action) = (&endpoint.endpoint, label.action.as_deref());
     let outgoing = Outgoing {
         context,
-        action: label.action.as_deref(),
+        action,
         ..Outgoing::default()
     };
-    let direction = Direction::Outbound;
-    secure(endpoint, direction, labelled, outgoing, observed, buffers)
+    let secured = client
+        .label_request(octets, action, Some(&label.to), buffers)
+        .and_then(|octets| {
+            let mut timing = Timing::new(observed, direction, None);
+            let mut call = Call::new(jiff::Timestamp::now(), buffers).observed(&mut timing);
+            client.secure_with(octets, outgoing, &mut call)
+        });
+    secured.map_err(|error| EndpointError::Unsecurable { direction, error })
 }
 
-/// Secures the answer to a client. `addressing` is what its request said, where the policy asks for
-/// it.
+/// Secures the answer to a client, whose request left this receipt. `addressing` is what the
+/// request said, where the policy asks for it.
 pub(crate) fn secure_answer(
-    endpoint: &RouteEndpoint,
+    endpoint: &InboundEndpoint,
     octets: Vec<u8>,
-    request: Option<&Receipt>,
+    request: &Receipt,
     addressing: Option<&Addressing>,
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Secured, EndpointError> {
+    let direction = Direction::Inbound;
+    let service = &endpoint.endpoint;
     let labelled = match addressing {
-        Some(request) => endpoint.endpoint.label_answer(octets, request, buffers),
+        Some(request) => service.label_answer(octets, request, buffers),
         None => Ok(octets),
     };
-    let outgoing = Outgoing {
-        answers: request,
-        ..Outgoing::default()
-    };
-    let direction = Direction::Inbound;
-    let secured = secure(endpoint, direction, labelled, outgoing, observed, buffers)?;
-    if endpoint.endpoint.answers_prove_less() && secured.receipt.signature_values.is_empty() {
-        let mut plans = endpoint.endpoint.outbound();
+    let secured = labelled.and_then(|octets| {
+        let mut timing = Timing::new(observed, direction, None);
+        let mut call = Call::new(jiff::Timestamp::now(), buffers).observed(&mut timing);
+        service.answer_with(octets, request, &mut call)
+    });
+    let secured = secured.map_err(|error| EndpointError::Unsecurable { direction, error })?;
+    if service.answers_prove_less() && secured.receipt.signature_values.is_empty() {
+        let mut plans = service.outbound();
         let kind = match plans.any(|plan| plan.policy().header.timestamp.is_some()) {
             true => Unsecured::Timestamp,
             false => Unsecured::Plain,
@@ -219,23 +228,4 @@ pub(crate) fn secure_answer(
         observed.metrics.unsecured_answer(direction, kind);
     }
     Ok(secured)
-}
-
-fn secure(
-    endpoint: &RouteEndpoint,
-    direction: Direction,
-    labelled: Result<Vec<u8>, SecureError>,
-    outgoing: Outgoing<'_>,
-    observed: &Observed,
-    buffers: &mut Buffers,
-) -> Result<Secured, EndpointError> {
-    let mut timing = Timing::new(observed, direction, None);
-    let now = jiff::Timestamp::now();
-    labelled
-        .and_then(|octets| {
-            endpoint
-                .endpoint
-                .secure(octets, outgoing, now, buffers, &mut timing)
-        })
-        .map_err(|error| EndpointError::Unsecurable { direction, error })
 }

@@ -9,7 +9,7 @@
 use std::fmt;
 use std::sync::Arc;
 
-use soapstone::endpoint::SentMessages;
+use soapstone::endpoint::{Directions, SentMessages};
 use soapstone_store::{StoreError, Stores};
 use tokio_rustls::TlsAcceptor;
 
@@ -19,14 +19,16 @@ use super::serving::Serving;
 use super::upstream::Upstream;
 use super::{Needs, Route};
 use crate::config::Config;
-use crate::config::endpoint::EndpointSpec;
+use crate::config::endpoint::{EndpointSpec, SideSpec};
 use crate::config::route::RouteSpec;
 use crate::config::validity::dated_in;
 use crate::conversation::context::OutboundContext;
 use crate::conversation::handshake::Handshaker;
 use crate::observe::metrics::RouteMetrics;
 use crate::scheduling::background::Background;
-use crate::scheduling::endpoint::{Inheritance, OpenStores, RouteEndpoint};
+use crate::scheduling::endpoint::{
+    Inheritance, OpenStores, OutboundEndpoint, RouteEndpoint, RouteStores,
+};
 use crate::scheduling::executor::Executor;
 use crate::wire::memory::MessageMemory;
 
@@ -69,9 +71,11 @@ impl Opened {
     pub(crate) fn new(config: Config) -> Result<Self, BuildError> {
         let stores = Arc::<Stores>::default();
         let of_route = |spec: &RouteSpec| {
-            let open = |endpoint: &Option<EndpointSpec>| OpenStores::of(endpoint.as_ref(), &stores);
-            let opened = open(&spec.inbound)
-                .and_then(|inbound| open(&spec.outbound).map(|outbound| [inbound, outbound]));
+            let inbound = OpenStores::of(spec.inbound.as_ref(), &stores);
+            let opened = inbound.and_then(|inbound| {
+                let outbound = OpenStores::of(spec.outbound.as_ref(), &stores)?;
+                Ok([inbound, outbound])
+            });
             opened.map_err(|source| BuildError {
                 route: spec.name.clone(),
                 source,
@@ -105,9 +109,9 @@ pub(crate) fn serving(
         .into_iter()
         .flat_map(|former| former.routes.iter())
         .collect();
-    let endpoints = former.iter().flat_map(|route| route.endpoints());
+    let stores = former.iter().flat_map(|route| route.stores());
     let builder = Builder {
-        endpoints: endpoints.collect(),
+        stores: stores.collect(),
         former: &former,
         limit: config.limits.body,
         resources,
@@ -119,10 +123,10 @@ pub(crate) fn serving(
     let routes: Vec<Route> = specs
         .filter_map(|(spec, stores)| builder.route(spec, stores))
         .collect();
-    for endpoint in &builder.endpoints {
-        let successors = routes.iter().flat_map(Route::endpoints);
-        let successors = successors.map(|endpoint| &endpoint.replay);
-        endpoint.replay.retire(successors);
+    for stores in &builder.stores {
+        let successors = routes.iter().flat_map(Route::stores);
+        let successors = successors.map(|stores| &stores.replay);
+        stores.replay.retire(successors);
     }
     Serving {
         routes: Routes::new(routes),
@@ -137,8 +141,8 @@ pub(crate) fn serving(
 
 struct Builder<'b> {
     former: &'b [&'b Route],
-    /// All endpoints of these.
-    endpoints: Vec<&'b RouteEndpoint>,
+    /// The stores of all of these.
+    stores: Vec<&'b RouteStores>,
     /// Largest answer to the gateway's own messages.
     limit: u64,
     resources: &'b RouteResources,
@@ -150,12 +154,8 @@ impl Builder<'_> {
         let [of_inbound, of_outbound] = stores;
         let predecessor = self.former.iter().find(|route| route.name == spec.name);
         let stays = predecessor.is_some_and(|route| route.is_at(&spec.path, &spec.backend));
-        let mechanism = |spec: &Option<EndpointSpec>| {
-            let mechanism = spec.as_ref().map(EndpointSpec::mechanism);
-            mechanism.map(str::to_owned)
-        };
-        let (inbound, outbound) = (mechanism(&spec.inbound), mechanism(&spec.outbound));
-        let (inbound, outbound) = (inbound.as_deref(), outbound.as_deref());
+        let inbound = spec.inbound.as_ref().map(SideSpec::mechanism);
+        let outbound = spec.outbound.as_ref().map(SideSpec::mechanism);
         let metrics = predecessor
             .map(|route| &route.metrics)
             .filter(|metrics| metrics.is_for(&spec.name, inbound, outbound))
@@ -186,17 +186,17 @@ impl Builder<'_> {
     }
 
     /// An endpoint; `None` if messages pass it as they are.
-    fn endpoint(
+    fn endpoint<P: Directions>(
         &self,
-        opened: Option<(EndpointSpec, OpenStores)>,
+        opened: Option<(EndpointSpec<P>, OpenStores)>,
         sent: &SentMessages,
-        predecessor: Option<(&RouteEndpoint, bool)>,
-    ) -> Option<Arc<RouteEndpoint>> {
+        predecessor: Option<(&RouteEndpoint<P>, bool)>,
+    ) -> Option<Arc<RouteEndpoint<P>>> {
         let (spec, stores) = opened?;
         let inheritance = Inheritance {
             accepted: &self.resources.remembered.accepted,
             sent,
-            former: &self.endpoints,
+            former: &self.stores,
             predecessor,
         };
         Some(RouteEndpoint::build(spec, stores, &inheritance))
@@ -205,7 +205,7 @@ impl Builder<'_> {
     fn upstream(
         &self,
         spec: &mut RouteSpec,
-        endpoint: Option<Arc<RouteEndpoint>>,
+        endpoint: Option<Arc<OutboundEndpoint>>,
         metrics: &Arc<RouteMetrics>,
     ) -> Option<Arc<Upstream>> {
         let memory = self.resources.memory.clone();

@@ -17,7 +17,7 @@ use crate::config::rate::Rate;
 use crate::config::route::RouteSpec;
 use crate::config::warm_up::WarmUp;
 use crate::observe::metrics::RouteMetrics;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint, RouteStores};
 use crate::shares::Bucket;
 use upstream::Upstream;
 
@@ -28,7 +28,7 @@ pub(crate) struct Route {
     /// As a generous reader understands the path.
     reading: String,
     /// The endpoint that faces the client, where messages do not pass it as they are.
-    pub(crate) inbound: Option<Arc<RouteEndpoint>>,
+    pub(crate) inbound: Option<Arc<InboundEndpoint>>,
     /// Where requests go.
     pub(crate) upstream: Arc<Upstream>,
     /// The policy leaves the protection of what clients send to TLS.
@@ -46,7 +46,7 @@ impl Route {
     /// The route of a specification whose endpoints were built.
     fn new(
         spec: RouteSpec,
-        inbound: Option<Arc<RouteEndpoint>>,
+        inbound: Option<Arc<InboundEndpoint>>,
         upstream: Arc<Upstream>,
         metrics: Arc<RouteMetrics>,
         needs: Needs,
@@ -66,16 +66,15 @@ impl Route {
     }
 
     /// The endpoint that faces the backend, where messages do not pass it as they are.
-    pub(crate) fn outbound(&self) -> Option<&Arc<RouteEndpoint>> {
+    pub(crate) fn outbound(&self) -> Option<&Arc<OutboundEndpoint>> {
         self.upstream.endpoint.as_ref()
     }
 
-    /// Its endpoints.
-    pub(crate) fn endpoints(&self) -> impl Iterator<Item = &RouteEndpoint> {
-        [self.inbound.as_ref(), self.outbound()]
-            .into_iter()
-            .flatten()
-            .map(|endpoint| &**endpoint)
+    /// The stores of its endpoints.
+    fn stores(&self) -> impl Iterator<Item = &RouteStores> {
+        let inbound = self.inbound.as_ref().map(|endpoint| &*endpoint.stores);
+        let outbound = self.outbound().map(|endpoint| &*endpoint.stores);
+        inbound.into_iter().chain(outbound)
     }
 
     /// Whether it leads from a path to a backend.

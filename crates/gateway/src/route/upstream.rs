@@ -12,7 +12,7 @@ use http::uri::PathAndQuery;
 use crate::config::timeouts::Timeouts;
 use crate::config::tls::ClientTls;
 use crate::conversation::context::OutboundContext;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::wire::backend::{Backend, BackendTimeouts};
 use crate::wire::errand::Errand;
 use crate::wire::memory::MessageMemory;
@@ -26,7 +26,7 @@ pub(crate) struct Upstream {
     /// The way of the gateway's own messages.
     pub(crate) errand: Errand,
     /// The endpoint that faces the backend, where messages do not pass it as they are.
-    pub(crate) endpoint: Option<Arc<RouteEndpoint>>,
+    pub(crate) endpoint: Option<Arc<OutboundEndpoint>>,
     /// The conversation with the backend, where the endpoint begins one.
     pub(crate) conversation: Option<Arc<OutboundContext>>,
 }

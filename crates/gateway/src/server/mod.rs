@@ -6,6 +6,7 @@
 mod activity;
 mod admin;
 mod cold;
+mod console;
 mod current;
 mod descriptors;
 mod dispatch;

@@ -24,7 +24,13 @@ fn file() -> PathBuf {
 fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
     table([
         ("listen", value("\"127.0.0.1:0\"")),
-        ("admin", table([("listen", value("\"127.0.0.1:1\""))])),
+        (
+            "admin",
+            table([
+                ("listen", value("\"127.0.0.1:1\"")),
+                ("console", value("false")),
+            ]),
+        ),
         ("tls", table([("key", value("\"key.pem\""))])),
         ("timeouts", table([("idle", value("\"5s\""))])),
         (
@@ -36,6 +42,7 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
         ),
         ("log", table([("format", value("\"json\""))])),
         ("audit", table([("file", value("\"audit.jsonl\""))])),
+        ("record", table([("refused", value("9"))])),
         (
             "traces",
             table([

@@ -5,8 +5,8 @@
 //! message's own signature and key do.
 
 use soapstone_wss::{
-    self as wss, EncryptedPart, EndorsingKey, EndorsingToken, KeyReference, Part, PasswordKind,
-    Policy, Recipient, SupportingToken, UsernamePolicy,
+    self as wss, EncryptedPart, EndorsingKey, EndorsingToken, Part, PasswordKind, Policy,
+    Recipient, SupportingToken, UsernamePolicy,
 };
 
 use super::message::{Message, missing};
@@ -157,12 +157,6 @@ impl Message<'_> {
         // Keys that are to be derived are those that a certificate's key encrypts (5.3), and its
         // own private key signs here: there is nothing to derive.
         let reference = self.name(token, problems);
-        let properties = self.requirements.binding.as_ref().map(Binding::properties);
-        let covers_token = properties.is_some_and(|properties| properties.protect_tokens);
-        if covers_token && reference == KeyReference::Embedded {
-            problems.push(refused(token, TOKEN_INSIDE));
-            return;
-        }
         let endorsing = EndorsingToken::by_certificate(reference);
         self.endorse_with(supporting, token, endorsing, policy, problems);
     }
@@ -298,7 +292,7 @@ impl Message<'_> {
             problems.push(refused(token, MOST_ENDORSEMENTS));
             return;
         }
-        if endorsing.key.reference() == KeyReference::Embedded && (kind.signed || kind.encrypted) {
+        if endorsing.key.reference().holds_certificate() && (kind.signed || kind.encrypted) {
             problems.push(refused(token, TOKEN_INSIDE));
             return;
         }

@@ -19,14 +19,15 @@ pub(super) fn refused(token: &Token, reason: &'static str) -> PolicyProblem {
     )
 }
 
-/// Checks that a token is a certificate of the one kind that messages carry.
+/// Checks that a token is a certificate of a kind that messages carry.
 pub(super) fn certificate(token: &Token, problems: &mut Vec<PolicyProblem>) -> bool {
     let TokenKind::X509 { form } = &token.kind else {
         problems.push(refused(token, why_not(token)));
         return false;
     };
-    if form.as_ref().is_some_and(|form| !form.contains("V3")) {
-        let reason = "certificates are X.509 v3, one by one";
+    let known = |form: &String| form.contains("V3") || form.contains("PkiPath");
+    if !form.as_ref().is_none_or(known) {
+        let reason = "certificates are X.509 v3, alone or as a PkiPath";
         problems.push(refused(token, reason));
         return false;
     }
@@ -83,7 +84,12 @@ pub(super) fn reference(
         return KeyReference::Embedded;
     }
     if included {
-        return KeyReference::Direct;
+        return match &token.kind {
+            TokenKind::X509 { form: Some(form) } if form.contains("PkiPath") => {
+                KeyReference::PkiPath
+            }
+            _ => KeyReference::Direct,
+        };
     }
     if demanded(ReferenceDemand::IssuerSerial) {
         return KeyReference::IssuerSerial;

@@ -4,10 +4,11 @@
 
 use soapstone_wss::{EncryptedPart, KeyReference, Mechanism, Part};
 
+use super::key_naming::{EncryptionNaming, SignatureNaming, key_reference};
 use super::problem::{Located, Place};
 use super::security::{
     AlgorithmsConfig, SecurityConfig, SecuritySource, TimestampConfig, read_algorithms,
-    read_encrypted, read_key_reference, read_signed, read_timestamp,
+    read_encrypted, read_signed, read_timestamp,
 };
 use super::table::Table;
 
@@ -98,7 +99,7 @@ impl AnswersConfig {
         }
         let signed = read_signed(&mut table);
         let encrypted = read_encrypted(&mut table);
-        let key_reference = read_key_reference(&mut table);
+        let key_reference = key_reference(&mut table);
         let timestamp = read_timestamp(&mut table);
         let unsecured_faults = table.choice(
             "unsecured_faults",
@@ -199,6 +200,14 @@ impl AnswersConfig {
             };
             changed.signed = None;
             changed.encrypted = None;
+            // What is said of a key of requests is nothing to answers without such a key.
+            if !mechanism.signs() {
+                changed.signature = SignatureNaming::default();
+                changed.several_signatures = None;
+            }
+            if !mechanism.encrypts() {
+                changed.encryption = EncryptionNaming::default();
+            }
         }
         if self.suite.is_some() || self.algorithms.is_some() {
             changed.suite.clone_from(&self.suite);

@@ -16,6 +16,7 @@ mod confidential;
 mod document;
 mod endpoint;
 mod identity;
+mod key_naming;
 mod known_key;
 mod memory;
 mod problem;

@@ -8,15 +8,17 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use soapstone_trust::addressing::AddressingVersion;
+use soapstone_wss::names::{DS, WSSE, WSSE11, WSU, XENC};
 use soapstone_wss::{
     EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind, UsernameDialects,
 };
 
 use super::clock::{ClockConfig, read_clock};
 use super::document::LoadedFile;
+use super::key_naming::{EncryptionNaming, SignatureNaming, key_reference};
 use super::memory::{ConversationsConfig, ReplayConfig, read_conversations, read_replay};
 use super::problem::{Located, Place};
-use super::quoting::slip;
+use super::quoting::{OTHER_TEXT, slip};
 use super::store::Shared;
 use super::table::{FlagOrStrings, FlagOrTable, Table};
 
@@ -174,6 +176,16 @@ pub struct SecurityConfig {
     pub unsigned: Vec<Located<Part>>,
     /// How keys are pointed to.
     pub key_reference: Option<Located<KeyReference>>,
+    /// Attributes without a namespace that are ids on every element of messages that arrive.
+    pub ids: Vec<&'static str>,
+    /// Items of the Security header that are not read, by namespace and local name.
+    pub ignore: Vec<Located<(String, String)>>,
+    /// Whether several signatures may prove a message together.
+    pub several_signatures: Option<Located<bool>>,
+    /// How the key that signs is pointed to.
+    pub signature: SignatureNaming,
+    /// How the key that session keys are wrapped to is pointed to.
+    pub encryption: EncryptionNaming,
     /// How passwords travel.
     pub password: Option<Located<PasswordKind>>,
     /// What tokens of users look like.
@@ -249,7 +261,12 @@ impl SecurityConfig {
         let signed = read_signed(&mut table);
         let encrypted = read_encrypted(&mut table);
         let unsigned = read_unsigned(&mut table);
-        let key_reference = read_key_reference(&mut table);
+        let key_reference = key_reference(&mut table);
+        let ids = table.choices("ids", &["Id", "ID", "id"].map(|name| (name, name)));
+        let ignore = read_ignored(&mut table);
+        let several_signatures = table.boolean("several_signatures");
+        let signature = SignatureNaming::read(&mut table);
+        let encryption = EncryptionNaming::read(&mut table);
         let password = table.choice(
             "password",
             &[
@@ -291,6 +308,11 @@ impl SecurityConfig {
             encrypted,
             unsigned,
             key_reference,
+            ids: ids.unwrap_or_default(),
+            ignore,
+            several_signatures,
+            signature,
+            encryption,
             password,
             username_token,
             timestamp,
@@ -427,14 +449,6 @@ fn read_unsigned(table: &mut Table<'_>) -> Vec<Located<Part>> {
     parts
 }
 
-/// `key_reference`: how messages name keys.
-pub(super) fn read_key_reference(table: &mut Table<'_>) -> Option<Located<KeyReference>> {
-    table.choice(
-        "key_reference",
-        &KeyReference::ALL.map(|reference| (reference.name(), reference)),
-    )
-}
-
 pub(super) fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
     let mut list = |key| table.strings(key).unwrap_or_default();
     let (signature, digest, canonicalization) =
@@ -460,6 +474,44 @@ pub(super) fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
         key_wrap,
         data,
     }
+}
+
+/// Items of the Security header that may be ignored.
+fn read_ignored(table: &mut Table<'_>) -> Vec<Located<(String, String)>> {
+    let names = table.strings("ignore").unwrap_or_default();
+    let mut ignored = Vec::with_capacity(names.len());
+    for name in names {
+        let value = match name.value.as_str() {
+            "UsernameToken" => Some((WSSE.to_owned(), name.value.clone())),
+            text => text
+                .strip_prefix('{')
+                .and_then(|rest| rest.rsplit_once('}'))
+                .filter(|(_, local)| !local.is_empty())
+                .map(|(namespace, local)| (namespace.to_owned(), local.to_owned())),
+        };
+        let Some((namespace, local)) = value else {
+            table.report_with_hint(
+                name.place,
+                format!("`ignore` must name items of the Security header, found {OTHER_TEXT}"),
+                "an item is UsernameToken or {namespace}local",
+            );
+            continue;
+        };
+        let protects = [DS, XENC, WSU, WSSE11].contains(&namespace.as_str());
+        if protects || (namespace == WSSE && local == "BinarySecurityToken") {
+            table.report_with_hint(
+                name.place,
+                format!("`ignore` names `{local}`, which is read in every header"),
+                "leave it out: what such an item says is checked wherever it is",
+            );
+            continue;
+        }
+        ignored.push(Located {
+            value: (namespace, local),
+            place: name.place,
+        });
+    }
+    ignored
 }
 
 pub(super) fn read_timestamp(table: &mut Table<'_>) -> Option<Located<TimestampConfig>> {

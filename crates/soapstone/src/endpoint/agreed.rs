@@ -435,6 +435,14 @@ impl Compiler<'_> {
                     .map(|reference| reference.place),
             ),
             (
+                "signature.key_reference",
+                place_of(&security.signature.key_reference),
+            ),
+            (
+                "encryption.key_reference",
+                place_of(&security.encryption.key_reference),
+            ),
+            (
                 "password",
                 security.password.as_ref().map(|password| password.place),
             ),
@@ -464,6 +472,10 @@ impl Compiler<'_> {
             }
         }
     }
+}
+
+fn place_of<T>(given: &Option<Located<T>>) -> Option<Place> {
+    given.as_ref().map(|given| given.place)
 }
 
 /// Names of operations, a few of them.

@@ -169,6 +169,7 @@ impl Compiler<'_> {
             request_headers,
             demands,
             limits,
+            ids: self.config.security.ids.clone(),
             users,
             replay: self.config.security.replay.clone(),
             conversations: self.config.security.conversations.clone(),
@@ -337,9 +338,16 @@ impl Compiler<'_> {
                         self.report_with_hint(place, problem.to_string(), hint);
                         continue;
                     }
-                    if let PlanProblem::Reference { .. } = &problem {
-                        let reference = self.config.security.key_reference.as_ref();
-                        let place = reference.map_or(place, |reference| reference.place);
+                    if let PlanProblem::Reference { reference, .. } = &problem {
+                        let security = &self.config.security;
+                        let named = [
+                            &security.signature.key_reference,
+                            &security.encryption.key_reference,
+                            &security.key_reference,
+                        ];
+                        let mut named = named.into_iter().flatten();
+                        let named = named.find(|named| named.value == *reference);
+                        let place = named.map_or(place, |named| named.place);
                         self.report(place, problem.to_string());
                         continue;
                     }
@@ -446,6 +454,7 @@ impl Compiler<'_> {
         if let Some(reference) = reference {
             policy.binding.name_keys(reference);
         }
+        self.name_keys_apart(&mut policy.binding);
         if let Some(timestamp) = &security.timestamp {
             if timestamp.value.wanted {
                 let mut wanted = policy.header.timestamp.unwrap_or_default();
@@ -508,6 +517,29 @@ impl Compiler<'_> {
         }
     }
 
+    /// Names the key that signs and the one that encrypts each in its own way, where the file says
+    /// so.
+    fn name_keys_apart(&mut self, binding: &mut Binding) {
+        let security = &self.config.security;
+        let mut without = Vec::new();
+        if let Some(reference) = &security.signature.key_reference
+            && !binding.name_signing_key(reference.value)
+        {
+            without.push((reference.place, "signs", "signature"));
+        }
+        if let Some(reference) = &security.encryption.key_reference
+            && !binding.name_encrypting_key(reference.value)
+        {
+            without.push((reference.place, "encrypts", "encryption"));
+        }
+        for (place, does, table) in without {
+            let message =
+                format!("`{table}.key_reference` names a key that {does}, and there is none");
+            let hint = "leave it out, or take a mechanism that has such a key";
+            self.report_with_hint(place, message, hint);
+        }
+    }
+
     /// Reports a signature or an encryption that protects nothing of any message, so that nothing
     /// is left of what the mechanism demands.
     fn refuse_parts_that_are_nowhere(&mut self, policy: &Policy) {
@@ -567,6 +599,24 @@ impl Compiler<'_> {
         if let Some(header) = &config.limits.header {
             policy.limits.header = usize::try_from(header.value).unwrap_or(usize::MAX);
         }
+        self.ignore_items(policy);
+        if let Some(several) = &security.several_signatures {
+            policy.parts.several_signatures = several.value;
+            let by_certificate = policy.signs_with() == Some(KeyBinding::Certificate);
+            if several.value && !(by_certificate && policy.header.timestamp.is_some()) {
+                self.report_with_hint(
+                    several.place,
+                    "`several_signatures` wants certificates that sign, and a Timestamp that each of them covers",
+                    "leave it out, or take a mechanism that signs",
+                );
+            }
+        }
+        if let Some(by_reference) = &security.signature.str_transform {
+            policy.parts.tokens_by_reference = by_reference.value;
+        }
+        if let Some(info) = &security.encryption.derivation_info {
+            policy.suite.derivation_info = Some(info.value.clone());
+        }
         policy.tuning = config.tuning;
         for weak in &security.allow_weak_until {
             let name = &weak.algorithm.value;
@@ -587,6 +637,21 @@ impl Compiler<'_> {
                     NAMES_OF_ALGORITHMS,
                 ),
             }
+        }
+    }
+
+    /// Has items of the header ignored that the policy has no use for.
+    fn ignore_items(&mut self, policy: &mut Policy) {
+        for item in &self.config.security.ignore {
+            if item.value.1 == "UsernameToken" && policy.username().is_some() {
+                self.report_with_hint(
+                    item.place,
+                    "`ignore` names the UsernameToken, and the policy demands one",
+                    "leave it out",
+                );
+                continue;
+            }
+            policy.header.ignored.push(item.value.clone());
         }
     }
 

@@ -7,8 +7,8 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use soapstone_crypto::SecretBytes;
 use soapstone_crypto::key::CipherUsage;
-use soapstone_wss::{InboundPlan, OutboundPlan, Policy, SharedKey};
-use soapstone_xml::Limits;
+use soapstone_wss::{Envelope, EnvelopeError, InboundPlan, OutboundPlan, Policy, SharedKey};
+use soapstone_xml::{Buffers, Limits};
 
 use super::answer_actions::AnswerActions;
 use super::answers::Answers;
@@ -17,7 +17,7 @@ use super::dated::Dated;
 use super::demands::Demands;
 use super::operations::Operations;
 use super::peer_clock::KnownClock;
-use super::plans::{Directions, Either, Plans};
+use super::plans::{Directions, Plans};
 use super::request_headers::RequestHeaders;
 use super::sent::{Sent, SentMessages};
 use crate::config::{ConversationsConfig, ReplayConfig};
@@ -26,7 +26,7 @@ use crate::config::{ConversationsConfig, ReplayConfig};
 /// [`Service`](super::Service), [`Client`](super::Client), [`Opener`](super::Opener) and
 /// [`Securer`](super::Securer) are endpoints.
 #[derive(Debug)]
-pub struct Endpoint<P = Either> {
+pub struct Endpoint<P> {
     /// One, or those of the operations of a port.
     pub(super) agreements: Vec<Plans<P>>,
     /// Which operation has which agreement, where there are several.
@@ -40,6 +40,8 @@ pub struct Endpoint<P = Either> {
     /// What the file demands beside its policy.
     pub(super) demands: Demands,
     pub(super) limits: Limits,
+    /// Attributes without a namespace that are ids in messages that arrive.
+    pub(super) ids: Vec<&'static str>,
     pub(super) users: Vec<(String, SecretBytes)>,
     pub(super) replay: Option<ReplayConfig>,
     pub(super) conversations: Option<ConversationsConfig>,
@@ -70,6 +72,7 @@ impl<P: Directions> Endpoint<P> {
             request_headers: RequestHeaders::default(),
             demands: Demands::default(),
             limits,
+            ids: Vec::new(),
             users: Vec::new(),
             replay: None,
             conversations: None,
@@ -117,6 +120,15 @@ impl<P: Directions> Endpoint<P> {
     fn shared_key(&self) -> Option<&SharedKey> {
         let mut plans = self.agreements.iter();
         plans.find_map(|plans| plans.outbound()?.shared_key())
+    }
+
+    /// A message that arrives, as XML.
+    pub(super) fn parse(
+        &self,
+        bytes: Vec<u8>,
+        buffers: &mut Buffers,
+    ) -> Result<Envelope, EnvelopeError> {
+        Envelope::parse_with(bytes, &self.limits, &self.ids, buffers)
     }
 
     /// Whether its policy leaves protection to TLS: messages of other connections must not be

@@ -37,7 +37,7 @@ impl<P: Opens + Secures> Endpoint<P> {
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<ReadRequest, Rejected> {
-        let envelope = Envelope::parse(bytes, self.limits(), buffers)?;
+        let envelope = self.parse(bytes, buffers)?;
         // Operations share their conversations, so that any agreement knows how they are named.
         let lookups = self.for_tokens().opening().peek(&envelope);
         observer.ended(Step::Parse);

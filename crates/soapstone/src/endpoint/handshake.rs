@@ -235,7 +235,7 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
         now: Timestamp,
     ) -> Result<Verified<Envelope>, Rejected> {
         let plan = &self.conversation.bootstrap_inbound;
-        let envelope = Envelope::parse(answer, self.endpoint.limits(), &mut workspace.buffers())?;
+        let envelope = self.endpoint.parse(answer, &mut workspace.buffers())?;
         let lookups = plan.peek(&envelope);
         let mut nobody = ();
         let facts = self

@@ -31,7 +31,7 @@ impl<P: Opens> Endpoint<P> {
         observer: &mut dyn StepObserver,
     ) -> Result<(Verified<Envelope>, &Plans<P>), Rejected> {
         let now = self.clock(now);
-        let envelope = Envelope::parse(bytes, &self.limits, &mut workspace.buffers())?;
+        let envelope = self.parse(bytes, &mut workspace.buffers())?;
         observer.ended(Step::Parse);
         let (agreement, expected) = match &self.operations {
             Some(operations) if !operations.serves() => self.expect_answer(request.as_ref())?,

@@ -63,6 +63,8 @@ pub(crate) fn every_table() -> Node {
                         ("version", value("\"2005/08\"")),
                     ]),
                 ),
+                ("signature", table([("str_transform", value("true"))])),
+                ("encryption", table([("derivation_info", value("\"00\""))])),
                 ("replay", store()),
                 ("conversations", store()),
             ]),

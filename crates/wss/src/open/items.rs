@@ -14,12 +14,20 @@ use crate::token::{Proving, TokenKind};
 impl Opening<'_> {
     /// Reads an item, if it needs no key of the message.
     pub(super) fn read_item(&mut self, node: NodeId, kind: ItemKind) -> Result<(), Rejected> {
+        let item = self.message.element(node);
+        let may_be_ignored = matches!(kind, ItemKind::Token(_) | ItemKind::Unknown);
+        if may_be_ignored && self.message.demands().ignores(item) {
+            // Each is counted, as tokens are.
+            self.budget.token()?;
+            self.evidence.note_dropped(expanded_name(item));
+            return Ok(());
+        }
         match self.message.demands().kind(kind) {
             ItemKind::Timestamp => self.read_timestamp(node),
             ItemKind::Confirmation => self.read_confirmation(node),
             ItemKind::Token(kind) => self.read_token(node, kind),
             _ => Err(Rejected::ElementUnexpected {
-                element: expanded_name(self.message.element(node)),
+                element: expanded_name(item),
             }),
         }
     }

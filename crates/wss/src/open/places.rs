@@ -8,6 +8,7 @@ use soapstone_xml::{Element, NodeId};
 use super::comparison::Comparison;
 use crate::envelope::expanded_name;
 use crate::event::{Demand, Event};
+use crate::evidence::MOST_DROPPED;
 use crate::names::{DS, WSSE, WSSE_2002, WSSE11, WSU, XENC};
 use crate::rejected::Rejected;
 
@@ -134,7 +135,7 @@ impl Comparison<'_, '_> {
                     header: expanded_name(block),
                 });
             } else if dropped.len() < MOST_DROPPED {
-                dropped.push(shortened(expanded_name(block)));
+                dropped.push(block);
             }
         }
         // Of two blocks with one name, the backend could not tell which one is proven.
@@ -155,7 +156,7 @@ impl Comparison<'_, '_> {
                 });
             }
             if dropped.len() < MOST_DROPPED {
-                dropped.push(shortened(expanded_name(block)));
+                dropped.push(block);
             }
         }
         for name in names {
@@ -163,7 +164,9 @@ impl Comparison<'_, '_> {
                 self.evidence.unproven.push(name);
             }
         }
-        self.evidence.dropped = dropped;
+        for block in dropped {
+            self.evidence.note_dropped(expanded_name(block));
+        }
         let in_order = (!unproven.is_empty()).then(|| {
             let all = self.header_blocks().map(|block| block.id());
             all.filter(|block| blocks.contains(block) || unproven.contains(block))
@@ -194,22 +197,6 @@ pub(super) struct PassedBlocks {
 /// Most header blocks that are passed on although nothing proves them: a message has one of a name,
 /// or few.
 const MOST_UNPROVEN: usize = 64;
-
-/// Most header blocks that are dropped whose names are told. Anybody can add some to a message,
-/// each with a namespace that takes megabytes to tell and is said once for all of them.
-const MOST_DROPPED: usize = 64;
-
-/// Bytes of each name.
-const LONGEST_DROPPED: usize = 1024;
-
-fn shortened(mut name: String) -> String {
-    if name.len() > LONGEST_DROPPED {
-        name.truncate(name.floor_char_boundary(LONGEST_DROPPED));
-        name.push('…');
-        name.shrink_to_fit();
-    }
-    name
-}
 
 /// Whether an element is one that is looked for in the header, or one of these header blocks. In a
 /// Body that is not signed, somebody may have put it aside; in one that is, it was there.

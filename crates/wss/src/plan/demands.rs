@@ -5,9 +5,10 @@
 
 use jiff::Timestamp;
 use soapstone_crypto::{SignatureAlgorithm, SignatureFamily};
+use soapstone_xml::Element;
 
 use super::key_source::KeySource;
-use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder};
+use crate::binding::{KeyBinding, Layout, ProtectionOrder};
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
 use crate::header::ItemKind;
@@ -74,6 +75,10 @@ pub(crate) struct Demands {
     /// Whether some cipher text is known by nothing but itself.
     pub(crate) marks_cipher_text: bool,
     pub(crate) refuses_own_signatures: bool,
+    /// Whether several signatures may prove the parts of a message.
+    pub(crate) several_signatures: bool,
+    /// The items of the header that are not read, by namespace and local name.
+    ignored: Vec<(String, String)>,
     retirements: Vec<Retirement>,
     /// The kinds of tokens that a header has a place for.
     tokens: Vec<TokenKind>,
@@ -237,6 +242,8 @@ impl Demands {
             single_session_key: policy.uses(KeyBinding::SessionKey) || derived_keys.is_some(),
             marks_cipher_text: signature.is_none() && !policy.wraps_key(),
             refuses_own_signatures: policy.refuse_own_signatures,
+            several_signatures: policy.parts.several_signatures,
+            ignored: header.ignored.clone(),
             retirements: policy.retirements.clone(),
             tokens: TokenKind::all()
                 .filter(|kind| kind.is_used_by(policy))
@@ -250,6 +257,12 @@ impl Demands {
             ItemKind::Token(token) if !self.tokens.contains(&token) => ItemKind::Unknown,
             kind => kind,
         }
+    }
+
+    /// Whether an item of the header is not read.
+    pub(crate) fn ignores(&self, item: Element<'_>) -> bool {
+        let mut ignored = self.ignored.iter();
+        ignored.any(|(namespace, local)| item.is(namespace, local))
     }
 
     /// The user of messages.
@@ -339,7 +352,7 @@ fn endorsements(policy: &Policy) -> Endorsements {
             let token = EncryptedPart::customary(Part::EndorsingToken);
             encrypted(policy, token, one.signed)
         }),
-        carries_token: one.key.reference() == KeyReference::Direct,
+        carries_token: one.key.reference().has_token(),
     };
     Endorsements {
         demands: policy.endorsing_beside().map(demand).collect(),

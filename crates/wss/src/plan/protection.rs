@@ -47,8 +47,9 @@ pub(crate) struct Protection {
     /// Whether endorsing signatures are over the Timestamp instead of over the message's
     /// signature.
     pub(crate) endorses_timestamp: bool,
-    /// The identity whose token is written: it signs by that token, or is to be known by it.
-    pub(crate) introduced: Option<Arc<Identity>>,
+    /// The identity whose token is written, and of which kind that is: it signs by that token, or
+    /// is to be known by it.
+    pub(crate) introduced: Option<(Arc<Identity>, KeyReference)>,
     /// Whether that token is for something else than the message's signature.
     pub(crate) introduces_apart: bool,
     /// The header blocks without which a message is not secured.
@@ -74,6 +75,9 @@ pub(crate) struct Signing {
     pub(crate) parts: Vec<Part>,
     /// Whether it covers the tokens that the keys of the message come from.
     pub(crate) covers_tokens: bool,
+    /// Whether it covers the token of its certificate through the reference to it (SOAP Message
+    /// Security 1.1.1, 8.3).
+    pub(crate) dereferences: bool,
     /// Whether nothing is done to it once it is written: it is not enciphered, and none endorses
     /// it.
     pub(crate) stays: bool,
@@ -104,6 +108,8 @@ pub(crate) struct Endorsing {
     pub(crate) derived_keys: Option<DerivedKeyPolicy>,
     pub(crate) parts: Vec<Part>,
     pub(crate) covers_token: bool,
+    /// As that of the message's signature.
+    pub(crate) dereferences: bool,
     pub(crate) token_signed: bool,
     pub(crate) token_encrypted: bool,
 }
@@ -151,6 +157,9 @@ impl Protection {
                 digest: *suite.digest.first()?,
                 signer: signer.clone(),
                 covers_tokens: one.parts.contains(&Part::Token),
+                dereferences: one.key == KeyBinding::Certificate
+                    && one.parts.contains(&Part::Token)
+                    && policy.dereferences(one.reference),
                 parts: one.parts.into_owned(),
                 stays: !hides(Part::Signature) && endorsers.is_empty(),
             })
@@ -180,6 +189,9 @@ impl Protection {
                 derived_keys: one.key.derived_keys(),
                 parts: one.parts.clone(),
                 covers_token: one.covers_token,
+                dereferences: one.covers_token
+                    && one.key.kind() == KeyBinding::Certificate
+                    && policy.dereferences(one.key.reference()),
                 token_signed: one.signed && in_message,
                 token_encrypted: one.encrypted && in_message,
             })
@@ -198,11 +210,12 @@ impl Protection {
         let own = policy.signature();
         let by_certificate = own.filter(|one| one.key == KeyBinding::Certificate);
         let reference = by_certificate.map(|one| one.reference);
-        let signs_by_token = reference == Some(KeyReference::Direct);
+        let by_token = reference.filter(|reference| reference.has_token());
         let introduced = keys
             .identity
             .as_ref()
-            .filter(|_| policy.introduces_certificate());
+            .filter(|_| policy.introduces_certificate())
+            .map(|identity| (Arc::clone(identity), policy.introducing_reference()));
         Self {
             actor: header.actor.clone(),
             has_security: policy.writes_security(),
@@ -217,9 +230,9 @@ impl Protection {
             order: policy.order(),
             introduced: signer
                 .as_ref()
-                .filter(|_| signs_by_token)
-                .or(introduced)
-                .map(Arc::clone),
+                .zip(by_token)
+                .map(|(identity, reference)| (Arc::clone(identity), reference))
+                .or(introduced),
             introduces_apart: reference == Some(KeyReference::Embedded),
             sent: policy.parts.sent.clone(),
             marks_cipher_text: marks_cipher_text(policy, keys),

@@ -137,7 +137,9 @@ impl Rejected {
             Self::AlgorithmNotAllowed { .. } | Self::AlgorithmRetired { .. } => {
                 FaultCode::UnsupportedAlgorithm
             }
-            Self::KeyNotFound { .. } => FaultCode::SecurityTokenUnavailable,
+            Self::KeyNotFound { .. } | Self::KeyAmbiguous { .. } => {
+                FaultCode::SecurityTokenUnavailable
+            }
             // Its client begins anew; it could not with a store that is said to be busy.
             Self::ContextUnknown { name } | Self::ContextUnreadable { name } => {
                 FaultCode::BadContextToken(name.version)

@@ -73,7 +73,7 @@ impl Rejected {
                 "the key is another than the signer's, or `SignedInfo` was changed after it was signed"
             }
             Self::Signature(SignatureError::NotFound { .. }) => {
-                "the element was taken out on the way, or carries its id in an attribute that is not known as one"
+                "the element was taken out on the way, or carries its id in an attribute that is not known as one: `ids = [\"Id\"]` makes it one"
             }
             Self::Unsigned { .. } => {
                 "the element that was signed is not the one in this place: compare `signed` in both policies"
@@ -114,6 +114,9 @@ impl Rejected {
             }
             Self::NotInConversation => {
                 "the client has to establish a security context before it sends anything else"
+            }
+            Self::KeyAmbiguous { .. } => {
+                "certificates of different keys have this name: have the client send its certificate (`key_reference = \"direct\"`), or name it by its thumbprint"
             }
             Self::KeyNotDerived => "the client's policy lacks `sp:RequireDerivedKeys`",
             Self::ConfirmationMissing => {

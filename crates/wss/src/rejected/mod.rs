@@ -165,6 +165,11 @@ pub enum Rejected {
         /// What it asks for.
         reference: String,
     },
+    /// A `KeyInfo` names several keys.
+    KeyAmbiguous {
+        /// The name.
+        reference: String,
+    },
     /// A kind of key reference or token that is not accepted.
     TokenUnsupported {
         /// What was found.

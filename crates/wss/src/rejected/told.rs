@@ -49,6 +49,7 @@ impl Rejected {
             Self::AlgorithmRetired { .. } => "algorithm-retired",
             Self::Signature(error) => signature_name(error),
             Self::KeyNotFound { .. } => "key-not-found",
+            Self::KeyAmbiguous { .. } => "key-ambiguous",
             Self::TokenUnsupported { .. } => "token-unsupported",
             Self::KeyNotDerived => "key-not-derived",
             Self::NotInConversation => "not-in-conversation",
@@ -216,6 +217,9 @@ impl fmt::Display for Rejected {
             }
             Self::Signature(error) => error.fmt(out),
             Self::KeyNotFound { reference } => write!(out, "no key answers to {reference}"),
+            Self::KeyAmbiguous { reference } => {
+                write!(out, "expected one key, found several for {reference}")
+            }
             Self::TokenUnsupported { found } => {
                 write!(out, "token or key reference not accepted: {found}")
             }

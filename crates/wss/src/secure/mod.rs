@@ -26,9 +26,10 @@ use soapstone_xml::{Buffers, Sink};
 
 pub use self::message::Outgoing;
 use self::message::numbered;
+use self::references::Holder;
 use self::scope::Scope;
 use self::securing::Securing;
-use crate::binding::{KeyReference, ProtectionOrder};
+use crate::binding::ProtectionOrder;
 use crate::envelope::Envelope;
 use crate::facts::Receipt;
 use crate::operation::{Operation, OperationObserver};
@@ -210,15 +211,16 @@ impl Securing<'_> {
     fn write_certificate_tokens(&mut self) {
         let protection = self.message.protection();
         for (index, endorsing) in protection.endorsing.iter().enumerate() {
-            if let (Endorser::Certificate(identity, _), KeyReference::Direct) =
-                (&endorsing.endorser, endorsing.reference)
+            if let Endorser::Certificate(identity, _) = &endorsing.endorser
+                && endorsing.reference.has_token()
             {
                 let id = self.message.named(&numbered("endorse", index));
                 let token = &mut self.pieces.endorsements[index].token;
-                references::write_token(identity.certificate(), &id, &mut Scope::alone(), token);
+                let (reference, holder) = (endorsing.reference, Holder::of(identity));
+                references::write_token(reference, holder, &id, &mut Scope::alone(), token);
             }
         }
-        if let Some(identity) = &protection.introduced {
+        if let Some((identity, reference)) = &protection.introduced {
             // Of two tokens with it, the other is inside of the signature's reference.
             let name = match protection.introduces_apart {
                 true => "own",
@@ -228,7 +230,8 @@ impl Securing<'_> {
             let pieces = &mut self.pieces;
             let mut scope = pieces.declarations.scope(stays);
             let token = &mut pieces.tokens;
-            references::write_token(identity.certificate(), &id, &mut scope, token);
+            let holder = Holder::of(identity);
+            references::write_token(*reference, holder, &id, &mut scope, token);
         }
     }
 

@@ -202,6 +202,7 @@ pub(crate) fn drawn(choices: &mut Choices) -> Policy {
     let mut drawn = policy(Mechanism::None, choices.one_of(&SUITES));
     drawn.binding = binding(choices);
     drawn.header = HeaderPolicy {
+        ignored: Vec::new(),
         actor: choices.once_in(5).then(|| "urn:actor".to_owned()),
         must_understand: choices.once_in(2),
         layout: choices.one_of(&[
@@ -234,6 +235,7 @@ pub(crate) fn drawn(choices: &mut Choices) -> Policy {
     drawn.same_endorser = true;
     drawn.parts.only_entire_headers_and_body = choices.once_in(8);
     drawn.refuse_own_signatures = choices.once_in(2);
+    drawn.parts.tokens_by_reference = choices.once_in(3);
     drawn
 }
 
