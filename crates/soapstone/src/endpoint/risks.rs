@@ -14,6 +14,7 @@ use crate::config::{EndpointConfig, Place, ReplayScope, SecuritySource, Unsecure
 impl<P: Directions> Endpoint<P> {
     /// The risks that this endpoint takes. `through_tls` says whether its messages come and go over
     /// TLS.
+    #[expect(clippy::too_many_lines, reason = "one block for each risk")]
     pub fn risks(&self, config: &EndpointConfig, through_tls: bool) -> Vec<Warning> {
         let security = &config.security;
         let source = security.source.place;
