@@ -107,6 +107,7 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
             .map(|kind| match kind {
                 PasswordKind::Text => "a password",
                 PasswordKind::Digest => "a password digest",
+                PasswordKind::Absent => "no password",
             })
             .collect();
         words.push(format!("It names a user with {}.", kinds.join(" or ")));

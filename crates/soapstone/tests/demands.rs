@@ -118,7 +118,7 @@ fn signing(parts: &[&str]) -> [String; 3] {
 fn a_request_to_another_address_is_refused_where_addresses_are_named() {
     let folder = Folder::new();
     let demand = ", addressing = { to = [\"https://soap.example.com/books\", \"urn:books\"] }";
-    for security in signing(&["To"]) {
+    for (security, without) in signing(&["To"]).into_iter().zip(signing(&[])) {
         let service = folder.service(&(security.clone() + demand));
         let to = |to: &str| {
             let headers = format!("<a:To>{to}</a:To><a:Action>urn:a</a:Action>");
@@ -140,7 +140,7 @@ fn a_request_to_another_address_is_refused_where_addresses_are_named() {
         };
         assert_eq!((refused.name(), refused.fault()), told);
         let plain = request("<a:Action>urn:a</a:Action>");
-        let absent = received(&service, &folder.secured(&security, &plain), &[]).unwrap_err();
+        let absent = received(&service, &folder.secured(&without, &plain), &[]).unwrap_err();
         let part = header("To");
         assert_eq!(absent.cause(), &Rejected::PartMissing { part });
     }
@@ -164,7 +164,7 @@ fn a_request_to_another_address_is_refused_where_addresses_are_named() {
 #[test]
 fn another_action_in_http_than_the_signed_one_is_refused_where_that_is_demanded() {
     let folder = Folder::new();
-    for security in signing(&["Action"]) {
+    for (security, unaddressed) in signing(&["Action"]).into_iter().zip(signing(&[])) {
         let service = folder.service(&(security.clone() + ", addressing = { soap_action = true }"));
         assert!(service.asks_for_actions());
         let message = folder.secured(&security, &request("<a:Action>urn:echo</a:Action>"));
@@ -181,7 +181,7 @@ fn another_action_in_http_than_the_signed_one_is_refused_where_that_is_demanded(
             );
             assert_eq!(refused.cause().name(), "action-mismatch");
         }
-        let without = folder.secured(&security, &request(""));
+        let without = folder.secured(&unaddressed, &request(""));
         let part = header("Action");
         let refused = received(&service, &without, &["urn:echo"]).unwrap_err();
         assert_eq!(refused.cause(), &Rejected::PartMissing { part });
@@ -217,7 +217,7 @@ fn a_timestamp_without_an_end_is_refused_where_one_is_demanded() {
 #[test]
 fn processing_instructions_are_refused_where_none_are_wanted() {
     let folder = Folder::new();
-    let body = request("").replace("hello", "<e:a><?target data?></e:a>");
+    let body = request("<a:To>urn:a</a:To>").replace("hello", "<e:a><?target data?></e:a>");
     let header = request("<a:To>urn:a<?target data?></a:To>");
     for security in signing(&["To"]) {
         let refusing = format!("{security}, processing_instructions = \"refuse\"");

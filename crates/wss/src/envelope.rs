@@ -12,7 +12,7 @@ use soapstone_xml::{
 };
 
 use crate::envelope_error::EnvelopeError;
-use crate::names::{SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE, WSSE11};
+use crate::names::{SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE, WSSE_2002, WSSE11};
 use crate::recognize::{LOOKED_AT, recognized};
 use crate::rejected::Rejected;
 
@@ -282,10 +282,27 @@ impl Envelope {
         &'e self,
         actor: Option<&'e str>,
     ) -> impl Iterator<Item = Element<'e>> {
+        self.security_headers_of(WSSE, actor)
+    }
+
+    /// As [`security_headers`](Self::security_headers), those of the draft of WS-Security of July
+    /// 2002.
+    pub(crate) fn draft_headers<'e>(
+        &'e self,
+        actor: Option<&'e str>,
+    ) -> impl Iterator<Item = Element<'e>> {
+        self.security_headers_of(WSSE_2002, actor)
+    }
+
+    fn security_headers_of<'e>(
+        &'e self,
+        namespace: &'static str,
+        actor: Option<&'e str>,
+    ) -> impl Iterator<Item = Element<'e>> {
         self.header()
             .into_iter()
             .flat_map(|header| header.children())
-            .filter(move |block| block.is(WSSE, "Security") && self.is_for(*block, actor))
+            .filter(move |block| block.is(namespace, "Security") && self.is_for(*block, actor))
     }
 
     /// Whether a header block is addressed to `actor` (`None`: the ultimate receiver, however

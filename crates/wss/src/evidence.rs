@@ -268,6 +268,9 @@ pub struct Evidence {
     pub keys: Vec<KeyEvidence>,
     /// The user who authenticated with a password.
     pub user: Option<String>,
+    /// The user whom a token without a password names. Nobody proved to be that user: whoever
+    /// signed the token, or made the connection, says so.
+    pub named_user: Option<String>,
     /// The `wsse:UsernameToken` that says so.
     pub(crate) user_token: Option<NodeId>,
     /// The `wsu:Timestamp`.
@@ -278,6 +281,9 @@ pub struct Evidence {
     pub weak: Vec<&'static str>,
     /// The endorsing signature that meets the first of the plan's demands.
     pub(crate) first_endorsement: Option<NodeId>,
+    /// Header blocks that nothing proves and that are passed on because the plan names them, by
+    /// expanded name, each once.
+    pub unproven: Vec<String>,
     /// Header blocks that no signature covers, and items of the Security header that the plan
     /// ignores, by expanded name: they are not passed on. Of many the first ones, and of long
     /// names the beginning.
@@ -438,8 +444,10 @@ pub struct Opened {
     /// How many of them a replay cache was asked about before anything was deciphered.
     pub(crate) known_marks: usize,
     pub(crate) receipt: Receipt,
-    /// Header blocks to pass on.
+    /// Header blocks that are proven.
     pub(crate) blocks: Vec<NodeId>,
+    /// All header blocks to pass on, where some are not proven.
+    pub(crate) passed: Option<Vec<NodeId>>,
     /// What is passed on inherits attributes of elements around it.
     pub(crate) inherits: bool,
     /// Something was deciphered.
@@ -458,8 +466,8 @@ impl Opened {
         &self.marks[self.known_marks..]
     }
 
-    /// Header blocks that would be passed on: where the plan wants signatures, those that are
-    /// signed.
+    /// Header blocks that are proven: where the plan wants signatures, those that are signed. They
+    /// would be passed on.
     pub fn blocks(&self) -> &[NodeId] {
         &self.blocks
     }
@@ -499,6 +507,7 @@ impl Opened {
             evidence: self.evidence,
             receipt: self.receipt,
             blocks: self.blocks,
+            passed: self.passed,
             inherits: self.inherits,
         })
     }
@@ -511,6 +520,7 @@ pub struct Verified<T> {
     evidence: Evidence,
     receipt: Receipt,
     blocks: Vec<NodeId>,
+    passed: Option<Vec<NodeId>>,
     inherits: bool,
 }
 
@@ -520,7 +530,8 @@ impl Verified<Envelope> {
         &self.inner
     }
 
-    /// Header blocks that are passed on: where the plan wants signatures, those that are signed.
+    /// Header blocks that are proven: where the plan wants signatures, those that are signed. They
+    /// are passed on.
     pub fn blocks(&self) -> &[NodeId] {
         &self.blocks
     }
@@ -529,8 +540,10 @@ impl Verified<Envelope> {
     /// behind it.
     pub fn drop_blocks(&mut self, mut is_ours: impl FnMut(Element<'_>) -> bool) {
         let document = self.inner.document();
-        self.blocks
-            .retain(|block| !is_ours(document.element(*block)));
+        let passed = self.passed.iter_mut();
+        for blocks in passed.chain(std::iter::once(&mut self.blocks)) {
+            blocks.retain(|block| !is_ours(document.element(*block)));
+        }
     }
 
     /// What was proven.
@@ -546,13 +559,15 @@ impl Verified<Envelope> {
 
     /// Appends the message rebuilt from what the plan covers: no `wsse:Security` header, and, where
     /// the plan wants signatures, no header block, no comment and no attribute of an element
-    /// around them (`xml:lang` of the Envelope) that is not signed.
+    /// around them (`xml:lang` of the Envelope) that is not signed. The blocks of
+    /// [`Evidence::unproven`] are there all the same.
     ///
     /// # Errors
     /// [`Rejected::Canonicalization`] if the message repeats namespaces so often that it would grow
     /// beyond its limits.
     pub fn forward(&self, out: &mut Vec<u8>, buffers: &mut Buffers) -> Result<(), Rejected> {
-        forward::write(&self.inner, &self.blocks, self.inherits, out, buffers)
+        let blocks = self.passed.as_deref().unwrap_or(&self.blocks);
+        forward::write(&self.inner, blocks, self.inherits, out, buffers)
             .map_err(Rejected::Canonicalization)
     }
 

@@ -79,7 +79,7 @@ pub use evidence::{
     Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt, Relation};
-pub use freshness::{Freshness, Life, TimestampPolicy, parse_date_time};
+pub use freshness::{Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
 pub use header::{Content, Finding, HeaderItem, ItemKind, SecurityHeader};
 pub use key_locator::KeyLocator;
 pub use limits::SecurityLimits;
@@ -104,4 +104,4 @@ pub use suite::{
 pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 pub use token::{Claim, TokenKind};
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
-pub use username::{PasswordKind, User, UsernamePolicy};
+pub use username::{PasswordKind, Presence, User, UsernameDialects, UsernamePolicy};

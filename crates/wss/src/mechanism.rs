@@ -105,11 +105,8 @@ impl Mechanism {
             _ => ProtectionOrder::SignBeforeEncrypting,
         };
         let encryption = EncryptionToken::wrapped(KeyReference::IssuerSerial);
-        let username = (self == Self::Username).then(|| UsernamePolicy {
-            passwords: vec![PasswordKind::Digest],
-            ttl: freshness.ttl,
-            skew: freshness.skew,
-        });
+        let username = (self == Self::Username)
+            .then(|| UsernamePolicy::with_passwords(vec![PasswordKind::Digest]));
         Policy {
             suite,
             header: HeaderPolicy {

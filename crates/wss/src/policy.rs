@@ -82,6 +82,11 @@ pub struct PartsPolicy {
     /// Parts that must be in the message (WS-SecurityPolicy 1.3, 4.3: `RequiredParts`,
     /// `RequiredElements`).
     pub required: Vec<Part>,
+    /// Outbound: header blocks without which a message is not secured.
+    pub sent: Vec<Part>,
+    /// Inbound: header blocks that are passed on although no signature covers them, as what
+    /// nothing proves.
+    pub unsigned: Vec<Part>,
     /// Inbound: several signatures may prove the parts together. One certificate makes them all,
     /// and each covers the Timestamp, so that nobody puts the parts of two messages together.
     pub several_signatures: bool,
@@ -331,8 +336,17 @@ impl Policy {
 
     /// Whether the policy asks for a `wsse:Security` header at all.
     pub fn has_security(&self) -> bool {
-        self.header.timestamp.is_some()
-            || self.username().is_some()
+        self.header.timestamp.is_some() || self.has_more_than_timestamp()
+    }
+
+    /// Whether messages that we make have a `wsse:Security` header.
+    pub(crate) fn writes_security(&self) -> bool {
+        let timestamp = self.header.timestamp;
+        timestamp.is_some_and(|timestamp| timestamp.sent) || self.has_more_than_timestamp()
+    }
+
+    fn has_more_than_timestamp(&self) -> bool {
+        self.username().is_some()
             || self.signs_with().is_some()
             || self.encryption().is_some()
             || self.header.signature_confirmation
@@ -394,7 +408,7 @@ impl Policy {
     }
 
     /// Whether signatures are what tells parts of the message that can be passed on from others.
-    pub(crate) fn proves_parts(&self) -> bool {
+    pub fn proves_parts(&self) -> bool {
         self.signs_with().is_some() && !self.is_by_connection()
     }
 

@@ -22,6 +22,8 @@ pub enum SecureError {
         /// The part.
         part: Part,
     },
+    /// Messages have addressing headers, and nothing says where this one goes.
+    DestinationUnknown,
     /// The message is of no operation that its sender knows.
     OperationUnknown {
         /// What its Body holds.
@@ -87,6 +89,9 @@ impl fmt::Display for SecureError {
             Self::PartMissing { part } => write!(
                 out,
                 "expected `{part}` in the message, found no such element"
+            ),
+            Self::DestinationUnknown => out.write_str(
+                "messages have addressing headers, and nothing says the address for `wsa:To`",
             ),
             Self::OperationUnknown { found } => {
                 write!(out, "expected an operation of the policy, found `{found}`")

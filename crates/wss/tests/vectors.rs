@@ -195,7 +195,7 @@ impl Seen {
         policy.header.timestamp = Some(TimestampPolicy {
             required: false,
             ttl: Duration::from_secs(3600),
-            skew: Duration::from_secs(60),
+            ..TimestampPolicy::default()
         });
         policy.set_username(
             Mechanism::Username

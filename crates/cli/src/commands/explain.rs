@@ -319,7 +319,10 @@ fn known(config: &EndpointConfig) -> Known {
         known.secrets.push(("the shared key".to_owned(), key));
     }
     for user in &config.users {
-        let password = SecretBytes::copy_of(user.password.value.expose().as_bytes());
+        let Some(password) = &user.password else {
+            continue;
+        };
+        let password = SecretBytes::copy_of(password.value.expose().as_bytes());
         known.passwords.push((user.name.value.clone(), password));
     }
     known

@@ -8,8 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use soapstone::endpoint::Calling;
-use soapstone::endpoint::{Call, Handshake, HandshakeError, Handshakes};
+use soapstone::endpoint::{Call, Calling, Handshake, HandshakeError, Handshakes, UnsecuredFault};
 use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone_trust::Operation;
 
@@ -21,7 +20,6 @@ use crate::scheduling::task::{Desk, Task};
 use crate::scheduling::workers::NotDone;
 use crate::wire::backend::BackendError;
 use crate::wire::errand::{Errand, Undone, demand_soap};
-use crate::wire::unsecured;
 
 /// Asks one backend for security contexts. It needs nothing of the message that a handshake began
 /// for.
@@ -49,7 +47,7 @@ pub(crate) enum Failed {
     Handshake {
         /// Why.
         error: HandshakeError,
-        /// The code of the fault that the answer was, where it was one without security.
+        /// What the fault says that the answer was, where it was one without security.
         peer_fault: Option<String>,
     },
     /// The gateway has too much to do.
@@ -90,11 +88,11 @@ impl fmt::Display for Failed {
             Self::Backend(error) => write!(out, "no conversation with the backend: {error}"),
             Self::Answer { detail } => write!(out, "no conversation with the backend: {detail}"),
             Self::Handshake {
-                peer_fault: Some(code),
+                peer_fault: Some(text),
                 ..
             } => write!(
                 out,
-                "no conversation with the backend: it refused the request for a context with the unsecured fault {code}"
+                "no conversation with the backend: it refused the request for a context with the unsecured fault {text}"
             ),
             Self::Handshake { error, .. } => {
                 write!(out, "no conversation with the backend: {error}")
@@ -253,7 +251,9 @@ async fn conclude(
     concluded.map_err(|error| {
         let buffers = &mut desk.workspace().buffers();
         let peer_fault = match &error {
-            HandshakeError::Rejected(_) => unsecured::fault_code(kept, buffers),
+            HandshakeError::Rejected(_) => {
+                UnsecuredFault::read(kept, buffers).map(|fault| fault.text())
+            }
             _ => None,
         };
         Failed::Handshake { error, peer_fault }

@@ -178,6 +178,7 @@ impl Exchange<'_> {
         head.version = Version::HTTP_11;
         headers::join_lines(&mut head.headers);
         headers::remove_namesakes(&mut head.headers);
+        headers::mark_unproven(&mut head.headers, &[]);
         // Whoever polls the body has had it sent; the backend need not be asked again.
         head.headers.remove(header::EXPECT);
         self.connection

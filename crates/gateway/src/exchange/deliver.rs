@@ -20,6 +20,7 @@ use super::send::{Arrival, Unanswered, send};
 use crate::route::balancer::Attempt;
 use crate::route::upstream::Upstream;
 use crate::wire::budget::Reservation;
+use crate::wire::headers::mark_unproven;
 use crate::wire::reply::Reply;
 
 /// A request that is ready to leave.
@@ -62,11 +63,13 @@ impl Sending {
     }
 }
 
-/// Sends a request with that head, as the client sent it. Returns the response.
+/// Sends a request with that head, as the client sent it. `unproven` names header blocks in it that
+/// nothing proves. Returns the response.
 pub(super) async fn deliver(
     reporter: &Reporter<'_>,
     mut sending: Sending,
     mut head: request::Parts,
+    unproven: &[String],
     version: SoapVersion,
     reservation: &mut Reservation,
 ) -> Result<Delivered, Response<Reply>> {
@@ -78,6 +81,7 @@ pub(super) async fn deliver(
             exchange.note_attempt(&balanced.attempt);
         }
         exchange.head_for_backend(&mut head, &sending.upstream);
+        mark_unproven(&mut head.headers, unproven);
         let begun = Instant::now();
         let sent = once(reporter, &mut sending, head, version, reservation).await;
         let sent = match sent {

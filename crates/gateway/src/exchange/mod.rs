@@ -17,6 +17,7 @@ mod deliver;
 pub(crate) mod failure;
 mod open;
 mod pass;
+mod peer_clock;
 mod read;
 mod refusal_moment;
 mod reporter;

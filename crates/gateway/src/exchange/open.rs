@@ -45,6 +45,8 @@ pub(super) struct Opened {
     pub(super) action: Option<String>,
     /// Who sent it, as far as that was proven.
     pub(super) sender: Option<Sender>,
+    /// Header blocks that are passed on although nothing proves them.
+    pub(super) unproven: Vec<String>,
 }
 
 impl Opened {
@@ -57,6 +59,7 @@ impl Opened {
             addressing: None,
             action: None,
             sender: None,
+            unproven: Vec::new(),
         }
     }
 }
@@ -79,6 +82,7 @@ pub(super) async fn open(
     match receive(endpoint, request, observed, desk).await? {
         Arrived::Message(opened) => Ok(Entered::Message(Opened {
             sender: Sender::of(&opened),
+            unproven: opened.evidence.unproven,
             octets: opened.bytes,
             version: opened.version,
             receipt: opened.receipt,

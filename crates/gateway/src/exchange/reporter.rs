@@ -236,16 +236,17 @@ impl<'c> Reporter<'c> {
                 peer_fault: None,
             } => self.refuse(version, direction, &rejected, Cause::BadGateway),
             EndpointError::Refused {
-                peer_fault: Some(code),
+                peer_fault: Some((fault, told)),
                 ..
             } => {
+                let text = fault.text();
                 let detail =
-                    format!("the backend refused the request with the unsecured fault {code}");
+                    format!("the backend refused the request with the unsecured fault {text}");
                 let mut response = self.fail(version, Cause::BadGateway, "backend-refused", detail);
                 *response.body_mut() = crate::wire::fault::body(
                     version,
                     Cause::BadGateway,
-                    &unsecured::explanation(&code),
+                    &unsecured::explanation(&fault, told),
                 );
                 response
             }
@@ -262,6 +263,18 @@ impl<'c> Reporter<'c> {
                 self.fail(version, cause, reason, detail)
             }
         }
+    }
+
+    /// Tells operators of a fault that nobody secured and that is passed on.
+    pub(super) fn passed_fault(&self, text: &str) {
+        tracing::warn!(
+            route = self.exchange.route.name,
+            request = self.id.to_str().unwrap_or_default(),
+            trace = self.exchange.trace,
+            peer = %self.exchange.connection.peer,
+            detail = %Beginning(text),
+            "an unsecured fault is passed on"
+        );
     }
 
     /// Answers for a message that finds no place.

@@ -21,7 +21,7 @@ use super::secure::{Forward, Plain, secure};
 use super::steps::read_request;
 use super::working::{SMALL_MESSAGE, done, work};
 use crate::route::Route;
-use crate::route::upstream::Upstream;
+use crate::route::upstream::{Said, Upstream};
 use crate::scheduling::class::WorkClass;
 use crate::scheduling::endpoint::InboundEndpoint;
 use crate::scheduling::task::{Desk, Task};
@@ -32,8 +32,8 @@ use crate::wire::reply::Reply;
 pub(super) struct Arrived {
     pub(super) octets: Vec<u8>,
     pub(super) version: SoapVersion,
-    /// What the client says that it is about.
-    pub(super) action: Option<String>,
+    /// What the client says of it beside the message.
+    pub(super) said: Said,
     /// Everything that it says of that beside the message, where the endpoint asks.
     pub(super) actions: Vec<String>,
 }
@@ -84,11 +84,11 @@ async fn prepare(
     let Arrived {
         octets,
         version,
-        action,
+        said,
         actions,
     } = request;
     let exchange = reporter.exchange;
-    let destination = Destination::of(exchange, action.as_deref());
+    let destination = Destination::of(exchange, said.action.as_deref());
     let upstream_class = securing(exchange.route);
     let Some(endpoint) = &exchange.route.inbound else {
         let class = match octets.len() > SMALL_MESSAGE {
@@ -100,7 +100,7 @@ async fn prepare(
             Ok(chosen) => chosen,
             Err(unready) => choose::after_waiting(reporter, unready, version).await?,
         };
-        return secure_by_worker(reporter, class, opened, chosen, action, reservation).await;
+        return secure_by_worker(reporter, class, opened, chosen, said, reservation).await;
     };
     let (incoming, class) =
         read_if_inline(reporter, endpoint, upstream_class, octets, actions, version)
@@ -108,7 +108,7 @@ async fn prepare(
     let private = exchange.connection.through_tls;
     let observed = exchange.observed();
     let (asked, opening) = (Arc::clone(&endpoint.stores), Arc::clone(endpoint));
-    let said = action.clone();
+    let beside = said.clone();
     let steps = |desk: Desk| async move {
         let mut opened = match open(&opening, incoming, private, &observed, &desk).await? {
             Entered::Message(opened) => opened,
@@ -119,7 +119,7 @@ async fn prepare(
             Err(unready) => return Ok(Stepped::Unready(Box::new(opened), unready)),
         };
         let buffers = &mut desk.workspace().buffers();
-        let forward = secure(opened, chosen, said, &observed, buffers)?;
+        let forward = secure(opened, chosen, beside, &observed, buffers)?;
         Ok(Stepped::Prepared(Prepared::Forward(forward)))
     };
     let task = Task::new(class, Some(asked), steps).recorded(exchange.observed());
@@ -129,7 +129,7 @@ async fn prepare(
             let class = class.max(upstream_class);
             let version = opened.version;
             let chosen = choose::after_waiting(reporter, unready, version).await?;
-            secure_by_worker(reporter, class, *opened, chosen, action, reservation).await
+            secure_by_worker(reporter, class, *opened, chosen, said, reservation).await
         }
     }
 }
@@ -150,10 +150,10 @@ async fn secure_by_worker(
     class: WorkClass,
     opened: Opened,
     chosen: Chosen,
-    action: Option<String>,
+    said: Said,
     reservation: &mut Reservation,
 ) -> Result<Prepared, Response<Reply>> {
-    let secured = secured(reporter, class, opened, chosen, action, reservation);
+    let secured = secured(reporter, class, opened, chosen, said, reservation);
     secured.await.map(Prepared::Forward)
 }
 
@@ -162,14 +162,14 @@ async fn secured(
     class: WorkClass,
     opened: Opened,
     chosen: Chosen,
-    action: Option<String>,
+    said: Said,
     reservation: &mut Reservation,
 ) -> Result<Box<Forward>, Response<Reply>> {
     let version = opened.version;
     let observed = reporter.exchange.observed();
     let step = |desk: Desk| async move {
         let buffers = &mut desk.workspace().buffers();
-        secure(opened, chosen, action, &observed, buffers)
+        secure(opened, chosen, said, &observed, buffers)
     };
     let task = Task::new(class, None, step).recorded(reporter.exchange.observed());
     work(reporter, version, task, reservation, Message::Request).await
@@ -185,7 +185,7 @@ pub(super) async fn secure_anew(
 ) -> Result<Box<Forward>, Response<Reply>> {
     let opened = Opened::plain(plain.octets, version);
     let class = WorkClass::Blocking;
-    secured(reporter, class, opened, chosen, plain.action, reservation).await
+    secured(reporter, class, opened, chosen, plain.said, reservation).await
 }
 
 /// What it takes to open and secure a request; the request itself is read where that has to be

@@ -15,7 +15,7 @@ use crate::conversation::context::ContextLease;
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
 use crate::route::balancer::Attempt;
-use crate::route::upstream::{Label, Upstream};
+use crate::route::upstream::{Label, Said, Upstream};
 
 /// A request on its way to the backend.
 pub(super) struct Forward {
@@ -27,6 +27,8 @@ pub(super) struct Forward {
     pub(super) action: Option<String>,
     /// Who sent it, as far as that was proven.
     pub(super) sender: Option<Sender>,
+    /// Header blocks in it that nothing proves.
+    pub(super) unproven: Vec<String>,
     /// The conversation with the backend that it is secured in.
     pub(super) conversation: Option<InConversation>,
     /// Where there are several backends.
@@ -43,8 +45,8 @@ pub(super) struct Balanced {
 /// A request before it was secured.
 pub(super) struct Plain {
     pub(super) octets: Vec<u8>,
-    /// What it is about.
-    pub(super) action: Option<String>,
+    /// What its client said of it beside the message.
+    pub(super) said: Said,
 }
 
 /// What a request left behind on each side.
@@ -65,8 +67,8 @@ pub(super) struct InConversation {
     pub(super) label: Label,
 }
 
-/// Secures a request for the upstream that was chosen. `action` is what its client said of it
-/// beside the message.
+/// Secures a request for the upstream that was chosen. `said` is what its client said of it beside
+/// the message.
 pub(super) fn secure(
     opened: Opened,
     Chosen {
@@ -74,7 +76,7 @@ pub(super) fn secure(
         context,
         attempt,
     }: Chosen,
-    action: Option<String>,
+    said: Said,
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Box<Forward>, EndpointError> {
@@ -88,6 +90,7 @@ pub(super) fn secure(
         },
         action: opened.action,
         sender: opened.sender,
+        unproven: opened.unproven,
         conversation: None,
         balanced: attempt.map(|attempt| Balanced {
             attempt,
@@ -97,14 +100,17 @@ pub(super) fn secure(
     });
     if let Some(endpoint) = &forward.upstream.endpoint {
         let octets = std::mem::take(&mut forward.octets);
-        let action = action.or_else(|| forward.action.take());
+        let said = Said {
+            action: said.action.or_else(|| forward.action.take()),
+            ..said
+        };
         if let Some(balanced) = &mut forward.balanced {
             balanced.plain = Some(Plain {
                 octets: octets.clone(),
-                action: action.clone(),
+                said: said.clone(),
             });
         }
-        let label = forward.upstream.label(action);
+        let label = forward.upstream.label(said);
         forward.conversation = context.map(|lease| InConversation {
             lease,
             plain: octets.clone(),

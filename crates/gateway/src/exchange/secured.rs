@@ -24,6 +24,7 @@ use super::request::{Arrived, Prepared, prepare_request};
 use super::response::finish;
 use super::status_hint::StatusHint;
 use super::token_answer::token_answer;
+use crate::route::upstream::Said;
 use crate::wire::fault::Cause;
 use crate::wire::headers::X_REQUEST_ID;
 use crate::wire::media;
@@ -50,7 +51,10 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     let arrived = Arrived {
         octets,
         version,
-        action: media::action_of(&head.headers),
+        said: Said {
+            action: media::action_of(&head.headers),
+            rest: exchange.route.rest_of(head.uri.path()).to_owned(),
+        },
         actions: match &exchange.route.inbound {
             Some(inbound) if inbound.endpoint.asks_for_actions() => {
                 media::actions_of(&head.headers)
@@ -89,7 +93,16 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     head.headers.remove(header::ACCEPT_ENCODING);
     let sending = Sending::take(reporter, &mut forward);
     let mut receipts = forward.receipts;
-    let delivered = deliver(reporter, sending, head, version, &mut reservation).await;
+    let unproven = &forward.unproven;
+    let delivered = deliver(
+        reporter,
+        sending,
+        head,
+        unproven,
+        version,
+        &mut reservation,
+    )
+    .await;
     let Delivered {
         upstream,
         response,

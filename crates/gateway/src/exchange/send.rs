@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::attempt::{failure_by, failure_of};
 use super::failure::backend_failure;
+use super::peer_clock::observe;
 use super::reporter::Reporter;
 use super::status_hint::StatusHint;
 use crate::observe::metrics::Flow;
@@ -92,7 +93,7 @@ pub(super) async fn send(
     let memory = &exchange.resources.memory;
     let metrics = &exchange.route.metrics;
     metrics.octets(Flow::ToBackend, octets.len() as u64);
-    let sent = Instant::now();
+    let (sent, sent_at) = (Instant::now(), jiff::Timestamp::now());
     let mut calling = exchange.call(&mut head.headers);
     let request = Request::from_parts(head, Upload::whole(octets));
     let response = upstream.backend.send(request, sent).await;
@@ -116,6 +117,9 @@ pub(super) async fn send(
     match tokio::time::timeout_at(sent + patience, collecting).await {
         Ok(Ok(octets)) => {
             metrics.octets(Flow::FromBackend, octets.len() as u64);
+            if let Some(endpoint) = &upstream.endpoint {
+                observe(reporter, endpoint, &head.headers, &octets, sent_at);
+            }
             Ok((head, octets))
         }
         Ok(Err(CollectError::TooLarge { limit })) => Err(Unanswered::TooLarge(format!(

@@ -3,8 +3,9 @@
 //! The rule kept here: whatever it comes to, the message is consumed; what is left of it is what
 //! the endpoint let through.
 
+use soapstone::config::UnsecuredFaults;
 use soapstone::endpoint::{
-    Arrived, Call, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver,
+    Arrived, Call, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver, UnsecuredFault,
 };
 use soapstone::wss::{Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext};
 use soapstone::xml::Buffers;
@@ -12,6 +13,7 @@ use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
 
 use crate::config::direction::Direction;
+use crate::observe::metrics::Unsecured;
 use crate::observe::traces::Observed;
 use crate::route::upstream::Label;
 use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint};
@@ -23,7 +25,8 @@ pub(crate) enum EndpointError {
     Refused {
         direction: Direction,
         rejected: Rejected,
-        peer_fault: Option<String>,
+        /// The fault that the message is, if it is one, and how much of it the client is told.
+        peer_fault: Option<(Box<UnsecuredFault>, UnsecuredFaults)>,
     },
     /// An endpoint cannot secure a message.
     Unsecurable {
@@ -135,7 +138,20 @@ pub(crate) async fn open(
         .await
         .map_err(|rejected| refused(direction, rejected))?;
     count(&opened, direction, observed);
+    if is_unproven(endpoint, &opened) {
+        let kind = match opened.evidence.freshness {
+            Some(_) => Unsecured::Timestamp,
+            None => Unsecured::Plain,
+        };
+        observed.metrics.unsecured_answer(direction, kind);
+    }
     Ok(opened)
+}
+
+/// Whether nothing proves an answer, to a request that was secured.
+pub(crate) fn is_unproven(endpoint: &OutboundEndpoint, opened: &OpenedMessage) -> bool {
+    let evidence = &opened.evidence;
+    evidence.signatures.is_empty() && evidence.encrypted.is_empty() && endpoint.secures_more()
 }
 
 fn refused(direction: Direction, rejected: Rejected) -> EndpointError {
@@ -153,6 +169,9 @@ fn count(opened: &OpenedMessage, direction: Direction, observed: &Observed) {
     }
     for item in &opened.evidence.ignored {
         observed.metrics.ignored_item(direction, item);
+    }
+    if !opened.evidence.unproven.is_empty() {
+        observed.metrics.unproven_blocks(direction);
     }
 }
 
@@ -173,8 +192,7 @@ pub(crate) fn secure_request(
         ..Outgoing::default()
     };
     let secured = client
-        .label_request(octets, action, &label.to, buffers)
-        .map_err(SecureError::from)
+        .label_request(octets, action, Some(&label.to), buffers)
         .and_then(|octets| {
             let mut timing = Timing::new(observed, direction, None);
             let mut call = Call::new(jiff::Timestamp::now(), buffers).observed(&mut timing);
@@ -199,10 +217,19 @@ pub(crate) fn secure_answer(
         Some(request) => service.label_answer(octets, request, buffers),
         None => Ok(octets),
     };
-    let secured = labelled.map_err(SecureError::from).and_then(|octets| {
+    let secured = labelled.and_then(|octets| {
         let mut timing = Timing::new(observed, direction, None);
         let mut call = Call::new(jiff::Timestamp::now(), buffers).observed(&mut timing);
         service.answer_with(octets, request, &mut call)
     });
-    secured.map_err(|error| EndpointError::Unsecurable { direction, error })
+    let secured = secured.map_err(|error| EndpointError::Unsecurable { direction, error })?;
+    if service.answers_prove_less() && secured.receipt.signature_values.is_empty() {
+        let mut plans = service.outbound();
+        let kind = match plans.any(|plan| plan.policy().header.timestamp.is_some()) {
+            true => Unsecured::Timestamp,
+            false => Unsecured::Plain,
+        };
+        observed.metrics.unsecured_answer(direction, kind);
+    }
+    Ok(secured)
 }

@@ -169,4 +169,10 @@ impl<P: Directions> RouteEndpoint<P> {
     fn is_ordinary(&self, in_conversation: bool) -> bool {
         in_conversation == self.endpoint.conversation().is_some()
     }
+
+    /// Whether messages that it secures are signed or encrypted, or carry a user.
+    pub(crate) fn secures_more(&self) -> bool {
+        let mut plans = self.endpoint.outbound();
+        plans.any(|plan| plan.policy().has_security())
+    }
 }

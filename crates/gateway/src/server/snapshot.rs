@@ -112,6 +112,10 @@ impl Snapshot {
             self.shared_keys
                 .push((route.to_owned(), which, usage.ratio()));
         }
+        if endpoint.endpoint.allows_for_clock() {
+            let ahead = endpoint.endpoint.peer_clock().ahead.as_secs_f64();
+            self.peer_clocks.push((route.to_owned(), which, ahead));
+        }
         if endpoint.stores.replay.len().is_none() {
             self.decided_alone
                 .push(named(endpoint.stores.replay.decided_alone()));

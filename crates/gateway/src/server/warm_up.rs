@@ -34,7 +34,7 @@ use crate::observe::metrics::RouteMetrics;
 use crate::observe::traces::Observed;
 use crate::route::Route;
 use crate::route::serving::Serving;
-use crate::route::upstream::Upstream;
+use crate::route::upstream::{Said, Upstream};
 use crate::scheduling::class::WorkClass;
 use crate::scheduling::endpoint::{InboundEndpoint, RouteStores};
 use crate::scheduling::executor::Executor;
@@ -226,7 +226,7 @@ impl Warming {
         self.work(None, move |desk| async move {
             let buffers = &mut desk.workspace().buffers();
             let action = action.as_deref();
-            let labelled = client.label_request(octets, action, &to, buffers);
+            let labelled = client.label_request(octets, action, Some(&to), buffers);
             let outgoing = Outgoing {
                 action,
                 ..Outgoing::default()
@@ -327,7 +327,10 @@ impl Warming {
             if let Some(conversation) = &upstream.conversation {
                 context = Some(conversation.obtain(version).await?);
             }
-            let label = upstream.label(Some(action.clone()).filter(|action| !action.is_empty()));
+            let label = upstream.label(Said {
+                action: Some(action.clone()).filter(|action| !action.is_empty()),
+                ..Said::default()
+            });
             let (side, observed) = (Arc::clone(side), unobserved());
             let done = self.work(None, move |desk| async move {
                 let buffers = &mut desk.workspace().buffers();

@@ -6,13 +6,13 @@
 
 use soapstone_wss::{
     self as wss, EncryptedPart, EndorsingKey, EndorsingToken, Part, PasswordKind, Policy,
-    Recipient, SupportingToken, TimestampPolicy, UsernamePolicy,
+    Recipient, SupportingToken, UsernamePolicy,
 };
 
 use super::message::{Message, missing};
 use super::parts::{add_elements, add_signed};
 use super::security_header::refuse_endorsed;
-use super::tokens::{TOKEN_INSIDE, certificate, derived_keys, password, refused, why_not};
+use super::tokens::{TOKEN_INSIDE, certificate, derived_keys, items, password, refused, why_not};
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{Binding, Requirements, SupportingTokens, Token, TokenKind};
 
@@ -107,11 +107,16 @@ impl Message<'_> {
             problems.push(refused(token, "a message has one user"));
             return;
         }
-        let freshness = TimestampPolicy::default();
+        let is_vouched = self.protects_messages() && supporting.kind.signed;
+        if password == PasswordKind::Absent && !is_vouched {
+            problems.push(refused(token, "a user without a password proves nothing"));
+            return;
+        }
+        let (nonce, created) = items(token, password);
         policy.set_username(Some(UsernamePolicy {
-            passwords: vec![password],
-            ttl: freshness.ttl,
-            skew: freshness.skew,
+            nonce,
+            created,
+            ..UsernamePolicy::with_passwords(vec![password])
         }));
         if !self.protects_messages() {
             return;

@@ -1,7 +1,7 @@
 //! What tokens can be, and how messages name them.
 
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, KeyReference, PasswordKind,
+    ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, KeyReference, PasswordKind, Presence,
 };
 
 use crate::names::SecurityPolicyVersion;
@@ -137,12 +137,7 @@ pub(super) fn derived_keys(
 
 /// Which password a user proves; `None` with a problem if it is none that can be checked.
 pub(super) fn password(token: &Token, problems: &mut Vec<PolicyProblem>) -> Option<PasswordKind> {
-    let TokenKind::Username {
-        password,
-        created,
-        nonce,
-    } = &token.kind
-    else {
+    let TokenKind::Username { password, .. } = &token.kind else {
         return None;
     };
     if token.derived_keys.is_some() {
@@ -158,15 +153,21 @@ pub(super) fn password(token: &Token, problems: &mut Vec<PolicyProblem>) -> Opti
     }
     match password {
         PasswordDemand::Hash => Some(PasswordKind::Digest),
-        PasswordDemand::None => {
-            problems.push(refused(token, "a user without a password proves nothing"));
-            None
-        }
-        PasswordDemand::Text if *created || *nonce => {
-            let reason = "a password in the clear is not demanded to have a nonce or a time";
-            problems.push(refused(token, reason));
-            None
-        }
+        PasswordDemand::None => Some(PasswordKind::Absent),
         PasswordDemand::Text => Some(PasswordKind::Text),
     }
+}
+
+/// Whether tokens have a nonce and a time: where the policy demands them (WS-SecurityPolicy 1.3,
+/// 5.4.1), or a digest needs them.
+pub(super) fn items(token: &Token, password: PasswordKind) -> (Presence, Presence) {
+    let TokenKind::Username { created, nonce, .. } = &token.kind else {
+        return (Presence::Absent, Presence::Absent);
+    };
+    let presence = |demanded: &bool| match (*demanded, password) {
+        (true, _) => Presence::Demanded,
+        (false, PasswordKind::Digest) => Presence::Sent,
+        (false, _) => Presence::Absent,
+    };
+    (presence(nonce), presence(created))
 }

@@ -242,6 +242,7 @@ impl Assertions<'_> {
         let password = match password {
             PasswordKind::Digest => "<sp:HashPassword/>",
             PasswordKind::Text => "",
+            PasswordKind::Absent => "<sp:NoPassword/>",
         };
         let form = format!("{password}<sp:WssUsernameToken10/>");
         nest(kind, &self.token("UsernameToken", TO_RECIPIENT, &form))

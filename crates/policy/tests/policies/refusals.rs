@@ -207,7 +207,7 @@ fn paths_that_are_not_understood_are_refused_with_the_expression() {
 }
 
 #[test]
-fn users_whose_password_cannot_be_checked_are_refused() {
+fn users_that_nothing_proves_are_refused() {
     for (inner, reason) in [
         (
             "<sp:NoPassword/>",

@@ -29,6 +29,7 @@ fn facts(agreement: &Agreement, request: Option<Receipt>) -> Facts {
         contexts: context(agreement).into_iter().collect(),
         certificates: Vec::new(),
         request,
+        ..Facts::default()
     }
 }
 

@@ -10,6 +10,8 @@
 //! The rule kept here: a key that nobody asked for is a problem, so a misspelt setting is never
 //! silently ignored.
 
+mod answers;
+mod clock;
 mod confidential;
 mod document;
 mod endpoint;
@@ -30,6 +32,8 @@ mod tuning;
 mod values;
 mod warning;
 
+pub use answers::{AnswerProtection, AnswersConfig, UnsecuredFaults};
+pub use clock::{ClockConfig, ClockOffset, ClockSource};
 pub use confidential::Confidential;
 pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};
 pub use endpoint::{
@@ -45,7 +49,7 @@ pub use quoting::{OTHER_TEXT, slip};
 pub use schema::json_schema;
 pub use security::{
     AddressingConfig, AlgorithmsConfig, MayBeEmpty, SecurityConfig, SecuritySource,
-    TimestampConfig, WeakUse,
+    TimestampConfig, UsernameTokenConfig, WeakUse,
 };
 pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};

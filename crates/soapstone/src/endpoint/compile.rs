@@ -11,12 +11,13 @@ use soapstone_crypto::{
 use soapstone_trust::SecurityTokenService;
 use soapstone_wss::{
     AsymmetricBinding, Binding, EncryptionKey, EncryptionToken, InboundPlan, KeyBinding, KeyField,
-    KeyReference, Keys, Mechanism, OutboundPlan, Part, PlanProblem, Policy, ProtectionOrder,
-    Recipient, Retirement, Suite, SymmetricBinding, SymmetricToken,
+    KeyReference, Keys, Mechanism, OutboundPlan, Part, PasswordKind, PlanProblem, Policy, Presence,
+    ProtectionOrder, Recipient, Retirement, Suite, SymmetricBinding, SymmetricToken,
+    TimestampPolicy,
 };
 use soapstone_xml::Limits;
 
-use super::agreed::{Bootstrap, Exchange};
+use super::agreed::{Agreed, Bootstrap, Exchange};
 use super::bootstrap::Conversation;
 use super::compiled::Endpoint;
 use super::compiler::{Compiler, compiled};
@@ -27,7 +28,9 @@ use super::role::Role;
 use super::sent::SentMessages;
 use super::suites::NAMES_OF_ALGORITHMS;
 use super::token_rules::token_rules;
-use crate::config::{Document, EndpointConfig, Environment, Located, Place, Problems};
+use crate::config::{
+    Document, EndpointConfig, Environment, Located, Place, Problems, TimestampConfig,
+};
 
 impl<P: Fixed> Endpoint<P> {
     /// Loads and compiles an endpoint file.
@@ -122,6 +125,7 @@ impl Compiler<'_> {
         let limits = self.limits();
         let users = self.users();
         let agreed = agreed?;
+        self.refuse_users_without_passwords(&agreed);
         let conversation = match agreed.bootstrap {
             Some(bootstrap) => {
                 let bits = self.secret_bits(&agreed.exchanges)?;
@@ -133,6 +137,10 @@ impl Compiler<'_> {
         };
         let suite = common_suite(&agreed.exchanges);
         let demands = self.demands(role, &agreed.exchanges);
+        let answers = self.answers(&agreed.exchanges);
+        self.refuse_needless_unsigned(&agreed.exchanges);
+        let request_headers = self.request_headers(role, agreed.address.clone());
+        let peer_clock = self.peer_clock(role, &agreed.exchanges);
         let operations = (!agreed.operations.is_empty()).then(|| {
             let requests: Vec<bool> = agreed
                 .exchanges
@@ -146,7 +154,10 @@ impl Compiler<'_> {
         let agreements: Vec<Option<Plans<P>>> = agreed
             .exchanges
             .into_iter()
-            .map(|exchange| self.plans(exchange, &keys, role))
+            .map(|mut exchange| {
+                self.demand_headers_of_requests(&mut exchange, role);
+                self.plans(exchange, &keys, role)
+            })
             .collect();
         let replay = self.config.security.replay.as_ref();
         let (sent, all_sent) = SentMessages::alone(replay.and_then(|replay| replay.capacity));
@@ -154,6 +165,8 @@ impl Compiler<'_> {
             agreements: agreements.into_iter().collect::<Option<_>>()?,
             operations,
             answer_actions: agreed.answer_actions,
+            answers,
+            request_headers,
             demands,
             limits,
             ids: self.config.security.ids.clone(),
@@ -161,6 +174,7 @@ impl Compiler<'_> {
             replay: self.config.security.replay.clone(),
             conversations: self.config.security.conversations.clone(),
             time: self.config.security.time.as_ref().map(|time| time.value),
+            peer_clock,
             mechanism: agreed.mechanism,
             suite,
             scope: String::new(),
@@ -171,6 +185,45 @@ impl Compiler<'_> {
             sent,
             all_sent,
         })
+    }
+
+    /// Reports header blocks that may be unsigned, where no signature keeps any from being passed
+    /// on.
+    fn refuse_needless_unsigned(&mut self, exchanges: &[Exchange]) {
+        let Some(first) = self.config.security.unsigned.first() else {
+            return;
+        };
+        let policies = || exchanges.iter().flat_map(|it| [&it.request, &it.response]);
+        if !policies().any(Policy::proves_parts) {
+            self.report_with_hint(
+                first.place,
+                "`unsigned` names header blocks, and no signature keeps any from being passed on",
+                "leave it out",
+            );
+        }
+    }
+
+    /// Reports users without a password, where messages prove one.
+    fn refuse_users_without_passwords(&mut self, agreed: &Agreed) {
+        let bootstrap = agreed.bootstrap.iter().map(|bootstrap| &bootstrap.request);
+        let exchanges = agreed.exchanges.iter().map(|exchange| &exchange.request);
+        let mut users = exchanges.chain(bootstrap).filter_map(Policy::username);
+        let proves = |kind: &PasswordKind| *kind != PasswordKind::Absent;
+        if !users.any(|username| username.passwords.iter().any(proves)) {
+            return;
+        }
+        for user in self
+            .config
+            .users
+            .iter()
+            .filter(|user| user.password.is_none())
+        {
+            self.report_with_hint(
+                user.place,
+                "`password` is missing in [users]",
+                "give password_env, password_file or password",
+            );
+        }
     }
 
     /// The plans of an exchange, as the role needs them. What is wrong with them is reported.
@@ -321,14 +374,26 @@ impl Compiler<'_> {
         has_certificate: bool,
         role: Role,
     ) -> Policy {
-        let mut policy = request.clone();
+        self.answering(request, request.clone(), has_certificate, role)
+    }
+
+    /// A policy of answers to such requests: without a password, and with the keys that are there
+    /// for the way back.
+    pub(super) fn answering(
+        &mut self,
+        request: &Policy,
+        mut policy: Policy,
+        has_certificate: bool,
+        role: Role,
+    ) -> Policy {
         policy.set_username(None);
         let signs = policy.signature().is_some();
         // A Timestamp that is neither signed nor demanded binds nobody, and a policy without one
         // forbids it (WS-SecurityPolicy 1.3, 6.2).
         if !policy.parts.signed.contains(&Part::Timestamp) {
             let timestamp = policy.header.timestamp;
-            policy.header.timestamp = timestamp.filter(|timestamp| timestamp.required);
+            policy.header.timestamp =
+                timestamp.filter(|timestamp| timestamp.required || !timestamp.sent);
         }
         let of_user = |part: &Part| *part == Part::UsernameToken;
         policy.parts.signed.retain(|part| !of_user(part));
@@ -346,10 +411,17 @@ impl Compiler<'_> {
         };
         let by_certificate = policy.encryption().is_some();
         if by_certificate && !has_certificate {
-            if signs && policy.suite.wraps_to_signers() {
+            let signer = request.signs_with() == Some(KeyBinding::Certificate);
+            if signer && policy.suite.wraps_to_signers() {
                 policy.binding.wrap_to(Recipient::Requester);
-            } else {
+            } else if request.encryption().is_some() || !answers {
                 policy.binding = under_request(keys);
+            } else {
+                self.report_with_hint(
+                    self.config.security.source.place,
+                    "answers are encrypted, and requests bring neither a certificate nor a session key to encrypt with",
+                    "name whom answers are encrypted to, peer = { certificate = \"….cert.pem\" }; or sign or encrypt requests",
+                );
             }
         }
         policy
@@ -392,7 +464,10 @@ impl Compiler<'_> {
                 policy.header.timestamp = Some(wanted);
                 policy.set_freshness(wanted.ttl, wanted.skew);
             } else {
-                policy.header.timestamp = None;
+                policy.header.timestamp = freshness_alone(&timestamp.value);
+                if let Some(alone) = policy.header.timestamp {
+                    policy.set_freshness(alone.ttl, alone.skew);
+                }
                 if security.signed.is_none() {
                     let timestamp = |part: &Part| *part == Part::Timestamp;
                     policy.parts.signed.retain(|part| !timestamp(part));
@@ -402,9 +477,44 @@ impl Compiler<'_> {
         if let (Some(username), Some(password)) = (policy.username_mut(), &security.password) {
             username.passwords = vec![password.value];
         }
+        self.settle_token_items(&mut policy);
         self.refuse_parts_that_are_nowhere(&policy);
         self.settle(&mut policy);
         policy
+    }
+
+    /// Applies what the file says of the nonce and the time of our tokens.
+    fn settle_token_items(&mut self, policy: &mut Policy) {
+        let config = self.config;
+        let Some(given) = &config.security.username_token else {
+            return;
+        };
+        let Some(username) = policy.username_mut() else {
+            self.report_with_hint(
+                given.place,
+                "`username_token` is given, and messages have no user",
+                "leave it out, or take mechanism = \"username\"",
+            );
+            return;
+        };
+        let digests = username.passwords.contains(&PasswordKind::Digest);
+        for (item, presence) in [
+            (&given.nonce, &mut username.nonce),
+            (&given.created, &mut username.created),
+        ] {
+            let Some(wanted) = item else { continue };
+            *presence = match wanted.value {
+                true => Presence::Sent,
+                false => Presence::Absent,
+            };
+            if digests && !wanted.value {
+                self.report_with_hint(
+                    wanted.place,
+                    "a password digest has a nonce and the time of its making: without them it can be repeated",
+                    "leave it out, or say password = \"text\"",
+                );
+            }
+        }
     }
 
     /// Names the key that signs and the one that encrypts each in its own way, where the file says
@@ -442,7 +552,10 @@ impl Compiler<'_> {
         let config = self.config;
         let security = &config.security;
         let can_be_there = |part: &Part| match part {
-            Part::Timestamp => policy.header.timestamp.is_some(),
+            Part::Timestamp => policy
+                .header
+                .timestamp
+                .is_some_and(|timestamp| timestamp.sent),
             Part::UsernameToken => policy.username().is_some(),
             Part::SignatureConfirmation => policy.header.signature_confirmation,
             Part::EndorsingToken => policy.endorsing_beside().next().is_some(),
@@ -477,6 +590,13 @@ impl Compiler<'_> {
         let security = &config.security;
         if let Some(must_understand) = &security.must_understand {
             policy.header.must_understand = must_understand.value;
+        }
+        if let (Some(username), Some(given)) = (policy.username_mut(), &security.username_token) {
+            username.dialects = given.dialects;
+        }
+        if policy.proves_parts() {
+            let unsigned = security.unsigned.iter();
+            policy.parts.unsigned = unsigned.map(|part| part.value.clone()).collect();
         }
         policy.header.actor = security.actor.as_ref().map(|actor| actor.value.clone());
         if let Some(references) = &config.limits.references {
@@ -569,6 +689,17 @@ impl Compiler<'_> {
         }
         limits
     }
+}
+
+/// How fresh messages without a Timestamp must be, where the file says so.
+pub(super) fn freshness_alone(given: &TimestampConfig) -> Option<TimestampPolicy> {
+    let default = TimestampPolicy::default();
+    (given.ttl.is_some() || given.skew.is_some()).then(|| TimestampPolicy {
+        required: false,
+        sent: false,
+        ttl: given.ttl.unwrap_or(default.ttl),
+        skew: given.skew.unwrap_or(default.skew),
+    })
 }
 
 /// The certificates that protect messages: those of the mechanism, or new ones that do nothing yet.

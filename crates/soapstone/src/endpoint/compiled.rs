@@ -11,11 +11,14 @@ use soapstone_wss::{Envelope, EnvelopeError, InboundPlan, OutboundPlan, Policy, 
 use soapstone_xml::{Buffers, Limits};
 
 use super::answer_actions::AnswerActions;
+use super::answers::Answers;
 use super::bootstrap::Conversation;
 use super::dated::Dated;
 use super::demands::Demands;
 use super::operations::Operations;
+use super::peer_clock::KnownClock;
 use super::plans::{Directions, Plans};
+use super::request_headers::RequestHeaders;
 use super::sent::{Sent, SentMessages};
 use crate::config::{ConversationsConfig, ReplayConfig};
 
@@ -30,6 +33,10 @@ pub struct Endpoint<P> {
     pub(super) operations: Option<Operations>,
     /// The actions of answers, as far as a WSDL says them.
     pub(super) answer_actions: AnswerActions,
+    /// What answers prove less than requests.
+    pub(super) answers: Answers,
+    /// How addressing headers are written into requests.
+    pub(super) request_headers: RequestHeaders,
     /// What the file demands beside its policy.
     pub(super) demands: Demands,
     pub(super) limits: Limits,
@@ -39,6 +46,7 @@ pub struct Endpoint<P> {
     pub(super) replay: Option<ReplayConfig>,
     pub(super) conversations: Option<ConversationsConfig>,
     pub(super) time: Option<Timestamp>,
+    pub(super) peer_clock: KnownClock,
     pub(super) mechanism: &'static str,
     pub(super) suite: String,
     pub(super) scope: String,
@@ -60,6 +68,8 @@ impl<P: Directions> Endpoint<P> {
             agreements: vec![Plans::new(directions, false)],
             operations: None,
             answer_actions: AnswerActions::default(),
+            answers: Answers::default(),
+            request_headers: RequestHeaders::default(),
             demands: Demands::default(),
             limits,
             ids: Vec::new(),
@@ -67,6 +77,7 @@ impl<P: Directions> Endpoint<P> {
             replay: None,
             conversations: None,
             time: None,
+            peer_clock: KnownClock::default(),
             mechanism: "policy",
             suite: String::new(),
             scope: String::new(),
@@ -93,6 +104,7 @@ impl<P: Directions> Endpoint<P> {
     pub fn keep_memory_of(&mut self, predecessor: &Self) {
         self.sent = Arc::clone(&predecessor.sent);
         self.all_sent = predecessor.all_sent.clone();
+        self.follow_clock(predecessor);
         if let (Some(new), Some(old)) = (self.shared_key(), predecessor.shared_key())
             && new.encrypting.is_same_as(&old.encrypting)
         {

@@ -172,7 +172,11 @@ impl<P: Opens + Secures> Endpoint<P> {
         let buffers = &mut workspace.buffers();
         let envelope = Envelope::parse(plain, self.limits(), buffers).map_err(SecureError::from);
         let secured = envelope.and_then(|envelope| {
-            response.secure(envelope, Outgoing::answer(&receipt), now, buffers)
+            let outgoing = Outgoing {
+                clock: self.peer_clock(),
+                ..Outgoing::answer(&receipt)
+            };
+            response.secure(envelope, outgoing, now, buffers)
         });
         let secured = secured.map_err(ReceiveError::Unsecurable)?;
         self.note_sent(response, &secured.receipt, now);

@@ -283,6 +283,10 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
         let envelope = Envelope::parse(plain, self.endpoint.limits(), buffers)?;
         // The policy of a bootstrap says nothing of addressing: what is proven is compared.
         let relation = relation::of_request(&envelope, false);
+        let outgoing = Outgoing {
+            clock: self.endpoint.peer_clock(),
+            ..outgoing
+        };
         let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
         self.endpoint.note_sent(plan, &secured.receipt, now);
         secured.receipt.relation = relation;

@@ -89,6 +89,10 @@ impl<P: Secures> Endpoint<P> {
         let now = self.clock(now);
         let relates = is_request.then_some(agreement.relates);
         let relation = relates.and_then(|demanded| relation::of_request(&envelope, demanded));
+        let outgoing = Outgoing {
+            clock: self.peer_clock(),
+            ..outgoing
+        };
         let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
         self.note_sent(plan, &secured.receipt, now);
         secured.receipt.operations = operations;
@@ -203,6 +207,7 @@ impl<P: Directions> Endpoint<P> {
             passwords,
             contexts,
             request,
+            clock: self.peer_clock(),
             ..Facts::default()
         })
     }

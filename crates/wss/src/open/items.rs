@@ -44,7 +44,8 @@ impl Opening<'_> {
         }
         let demanded = self.message.demands().timestamp;
         let TimestampPolicy { ttl, skew, .. } = demanded.unwrap_or_default();
-        let life = freshness::read(self.message.element(node), ttl, skew, self.message.now)?;
+        let (element, clock) = (self.message.element(node), self.message.facts.clock);
+        let life = freshness::read(element, ttl, skew, clock, self.message.now)?;
         self.evidence.freshness = Some(life);
         Ok(())
     }

@@ -9,7 +9,7 @@ use super::comparison::Comparison;
 use crate::envelope::expanded_name;
 use crate::event::{Demand, Event};
 use crate::evidence::MOST_DROPPED;
-use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
+use crate::names::{DS, WSSE, WSSE_2002, WSSE11, WSU, XENC};
 use crate::rejected::Rejected;
 
 impl Comparison<'_, '_> {
@@ -96,7 +96,7 @@ impl Comparison<'_, '_> {
 
     /// The header blocks that may be passed on; those that no signature covers may not, where
     /// signatures are all that proves them.
-    pub(super) fn blocks_to_pass_on(&mut self) -> Result<Vec<NodeId>, Rejected> {
+    pub(super) fn blocks_to_pass_on(&mut self) -> Result<PassedBlocks, Rejected> {
         let outcome = self.proven_blocks();
         self.observer
             .found(&self.message.envelope, || Event::Demand {
@@ -106,12 +106,14 @@ impl Comparison<'_, '_> {
         outcome
     }
 
-    fn proven_blocks(&mut self) -> Result<Vec<NodeId>, Rejected> {
+    fn proven_blocks(&mut self) -> Result<PassedBlocks, Rejected> {
         let mut blocks = Vec::new();
+        let mut unproven = Vec::new();
         let mut dropped = Vec::new();
         for block in self.header_blocks() {
             if Some(block.id()) == self.message.security
                 || block.is(WSSE, "Security")
+                || block.is(WSSE_2002, "Security") && self.demands().accepts_draft()
                 || block.is(DS, "Signature")
             {
                 continue;
@@ -120,6 +122,14 @@ impl Comparison<'_, '_> {
                 || self.is_endorsed_by_sender(block.id());
             if !self.demands().proves_parts || is_signed && !self.is_signed_unread(block.id()) {
                 blocks.push(block.id());
+            } else if self.may_be_unsigned(block) {
+                if unproven.len() == MOST_UNPROVEN {
+                    return Err(Rejected::TooMany {
+                        what: "header blocks that nothing proves",
+                        limit: MOST_UNPROVEN,
+                    });
+                }
+                unproven.push(block.id());
             } else if self.message.envelope.must_understand(block) {
                 return Err(Rejected::HeaderNotVerified {
                     header: expanded_name(block),
@@ -128,18 +138,72 @@ impl Comparison<'_, '_> {
                 dropped.push(block);
             }
         }
+        // Of two blocks with one name, the backend could not tell which one is proven.
+        let name = |node: NodeId| expanded_name(self.message.element(node));
+        let proven: Vec<String> = match unproven.is_empty() {
+            true => Vec::new(),
+            false => blocks.iter().map(|block| name(*block)).collect(),
+        };
+        let (unproven, ambiguous): (Vec<NodeId>, Vec<NodeId>) = unproven
+            .into_iter()
+            .partition(|block| !proven.contains(&name(*block)));
+        let names: Vec<String> = unproven.iter().map(|block| name(*block)).collect();
+        for block in ambiguous {
+            let block = self.message.element(block);
+            if self.message.envelope.must_understand(block) {
+                return Err(Rejected::HeaderNotVerified {
+                    header: expanded_name(block),
+                });
+            }
+            if dropped.len() < MOST_DROPPED {
+                dropped.push(block);
+            }
+        }
+        for name in names {
+            if !self.evidence.unproven.contains(&name) {
+                self.evidence.unproven.push(name);
+            }
+        }
         for block in dropped {
             self.evidence.note_dropped(expanded_name(block));
         }
-        Ok(blocks)
+        let in_order = (!unproven.is_empty()).then(|| {
+            let all = self.header_blocks().map(|block| block.id());
+            all.filter(|block| blocks.contains(block) || unproven.contains(block))
+                .collect()
+        });
+        Ok(PassedBlocks {
+            proven: blocks,
+            in_order,
+        })
+    }
+
+    /// Whether the plan has a block passed on although nothing proves it.
+    fn may_be_unsigned(&self, block: Element<'_>) -> bool {
+        let mut named = self.demands().unsigned_blocks.iter();
+        named.any(|(namespace, local)| block.is(namespace, local))
     }
 }
+
+/// The header blocks that are passed on.
+#[derive(Debug, Default)]
+pub(super) struct PassedBlocks {
+    /// Those that are proven.
+    pub(super) proven: Vec<NodeId>,
+    /// All of them in their order, where some are not.
+    pub(super) in_order: Option<Vec<NodeId>>,
+}
+
+/// Most header blocks that are passed on although nothing proves them: a message has one of a name,
+/// or few.
+const MOST_UNPROVEN: usize = 64;
 
 /// Whether an element is one that is looked for in the header, or one of these header blocks. In a
 /// Body that is not signed, somebody may have put it aside; in one that is, it was there.
 fn belongs_into_header(element: Element<'_>, blocks: &[(String, String)]) -> bool {
     element.is(WSU, "Timestamp")
         || element.is(WSSE, "UsernameToken")
+        || element.is(WSSE_2002, "UsernameToken")
         || blocks
             .iter()
             .any(|(namespace, local)| element.is(namespace, local))

@@ -15,6 +15,7 @@ use super::protection::{Protection, Signing};
 use super::{InboundPlan, OutboundPlan};
 use crate::part::Part;
 use crate::suite::Suite;
+use crate::username::{PasswordKind, UsernamePolicy};
 
 /// One property that messages have.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -114,7 +115,7 @@ impl OutboundPlan {
             signature,
             encryption,
             endorsed: endorsed.min(),
-            knows_user: self.protection.password.is_some(),
+            knows_user: proves_user(self.protection.username.as_ref()),
             confirms: self.protection.confirms,
             has_timestamp: self.protection.timestamp.is_some(),
             // A fresh key that nobody is known by.
@@ -172,13 +173,18 @@ impl InboundPlan {
             signature,
             encryption,
             endorsed: endorsed_by_certificate(demands).then_some(trusted),
-            knows_user: demands.username().is_some(),
+            knows_user: proves_user(demands.username()),
             confirms: demands.confirms,
             has_timestamp: demands.requires_timestamp,
             // The answer is under the key that only the holder of the private key can unwrap.
             proves_holder: true,
         })
     }
+}
+
+/// Whether a token's user is known by a password.
+fn proves_user(username: Option<&UsernamePolicy>) -> bool {
+    username.is_some_and(|user| !user.passwords.contains(&PasswordKind::Absent))
 }
 
 /// What a plan gives to messages, whatever the direction.

@@ -53,6 +53,9 @@ pub(crate) struct Demands {
     pub(crate) optional_cipher: Option<Part>,
     /// The table of header blocks that are signed, by namespace and local name.
     pub(crate) signed_blocks: Vec<(String, String)>,
+    /// The header blocks that are passed on although nothing proves them, by namespace and local
+    /// name.
+    pub(crate) unsigned_blocks: Vec<(String, String)>,
     /// The signed parts that an id or a path names.
     pub(crate) named_parts: Vec<Part>,
     /// Whether signatures cover header blocks and the Body as a whole.
@@ -221,6 +224,10 @@ impl Demands {
                 .filter(|_| encrypts_first)
                 .map(|wanted| wanted.part.clone()),
             signed_blocks: all_signed.iter().filter_map(block).collect(),
+            unsigned_blocks: {
+                let unsigned: Vec<&Part> = policy.parts.unsigned.iter().collect();
+                unsigned.iter().filter_map(block).collect()
+            },
             named_parts: all_signed
                 .iter()
                 .filter(is_named)
@@ -261,6 +268,12 @@ impl Demands {
     /// The user of messages.
     pub(crate) fn username(&self) -> Option<&UsernamePolicy> {
         self.supporting.iter().find_map(SupportingToken::username)
+    }
+
+    /// Whether the Security header may be that of the draft of July 2002.
+    pub(crate) fn accepts_draft(&self) -> bool {
+        let username = self.username();
+        username.is_some_and(|username| username.dialects.draft_2002)
     }
 
     /// When `algorithm` was retired, if that is past.

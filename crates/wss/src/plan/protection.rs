@@ -18,7 +18,7 @@ use crate::policy::Policy;
 use crate::secure_error::SecureError;
 use crate::suite::{Retirement, Suite, retired};
 use crate::tuning::Tuning;
-use crate::username::PasswordKind;
+use crate::username::UsernamePolicy;
 
 /// Everything that one plan does to messages.
 #[derive(Debug)]
@@ -28,10 +28,14 @@ pub(crate) struct Protection {
     /// Whether a `wsse:Security` header is written at all.
     pub(crate) has_security: bool,
     pub(crate) must_understand: bool,
+    /// The `wsu:Timestamp` of messages, where they have one.
     pub(crate) timestamp: Option<TimestampPolicy>,
+    /// For how long the peer may accept a message.
+    pub(crate) freshness: Option<TimestampPolicy>,
     /// Whether the `wsu:Timestamp` is the last item of the header.
     pub(crate) timestamp_last: bool,
-    pub(crate) password: Option<PasswordKind>,
+    /// The user of messages.
+    pub(crate) username: Option<UsernamePolicy>,
     /// Whether answers repeat the signature values of their request.
     pub(crate) confirms: bool,
     pub(crate) suite: Suite,
@@ -48,6 +52,8 @@ pub(crate) struct Protection {
     pub(crate) introduced: Option<(Arc<Identity>, KeyReference)>,
     /// Whether that token is for something else than the message's signature.
     pub(crate) introduces_apart: bool,
+    /// The header blocks without which a message is not secured.
+    pub(crate) sent: Vec<Part>,
     /// Whether sent cipher text is remembered: nothing else tells a message from a copy of it, and
     /// an answer may be under the same key.
     pub(crate) marks_cipher_text: bool,
@@ -212,13 +218,12 @@ impl Protection {
             .map(|identity| (Arc::clone(identity), policy.introducing_reference()));
         Self {
             actor: header.actor.clone(),
-            has_security: policy.has_security(),
+            has_security: policy.writes_security(),
             must_understand: header.must_understand,
-            timestamp: header.timestamp,
+            timestamp: header.timestamp.filter(|timestamp| timestamp.sent),
+            freshness: header.timestamp,
             timestamp_last: header.layout == Layout::LaxTimestampLast,
-            password: policy
-                .username()
-                .and_then(|username| username.passwords.first().copied()),
+            username: policy.username().cloned(),
             confirms: header.signature_confirmation,
             suite: suite.clone(),
             tuning: policy.tuning,
@@ -229,6 +234,7 @@ impl Protection {
                 .map(|(identity, reference)| (Arc::clone(identity), reference))
                 .or(introduced),
             introduces_apart: reference == Some(KeyReference::Embedded),
+            sent: policy.parts.sent.clone(),
             marks_cipher_text: marks_cipher_text(policy, keys),
             signature,
             encryption,

@@ -98,6 +98,7 @@ impl Rejected {
             | Self::OperationUnclear { .. } => FaultCode::Sender,
             Self::SecurityUnexpected | Self::HeaderNotVerified { .. } => FaultCode::MustUnderstand,
             Self::SecurityMissing
+            | Self::SecurityOfDraft
             | Self::SecurityDuplicated
             | Self::ElementUnexpected { .. }
             | Self::Malformed { .. }

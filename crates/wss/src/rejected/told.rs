@@ -28,6 +28,7 @@ impl Rejected {
             Self::SecurityMissing => "security-missing",
             Self::SecurityDuplicated => "security-duplicated",
             Self::SecurityUnexpected => "security-unexpected",
+            Self::SecurityOfDraft => "security-of-draft",
             Self::HeaderNotVerified { .. } => "header-not-verified",
             Self::ElementUnexpected { .. } => "element-unexpected",
             Self::Malformed { .. } => "malformed",
@@ -145,6 +146,9 @@ impl fmt::Display for Rejected {
             Self::SecurityDuplicated => {
                 out.write_str("expected one `wsse:Security` header for this actor, found more")
             }
+            Self::SecurityOfDraft => out.write_str(
+                "expected a `wsse:Security` header, found one of the draft http://schemas.xmlsoap.org/ws/2002/07/secext",
+            ),
             Self::SecurityUnexpected => out.write_str(
                 "a `wsse:Security` header must be understood, and the plan has no security",
             ),

@@ -33,6 +33,7 @@ use crate::binding::ProtectionOrder;
 use crate::envelope::Envelope;
 use crate::facts::Receipt;
 use crate::operation::{Operation, OperationObserver};
+use crate::part::Part;
 use crate::plan::{Endorser, OutboundPlan};
 use crate::secure_error::SecureError;
 
@@ -112,6 +113,15 @@ impl OutboundPlan {
         let actor = self.protection.actor.as_deref();
         if envelope.security_headers(actor).next().is_some() {
             return Err(SecureError::AlreadySecured);
+        }
+        let is_there = |part: &&Part| {
+            let mut blocks = envelope.header().into_iter().flat_map(|it| it.children());
+            blocks.any(|block| {
+                matches!(part, Part::Header { namespace, local } if block.is(namespace, local))
+            })
+        };
+        if let Some(part) = self.protection.sent.iter().find(|part| !is_there(part)) {
+            return Err(SecureError::PartMissing { part: part.clone() });
         }
         if self.protection.has_security {
             for algorithm in &self.protection.algorithms {

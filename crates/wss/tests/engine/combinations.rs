@@ -214,10 +214,9 @@ pub(crate) fn drawn(choices: &mut Choices) -> Policy {
         timestamp: (!choices.once_in(5)).then(TimestampPolicy::default),
         signature_confirmation: false,
     };
-    let user = choices.once_in(3).then(|| UsernamePolicy {
-        passwords: vec![choices.one_of(&[PasswordKind::Text, PasswordKind::Digest])],
-        ttl: TimestampPolicy::default().ttl,
-        skew: TimestampPolicy::default().skew,
+    let user = choices.once_in(3).then(|| {
+        let kind = choices.one_of(&[PasswordKind::Text, PasswordKind::Digest]);
+        UsernamePolicy::with_passwords(vec![kind])
     });
     drawn.set_username(user);
     if drawn.binding.signs() && !choices.once_in(8) {

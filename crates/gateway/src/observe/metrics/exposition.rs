@@ -52,6 +52,8 @@ pub(crate) struct Snapshot {
     pub(crate) expiries: BTreeMap<ExpiryLabels, i64>,
     /// Route and side, with the part of its limit that a shared key has enciphered.
     pub(crate) shared_keys: Vec<(String, Direction, f64)>,
+    /// Route and side, with the seconds that the peer's clock is ahead.
+    pub(crate) peer_clocks: Vec<(String, Direction, f64)>,
     /// Route, and whether its backend could last be reached.
     pub(crate) backends: Vec<(String, bool)>,
     /// Route, and what is known of each of its backends where there are several.
@@ -412,6 +414,9 @@ fn of_shared_keys(snapshot: &Snapshot, out: &mut Exposition) {
     let help = "Part of its limit that a shared key has enciphered in this process: messages under AES-GCM, blocks under Triple DES.";
     out.family(("soapstone_shared_key_used_ratio", GAUGE, help))
         .of_sides(&snapshot.shared_keys);
+    let help = "Seconds that the peer's clock is taken to be ahead of ours.";
+    out.family(("soapstone_peer_clock_offset_seconds", GAUGE, help))
+        .of_sides(&snapshot.peer_clocks);
 }
 
 fn of_requests(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
@@ -468,6 +473,12 @@ fn of_security(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mut Expositio
         let count: u64 = of_side.map(|(_, count)| count).sum();
         samples.sample(&route.side_labels(side), count);
     }
+    let help = "Messages passed on with header blocks that nothing proves.";
+    let mut samples = out.family(("soapstone_unproven_header_messages_total", COUNTER, help));
+    for (route, side) in with_sides(routes) {
+        let count = route.unproven_blocks[side as usize].load(Ordering::Relaxed);
+        samples.sample(&route.side_labels(side), count);
+    }
     let (by, help) = match detail {
         Detail::Everything => ("reason", "Messages refused for their security, by reason."),
         Detail::Classes => (
@@ -505,6 +516,11 @@ fn of_security(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mut Expositio
     out.family(("soapstone_ignored_items_total", COUNTER, help))
         .counts(routes, "item", |route| {
             of_sides(route, route.ignored.entries())
+        });
+    let help = "Answers to secured requests that nothing proves, accepted and sent.";
+    out.family(("soapstone_unsecured_answers_total", COUNTER, help))
+        .counts(routes, "kind", |route| {
+            of_sides(route, route.unsecured_answers.entries())
         });
 }
 

@@ -109,6 +109,10 @@ pub(crate) struct RouteMetrics {
     weak: Tally<(Direction, &'static str)>,
     /// Items of Security headers that were not read, by side.
     ignored: Tally<(Direction, &'static str)>,
+    /// Messages that are passed on with header blocks which nothing proves.
+    unproven_blocks: [AtomicU64; 2],
+    /// Answers that nothing proves, by what they have.
+    unsecured_answers: Tally<(Direction, &'static str)>,
     /// What became of the contexts of clients.
     contexts: Tally<&'static str>,
     /// Contexts asked for at the backend: established, failed.
@@ -120,6 +124,27 @@ pub(crate) struct RouteMetrics {
     choices: [AtomicU64; Reason::NAMES.len()],
     /// Requests that went to another backend, by how the one before failed.
     retries: Tally<&'static str>,
+}
+
+/// An answer that nothing proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsecured {
+    /// It has nothing at all.
+    Plain,
+    /// It has a Timestamp that nobody signed.
+    Timestamp,
+    /// It is a fault in the place of a secured answer.
+    Fault,
+}
+
+impl Unsecured {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Timestamp => "timestamp",
+            Self::Fault => "fault",
+        }
+    }
 }
 
 /// Which way octets went.
@@ -147,6 +172,8 @@ impl RouteMetrics {
             faults: Tally::default(),
             weak: Tally::default(),
             ignored: Tally::default(),
+            unproven_blocks: Default::default(),
+            unsecured_answers: Tally::default(),
             contexts: Tally::default(),
             handshakes: Default::default(),
             handshake_time: Histogram::default(),
@@ -243,6 +270,16 @@ impl RouteMetrics {
     /// A request for a token was answered with a fault.
     pub(crate) fn token_fault(&self, code: TrustFaultCode) {
         self.faults.add((code.prefix(), code.local()));
+    }
+
+    /// A message is passed on with header blocks that nothing proves.
+    pub(crate) fn unproven_blocks(&self, side: Direction) {
+        self.unproven_blocks[side as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// An answer was accepted, or sent, that nothing proves.
+    pub(crate) fn unsecured_answer(&self, side: Direction, kind: Unsecured) {
+        self.unsecured_answers.add((side, kind.name()));
     }
 
     /// A weak algorithm was used because the plan names it.
