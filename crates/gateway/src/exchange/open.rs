@@ -28,7 +28,7 @@ pub(super) enum Incoming {
 /// What a request came to.
 pub(super) enum Entered {
     /// It may go on.
-    Message(Opened),
+    Message(Box<Opened>),
     /// It was a request for a token, and this is the answer.
     Answered(TokenAnswer),
 }
@@ -80,7 +80,7 @@ pub(super) async fn open(
         }
     };
     match receive(endpoint, request, observed, desk).await? {
-        Arrived::Message(opened) => Ok(Entered::Message(Opened {
+        Arrived::Message(opened) => Ok(Entered::Message(Box::new(Opened {
             sender: Sender::of(&opened),
             unproven: opened.evidence.unproven,
             octets: opened.bytes,
@@ -88,7 +88,7 @@ pub(super) async fn open(
             receipt: opened.receipt,
             addressing: opened.addressing,
             action: opened.action,
-        })),
+        }))),
         Arrived::Answered(answer) => Ok(Entered::Answered(answer)),
     }
 }

@@ -111,7 +111,7 @@ async fn prepare(
     let beside = said.clone();
     let steps = |desk: Desk| async move {
         let mut opened = match open(&opening, incoming, private, &observed, &desk).await? {
-            Entered::Message(opened) => opened,
+            Entered::Message(opened) => *opened,
             Entered::Answered(answer) => return Ok(Stepped::Prepared(Prepared::Answered(answer))),
         };
         let chosen = match choose::at_once(destination, &mut opened) {
