@@ -12,8 +12,8 @@ use soapstone_trust::Operation;
 use soapstone_wss::{Binding, ConversationVersion, KeyReference, Mechanism, Policy, Recipient};
 
 use super::answer_actions::AnswerActions;
-use super::compile::freshness_alone;
 use super::compiler::Compiler;
+use super::freshness::freshness_alone;
 use super::role::Role;
 use crate::config::{
     LoadedFile, Located, MayBeEmpty, Place, SecuritySource, UsernameTokenConfig, read_beside,

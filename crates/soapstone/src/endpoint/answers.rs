@@ -7,9 +7,7 @@
 use soapstone_wss::{Layout, Mechanism, Part, Policy, TimestampPolicy};
 
 use super::agreed::Exchange;
-use super::compiled::Endpoint;
 use super::compiler::Compiler;
-use super::plans::Directions;
 use super::role::Role;
 use crate::config::{AnswerProtection, UnsecuredFaults};
 
@@ -17,27 +15,10 @@ use crate::config::{AnswerProtection, UnsecuredFaults};
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Answers {
     /// Requests are signed, or encrypted, and answers are not, because the file says so.
-    prove_less: bool,
-    faults: UnsecuredFaults,
+    pub(super) prove_less: bool,
+    pub(super) faults: UnsecuredFaults,
     /// Neither is accepted or sent without TLS.
-    need_tls: bool,
-}
-
-impl<P: Directions> Endpoint<P> {
-    /// Whether its file has answers prove less than requests.
-    pub fn answers_prove_less(&self) -> bool {
-        self.answers.prove_less
-    }
-
-    /// How much of a fault that nobody secured is passed on in the place of a secured answer.
-    pub fn unsecured_faults(&self) -> UnsecuredFaults {
-        self.answers.faults
-    }
-
-    /// Whether answers may come and go over TLS alone: nothing else protects some of them.
-    pub fn answers_need_tls(&self) -> bool {
-        self.answers.need_tls
-    }
+    pub(super) need_tls: bool,
 }
 
 impl Compiler<'_> {

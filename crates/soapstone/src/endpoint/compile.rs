@@ -13,7 +13,6 @@ use soapstone_wss::{
     AsymmetricBinding, Binding, EncryptionKey, EncryptionToken, InboundPlan, KeyBinding, KeyField,
     KeyReference, Keys, Mechanism, OutboundPlan, Part, PasswordKind, PlanProblem, Policy, Presence,
     ProtectionOrder, Recipient, Retirement, Suite, SymmetricBinding, SymmetricToken,
-    TimestampPolicy,
 };
 use soapstone_xml::Limits;
 
@@ -21,6 +20,7 @@ use super::agreed::{Agreed, Bootstrap, Exchange};
 use super::bootstrap::Conversation;
 use super::compiled::Endpoint;
 use super::compiler::{Compiler, compiled};
+use super::freshness::freshness_alone;
 use super::operations::Operations;
 use super::plans::{Directions, Fixed, Plans};
 use super::renewal::renewing;
@@ -28,9 +28,7 @@ use super::role::Role;
 use super::sent::SentMessages;
 use super::suites::NAMES_OF_ALGORITHMS;
 use super::token_rules::token_rules;
-use crate::config::{
-    Document, EndpointConfig, Environment, Located, Place, Problems, TimestampConfig,
-};
+use crate::config::{Document, EndpointConfig, Environment, Located, Place, Problems};
 
 impl<P: Fixed> Endpoint<P> {
     /// Loads and compiles an endpoint file.
@@ -689,17 +687,6 @@ impl Compiler<'_> {
         }
         limits
     }
-}
-
-/// How fresh messages without a Timestamp must be, where the file says so.
-pub(super) fn freshness_alone(given: &TimestampConfig) -> Option<TimestampPolicy> {
-    let default = TimestampPolicy::default();
-    (given.ttl.is_some() || given.skew.is_some()).then(|| TimestampPolicy {
-        required: false,
-        sent: false,
-        ttl: given.ttl.unwrap_or(default.ttl),
-        skew: given.skew.unwrap_or(default.skew),
-    })
 }
 
 /// The certificates that protect messages: those of the mechanism, or new ones that do nothing yet.
