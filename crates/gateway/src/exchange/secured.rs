@@ -94,15 +94,7 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     let sending = Sending::take(reporter, &mut forward);
     let mut receipts = forward.receipts;
     let unproven = &forward.unproven;
-    let delivered = deliver(
-        reporter,
-        sending,
-        head,
-        unproven,
-        version,
-        &mut reservation,
-    )
-    .await;
+    let delivered = deliver(reporter, sending, head, unproven, version, &mut reservation).await;
     let Delivered {
         upstream,
         response,

@@ -264,7 +264,7 @@ fn weaker_answers_want_tls_and_are_warned_of() {
         ("unsecured_faults = \"reason\"", "unsecured-faults"),
         ("unsecured_faults = \"all\"", "unsecured-faults"),
     ] {
-        let problems = read("http://127.0.0.1:9", answers).err().expect(answers);
+        let problems = read("http://127.0.0.1:9", answers).expect_err(answers);
         assert!(
             problems.to_string().contains(
                 "answers prove less than requests, and no TLS protects them: everybody on the way could write them"

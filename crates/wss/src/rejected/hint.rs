@@ -13,7 +13,10 @@ use crate::envelope_error::EnvelopeError;
 
 impl Rejected {
     /// What the operator might look at first, where there is something to say.
-    #[expect(clippy::too_many_lines, reason = "one arm for each reason that has a hint")]
+    #[expect(
+        clippy::too_many_lines,
+        reason = "one arm for each reason that has a hint"
+    )]
     pub fn hint(&self) -> Option<&'static str> {
         Some(match self.cause() {
             Self::Envelope(EnvelopeError::DuplicateId(_)) => {
