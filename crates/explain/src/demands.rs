@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: this says what is there. Whether it is proven and by whom, the verdict says.
 
-use soapstone_wss::names::{DS, SOAP11, SOAP12, WSSE, WSSE11, WSU};
+use soapstone_wss::names::{DS, SAML11, SAML20, SOAP11, SOAP12, WSSE, WSSE11, WSU};
 use soapstone_wss::{Part, Policy};
 
 use crate::model::{Demand, Explanation};
@@ -92,6 +92,7 @@ fn names_of(part: &Part) -> Option<Vec<(&str, &str)>> {
         Part::Timestamp => vec![(WSU, "Timestamp")],
         Part::Header { namespace, local } => vec![(namespace, local)],
         Part::UsernameToken => vec![(WSSE, "UsernameToken")],
+        Part::Assertion => vec![(SAML20, "Assertion"), (SAML11, "Assertion")],
         Part::Signature => vec![(DS, "Signature")],
         Part::SignatureConfirmation => vec![(WSSE11, "SignatureConfirmation")],
         _ => return None,

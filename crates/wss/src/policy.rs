@@ -21,6 +21,7 @@ use crate::limits::SecurityLimits;
 use crate::part::{EncryptedPart, Part};
 use crate::suite::{Retirement, Suite};
 use crate::supporting::{EndorsingKey, EndorsingToken, SupportingToken};
+use crate::token::{AssertionPolicy, ConfirmationMethod};
 use crate::tuning::Tuning;
 use crate::username::UsernamePolicy;
 
@@ -194,7 +195,7 @@ impl Policy {
     pub fn endorsing(&self) -> impl Iterator<Item = &EndorsingToken> {
         self.supporting.iter().filter_map(|token| match token {
             SupportingToken::Endorsing(token) => Some(token),
-            SupportingToken::Username(_) => None,
+            SupportingToken::Username(_) | SupportingToken::Assertion(_) => None,
         })
     }
 
@@ -202,7 +203,7 @@ impl Policy {
     pub fn endorsing_mut(&mut self) -> impl Iterator<Item = &mut EndorsingToken> {
         self.supporting.iter_mut().filter_map(|token| match token {
             SupportingToken::Endorsing(token) => Some(token),
-            SupportingToken::Username(_) => None,
+            SupportingToken::Username(_) | SupportingToken::Assertion(_) => None,
         })
     }
 
@@ -220,8 +221,13 @@ impl Policy {
     pub fn username_mut(&mut self) -> Option<&mut UsernamePolicy> {
         self.supporting.iter_mut().find_map(|token| match token {
             SupportingToken::Username(username) => Some(username),
-            SupportingToken::Endorsing(_) => None,
+            SupportingToken::Endorsing(_) | SupportingToken::Assertion(_) => None,
         })
+    }
+
+    /// What is accepted of the assertion that messages have.
+    pub fn assertion(&self) -> Option<&AssertionPolicy> {
+        self.supporting.iter().find_map(SupportingToken::assertion)
     }
 
     /// Puts a user, or none, in the place of whatever user there is.
@@ -309,6 +315,7 @@ impl Policy {
     pub fn has_security(&self) -> bool {
         self.header.timestamp.is_some()
             || self.username().is_some()
+            || self.assertion().is_some()
             || self.signs_with().is_some()
             || self.encryption().is_some()
             || self.header.signature_confirmation
@@ -362,6 +369,13 @@ impl Policy {
     pub(crate) fn endorses_by_certificate(&self) -> bool {
         let mut endorsing = self.endorsing_beside();
         endorsing.any(|token| matches!(token.key, EndorsingKey::Certificate(_)))
+    }
+
+    /// Whether the holders of assertions sign messages, and nobody else has to.
+    pub(crate) fn is_signed_by_holder(&self) -> bool {
+        let holders = [ConfirmationMethod::HolderOfKey];
+        let assertion = self.assertion();
+        assertion.is_some_and(|assertion| assertion.methods == holders)
     }
 
     /// Whether the message's own signature is made with a certificate.

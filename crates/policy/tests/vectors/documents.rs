@@ -125,9 +125,8 @@ pub(crate) fn every_key() -> Keys {
             password: SecretBytes::copy_of(b"open sesame"),
         })),
         identity: Some(identity),
-        decryption: Vec::new(),
         endorsing: endorsing.into(),
-        shared: None,
+        ..Keys::default()
     }
 }
 

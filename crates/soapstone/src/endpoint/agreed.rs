@@ -14,6 +14,7 @@ use soapstone_wss::{Binding, ConversationVersion, KeyReference, Mechanism, Polic
 use super::answer_actions::AnswerActions;
 use super::compiler::Compiler;
 use super::role::Role;
+use super::saml::needs_connection;
 use crate::config::{LoadedFile, MayBeEmpty, Place, SecuritySource, read_beside};
 
 /// The policies of an endpoint, written from the client's view.
@@ -50,6 +51,8 @@ impl Agreed {
         response: Policy,
         bootstrap: Option<Bootstrap>,
     ) -> Self {
+        let private_transport = needs_connection(&request);
+        let has_assertion = request.assertion().is_some();
         Self {
             exchanges: vec![Exchange {
                 request,
@@ -59,8 +62,11 @@ impl Agreed {
             operations: Vec::new(),
             answer_actions: AnswerActions::default(),
             bootstrap,
-            mechanism: mechanism.name(),
-            private_transport: false,
+            mechanism: match mechanism {
+                Mechanism::None if has_assertion => "saml",
+                mechanism => mechanism.name(),
+            },
+            private_transport,
             client_certificate: false,
         }
     }
@@ -155,7 +161,8 @@ impl Compiler<'_> {
             }),
             _ => self.config.peer.is_some(),
         };
-        let request = self.policy(mechanism, suite.clone());
+        let mut request = self.policy(mechanism, suite.clone());
+        self.add_assertion(&mut request, role);
         let response = self.response(&request, has_certificate, role);
         if mechanism != Mechanism::SecureConversation {
             return Some(Agreed::by_preset(mechanism, request, response, None));

@@ -24,6 +24,7 @@ use super::operations::Operations;
 use super::plans::{Directions, Fixed, Plans};
 use super::renewal::renewing;
 use super::role::Role;
+use super::saml::without_assertion;
 use super::sent::SentMessages;
 use super::suites::NAMES_OF_ALGORITHMS;
 use super::token_rules::token_rules;
@@ -89,6 +90,10 @@ fn where_it_stands(field: KeyField) -> (&'static str, &'static str) {
         KeyField::Trust => (
             "trust",
             "say whom to trust: trust = { anchors = [\"ca.cert.pem\"] }, or pinned = [\"….cert.pem\"]",
+        ),
+        KeyField::Issuers => (
+            "saml",
+            "say whose assertions are accepted: saml = { issuers = [{ name = \"https://…\", pinned = [\"….cert.pem\"] }], … }",
         ),
         KeyField::Shared => (
             "shared_key",
@@ -315,6 +320,7 @@ impl Compiler<'_> {
     ) -> Policy {
         let mut policy = request.clone();
         policy.set_username(None);
+        without_assertion(&mut policy);
         let signs = policy.signature().is_some();
         // A Timestamp that is neither signed nor demanded binds nobody, and a policy without one
         // forbids it (WS-SecurityPolicy 1.3, 6.2).
@@ -406,6 +412,7 @@ impl Compiler<'_> {
         let can_be_there = |part: &Part| match part {
             Part::Timestamp => policy.header.timestamp.is_some(),
             Part::UsernameToken => policy.username().is_some(),
+            Part::Assertion => policy.assertion().is_some(),
             Part::SignatureConfirmation => policy.header.signature_confirmation,
             Part::EndorsingToken => policy.endorsing_beside().next().is_some(),
             Part::Signature | Part::Token => policy.signature().is_some(),

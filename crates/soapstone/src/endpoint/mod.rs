@@ -36,6 +36,7 @@ mod relation;
 mod renewal;
 mod risks;
 mod role;
+mod saml;
 mod securer;
 mod sent;
 mod service;

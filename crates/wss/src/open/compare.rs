@@ -45,6 +45,10 @@ impl Comparison<'_, '_> {
                 self.judge(Demand::Signed(part), outcome)?;
             }
         }
+        if demands.assertion().is_some() {
+            let outcome = self.confirm_assertion();
+            self.judge(Demand::Assertion, outcome)?;
+        }
         if let Some(encryption) = &demands.encryption {
             for (wanted, order) in &encryption.parts {
                 let mut nodes = self.nodes_of(&wanted.part).into_iter();
@@ -109,6 +113,10 @@ impl Comparison<'_, '_> {
         if demands.username().is_some() {
             let outcome = self.compare_username();
             self.judge(Demand::Username, outcome)?;
+        }
+        if demands.assertion().is_some() {
+            let outcome = self.check_assertion();
+            self.judge(Demand::Assertion, outcome)?;
         }
         if demands.confirms {
             let outcome = self.compare_confirmation();

@@ -11,6 +11,7 @@
 //! anything, which is what makes signature wrapping (McIntosh and Austel 2005) fruitless.
 
 mod algorithms;
+mod assertion;
 mod authentic;
 mod authenticate;
 mod budget;

@@ -10,6 +10,7 @@ use crate::envelope::expanded_name;
 use crate::event::{Demand, Event};
 use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
 use crate::rejected::Rejected;
+use crate::token::version_of;
 
 impl Comparison<'_, '_> {
     /// Refuses signed elements that stand where nobody signs: a header block that was signed and
@@ -117,7 +118,9 @@ impl Comparison<'_, '_> {
             }
             let is_signed = self.signing_steps(block.id()).next().is_some()
                 || self.is_endorsed_by_sender(block.id());
-            if !self.demands().proves_parts || is_signed && !self.is_signed_unread(block.id()) {
+            let is_proven =
+                !self.demands().proves_parts || is_signed && !self.is_signed_unread(block.id());
+            if is_proven && !self.looks_accepted(block, is_signed) {
                 blocks.push(block.id());
             } else if self.message.envelope.must_understand(block) {
                 return Err(Rejected::HeaderNotVerified {
@@ -128,7 +131,18 @@ impl Comparison<'_, '_> {
             }
         }
         self.evidence.dropped = dropped;
+        blocks.extend(self.forwarded_assertion());
         Ok(blocks)
+    }
+}
+
+impl Comparison<'_, '_> {
+    /// Whether somebody behind the receiver would take a header block for the assertion that was
+    /// accepted: the block is an assertion, or a stranger's with one inside.
+    fn looks_accepted(&self, block: Element<'_>, is_signed: bool) -> bool {
+        let is_assertion = |element: Element<'_>| version_of(element).is_some();
+        self.demands().assertion().is_some()
+            && (is_assertion(block) || !is_signed && block.descendants().any(is_assertion))
     }
 }
 

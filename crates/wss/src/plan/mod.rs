@@ -29,6 +29,7 @@ use crate::known::KnownElements;
 use crate::part::Part;
 use crate::policy::Policy;
 use crate::supporting::{EndorsingKey, EndorsingToken};
+use crate::token::ConfirmationMethod;
 
 /// One thing wrong with a policy or its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -316,6 +317,8 @@ impl InboundPlan {
         let mut problems = Vec::new();
         policy.check(&mut problems);
         match policy.signature().map(|signature| signature.key) {
+            // The key of an assertion's holder is believed as its issuer is.
+            Some(KeyBinding::Certificate) if policy.is_signed_by_holder() => {}
             Some(KeyBinding::Certificate) => {
                 need(
                     &keys.trust,
@@ -335,6 +338,22 @@ impl InboundPlan {
                 );
             }
             _ => {}
+        }
+        if let Some(assertion) = policy.assertion() {
+            if assertion.accepts(ConfirmationMethod::SenderVouches)
+                && assertion.attesters.is_empty()
+            {
+                problems.push(PlanProblem::Combination {
+                    problem: "a confirmation by sender-vouches needs those who may vouch",
+                });
+            }
+            need(
+                &keys.issuers.first(),
+                KeyField::Issuers,
+                "an issuer",
+                "believe assertions",
+                &mut problems,
+            );
         }
         if policy.endorses_by_certificate() {
             need(

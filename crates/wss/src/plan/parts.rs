@@ -14,6 +14,7 @@ impl Policy {
         let is_there = |part: &Part| match part {
             Part::Timestamp => self.header.timestamp.is_some(),
             Part::UsernameToken => self.username().is_some(),
+            Part::Assertion => self.assertion().is_some(),
             Part::Signature => self.signature().is_some(),
             _ => true,
         };
@@ -34,7 +35,7 @@ impl Policy {
             (Part::Timestamp, _) => Some("must stay readable"),
             (Part::Token, _) => Some("names the key that opens the message: it must stay readable"),
             (Part::EndorsingToken, _) => Some(TOKEN_OF_ENDORSEMENT),
-            (Part::Signature | Part::UsernameToken, Extent::Content) => {
+            (Part::Signature | Part::UsernameToken | Part::Assertion, Extent::Content) => {
                 Some("is encrypted as a whole")
             }
             (part, _) if !is_there(part) => Some("is to be encrypted, and the policy has none"),

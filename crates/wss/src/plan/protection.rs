@@ -32,6 +32,8 @@ pub(crate) struct Protection {
     /// Whether the `wsu:Timestamp` is the last item of the header.
     pub(crate) timestamp_last: bool,
     pub(crate) password: Option<PasswordKind>,
+    /// Whether messages carry an assertion.
+    pub(crate) carries_assertion: bool,
     /// Whether answers repeat the signature values of their request.
     pub(crate) confirms: bool,
     pub(crate) suite: Suite,
@@ -66,11 +68,20 @@ pub(crate) struct Signing {
     /// Who signs, where a certificate is the key.
     pub(crate) signer: Option<Arc<Identity>>,
     pub(crate) parts: Vec<Part>,
+    /// Whether the key is that of the assertion's holder, and messages name it by the assertion.
+    pub(crate) by_holder: bool,
     /// Whether it covers the tokens that the keys of the message come from.
     pub(crate) covers_tokens: bool,
     /// Whether nothing is done to it once it is written: it is not enciphered, and none endorses
     /// it.
     pub(crate) stays: bool,
+}
+
+impl Signing {
+    /// Whether a part that is signed is the assertion.
+    pub(crate) fn covers_assertion(&self, part: &Part) -> bool {
+        *part == Part::Assertion || self.by_holder && *part == Part::Token
+    }
 }
 
 /// The encryption of a message.
@@ -87,6 +98,7 @@ pub(crate) struct Encrypting {
     pub(crate) parts: Vec<EncryptedPart>,
     pub(crate) hides_signature: bool,
     pub(crate) hides_username: bool,
+    pub(crate) hides_assertion: bool,
     pub(crate) hides_confirmations: bool,
 }
 
@@ -144,6 +156,7 @@ impl Protection {
                 algorithm: algorithm?,
                 digest: *suite.digest.first()?,
                 signer: signer.clone(),
+                by_holder: policy.is_signed_by_holder(),
                 covers_tokens: one.parts.contains(&Part::Token),
                 parts: one.parts.into_owned(),
                 stays: !hides(Part::Signature) && endorsers.is_empty(),
@@ -160,6 +173,7 @@ impl Protection {
                 parts: one.parts.to_vec(),
                 hides_signature: hides(Part::Signature),
                 hides_username: hides(Part::UsernameToken),
+                hides_assertion: hides(Part::Assertion),
                 hides_confirmations: hides(Part::SignatureConfirmation),
             })
         });
@@ -192,7 +206,8 @@ impl Protection {
         let own = policy.signature();
         let by_certificate = own.filter(|one| one.key == KeyBinding::Certificate);
         let reference = by_certificate.map(|one| one.reference);
-        let signs_by_token = reference == Some(KeyReference::Direct);
+        let by_holder = policy.is_signed_by_holder();
+        let signs_by_token = reference == Some(KeyReference::Direct) && !by_holder;
         let introduced = keys
             .identity
             .as_ref()
@@ -206,6 +221,7 @@ impl Protection {
             password: policy
                 .username()
                 .and_then(|username| username.passwords.first().copied()),
+            carries_assertion: policy.assertion().is_some(),
             confirms: header.signature_confirmation,
             suite: suite.clone(),
             tuning: policy.tuning,

@@ -22,6 +22,7 @@ mod text;
 mod wrap;
 
 use jiff::Timestamp;
+use soapstone_crypto::Certificate;
 use soapstone_xml::{Buffers, Sink};
 
 pub use self::message::Outgoing;
@@ -126,6 +127,7 @@ impl Securing<'_> {
     /// that is returned.
     fn run(&mut self, envelope: Envelope, buffers: &mut Buffers) -> Result<Envelope, SecureError> {
         let protection = self.message.protection();
+        self.check_assertion()?;
         let mut envelope = envelope;
         self.observer.ended(Operation::Other);
         self.prepare_keys(buffers)?;
@@ -165,6 +167,25 @@ impl Securing<'_> {
             self.observer.ended(Operation::Encryption);
         }
         Ok(envelope)
+    }
+
+    /// Whether the message has the assertion that it is to carry, and its holder's key.
+    fn check_assertion(&self) -> Result<(), SecureError> {
+        let protection = self.message.protection();
+        if !protection.carries_assertion {
+            return Ok(());
+        }
+        let assertion = self.message.assertion();
+        let assertion = assertion.ok_or(SecureError::AssertionMissing)?;
+        let signing = protection.signature.iter().filter(|one| one.by_holder);
+        let mut signers = signing.filter_map(|one| one.signer.as_deref());
+        let is_other = |holder: &Certificate| {
+            signers.any(|it| it.certificate().public_key() != holder.public_key())
+        };
+        match assertion.holder().is_some_and(is_other) {
+            true => Err(SecureError::NotTheHolder),
+            false => Ok(()),
+        }
     }
 
     /// Applies the edits made so far, and reads the result as the message to go on with.

@@ -25,6 +25,8 @@ pub(super) struct Pieces {
     pub(super) timestamp: Vec<u8>,
     pub(super) confirmations: Vec<Vec<u8>>,
     pub(super) username: Vec<u8>,
+    /// The assertion, or its cipher text.
+    pub(super) assertion: Vec<u8>,
     pub(super) tokens: Vec<u8>,
     pub(super) tokens_of_keys: Vec<u8>,
     pub(super) context_token: Vec<u8>,
@@ -43,6 +45,13 @@ pub(super) struct Pieces {
 }
 
 impl Pieces {
+    /// Whether the assertion is cipher text, which stands behind the key that deciphers it, and in
+    /// front of the signature that may name it.
+    fn hides_assertion(&self, protection: &Protection) -> bool {
+        let encryption = protection.encryption.as_ref();
+        encryption.is_some_and(|encryption| encryption.hides_assertion)
+    }
+
     /// The pieces of the header in the order in which a receiver must process them: what was done
     /// last comes first, and what is named stands before what names it.
     pub(super) fn in_order<'a>(
@@ -71,8 +80,14 @@ impl Pieces {
         } else {
             ([&[], &[]], &self.encrypted_key)
         };
+        let hides_assertion = self.hides_assertion(protection);
+        let assertion = move |hidden: bool| {
+            let here = (hidden == hides_assertion).then_some(self.assertion.as_slice());
+            here.into_iter()
+        };
         let protecting = before
             .into_iter()
+            .chain(assertion(true))
             .chain(endorsing_tokens(true))
             .chain(signatures())
             .chain(std::iter::once(behind));
@@ -83,6 +98,7 @@ impl Pieces {
             &self.derived,
         ];
         let tokens = std::iter::once(self.tokens.as_slice())
+            .chain(assertion(false))
             .chain(endorsing_tokens(false))
             .chain(tokens_of_keys);
         let confirmations = || self.confirmations.iter().map(Vec::as_slice);

@@ -15,6 +15,7 @@ use crate::names::{
     BASE64_BINARY, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, THUMBPRINT_SHA1, X509_SKI, X509_V3,
 };
 use crate::plan::SharedKey;
+use crate::token::AssertionToken;
 
 const REFERENCE_END: &str = "</wsse:SecurityTokenReference>";
 
@@ -48,6 +49,32 @@ pub(super) fn write_certificate(
         }
         KeyReference::IssuerSerial | KeyReference::KeyName | KeyReference::EncryptedKeySha1 => {
             write::x509_issuer_serial(certificate, out);
+        }
+    }
+    put(&[REFERENCE_END], out);
+}
+
+/// Appends a reference to an assertion of this message (SAML Token Profile 1.1.1, 3.4): as the key
+/// of its holder. A `wsse:Reference` to it has no `ValueType` (BSP 1.1, R6614).
+pub(super) fn write_assertion(
+    reference: KeyReference,
+    assertion: &AssertionToken,
+    scope: &mut Scope<'_>,
+    out: &mut Vec<u8>,
+) {
+    let version = assertion.version();
+    open_reference(Some(version.token_type()), None, scope, out);
+    match reference {
+        KeyReference::Direct => write_direct(assertion.id(), None, out),
+        _ => {
+            let start = [
+                "<wsse:KeyIdentifier ValueType=\"",
+                version.identifier_type(),
+            ];
+            put(&start, out);
+            put(&["\">"], out);
+            soapstone_xml::escape::text(assertion.id(), out);
+            put(&["</wsse:KeyIdentifier>"], out);
         }
     }
     put(&[REFERENCE_END], out);

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use soapstone_crypto::{Digest, Hasher, Identity, SignatureAlgorithm};
+use soapstone_crypto::{Digest, DigestAlgorithm, Hasher, Identity, SignatureAlgorithm};
 use soapstone_xml::{
     Apex, ApexAttribute, Buffers, C14nOptions, C14nScratch, Canonicalization, Element, FnSink,
     NodeId, canonicalize,
@@ -52,6 +52,8 @@ struct ByCertificate<'k> {
     reference: KeyReference,
     /// The id of the token, where the message carries it.
     token: String,
+    /// Whether the signature names the assertion of whose holder the key is.
+    by_holder: bool,
     /// Whether the signature stays in the header as it is written.
     stays: bool,
 }
@@ -249,6 +251,7 @@ impl Securing<'_> {
                 algorithm: signing.algorithm,
                 reference: signing.reference,
                 token: self.message.named("cert"),
+                by_holder: signing.by_holder,
                 stays: signing.stays,
             };
             self.sign_by_certificate(&id, &signed, &by, buffers)?
@@ -303,6 +306,7 @@ impl Securing<'_> {
                         algorithm: *algorithm,
                         reference: endorsing.reference,
                         token: token_id.clone(),
+                        by_holder: false,
                         stays: false,
                     };
                     self.sign_by_certificate(&id, &signed, &by, buffers)?
@@ -346,13 +350,19 @@ impl Securing<'_> {
         let mut key_info = Vec::new();
         let certificate = by.identity.certificate();
         let mut scope = self.pieces.declarations.scope(by.stays);
-        references::write_certificate(
-            by.reference,
-            certificate,
-            &by.token,
-            &mut scope,
-            &mut key_info,
-        );
+        let assertion = self.message.assertion().filter(|_| by.by_holder);
+        match assertion {
+            Some(assertion) => {
+                references::write_assertion(by.reference, assertion, &mut scope, &mut key_info);
+            }
+            None => references::write_certificate(
+                by.reference,
+                certificate,
+                &by.token,
+                &mut scope,
+                &mut key_info,
+            ),
+        }
         let signed_info = self.signed_info(id, by.algorithm, signed, buffers);
         self.observer.ended(Operation::Other);
         let value = by.identity.key().sign(by.algorithm, signed_info.octets())?;
@@ -401,6 +411,13 @@ impl Securing<'_> {
         signed: &mut Vec<Signed<'_>>,
     ) -> Result<(), SecureError> {
         let algorithm = signing.digest;
+        if signing
+            .parts
+            .iter()
+            .any(|part| signing.covers_assertion(part))
+        {
+            self.digest_assertion(algorithm, signed)?;
+        }
         let mut put = |octets: &[u8], name: &str| -> Result<(), SecureError> {
             if !octets.is_empty() {
                 signed.push(Signed {
@@ -449,6 +466,32 @@ impl Securing<'_> {
             if demand.token_signed {
                 put(&endorsement.token, &numbered("endorse", index))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Digests the assertion that the message carries, or the cipher text that holds it.
+    fn digest_assertion(
+        &self,
+        algorithm: DigestAlgorithm,
+        signed: &mut Vec<Signed<'_>>,
+    ) -> Result<(), SecureError> {
+        let Some(assertion) = self.message.assertion() else {
+            return Ok(());
+        };
+        let mut ids = self.changes.data_ids.iter();
+        let (id, bytes) = match ids.find(|id| id.ends_with("-assertion-data")) {
+            Some(_) => (
+                self.message.named("assertion-data"),
+                &self.pieces.assertion[..],
+            ),
+            None => (assertion.id().to_owned(), assertion.digested()),
+        };
+        if signed.iter().all(|one| one.id != id) {
+            signed.push(Signed {
+                id: id.into(),
+                digest: soapstone_crypto::digest(algorithm, bytes)?,
+            });
         }
         Ok(())
     }

@@ -19,6 +19,7 @@ mod paths;
 mod reflections;
 mod refusals;
 mod round_trips;
+mod saml;
 mod support;
 mod tls_endorsers;
 mod tunings;
