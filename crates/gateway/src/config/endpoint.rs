@@ -33,6 +33,12 @@ impl EndpointSpec {
         conversation.is_some_and(|conversation| !conversation.hides_its_keys())
     }
 
+    /// Whether it wants an assertion of messages that arrive.
+    pub(super) fn accepts_assertions(&self) -> bool {
+        let mut inbound = self.endpoint.inbound();
+        inbound.any(|plan| plan.policy().assertion().is_some())
+    }
+
     /// Name of the mechanism, for metrics.
     pub(crate) fn mechanism(&self) -> &str {
         self.endpoint.mechanism()

@@ -8,6 +8,7 @@ mod client_trust;
 pub(crate) mod direction;
 mod display;
 pub(crate) mod endpoint;
+pub(crate) mod identity;
 pub(crate) mod limits;
 pub(crate) mod log;
 mod memory;

@@ -9,6 +9,7 @@ use soapstone::endpoint::Role;
 use soapstone_policy::TransportRequirement;
 
 use super::endpoint::{EndpointSpec, Publishing, read_endpoint};
+use super::identity::{IdentityHeaders, read_identity};
 use super::rate::{Rate, read_rate};
 use super::timeouts::Timeouts;
 use super::tls::{self, ClientTls};
@@ -32,6 +33,8 @@ pub(crate) struct RouteSpec {
     pub(crate) rate: Option<Rate>,
     /// What is sent before the gateway says that it is ready.
     pub(crate) warm_up: Option<WarmUp>,
+    /// The header fields that tell the backend who sent a request.
+    pub(crate) identity: Option<IdentityHeaders>,
 }
 
 impl RouteSpec {
@@ -247,6 +250,21 @@ pub(super) fn read_route(
         let inbound = inbound.as_ref().map(|side| &side.endpoint);
         read_warm_up(warm_up, inbound)
     });
+    let identity_place = table.place_of("identity");
+    let identity = table.table("identity").map(read_identity);
+    let has_assertions = inbound
+        .as_ref()
+        .is_some_and(EndpointSpec::accepts_assertions);
+    if let (Some(place), false) = (
+        identity_place,
+        has_assertions || has_sides.0 != inbound.is_some(),
+    ) {
+        table.report_with_hint(
+            place,
+            "`identity` tells of assertions, and none is asked for",
+            "say in `inbound` which are accepted: saml = { … }",
+        );
+    }
     table.finish();
     if has_sides != (inbound.is_some(), outbound.is_some()) {
         return None;
@@ -268,6 +286,10 @@ pub(super) fn read_route(
         outbound,
         timeouts,
         rate,
+        identity: match identity {
+            Some(identity) => Some(identity?),
+            None => None,
+        },
         warm_up: match warm_up {
             Some(warm_up) => Some(warm_up?),
             None => None,

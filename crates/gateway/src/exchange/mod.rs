@@ -12,6 +12,7 @@ mod choose;
 pub(crate) mod connection;
 pub(crate) mod context;
 pub(crate) mod failure;
+mod identity;
 mod open;
 mod pass;
 mod read;

@@ -3,8 +3,11 @@
 //! The rule kept here: what comes out was admitted, or passes a route that demands nothing of
 //! clients.
 
+use std::sync::Arc;
+
+use soapstone::crypto::Certificate;
 use soapstone::endpoint::{Arrived, ReadRequest, TokenAnswer};
-use soapstone::wss::{Receipt, SoapVersion};
+use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
 use soapstone_trust::addressing::Addressing;
 
 use super::steps::{EndpointError, read_request, receive};
@@ -45,6 +48,8 @@ pub(super) struct Opened {
     pub(super) action: Option<String>,
     /// Who sent it, as far as that was proven.
     pub(super) sender: Option<Sender>,
+    /// The assertion about its sender.
+    pub(super) assertion: Option<Box<AssertionEvidence>>,
 }
 
 impl Opened {
@@ -57,15 +62,18 @@ impl Opened {
             addressing: None,
             action: None,
             sender: None,
+            assertion: None,
         }
     }
 }
 
-/// Opens a request. `private` says whether it came over TLS.
+/// Opens a request. `private` says whether it came over TLS, `shown` is the certificate that its
+/// client proved then.
 pub(super) async fn open(
     endpoint: &RouteEndpoint,
     incoming: Incoming,
     private: bool,
+    shown: Option<Arc<Certificate>>,
     observed: &Observed,
     desk: &Desk,
 ) -> Result<Entered, EndpointError> {
@@ -76,9 +84,11 @@ pub(super) async fn open(
             read_request(endpoint, octets, actions, observed, buffers)?
         }
     };
+    let request = request.shown(shown);
     match receive(endpoint, request, private, observed, desk).await? {
-        Arrived::Message(opened) => Ok(Entered::Message(Opened {
+        Arrived::Message(mut opened) => Ok(Entered::Message(Opened {
             sender: Sender::of(&opened),
+            assertion: opened.evidence.assertion.take().map(Box::new),
             octets: opened.bytes,
             version: opened.version,
             receipt: Some(opened.receipt),

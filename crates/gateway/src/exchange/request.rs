@@ -99,11 +99,12 @@ async fn prepare(
     let (incoming, class) = read_if_inline(reporter, endpoint, &upstream, octets, actions, version)
         .map_err(|answer| *answer)?;
     let private = exchange.connection.through_tls;
+    let shown = exchange.connection.client_certificate.clone();
     let observed = exchange.observed();
     let (asked, opening) = (Arc::clone(endpoint), Arc::clone(endpoint));
     let said = action.clone();
     let steps = |desk: Desk| async move {
-        let opened = match open(&opening, incoming, private, &observed, &desk).await? {
+        let opened = match open(&opening, incoming, private, shown, &observed, &desk).await? {
             Entered::Message(opened) => opened,
             Entered::Answered(answer) => return Ok(Stepped::Prepared(Prepared::Answered(answer))),
         };

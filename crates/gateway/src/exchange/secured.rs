@@ -88,6 +88,9 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     // A compressed response could not be secured, and its length would tell of what it holds.
     head.headers.remove(header::ACCEPT_ENCODING);
     exchange.head_for_backend(&mut head, upstream);
+    if let Some(identity) = &exchange.route.identity {
+        identity.apply(&mut head.headers, forward.assertion.as_deref());
+    }
     // Kept where the request may have to be sent again.
     let repeated = forward.conversation.is_some().then(|| head.clone());
     let mut receipts = forward.receipts;

@@ -21,6 +21,14 @@ impl Compiler<'_> {
         let Some(config) = &self.config.saml else {
             return;
         };
+        if policy.uses_context() {
+            self.report_with_hint(
+                config.place,
+                "assertions in conversations are not supported",
+                "take a mechanism for single messages",
+            );
+            return;
+        }
         let accepted = self.accepted(config, policy, role);
         let is_tied = accepted.protection == AssertionProtection::Signature
             && !accepted.accepts(ConfirmationMethod::HolderOfKey);
