@@ -7,7 +7,8 @@ use std::path::{Path, PathBuf};
 
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::wss::{ConfirmationMethod, Envelope, Rejected, Verified};
-use soapstone::{ForgetfulReplayCache, Memory, Opener, Securer, Service};
+use soapstone::{Arrived, Client, ForgetfulReplayCache, Memory, Opener, Securer, Service};
+use soapstone_testkit::assertion::Assertion;
 use soapstone_testkit::{Folder, envelope, keys};
 
 fn folder() -> PathBuf {
@@ -206,4 +207,104 @@ fn folder_of_case(folder: &Folder) -> String {
     folder.write_identity("holder", &holder);
     folder.write("assertion.xml", assertion_of("saml-hok.xml"));
     holder.certificate().subject().to_owned()
+}
+
+/// A folder with the keys of a service and of its client Alice, and her assertion.
+fn of_alice() -> Folder {
+    let folder = Folder::with_keys(keys::RSA, &["service", "alice"]);
+    let idp = keys::identity("CN=idp", keys::RSA);
+    folder.write_identity("idp", &idp);
+    let alice = keys::identity("CN=alice", keys::RSA);
+    let assertion = Assertion {
+        is_20: true,
+        method: "holder-of-key",
+        holder: Some(alice.certificate()),
+        audience: Some("https://service.example"),
+        attributes: &[("role", "reader")],
+    };
+    folder.write("alice.saml.xml", assertion.about("alice", &idp));
+    folder
+}
+
+const CLIENT: &str = "[saml]\nconfirmation = [\"holder-of-key\"]\nassertion = \"alice.saml.xml\"\n\
+     [identity]\nkey = \"alice.key.pem\"\ncertificate = \"alice.cert.pem\"\n\
+     [peer]\ncertificate = \"service.cert.pem\"\n[trust]\npinned = [\"service.cert.pem\"]\n";
+
+const SERVICE: &str = "[saml]\naudience = [\"https://service.example\"]\nconfirmation = [\"holder-of-key\"]\n\
+     issuers = [{ name = \"https://idp.example\", pinned = [\"idp.cert.pem\"] }]\n\
+     [identity]\nkey = \"service.key.pem\"\ncertificate = \"service.cert.pem\"\n";
+
+/// A request of the client and the answer of the service, whose texts these are.
+fn exchange(folder: &Folder, security: &str) {
+    let client = folder.write("client.toml", format!("{CLIENT}{security}"));
+    let service = folder.write("service.toml", format!("{SERVICE}{security}"));
+    let client = Client::from_file(&client, &|_| None).unwrap_or_else(|it| panic!("{it}"));
+    let service = Service::from_file(&service, &|_| None).unwrap_or_else(|it| panic!("{it}"));
+    let memory = || Memory::without_conversations(&ForgetfulReplayCache);
+    let plain = envelope::with_body("<a/>").into_bytes();
+    let secured = client.secure(plain.clone()).unwrap();
+    let Arrived::Message(opened) = service.receive(secured.bytes, memory()).unwrap() else {
+        panic!("a message");
+    };
+    let found = opened.evidence.assertion.as_ref().expect("an assertion");
+    assert_eq!(found.assertion.subject.value, "alice");
+    assert_eq!(found.confirmed, Some(ConfirmationMethod::HolderOfKey));
+    let answer = service.answer(plain, &opened.receipt).unwrap();
+    assert!(!String::from_utf8_lossy(&answer.bytes).contains("saml:Assertion"));
+    client
+        .open(answer.bytes, secured.receipt, memory())
+        .unwrap_or_else(|it| panic!("{it}"));
+}
+
+/// Nothing but its issuer vouches for the client's key: answers are encrypted to it all the same.
+#[test]
+fn the_holder_of_an_assertion_calls_a_service() {
+    let folder = of_alice();
+    exchange(&folder, "[security]\nmechanism = \"sign\"\n");
+    exchange(&folder, "[security]\nmechanism = \"sign-encrypt\"\n");
+}
+
+/// WS-SecurityPolicy 1.3, 5.4.8: the policy says that the initiator's token is an assertion, and
+/// the endpoint file says whose.
+#[test]
+fn a_policy_file_has_the_holder_of_an_assertion_sign() {
+    let folder = of_alice();
+    let sp = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
+    let token = |name: &str, inclusion: &str, form: &str| {
+        format!(
+            "<sp:{name} sp:IncludeToken=\"{sp}/IncludeToken/{inclusion}\"><wsp:Policy><sp:{form}/></wsp:Policy></sp:{name}>"
+        )
+    };
+    let initiator = token("SamlToken", "AlwaysToRecipient", "WssSamlV20Token11");
+    let recipient = token("X509Token", "Never", "WssX509V3Token10");
+    let policy = format!(
+        "<wsp:Policy xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" xmlns:sp=\"{sp}\"><sp:AsymmetricBinding><wsp:Policy>\
+         <sp:InitiatorToken><wsp:Policy>{initiator}</wsp:Policy></sp:InitiatorToken>\
+         <sp:RecipientToken><wsp:Policy>{recipient}</wsp:Policy></sp:RecipientToken>\
+         <sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite><sp:IncludeTimestamp/>\
+         <sp:ProtectTokens/></wsp:Policy></sp:AsymmetricBinding><sp:SignedParts><sp:Body/></sp:SignedParts>\
+         <sp:EncryptedParts><sp:Body/></sp:EncryptedParts></wsp:Policy>"
+    );
+    folder.write("policy.xml", policy);
+    let security = "[security]\npolicy = \"policy.xml\"\nsha256_suites = \"sha256\"\n";
+    exchange(&folder, security);
+    let told = |text: String| {
+        let file = folder.write("wrong.toml", text);
+        let read = Service::from_file(&file, &|_| None);
+        read.err().map(|it| it.to_string()).unwrap_or_default()
+    };
+    let bearers = SERVICE.replace("holder-of-key", "bearer");
+    let expected =
+        "the policy has the holder of the assertion sign, and `confirmation` does not name it";
+    assert!(told(format!("{bearers}{security}")).contains(expected));
+    let older = SERVICE.replace("[saml]\n", "[saml]\nversions = [\"1.1\"]\n");
+    let expected = "the policy wants an assertion of a version that `versions` does not name";
+    assert!(told(format!("{older}{security}")).contains(expected));
+    let identity = &SERVICE[SERVICE.find("[identity]").unwrap()..];
+    let expected = "the policy wants an assertion, and nothing is said of one";
+    assert!(told(format!("{identity}{security}")).contains(expected));
+    let conversation =
+        "[security]\nmechanism = \"secure-conversation\"\n[trust]\npinned = [\"alice.cert.pem\"]\n";
+    let expected = "assertions in conversations are not supported";
+    assert!(told(format!("{SERVICE}{conversation}")).contains(expected));
 }

@@ -399,6 +399,17 @@ impl Evidence {
     }
 }
 
+impl Evidence {
+    /// The certificate of the assertion's holder, who has signed the message.
+    pub(crate) fn holder(&self) -> Option<&Certificate> {
+        let mut signatures = self.signatures.iter();
+        signatures.find_map(|one| match &one.signer {
+            Signer::Holder { certificate, .. } => certificate.as_ref(),
+            _ => None,
+        })
+    }
+}
+
 /// The word of a replay cache that none of these marks was seen before.
 #[derive(Debug)]
 pub struct FirstSeen {

@@ -102,7 +102,7 @@ pub use suite::{
 pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 pub use token::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
-    AssertionToken, Claim, ConfirmationMethod, NameIdentifier, SamlVersion, TokenKind,
+    AssertionToken, Claim, ConfirmationMethod, HolderUse, NameIdentifier, SamlVersion, TokenKind,
 };
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
 pub use username::{PasswordKind, User, UsernamePolicy};

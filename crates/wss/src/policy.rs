@@ -21,7 +21,7 @@ use crate::limits::SecurityLimits;
 use crate::part::{EncryptedPart, Part};
 use crate::suite::{Retirement, Suite};
 use crate::supporting::{EndorsingKey, EndorsingToken, SupportingToken};
-use crate::token::{AssertionPolicy, ConfirmationMethod};
+use crate::token::{AssertionPolicy, ConfirmationMethod, HolderUse};
 use crate::tuning::Tuning;
 use crate::username::UsernamePolicy;
 
@@ -373,9 +373,18 @@ impl Policy {
 
     /// Whether the holders of assertions sign messages, and nobody else has to.
     pub(crate) fn is_signed_by_holder(&self) -> bool {
+        self.uses_holder(HolderUse::Signs)
+    }
+
+    /// Whether the holders of assertions endorse messages, and nobody else does.
+    pub(crate) fn is_endorsed_by_holder(&self) -> bool {
+        self.uses_holder(HolderUse::Endorses)
+    }
+
+    fn uses_holder(&self, usage: HolderUse) -> bool {
         let holders = [ConfirmationMethod::HolderOfKey];
         let assertion = self.assertion();
-        assertion.is_some_and(|assertion| assertion.methods == holders)
+        assertion.is_some_and(|one| one.methods == holders && one.holder == usage)
     }
 
     /// Whether the message's own signature is made with a certificate.

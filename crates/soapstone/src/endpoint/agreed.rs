@@ -130,6 +130,9 @@ impl Compiler<'_> {
             SecuritySource::Mechanism(mechanism) => self.preset(*mechanism, role),
             SecuritySource::Policy(file) => self.by_policy(file),
         }?;
+        if let SecuritySource::Policy(_) = &source.value {
+            self.fill_assertions(&mut agreed, role);
+        }
         let responder = match role {
             // Many clients: each is answered with its own certificate.
             Role::Service => self.config.peer.is_none(),
@@ -148,6 +151,22 @@ impl Compiler<'_> {
             }
         }
         Some(agreed)
+    }
+
+    /// Fills in the assertions that a policy file wants.
+    fn fill_assertions(&mut self, agreed: &mut Agreed, role: Role) {
+        let saml = self.config.saml.as_ref().map(|saml| saml.place);
+        let requests = agreed.exchanges.iter_mut().map(|one| &mut one.request);
+        let bootstrap = agreed.bootstrap.iter_mut().map(|one| &mut one.request);
+        let mut has_assertion = false;
+        for request in requests.chain(bootstrap) {
+            self.fill_assertion(request, role);
+            has_assertion |= request.assertion().is_some();
+            agreed.private_transport |= needs_connection(request);
+        }
+        if let (Some(place), false) = (saml, has_assertion) {
+            self.refuse_needless_assertion(place);
+        }
     }
 
     /// A preset with the changes that the file makes.

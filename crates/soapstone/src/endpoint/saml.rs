@@ -8,12 +8,12 @@ use std::sync::Arc;
 use soapstone_crypto::{DigestAlgorithm, SignatureAlgorithm};
 use soapstone_wss::{
     AssertionIssuer, AssertionPolicy, AssertionProtection, AssertionToken, ConfirmationMethod,
-    Part, Policy, SupportingToken,
+    HolderUse, Part, Policy, SupportingToken,
 };
 
 use super::compiler::Compiler;
 use super::role::Role;
-use crate::config::{Located, OTHER_TEXT, SamlConfig};
+use crate::config::{Located, OTHER_TEXT, Place, SamlConfig};
 
 impl Compiler<'_> {
     /// Adds the assertion of requests to their policy, as the file has it.
@@ -36,16 +36,71 @@ impl Compiler<'_> {
         if is_tied && !covers && policy.binding.signs() {
             policy.parts.signed.push(Part::Assertion);
         }
-        let assertion = SupportingToken::Assertion(accepted);
-        match policy
-            .supporting
-            .iter_mut()
-            .find(|one| one.assertion().is_some())
-        {
-            // A policy file wants one; the endpoint file says whose.
-            Some(wanted) => *wanted = assertion,
-            None => policy.supporting.push(assertion),
+        policy.supporting.push(SupportingToken::Assertion(accepted));
+    }
+
+    /// Fills in the assertion that a policy file wants: whose it may be, and for whom. Where the
+    /// policy has its holder sign, no other confirmation will do.
+    pub(super) fn fill_assertion(&mut self, policy: &mut Policy, role: Role) {
+        let Some(wanted) = policy.assertion().cloned() else {
+            return;
+        };
+        let Some(config) = &self.config.saml else {
+            let place = self.config.security.source.place;
+            self.report_with_hint(
+                place,
+                "the policy wants an assertion, and nothing is said of one",
+                "say which are accepted, or which is sent: saml = { … }",
+            );
+            return;
+        };
+        let accepted = self.accepted(config, policy, role);
+        let holder_of_key = ConfirmationMethod::HolderOfKey;
+        let is_held = wanted.holder != HolderUse::Beside;
+        if is_held && !accepted.accepts(holder_of_key) {
+            self.report_with_hint(
+                config.place,
+                "the policy has the holder of the assertion sign, and `confirmation` does not name it",
+                "confirmation = [\"holder-of-key\"]",
+            );
         }
+        let mut versions = wanted.versions;
+        if let Some(named) = &config.versions {
+            versions.retain(|version| named.contains(version));
+        }
+        if versions.is_empty() {
+            self.report_with_hint(
+                config.place,
+                "the policy wants an assertion of a version that `versions` does not name",
+                "leave `versions` out",
+            );
+        }
+        let filled = AssertionPolicy {
+            versions,
+            methods: match is_held {
+                true => vec![holder_of_key],
+                false => accepted.methods,
+            },
+            holder: wanted.holder,
+            protection: match config.protection {
+                Some(_) => accepted.protection,
+                None => wanted.protection,
+            },
+            ..accepted
+        };
+        let mut tokens = policy.supporting.iter_mut();
+        if let Some(token) = tokens.find(|one| one.assertion().is_some()) {
+            *token = SupportingToken::Assertion(filled);
+        }
+    }
+
+    /// Reports a table of assertions that no policy asks for.
+    pub(super) fn refuse_needless_assertion(&mut self, place: Place) {
+        self.report_with_hint(
+            place,
+            "`saml` is given, and the policy wants no assertion",
+            "leave it out, or put an `sp:SamlToken` into the policy",
+        );
     }
 
     /// What the file accepts of assertions.
@@ -75,6 +130,7 @@ impl Compiler<'_> {
         let texts = |texts: &[Located<String>]| texts.iter().map(|it| it.value.clone()).collect();
         let audience = config.audience.as_deref().unwrap_or_default();
         AssertionPolicy {
+            holder: usual.holder,
             versions: config.versions.clone().unwrap_or(usual.versions),
             methods: config.confirmation.clone(),
             protection,

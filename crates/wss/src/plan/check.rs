@@ -102,6 +102,10 @@ impl Policy {
                 "an assertion needs a version and a confirmation that are accepted",
             ),
             (
+                self.is_endorsed_by_holder() && self.endorsing().count() != 1,
+                "the holder of an assertion endorses alone",
+            ),
+            (
                 assertion.is_some_and(needs_signature) && self.signature().is_none(),
                 "an assertion is tied to its message by a signature, or by a connection that protects both",
             ),

@@ -318,7 +318,9 @@ impl InboundPlan {
         policy.check(&mut problems);
         match policy.signature().map(|signature| signature.key) {
             // The key of an assertion's holder is believed as its issuer is.
-            Some(KeyBinding::Certificate) if policy.is_signed_by_holder() => {}
+            Some(KeyBinding::Certificate)
+                if policy.is_signed_by_holder()
+                    || policy.is_by_connection() && policy.is_endorsed_by_holder() => {}
             Some(KeyBinding::Certificate) => {
                 need(
                     &keys.trust,
@@ -355,7 +357,7 @@ impl InboundPlan {
                 &mut problems,
             );
         }
-        if policy.endorses_by_certificate() {
+        if policy.endorses_by_certificate() && !policy.is_endorsed_by_holder() {
             need(
                 &keys.trust,
                 KeyField::Trust,

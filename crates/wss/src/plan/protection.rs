@@ -106,6 +106,8 @@ pub(crate) struct Encrypting {
 #[derive(Debug)]
 pub(crate) struct Endorsing {
     pub(crate) endorser: Endorser,
+    /// Whether the key is that of the assertion's holder, and the signature names the assertion.
+    pub(crate) by_holder: bool,
     pub(crate) reference: KeyReference,
     pub(crate) derived_keys: Option<DerivedKeyPolicy>,
     pub(crate) parts: Vec<Part>,
@@ -156,7 +158,7 @@ impl Protection {
                 algorithm: algorithm?,
                 digest: *suite.digest.first()?,
                 signer: signer.clone(),
-                by_holder: policy.is_signed_by_holder(),
+                by_holder: signs_by_holder(policy),
                 covers_tokens: one.parts.contains(&Part::Token),
                 parts: one.parts.into_owned(),
                 stays: !hides(Part::Signature) && endorsers.is_empty(),
@@ -184,6 +186,7 @@ impl Protection {
             .zip(endorsers)
             .map(|(one, endorser)| Endorsing {
                 endorser,
+                by_holder: policy.is_endorsed_by_holder(),
                 reference: one.key.reference(),
                 derived_keys: one.key.derived_keys(),
                 parts: one.parts.clone(),
@@ -206,7 +209,7 @@ impl Protection {
         let own = policy.signature();
         let by_certificate = own.filter(|one| one.key == KeyBinding::Certificate);
         let reference = by_certificate.map(|one| one.reference);
-        let by_holder = policy.is_signed_by_holder();
+        let by_holder = signs_by_holder(policy);
         let signs_by_token = reference == Some(KeyReference::Direct) && !by_holder;
         let introduced = keys
             .identity
@@ -275,6 +278,12 @@ impl Protection {
     pub(crate) fn leaves_signature(&self) -> bool {
         self.signature.as_ref().is_none_or(|one| one.stays)
     }
+}
+
+/// Whether the message's own signature is made by the holder of the assertion: where the connection
+/// protects the message, the signature of the endorsing holder is the message's own.
+fn signs_by_holder(policy: &Policy) -> bool {
+    policy.is_signed_by_holder() || policy.is_by_connection() && policy.is_endorsed_by_holder()
 }
 
 /// Whether cipher text is all that there is to know a message by. A message under a key of its own

@@ -221,9 +221,11 @@ impl Securing<'_> {
     fn write_certificate_tokens(&mut self) {
         let protection = self.message.protection();
         for (index, endorsing) in protection.endorsing.iter().enumerate() {
-            if let (Endorser::Certificate(identity, _), KeyReference::Direct) =
-                (&endorsing.endorser, endorsing.reference)
-            {
+            if let (Endorser::Certificate(identity, _), KeyReference::Direct, false) = (
+                &endorsing.endorser,
+                endorsing.reference,
+                endorsing.by_holder,
+            ) {
                 let id = self.message.named(&numbered("endorse", index));
                 let token = &mut self.pieces.endorsements[index].token;
                 references::write_token(identity.certificate(), &id, &mut Scope::alone(), token);

@@ -44,12 +44,28 @@ pub(super) struct Pieces {
     pub(super) data_list: Vec<u8>,
 }
 
+/// The place of an assertion in the header.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AssertionPlace {
+    /// Among the tokens that can be read.
+    Readable,
+    /// Behind the key that deciphers it, and in front of the signature that may name it.
+    BehindKey,
+    /// Behind everything: a signature covers its cipher text, and is verified first.
+    Last,
+}
+
 impl Pieces {
-    /// Whether the assertion is cipher text, which stands behind the key that deciphers it, and in
-    /// front of the signature that may name it.
-    fn hides_assertion(&self, protection: &Protection) -> bool {
+    /// Where the assertion stands.
+    fn assertion_place(&self, protection: &Protection) -> AssertionPlace {
         let encryption = protection.encryption.as_ref();
-        encryption.is_some_and(|encryption| encryption.hides_assertion)
+        match encryption.is_some_and(|encryption| encryption.hides_assertion) {
+            false => AssertionPlace::Readable,
+            true if protection.order == ProtectionOrder::SignBeforeEncrypting => {
+                AssertionPlace::BehindKey
+            }
+            true => AssertionPlace::Last,
+        }
     }
 
     /// The pieces of the header in the order in which a receiver must process them: what was done
@@ -80,14 +96,15 @@ impl Pieces {
         } else {
             ([&[], &[]], &self.encrypted_key)
         };
-        let hides_assertion = self.hides_assertion(protection);
-        let assertion = move |hidden: bool| {
-            let here = (hidden == hides_assertion).then_some(self.assertion.as_slice());
-            here.into_iter()
+        let place = self.assertion_place(protection);
+        let assertion = move |here: AssertionPlace| {
+            (place == here)
+                .then_some(self.assertion.as_slice())
+                .into_iter()
         };
         let protecting = before
             .into_iter()
-            .chain(assertion(true))
+            .chain(assertion(AssertionPlace::BehindKey))
             .chain(endorsing_tokens(true))
             .chain(signatures())
             .chain(std::iter::once(behind));
@@ -98,7 +115,7 @@ impl Pieces {
             &self.derived,
         ];
         let tokens = std::iter::once(self.tokens.as_slice())
-            .chain(assertion(false))
+            .chain(assertion(AssertionPlace::Readable))
             .chain(endorsing_tokens(false))
             .chain(tokens_of_keys);
         let confirmations = || self.confirmations.iter().map(Vec::as_slice);
@@ -112,6 +129,7 @@ impl Pieces {
             .chain(protecting)
             .chain(confirmations().filter(move |_| !readable))
             .chain(std::iter::once(self.username.as_slice()))
+            .chain(assertion(AssertionPlace::Last))
             .chain(timestamp(!timestamp_first))
     }
 }

@@ -306,7 +306,7 @@ impl Securing<'_> {
                         algorithm: *algorithm,
                         reference: endorsing.reference,
                         token: token_id.clone(),
-                        by_holder: false,
+                        by_holder: endorsing.by_holder,
                         stays: false,
                     };
                     self.sign_by_certificate(&id, &signed, &by, buffers)?

@@ -21,7 +21,7 @@ pub(crate) use self::kind::Proving;
 use self::kind::{GivenKey, Kind};
 pub use self::saml::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
-    AssertionToken, ConfirmationMethod, NameIdentifier, SamlVersion,
+    AssertionToken, ConfirmationMethod, HolderUse, NameIdentifier, SamlVersion,
 };
 pub(crate) use self::saml::{HolderKey, Presentation, PresentedSignature, version_of};
 pub(crate) use self::username::write as write_username;

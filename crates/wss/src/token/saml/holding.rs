@@ -27,11 +27,6 @@ impl Assertion {
         };
         made.check(skew, now)?;
         self.conditions.life.check(skew, now)?;
-        let session = Life {
-            begin: None,
-            end: self.session_end,
-        };
-        session.check(skew, now)?;
         self.conditions.check_audience(&policy.audiences)
     }
 

@@ -28,7 +28,7 @@ pub use self::assertion::Assertion;
 pub(crate) use self::confirming::{Presentation, PresentedSignature};
 pub use self::issuer::AssertionIssuer;
 pub use self::outgoing::AssertionToken;
-pub use self::policy::{AssertionPolicy, AssertionProtection};
+pub use self::policy::{AssertionPolicy, AssertionProtection, HolderUse};
 use self::reading::required;
 pub use self::statements::AssertionAttribute;
 pub(crate) use self::subject::HolderKey;

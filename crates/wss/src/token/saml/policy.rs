@@ -16,6 +16,8 @@ pub struct AssertionPolicy {
     pub versions: Vec<SamlVersion>,
     /// The methods that confirm the subject.
     pub methods: Vec<ConfirmationMethod>,
+    /// What the key of the holder does, where holder-of-key is the one method.
+    pub holder: HolderUse,
     /// What protects the message of a bearer, or of somebody who vouches.
     pub protection: AssertionProtection,
     /// Who we are to issuers. An assertion that names audiences names one of these in each of its
@@ -39,6 +41,18 @@ pub struct AssertionPolicy {
     pub digest: Vec<DigestAlgorithm>,
 }
 
+/// What the key of an assertion's holder does in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HolderUse {
+    /// It makes the message's own signature, which names the assertion.
+    Signs,
+    /// It endorses, by a signature that names the assertion.
+    Endorses,
+    /// Nothing that names the assertion: a certificate with the key signs, or the connection has
+    /// it.
+    Beside,
+}
+
 /// What protects a message whose assertion proves nothing of its sender by a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum AssertionProtection {
@@ -54,6 +68,7 @@ impl Default for AssertionPolicy {
         Self {
             versions: vec![SamlVersion::V20],
             methods: vec![ConfirmationMethod::HolderOfKey],
+            holder: HolderUse::Signs,
             protection: AssertionProtection::Signature,
             audiences: Vec::new(),
             recipients: Vec::new(),

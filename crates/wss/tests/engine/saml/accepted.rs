@@ -4,8 +4,9 @@ use std::sync::Arc;
 
 use soapstone_testkit::keys;
 use soapstone_wss::{
-    AssertionToken, ConfirmationMethod, EncryptedPart, Envelope, Facts, KeyReference, Keys,
-    Mechanism, Part, Policy, SamlVersion, Signer, Verified,
+    AssertionPolicy, AssertionProtection, AssertionToken, Binding, ConfirmationMethod,
+    EncryptedPart, EndorsingToken, Envelope, Facts, HolderUse, KeyBinding, KeyReference, Keys,
+    Mechanism, Part, Policy, SamlVersion, Signer, TimestampPolicy, Verified,
 };
 
 use super::issuing::*;
@@ -269,4 +270,85 @@ fn an_issuer_with_an_authority_of_its_own_renews_its_certificate() {
         moment(),
     )
     .unwrap();
+}
+
+/// The policy of messages that the holder of an assertion endorses.
+fn endorsed(mut policy: Policy, protection: AssertionProtection) -> Policy {
+    policy.endorse_with(EndorsingToken::by_certificate(KeyReference::KeyName));
+    let endorsing = AssertionPolicy {
+        methods: vec![ConfirmationMethod::HolderOfKey],
+        holder: HolderUse::Endorses,
+        protection,
+        ..accepting()
+    };
+    with_assertion(policy, endorsing)
+}
+
+/// WS-SecurityPolicy 1.3, 8.3: the message's signature is made with a session key that everybody
+/// can make, and the holder's says whose it is.
+#[test]
+fn the_holder_of_a_key_endorses_the_message() {
+    let session = with(&policy(Mechanism::SignEncrypt, "Basic256GCM"), |policy| {
+        policy.bind(KeyBinding::SessionKey, KeyReference::Thumbprint);
+    });
+    let policy = endorsed(session, AssertionProtection::Signature);
+    for version in SamlVersion::ALL {
+        let assertion = Draft::holder(version, client().certificate()).signed();
+        let message = carrying(&policy, &assertion);
+        assert!(!message.contains("BinarySecurityToken"), "{message}");
+        let verified = open_as(&policy, &message, &Facts::default()).unwrap();
+        assert_eq!(confirmed(&verified), ConfirmationMethod::HolderOfKey);
+    }
+    // A stolen assertion: its key endorses nothing.
+    let stolen = Draft::holder(SamlVersion::V20, PARTIES.service.certificate()).signed();
+    let right = Draft::holder(SamlVersion::V20, client().certificate()).signed();
+    let message = carrying(&policy, &right);
+    let written = AssertionToken::parse(right.into_bytes()).unwrap();
+    let written = std::str::from_utf8(written.written()).unwrap();
+    let changed = message.replace(written, &stolen);
+    assert_ne!(changed, message);
+    let refused = open_as(&policy, &changed, &Facts::default()).unwrap_err();
+    assert_eq!(refused.name(), "signature-mismatch");
+}
+
+#[test]
+fn the_holder_of_a_key_signs_the_timestamp_over_a_connection() {
+    let connection = with(&policy(Mechanism::None, "Basic256GCM"), |policy| {
+        policy.header.timestamp = Some(TimestampPolicy::default());
+        policy.binding = Binding::Transport;
+    });
+    let policy = endorsed(connection, AssertionProtection::Connection);
+    let assertion = Draft::holder(SamlVersion::V20, client().certificate()).signed();
+    let message = carrying(&policy, &assertion);
+    let keys = Keys {
+        trust: None,
+        ..knowing_issuers()
+    };
+    let verified = open_with(&policy, keys, &Facts::default(), &message, moment()).unwrap();
+    assert_eq!(confirmed(&verified), ConfirmationMethod::HolderOfKey);
+    // The Timestamp alone is not signed by anybody else.
+    let refused = open_as(
+        &policy,
+        &message.replace("wsse:KeyIdentifier", "wsse:Nothing"),
+        &Facts::default(),
+    );
+    assert_eq!(refused.unwrap_err().name(), "token-unsupported");
+}
+
+/// WS-SecurityPolicy 1.3, 6.3: the signature covers the cipher text of the assertion.
+#[test]
+fn an_assertion_may_be_encrypted_before_it_is_signed() {
+    let encrypting = with(&policy(Mechanism::EncryptSign, "Basic256GCM"), |policy| {
+        policy.parts.signed.push(Part::Assertion);
+        let assertion = EncryptedPart::customary(Part::Assertion);
+        policy.parts.encrypted.push(assertion);
+    });
+    let bearing = AssertionPolicy {
+        methods: vec![ConfirmationMethod::Bearer],
+        ..accepting()
+    };
+    let policy = with_assertion(encrypting, bearing);
+    let message = carrying(&policy, &Draft::bearer(SamlVersion::V20).signed());
+    let verified = open_as(&policy, &message, &Facts::default()).unwrap();
+    assert_eq!(confirmed(&verified), ConfirmationMethod::Bearer);
 }
