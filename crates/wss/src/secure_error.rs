@@ -51,6 +51,11 @@ pub enum SecureError {
     },
     /// The plan has messages carry an assertion, and was given none.
     AssertionMissing,
+    /// The plan takes an assertion out of the message, and it is none that could be sent.
+    AssertionUnfit {
+        /// Why.
+        problem: String,
+    },
     /// The key that signs is not that of the assertion's holder, and the signature is to name the
     /// assertion.
     NotTheHolder,
@@ -108,6 +113,9 @@ impl fmt::Display for SecureError {
             ),
             Self::AssertionMissing => {
                 out.write_str("the message is to carry an assertion, and none is at hand")
+            }
+            Self::AssertionUnfit { problem } => {
+                write!(out, "the assertion in the header cannot be sent: {problem}")
             }
             Self::NotTheHolder => out.write_str(
                 "expected a private key of the assertion's holder, found another one",

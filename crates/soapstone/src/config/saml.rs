@@ -21,6 +21,8 @@ pub struct SamlConfig {
     pub issuers: Vec<AssertionIssuerConfig>,
     /// The assertion that requests carry.
     pub assertion: Option<LoadedFile>,
+    /// Whether it is a header block of the plain request.
+    pub from_request: bool,
     /// The methods that confirm the subject.
     pub confirmation: Vec<ConfirmationMethod>,
     /// Who this side is to issuers; `None` if nothing is said of it.
@@ -89,6 +91,7 @@ pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
         place,
         issuers,
         assertion: table.secret_file("assertion"),
+        from_request: table.boolean("from_request").is_some_and(|it| it.value),
         confirmation: table.choices("confirmation", &METHODS).unwrap_or_default(),
         audience: table.strings("audience"),
         recipient: table.strings("recipient").unwrap_or_default(),
@@ -114,6 +117,13 @@ pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
         table.missing(
             "confirmation",
             "say how subjects are confirmed: confirmation = [\"holder-of-key\"], for example",
+        );
+    }
+    if config.from_request && config.assertion.is_some() {
+        table.report_with_hint(
+            place,
+            "`assertion` and `from_request` say of different assertions that they are sent",
+            "leave one of them out",
         );
     }
     let names = config.issuers.iter().map(|issuer| &issuer.name);

@@ -141,6 +141,7 @@ impl Compiler<'_> {
             most_age: config.max_age.unwrap_or(usual.most_age),
             once: config.once,
             forwarded: config.forward,
+            from_message: config.from_request,
             signature: self
                 .algorithms_of_issuers(
                     &config.signature_algorithms,

@@ -114,10 +114,6 @@ impl Comparison<'_, '_> {
             let outcome = self.compare_username();
             self.judge(Demand::Username, outcome)?;
         }
-        if demands.assertion().is_some() {
-            let outcome = self.check_assertion();
-            self.judge(Demand::Assertion, outcome)?;
-        }
         if demands.confirms {
             let outcome = self.compare_confirmation();
             self.judge(Demand::Confirmation, outcome)?;

@@ -34,6 +34,8 @@ pub(crate) struct Protection {
     pub(crate) password: Option<PasswordKind>,
     /// Whether messages carry an assertion.
     pub(crate) carries_assertion: bool,
+    /// Whether it is a header block of the plain message.
+    pub(crate) takes_assertion: bool,
     /// Whether answers repeat the signature values of their request.
     pub(crate) confirms: bool,
     pub(crate) suite: Suite,
@@ -225,6 +227,7 @@ impl Protection {
                 .username()
                 .and_then(|username| username.passwords.first().copied()),
             carries_assertion: policy.assertion().is_some(),
+            takes_assertion: policy.assertion().is_some_and(|it| it.from_message),
             confirms: header.signature_confirmation,
             suite: suite.clone(),
             tuning: policy.tuning,

@@ -43,6 +43,14 @@ impl<'a> Outgoing<'a> {
         }
     }
 
+    /// The same with an assertion that was found in the message, if one was.
+    pub(super) fn carrying(self, found: Option<&'a AssertionToken>) -> Self {
+        Self {
+            assertion: found.or(self.assertion),
+            ..self
+        }
+    }
+
     /// A request in a conversation.
     pub fn within(context: &'a SecurityContext) -> Self {
         Self {

@@ -30,11 +30,12 @@ use self::message::numbered;
 use self::scope::Scope;
 use self::securing::Securing;
 use crate::binding::{KeyReference, ProtectionOrder};
-use crate::envelope::Envelope;
+use crate::envelope::{Envelope, range};
 use crate::facts::Receipt;
 use crate::operation::{Operation, OperationObserver};
 use crate::plan::{Endorser, OutboundPlan};
 use crate::secure_error::SecureError;
+use crate::token::{AssertionToken, version_of};
 
 /// A secured message, ready to be sent.
 #[derive(Debug)]
@@ -69,6 +70,8 @@ impl OutboundPlan {
                 receipt: Receipt::default(),
             });
         }
+        let (envelope, taken) = self.take_assertion(envelope, buffers)?;
+        let outgoing = outgoing.carrying(taken.as_ref());
         let mut nobody = ();
         let mut securing = Securing::new(self, outgoing, now, &mut nobody);
         let envelope = securing.run(envelope, buffers)?;
@@ -101,6 +104,8 @@ impl OutboundPlan {
             observer.ended(Operation::Other);
             return Ok(Receipt::default());
         }
+        let (envelope, taken) = self.take_assertion(envelope, buffers)?;
+        let outgoing = outgoing.carrying(taken.as_ref());
         let mut securing = Securing::new(self, outgoing, now, observer);
         let envelope = securing.run(envelope, buffers)?;
         securing.hand_over(envelope, buffers, sink)?;
@@ -119,6 +124,35 @@ impl OutboundPlan {
             }
         }
         Ok(())
+    }
+}
+
+impl OutboundPlan {
+    /// The message without the assertion that is a header block of it, and that assertion, where
+    /// the plan takes it from there.
+    fn take_assertion(
+        &self,
+        envelope: Envelope,
+        buffers: &mut Buffers,
+    ) -> Result<(Envelope, Option<AssertionToken>), SecureError> {
+        if !self.protection.takes_assertion {
+            return Ok((envelope, None));
+        }
+        let unfit = |problem: String| SecureError::AssertionUnfit { problem };
+        let blocks = envelope.header().into_iter().flat_map(|it| it.children());
+        let assertions = blocks.filter(|block| version_of(*block).is_some());
+        let assertions: Vec<_> = assertions.map(|it| (it.id(), range(it))).collect();
+        let (node, cut) = match &assertions[..] {
+            [] => return Ok((envelope, None)),
+            [(node, cut)] => (*node, cut.clone()),
+            _ => return Err(unfit("expected one, found several".to_owned())),
+        };
+        let token = AssertionToken::of(&envelope.document, node);
+        let token = token.map_err(|error| unfit(error.to_string()))?;
+        let limits = envelope.options.limits.clone();
+        let mut bytes = envelope.document.into_bytes(buffers);
+        bytes.drain(cut);
+        Ok((Envelope::parse(bytes, &limits, buffers)?, Some(token)))
     }
 }
 

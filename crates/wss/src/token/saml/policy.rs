@@ -35,6 +35,8 @@ pub struct AssertionPolicy {
     pub once: bool,
     /// Whether the assertion goes on to whoever the message is for, as a header block.
     pub forwarded: bool,
+    /// Whether a sender takes it out of the plain message, where it is a header block.
+    pub from_message: bool,
     /// Signature algorithms of issuers.
     pub signature: Vec<SignatureAlgorithm>,
     /// Digest algorithms of issuers.
@@ -78,6 +80,7 @@ impl Default for AssertionPolicy {
             most_age: Duration::from_secs(30 * 60),
             once: false,
             forwarded: false,
+            from_message: false,
             signature: vec![
                 SignatureAlgorithm::RsaSha256,
                 SignatureAlgorithm::RsaSha384,

@@ -1,11 +1,13 @@
 //! Whether a message is of the subject of its assertion (SAML Token Profile 1.1.1, 3.5): what is
 //! refused by each method. Every assertion here is one that its issuer has signed.
 
+use std::sync::Arc;
+
 use soapstone_crypto::base64;
 use soapstone_testkit::keys;
 use soapstone_wss::{
-    ConfirmationMethod, Facts, InboundPlan, KeyReference, Keys, Mechanism, Part, PlanProblem,
-    Policy, Rejected, SamlVersion, names,
+    AssertionIssuer, ConfirmationMethod, Facts, InboundPlan, KeyReference, Keys, Mechanism, Part,
+    PlanProblem, Policy, Rejected, SamlVersion, names,
 };
 
 use super::accepted::{by_holder, carrying, covering};
@@ -128,6 +130,23 @@ fn the_key_of_a_holder_comes_from_the_assertion_that_was_accepted() {
     // A bearer's assertion has no key, and its issuer's is none of the message.
     let of_bearer = message.replace(&cut_assertion(&message), &Draft::bearer(V20).signed());
     assert_eq!(open(&of_bearer).unwrap_err(), expected);
+    // Nobody but the holder says that an unsigned one has this key.
+    let unsigned = Draft::holder(V20, client().certificate()).unsigned();
+    let issuers: Arc<[AssertionIssuer]> = Arc::new([AssertionIssuer {
+        name: ISSUER.to_owned(),
+        trust: None,
+    }]);
+    let keys = Keys {
+        issuers,
+        ..knowing_issuers()
+    };
+    let of_nobody = carrying(&by_holder(), &unsigned);
+    let facts = Facts::default();
+    let refused = open_with(&by_holder(), keys, &facts, &of_nobody, moment()).unwrap_err();
+    let expected = Rejected::KeyNotFound {
+        reference: "an assertion that was not accepted".to_owned(),
+    };
+    assert_eq!(refused, expected);
     // Two keys: nobody could say which one a signature is to be made with.
     let infos = key_info(client().certificate()) + &key_info(PARTIES.service.certificate());
     let content = format!("<saml:SubjectConfirmationData>{infos}</saml:SubjectConfirmationData>");
