@@ -395,3 +395,34 @@ fn the_assertion_of_a_request_goes_with_the_next_one() {
     let told = told.err().map(|it| it.to_string()).unwrap_or_default();
     assert!(told.contains("`assertion` and `from_request`"), "{told}");
 }
+
+/// Apache WSS4J 2.4.3 with OpenSAML 3.4.6. Attesters' signatures cover the assertion by an
+/// STR-Transform.
+#[test]
+fn assertions_of_wss4j_are_accepted() {
+    for (version, name, confirmation) in [
+        ("2.0", "holder-of-key", ConfirmationMethod::HolderOfKey),
+        ("1.1", "holder-of-key", ConfirmationMethod::HolderOfKey),
+        ("2.0", "sender-vouches", ConfirmationMethod::SenderVouches),
+        ("1.1", "sender-vouches", ConfirmationMethod::SenderVouches),
+    ] {
+        let vouching = match confirmation {
+            ConfirmationMethod::SenderVouches => "attesters = [\"CN=gateway\"]\n",
+            _ => "",
+        };
+        let text = accepting(
+            name,
+            "sign",
+            &format!("versions = [\"{version}\"]\n{vouching}"),
+        )
+        .replace("server.cert.pem", "wss4j-idp.cert.pem")
+        .replace("2026-11-25T16:01:00Z", "2026-11-26T07:03:00Z");
+        let text = match vouching {
+            "" => text,
+            _ => format!("{text}[trust]\npinned = [\"wss4j-gateway.cert.pem\"]\n"),
+        };
+        let message = format!("wss4j-{version}-{name}.xml");
+        let verified = open(&text, &message).unwrap_or_else(|it| panic!("{message}: {it}"));
+        confirmed(&verified, confirmation);
+    }
+}

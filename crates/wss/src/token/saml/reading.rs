@@ -34,17 +34,31 @@ pub(super) fn excerpt(text: &str) -> String {
     text.chars().take(LONGEST_TOLD).collect()
 }
 
+/// Whether `xsi:type` names the type that the schema gives the element: `AssertionType` for
+/// `Assertion`.
+fn says_own_type(element: Element<'_>) -> bool {
+    let Some(name) = element.attribute(XSI, "type") else {
+        return true;
+    };
+    let (prefix, local) = name.split_once(':').unwrap_or(("", &name));
+    let is_ours = element.namespace_of(prefix) == Some(element.namespace());
+    is_ours && local.strip_suffix("Type") == Some(element.local())
+}
+
 /// An element whose attributes are those of its schema.
 pub(super) struct Reader<'d>(Element<'d>);
 
 impl<'d> Reader<'d> {
-    /// Checks that an element has no attribute but these. `xsi:type` is one only where it is
-    /// allowed: an element of another type means something else.
+    /// Checks that an element has no attribute but these. `xsi:type` is one where it is allowed, or
+    /// says what the schema says, as OpenSAML does: an element of another type means something
+    /// else.
     pub(super) fn of(element: Element<'d>, allowed: &[&str]) -> Result<Self, Rejected> {
         let mut attributes = element.attributes();
         let unknown = attributes.find(|attribute| match attribute.namespace() {
             "" => !allowed.contains(&attribute.local()),
-            XSI if attribute.local() == "type" => !allowed.contains(&XSI_TYPE),
+            XSI if attribute.local() == "type" => {
+                !allowed.contains(&XSI_TYPE) && !says_own_type(element)
+            }
             XSI => attribute.local() != "schemaLocation",
             _ => true,
         });

@@ -352,3 +352,19 @@ fn an_assertion_may_be_encrypted_before_it_is_signed() {
     let verified = open_as(&policy, &message, &Facts::default()).unwrap();
     assert_eq!(confirmed(&verified), ConfirmationMethod::Bearer);
 }
+
+/// OpenSAML writes the type that the schema has.
+#[test]
+fn the_type_of_an_assertion_may_be_said() {
+    let xsi = "http://www.w3.org/2001/XMLSchema-instance";
+    let unsigned = Draft::bearer(SamlVersion::V20).unsigned();
+    let typed = unsigned
+        .replacen(" ID=", &format!(" xmlns:xsi=\"{xsi}\" ID="), 1)
+        .replacen(
+            "Version=\"2.0\">",
+            "Version=\"2.0\" xsi:type=\"saml:AssertionType\">",
+            1,
+        );
+    let signed = sign(&typed, &SignatureForm::of(ID), &IDP);
+    open_over_tls(&message(&signed)).unwrap();
+}

@@ -152,6 +152,22 @@ fn the_schema_is_kept() {
             "malformed: `saml:Assertion`: expected no `{urn:oasis:names:tc:SAML:2.0:assertion}Statement` in this place",
         ),
         (
+            "an assertion of another type",
+            replaced(
+                "<saml:Assertion",
+                "<saml:Assertion xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xsi:type=\"saml:AdviceType\"",
+            ),
+            "malformed: `saml:Assertion`: expected no attribute `xsi:type` in `Assertion`",
+        ),
+        (
+            "an assertion of a stranger's type",
+            replaced(
+                "<saml:Assertion",
+                "<saml:Assertion xmlns:xsi=\"http://www.w3.org/2001/XMLSchema-instance\" xmlns:x=\"urn:x\" xsi:type=\"x:AssertionType\"",
+            ),
+            "malformed: `saml:Assertion`: expected no attribute `xsi:type` in `Assertion`",
+        ),
+        (
             "conditions behind a statement",
             replaced(
                 "</saml:AttributeStatement>",
