@@ -99,10 +99,12 @@ interop: setup ## xmlsec1, WSS4J, CXF, Metro, WCF and zeep, in both directions; 
 	@SOAPSTONE_PROFILE=dev interop/run
 
 .PHONY: report-check
-report-check: unit ## the lab's report in a browser, at the width of a phone and of a desk
+report-check: unit ## the lab's report and the gateway's console in a browser, at the width of a phone and of a desk
 	$(call step,the lab's report in a browser)
 	@SOAPSTONE_PROFILE=dev interop/report-check
 	@interop/report-check $(target)/tmp/report.html $(target)/tmp/every-figure.html
+	$(call step,the gateway's console in a browser)
+	@SOAPSTONE_PROFILE=dev interop/console-check
 
 .PHONY: end-to-end
 end-to-end: setup ## the demo, as a test

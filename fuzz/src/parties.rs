@@ -13,8 +13,8 @@ use jiff::Timestamp;
 use soapstone_crypto::{Certificate, Identity, SecretBytes, SymmetricKey, TrustRules, TrustStore};
 use soapstone_wss::{
     Binding, CacheBounds, EncryptedPart, EncryptionToken, Envelope, Facts, FirstSeen, InboundPlan,
-    KeyReference, Keys, Mechanism, Part, Policy, Rejected, SharedKey, Suite, SymmetricToken, Tuning,
-    User, Verified,
+    KeyReference, Keys, Mechanism, OperationObserver, Part, Policy, Rejected, SharedKey, Suite,
+    SymmetricToken, Tuning, User, Verified,
 };
 use soapstone_xml::{Apex, Buffers, Canonicalization, Element, Limits};
 
@@ -222,6 +222,33 @@ impl Case {
 }
 
 impl Case {
+    /// Explains bytes by the plan of this case to a listener.
+    ///
+    /// # Panics
+    /// If the explanation accepts what the plan refuses, or the reverse.
+    pub fn explain(&self, bytes: &[u8], observer: &mut dyn OperationObserver) {
+        let mut buffers = Buffers::default();
+        let parsed = Envelope::parse(bytes.to_vec(), &Limits::default(), &mut buffers);
+        let Ok(envelope) = parsed else {
+            return;
+        };
+        let (plan, facts) = (&self.plan, facts());
+        let explained = plan.explain(envelope, &facts, moment(), &mut buffers, observer);
+        let opened = open(plan, bytes);
+        assert_eq!(
+            explained
+                .as_ref()
+                .err()
+                .map(|rejected| rejected.cause().name()),
+            opened
+                .as_ref()
+                .err()
+                .map(|rejected| rejected.cause().name()),
+            "{}: explained, the message has another verdict",
+            self.name
+        );
+    }
+
     /// Opens bytes by the tuned plan, which must come to the same.
     fn open_tuned(&self, bytes: &[u8], expected: Option<&Verified<Envelope>>) {
         let forwarded = |verified: &Verified<Envelope>| {
@@ -245,15 +272,18 @@ impl Case {
     }
 }
 
+fn facts() -> Facts {
+    Facts {
+        passwords: vec![(USER.to_owned(), SecretBytes::copy_of(PASSWORD))],
+        ..Facts::default()
+    }
+}
+
 fn open(plan: &InboundPlan, bytes: &[u8]) -> Result<Verified<Envelope>, Rejected> {
     let mut buffers = Buffers::default();
     let envelope = Envelope::parse(bytes.to_vec(), &Limits::default(), &mut buffers)?;
-    let facts = Facts {
-        passwords: vec![(USER.to_owned(), SecretBytes::copy_of(PASSWORD))],
-        ..Facts::default()
-    };
     let _ = plan.peek(&envelope);
-    let opened = plan.open_unmarked(envelope, &facts, moment(), &mut buffers)?;
+    let opened = plan.open_unmarked(envelope, &facts(), moment(), &mut buffers)?;
     let first_seen = FirstSeen::assertion(opened.late_marks());
     opened.admit(first_seen)
 }

@@ -39,6 +39,9 @@ class Case:
         self.mechanism, self.suite, self.soap, self.reference = mechanism, suite, soap, reference
         self.signer, self.recipient = signer, recipient
         self.ours, self.theirs = ours or {}, theirs or {}
+        self.both_ways = "signature" not in self.ours and "encryption" not in self.ours
+        self.both_ways &= reference not in ("pki-path", "issuer-serial-quoted")
+        self.pinned = reference not in (None, "direct")
 
     def endpoint(self, keys, inbound):
         """Our endpoint: the client's when outbound, the server's when inbound."""
@@ -56,7 +59,7 @@ class Case:
             endpoint.ours(keys, "server").trust(keys.ca)
             if self.recipient != "server":
                 endpoint.decrypts_with(keys, self.recipient)
-            if self.reference not in (None, "direct"):
+            if self.pinned:
                 endpoint.pin(keys.certificate(self.signer))
         else:
             endpoint.ours(keys, self.signer).encrypt_to(keys, self.recipient)
@@ -67,7 +70,9 @@ class Case:
     def options(self, keys, inbound):
         """WSS4J's options, with the roles the same way."""
         options = ["--mechanism", self.mechanism, "--suite", self.suite, "--user", USER[0], "--password", USER[1]]
-        for name, value in self.theirs.items():
+        own = {"key-reference": self.reference or "direct", **self.theirs}
+        key_reference = own.pop("key-reference")
+        for name, value in own.items():
             options += [f"--{name}", value]
         if inbound:
             options += ["--key", keys.key("server"), "--cert", keys.certificate("server"), "--ca", keys.ca]
@@ -77,7 +82,7 @@ class Case:
                 options += ["--peer", keys.certificate(self.signer)]
         else:
             options += ["--key", keys.key(self.signer), "--cert", keys.certificate(self.signer)]
-            options += ["--peer", keys.certificate(self.recipient), "--key-reference", self.reference or "direct"]
+            options += ["--peer", keys.certificate(self.recipient), "--key-reference", key_reference]
         return options
 
 
@@ -110,6 +115,40 @@ def cases():
             theirs={"signature": method},
         )  # fmt: skip
     yield from agreements()
+    yield from references()
+
+
+def references():
+    """Every way to name a certificate that WSS4J reads with its checks of BSP on, and signatures over the token through it, by name.
+
+    It reads no embedded X.509 token and no `ds:KeyName`. BSP 1.1 forbids `ds:X509Data` without a reference around it (R5426), as AS4
+    profiles have it: WSS4J reads it with those checks off.
+    """
+    ours = {"signed": ["Body", "Timestamp", "Token"]}
+    for reference in (*REFERENCES, "pki-path", "issuer-serial-quoted"):
+        for soap in (envelopes.SOAP11, envelopes.SOAP12):
+            version = "1.2" if soap == envelopes.SOAP12 else "1.1"
+            both = {"soap": soap, "reference": reference}
+            wanted = {**ours, "signature": {"str_transform": True}}
+            yield f"sign Basic128GCM, {reference}, STR transform, SOAP {version}", Case("sign", "Basic128GCM", ours=wanted, **both)
+        if reference not in REFERENCES:
+            yield f"sign-encrypt Basic128GCM, {reference}", Case("sign-encrypt", "Basic128GCM", reference=reference)
+    for reference in ("x509-ski", "x509-data", "x509-issuer-serial"):
+        for info in ({}, {"derivation_info": ""}):
+            wanted = {"encryption": {"key_reference": reference, **info}}
+            name = "Basic128GCMEcdhEs"
+            case = Case("sign-encrypt", name, signer="p256", recipient="p256", ours=wanted, theirs={"bsp": "no"})
+            yield f"sign-encrypt {name}, recipient by {reference}{', no derivation info' if info else ''}", case
+
+
+def sent_by_wss4j():
+    """Forms that WSS4J writes, by name: what names the key, what is signed, and whether the token is sent along."""
+    for reference in (*REFERENCES, "issuer-serial-quoted", "pki-path", "x509"):
+        theirs = {"key-reference": reference, "signed": "Body,Timestamp,STRTransform"}
+        yield f"{reference}, STR transform", theirs, {"signed": ["Body", "Timestamp", "Token"]}
+    for reference in ("ski", "thumbprint", "issuer-serial"):
+        theirs = {"key-reference": reference, "include-token": "yes"}
+        yield f"{reference} of a token in the message", theirs, {}
 
 
 def agreements():
@@ -166,6 +205,14 @@ def run(report, soapstone, keys, folder):
             plain = folder / f"{number:03}.plain.xml"
             plain.write_bytes(envelopes.books(5, case.soap))
             report.check("wss4j", name, "soapstone -> wss4j", lambda: _to_wss4j(case, wss4j, soapstone, keys, folder, plain))
+            if case.both_ways:
+                report.check("wss4j", name, "wss4j -> soapstone", lambda: _from_wss4j(case, wss4j, soapstone, keys, folder, plain))
+        for name, theirs, ours in sent_by_wss4j():
+            plain = folder / "references.plain.xml"
+            plain.write_bytes(envelopes.books(5))
+            case = Case("sign", "Basic128GCM", ours=ours, theirs=theirs)
+            # Where the message has no token, its name means a certificate that is known.
+            case.pinned = "include-token" not in theirs
             report.check("wss4j", name, "wss4j -> soapstone", lambda: _from_wss4j(case, wss4j, soapstone, keys, folder, plain))
         plain = folder / "refused.plain.xml"
         plain.write_bytes(envelopes.books(5))

@@ -8,7 +8,10 @@ use std::net::SocketAddr;
 
 use clap::{Parser, Subcommand};
 
-use crate::commands::{completions, explain, gateway, init, keys, lint, open, policy, secure, xml};
+use crate::commands::{
+    broker, completions, conform, explain, gateway, init, keys, learn, lint, open, policy, secure,
+    xml,
+};
 use crate::logging::LogArguments;
 use crate::sibling;
 
@@ -66,6 +69,9 @@ pub enum Command {
     /// Run gateways: give services and clients WS-Security without touching them
     #[command(long_about = gateway::ABOUT)]
     Gateway(gateway::Arguments),
+    /// Show which of several backends a gateway may choose, and why
+    #[command(subcommand, long_about = broker::ABOUT)]
+    Broker(broker::Command),
     /// Secure one message: plain SOAP in, secured SOAP out
     #[command(long_about = secure::ABOUT)]
     Secure(secure::Arguments),
@@ -78,9 +84,15 @@ pub enum Command {
     /// Explain a policy or WSDL: what it demands, the plans it compiles to, what is not supported
     #[command(long_about = policy::ABOUT)]
     Policy(policy::Arguments),
+    /// Write endpoint files from good messages of a partner
+    #[command(long_about = learn::ABOUT)]
+    Learn(learn::Arguments),
     /// Hold messages, WSDLs and policies against the WS-I profiles
     #[command(long_about = lint::ABOUT)]
     Lint(lint::Arguments),
+    /// Hold recorded traffic against one profile: a verdict on every rule
+    #[command(long_about = conform::ABOUT)]
+    Conform(conform::Arguments),
     /// Make, list and convert keys and certificates
     #[command(subcommand)]
     Keys(keys::Command),

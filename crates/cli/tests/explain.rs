@@ -138,3 +138,142 @@ fn the_endpoint_file_that_is_sketched_opens_the_message() {
         .run("open --config sketch.toml good.xml -o opened.xml")
         .succeeds();
 }
+
+#[test]
+fn demands_are_those_of_the_plan() {
+    let folder = prepared();
+    // Under this mechanism a Timestamp is checked where there is one, and not demanded.
+    let user = |more: &str| {
+        format!(
+            "users = [{{ name = \"alice\", password = \"secret\" }}]\n\
+             security = {{ mechanism = \"username\"{more} }}\n"
+        )
+    };
+    folder.write("without.toml", user(", timestamp = false"));
+    folder.write("checking.toml", user(""));
+    folder.write("demanding.toml", user(", timestamp = true"));
+    folder
+        .run("secure --config without.toml plain.xml -o lax.xml")
+        .succeeds();
+    let run = folder
+        .run("explain --config checking.toml lax.xml")
+        .succeeds();
+    assert!(!run.text().contains("wsu:Timestamp"), "{}", run.text());
+    let run = folder.run("explain --config demanding.toml lax.xml");
+    assert_eq!(run.status, 2);
+    let text = String::from_utf8_lossy(&run.out).into_owned();
+    assert!(text.contains("NOT MET: a wsu:Timestamp: "), "{text}");
+}
+
+#[test]
+fn an_item_of_another_namespace_meets_no_demand() {
+    let folder = prepared();
+    let good = folder.read("good.xml");
+    let start = good.find("<wsu:Timestamp").expect("a Timestamp");
+    let end = good.find("</wsu:Timestamp>").expect("a Timestamp") + "</wsu:Timestamp>".len();
+    let other = "<x:Timestamp xmlns:x=\"urn:other\"/>";
+    let forged = format!("{}{other}{}", &good[..start], &good[end..]);
+    folder.write("forged.xml", forged);
+    let run = folder.run("explain --config server.toml forged.xml");
+    assert_eq!(run.status, 2);
+    let text = String::from_utf8_lossy(&run.out).into_owned();
+    assert!(text.contains("NOT MET: a wsu:Timestamp: "), "{text}");
+}
+
+#[test]
+fn keys_and_trust_of_the_endpoint_file_are_told() {
+    let folder = prepared();
+    let run = folder
+        .run("explain --config server.toml good.xml")
+        .succeeds();
+    let text = run.text();
+    assert!(
+        text.contains("\n  key of `ds:Signature` in line 1: the holder of "),
+        "{text}"
+    );
+    assert!(text.contains("\n  trusted: "), "{text}");
+    folder.run("keys new other --ca").succeeds();
+    folder.write(
+        "other.toml",
+        folder
+            .read("server.toml")
+            .replace("ca.cert.pem", "other.cert.pem"),
+    );
+    let run = folder.run("explain --json --config other.toml good.xml");
+    assert_eq!(run.status, 2);
+    let told: Value = serde_json::from_slice(&run.out).expect("JSON");
+    assert_eq!(told["verdict"]["reason"], "untrusted");
+    assert_eq!(told["verdict"]["trust"][0]["trusted"], false);
+}
+
+#[test]
+fn skew_and_limits_are_those_of_the_endpoint_file() {
+    let folder = prepared();
+    let server = folder.read("server.toml");
+    // Ten minutes after the message was made, and five after its end.
+    let good = folder.read("good.xml");
+    let created = good.split("<wsu:Created>").nth(1).expect("a moment");
+    let created: jiff::Timestamp = created
+        .split('<')
+        .next()
+        .unwrap_or_default()
+        .parse()
+        .expect("a moment");
+    let later = created + jiff::SignedDuration::from_mins(10);
+    let judged = |name: &str, more: &str| {
+        folder.write(name, format!("{server}{more}time = \"{later}\"\n"));
+        let run = folder.run(&format!("explain --json --config {name} good.xml"));
+        let told: Value = serde_json::from_slice(&run.out).expect("JSON");
+        let findings = told["findings"].as_array().expect("a list").clone();
+        findings
+            .iter()
+            .any(|finding| finding["kind"] == "timestamp-expired")
+    };
+    assert!(judged("strict.toml", ""));
+    let wide = "timestamp = { ttl = \"1h\", skew = \"10m\" }\n";
+    assert!(!judged("wide.toml", wide));
+    // What the endpoint does not read is told with the parser's own limits.
+    folder.write(
+        "shallow.toml",
+        format!("limits = {{ depth = 3 }}\n{server}"),
+    );
+    let run = folder.run("explain --config shallow.toml good.xml");
+    assert_eq!(run.status, 2);
+    let text = String::from_utf8_lossy(&run.out).into_owned();
+    assert!(text.contains("refused (too-deep): "), "{text}");
+    assert!(text.contains("\nSignature 1 "), "{text}");
+    // More than the parser reads by itself.
+    let more = " ".repeat(9 << 20);
+    folder.write(
+        "large.xml",
+        good.replacen("<soap:Body", &format!("{more}<soap:Body"), 1),
+    );
+    folder.write(
+        "large.toml",
+        format!("limits = {{ message = \"16MiB\" }}\n{server}"),
+    );
+    assert_eq!(folder.run("explain large.xml").status, 2);
+    let run = folder.run("explain --json --config large.toml large.xml");
+    let told: Value = serde_json::from_slice(&run.out).expect("JSON");
+    assert_eq!(told["signatures"][0]["value"], "matches");
+}
+
+#[test]
+fn a_role_says_which_end_opens_the_message() {
+    let folder = prepared();
+    let config = "users = [{ name = \"alice\", password = \"secret\" }]\n\
+        security = { mechanism = \"username\" }\n";
+    folder.write("user.toml", config);
+    folder
+        .run("secure --config user.toml plain.xml -o user.xml")
+        .succeeds();
+    let judged = |role: &str| {
+        let run = folder.run(&format!("explain --json --config user.toml{role} user.xml"));
+        let told: Value = serde_json::from_slice(&run.out).expect("JSON");
+        told["verdict"]["accepted"].as_bool().expect("a verdict")
+    };
+    assert!(judged(""));
+    assert!(judged(" --role service"));
+    // Answers carry no user.
+    assert!(!judged(" --role client"));
+}

@@ -41,6 +41,9 @@ fn every_kind_of_key_can_be_made() {
         ("ec-p256", "EC P-256", 256),
         ("ec-p384", "EC P-384", 384),
         ("ec-p521", "EC P-521", 521),
+        ("ec-brainpool-p256", "EC brainpoolP256r1", 256),
+        ("ec-brainpool-p384", "EC brainpoolP384r1", 384),
+        ("ec-brainpool-p512", "EC brainpoolP512r1", 512),
         ("ed25519", "Ed25519", 255),
     ] {
         folder

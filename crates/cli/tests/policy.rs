@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Folder;
+use common::{Folder, key};
 
 const HEAD: &str = "<wsp:Policy xmlns:wsp='http://www.w3.org/ns/ws-policy' xmlns:sp='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702'>";
 
@@ -278,4 +278,31 @@ fn an_endpoint_file_with_a_policy_is_told_by_that_policy() {
         .run("policy policy.xml --sha256-signatures")
         .succeeds();
     assert_eq!(told.text(), itself.text());
+}
+
+#[test]
+fn a_gateways_file_is_told_route_by_route() {
+    let folder = Folder::new();
+    folder.write(
+        "gateway.toml",
+        format!(
+            "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/books\"\nbackend = \"http://127.0.0.1:9/books\"\n[routes.inbound]\n\
+             identity = {{ key = \"{}\", certificate = \"{}\" }}\ntrust = {{ anchors = [\"{}\"] }}\n\
+             security = {{ mechanism = \"sign\", suite = \"Basic256Sha256\" }}\n\
+             [[routes]]\npath = \"/plain\"\nbackend = \"http://127.0.0.1:9/plain\"\n",
+            key("server.key.pem"),
+            key("server.cert.pem"),
+            key("ca.cert.pem")
+        ),
+    );
+    let told = folder.run("policy gateway.toml").succeeds();
+    let lines: Vec<&str> = told.text().lines().collect();
+    assert_eq!(lines[0], "route /books -> http://127.0.0.1:9/books");
+    assert_eq!(lines[1], "  Clients: sign Basic256Sha256");
+    assert_eq!(lines[2], "    Requests:");
+    assert!(told.text().contains("\n    Answers:\n"), "{}", told.text());
+    let plain = "route /plain -> http://127.0.0.1:9/plain\n  Clients: messages pass as they are.\n  Backend: messages pass as they are.\n";
+    assert!(told.text().ends_with(plain), "{}", told.text());
+    folder.write("gateway.toml", "[[routes]]\npath = 1\n");
+    folder.run("policy gateway.toml").fails("gateway.toml:");
 }

@@ -85,10 +85,14 @@ fn command(folder: &Folder, words: &str) -> Command {
 
 /// The tables of the service, whose key is in the token.
 fn service(module: &str, key_name: &str, certificate: &str) -> String {
+    service_with("sign-encrypt", module, key_name, certificate)
+}
+
+fn service_with(mechanism: &str, module: &str, key_name: &str, certificate: &str) -> String {
     format!(
         "identity = {{ pkcs11 = {{ module = \"{module}\", token = \"gateway\", key = \"{key_name}\", pin_env = \"TOKEN_PIN\" }}, \
          certificate = \"{}\" }}\npeer = {{ certificate = \"{}\" }}\ntrust = {{ anchors = [\"{}\"] }}\n\
-         security = {{ mechanism = \"sign-encrypt\", suite = \"Basic256Sha256\" }}\n",
+         security = {{ mechanism = \"{mechanism}\", suite = \"Basic256Sha256\" }}\n",
         key(&format!("{certificate}.cert.pem")),
         key("client.cert.pem"),
         key("ca.cert.pem")
@@ -122,6 +126,32 @@ fn a_service_opens_and_secures_with_a_key_in_a_token() {
     folder
         .run("open --config client.toml answer.xml")
         .succeeds();
+}
+
+#[test]
+fn a_message_for_a_key_in_a_token_is_explained_with_its_plaintext() {
+    let Some(folder) = folder_with_token() else {
+        return;
+    };
+    folder.write("server.toml", service(MODULE, "server", "server"));
+    Endpoint::client("sign-encrypt", SUITE).write(&folder, "client.toml");
+    folder.write("plain.xml", envelope(SOAP11));
+    folder
+        .run("secure --config client.toml plain.xml -o request.xml")
+        .succeeds();
+    let explained = command(&folder, "explain --json --config server.toml request.xml").output();
+    let explained = explained.expect("the program runs");
+    assert!(explained.status.success(), "{explained:?}");
+    let told: serde_json::Value = serde_json::from_slice(&explained.stdout).expect("JSON");
+    assert_eq!(told["verdict"]["accepted"], true);
+    // The Body was signed before it was encrypted.
+    let references = told["signatures"][0]["references"].as_array();
+    for reference in references.expect("a list") {
+        assert_eq!(reference["state"], "matches", "{reference:#}");
+    }
+    for one in told["encryption"].as_array().expect("a list") {
+        assert_eq!(one["opened"], true, "{one:#}");
+    }
 }
 
 #[test]
@@ -230,25 +260,34 @@ fn a_gateway_whose_token_went_away_says_503_and_serves_when_the_token_is_back() 
     folder.write(
         "gateway.toml",
         format!(
-            "listen = \"127.0.0.1:{port}\"\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{backend}/echo\"\n[routes.inbound]\n{}",
-            service(CLIENT, "server", "server")
+            "listen = \"127.0.0.1:{port}\"\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{backend}/echo\"\n[routes.inbound]\n{}\
+             [[routes]]\npath = \"/signed\"\nbackend = \"http://{backend}/echo\"\n[routes.inbound]\n{}",
+            service(CLIENT, "server", "server"),
+            service_with("sign", CLIENT, "server", "server")
         ),
     );
-    Endpoint::client("sign-encrypt", SUITE).write(&folder, "client.toml");
+    Endpoint::client("sign-encrypt", SUITE).write(&folder, "echo.toml");
+    Endpoint::client("sign", SUITE).write(&folder, "signed.toml");
     folder.write("plain.xml", envelope(SOAP11));
-    let call = || {
+    let call_of = |route: &str| {
         folder
-            .run("secure --config client.toml plain.xml -o request.xml")
+            .run(&format!(
+                "secure --config {route}.toml plain.xml -o request.xml"
+            ))
             .succeeds();
         let request = folder.read("request.xml");
-        let answer = post(&format!("http://127.0.0.1:{port}/echo"), &request);
+        let answer = post(&format!("http://127.0.0.1:{port}/{route}"), &request);
         answer.lines().next().unwrap_or_default().to_owned()
     };
+    let call = || call_of("echo");
     let mut start = command(&folder, "gateway --config gateway.toml");
     let _gateway = Server::start_command(start.stderr(Stdio::null()), "gateway at");
     assert!(call().starts_with("HTTP/1.1 200"));
+    assert!(call_of("signed").starts_with("HTTP/1.1 200"));
     drop(token);
     assert!(call().starts_with("HTTP/1.1 503"));
+    // The request is opened without the token, and its answer is not signed.
+    assert!(call_of("signed").starts_with("HTTP/1.1 503"));
     let _token = TokenServer::start(&folder);
     // A module is started anew once in a second at most.
     loop {

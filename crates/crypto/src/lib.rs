@@ -83,6 +83,7 @@ mod recover;
 pub mod schedule;
 mod secret;
 mod signature;
+mod strength;
 #[cfg(test)]
 mod testing;
 pub mod transport;
@@ -110,6 +111,7 @@ pub use keystore::KeyStore;
 pub use mac::MacTruncation;
 pub use name::{DistinguishedName, NameStyle};
 pub use p_hash::{P_HASH_LIMIT, PHash};
+pub use recover::SignedBlock;
 pub use secret::{Secret, SecretBytes};
 pub use transport::OaepParameters;
 pub use trust::{SubjectMatch, TrustError, TrustRules, TrustStore};

@@ -163,6 +163,17 @@ fn number_length(key: &PublicKey) -> usize {
 /// What is told of a signature that fails.
 const SIGNING: &str = "signing";
 
+impl PublicKey {
+    /// A signature of ECDSA or DSA in DER as XML Signature has it: both numbers side by side, each
+    /// as long as the order. For tools that look into a signature that does not verify.
+    #[must_use]
+    pub fn joined_signature(&self, der: &[u8]) -> Option<Vec<u8>> {
+        let length = number_length(self);
+        let joined = (length > 0).then(|| der_to_joined(der, length));
+        joined?.ok()
+    }
+}
+
 impl PrivateKey {
     /// Signs `message`.
     ///

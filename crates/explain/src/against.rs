@@ -5,7 +5,7 @@
 use std::collections::{BTreeMap, BTreeSet};
 
 use soapstone_wss::names::WSSE;
-use soapstone_xml::{Buffers, Document, Element, ParseOptions};
+use soapstone_xml::{Buffers, Document, Element};
 
 use crate::keys::{Certified, Known};
 use crate::options::Options;
@@ -18,7 +18,7 @@ pub(crate) fn differences(message: &Document, options: &Options<'_>) -> Vec<Stri
     let Some(good) = options.against else {
         return Vec::new();
     };
-    let parsed = Document::parse(good.to_vec(), &ParseOptions::default(), &mut Buffers::new());
+    let parsed = Document::parse(good.to_vec(), &options.parsing(), &mut Buffers::new());
     let good = match parsed {
         Ok(good) => good,
         Err(error) => return vec![format!("the good message cannot be read: {error}")],
@@ -57,7 +57,7 @@ pub(crate) fn differences(message: &Document, options: &Options<'_>) -> Vec<Stri
 /// The certificates of the good message: its sender may have signed this one with another of them.
 pub(crate) fn certificates(options: &Options<'_>) -> Vec<Certified> {
     let parsed = options.against.and_then(|good| {
-        Document::parse(good.to_vec(), &ParseOptions::default(), &mut Buffers::new()).ok()
+        Document::parse(good.to_vec(), &options.parsing(), &mut Buffers::new()).ok()
     });
     let found = parsed.map(|good| crate::keys::certificates(&good, &Known::default()));
     let found = found.into_iter().flatten();

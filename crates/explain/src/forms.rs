@@ -70,9 +70,7 @@ impl Maker<'_> {
     }
 
     fn add_of(&mut self, document: &Document, recipe: &Recipe, steps: &[Step]) {
-        if let Some(bytes) = recipe.bytes(document)
-            && self.budget.take(bytes.len())
-        {
+        if let Some(bytes) = recipe.bytes_within(document, self.budget) {
             self.forms.push(Form {
                 bytes,
                 steps: steps.to_vec(),
@@ -385,15 +383,19 @@ impl Maker<'_> {
             inclusive_prefixes: &prefixes,
             ..C14nOptions::new(self.recipe.method.selecting(self.recipe.comments))
         };
+        let source = self.document.content_source(element.id());
+        let source = source.map_or(0, <[u8]>::len);
         let mut bytes = Vec::new();
-        let written = canonicalize_each(
-            self.document,
-            &children,
-            &options,
-            &mut C14nScratch::default(),
-            &mut bytes,
-        );
-        if written.is_ok() && self.budget.take(bytes.len()) {
+        let written = self.budget.take(source)
+            && canonicalize_each(
+                self.document,
+                &children,
+                &options,
+                &mut C14nScratch::default(),
+                &mut bytes,
+            )
+            .is_ok();
+        if written && self.budget.take_rest(source, bytes.len()) {
             self.forms.push(Form {
                 bytes,
                 steps: vec![step.clone()],

@@ -46,20 +46,16 @@ pub(crate) fn tell(document: &Document, options: &Options<'_>, told: &mut Explan
     }
     let header = root.child(soap, "Header");
     let blocks = || header.into_iter().flat_map(|header| header.children());
-    told.blocks = blocks()
-        .map(|block| (block.namespace().to_owned(), block.local().to_owned()))
-        .collect();
-    for security in blocks().filter(|block| block.is(WSSE, "Security")) {
-        for item in security.children().take(MOST) {
-            told.header.push(ItemFound {
-                name: item.qualified_name().to_owned(),
-                line: item.line_column().0,
-                id: id_of(item),
-                says: says_of(item),
-            });
-            if item.is(WSU, "Timestamp") {
-                timestamp(item, options, &mut told.findings);
-            }
+    let headers = blocks().filter(|block| block.is(WSSE, "Security"));
+    for item in headers.flat_map(|security| security.children()).take(MOST) {
+        told.header.push(ItemFound {
+            name: item.qualified_name().to_owned(),
+            line: item.line_column().0,
+            id: id_of(item),
+            says: says_of(item),
+        });
+        if item.is(WSU, "Timestamp") {
+            timestamp(item, options, &mut told.findings);
         }
     }
     certificates(document, options, told);
@@ -200,7 +196,7 @@ fn timestamp(element: Element<'_>, options: &Options<'_>, findings: &mut Vec<Fin
         findings.push(
             Finding::new(
                 Severity::Warning,
-                "timestamp-in-the-future",
+                "timestamp-in-future",
                 place.as_str(),
                 format!("it was created at {created}, and it is {now}"),
             )

@@ -10,8 +10,11 @@ use soapstone_xml::{Document, Element, NodeId};
 use soapstone_xmlsec::keyinfo::{KeyValue, der_encoded_key_value};
 use soapstone_xmlsec::namespaces::DSIG11;
 
-/// Most keys that are tried.
+/// Most certificates of a message that are tried. They displace none that was configured.
 const MOST: usize = 32;
+
+/// Most elements of a `ds:KeyInfo` that are looked at.
+const MOST_NAMES: usize = 64;
 
 /// What the reader's side knows beside the message, each with a name to tell it by.
 #[derive(Default)]
@@ -67,6 +70,9 @@ pub(crate) fn certificates(document: &Document, known: &Known) -> Vec<Certified>
     let inside = document.elements_named(DS, "X509Certificate");
     let mut found = Vec::new();
     for element in tokens.chain(inside) {
+        if found.len() >= MOST {
+            break;
+        }
         let Ok(bytes) = base64::decode_xml_to_vec(element.text().as_bytes()) else {
             continue;
         };
@@ -82,6 +88,7 @@ pub(crate) fn certificates(document: &Document, known: &Known) -> Vec<Certified>
             });
         }
     }
+    found.truncate(MOST);
     found.extend(
         known
             .certificates
@@ -92,7 +99,6 @@ pub(crate) fn certificates(document: &Document, known: &Known) -> Vec<Certified>
                 node: None,
             }),
     );
-    found.truncate(MOST);
     found
 }
 
@@ -111,7 +117,7 @@ pub(crate) fn named_by<'c>(
 ) -> Vec<&'c Certified> {
     let mut found: Vec<&Certified> = Vec::new();
     let document = key_info.document();
-    for element in key_info.descendants() {
+    for element in key_info.descendants().take(MOST_NAMES) {
         let text = || element.text().trim().to_owned();
         let octets = || base64::decode_xml_to_vec(element.text().as_bytes()).unwrap_or_default();
         let mut matching = |matches: &dyn Fn(&Certified) -> bool| {
@@ -168,7 +174,7 @@ pub(crate) fn named_by<'c>(
 /// Public keys that stand in a `ds:KeyInfo` by themselves.
 pub(crate) fn bare_keys(key_info: Element<'_>) -> Vec<SigningKey> {
     let mut found = Vec::new();
-    for element in key_info.descendants() {
+    for element in key_info.descendants().take(MOST_NAMES) {
         let key = match (element.namespace(), element.local()) {
             (DS, "KeyValue") => KeyValue::parse(element)
                 .ok()
@@ -191,7 +197,7 @@ pub(crate) fn bare_keys(key_info: Element<'_>) -> Vec<SigningKey> {
 
 /// How a `ds:KeyInfo` names its key, in words.
 pub(crate) fn how_named(key_info: Element<'_>) -> String {
-    for element in key_info.descendants() {
+    for element in key_info.descendants().take(MOST_NAMES) {
         let text = || element.text().trim().to_owned();
         let said = match (element.namespace(), element.local()) {
             (WSSE, "Reference") => format!(

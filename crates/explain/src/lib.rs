@@ -32,19 +32,23 @@ mod cause;
 mod changes;
 mod clock;
 mod demands;
+mod encoding;
+mod engine_report;
 mod forms;
 mod header;
 mod keys;
+mod material;
 mod model;
 mod opened;
 mod options;
 mod read;
 mod recipe;
+mod reference;
 mod report;
 mod request;
-mod rsa;
 mod search;
 mod secrets;
+mod signed_info;
 mod sketch;
 mod tokens;
 mod unicode;
@@ -53,14 +57,15 @@ mod value;
 
 use std::fmt;
 
-use soapstone_xml::{Buffers, Document, ParseError, ParseOptions};
+use soapstone_xml::{Buffers, Document, ParseError};
 
 pub use cause::Cause;
-pub use demands::demands;
+pub use demands::algorithms;
+pub use engine_report::EngineReport;
 pub use keys::Known;
 pub use model::{
-    CertificateFound, Demand, EncryptionFound, Explanation, Finding, ItemFound, ReferenceFound,
-    Severity, SignatureFound, State, Verdict,
+    CertificateFound, Demand, EncryptionFound, Explanation, FINDINGS, Finding, ItemFound, KeyFound,
+    ReferenceFound, Severity, SignatureFound, State, Trusted, Verdict,
 };
 pub use options::Options;
 pub use report::{json, text};
@@ -91,8 +96,8 @@ impl std::error::Error for ExplainError {}
 /// # Errors
 /// An [`ExplainError`] if it is no XML within the limits of the parser.
 pub fn explain(source: Vec<u8>, options: &Options<'_>) -> Result<Explanation, ExplainError> {
-    let parse =
-        |source: Vec<u8>| Document::parse(source, &ParseOptions::default(), &mut Buffers::new());
+    let parsing = options.parsing();
+    let parse = |source: Vec<u8>| Document::parse(source, &parsing, &mut Buffers::new());
     let document = parse(source.clone()).map_err(|error| ExplainError {
         error,
         cause: unreadable(&source, &parse),

@@ -5,7 +5,6 @@
 use serde::Serialize;
 
 use crate::cause::Cause;
-pub use crate::opened::EncryptionFound;
 
 /// Everything that was found out about a message.
 #[derive(Clone, Debug, Default, Serialize)]
@@ -35,19 +34,10 @@ pub struct Explanation {
     pub tried: usize,
     /// Whether the search stopped at its bound.
     pub stopped: bool,
-    /// The canonical bytes of what is signed, by the name of a file.
+    /// The canonical bytes of what is signed, by the name of a file: only with
+    /// [`Options::dump`](crate::Options::dump).
     #[serde(skip)]
     pub dumps: Vec<(String, Vec<u8>)>,
-    /// Header blocks, by namespace and local name.
-    #[serde(skip)]
-    pub(crate) blocks: Vec<(String, String)>,
-    /// Elements whose digests match, by namespace and local name.
-    #[serde(skip)]
-    pub(crate) signed: Vec<(String, String)>,
-    /// Elements that hold or are cipher text in the message as it came, by namespace and local
-    /// name; what is deciphered has its own name.
-    #[serde(skip)]
-    pub(crate) encrypted: Vec<(String, String)>,
 }
 
 /// A child of `wsse:Security`.
@@ -83,6 +73,23 @@ pub struct CertificateFound {
     pub key: String,
     /// SHA-256 of it.
     pub thumbprint: String,
+}
+
+/// One `xenc:EncryptedData` or `xenc:EncryptedKey`.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct EncryptionFound {
+    /// `EncryptedKey` or `EncryptedData`.
+    pub kind: &'static str,
+    /// Line of its start tag.
+    pub line: u32,
+    /// The algorithm as it is announced.
+    pub algorithm: String,
+    /// Whether a known key opened it.
+    pub opened: bool,
+    /// In words.
+    pub says: String,
+    /// Why a known key did not open it, or opened it in another way than is announced.
+    pub causes: Vec<Cause>,
 }
 
 /// How a comparison ended.
@@ -156,6 +163,38 @@ pub enum Severity {
     Error,
 }
 
+/// Every [kind](Finding::kind) of finding, in the order of the guide.
+pub const FINDINGS: [&str; 28] = [
+    "not-secured",
+    "not-soap",
+    "malformed",
+    "duplicate-id",
+    "digest-mismatch",
+    "signature-mismatch",
+    "still-encrypted",
+    "key-not-found",
+    "key-transport",
+    "algorithm-unknown",
+    "transform-not-supported",
+    "str-transform",
+    "reference-without-uri",
+    "reference-not-found",
+    "id-attribute",
+    "external-reference",
+    "timestamp-malformed",
+    "timestamp-expired",
+    "timestamp-in-future",
+    "certificate-expired",
+    "certificate-not-yet-valid",
+    "authentication-failed",
+    "confirmation-missing",
+    "confirmation-mismatch",
+    "answer-to-another-request",
+    "request-unreadable",
+    "work-bound",
+    "dump-incomplete",
+];
+
 /// Something wrong, or worth knowing.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
@@ -178,6 +217,7 @@ impl Finding {
         place: impl Into<String>,
         says: impl Into<String>,
     ) -> Self {
+        debug_assert!(FINDINGS.contains(&kind), "{kind} is not listed");
         Self {
             kind,
             severity,
@@ -208,6 +248,34 @@ pub struct Verdict {
     pub hint: Option<String>,
     /// What the file demands, met or not.
     pub demands: Vec<Demand>,
+    /// The keys that were found, and who holds them.
+    pub keys: Vec<KeyFound>,
+    /// The certificates of signers, trusted or not.
+    pub trust: Vec<Trusted>,
+}
+
+/// A key that the endpoint file's plan found.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct KeyFound {
+    /// The element that uses it.
+    pub element: String,
+    /// Line of its start tag.
+    pub line: u32,
+    /// What names the key; empty where nothing does.
+    pub named_by: String,
+    /// Who holds it.
+    pub holder: String,
+}
+
+/// A signer's certificate, judged by the endpoint file's trust.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Trusted {
+    /// Subject of the certificate.
+    pub subject: String,
+    /// Whether it is trusted.
+    pub trusted: bool,
+    /// Why not; empty where it is.
+    pub says: String,
 }
 
 /// A demand of an endpoint file.

@@ -3,36 +3,28 @@
 //! The rule kept here: the reader holds the keys, so he may be told what a peer must never learn.
 //! The gateway does not depend on this crate.
 
-use serde::Serialize;
 use soapstone_crypto::{
     DigestAlgorithm, KeyKind, KeyTransport, OaepParameters, PHash, SymmetricKey, base64,
 };
+use soapstone_wss::DEFAULT_LABEL;
 use soapstone_wss::names::{WSSE11, XENC};
 use soapstone_xml::{Buffers, Document, Element, NodeId, ParseOptions};
 use soapstone_xmlsec::enc::{EncryptedData, EncryptedKey, KeyEncryption, OpeningKey};
 
 use crate::cause::{Cause, Step};
 use crate::keys::Known;
+use crate::model::EncryptionFound;
+use crate::options::Options;
+use crate::search::Budget;
 
 /// Most cipher texts and keys that are looked at.
 const MOST: usize = 64;
 
-/// One `xenc:EncryptedData` or `xenc:EncryptedKey`.
-#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct EncryptionFound {
-    /// `EncryptedKey` or `EncryptedData`.
-    pub kind: &'static str,
-    /// Line of its start tag.
-    pub line: u32,
-    /// The algorithm as it is announced.
-    pub algorithm: String,
-    /// Whether a known key opened it.
-    pub opened: bool,
-    /// In words.
-    pub says: String,
-    /// Why a known key did not open it, or opened it in another way than is announced.
-    pub causes: Vec<Cause>,
-}
+/// The kind of cipher text that is no key.
+const DATA: &str = "EncryptedData";
+
+/// Most secrets that are kept, those that are derived included.
+const MOST_SECRETS: usize = 256;
 
 /// What came of it.
 pub(crate) struct Opened {
@@ -42,29 +34,70 @@ pub(crate) struct Opened {
     /// Keys for signatures and data, each with a name.
     pub(crate) secrets: Vec<(String, SymmetricKey)>,
     pub(crate) found: Vec<EncryptionFound>,
+    /// Bytes that may still be deciphered.
+    budget: Budget,
 }
 
 /// The session keys of another message.
 pub(crate) fn secrets_of(
     message: Option<&[u8]>,
-    known: &Known,
+    options: &Options<'_>,
     name: &str,
 ) -> Vec<(String, SymmetricKey)> {
-    let secrets = message.map(|message| open(message, known, &[]).secrets);
-    let own = secrets.into_iter().flatten().skip(known.secrets.len());
+    let secrets = message.map(|message| deciphered(message, options, &[]).secrets);
+    let secrets = secrets.into_iter().flatten();
+    let own = secrets.skip(options.known.secrets.len());
     own.map(|(place, key)| (format!("{place} of {name}"), key))
         .collect()
 }
 
-/// Opens what can be opened, with session keys of the request too. The document is read anew, since
-/// deciphering changes it.
-pub(crate) fn open(source: &[u8], known: &Known, of_request: &[(String, SymmetricKey)]) -> Opened {
+/// Opens what can be opened, with session keys of the request too. What our keys do not decipher,
+/// the engine may have deciphered with a key that stays elsewhere.
+pub(crate) fn open(
+    source: &[u8],
+    options: &Options<'_>,
+    of_request: &[(String, SymmetricKey)],
+) -> Opened {
+    let mut opened = deciphered(source, options, of_request);
+    let is_left = |one: &EncryptionFound| !one.opened;
+    let plain = options.engine.and_then(|engine| engine.plain.as_ref());
+    let Some(plain) = plain.filter(|_| opened.found.iter().any(is_left)) else {
+        return opened;
+    };
+    let (parsing, mut buffers) = (options.parsing(), Buffers::new());
+    let plain = without_wrappers(plain.clone(), &parsing, &mut buffers);
+    let Ok(document) = Document::parse(plain, &parsing, &mut buffers) else {
+        return opened;
+    };
+    let left = nodes(&document, "EncryptedData").len();
+    let is_left_data = |one: &&EncryptionFound| is_left(one) && one.kind == DATA;
+    if left < opened.found.iter().filter(is_left_data).count() {
+        opened.document = Some(document);
+    }
+    if left == 0 {
+        for found in opened.found.iter_mut().filter(|one| is_left(one)) {
+            found.opened = true;
+            "opened by a key of the endpoint file".clone_into(&mut found.says);
+        }
+    }
+    opened
+}
+
+/// Opens what can be opened with known keys. The document is read anew, since deciphering changes
+/// it.
+fn deciphered(
+    source: &[u8],
+    options: &Options<'_>,
+    of_request: &[(String, SymmetricKey)],
+) -> Opened {
+    let known = &options.known;
     let mut opened = Opened {
         document: None,
         secrets: known.secrets.iter().chain(of_request).cloned().collect(),
         found: Vec::new(),
+        budget: Budget::new(options.work),
     };
-    let options = ParseOptions::default();
+    let options = options.parsing();
     let mut buffers = Buffers::new();
     let Ok(mut document) = Document::parse(source.to_vec(), &options, &mut buffers) else {
         return opened;
@@ -166,15 +199,13 @@ fn encrypted_key(
                 .find_map(|uri| document.by_id(uri.strip_prefix('#')?).ok().flatten())
                 .or_else(|| data.first().copied())
                 .and_then(|node| EncryptedData::parse(document, node).ok());
-            let mut tried = 0;
             'methods: for (method, step) in methods(&key.method) {
                 let mut variant = key.clone();
                 variant.method = method;
                 for (name, secret) in candidates(&variant, known, sample.as_ref(), opened) {
-                    tried += 1;
-                    // A key for signatures alone enciphers nothing: then the padding has to tell.
+                    // A key for signatures alone enciphers nothing: its padding has to tell.
                     let tells = key.data_references.is_empty() && !is_silent(&variant.method);
-                    if !tells && !opens(document, sample.as_ref(), &secret) {
+                    if !tells && !opens(document, sample.as_ref(), &secret, &mut opened.budget) {
                         continue;
                     }
                     found.opened = true;
@@ -193,9 +224,10 @@ fn encrypted_key(
                 }
             }
             if !found.opened {
-                found.says = match (tried, known.private_keys.is_empty() && known.secrets.is_empty()) {
-                    (_, true) => "not opened: no key is given (--config)".to_owned(),
-                    _ => "not opened by any of the keys that are given: it was encrypted to another certificate, or changed".to_owned(),
+                let has_none = known.private_keys.is_empty() && known.secrets.is_empty();
+                found.says = match has_none {
+                    true => "not opened: no key is given (--config)".to_owned(),
+                    false => "not opened by any of the keys that are given: it was encrypted to another certificate, or changed".to_owned(),
                 };
             }
         }
@@ -217,7 +249,7 @@ fn candidates(
     opened: &Opened,
 ) -> Vec<(String, SymmetricKey)> {
     let mut found = Vec::new();
-    // A key for signatures alone enciphers nothing, and has a length of its own.
+    // The padding of RSA 1.5 wants a length; where the sample has none, any will do.
     let length = sample.map(|sample| sample.method.key_length());
     for (name, private) in &known.private_keys {
         if !matches!(private.kind(), KeyKind::Rsa { .. }) {
@@ -244,18 +276,25 @@ fn is_silent(method: &KeyEncryption) -> bool {
 }
 
 /// Whether a session key, or one derived from it, opens a sample.
-fn opens(document: &Document, sample: Option<&EncryptedData>, secret: &SymmetricKey) -> bool {
+fn opens(
+    document: &Document,
+    sample: Option<&EncryptedData>,
+    secret: &SymmetricKey,
+    budget: &mut Budget,
+) -> bool {
     let Some(sample) = sample else {
         return false;
     };
+    let length = document.source(sample.node).map_or(0, <[u8]>::len);
     let mut all = vec![(String::new(), secret.clone())];
     derive(document, &mut all);
     let mut buffer = Vec::new();
     all.iter().any(|(_, key)| {
         buffer.clear();
-        sample
-            .decrypt_octets(document, key, &mut buffer)
-            .is_ok_and(|range| std::str::from_utf8(&buffer[range]).is_ok())
+        budget.take(length)
+            && sample
+                .decrypt_octets(document, key, &mut buffer)
+                .is_ok_and(|range| std::str::from_utf8(&buffer[range]).is_ok())
     })
 }
 
@@ -268,7 +307,7 @@ fn encrypted_data(
 ) -> bool {
     let element = document.element(node);
     let mut found = EncryptionFound {
-        kind: "EncryptedData",
+        kind: DATA,
         line: element.line_column().0,
         algorithm: method_of(element),
         opened: false,
@@ -278,11 +317,15 @@ fn encrypted_data(
     match EncryptedData::parse(document, node) {
         Err(error) => found.says = format!("cannot be read: {error}"),
         Ok(data) => {
+            let length = document.source(node).map_or(0, <[u8]>::len);
             let fitting = opened
                 .secrets
                 .iter()
                 .filter(|(_, key)| key.len() == data.method.key_length());
             for (name, key) in fitting {
+                if !opened.budget.take(length) {
+                    break;
+                }
                 if data.decrypt(document, key, options, buffers).is_ok() {
                     found.opened = true;
                     found.says = format!("deciphered with {name}");
@@ -335,9 +378,6 @@ pub(crate) struct Derivation {
     pub(crate) length: usize,
 }
 
-/// The label where none is named (WS-SecureConversation 1.4, 7.1).
-pub(crate) const LABEL: &str = "WS-SecureConversationWS-SecureConversation";
-
 /// The derived keys of a message.
 pub(crate) fn derivations(document: &Document) -> Vec<Derivation> {
     let all = document.root().descendants();
@@ -379,11 +419,12 @@ fn derive(document: &Document, secrets: &mut Vec<(String, SymmetricKey)>) {
     let sources = secrets.clone();
     for derivation in derivations(document) {
         for (name, secret) in &sources {
-            let label = derivation.label.as_deref().unwrap_or(LABEL);
+            let label = derivation.label.as_deref().unwrap_or(DEFAULT_LABEL);
             let seed: [&[u8]; 2] = [label.as_bytes(), &derivation.nonce];
             let derived =
                 PHash::SHA1.derive(secret.expose(), &seed, derivation.offset, derivation.length);
-            if let Ok(key) = derived
+            if secrets.len() < MOST_SECRETS
+                && let Ok(key) = derived
                 && let Ok(key) = SymmetricKey::from_secret(key)
             {
                 secrets.push((
@@ -400,13 +441,4 @@ pub(crate) fn is_encrypted(element: Element<'_>) -> bool {
     element
         .descendants()
         .any(|inside| inside.is(XENC, "EncryptedData") || inside.is(WSSE11, "EncryptedHeader"))
-}
-
-/// Names of the elements whose content is cipher text. Of cipher text that stands for an element,
-/// it is the name of what it stands in.
-pub(crate) fn encrypted_names(document: &Document) -> Vec<(String, String)> {
-    let data = document.elements_named(XENC, "EncryptedData").take(MOST);
-    data.filter_map(|data| data.parent())
-        .map(|parent| (parent.namespace().to_owned(), parent.local().to_owned()))
-        .collect()
 }

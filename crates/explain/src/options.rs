@@ -3,7 +3,9 @@
 //! The rule kept here: without any of it, the message alone is explained.
 
 use jiff::Timestamp;
+use soapstone_xml::{Limits, ParseOptions};
 
+use crate::engine_report::EngineReport;
 use crate::keys::Known;
 
 /// How a message is explained.
@@ -13,6 +15,10 @@ pub struct Options<'o> {
     pub now: Option<Timestamp>,
     /// How far the clocks of both sides may be apart.
     pub skew: jiff::SignedDuration,
+    /// The bounds of documents.
+    pub limits: Limits,
+    /// What the engine told of the message, where an endpoint file opened it.
+    pub engine: Option<&'o EngineReport>,
     /// Keys, certificates and passwords of the reader's side.
     pub known: Known,
     /// A good message of the same sender, to compare with.
@@ -21,6 +27,19 @@ pub struct Options<'o> {
     pub request: Option<&'o [u8]>,
     /// Bytes that the search for causes may write and digest.
     pub work: usize,
+    /// Whether canonical bytes are kept
+    /// ([`Explanation::dumps`](crate::Explanation::dumps)).
+    pub dump: bool,
+}
+
+impl Options<'_> {
+    /// How documents are read.
+    pub(crate) fn parsing(&self) -> ParseOptions {
+        ParseOptions {
+            limits: self.limits.clone(),
+            ..ParseOptions::default()
+        }
+    }
 }
 
 impl Default for Options<'_> {
@@ -28,10 +47,13 @@ impl Default for Options<'_> {
         Self {
             now: None,
             skew: jiff::SignedDuration::from_secs(60),
+            limits: Limits::default(),
+            engine: None,
             known: Known::default(),
             against: None,
             request: None,
             work: 512 << 20,
+            dump: false,
         }
     }
 }

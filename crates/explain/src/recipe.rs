@@ -12,6 +12,7 @@ use soapstone_xmlsec::namespaces::ENVELOPED_SIGNATURE;
 
 use crate::keys::Certified;
 use crate::read::{ReferenceRead, TransformRead};
+use crate::search::Budget;
 
 /// How the bytes of a reference come about.
 #[derive(Clone, Debug)]
@@ -35,7 +36,7 @@ pub(crate) struct NoBytes {
 }
 
 impl NoBytes {
-    fn new(kind: &'static str, says: impl Into<String>) -> Self {
+    pub(crate) fn new(kind: &'static str, says: impl Into<String>) -> Self {
         Self {
             kind,
             says: says.into(),
@@ -163,8 +164,23 @@ impl Recipe {
         Ok(())
     }
 
+    /// The bytes, where the budget has room for them. It is asked before they are made, for as many
+    /// as the source has, and for the rest of a longer form afterwards.
+    pub(crate) fn bytes_within(&self, document: &Document, budget: &mut Budget) -> Option<Vec<u8>> {
+        let source = match (&self.fixed, self.apex) {
+            (Some(fixed), _) => fixed.len(),
+            (None, Apex::Document) => document.bytes().len(),
+            (None, Apex::Element(node)) => document.source(node).map_or(0, <[u8]>::len),
+        };
+        if !budget.take(source) {
+            return None;
+        }
+        let bytes = self.bytes(document)?;
+        budget.take_rest(source, bytes.len()).then_some(bytes)
+    }
+
     /// The bytes.
-    pub(crate) fn bytes(&self, document: &Document) -> Option<Vec<u8>> {
+    fn bytes(&self, document: &Document) -> Option<Vec<u8>> {
         if let Some(fixed) = &self.fixed {
             return Some(fixed.clone());
         }

@@ -4,7 +4,7 @@
 
 use std::fmt::Write;
 
-use crate::model::{Explanation, ReferenceFound, Severity, State};
+use crate::model::{Explanation, ReferenceFound, Severity, State, Verdict};
 
 /// The explanation as one JSON value.
 #[must_use]
@@ -18,13 +18,23 @@ pub fn json(file: &str, explanation: &Explanation) -> serde_json::Value {
     value
 }
 
-/// Text of the message on one line: control characters are escaped.
+/// Text of the message on one line: control characters, other separators of lines, and marks that
+/// turn the direction of writing (UAX #9) are escaped.
 fn line(text: &str) -> String {
     let mut out = String::with_capacity(text.len());
     for character in text.chars() {
         match character {
             '\n' => out.push_str("\\n"),
             '\t' => out.push_str("\\t"),
+            '\u{2028}'
+            | '\u{2029}'
+            | '\u{61c}'
+            | '\u{200e}'
+            | '\u{200f}'
+            | '\u{202a}'..='\u{202e}'
+            | '\u{2066}'..='\u{2069}' => {
+                out.extend(character.escape_unicode());
+            }
             one if one.is_control() => out.extend(one.escape_unicode()),
             one => out.push(one),
         }
@@ -46,7 +56,7 @@ fn write(file: &str, told: &Explanation, out: &mut String) -> std::fmt::Result {
         "" => "no SOAP envelope".to_owned(),
         version => format!("SOAP {version}"),
     };
-    writeln!(out, "{file}: {soap}, {} bytes", told.bytes)?;
+    writeln!(out, "{}: {soap}, {} bytes", line(file), told.bytes)?;
     if let Some(verdict) = &told.verdict {
         let reason = verdict
             .reason
@@ -60,12 +70,13 @@ fn write(file: &str, told: &Explanation, out: &mut String) -> std::fmt::Result {
         };
         writeln!(out, "\n{word}{reason}: {}", line(&verdict.says))?;
         if let Some(hint) = &verdict.hint {
-            writeln!(out, "  hint: {hint}")?;
+            writeln!(out, "  hint: {}", line(hint))?;
         }
         for one in &verdict.demands {
             let word = if one.met { "met" } else { "NOT MET" };
             writeln!(out, "  {word}: {}: {}", line(&one.demand), line(&one.says))?;
         }
+        keys(verdict, out)?;
     }
     findings(told, out)?;
     if !told.header.is_empty() {
@@ -80,24 +91,26 @@ fn write(file: &str, told: &Explanation, out: &mut String) -> std::fmt::Result {
                 out,
                 "  line {}: {}{id} {}",
                 item.line,
-                item.name,
+                line(&item.name),
                 line(&item.says)
             )?;
         }
     }
     for certificate in &told.certificates {
-        writeln!(out, "\nCertificate in {}", certificate.place)?;
+        writeln!(out, "\nCertificate in {}", line(&certificate.place))?;
         writeln!(
             out,
             "  subject {}, issuer {}, serial number {}",
             line(&certificate.subject),
             line(&certificate.issuer),
-            certificate.serial
+            line(&certificate.serial)
         )?;
         writeln!(
             out,
             "  valid from {} to {}, key {}",
-            certificate.not_before, certificate.not_after, certificate.key
+            certificate.not_before,
+            certificate.not_after,
+            line(&certificate.key)
         )?;
         writeln!(out, "  SHA-256 {}", certificate.thumbprint)?;
     }
@@ -130,7 +143,7 @@ fn write(file: &str, told: &Explanation, out: &mut String) -> std::fmt::Result {
         )?;
         writeln!(out, "  value {}", words(signature.value))?;
         if let Some(block) = &signature.block {
-            writeln!(out, "  {block}")?;
+            writeln!(out, "  {}", line(block))?;
         }
         for one in &signature.references {
             reference(one, out)?;
@@ -162,6 +175,31 @@ fn write(file: &str, told: &Explanation, out: &mut String) -> std::fmt::Result {
             "\n{} forms of signed parts were tried{stopped}",
             told.tried
         )?;
+    }
+    Ok(())
+}
+
+/// The keys that the endpoint file's plan found, and whom it trusts.
+fn keys(verdict: &Verdict, out: &mut String) -> std::fmt::Result {
+    for one in &verdict.keys {
+        let named = match one.named_by.as_str() {
+            "" => String::new(),
+            named => format!(", named by {}", line(named)),
+        };
+        writeln!(
+            out,
+            "  key of `{}` in line {}: {}{named}",
+            line(&one.element),
+            one.line,
+            line(&one.holder)
+        )?;
+    }
+    for one in &verdict.trust {
+        let subject = line(&one.subject);
+        match one.trusted {
+            true => writeln!(out, "  trusted: {subject}")?,
+            false => writeln!(out, "  NOT TRUSTED: {subject}: {}", line(&one.says))?,
+        }
     }
     Ok(())
 }
@@ -215,13 +253,18 @@ fn reference(one: &ReferenceFound, out: &mut String) -> std::fmt::Result {
     writeln!(
         out,
         "    {} in the message {}",
-        one.algorithm,
+        line(&one.algorithm),
         line(&one.expected)
     )?;
     if one.state == State::NotChecked {
         return Ok(());
     }
-    writeln!(out, "    {} computed       {}", one.algorithm, one.computed)?;
+    writeln!(
+        out,
+        "    {} computed       {}",
+        line(&one.algorithm),
+        one.computed
+    )?;
     writeln!(
         out,
         "    {} canonical bytes: {}",

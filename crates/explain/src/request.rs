@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use soapstone_wss::names::{DS, WSSE11};
-use soapstone_xml::{Buffers, Document, Element, ParseOptions};
+use soapstone_xml::{Buffers, Document, Element};
 
 use crate::model::{Explanation, Finding, Severity};
 use crate::options::Options;
@@ -16,11 +16,7 @@ pub(crate) fn tell(answer: &Document, options: &Options<'_>, told: &mut Explanat
         told.findings
             .push(Finding::new(severity, kind, "the answer", says));
     };
-    let parsed = Document::parse(
-        request.to_vec(),
-        &ParseOptions::default(),
-        &mut Buffers::new(),
-    );
+    let parsed = Document::parse(request.to_vec(), &options.parsing(), &mut Buffers::new());
     let request = match parsed {
         Ok(request) => request,
         Err(error) => {

@@ -45,6 +45,14 @@ impl Budget {
         true
     }
 
+    /// Takes the cost of bytes beyond those that were taken before.
+    pub(crate) fn take_rest(&mut self, before: usize, bytes: usize) -> bool {
+        match bytes.checked_sub(before.max(SMALLEST)) {
+            None | Some(0) => true,
+            Some(rest) => self.take(rest),
+        }
+    }
+
     /// A share of it for one target, so that one does not take what the others need.
     pub(crate) fn share(&mut self, parts: usize) -> Self {
         let left = self.left / parts.max(1);
@@ -125,9 +133,22 @@ pub(crate) fn search(
     budget: &mut Budget,
     test: &mut Test<'_>,
 ) -> Option<Vec<Step>> {
+    weighted_search(forms, changes, (1, 1), budget, test)
+}
+
+/// Looks for what was done with a test that reads the bytes several times: `weights` says how often
+/// after one thing, and after two.
+pub(crate) fn weighted_search(
+    forms: &[Form],
+    changes: &[Change],
+    weights: (usize, usize),
+    budget: &mut Budget,
+    test: &mut Test<'_>,
+) -> Option<Vec<Step>> {
     let mut search = Search {
         seen: HashSet::new(),
         hasher: RandomState::new(),
+        weights,
         budget,
         test,
     };
@@ -182,6 +203,7 @@ pub(crate) fn search(
 struct Search<'s, 't> {
     seen: HashSet<u64>,
     hasher: RandomState,
+    weights: (usize, usize),
     budget: &'s mut Budget,
     test: &'s mut Test<'t>,
 }
@@ -211,11 +233,43 @@ impl Search<'_, '_> {
     }
 
     fn bytes(&mut self, bytes: &[u8], mut steps: Vec<Step>) -> Option<Vec<Step>> {
-        if !self.seen.insert(self.hasher.hash_one(bytes)) || !self.budget.take(bytes.len()) {
+        let weight = match steps.len() {
+            0 | 1 => self.weights.0,
+            _ => self.weights.1,
+        };
+        let cost = bytes.len().saturating_mul(weight);
+        if !self.seen.insert(self.hasher.hash_one(bytes)) || !self.budget.take(cost) {
             return None;
         }
         self.budget.tried += 1;
         steps.extend((self.test)(bytes, steps.len() > 1)?);
         Some(steps)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_test_that_reads_often_takes_more_of_the_budget() {
+        let form = Form {
+            bytes: vec![b'x'; 1000],
+            steps: Vec::new(),
+        };
+        let change = |number: u8| {
+            let apply = move |form: &[u8]| Some([form, &[number]].concat());
+            Change::new("white-space", "a byte behind it", apply)
+        };
+        let changes: Vec<Change> = (0..100).map(change).collect();
+        let tried = |weights| {
+            let mut budget = Budget::new(100_000);
+            let forms = std::slice::from_ref(&form);
+            let found = weighted_search(forms, &changes, weights, &mut budget, &mut |_, _| None);
+            assert_eq!(found, None);
+            (budget.tried, budget.spent)
+        };
+        assert_eq!(tried((50, 1)).0, 1);
+        assert!(tried((1, 1)).0 > 50);
     }
 }

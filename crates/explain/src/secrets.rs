@@ -4,9 +4,16 @@
 //! The rule kept here: the keys as they are come first.
 
 use soapstone_crypto::{DigestAlgorithm, PHash, SymmetricKey, base64, digest, hexadecimal};
+use soapstone_wss::DEFAULT_LABEL;
 
 use crate::cause::Step;
-use crate::opened::{Derivation, LABEL};
+use crate::opened::Derivation;
+
+/// Most keys whose misreadings are tried.
+const MOST: usize = 8;
+
+/// Longest key whose misreadings are tried.
+const LONGEST: usize = 4096;
 
 /// The keys as senders misread them, as they are first.
 pub(crate) fn variants(
@@ -22,7 +29,8 @@ pub(crate) fn variants(
         let step = Step::new("key-of-another-message", format!("{name} as the key"));
         variants.push((key.clone(), Some(step)));
     }
-    for (name, key) in secrets {
+    let misread = secrets.iter().filter(|(_, key)| key.len() <= LONGEST);
+    for (name, key) in misread.take(MOST) {
         let bytes = key.expose();
         let mut add = |kind: &'static str, says: String, bytes: Vec<u8>| {
             if let Ok(key) = SymmetricKey::new(bytes) {
@@ -97,14 +105,14 @@ pub(crate) fn variants(
 fn derived(derivations: &[Derivation], secret: &[u8]) -> Vec<(String, Vec<u8>)> {
     let mut found = Vec::new();
     for one in derivations {
-        let label = one.label.as_deref().unwrap_or(LABEL).as_bytes();
+        let label = one.label.as_deref().unwrap_or(DEFAULT_LABEL).as_bytes();
         let nonce = one.nonce.as_slice();
         let text = one.nonce_text.as_bytes();
         let half = "WS-SecureConversation".as_bytes();
         let seeds: [(&str, [&[u8]; 2]); 7] = [
             ("as announced", [label, nonce]),
             ("without a label", [b"", nonce]),
-            ("with the default label", [LABEL.as_bytes(), nonce]),
+            ("with the default label", [DEFAULT_LABEL.as_bytes(), nonce]),
             ("with the label `WS-SecureConversation`", [half, nonce]),
             ("with the base64 text of the nonce", [label, text]),
             ("with the nonce before the label", [nonce, label]),
@@ -118,9 +126,9 @@ fn derived(derivations: &[Derivation], secret: &[u8]) -> Vec<(String, Vec<u8>)> 
                         one.offset,
                         0,
                         generation,
-                        generation * length,
+                        generation.saturating_mul(length),
                         length,
-                        2 * length,
+                        length.saturating_mul(2),
                     ];
                     for (place, offset) in offsets.into_iter().enumerate() {
                         if offsets[..place].contains(&offset) {
@@ -141,4 +149,27 @@ fn derived(derivations: &[Derivation], secret: &[u8]) -> Vec<(String, Vec<u8>)> 
         }
     }
     found
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_keys_are_misread_and_all_are_tried_as_they_are() {
+        let key = |number: u8| SymmetricKey::new(vec![number; 32]).unwrap();
+        let secrets: Vec<(String, SymmetricKey)> = (1..=40)
+            .map(|number| (format!("key {number}"), key(number)))
+            .collect();
+        let variants = variants(&secrets, &[], &[]);
+        let as_they_are = variants.iter().filter(|(_, step)| step.is_none());
+        assert_eq!(as_they_are.count(), 40);
+        let misread = |number: usize| {
+            let name = format!(" key {number} ");
+            let mut steps = variants.iter().filter_map(|(_, step)| step.as_ref());
+            steps.any(|step| format!("{} ", step.says).contains(&name))
+        };
+        let misread: Vec<usize> = (1..=40).filter(|number| misread(*number)).collect();
+        assert_eq!(misread, (1..=MOST).collect::<Vec<usize>>());
+    }
 }

@@ -76,6 +76,12 @@ pub(crate) fn tag_length(rest: &[u8]) -> usize {
     rest.len()
 }
 
+/// Most bytes that a rewriting makes of a form: as a canonical form may be of a document
+/// ([`Limits::canonical`](soapstone_xml::Limits::canonical)).
+pub(crate) fn bound(form: &[u8]) -> usize {
+    form.len().saturating_mul(16).saturating_add(64 << 10)
+}
+
 /// The first place of `what`.
 pub(crate) fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
     let (first, _) = what.split_first()?;
@@ -187,18 +193,21 @@ pub(crate) fn uses(tag: &[u8], wanted: &[u8]) -> bool {
 }
 
 /// The canonical form with every start tag rewritten by `change`, which says whether it did
-/// anything; `None` if it never did.
+/// anything; `None` if it never did, and where the form grows beyond its bound.
 pub(crate) fn with_start_tags(
     bytes: &[u8],
     mut change: impl FnMut(&[u8], &mut Vec<u8>) -> bool,
 ) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(bytes.len() + 64);
-    let mut changed = false;
+    let (mut changed, bound) = (false, bound(bytes));
     for (kind, token) in tokens(bytes) {
         if kind == Kind::Start && token.len() > 2 && token.ends_with(b">") {
             changed |= change(token, &mut out);
         } else {
             out.extend_from_slice(token);
+        }
+        if out.len() > bound {
+            return None;
         }
     }
     changed.then_some(out)

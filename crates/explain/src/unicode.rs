@@ -3,6 +3,9 @@
 //!
 //! The rule kept here: letters beyond Latin-1 and Latin Extended-A are left as they are.
 
+use std::collections::HashMap;
+use std::sync::LazyLock;
+
 /// Each letter with its decomposition, separated by spaces.
 const LETTERS: &str = "\
      ÀA\u{300} ÁA\u{301} ÂA\u{302} ÃA\u{303} ÄA\u{308} ÅA\u{30a} ÇC\u{327} ÈE\u{300} ÉE\u{301} \
@@ -33,12 +36,24 @@ const WINDOWS_1252: [char; 32] = [
     '\u{02dc}', '\u{2122}', '\u{0161}', '\u{203a}', '\u{0153}', '\u{009d}', '\u{017e}', '\u{0178}',
 ];
 
-fn letters() -> impl Iterator<Item = (char, char, char)> {
-    LETTERS.split_ascii_whitespace().filter_map(|row| {
-        let mut row = row.chars();
-        Some((row.next()?, row.next()?, row.next()?))
-    })
+/// The letters, found by what they are made of and by what they come apart into.
+struct Letters {
+    whole: HashMap<(char, char), char>,
+    parts: HashMap<char, (char, char)>,
 }
+
+static TABLE: LazyLock<Letters> = LazyLock::new(|| {
+    let rows = LETTERS.split_ascii_whitespace().filter_map(|row| {
+        let mut row = row.chars();
+        Some((row.next()?, (row.next()?, row.next()?)))
+    });
+    let parts: HashMap<char, (char, char)> = rows.collect();
+    let whole = parts.iter().map(|(whole, parts)| (*parts, *whole));
+    Letters {
+        whole: whole.collect(),
+        parts,
+    }
+});
 
 /// Letters with their accents as one character; `None` if there is nothing to compose.
 pub(crate) fn composed(text: &str) -> Option<String> {
@@ -47,10 +62,8 @@ pub(crate) fn composed(text: &str) -> Option<String> {
     }
     let mut out = String::with_capacity(text.len());
     for one in text.chars() {
-        let whole = out.chars().next_back().and_then(|last| {
-            letters()
-                .find_map(|(whole, base, accent)| (base == last && accent == one).then_some(whole))
-        });
+        let last = out.chars().next_back();
+        let whole = last.and_then(|last| TABLE.whole.get(&(last, one)).copied());
         match whole {
             Some(whole) => {
                 out.pop();
@@ -69,11 +82,8 @@ pub(crate) fn decomposed(text: &str) -> Option<String> {
     }
     let mut out = String::with_capacity(text.len() * 2);
     for one in text.chars() {
-        let apart = (!one.is_ascii())
-            .then(|| letters().find(|(whole, _, _)| *whole == one))
-            .flatten();
-        match apart {
-            Some((_, base, accent)) => out.extend([base, accent]),
+        match TABLE.parts.get(&one) {
+            Some((base, accent)) => out.extend([*base, *accent]),
             None => out.push(one),
         }
     }

@@ -4,15 +4,14 @@
 //! With ECDSA and HMAC only a candidate that fits proves anything.
 
 use soapstone_crypto::{
-    KeyKind, PublicKey, SignatureAlgorithm, SignatureFamily, SymmetricKey, base64, digest,
-    hexadecimal,
+    KeyKind, PublicKey, SignatureAlgorithm, SignatureFamily, SignedBlock, SymmetricKey, hexadecimal,
 };
 
 use crate::cause::{Cause, Step};
+use crate::encoding::{Reading, readings};
 use crate::keys::SigningKey;
 use crate::opened::Derivation;
-use crate::rsa::{Block, block_of, pss_fits};
-use crate::search::{Budget, Change, Form, search};
+use crate::search::{Budget, Change, Form, search, weighted_search};
 use crate::secrets::variants;
 
 /// What signatures are checked with.
@@ -49,6 +48,13 @@ pub(crate) struct Outcome {
     pub(crate) causes: Vec<Cause>,
 }
 
+/// A public key with what leads to it, and the value as it may have been meant.
+struct Candidate<'k> {
+    key: &'k SigningKey,
+    step: Option<Step>,
+    values: Vec<Reading>,
+}
+
 /// Candidates that are verified with a public key, which is slow.
 const MOST_VERIFIED: usize = 6_000;
 
@@ -70,53 +76,36 @@ impl Subject<'_> {
     }
 
     /// The value as it may have been meant, as it is written first.
-    fn values(&self, key: Option<&PublicKey>) -> Vec<(Vec<u8>, Option<Step>)> {
-        let mut values: Vec<(Vec<u8>, Option<Step>)> = Vec::new();
-        let step = |says: &str| Some(Step::new("signature-encoding", says));
-        values.extend(self.value.map(|value| (value.to_vec(), None)));
-        let text: String = self.value_text.split_ascii_whitespace().collect();
-        if let Some(bytes) = hexadecimal::decode(&text) {
-            values.push((
-                bytes,
-                step("the value written in hexadecimal, not in base64"),
-            ));
-        }
-        if text.contains(['-', '_']) || !text.len().is_multiple_of(4) {
-            let mut usual = text.replace('-', "+").replace('_', "/");
-            while !usual.len().is_multiple_of(4) {
-                usual.push('=');
-            }
-            let bytes = base64::decode_xml_to_vec(usual.as_bytes());
-            let says = step("the value written in base64url, not in base64");
-            values.extend(bytes.ok().map(|bytes| (bytes, says)));
-        }
+    fn values(&self) -> Vec<Reading> {
+        let (kind, noun) = ("signature-encoding", "the value");
+        let mut values = readings(kind, noun, self.value_text, self.value);
         if let Some(value) = self.value {
-            if let Ok(text) = std::str::from_utf8(value) {
-                let inner = base64::decode_xml_to_vec(text.as_bytes()).ok();
-                let says = step("the value written in base64 twice");
-                values.extend(inner.map(|inner| (inner, says)));
-                let inner = hexadecimal::decode(text);
-                let says = step("the base64 of the hexadecimal form of the value");
-                values.extend(inner.map(|inner| (inner, says)));
-            }
-            if let Some(KeyKind::Ec(curve)) = key.map(PublicKey::kind) {
-                let length = curve.coordinate_length();
-                let joined = side_by_side(value, length);
-                let says = step("the value in DER (SEQUENCE of r and s), not r and s side by side");
-                values.extend(joined.map(|joined| (joined, says)));
-                if value.len().is_multiple_of(2) {
-                    let (r, s) = value.split_at(value.len() / 2);
-                    let says = step("s before r in the value");
-                    values.push(([s, r].concat(), says));
-                    let padded = padded(r, length).zip(padded(s, length));
-                    if let Some((r, s)) = padded.filter(|_| r.len() != length) {
-                        let says = step("r and s without leading zeros in the value");
-                        values.push(([r, s].concat(), says));
-                    }
-                }
-            }
             let reversed: Vec<u8> = value.iter().rev().copied().collect();
-            values.push((reversed, step("the bytes of the value in reverse order")));
+            let step = Step::new(kind, "the bytes of the value in reverse order");
+            values.push((reversed, Some(step)));
+        }
+        values
+    }
+
+    /// The same, with what is possible with a key of this kind.
+    fn values_of(&self, readings: &[Reading], key: &PublicKey) -> Vec<Reading> {
+        let mut values = readings.to_vec();
+        let (Some(value), KeyKind::Ec(curve)) = (self.value, key.kind()) else {
+            return values;
+        };
+        let step = |says: &str| Some(Step::new("signature-encoding", says));
+        let joined = key.joined_signature(value);
+        let says = step("the value in DER (SEQUENCE of r and s), not r and s side by side");
+        values.extend(joined.map(|joined| (joined, says)));
+        if value.len().is_multiple_of(2) {
+            let (r, s) = value.split_at(value.len() / 2);
+            values.push(([s, r].concat(), step("s before r in the value")));
+            let length = curve.coordinate_length();
+            let padded = padded(r, length).zip(padded(s, length));
+            if let Some((r, s)) = padded.filter(|_| r.len() != length) {
+                let says = step("r and s without leading zeros in the value");
+                values.push(([r, s].concat(), says));
+            }
         }
         values
     }
@@ -139,18 +128,27 @@ impl Subject<'_> {
         let named = keys.named.iter().map(|key| (key, None));
         let others = keys.others.iter().map(|key| (key, Some(other(key))));
         // Where the signature names no key at all, each is as good as another.
-        let all: Vec<(&SigningKey, Option<Step>)> = named
+        let readings = self.values();
+        let all: Vec<Candidate<'_>> = named
             .chain(others)
-            .map(|(key, step)| (key, step.filter(|_| !keys.named.is_empty())))
+            .map(|(key, step)| Candidate {
+                key,
+                step: step.filter(|_| !keys.named.is_empty()),
+                values: self.values_of(&readings, &key.key),
+            })
             .collect();
-        outcome.key.clone_from(&all[0].0.name);
-        for (key, step) in &all {
-            for (value, encoding) in self.values(Some(&key.key)) {
-                if key.key.verify(self.method, self.signed, &value).is_err() {
+        outcome.key.clone_from(&all[0].key.name);
+        for Candidate { key, step, values } in &all {
+            for (value, encoding) in values {
+                if !budget.take(self.signed.len()) {
+                    "the work on the message is bounded".clone_into(&mut outcome.key);
+                    return outcome;
+                }
+                if key.key.verify(self.method, self.signed, value).is_err() {
                     continue;
                 }
                 outcome.key.clone_from(&key.name);
-                let steps: Vec<Step> = step.iter().cloned().chain(encoding).collect();
+                let steps: Vec<Step> = step.iter().chain(encoding).cloned().collect();
                 outcome.matches = Some(steps.is_empty());
                 if !steps.is_empty() {
                     outcome.causes = vec![Cause::proven(&steps, "the signature value verifies")];
@@ -173,7 +171,7 @@ impl Subject<'_> {
         }
         let is_rsa = all
             .iter()
-            .any(|(key, _)| matches!(key.key.kind(), KeyKind::Rsa { .. }));
+            .any(|one| matches!(one.key.key.kind(), KeyKind::Rsa { .. }));
         if is_rsa && self.rsa(&all, budget, candidates, &mut outcome) {
             return outcome;
         }
@@ -189,19 +187,16 @@ impl Subject<'_> {
     /// What the recovered block tells. `false` if this is no matter for RSA.
     fn rsa(
         &self,
-        keys: &[(&SigningKey, Option<Step>)],
+        keys: &[Candidate<'_>],
         budget: &mut Budget,
         candidates: &mut Candidates<'_>,
         outcome: &mut Outcome,
     ) -> bool {
         let mut found = None;
-        'keys: for (key, step) in keys {
-            for (value, encoding) in self.values(Some(&key.key)) {
-                let Some(recovered) = key.key.recovered_block(&value) else {
-                    continue;
-                };
-                if let Some(block) = block_of(&recovered) {
-                    let steps: Vec<Step> = step.iter().cloned().chain(encoding).collect();
+        'keys: for Candidate { key, step, values } in keys {
+            for (value, encoding) in values {
+                if let Some(block) = key.key.signed_block(value) {
+                    let steps: Vec<Step> = step.iter().chain(encoding).cloned().collect();
                     found = Some((*key, block, steps));
                     break 'keys;
                 }
@@ -215,21 +210,14 @@ impl Subject<'_> {
             );
         };
         outcome.key.clone_from(&key.name);
-        outcome.block = Some(block.says());
+        outcome.block = Some(block_in_words(&block));
         steps.extend(self.other_method(&block));
-        let (algorithm, wanted) = (block.algorithm(), block.clone());
-        let fits = |bytes: &[u8]| {
-            digest(algorithm, bytes).is_ok_and(|digest| match &wanted {
-                Block::Pkcs1 { digest: signed, .. } => digest.as_ref() == signed,
-                Block::Pss { salt, hash, .. } => pss_fits(algorithm, digest.as_ref(), salt, hash),
-            })
-        };
         let proof = format!(
             "the {} digest of ds:SignedInfo is the one that the signature holds (key: {})",
-            algorithm.short_name(),
+            block.algorithm().short_name(),
             key.name
         );
-        if fits(self.signed) {
+        if block.holds(self.signed) {
             if steps.is_empty() {
                 steps.push(Step::new("padding", "a padding that no verifier accepts"));
             }
@@ -237,7 +225,7 @@ impl Subject<'_> {
             return true;
         }
         let (forms, changes) = candidates(budget);
-        let mut test = |bytes: &[u8], _: bool| fits(bytes).then(Vec::new);
+        let mut test = |bytes: &[u8], _: bool| block.holds(bytes).then(Vec::new);
         if let Some(found) = search(&forms, &changes, budget, &mut test) {
             steps.extend(found);
             outcome.causes.insert(0, Cause::proven(&steps, &proof));
@@ -258,10 +246,10 @@ impl Subject<'_> {
     }
 
     /// The step from the announced method to the one that the block shows.
-    fn other_method(&self, block: &Block) -> Option<Step> {
+    fn other_method(&self, block: &SignedBlock) -> Option<Step> {
         let announced = self.method.short_name();
         let algorithm = block.algorithm();
-        let is_pkcs1 = matches!(block, Block::Pkcs1 { .. });
+        let is_pkcs1 = matches!(block, SignedBlock::Pkcs1 { .. });
         let announces_pkcs1 = self.method.family() == SignatureFamily::RsaPkcs1;
         if is_pkcs1 != announces_pkcs1 {
             let padding = if is_pkcs1 { "PKCS#1 v1.5" } else { "PSS" };
@@ -279,7 +267,7 @@ impl Subject<'_> {
             return Some(Step::new("other-hash", says));
         }
         match block {
-            Block::Pkcs1 {
+            SignedBlock::Pkcs1 {
                 oddity: Some(oddity),
                 ..
             } => Some(Step::new("padding", *oddity)),
@@ -287,14 +275,14 @@ impl Subject<'_> {
         }
     }
 
-    fn no_block(&self, keys: &[(&SigningKey, Option<Step>)], outcome: &mut Outcome) {
+    fn no_block(&self, keys: &[Candidate<'_>], outcome: &mut Outcome) {
         outcome.block = Some(
             "the signature does not open to a well-formed block with any key at hand".to_owned(),
         );
         let length = self.value.map_or(0, <[u8]>::len);
         let fits = keys
             .iter()
-            .any(|(key, _)| key.key.bits().div_ceil(8) as usize == length);
+            .any(|one| one.key.key.bits().div_ceil(8) as usize == length);
         let says = if self.value.is_none() {
             "ds:SignatureValue is no base64".to_owned()
         } else if fits {
@@ -313,7 +301,7 @@ impl Subject<'_> {
     /// Candidates one after the other, each verified with the key.
     fn verified(
         &self,
-        keys: &[(&SigningKey, Option<Step>)],
+        keys: &[Candidate<'_>],
         budget: &mut Budget,
         candidates: &mut Candidates<'_>,
         outcome: &mut Outcome,
@@ -330,13 +318,12 @@ impl Subject<'_> {
         let (forms, changes) = candidates(budget);
         let fitting: Vec<_> = keys
             .iter()
-            .filter(|(key, _)| self.method.fits(key.key.kind()))
+            .filter(|one| self.method.fits(one.key.key.kind()))
             .take(4)
-            .map(|(key, step)| (*key, step, self.values(Some(&key.key))))
             .collect();
         let mut verified = 0;
         let mut test = |bytes: &[u8], far: bool| {
-            for (key, step, values) in &fitting {
+            for Candidate { key, step, values } in &fitting {
                 for (value, encoding) in values {
                     // Two things at once are not tried with a third.
                     if far && (encoding.is_some() || step.is_some()) {
@@ -358,7 +345,7 @@ impl Subject<'_> {
                             );
                             Step::new("other-hash", says)
                         });
-                        let steps = (*step).clone().into_iter().chain(encoding.clone());
+                        let steps = step.iter().chain(encoding).cloned();
                         return Some(steps.chain(hash).collect());
                     }
                 }
@@ -389,7 +376,7 @@ impl Subject<'_> {
         }
         let first = keys.secrets.iter().chain(keys.foreign).next();
         outcome.key = first.map(|(name, _)| name.clone()).unwrap_or_default();
-        let values = self.values(None);
+        let values = self.values();
         let announced = self.hmac_bits.map(|bits| bits as usize / 8);
         // Steps that lead from a code to the value.
         let fits = |code: &[u8], value: &[u8]| {
@@ -412,6 +399,20 @@ impl Subject<'_> {
             SignatureAlgorithm::HmacSha384,
             SignatureAlgorithm::HmacSha512,
         ];
+        // Codes that one candidate takes: what is derived is tried under the announced name alone.
+        let others_of = |step: &Option<Step>, far: bool| {
+            let is_derived = |step: &Step| step.kind == "derived-otherwise";
+            !far && !step.as_ref().is_some_and(is_derived)
+        };
+        let codes = |far: bool| {
+            let tried = variants.iter().filter(|(_, step)| !far || step.is_none());
+            let codes = tried.map(|(_, step)| match others_of(step, far) {
+                true => methods.len(),
+                false => 1,
+            });
+            codes.sum()
+        };
+        let weights = (codes(false), codes(true));
         let mut test = |bytes: &[u8], far: bool| {
             for (key, step) in &variants {
                 if far && step.is_some() {
@@ -419,7 +420,7 @@ impl Subject<'_> {
                 }
                 let others = methods
                     .iter()
-                    .filter(|method| !far && **method != self.method);
+                    .filter(|method| others_of(step, far) && **method != self.method);
                 for method in std::iter::once(&self.method).chain(others) {
                     let Ok(code) = key.sign(*method, bytes, None) else {
                         continue;
@@ -443,7 +444,9 @@ impl Subject<'_> {
             None
         };
         let proof = "the signature value is the authentication code of ds:SignedInfo";
-        if let Some(steps) = test(self.signed, false) {
+        // Without room for all of it, the keys are tried as they are.
+        let far = !budget.take(self.signed.len().saturating_mul(weights.0));
+        if let Some(steps) = test(self.signed, far) {
             outcome.matches = Some(steps.is_empty());
             if !steps.is_empty() {
                 outcome.causes.push(Cause::proven(&steps, proof));
@@ -452,7 +455,7 @@ impl Subject<'_> {
         }
         outcome.matches = Some(false);
         let (forms, changes) = candidates(budget);
-        match search(&forms, &changes, budget, &mut test) {
+        match weighted_search(&forms, &changes, weights, budget, &mut test) {
             Some(steps) => outcome.causes.push(Cause::proven(&steps, proof)),
             None => outcome.causes.push(Cause::likely(
                 "other-key",
@@ -463,23 +466,21 @@ impl Subject<'_> {
     }
 }
 
-/// Two numbers in DER as XML-Signature has them.
-fn side_by_side(value: &[u8], length: usize) -> Option<Vec<u8>> {
-    let inside = match value {
-        [0x30, 0x81, _, inside @ ..] | [0x30, _, inside @ ..] => inside,
-        _ => return None,
+/// What a signature holds, in words.
+fn block_in_words(block: &SignedBlock) -> String {
+    let (padding, digest) = match block {
+        SignedBlock::Pkcs1 { digest, .. } => ("PKCS#1 v1.5", Some(digest)),
+        _ => ("PSS", None),
     };
-    let (r, rest) = integer(inside)?;
-    let (s, rest) = integer(rest)?;
-    let joined = [padded(r, length)?, padded(s, length)?].concat();
-    rest.is_empty().then_some(joined)
-}
-
-fn integer(bytes: &[u8]) -> Option<(&[u8], &[u8])> {
-    let [0x02, length, rest @ ..] = bytes else {
-        return None;
-    };
-    rest.split_at_checked(usize::from(*length))
+    let name = block.algorithm().short_name();
+    let opens = format!("the signature opens to a well-formed block of {padding}");
+    match digest {
+        Some(digest) => format!(
+            "{opens} with the {name} digest {}",
+            hexadecimal::encode(digest)
+        ),
+        None => format!("{opens} with {name}"),
+    }
 }
 
 /// A number as so many bytes.

@@ -17,30 +17,54 @@ fn sources(folder: &Path) -> Vec<PathBuf> {
     found
 }
 
-#[test]
-fn every_kind_of_cause_is_in_the_guide() {
+fn guide() -> String {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let guide =
-        std::fs::read_to_string(root.join("../../docs/debug-a-signature.md")).expect("a guide");
+    std::fs::read_to_string(root.join("../../docs/debug-a-signature.md")).expect("a guide")
+}
+
+/// Names in kebab case that stand in one of the `calls`, as their first text.
+fn named_in(calls: &[&str]) -> BTreeSet<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let mut kinds = BTreeSet::new();
     for path in sources(&root.join("src")) {
         let source = std::fs::read_to_string(path).expect("source");
-        for start in ["Step::new(", "Change::new(", "Cause::likely(", "replacing("] {
-            for (at, _) in source.match_indices(start) {
-                let rest = source[at + start.len()..].trim_start();
-                if let Some(kind) = rest
-                    .strip_prefix('"')
-                    .and_then(|rest| rest.split('"').next())
-                {
-                    kinds.insert(kind.to_owned());
+        for call in calls {
+            for (at, _) in source.match_indices(call) {
+                let rest = &source[at + call.len()..];
+                let text = rest.split('"').nth(1).unwrap_or_default();
+                let is_kind = |one: char| one.is_ascii_lowercase() || one == '-';
+                if !text.is_empty() && text.chars().all(is_kind) {
+                    kinds.insert(text.to_owned());
                 }
             }
         }
     }
+    kinds
+}
+
+#[test]
+fn every_kind_of_cause_is_in_the_guide() {
+    let calls = ["Step::new(", "Change::new(", "Cause::likely(", "replacing("];
+    let kinds = named_in(&calls);
     assert!(kinds.len() >= 40, "{kinds:?}");
-    let missing: Vec<&String> = kinds
-        .iter()
-        .filter(|kind| !guide.contains(&format!("`{kind}`")))
-        .collect();
+    let guide = guide();
+    let is_missing = |kind: &&String| !guide.contains(&format!("`{kind}`"));
+    let missing: Vec<&String> = kinds.iter().filter(is_missing).collect();
     assert!(missing.is_empty(), "not in the guide: {missing:?}");
+}
+
+#[test]
+fn the_table_of_findings_in_the_guide_is_complete() {
+    let guide = guide();
+    let table = guide
+        .split_once("### The findings\n")
+        .and_then(|(_, rest)| rest.split_once("\n### "))
+        .expect("a table of findings");
+    let rows = table.0.lines().filter(|line| line.starts_with("| `"));
+    let rows = rows.skip(1).filter_map(|row| row.split('|').nth(1));
+    let listed: Vec<String> = rows
+        .flat_map(|cell| cell.split('`').skip(1).step_by(2))
+        .map(str::to_owned)
+        .collect();
+    assert_eq!(listed, soapstone_explain::FINDINGS);
 }

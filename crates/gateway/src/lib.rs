@@ -35,6 +35,7 @@ mod shares;
 mod wire;
 
 pub use config::Config;
+pub use config::considered::{Considered, ConsideredBackend};
 pub use config::limits::{GatewayLimits, Shares};
 pub use config::log::{LogConfig, LogFormat};
 pub use config::rate::Rate;
@@ -49,4 +50,5 @@ pub use server::run::run;
 pub use server::running::Running;
 pub use server::start::Gateway;
 pub use server::start_error::StartError;
+pub use soapstone_broker as broker;
 pub use soapstone_store::{StoreError, StoreProblem};

@@ -8,7 +8,7 @@ use std::time::Duration;
 use jiff::{SignedDuration, Timestamp};
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::crypto::{Curve, KeyKind, SecretBytes, SymmetricKey};
-use soapstone::endpoint::{Endpoint, Memory};
+use soapstone::endpoint::{Call, Memory, Opener, Securer};
 use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{
     ContextName, ContextOwner, ConversationVersion, Facts, KeyBinding, Mechanism, Outgoing,
@@ -347,8 +347,8 @@ fn run_beside(
 struct Parties<'a> {
     case: &'a Case,
     tuning: Tuning,
-    sender: Endpoint,
-    receiver: Endpoint,
+    sender: Securer,
+    receiver: Opener,
     established: Established,
     plain: Vec<u8>,
     secured: Vec<u8>,
@@ -363,8 +363,8 @@ impl<'a> Parties<'a> {
         let mut parties = Self {
             case,
             tuning: options.tuning,
-            sender: Endpoint::from_plans(None, Some(outbound), limits.clone()),
-            receiver: Endpoint::from_plans(Some(inbound), None, limits)
+            sender: Securer::of_plan(outbound, limits.clone()),
+            receiver: Opener::of_plan(inbound, limits)
                 .with_user(USER, SecretBytes::copy_of(PASSWORD)),
             established: Established::new(),
             plain: case.payload.envelope(),
@@ -389,7 +389,7 @@ impl<'a> Parties<'a> {
             Outgoing::default()
         };
         self.sender
-            .secure(bytes, outgoing, Timestamp::now(), buffers, &mut ())
+            .secure_with(bytes, outgoing, &mut Call::new(Timestamp::now(), buffers))
             .expect("a message that can be secured")
             .bytes
     }
@@ -408,7 +408,12 @@ impl<'a> Parties<'a> {
         let buffers = &mut self.buffers.borrow_mut();
         let opened = self
             .receiver
-            .open(bytes, None, memory, Timestamp::now(), buffers, &mut ())
+            .open_with(
+                bytes,
+                None,
+                memory,
+                &mut Call::new(Timestamp::now(), buffers),
+            )
             .expect("a message that is accepted");
         buffers.give(opened.bytes);
     }

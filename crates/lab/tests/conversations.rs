@@ -18,10 +18,10 @@ use jiff::Timestamp;
 use soapstone::attempts::{self, Attempts, KeyName, Tally};
 use soapstone::config::EndpointConfig;
 use soapstone::conversation::{ContextStore, StoreUnavailable};
-use soapstone::endpoint::{Arrived, Endpoint, Memory, ReceiveError, Role};
+use soapstone::endpoint::{Endpoint, Fixed};
 use soapstone::replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
-use soapstone::wss::{ContextName, FirstSeen, Mark, Outgoing, SecurityContext};
-use soapstone::xml::Buffers;
+use soapstone::wss::{ContextName, FirstSeen, Mark, SecurityContext};
+use soapstone::{Arrived, Memory, ReceiveError, Service};
 use soapstone_lab::conversations::{self, ConversationsError, Options, Outcome, Phase};
 use soapstone_store::{MemoryContexts, MemoryReplay};
 use soapstone_testkit::Folder;
@@ -40,7 +40,7 @@ struct Faults {
 
 /// A node before the service at `backend`.
 struct Node {
-    endpoint: Endpoint,
+    endpoint: Service,
     replay: MemoryReplay,
     contexts: MemoryContexts,
     faults: Arc<Faults>,
@@ -135,16 +135,11 @@ impl Node {
             return response(StatusCode::SERVICE_UNAVAILABLE, Vec::new());
         }
         let body = body.expect("a whole request").to_bytes();
-        let mut buffers = Buffers::default();
         let memory = Memory {
             replay: self,
             contexts: self,
         };
-        let now = Timestamp::now();
-        let received =
-            self.endpoint
-                .receive(body.into(), false, memory, now, &mut buffers, &mut ());
-        let opened = match received {
+        let opened = match self.endpoint.receive(body.into(), memory) {
             Ok(Arrived::Message(opened)) => opened,
             Ok(Arrived::Answered(answer)) => return response(StatusCode::OK, answer.bytes),
             Err(ReceiveError::Rejected(rejected)) => {
@@ -166,13 +161,7 @@ impl Node {
         let said = said.into_body().collect().await.expect("a whole answer");
         let secured = self
             .endpoint
-            .secure(
-                said.to_bytes().into(),
-                Outgoing::answer(&opened.receipt),
-                now,
-                &mut buffers,
-                &mut (),
-            )
+            .answer(said.to_bytes().into(), &opened.receipt)
             .expect("an answer that can be secured");
         response(StatusCode::OK, secured.bytes)
     }
@@ -185,23 +174,26 @@ fn response(status: StatusCode, body: Vec<u8>) -> Response<Full<Bytes>> {
 }
 
 /// Both sides' endpoints.
-fn endpoints() -> (Endpoint, Endpoint) {
+fn endpoints() -> (soapstone::Client, Service) {
     let folder = Folder::with_keys(RSA, &["client", "server"]);
-    let endpoint = |name: &str, role: Role, more: &str| {
-        let text = format!(
+    let text = |name: &str, more: &str| {
+        format!(
             "[identity]\nkey = \"{name}.key.pem\"\ncertificate = \"{name}.cert.pem\"\n[trust]\nanchors = [\"ca.cert.pem\"]\n{more}\
              [security]\nmechanism = \"secure-conversation\"\nsuite = \"Basic128GCM\"\n"
-        );
-        let file = folder.path("endpoint.toml");
-        let config = EndpointConfig::from_text(&text, &file, &|_| None)
-            .unwrap_or_else(|problems| panic!("{problems}"));
-        Endpoint::compile(&config, role).unwrap_or_else(|problems| panic!("{problems}"))
+        )
     };
     let peer = "[peer]\ncertificate = \"server.cert.pem\"\n";
     (
-        endpoint("client", Role::Client, peer),
-        endpoint("server", Role::Service, ""),
+        endpoint(&folder, &text("client", peer)),
+        endpoint(&folder, &text("server", "")),
     )
+}
+
+/// The endpoint of a file with this text in the folder.
+fn endpoint<P: Fixed>(folder: &Folder, text: &str) -> Endpoint<P> {
+    EndpointConfig::from_text(text, &folder.path("endpoint.toml"), &|_| None)
+        .and_then(|config| Endpoint::from_config(&config))
+        .unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 /// How many times as long everything takes here and now as on a machine that has nothing else to
@@ -240,7 +232,7 @@ fn free_address() -> SocketAddr {
 
 /// A client, and the node that it calls.
 struct Pair {
-    client: Arc<Endpoint>,
+    client: Arc<soapstone::Client>,
     faults: Arc<Faults>,
     address: SocketAddr,
     backend: SocketAddr,
@@ -395,9 +387,9 @@ async fn a_time_without_answers_is_measured_and_loses_nothing() {
 
 #[tokio::test(flavor = "multi_thread")]
 async fn an_endpoint_without_conversations_is_refused() {
-    let (client, _) = endpoints();
+    let text = "security = { mechanism = \"none\" }\n";
     let options = Options {
-        endpoint: Arc::new(Endpoint::from_plans(None, None, client.limits().clone())),
+        endpoint: Arc::new(endpoint(&Folder::new(), text)),
         replay: Arc::new(MemoryReplay::new(10)),
         url: "http://127.0.0.1:1/".parse().expect("an address"),
         conversations: 1,

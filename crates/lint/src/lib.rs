@@ -25,6 +25,7 @@
 //! holds.
 #![forbid(unsafe_code)]
 
+mod conform;
 mod findings;
 mod look;
 mod message;
@@ -38,6 +39,7 @@ use std::fmt;
 use soapstone_policy::PolicyVersion;
 use soapstone_xml::{Buffers, Document, ParseError, ParseOptions};
 
+pub use conform::{Conformance, Evidence, RuleVerdict, Verdict};
 pub use findings::{Finding, MOST_FINDINGS};
 pub use report::{json, rules_in_markdown, sarif, text};
 pub use rule::{Area, Level, Profile, ProfileError, Profiles, Rule, Severity};
@@ -97,6 +99,8 @@ pub struct Report {
     pub further_warnings: usize,
     /// Further errors that are counted alone.
     pub further_errors: usize,
+    /// The areas of rules that the document has something of.
+    pub areas: Vec<Area>,
 }
 
 impl Report {
@@ -191,6 +195,7 @@ pub fn lint(source: Vec<u8>, choice: &Choice, resolver: Resolver<'_>) -> Result<
         findings,
         further_warnings,
         further_errors,
+        areas: conform::areas_of(&document, subject == Subject::Envelope),
     })
 }
 

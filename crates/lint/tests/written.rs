@@ -4,12 +4,9 @@
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
 use soapstone::config::EndpointConfig;
-use soapstone::endpoint::{Endpoint, Memory, Role};
-use soapstone::replay::ForgetfulReplayCache;
-use soapstone::wss::Outgoing;
-use soapstone::xml::Buffers;
+use soapstone::endpoint::{Endpoint, Fixed};
+use soapstone::{Arrived, Client, ForgetfulReplayCache, Memory, Service};
 use soapstone_lint::{Choice, lint};
 
 /// Breaches of messages that this project writes: the rule, what the names of the messages hold,
@@ -185,8 +182,8 @@ fn what_the_writer_makes_under_each_recorded_policy_keeps_the_rules() {
         if !name.ends_with("client.toml") || client.with_file_name("bootstrap.wsdl").exists() {
             continue;
         }
-        let service = endpoint(&client.with_file_name("service.toml"), Role::Service);
-        let client = endpoint(&client, Role::Client);
+        let service: Service = endpoint(&client.with_file_name("service.toml"));
+        let client: Client = endpoint(&client);
         let version = if name.contains("SOAP-1.2") {
             "soap12"
         } else {
@@ -194,17 +191,15 @@ fn what_the_writer_makes_under_each_recorded_policy_keeps_the_rules() {
         };
         let plain = repository().join(format!("interop/recorded/{version}.plain.xml"));
         let plain = std::fs::read(plain).expect("a plain message");
-        let request = secured(&client, plain.clone(), Outgoing::default());
-        let opened = service.open(
-            request.clone(),
-            None,
-            Memory::without_conversations(&ForgetfulReplayCache),
-            Timestamp::now(),
-            &mut Buffers::default(),
-            &mut (),
-        );
-        let opened = opened.unwrap_or_else(|error| panic!("{name}: {error:?}"));
-        let answer = secured(&service, plain, Outgoing::answer(&opened.receipt));
+        let request = client.secure(plain.clone());
+        let request = request.unwrap_or_else(|error| panic!("{error}")).bytes;
+        let memory = Memory::without_conversations(&ForgetfulReplayCache);
+        let opened = match service.receive(request.clone(), memory) {
+            Ok(Arrived::Message(opened)) => opened,
+            other => panic!("{name}: {other:?}"),
+        };
+        let answer = service.answer(plain, &opened.receipt);
+        let answer = answer.unwrap_or_else(|error| panic!("{error}")).bytes;
         messages.push((format!("{name} request"), request));
         messages.push((format!("{name} answer"), answer));
     }
@@ -212,15 +207,9 @@ fn what_the_writer_makes_under_each_recorded_policy_keeps_the_rules() {
     assert!(count >= 60, "{count} messages");
 }
 
-fn endpoint(file: &Path, role: Role) -> Endpoint {
+fn endpoint<P: Fixed>(file: &Path) -> Endpoint<P> {
     let text = std::fs::read_to_string(file).expect("an endpoint file");
     EndpointConfig::from_text(&text, file, &|_| None)
-        .and_then(|config| Endpoint::compile(&config, role))
+        .and_then(|config| Endpoint::from_config(&config))
         .unwrap_or_else(|problems| panic!("{problems}"))
-}
-
-fn secured(endpoint: &Endpoint, plain: Vec<u8>, outgoing: Outgoing<'_>) -> Vec<u8> {
-    let mut buffers = Buffers::default();
-    let secured = endpoint.secure(plain, outgoing, Timestamp::now(), &mut buffers, &mut ());
-    secured.unwrap_or_else(|error| panic!("{error}")).bytes
 }

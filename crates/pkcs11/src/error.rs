@@ -92,6 +92,8 @@ pub enum Problem {
     },
     /// Too many operations wait for the token.
     Busy,
+    /// The token gave no answer in time, and none of its sessions has come back since.
+    Held,
 }
 
 impl fmt::Display for Problem {
@@ -135,6 +137,8 @@ impl fmt::Display for Problem {
                 write!(formatter, "the token gave no answer within {timeout:?}")
             }
             Self::Busy => formatter.write_str("too many operations wait for the token"),
+            Self::Held => formatter
+                .write_str("the token gave no answer in time, and holds all of its sessions"),
         }
     }
 }

@@ -5,7 +5,8 @@
 
 use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
-use std::sync::{Arc, Mutex, PoisonError, RwLock};
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::{Duration, Instant};
 
 use cryptoki::context::{CInitializeArgs, CInitializeFlags, Pkcs11};
@@ -23,6 +24,10 @@ pub(crate) struct Module {
     path: PathBuf,
     cryptoki: RwLock<Option<Pkcs11>>,
     restarted: Mutex<Option<Instant>>,
+    /// How often it was started anew. All sessions of an earlier start are gone.
+    starts: AtomicU64,
+    /// Held from the question whether a PIN was refused to the answer of the token.
+    logging_in: Mutex<()>,
     /// Tokens and digests of PINs that they refused.
     refused: Mutex<Vec<(String, Vec<u8>)>>,
 }
@@ -37,6 +42,8 @@ impl Module {
                 path: path.to_owned(),
                 cryptoki: RwLock::new(None),
                 restarted: Mutex::default(),
+                starts: AtomicU64::new(0),
+                logging_in: Mutex::default(),
                 refused: Mutex::default(),
             })
         });
@@ -87,8 +94,21 @@ impl Module {
             // A module that has lost its token may refuse the end. The start tells what is wrong,
             // and so does the next operation.
             let _ = cryptoki.clone().finalize();
+            self.starts.fetch_add(1, Ordering::Relaxed);
             let _ = start(cryptoki);
         }
+    }
+
+    /// The present start. It does not change while an operation is [in the module](Self::with).
+    pub(crate) fn start(&self) -> u64 {
+        self.starts.load(Ordering::Relaxed)
+    }
+
+    /// Waits for the others who log in.
+    pub(crate) fn log_in(&self) -> MutexGuard<'_, ()> {
+        self.logging_in
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Whether the token has refused this PIN.

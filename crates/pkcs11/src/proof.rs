@@ -29,7 +29,9 @@ pub(crate) fn prove(holder: &Holder, public: &PublicKey) -> Result<(), TokenErro
     match proven {
         Ok(true) => Ok(()),
         Ok(false) | Err(Failure::Refused) => Err(holder.error(Problem::OtherKey)),
-        Err(Failure::Lost(problem) | Failure::Unusable(problem)) => Err(holder.error(problem)),
+        Err(Failure::Lost(problem) | Failure::LostOver(problem) | Failure::Unusable(problem)) => {
+            Err(holder.error(problem))
+        }
     }
 }
 

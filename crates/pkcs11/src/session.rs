@@ -25,6 +25,8 @@ use crate::{KeyLocation, KeyName, TokenName};
 pub(crate) enum Failure {
     /// The session, the token or the device is gone. A new session may help.
     Lost(Problem),
+    /// The module says so of an operation on what a peer sent. The input itself may be the cause.
+    LostOver(Problem),
     /// The key cannot be used, whatever the input.
     Unusable(Problem),
     /// The token refused the input.
@@ -103,6 +105,8 @@ pub(crate) enum Outcome {
 pub(crate) struct OpenKey {
     session: Session,
     key: ObjectHandle,
+    /// The start of the module that the session belongs to.
+    start: u64,
 }
 
 impl OpenKey {
@@ -132,7 +136,30 @@ impl OpenKey {
         if attributes.contains(&Attribute::AlwaysAuthenticate(true)) {
             return Err(Problem::PinForEachUse.into());
         }
-        Ok(Self { session, key })
+        Ok(Self {
+            session,
+            key,
+            start: module.start(),
+        })
+    }
+
+    /// Lets the session go. It is closed only if it is one of the present start of the module: the
+    /// same handle may be the session of somebody else by now.
+    #[expect(
+        clippy::mem_forget,
+        reason = "the drop of a session closes whatever has its handle"
+    )]
+    pub(crate) fn let_go(self, module: &Module) {
+        if self.start == module.start() {
+            drop(self);
+        } else {
+            std::mem::forget(self);
+        }
+    }
+
+    /// Whether the module was started anew since.
+    pub(crate) fn is_of_former_start(&self, module: &Module) -> bool {
+        self.start != module.start()
     }
 
     /// Runs an operation.
@@ -239,6 +266,8 @@ fn log_in(
     pin: &SecretBytes,
 ) -> Result<(), Failure> {
     let token = location.token.to_string();
+    // Several workers try one PIN once.
+    let _one_at_a_time = module.log_in();
     if module.has_refused(&token, pin) {
         let reason = "it was refused before".to_owned();
         return Err(Problem::PinRefused { reason }.into());
@@ -331,7 +360,11 @@ fn failure(error: &Error, what: impl FnOnce() -> String) -> Failure {
         return Failure::Refused;
     };
     let begins = matches!(function, Function::SignInit | Function::DecryptInit);
+    let has_input = matches!(function, Function::Decrypt | Function::DeriveKey);
     match code {
+        code if is_loss(*code) && has_input => Failure::LostOver(Problem::Failed {
+            reason: said(error),
+        }),
         code if is_loss(*code) => gone(error),
         RvError::KeyFunctionNotPermitted => {
             Failure::Unusable(Problem::NotPermitted { what: what() })

@@ -4,6 +4,7 @@
 //! module. The rule kept here: an operation is tried again only after its session was lost, and
 //! then in a new one.
 
+use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::mpsc::{Receiver, SyncSender};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Instant;
@@ -20,27 +21,52 @@ pub(crate) struct Job {
     pub(crate) answer: SyncSender<Result<Outcome, Failure>>,
 }
 
+/// What the workers of a key are doing.
+#[derive(Default)]
+pub(crate) struct Progress {
+    /// Workers in the module.
+    pub(crate) inside: AtomicUsize,
+    /// Operations that came back from the module.
+    pub(crate) answers: AtomicU64,
+}
+
 /// Takes jobs until nobody can send any more.
-pub(crate) fn serve(location: &KeyLocation, module: &Arc<Module>, jobs: &Mutex<Receiver<Job>>) {
+pub(crate) fn serve(
+    location: &KeyLocation,
+    module: &Arc<Module>,
+    jobs: &Mutex<Receiver<Job>>,
+    progress: &Progress,
+) {
     let mut open = None;
     loop {
         let job = {
             let jobs = jobs.lock().unwrap_or_else(PoisonError::into_inner);
             jobs.recv()
         };
-        let Ok(job) = job else { return };
+        let Ok(job) = job else { break };
         // The caller has gone, and the token has more to do.
         if Instant::now() >= job.deadline {
             continue;
         }
+        progress.inside.fetch_add(1, Ordering::Relaxed);
         let outcome = done(location, module, &mut open, &job.operation);
+        progress.answers.fetch_add(1, Ordering::Relaxed);
+        progress.inside.fetch_sub(1, Ordering::Relaxed);
         // A caller that has gone needs no answer.
         let _ = job.answer.send(outcome);
+    }
+    if let Some(open) = open {
+        // Within the module, which is not started anew meanwhile.
+        let _ = module.with(|_| open.let_go(module));
     }
 }
 
 /// Runs an operation: in the session that is open, else in a new one, else in a module that was
 /// started anew.
+///
+/// A module may say of an input that the session is lost. Where a new session says the same, the
+/// input is refused, and nothing is started anew: the sessions of others do not depend on what a
+/// peer sends.
 fn done(
     location: &KeyLocation,
     module: &Module,
@@ -52,16 +78,21 @@ fn done(
     {
         return outcome;
     }
-    if let Some(outcome) = unless_lost(once(location, module, open, operation)) {
-        return outcome;
+    match once(location, module, open, operation) {
+        Err(Failure::LostOver(_)) => return Err(Failure::Refused),
+        Err(Failure::Lost(_)) => {}
+        outcome => return outcome,
     }
     module.restart();
-    once(location, module, open, operation)
+    match once(location, module, open, operation) {
+        Err(Failure::LostOver(_)) => Err(Failure::Refused),
+        outcome => outcome,
+    }
 }
 
 fn unless_lost(outcome: Result<Outcome, Failure>) -> Option<Result<Outcome, Failure>> {
     match outcome {
-        Err(Failure::Lost(_)) => None,
+        Err(Failure::Lost(_) | Failure::LostOver(_)) => None,
         outcome => Some(outcome),
     }
 }
@@ -73,13 +104,18 @@ fn once(
     operation: &Operation,
 ) -> Result<Outcome, Failure> {
     let outcome = module.with(|cryptoki| {
+        if let Some(former) = open.take_if(|key| key.is_of_former_start(module)) {
+            former.let_go(module);
+        }
         let key = match open {
             Some(key) => key,
             None => open.insert(OpenKey::open(location, module, cryptoki)?),
         };
         let outcome = key.run(operation);
-        if matches!(outcome, Err(Failure::Lost(_))) {
-            *open = None;
+        if let Err(Failure::Lost(_) | Failure::LostOver(_)) = outcome
+            && let Some(lost) = open.take()
+        {
+            lost.let_go(module);
         }
         outcome
     });

@@ -107,6 +107,7 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
             .map(|kind| match kind {
                 PasswordKind::Text => "a password",
                 PasswordKind::Digest => "a password digest",
+                PasswordKind::Absent => "no password",
             })
             .collect();
         words.push(format!("It names a user with {}.", kinds.join(" or ")));
@@ -396,11 +397,18 @@ fn key_in_words(key: KeyBinding, reference: KeyReference, recipient: Option<Reci
 fn reference_in_words(reference: KeyReference) -> &'static str {
     match reference {
         KeyReference::Direct => "in the message",
-        KeyReference::SubjectKeyIdentifier => "named by its subject key identifier",
+        KeyReference::PkiPath => "in the message, with its path to an authority",
+        KeyReference::SubjectKeyIdentifier | KeyReference::X509Ski => {
+            "named by its subject key identifier"
+        }
         KeyReference::Thumbprint => "named by its thumbprint",
-        KeyReference::IssuerSerial => "named by issuer and serial number",
+        KeyReference::IssuerSerial
+        | KeyReference::IssuerSerialQuoted
+        | KeyReference::X509IssuerSerial => "named by issuer and serial number",
         KeyReference::Embedded => "inside the reference to it",
         KeyReference::KeyName => "named",
+        KeyReference::X509Data => "inside of `ds:X509Data`",
+        KeyReference::KeyValue => "named by its public key",
         KeyReference::EncryptedKeySha1 => "named by its SHA-1",
     }
 }

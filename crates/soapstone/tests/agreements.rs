@@ -8,8 +8,8 @@ use std::path::Path;
 use endpoints::problems;
 use soapstone::config::EndpointConfig;
 use soapstone::crypto::{DigestAlgorithm, KeyAgreement, KeyDerivation, KeyKind, KeyWrap};
-use soapstone::endpoint::{Role, preset_agreement};
-use soapstone::wss::{KeyAgreementMethod, Suite};
+use soapstone::endpoint::preset_agreement;
+use soapstone::wss::{InboundPlan, KeyAgreementMethod, OutboundPlan, Suite};
 use soapstone_testkit::Folder;
 use soapstone_testkit::keys::{P256, RSA, identity};
 
@@ -135,7 +135,7 @@ fn a_key_that_only_signs_needs_another_one_that_decrypts() {
     let folder = folder();
     let security = "security = { mechanism = \"encrypt\", suite = \"Basic128GCMX25519\" }\n";
     assert_eq!(
-        problems(&folder, &format!("{SIGNS} }}\n{security}"), Role::Open),
+        problems::<InboundPlan>(&folder, &format!("{SIGNS} }}\n{security}")),
         "endpoint.toml:2:26: suite `Basic128GCMX25519` names no key transport and no key agreement for our certificate, whose key is Ed25519\n    \
          hint: where another key decrypts than the one that signs, name it: identity = { …, decryption = { key = \"….key.pem\", \
          certificate = \"….cert.pem\" } }"
@@ -147,7 +147,7 @@ fn a_key_that_only_signs_needs_another_one_that_decrypts() {
         format!("[{x25519}, {x25519}]"),
     ] {
         let text = format!("{SIGNS}, decryption = {decryption} }}\n{security}");
-        assert_eq!(problems(&folder, &text, Role::Open), "");
+        assert_eq!(problems::<InboundPlan>(&folder, &text), "");
         EndpointConfig::from_text(&text, &folder.path("endpoint.toml"), &|_| None)
             .unwrap_or_else(|problems| panic!("{problems}"));
     }
@@ -174,7 +174,7 @@ fn what_is_wrong_with_a_decryption_key_is_told_where_it_stands() {
         ),
     ] {
         let text = format!("{SIGNS}, decryption = {decryption} }}\n{security}");
-        assert_eq!(problems(&folder, &text, Role::Open), expected);
+        assert_eq!(problems::<InboundPlan>(&folder, &text), expected);
     }
 }
 
@@ -190,7 +190,7 @@ fn a_peer_whose_key_does_not_fit_the_suite_is_told_before_any_message() {
             "peer = {{ certificate = \"{peer}.cert.pem\" }}\nsecurity = {{ mechanism = \"encrypt\", suite = \"{suite}\" }}\n"
         );
         assert_eq!(
-            problems(&folder, &text, Role::Secure),
+            problems::<OutboundPlan>(&folder, &text),
             format!(
                 "endpoint.toml:2:26: suite `{suite}` names no key transport and no key agreement for the peer's certificate, whose key is {kind}\n    \
                  hint: name the peer's certificate for encryption, or a suite that fits its key: Basic256GCM for RSA, Basic256GCMEcdhEs for \

@@ -2,6 +2,8 @@
 //! `interop/recorded/cxf`: an endpoint that is configured from the same WSDL accepts the request as
 //! a service and the response as a client, and a request for a security context is granted.
 
+#[path = "support/arrived.rs"]
+mod arrived;
 #[path = "support/contexts.rs"]
 mod contexts;
 
@@ -9,10 +11,12 @@ use std::path::{Path, PathBuf};
 
 use jiff::{SignedDuration, Timestamp};
 use soapstone::config::EndpointConfig;
-use soapstone::endpoint::{Arrived, Endpoint, Memory, Role};
-use soapstone::replay::ForgetfulReplayCache;
-use soapstone::wss::{ContextOwner, ConversationVersion, Receipt, SecurityContext};
+use soapstone::endpoint::{Endpoint, Fixed};
+use soapstone::wss::{ContextOwner, ConversationVersion, Receipt, Rejected, SecurityContext};
 use soapstone::xml::Buffers;
+use soapstone::{
+    Arrived, Call, Client, ForgetfulReplayCache, Memory, OpenedMessage, ReceiveError, Service,
+};
 use soapstone_policy::{CompileOptions, PolicyDocument, PolicyLimits, Selection};
 
 use contexts::{Granted, agreed};
@@ -37,11 +41,15 @@ fn moment() -> Timestamp {
     text.trim().parse().expect("a moment")
 }
 
-fn endpoint(cell: &str, role: Role) -> Result<Endpoint, String> {
-    let (own, peer) = match role {
-        Role::Client => ("client", "server"),
-        _ => ("server", "client"),
-    };
+fn client(cell: &str) -> Result<Client, String> {
+    endpoint(cell, ["client", "server"])
+}
+
+fn service(cell: &str) -> Result<Service, String> {
+    endpoint(cell, ["server", "client"])
+}
+
+fn endpoint<P: Fixed>(cell: &str, [own, peer]: [&str; 2]) -> Result<Endpoint<P>, String> {
     let reading = if cell.ends_with("rsa-sha256") {
         "sha256"
     } else {
@@ -65,7 +73,7 @@ fn endpoint(cell: &str, role: Role) -> Result<Endpoint, String> {
          [security]\npolicy = \"{cell}/service.wsdl\"\nsha256_suites = \"{reading}\"\nsame_endorser = true\n{empty}timestamp = {{ ttl = \"10m\" }}\n{anonymous}\n"
     );
     EndpointConfig::from_text(&text, &folder().join("endpoint.toml"), &|_| None)
-        .and_then(|config| Endpoint::compile(&config, role))
+        .and_then(|config| Endpoint::from_config(&config))
         .map_err(|problems| problems.to_string())
 }
 
@@ -73,26 +81,37 @@ fn recorded(cell: &str, name: &str) -> Vec<u8> {
     std::fs::read(folder().join(cell).join(name)).expect("a recorded message")
 }
 
-fn receive(endpoint: &Endpoint, message: Vec<u8>, granted: &Granted) -> Result<Arrived, String> {
+fn receive(service: &Service, message: Vec<u8>, granted: &Granted) -> Result<Arrived, String> {
     let memory = Memory {
         replay: &ForgetfulReplayCache,
         contexts: granted,
     };
-    let arrived = endpoint.receive(
-        message,
-        true,
-        memory,
-        moment(),
-        &mut Buffers::default(),
-        &mut (),
-    );
+    let arrived = receive_at(service, message, memory, moment());
     arrived.map_err(|error| format!("{error:?}"))
+}
+
+fn receive_at(
+    service: &Service,
+    message: Vec<u8>,
+    memory: Memory<'_>,
+    now: Timestamp,
+) -> Result<Arrived, ReceiveError> {
+    let mut buffers = Buffers::default();
+    let mut call = Call::new(now, &mut buffers);
+    let request = service.read(message, &mut call)?.over_tls();
+    service.receive_with(request, memory, &mut call)
+}
+
+/// What a service opens of a message in no conversation.
+fn open(service: &Service, message: Vec<u8>, now: Timestamp) -> Result<OpenedMessage, Rejected> {
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
+    arrived::message(receive_at(service, message, memory, now))
 }
 
 /// Opens the exchange of one cell; what went wrong, if anything did.
 fn exchange(cell: &str) -> Result<(), String> {
     let granted = Granted::default();
-    let service = endpoint(cell, Role::Service)?;
+    let service = service(cell)?;
     match receive(&service, recorded(cell, "1.request.xml"), &granted)? {
         Arrived::Answered(answer) => match answer.refused {
             None if granted.contexts().len() == 1 => Ok(()),
@@ -114,17 +133,12 @@ fn exchange(cell: &str) -> Result<(), String> {
 }
 
 fn open_answer(cell: &str, receipt: Receipt) -> Result<Vec<u8>, String> {
-    let client = endpoint(cell, Role::Client)?;
+    let client = client(cell)?;
     let memory = Memory::without_conversations(&ForgetfulReplayCache);
     let answer = recorded(cell, "1.response.xml");
-    let opened = client.open(
-        answer,
-        Some(receipt),
-        memory,
-        moment(),
-        &mut Buffers::default(),
-        &mut (),
-    );
+    let mut buffers = Buffers::default();
+    let mut call = Call::new(moment(), &mut buffers);
+    let opened = client.open_with(answer, receipt, memory, &mut call);
     opened
         .map(|opened| opened.bytes)
         .map_err(|error| format!("answer: {error}"))
@@ -180,7 +194,7 @@ fn contexts_of_cxf_endorse_what_tls_protects() {
         .collect();
     assert!(on_tls.len() >= 11, "{on_tls:?}");
     for cell in on_tls {
-        let service = endpoint(cell, Role::Service).unwrap_or_else(|problem| panic!("{problem}"));
+        let service = service(cell).unwrap_or_else(|problem| panic!("{problem}"));
         let granted = Granted::default();
         let asked = receive(&service, recorded(cell, "1.request.xml"), &granted);
         assert!(
@@ -263,20 +277,10 @@ fn a_policy_whose_contexts_anybody_can_read_is_refused() {
 
 #[test]
 fn an_exchange_of_cxf_is_stale_an_hour_later() {
-    let service = endpoint("sign-encrypt-Basic256", Role::Service).expect("a policy that compiles");
+    let service = service("sign-encrypt-Basic256").expect("a policy that compiles");
     let later = moment() + SignedDuration::from_hours(1);
-    let memory = Memory::without_conversations(&ForgetfulReplayCache);
     let message = recorded("sign-encrypt-Basic256", "1.request.xml");
-    let refused = service
-        .open(
-            message,
-            None,
-            memory,
-            later,
-            &mut Buffers::default(),
-            &mut (),
-        )
-        .unwrap_err();
+    let refused = open(&service, message, later).unwrap_err();
     assert_eq!(refused.cause().name(), "timestamp-expired");
 }
 
@@ -304,25 +308,12 @@ fn a_description_in_several_files_is_read_with_those_that_it_imports() {
         keys.display()
     );
     let endpoint = EndpointConfig::from_text(&text, &place.path("endpoint.toml"), &|_| None)
-        .and_then(|config| Endpoint::compile(&config, Role::Service));
+        .and_then(|config| Service::from_config(&config));
     let endpoint = endpoint.unwrap_or_else(|problems| panic!("{problems}"));
     let message = recorded("sign-encrypt-Basic256", "1.request.xml");
-    let memory = Memory::without_conversations(&ForgetfulReplayCache);
-    let mut buffers = Buffers::default();
-    endpoint
-        .open(message, None, memory, moment(), &mut buffers, &mut ())
-        .expect("it obeys the policy");
+    open(&endpoint, message, moment()).expect("it obeys the policy");
     let plain =
         b"<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body/></s:Envelope>";
-    let refused = endpoint
-        .open(
-            plain.to_vec(),
-            None,
-            memory,
-            moment(),
-            &mut buffers,
-            &mut (),
-        )
-        .unwrap_err();
+    let refused = open(&endpoint, plain.to_vec(), moment()).unwrap_err();
     assert_eq!(refused.cause().name(), "security-missing");
 }

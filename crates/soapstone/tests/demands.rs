@@ -1,15 +1,17 @@
 //! What an endpoint file can demand beside its policy: addresses, actions, an end, no processing
 //! instructions; and policies that demand nothing.
 
+#[path = "support/arrived.rs"]
+mod arrived;
 #[path = "support/endpoints.rs"]
 mod endpoints;
 
 use endpoints::compile;
 use jiff::Timestamp;
-use soapstone::endpoint::{Arrived, Endpoint, Memory, ReceiveError, Role};
-use soapstone::replay::ForgetfulReplayCache;
-use soapstone::wss::{FaultCode, Outgoing, Part, Rejected};
+use soapstone::endpoint::{Calling, Endpoint, Fixed, Serving};
+use soapstone::wss::{FaultCode, InboundPlan, OutboundPlan, Part, Rejected};
 use soapstone::xml::Buffers;
+use soapstone::{Call, Client, ForgetfulReplayCache, Memory, Opener, Service};
 use soapstone_testkit::Folder as Temporary;
 use soapstone_testkit::envelope::{ADDRESSING, HELLO, SOAP11, with_header};
 use soapstone_testkit::keys::RSA;
@@ -22,7 +24,7 @@ impl Folder {
         Self(Temporary::with_keys(RSA, &["client", "service"]))
     }
 
-    fn compile(&self, name: &str, role: Role, security: &str) -> Result<Endpoint, String> {
+    fn compile<P: Fixed>(&self, name: &str, security: &str) -> Result<Endpoint<P>, String> {
         let peer = if name == "client" {
             "service"
         } else {
@@ -33,34 +35,40 @@ impl Folder {
              peer = {{ certificate = \"{peer}.cert.pem\" }}\ntrust = {{ anchors = [\"ca.cert.pem\"] }}\n\
              users = [{{ name = \"alice\", password = \"opens it\" }}]\nsecurity = {{ {security} }}\n"
         );
-        compile(&self.0, &text, role)
+        compile(&self.0, &text)
     }
 
-    fn service(&self, security: &str) -> Endpoint {
-        let compiled = self.compile("service", Role::Service, security);
+    fn service(&self, security: &str) -> Service {
+        let compiled = self.compile("service", security);
         compiled.unwrap_or_else(|problems| panic!("{problems}"))
     }
 
     fn secured(&self, security: &str, plain: &str) -> String {
-        let client = self.compile("client", Role::Client, security);
-        let client = client.unwrap_or_else(|problems| panic!("{problems}"));
-        let secured = client.secure(
-            plain.as_bytes().to_vec(),
-            Outgoing::default(),
-            Timestamp::now(),
-            &mut Buffers::default(),
-            &mut (),
-        );
+        let client = self.compile("client", security);
+        let client: Client = client.unwrap_or_else(|problems| panic!("{problems}"));
+        let secured = client.secure(plain.as_bytes().to_vec());
         String::from_utf8(secured.expect("it is secured").bytes).expect("UTF-8")
     }
 
-    fn problems(&self, role: Role, security: &str) -> String {
-        let name = match role {
-            Role::Client | Role::Secure => "client",
-            _ => "service",
-        };
-        let compiled = self.compile(name, role, security);
+    fn problems<P: Fixed>(&self, name: &str, security: &str) -> String {
+        let compiled = self.compile::<P>(name, security);
         compiled.err().unwrap_or_default()
+    }
+
+    fn of_service(&self, security: &str) -> String {
+        self.problems::<Serving>("service", security)
+    }
+
+    fn of_client(&self, security: &str) -> String {
+        self.problems::<Calling>("client", security)
+    }
+
+    fn of_opener(&self, security: &str) -> String {
+        self.problems::<InboundPlan>("service", security)
+    }
+
+    fn of_securer(&self, security: &str) -> String {
+        self.problems::<OutboundPlan>("client", security)
     }
 }
 
@@ -70,17 +78,13 @@ fn request(headers: &str) -> String {
 }
 
 /// What a service says of a message beside which these actions were said.
-fn received(service: &Endpoint, message: &str, actions: &[&str]) -> Result<(), Rejected> {
+fn received(service: &Service, message: &str, actions: &[&str]) -> Result<(), Rejected> {
     let mut buffers = Buffers::default();
+    let mut call = Call::new(Timestamp::now(), &mut buffers);
     let memory = Memory::without_conversations(&ForgetfulReplayCache);
-    let read = service.read_request(message.as_bytes().to_vec(), &mut buffers, &mut ())?;
+    let read = service.read(message.as_bytes().to_vec(), &mut call)?;
     let read = read.about(actions.iter().map(ToString::to_string).collect());
-    let now = Timestamp::now();
-    match service.receive_read(read, false, memory, now, &mut buffers, &mut ()) {
-        Ok(Arrived::Message(_)) => Ok(()),
-        Err(ReceiveError::Rejected(rejected)) => Err(rejected),
-        other => panic!("{other:?}"),
-    }
+    arrived::message(service.receive_with(read, memory, &mut call)).map(drop)
 }
 
 fn header(local: &str) -> Part {
@@ -114,7 +118,7 @@ fn signing(parts: &[&str]) -> [String; 3] {
 fn a_request_to_another_address_is_refused_where_addresses_are_named() {
     let folder = Folder::new();
     let demand = ", addressing = { to = [\"https://soap.example.com/books\", \"urn:books\"] }";
-    for security in signing(&["To"]) {
+    for (security, without) in signing(&["To"]).into_iter().zip(signing(&[])) {
         let service = folder.service(&(security.clone() + demand));
         let to = |to: &str| {
             let headers = format!("<a:To>{to}</a:To><a:Action>urn:a</a:Action>");
@@ -136,7 +140,7 @@ fn a_request_to_another_address_is_refused_where_addresses_are_named() {
         };
         assert_eq!((refused.name(), refused.fault()), told);
         let plain = request("<a:Action>urn:a</a:Action>");
-        let absent = received(&service, &folder.secured(&security, &plain), &[]).unwrap_err();
+        let absent = received(&service, &folder.secured(&without, &plain), &[]).unwrap_err();
         let part = header("To");
         assert_eq!(absent.cause(), &Rejected::PartMissing { part });
     }
@@ -160,7 +164,7 @@ fn a_request_to_another_address_is_refused_where_addresses_are_named() {
 #[test]
 fn another_action_in_http_than_the_signed_one_is_refused_where_that_is_demanded() {
     let folder = Folder::new();
-    for security in signing(&["Action"]) {
+    for (security, unaddressed) in signing(&["Action"]).into_iter().zip(signing(&[])) {
         let service = folder.service(&(security.clone() + ", addressing = { soap_action = true }"));
         assert!(service.asks_for_actions());
         let message = folder.secured(&security, &request("<a:Action>urn:echo</a:Action>"));
@@ -177,7 +181,7 @@ fn another_action_in_http_than_the_signed_one_is_refused_where_that_is_demanded(
             );
             assert_eq!(refused.cause().name(), "action-mismatch");
         }
-        let without = folder.secured(&security, &request(""));
+        let without = folder.secured(&unaddressed, &request(""));
         let part = header("Action");
         let refused = received(&service, &without, &["urn:echo"]).unwrap_err();
         assert_eq!(refused.cause(), &Rejected::PartMissing { part });
@@ -188,28 +192,24 @@ fn another_action_in_http_than_the_signed_one_is_refused_where_that_is_demanded(
 fn a_timestamp_without_an_end_is_refused_where_one_is_demanded() {
     let folder = Folder::new();
     let demand = "timestamp = { require_expires = true }";
-    for role in [Role::Service, Role::Open] {
-        let security = format!("mechanism = \"username\", {demand}");
-        let endpoint = folder.compile("service", role, &security);
-        let endpoint = endpoint.unwrap_or_else(|problems| panic!("{problems}"));
-        let message = folder.secured("mechanism = \"username\"", &request(""));
-        let start = message.find("<wsu:Expires>").expect("it is there");
-        let end = message.find("</wsu:Expires>").expect("it is there") + "</wsu:Expires>".len();
-        let endless = format!("{}{}", &message[..start], &message[end..]);
-        let opened = |message: &str| {
-            let memory = Memory::without_conversations(&ForgetfulReplayCache);
-            let (bytes, now) = (message.as_bytes().to_vec(), Timestamp::now());
-            let opened = endpoint.open(bytes, None, memory, now, &mut Buffers::default(), &mut ());
-            opened.map(|_| ())
-        };
-        assert_eq!(opened(&message), Ok(()));
-        assert_eq!(opened(&endless), Err(Rejected::ExpiresMissing));
-    }
-    let service = folder.service("mechanism = \"username\"");
+    let security = format!("mechanism = \"username\", {demand}");
     let message = folder.secured("mechanism = \"username\"", &request(""));
     let start = message.find("<wsu:Expires>").expect("it is there");
     let end = message.find("</wsu:Expires>").expect("it is there") + "</wsu:Expires>".len();
     let endless = format!("{}{}", &message[..start], &message[end..]);
+    let service = folder.service(&security);
+    assert_eq!(received(&service, &message, &[]), Ok(()));
+    let refused = Err(Rejected::ExpiresMissing);
+    assert_eq!(received(&service, &endless, &[]), refused);
+    let opener = folder.compile("service", &security);
+    let opener: Opener = opener.unwrap_or_else(|problems| panic!("{problems}"));
+    let opened = |message: &str| {
+        let memory = Memory::without_conversations(&ForgetfulReplayCache);
+        opener.open(message.as_bytes().to_vec(), memory).map(drop)
+    };
+    assert_eq!(opened(&message), Ok(()));
+    assert_eq!(opened(&endless), refused);
+    let service = folder.service("mechanism = \"username\"");
     assert_eq!(received(&service, &endless, &[]), Ok(()));
 }
 
@@ -217,7 +217,7 @@ fn a_timestamp_without_an_end_is_refused_where_one_is_demanded() {
 #[test]
 fn processing_instructions_are_refused_where_none_are_wanted() {
     let folder = Folder::new();
-    let body = request("").replace("hello", "<e:a><?target data?></e:a>");
+    let body = request("<a:To>urn:a</a:To>").replace("hello", "<e:a><?target data?></e:a>");
     let header = request("<a:To>urn:a<?target data?></a:To>");
     for security in signing(&["To"]) {
         let refusing = format!("{security}, processing_instructions = \"refuse\"");
@@ -237,14 +237,10 @@ fn processing_instructions_are_refused_where_none_are_wanted() {
 #[test]
 fn demands_that_make_no_sense_are_told_with_their_place() {
     let folder = Folder::new();
-    let problems = |role, security: &str| folder.problems(role, security);
     let none = "mechanism = \"none\"";
     let sign = "mechanism = \"sign\"";
     assert_eq!(
-        problems(
-            Role::Client,
-            &format!("{sign}, addressing = {{ soap_action = true }}")
-        ),
+        folder.of_client(&format!("{sign}, addressing = {{ soap_action = true }}")),
         "endpoint.toml:5:47: `addressing` is for requests that arrive, and this endpoint sends them\n    \
          hint: leave it out, or let it stand with the endpoint of the service: [routes.inbound]"
     );
@@ -252,28 +248,25 @@ fn demands_that_make_no_sense_are_told_with_their_place() {
         "addressing = { soap_action = true }",
         "processing_instructions = \"refuse\"",
     ] {
-        let told = problems(Role::Service, &format!("{none}, {demand}"));
+        let told = folder.of_service(&format!("{none}, {demand}"));
         assert!(
             told.contains("more is demanded of messages, and nothing protects them"),
             "{told}"
         );
     }
     assert_eq!(
-        problems(Role::Service, &format!("{sign}, addressing = {{}}")),
+        folder.of_service(&format!("{sign}, addressing = {{}}")),
         "endpoint.toml:5:47: `addressing` demands nothing\n    \
          hint: name the addresses of this endpoint, to = [\"https://…\"], or set soap_action = true"
     );
     assert_eq!(
-        problems(
-            Role::Service,
-            &format!("{sign}, addressing = {{ to = [] }}")
-        ),
+        folder.of_service(&format!("{sign}, addressing = {{ to = [] }}")),
         "endpoint.toml:5:54: `to` names no address: every message would be for somebody else\n    \
          hint: name the addresses of this endpoint, or leave it out"
     );
     // What is said once for both sides is no mistake of the one that only secures.
     let both = format!("{sign}, addressing = {{ to = [\"urn:a\"] }}");
-    assert_eq!(problems(Role::Secure, &both), "");
+    assert_eq!(folder.of_securer(&both), "");
 }
 
 /// What is left of a mechanism's demands must be something.
@@ -309,8 +302,7 @@ fn parts_that_are_nowhere_are_no_protection() {
         ("mechanism = \"sign-encrypt\", encrypted = []", ""),
         ("mechanism = \"sign\", signed = [\"Timestamp\"]", ""),
     ] {
-        for role in [Role::Service, Role::Client] {
-            let found = folder.problems(role, security);
+        for found in [folder.of_service(security), folder.of_client(security)] {
             assert!(found.contains(told), "{security}: {found}");
             assert_eq!(found.is_empty(), told.is_empty(), "{security}: {found}");
         }
@@ -354,27 +346,29 @@ fn a_policy_that_demands_nothing_is_refused_unless_the_file_says_that_it_may() {
         ),
     ] {
         folder.0.write(name, text);
-        for role in [Role::Service, Role::Client, Role::Open, Role::Secure] {
+        for problems in [
+            Folder::of_service,
+            Folder::of_client,
+            Folder::of_opener,
+            Folder::of_securer,
+        ] {
             let expected = format!(
                 "endpoint.toml:5:23: {name}: the policy demands nothing of requests\n    \
                  hint: name the file that has the policy; policy_may_be_empty = true accepts messages without protection, \
                  as mechanism = \"none\" does"
             );
             let security = format!("policy = \"{name}\"");
-            assert_eq!(folder.problems(role, &security), expected);
+            assert_eq!(problems(&folder, &security), expected);
             let meant = format!("{security}, policy_may_be_empty = true");
-            assert_eq!(folder.problems(role, &meant), "");
+            assert_eq!(problems(&folder, &meant), "");
         }
     }
     // Of an optional protection, the protection counts: the policy demands something, or cannot be
     // done.
     folder.0.write("optional.xml", policy(bindings));
-    let optional = folder.problems(Role::Service, "policy = \"optional.xml\"");
+    let optional = folder.of_service("policy = \"optional.xml\"");
     assert!(!optional.contains("demands nothing"), "{optional}");
-    let needless = folder.problems(
-        Role::Service,
-        "mechanism = \"none\", policy_may_be_empty = true",
-    );
+    let needless = folder.of_service("mechanism = \"none\", policy_may_be_empty = true");
     assert!(
         needless.starts_with(
             "endpoint.toml:5:56: `policy_may_be_empty` is given without `policy`, of which it speaks"

@@ -5,12 +5,13 @@
 //! A combination that makes no sense, or that is not supported, is refused when the endpoints are
 //! compiled. None may make messages that nobody can open.
 
-use jiff::Timestamp;
+#[path = "support/arrived.rs"]
+mod arrived;
+
 use soapstone::config::EndpointConfig;
-use soapstone::endpoint::{Endpoint, Memory, Role};
-use soapstone::replay::ForgetfulReplayCache;
-use soapstone::wss::{Outgoing, Receipt};
-use soapstone::xml::Buffers;
+use soapstone::endpoint::{Endpoint, Fixed};
+use soapstone::wss::{Rejected, SecureError, Secured};
+use soapstone::{Client, ForgetfulReplayCache, Memory, OpenedMessage, Service};
 use soapstone_policy::{CompileOptions, PolicyDocument, PolicyLimits, Selection};
 use soapstone_testkit::Folder as Temporary;
 use soapstone_testkit::keys::RSA;
@@ -227,12 +228,14 @@ impl Folder {
         Self(Temporary::with_keys(RSA, &["client", "service"]))
     }
 
-    fn endpoint(&self, role: Role, policy: &str) -> Option<Endpoint> {
+    /// Both sides, as far as they can do what the policy says.
+    fn sides(&self, policy: &str) -> Option<(Client, Service)> {
         self.0.write("policy.xml", policy);
-        let [own, other] = match role {
-            Role::Client => ["client", "service"],
-            _ => ["service", "client"],
-        };
+        let client = self.endpoint(["client", "service"])?;
+        Some((client, self.endpoint(["service", "client"])?))
+    }
+
+    fn endpoint<P: Fixed>(&self, [own, other]: [&str; 2]) -> Option<Endpoint<P>> {
         let text = format!(
             "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}\npeer = {{ certificate = \"{other}.cert.pem\" }}\n\
              trust = {{ anchors = [\"ca.cert.pem\"] }}\nusers = [{{ name = \"alice\", password = \"wonderland\" }}]\n\
@@ -240,7 +243,7 @@ impl Folder {
         );
         let config = EndpointConfig::from_text(&text, &self.0.path("endpoint.toml"), &|_| None);
         let config = config.unwrap_or_else(|problems| panic!("{problems}"));
-        Endpoint::compile(&config, role).ok()
+        Endpoint::from_config(&config).ok()
     }
 }
 
@@ -252,33 +255,32 @@ fn written_anew(policy: &str) -> Option<String> {
     Some(agreement.ok()?.write().ok()?.to_xml())
 }
 
-/// A message from one to the other; what it leaves on both sides.
-fn travel(
-    [from, to]: [&Endpoint; 2],
-    answered: Option<&Receipt>,
-    asked: Option<Receipt>,
-) -> Result<[Receipt; 2], String> {
-    let (now, mut buffers) = (Timestamp::now(), Buffers::default());
-    let outgoing = answered.map_or_else(Outgoing::default, Outgoing::answer);
-    let plain = ENVELOPE.as_bytes().to_vec();
-    let secured = from.secure(plain, outgoing, now, &mut buffers, &mut ());
+/// The secured message, and its text for a report.
+fn sent(secured: Result<Secured, SecureError>) -> Result<(Secured, String), String> {
     let secured = secured.map_err(|error| format!("it is not secured: {error}"))?;
-    let message = String::from_utf8_lossy(&secured.bytes).into_owned();
-    let memory = Memory::without_conversations(&ForgetfulReplayCache);
-    let opened = to.open(secured.bytes, asked, memory, now, &mut buffers, &mut ());
-    let opened = opened.map_err(|error| format!("it is not opened: {error:?}\n{message}"))?;
+    let text = String::from_utf8_lossy(&secured.bytes).into_owned();
+    Ok((secured, text))
+}
+
+/// What was opened of a message with this text, if it is what was sent.
+fn seen(opened: Result<OpenedMessage, Rejected>, text: &str) -> Result<OpenedMessage, String> {
+    let opened = opened.map_err(|error| format!("it is not opened: {error:?}\n{text}"))?;
     let seen = String::from_utf8_lossy(&opened.bytes);
     if !seen.contains("hello</e:text><e:other></e:other></e:echo></s:Body>") {
         return Err(format!("another message is opened: {seen}"));
     }
-    Ok([secured.receipt, opened.receipt])
+    Ok(opened)
 }
 
 /// A request and its answer.
-fn exchange(client: &Endpoint, service: &Endpoint) -> Result<(), String> {
-    let [asked, seen] = travel([client, service], None, None)?;
-    travel([service, client], Some(&seen), Some(asked))?;
-    Ok(())
+fn exchange(client: &Client, service: &Service) -> Result<(), String> {
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
+    let (request, text) = sent(client.secure(ENVELOPE.into()))?;
+    let arrived = arrived::message(service.receive(request.bytes, memory));
+    let asked = seen(arrived, &text)?;
+    let (answer, text) = sent(service.answer(ENVELOPE.into(), &asked.receipt))?;
+    let opened = client.open(answer.bytes, request.receipt, memory);
+    seen(opened, &text).map(drop)
 }
 
 #[test]
@@ -287,9 +289,7 @@ fn a_client_and_a_service_with_the_same_policy_understand_each_other() {
     let (mut exchanges, mut written, mut failed) = (0, 0, Vec::new());
     for number in 0..POLICIES {
         let policy = drawn(&mut Choices::of(number));
-        let [client, service] =
-            [Role::Client, Role::Service].map(|role| folder.endpoint(role, &policy));
-        let Some((client, service)) = client.zip(service) else {
+        let Some((client, service)) = folder.sides(&policy) else {
             continue;
         };
         exchanges += 1;
@@ -301,9 +301,7 @@ fn a_client_and_a_service_with_the_same_policy_understand_each_other() {
         };
         written += 1;
         // Each side may be the one that has read what the other one has published.
-        let [other_client, other_service] =
-            [Role::Client, Role::Service].map(|role| folder.endpoint(role, &anew));
-        let Some((other_client, other_service)) = other_client.zip(other_service) else {
+        let Some((other_client, other_service)) = folder.sides(&anew) else {
             failed.push(format!(
                 "policy {number}: what is written is not understood\n{policy}\n{anew}"
             ));

@@ -1,15 +1,14 @@
 //! Endpoints of a policy with several endorsing tokens: which keys make the signatures, and what is
 //! wrong with files that name too few.
 
+#[path = "support/arrived.rs"]
+mod arrived;
 #[path = "support/endpoints.rs"]
 mod endpoints;
 
 use endpoints::compile;
-use jiff::Timestamp;
-use soapstone::endpoint::{Endpoint, Memory, Role};
-use soapstone::replay::ForgetfulReplayCache;
-use soapstone::wss::{Outgoing, Receipt, Rejected};
-use soapstone::xml::Buffers;
+use soapstone::wss::{Receipt, Rejected};
+use soapstone::{Client, ForgetfulReplayCache, Memory, Service};
 use soapstone_testkit::Folder as Temporary;
 use soapstone_testkit::envelope::ECHO;
 use soapstone_testkit::keys::RSA;
@@ -37,17 +36,23 @@ impl Folder {
         Self(folder)
     }
 
-    fn endpoint(&self, role: Role, identity: &str, more: &str) -> Result<Endpoint, String> {
-        let peer = match role {
-            Role::Client => "peer = { certificate = \"service.cert.pem\" }\n",
-            _ => "",
-        };
-        let text = format!(
-            "identity = {{ {identity} }}\n{peer}trust = {{ anchors = [\"ca.cert.pem\"] }}\n\
-             security = {{ policy = \"policy.xml\"{more} }}\n"
-        );
-        compile(&self.0, &text, role)
+    fn client(&self, identity: &str, more: &str) -> Result<Client, String> {
+        let peer = "peer = { certificate = \"service.cert.pem\" }\n";
+        compile(&self.0, &file(identity, peer, more))
     }
+
+    fn service(&self, more: &str) -> Service {
+        let compiled = compile(&self.0, &file(&pair("service"), "", more));
+        compiled.expect("a service")
+    }
+}
+
+/// The endpoint file of a side.
+fn file(identity: &str, peer: &str, more: &str) -> String {
+    format!(
+        "identity = {{ {identity} }}\n{peer}trust = {{ anchors = [\"ca.cert.pem\"] }}\n\
+         security = {{ policy = \"policy.xml\"{more} }}\n"
+    )
 }
 
 fn pair(name: &str) -> String {
@@ -63,44 +68,31 @@ fn endorsed_by(names: [&str; 2]) -> String {
     )
 }
 
-/// A message from one to the other, and what it leaves there.
-fn travel(
-    from: &Endpoint,
-    to: &Endpoint,
-    answered: Option<&Receipt>,
-    asked: Option<Receipt>,
-) -> Result<(Receipt, Receipt, Option<String>), Rejected> {
-    let (now, mut buffers) = (Timestamp::now(), Buffers::default());
-    let outgoing = answered.map_or_else(Outgoing::default, Outgoing::answer);
-    let secured = from
-        .secure(
-            ECHO.as_bytes().to_vec(),
-            outgoing,
-            now,
-            &mut buffers,
-            &mut (),
-        )
-        .expect("it can be secured");
-    let memory = Memory::without_conversations(&ForgetfulReplayCache);
-    let opened = to.open(secured.bytes, asked, memory, now, &mut buffers, &mut ())?;
+/// A request, which leaves a receipt on both sides; and who signed it.
+fn ask(client: &Client, service: &Service) -> Result<(Receipt, Receipt, Option<String>), Rejected> {
+    let request = client.secure(ECHO.into()).expect("it can be secured");
+    let arrived = service.receive(request.bytes, memory());
+    let opened = arrived::message(arrived)?;
     let signer = opened.evidence.signer();
     let signer = signer.map(|certificate| certificate.subject().to_owned());
-    Ok((secured.receipt, opened.receipt, signer))
+    Ok((request.receipt, opened.receipt, signer))
+}
+
+fn memory() -> Memory<'static> {
+    Memory::without_conversations(&ForgetfulReplayCache)
 }
 
 #[test]
 fn each_key_makes_the_signature_of_its_place_and_answers_confirm_all() {
     let folder = Folder::new();
-    let service = folder
-        .endpoint(Role::Service, &pair("service"), "")
-        .expect("a service");
+    let service = folder.service("");
     for names in [["client", "notary"], ["notary", "client"]] {
-        let client = folder
-            .endpoint(Role::Client, &endorsed_by(names), "")
-            .expect("a client");
-        let (sent, received, signer) = travel(&client, &service, None, None).expect("a request");
+        let client = folder.client(&endorsed_by(names), "").expect("a client");
+        let (sent, received, signer) = ask(&client, &service).expect("a request");
         assert_eq!(signer, Some(format!("CN={}", names[0])));
-        travel(&service, &client, Some(&received), Some(sent)).expect("an answer");
+        let answer = service.answer(ECHO.into(), &received);
+        let answer = answer.expect("it can be secured").bytes;
+        client.open(answer, sent, memory()).expect("an answer");
     }
 }
 
@@ -108,21 +100,16 @@ fn each_key_makes_the_signature_of_its_place_and_answers_confirm_all() {
 fn one_key_endorses_twice_only_where_both_sides_say_so() {
     let folder = Folder::new();
     let same = ", same_endorser = true";
-    let client = folder
-        .endpoint(Role::Client, &pair("client"), same)
-        .expect("a client");
-    let service = |more| folder.endpoint(Role::Service, &pair("service"), more);
-    let strict = service("").expect("a service");
-    let refused = travel(&client, &strict, None, None).unwrap_err();
+    let client = folder.client(&pair("client"), same).expect("a client");
+    let refused = ask(&client, &folder.service("")).unwrap_err();
     // What arrives under a cipher that tells nothing of changes is not told apart.
     assert_eq!(refused.cause(), &Rejected::EndorserRepeated);
-    let lenient = service(same).expect("a service");
-    travel(&client, &lenient, None, None).expect("a request");
+    ask(&client, &folder.service(same)).expect("a request");
     let wanted = "endpoint.toml:4:23: 2 endorsing signatures are wanted, each with a key of its own, and the keys that endorse are 1\n    \
                   hint: name them in the order of the policy: identity = { …, endorsing = [{ key = \"….key.pem\", certificate = \"….cert.pem\" }, …] }; \
                   or accept one key for all of them: same_endorser = true";
     for identity in [pair("client"), endorsed_by(["notary", "notary"])] {
-        let problems = folder.endpoint(Role::Client, &identity, "").unwrap_err();
+        let problems = folder.client(&identity, "").unwrap_err();
         assert_eq!(problems, wanted);
     }
 }
@@ -146,7 +133,7 @@ fn what_is_wrong_with_an_endorsing_key_is_told_where_it_stands() {
         ),
     ] {
         let identity = format!("{}, endorsing = {endorsing}", pair("client"));
-        let problems = folder.endpoint(Role::Client, &identity, "").unwrap_err();
+        let problems = folder.client(&identity, "").unwrap_err();
         assert_eq!(problems, expected);
     }
 }

@@ -2,6 +2,8 @@
 //! Metro's, and WCF's as far as Mono has them. Our endpoints, configured from the policy that they
 //! obeyed, accept requests as a service and responses as a client.
 
+#[path = "support/arrived.rs"]
+mod arrived;
 #[path = "support/contexts.rs"]
 mod contexts;
 #[path = "support/moment.rs"]
@@ -10,10 +12,12 @@ mod moment;
 use std::path::{Path, PathBuf};
 
 use jiff::Timestamp;
-use soapstone::endpoint::{Arrived, Endpoint, Memory, OpenedMessage, Role};
-use soapstone::replay::ForgetfulReplayCache;
+use soapstone::endpoint::{Endpoint, Fixed};
 use soapstone::wss::{ConversationVersion, Receipt, Rejected, SecurityContext};
 use soapstone::xml::Buffers;
+use soapstone::{
+    Arrived, Call, Client, ForgetfulReplayCache, Memory, OpenedMessage, ReceiveError, Service,
+};
 
 use contexts::{Granted, agreed};
 
@@ -55,72 +59,58 @@ fn begins_with_a_context(cell: &Path) -> bool {
     cell.join("bootstrap.wsdl").exists()
 }
 
-/// The endpoint file of our side of an exchange.
-fn file(cell: &Path, role: Role) -> PathBuf {
-    cell.join(match role {
-        Role::Client => "client.toml",
-        _ => "service.toml",
-    })
+/// Our service in an exchange, some hours after it was recorded.
+fn service(cell: &Path, hours: i64) -> Service {
+    moment::endpoint(&cell.join("service.toml"), hours)
 }
 
-/// Our side of an exchange, some hours after it was recorded.
-fn endpoint(cell: &Path, role: Role, hours: i64) -> Endpoint {
-    moment::endpoint(&file(cell, role), role, hours)
+/// Our client in an exchange.
+fn client(cell: &Path) -> Client {
+    moment::endpoint(&cell.join("client.toml"), 0)
 }
 
-/// Our side while a context is asked for, as if that were a message like others.
-fn bootstrap(cell: &Path, role: Role) -> Endpoint {
-    let file = file(cell, role);
+/// The side of a file while a context is asked for, as if that were a message like others.
+fn bootstrap<P: Fixed>(cell: &Path, file: &str) -> Endpoint<P> {
+    let file = cell.join(file);
     let text = std::fs::read_to_string(&file).expect("an endpoint file");
     let text = text
         .replace("service.wsdl", "bootstrap.wsdl")
         .replace("conversations = { anonymous = true }, ", "");
-    moment::endpoint_of(&text, &file, role, 0)
+    moment::endpoint_of(&text, &file, 0)
 }
 
 fn recorded(cell: &Path, name: &str) -> String {
     std::fs::read_to_string(cell.join(name)).expect("a recorded message")
 }
 
-fn open(
-    endpoint: &Endpoint,
-    message: String,
-    request: Option<Receipt>,
-) -> Result<OpenedMessage, Rejected> {
-    let memory = Memory::without_conversations(&ForgetfulReplayCache);
-    open_knowing(endpoint, message, request, memory)
+fn memory() -> Memory<'static> {
+    Memory::without_conversations(&ForgetfulReplayCache)
 }
 
-fn open_knowing(
-    endpoint: &Endpoint,
+fn open_request(service: &Service, message: String) -> Result<OpenedMessage, Rejected> {
+    arrived::message(service.receive(message.into_bytes(), memory()))
+}
+
+fn open_answer(
+    client: &Client,
     message: String,
-    request: Option<Receipt>,
+    request: Receipt,
     memory: Memory<'_>,
 ) -> Result<OpenedMessage, Rejected> {
-    endpoint.open(
-        message.into_bytes(),
-        request,
-        memory,
-        Timestamp::now(),
-        &mut Buffers::default(),
-        &mut (),
-    )
+    client.open(message.into_bytes(), request, memory)
 }
 
-fn receive(endpoint: &Endpoint, message: String, contexts: &Granted) -> Result<Arrived, String> {
+fn receive(service: &Service, message: String, contexts: &Granted) -> Result<Arrived, String> {
     let memory = Memory {
         replay: &ForgetfulReplayCache,
         contexts,
     };
-    let (now, mut buffers) = (Timestamp::now(), Buffers::default());
-    let arrived = endpoint.receive(
-        message.into_bytes(),
-        true,
-        memory,
-        now,
-        &mut buffers,
-        &mut (),
-    );
+    let mut buffers = Buffers::default();
+    let mut call = Call::new(Timestamp::now(), &mut buffers);
+    let request = service.read(message.into_bytes(), &mut call);
+    let arrived = request
+        .map_err(ReceiveError::from)
+        .and_then(|request| service.receive_with(request.over_tls(), memory, &mut call));
     arrived.map_err(|error| format!("{error:?}"))
 }
 
@@ -132,15 +122,12 @@ fn holds_the_text(cell: &Path, opened: &OpenedMessage) {
 #[test]
 fn every_exchange_is_accepted_under_its_policy() {
     for cell in exchanges() {
-        let (service, client) = (
-            endpoint(&cell, Role::Service, 0),
-            endpoint(&cell, Role::Client, 0),
-        );
-        let request = open(&service, recorded(&cell, "1.request.xml"), None);
+        let (service, client) = (service(&cell, 0), client(&cell));
+        let request = open_request(&service, recorded(&cell, "1.request.xml"));
         let request = request.unwrap_or_else(|rejected| panic!("{cell:?}: {rejected}"));
         holds_the_text(&cell, &request);
         let response = recorded(&cell, "1.response.xml");
-        let response = open(&client, response, Some(request.receipt));
+        let response = open_answer(&client, response, request.receipt, memory());
         let response = response.unwrap_or_else(|rejected| panic!("{cell:?}: {rejected}"));
         holds_the_text(&cell, &response);
     }
@@ -149,14 +136,14 @@ fn every_exchange_is_accepted_under_its_policy() {
 #[test]
 fn a_request_of_wcf_is_refused_when_something_signed_has_changed() {
     for cell in cells("wcf") {
-        let service = endpoint(&cell, Role::Service, 0);
+        let service = service(&cell, 0);
         let request = recorded(&cell, "1.request.xml");
         for (signed, changed) in [
             ("echo:Echo</a:Action>", "echo:Oche</a:Action>"),
             (">urn:uuid:", ">urn:diuu:"),
         ] {
             assert_eq!(request.matches(signed).count(), 1, "{cell:?}");
-            let refused = open(&service, request.replace(signed, changed), None)
+            let refused = open_request(&service, request.replace(signed, changed))
                 .err()
                 .unwrap_or_else(|| panic!("{cell:?}: accepted with {changed}"));
             assert_eq!(refused.cause().name(), "digest-mismatch", "{cell:?}");
@@ -167,13 +154,13 @@ fn a_request_of_wcf_is_refused_when_something_signed_has_changed() {
 #[test]
 fn an_exchange_is_stale_an_hour_later() {
     for cell in exchanges() {
-        let service = endpoint(&cell, Role::Service, 1);
+        let service = service(&cell, 1);
         let request = recorded(&cell, "1.request.xml");
         if cell.ends_with("metro/asymmetric-encrypt") {
             assert!(!request.contains("Timestamp"), "its policy wants none");
             continue;
         }
-        let refused = open(&service, request, None)
+        let refused = open_request(&service, request)
             .err()
             .unwrap_or_else(|| panic!("{cell:?}: accepted"));
         assert_eq!(refused.cause().name(), "timestamp-expired", "{cell:?}");
@@ -186,10 +173,7 @@ fn an_exchange_is_stale_an_hour_later() {
 fn every_conversation_is_granted_and_goes_on_under_the_key_that_was_agreed_on() {
     let mut renewals = 0;
     for cell in conversations() {
-        let (service, client) = (
-            endpoint(&cell, Role::Service, 0),
-            endpoint(&cell, Role::Client, 0),
-        );
+        let (service, client) = (service(&cell, 0), client(&cell));
         let granted = Granted::default();
         let asked = receive(&service, recorded(&cell, "1.request.xml"), &granted);
         let Ok(Arrived::Answered(answer)) = asked else {
@@ -199,13 +183,13 @@ fn every_conversation_is_granted_and_goes_on_under_the_key_that_was_agreed_on() 
         let ours = granted.contexts().remove(0);
 
         // The same messages, opened for what both sides contributed.
-        let as_service = bootstrap(&cell, Role::Service);
-        let request = open(&as_service, recorded(&cell, "1.request.xml"), None);
+        let as_service = bootstrap(&cell, "service.toml");
+        let request = open_request(&as_service, recorded(&cell, "1.request.xml"));
         let request = request.unwrap_or_else(|rejected| panic!("{cell:?}: {rejected}"));
         let OpenedMessage { bytes, receipt, .. } = request;
-        let as_client = bootstrap(&cell, Role::Client);
+        let as_client = bootstrap(&cell, "client.toml");
         let response = recorded(&cell, "1.response.xml");
-        let response = open(&as_client, response, Some(receipt));
+        let response = open_answer(&as_client, response, receipt, memory());
         let response = response.unwrap_or_else(|rejected| panic!("{cell:?}: {rejected}"));
         let [request, response] =
             [bytes, response.bytes].map(|it| String::from_utf8(it).expect("it is UTF-8"));
@@ -238,12 +222,7 @@ fn every_conversation_is_granted_and_goes_on_under_the_key_that_was_agreed_on() 
 
 /// Everything after the first exchange, until another key is agreed on where nobody else can read
 /// it. Returns how many other keys there were.
-fn goes_on(
-    cell: &Path,
-    service: &Endpoint,
-    client: &Endpoint,
-    mut context: SecurityContext,
-) -> usize {
+fn goes_on(cell: &Path, service: &Service, client: &Client, mut context: SecurityContext) -> usize {
     let mut renewals = 0;
     for number in 2.. {
         let request = format!("{number}.request.xml");
@@ -257,7 +236,7 @@ fn goes_on(
                     contexts: &contexts,
                 };
                 let response = recorded(cell, &format!("{number}.response.xml"));
-                let response = open_knowing(client, response, Some(request.receipt), memory);
+                let response = open_answer(client, response, request.receipt, memory);
                 let response = response.unwrap_or_else(|rejected| panic!("{cell:?}: {rejected}"));
                 holds_the_text(cell, &response);
             }

@@ -74,7 +74,11 @@ fn suite() -> Suite {
 fn secured() -> String {
     let keys = Keys {
         identity: Some(keys::identity("CN=client", keys::RSA)),
-        peer: Some(keys::identity("CN=service", keys::RSA).certificate().clone()),
+        peer: Some(
+            keys::identity("CN=service", keys::RSA)
+                .certificate()
+                .clone(),
+        ),
         ..Keys::default()
     };
     let plan = OutboundPlan::compile(Mechanism::SignEncrypt.policy(suite()), keys);
@@ -153,6 +157,9 @@ fn a_wrapped_key_that_nothing_uses_is_not_unwrapped() {
     let (head, rest) = unused.split_at(id);
     let unused = format!("{head}other-{rest}");
     let (opener, holder) = service(ExternalKeyError::Refused);
-    opened(&opener, &format!("{}{unused}{}", &message[..start], &message[start..]));
+    opened(
+        &opener,
+        &format!("{}{unused}{}", &message[..start], &message[start..]),
+    );
     assert_eq!(holder.asked.load(Ordering::Relaxed), 1);
 }

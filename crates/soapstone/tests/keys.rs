@@ -10,7 +10,7 @@ use std::collections::BTreeSet;
 use std::path::{Path, PathBuf};
 
 use soapstone::config::{EndpointConfig, KeyKind, KnownKey, json_schema};
-use soapstone::endpoint::{Endpoint, Role};
+use soapstone::{Client, Service};
 
 use canary::{Node, assert_untold, canaries, may_be_told, unopened};
 use every_key::{every_table, without_mistakes};
@@ -39,10 +39,12 @@ fn told(text: &str, environment: &dyn Fn(&str) -> Option<String>) -> String {
         Err(problems) => return format!("{problems}\n{problems:?}"),
     };
     let mut told = String::new();
-    for role in [Role::Service, Role::Client] {
-        if let Err(problems) = Endpoint::compile(&config, role) {
-            told.push_str(&format!("{problems}\n{problems:?}"));
-        }
+    let compiled = [
+        Service::from_config(&config).map(drop),
+        Client::from_config(&config).map(drop),
+    ];
+    for problems in compiled.into_iter().filter_map(Result::err) {
+        told.push_str(&format!("{problems}\n{problems:?}"));
     }
     told
 }

@@ -4,7 +4,8 @@
 #[path = "support/endpoints.rs"]
 mod endpoints;
 
-use soapstone::endpoint::{Endpoint, Role};
+use soapstone::Service;
+use soapstone::endpoint::Serving;
 use soapstone_testkit::Folder as Temporary;
 use soapstone_testkit::keys::{RSA, identity};
 
@@ -28,7 +29,7 @@ impl Folder {
 
     /// What is wrong with an endpoint file, without the folder.
     fn problems(&self, text: &str) -> String {
-        endpoints::problems(&self.0, text, Role::Service)
+        endpoints::problems::<Serving>(&self.0, text)
     }
 
     /// The same of a file whose only mistakes are in its `security`, on the third line.
@@ -159,7 +160,7 @@ fn all_mistakes_of_a_table_are_told_at_once() {
          suite = \"Basic256GMC\"\nsute = \"Basic256GCM\"\nsigned = [\"Bodi\"]\n"
     );
     std::fs::write(&file, &text).expect("it is written");
-    let problems = Endpoint::load(&file, Role::Service, &|_| None).expect_err("mistakes");
+    let problems = Service::from_file(&file, &|_| None).expect_err("mistakes");
     let told: Vec<(u32, &str)> = problems
         .0
         .iter()
@@ -188,7 +189,7 @@ fn all_mistakes_of_a_table_are_told_at_once() {
         ]
     );
     std::fs::write(&file, text + "[users\n").expect("it is written");
-    let problems = Endpoint::load(&file, Role::Service, &|_| None).expect_err("no TOML");
+    let problems = Service::from_file(&file, &|_| None).expect_err("no TOML");
     assert_eq!(problems.0.last().map(|problem| problem.line), Some(8));
 }
 

@@ -8,11 +8,8 @@ mod moment;
 
 use std::path::{Path, PathBuf};
 
-use jiff::Timestamp;
-use soapstone::endpoint::{Memory, Role};
-use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::Rejected;
-use soapstone::xml::Buffers;
+use soapstone::{ForgetfulReplayCache, Memory, Opener};
 
 use body::body_content;
 
@@ -37,15 +34,9 @@ fn endpoint_files() -> Vec<PathBuf> {
 fn open(file: &Path, hours: i64) -> Result<Vec<u8>, Rejected> {
     let message =
         std::fs::read(file.with_extension("xml")).expect("the message beside its endpoint file");
-    let endpoint = moment::endpoint(file, Role::Open, hours);
-    let opened = endpoint.open(
-        message,
-        None,
-        Memory::without_conversations(&ForgetfulReplayCache),
-        Timestamp::now(),
-        &mut Buffers::default(),
-        &mut (),
-    )?;
+    let opener: Opener = moment::endpoint(file, hours);
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
+    let opened = opener.open(message, memory)?;
     Ok(opened.bytes)
 }
 

@@ -1,15 +1,19 @@
 //! An endpoint knows what it has sent under a key that its peer holds as well, and takes none of it
 //! for the peer's.
 
+#[path = "support/arrived.rs"]
+mod arrived;
+
 use std::path::Path;
 
 use jiff::{Timestamp, ToSpan};
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
 use soapstone::config::EndpointConfig;
-use soapstone::endpoint::{Arrived, Endpoint, Memory, ReceiveError, Role};
+use soapstone::endpoint::{Endpoint, Fixed};
 use soapstone::replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
 use soapstone::wss::{FirstSeen, Mark, Outgoing, Receipt, Rejected, Secured};
 use soapstone::xml::Buffers;
+use soapstone::{Call, Client, Memory, OpenedMessage, Service};
 use soapstone_testkit::envelope::ECHO;
 use soapstone_testkit::moment;
 
@@ -45,7 +49,7 @@ impl Attempts for Untouched {
     }
 }
 
-fn endpoint(role: Role, more: &str) -> Endpoint {
+fn endpoint<P: Fixed>(more: &str) -> Endpoint<P> {
     let text = format!(
         "shared_key = {{ hex = \"{}\" }}\n\
          security = {{ mechanism = \"sign-encrypt\", key_reference = \"key-name\"{more} }}\n",
@@ -53,107 +57,119 @@ fn endpoint(role: Role, more: &str) -> Endpoint {
     );
     let config = EndpointConfig::from_text(&text, Path::new("endpoint.toml"), &|_| None)
         .unwrap_or_else(|problems| panic!("{problems}"));
-    Endpoint::compile(&config, role).unwrap_or_else(|problems| panic!("{problems}"))
+    Endpoint::from_config(&config).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
 fn now() -> Timestamp {
     moment("2026-02-03T04:05:06Z")
 }
 
-fn secured(endpoint: &Endpoint, outgoing: Outgoing<'_>) -> Secured {
-    let plain = ECHO.as_bytes().to_vec();
-    endpoint
-        .secure(plain, outgoing, now(), &mut Buffers::default(), &mut ())
+fn client(more: &str) -> Client {
+    endpoint(more)
+}
+
+fn request(client: &Client) -> Secured {
+    let mut buffers = Buffers::default();
+    let mut call = Call::new(now(), &mut buffers);
+    client
+        .secure_with(ECHO.into(), Outgoing::default(), &mut call)
         .expect("it can be secured")
 }
 
+/// What a client opens as the answer to the request that left this receipt behind.
 fn opened(
-    endpoint: &Endpoint,
+    client: &Client,
     bytes: &[u8],
+    request: Receipt,
     replay: &dyn ReplayCache,
     now: Timestamp,
-) -> Result<Receipt, Rejected> {
+) -> Result<OpenedMessage, Rejected> {
     let (memory, mut buffers) = (Memory::without_conversations(replay), Buffers::default());
-    endpoint
-        .open(bytes.to_vec(), None, memory, now, &mut buffers, &mut ())
-        .map(|opened| opened.receipt)
+    let mut call = Call::new(now, &mut buffers);
+    client.open_with(bytes.to_vec(), request, memory, &mut call)
+}
+
+/// What a client says of a request of its own that comes back as the answer to another one.
+fn reflected(
+    client: &Client,
+    request: &[u8],
+    replay: &dyn ReplayCache,
+    now: Timestamp,
+) -> Result<OpenedMessage, Rejected> {
+    opened(client, request, Receipt::default(), replay, now)
+}
+
+fn received(
+    service: &Service,
+    bytes: Vec<u8>,
+    replay: &dyn ReplayCache,
+) -> Result<OpenedMessage, Rejected> {
+    let (memory, mut buffers) = (Memory::without_conversations(replay), Buffers::default());
+    let mut call = Call::new(now(), &mut buffers);
+    let request = service.read(bytes, &mut call)?;
+    arrived::message(service.receive_with(request, memory, &mut call))
 }
 
 #[test]
 fn a_client_does_not_take_its_request_for_the_answer() {
-    let client = endpoint(Role::Client, "");
-    let request = secured(&client, Outgoing::default()).bytes;
-    let back = opened(&client, &request, &Untouched, now());
+    let client = client("");
+    let Secured { bytes, receipt, .. } = request(&client);
+    let back = opened(&client, &bytes, receipt, &Untouched, now());
+    assert_eq!(back.unwrap_err(), Rejected::Reflected);
+    let back = reflected(&client, &bytes, &Untouched, now());
     assert_eq!(back.unwrap_err(), Rejected::Reflected);
 }
 
 #[test]
 fn a_service_does_not_take_its_answer_for_a_request() {
-    let (client, service) = (endpoint(Role::Client, ""), endpoint(Role::Service, ""));
-    let request = secured(&client, Outgoing::default()).bytes;
-    let receipt =
-        opened(&service, &request, &ForgetfulReplayCache, now()).expect("it is a request");
-    let answer = secured(&service, Outgoing::answer(&receipt)).bytes;
-    opened(&client, &answer, &ForgetfulReplayCache, now()).expect("it is the answer");
-    let back = service.receive(
-        answer,
-        false,
-        Memory::without_conversations(&Untouched),
-        now(),
-        &mut Buffers::default(),
-        &mut (),
-    );
-    assert!(matches!(
-        back,
-        Err(ReceiveError::Rejected(Rejected::Reflected))
-    ));
-    let again = secured(&client, Outgoing::default()).bytes;
-    let memory = Memory::without_conversations(&ForgetfulReplayCache);
-    let next = service.receive(
-        again,
-        false,
-        memory,
-        now(),
-        &mut Buffers::default(),
-        &mut (),
-    );
-    assert!(matches!(next, Ok(Arrived::Message(_))));
+    let (client, service): (_, Service) = (client(""), endpoint(""));
+    let asked = request(&client);
+    let arrived = received(&service, asked.bytes, &ForgetfulReplayCache);
+    let receipt = arrived.expect("it is a request").receipt;
+    let mut buffers = Buffers::default();
+    let mut call = Call::new(now(), &mut buffers);
+    let answer = service.answer_with(ECHO.into(), &receipt, &mut call);
+    let answer = answer.expect("it can be secured").bytes;
+    let replay = &ForgetfulReplayCache;
+    opened(&client, &answer, asked.receipt, replay, now()).expect("it is the answer");
+    let back = received(&service, answer, &Untouched);
+    assert_eq!(back.unwrap_err(), Rejected::Reflected);
+    let next = received(&service, request(&client).bytes, &ForgetfulReplayCache);
+    next.expect("it is a request");
 }
 
 #[test]
 fn an_endpoint_goes_on_with_what_the_one_before_has_sent() {
-    let client = endpoint(Role::Client, "");
-    let request = secured(&client, Outgoing::default()).bytes;
-    let mut next = endpoint(Role::Client, "");
-    opened(&next, &request, &ForgetfulReplayCache, now()).expect("it knows nothing of it");
-    next.keep_memory_of(&client);
-    let back = opened(&next, &request, &Untouched, now());
+    let before = client("");
+    let request = request(&before).bytes;
+    let mut next = client("");
+    let taken = reflected(&next, &request, &ForgetfulReplayCache, now());
+    taken.expect("it knows nothing of it");
+    next.keep_memory_of(&before);
+    let back = reflected(&next, &request, &Untouched, now());
     assert_eq!(back.unwrap_err(), Rejected::Reflected);
 }
 
 #[test]
 fn what_was_sent_is_known_until_its_timestamp_ends_it() {
-    let ends = ", timestamp = { ttl = \"5m\", skew = \"60s\" }";
-    let client = endpoint(Role::Client, ends);
-    let request = secured(&client, Outgoing::default()).bytes;
-    let last = opened(&client, &request, &Untouched, now() + 359.seconds());
+    let client = client(", timestamp = { ttl = \"5m\", skew = \"60s\" }");
+    let request = request(&client).bytes;
+    let last = reflected(&client, &request, &Untouched, now() + 359.seconds());
     assert_eq!(last.unwrap_err(), Rejected::Reflected);
-    let late = opened(&client, &request, &Untouched, now() + 360.seconds());
+    let late = reflected(&client, &request, &Untouched, now() + 360.seconds());
     assert_eq!(late.unwrap_err().name(), "timestamp-expired");
 }
 
 #[test]
 fn a_memory_that_is_full_forgets_what_was_sent_first_and_sending_goes_on() {
-    let client = endpoint(
-        Role::Client,
-        ", replay = { store = \"memory\", capacity = 16 }",
-    );
-    let first = secured(&client, Outgoing::default()).bytes;
+    let client = client(", replay = { store = \"memory\", capacity = 16 }");
+    let first = request(&client).bytes;
     let mut last = Vec::new();
     for _ in 0..200 {
-        last = secured(&client, Outgoing::default()).bytes;
+        last = request(&client).bytes;
     }
-    opened(&client, &first, &ForgetfulReplayCache, now()).expect("it was forgotten");
-    let back = opened(&client, &last, &Untouched, now());
+    let taken = reflected(&client, &first, &ForgetfulReplayCache, now());
+    taken.expect("it was forgotten");
+    let back = reflected(&client, &last, &Untouched, now());
     assert_eq!(back.unwrap_err(), Rejected::Reflected);
 }

@@ -9,35 +9,30 @@ mod moment;
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::PathBuf;
 
-use jiff::Timestamp;
-use soapstone::endpoint::{Endpoint, Memory, Role};
-use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{Rejected, SUITE_NAMES};
-use soapstone::xml::Buffers;
+use soapstone::{ForgetfulReplayCache, Memory, Opener};
 use soapstone_testkit::Case;
 
 use body::body_content;
 
 /// The endpoints of cases, each compiled once.
 #[derive(Default)]
-struct Endpoints(BTreeMap<PathBuf, Endpoint>);
+struct Endpoints(BTreeMap<PathBuf, Opener>);
 
 impl Endpoints {
-    fn of(&mut self, case: &Case, hours: i64) -> &Endpoint {
+    fn of(&mut self, case: &Case, hours: i64) -> &Opener {
         let file = case.value["endpoint"].as_str().expect("an endpoint file");
         let file = case.folder.join(file);
         self.0
             .entry(file.clone())
-            .or_insert_with(|| moment::endpoint(&file, Role::Open, hours))
+            .or_insert_with(|| moment::endpoint(&file, hours))
     }
 }
 
-fn open(endpoint: &Endpoint, message: Vec<u8>) -> Result<Vec<u8>, Rejected> {
+fn open(endpoint: &Opener, message: Vec<u8>) -> Result<Vec<u8>, Rejected> {
     let memory = Memory::without_conversations(&ForgetfulReplayCache);
-    let (now, mut buffers) = (Timestamp::now(), Buffers::default());
-    endpoint
-        .open(message, None, memory, now, &mut buffers, &mut ())
-        .map(|opened| opened.bytes)
+    let opened = endpoint.open(message, memory);
+    opened.map(|opened| opened.bytes)
 }
 
 fn cases() -> Vec<Case> {

@@ -1,25 +1,17 @@
 //! The project's own messages (`vectors/messages`), each opened twice: the memory of replays admits
 //! it once.
 
-use jiff::Timestamp;
-use soapstone::config::EndpointConfig;
-use soapstone::endpoint::{Endpoint, Memory, Role};
-use soapstone::xml::Buffers;
+use soapstone::{Memory, Opener};
 use soapstone_store::{DEFAULT_CAPACITY, MemoryReplay};
 use soapstone_testkit::Case;
 
 /// Opens the message of a case, and says why it is refused.
 fn open(case: &Case, replay: &MemoryReplay) -> Result<(), &'static str> {
     let file = case.value["endpoint"].as_str().expect("an endpoint file");
-    let endpoint = EndpointConfig::load(&case.folder.join(file), &|_| None)
-        .and_then(|config| Endpoint::compile(&config, Role::Open))
+    let opener = Opener::from_file(&case.folder.join(file), &|_| None)
         .unwrap_or_else(|problems| panic!("{problems}"));
-    let memory = Memory::without_conversations(replay);
-    let (now, mut buffers) = (Timestamp::now(), Buffers::default());
-    endpoint
-        .open(case.input(), None, memory, now, &mut buffers, &mut ())
-        .map(drop)
-        .map_err(|rejected| rejected.name())
+    let opened = opener.open(case.input(), Memory::without_conversations(replay));
+    opened.map(drop).map_err(|rejected| rejected.name())
 }
 
 #[test]

@@ -25,16 +25,31 @@ pub enum KeyBinding {
 pub enum KeyReference {
     /// A `BinarySecurityToken` in the header and a `Reference` to it.
     Direct,
+    /// As [`Direct`](Self::Direct), and the token holds the path of the certificate to an
+    /// authority (`X509PKIPathv1`).
+    PkiPath,
     /// `KeyIdentifier` with the subject key identifier.
     SubjectKeyIdentifier,
     /// `KeyIdentifier` with the SHA-1 of the certificate.
     Thumbprint,
-    /// `X509IssuerSerial`.
+    /// `X509IssuerSerial`, with the issuer's name as RFC 4514 has it.
     IssuerSerial,
+    /// As [`IssuerSerial`](Self::IssuerSerial), with the issuer's name as .NET writes and reads it:
+    /// values with commas stand in quotes.
+    IssuerSerialQuoted,
     /// The token inside the reference.
     Embedded,
     /// `ds:KeyName` (the subject of a certificate, or the name of a shared key).
     KeyName,
+    /// `ds:X509Data` with the certificate, in no `wsse:SecurityTokenReference` (against BSP 1.1,
+    /// R5417, as all that follow here).
+    X509Data,
+    /// `ds:X509Data` with the subject key identifier.
+    X509Ski,
+    /// `ds:X509Data` with issuer and serial number.
+    X509IssuerSerial,
+    /// `ds:KeyValue`, or `dsig11:DEREncodedKeyValue`: the public key itself.
+    KeyValue,
     /// `KeyIdentifier` with the SHA-1 of the wrapped key: for [`KeyBinding::RequestKey`] and shared
     /// keys.
     EncryptedKeySha1,
@@ -42,13 +57,19 @@ pub enum KeyReference {
 
 impl KeyReference {
     /// Every way.
-    pub const ALL: [Self; 7] = [
+    pub const ALL: [Self; 13] = [
         Self::Direct,
+        Self::PkiPath,
         Self::SubjectKeyIdentifier,
         Self::Thumbprint,
         Self::IssuerSerial,
+        Self::IssuerSerialQuoted,
         Self::Embedded,
         Self::KeyName,
+        Self::X509Data,
+        Self::X509Ski,
+        Self::X509IssuerSerial,
+        Self::KeyValue,
         Self::EncryptedKeySha1,
     ];
 
@@ -56,12 +77,53 @@ impl KeyReference {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Direct => "direct",
+            Self::PkiPath => "pki-path",
             Self::SubjectKeyIdentifier => "ski",
             Self::Thumbprint => "thumbprint",
             Self::IssuerSerial => "issuer-serial",
+            Self::IssuerSerialQuoted => "issuer-serial-quoted",
             Self::Embedded => "embedded",
             Self::KeyName => "key-name",
+            Self::X509Data => "x509-data",
+            Self::X509Ski => "x509-ski",
+            Self::X509IssuerSerial => "x509-issuer-serial",
+            Self::KeyValue => "key-value",
             Self::EncryptedKeySha1 => "encrypted-key-sha1",
+        }
+    }
+
+    /// Whether the header has a `BinarySecurityToken` for it.
+    pub const fn has_token(self) -> bool {
+        matches!(self, Self::Direct | Self::PkiPath)
+    }
+
+    /// Whether the certificate is inside of it.
+    pub const fn holds_certificate(self) -> bool {
+        matches!(self, Self::Embedded | Self::X509Data)
+    }
+
+    /// Whether it names a certificate, and not a symmetric key.
+    pub const fn names_certificates(self) -> bool {
+        !matches!(self, Self::EncryptedKeySha1)
+    }
+
+    /// Whether a signature can cover the certificate through it: the STR Dereference Transform
+    /// starts from a `wsse:SecurityTokenReference` (SOAP Message Security 1.1.1, 8.3).
+    pub const fn is_dereferenced(self) -> bool {
+        match self {
+            Self::Direct
+            | Self::PkiPath
+            | Self::SubjectKeyIdentifier
+            | Self::Thumbprint
+            | Self::IssuerSerial
+            | Self::IssuerSerialQuoted
+            | Self::Embedded
+            | Self::KeyName => true,
+            Self::X509Data
+            | Self::X509Ski
+            | Self::X509IssuerSerial
+            | Self::KeyValue
+            | Self::EncryptedKeySha1 => false,
         }
     }
 }
@@ -160,8 +222,8 @@ pub enum SymmetricToken {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct AsymmetricBinding {
     /// How messages that we make name the certificate of the sender, whose private key signs. A
-    /// message of which nothing is signed carries the certificate nevertheless, where this is
-    /// [`KeyReference::Direct`].
+    /// message of which nothing is signed carries the certificate nevertheless, where this
+    /// [has a token](KeyReference::has_token).
     pub signature: Option<KeyReference>,
     /// The key that encrypts.
     pub encryption: Option<EncryptionToken>,
@@ -225,24 +287,43 @@ impl Binding {
 
     /// Has messages name every key in one way, as far as there is a choice.
     pub fn name_keys(&mut self, named: KeyReference) {
-        match self {
-            Self::None | Self::Transport => {}
-            Self::Symmetric(binding) => match &mut binding.key {
-                SymmetricToken::Shared(reference) | SymmetricToken::Session(reference) => {
-                    *reference = named;
-                }
-                SymmetricToken::Request => {}
-                SymmetricToken::Context { carried } => *carried = named == KeyReference::Direct,
-            },
+        if let Self::Symmetric(binding) = self
+            && let SymmetricToken::Context { carried } = &mut binding.key
+        {
+            *carried = named == KeyReference::Direct;
+        }
+        self.name_signing_key(named);
+        self.name_encrypting_key(named);
+    }
+
+    /// Has messages name the key that signs in one way; says whether there is a choice.
+    pub fn name_signing_key(&mut self, named: KeyReference) -> bool {
+        let reference = match self {
+            Self::None | Self::Transport => None,
+            Self::Symmetric(binding) => binding.key.reference_mut(),
+            Self::Asymmetric(binding) => binding.signature.as_mut(),
+        };
+        reference.map(|reference| *reference = named).is_some()
+    }
+
+    /// Has messages name the key that encrypts, or the certificate that session keys are wrapped
+    /// to, in one way; says whether there is a choice.
+    pub fn name_encrypting_key(&mut self, named: KeyReference) -> bool {
+        let reference = match self {
+            Self::None | Self::Transport => None,
+            Self::Symmetric(binding) => binding.key.reference_mut(),
             Self::Asymmetric(binding) => {
-                binding.signature = binding.signature.map(|_| named);
-                if let Some(encryption) = &mut binding.encryption
-                    && let EncryptionKey::Certificate { reference, .. } = &mut encryption.key
-                {
-                    *reference = named;
+                let key = binding
+                    .encryption
+                    .as_mut()
+                    .map(|encryption| &mut encryption.key);
+                match key {
+                    Some(EncryptionKey::Certificate { reference, .. }) => Some(reference),
+                    Some(EncryptionKey::Request) | None => None,
                 }
             }
-        }
+        };
+        reference.map(|reference| *reference = named).is_some()
     }
 }
 
@@ -254,6 +335,14 @@ impl SymmetricToken {
             Self::Request => KeyBinding::RequestKey,
             Self::Session(_) => KeyBinding::SessionKey,
             Self::Context { .. } => KeyBinding::Context,
+        }
+    }
+
+    /// How messages name it, where there is a choice.
+    const fn reference_mut(&mut self) -> Option<&mut KeyReference> {
+        match self {
+            Self::Shared(reference) | Self::Session(reference) => Some(reference),
+            Self::Request | Self::Context { .. } => None,
         }
     }
 

@@ -169,7 +169,7 @@ pub struct DerivedKeyPolicy {
 
 /// The label of derivations that name none (WS-SecureConversation 1.4, 7.1): the default of client
 /// and service, one behind the other.
-pub(crate) const DEFAULT_LABEL: &str = "WS-SecureConversationWS-SecureConversation";
+pub const DEFAULT_LABEL: &str = "WS-SecureConversationWS-SecureConversation";
 
 /// Shortest derived key that is accepted, octets: stacks have written 2 and 4 octets for
 /// signatures.

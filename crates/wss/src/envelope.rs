@@ -12,7 +12,7 @@ use soapstone_xml::{
 };
 
 use crate::envelope_error::EnvelopeError;
-use crate::names::{SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE, WSSE11};
+use crate::names::{SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE, WSSE_2002, WSSE11};
 use crate::recognize::{LOOKED_AT, recognized};
 use crate::rejected::Rejected;
 
@@ -98,9 +98,27 @@ impl Envelope {
         limits: &Limits,
         buffers: &mut Buffers,
     ) -> Result<Self, EnvelopeError> {
+        Self::parse_with(bytes, limits, &[], buffers)
+    }
+
+    /// [Parses](Self::parse) a message in which attributes of these names, without a namespace, are
+    /// ids on every element.
+    ///
+    /// # Errors
+    /// As [`parse`](Self::parse). Two elements with one id are a duplicate, whichever attributes
+    /// have it.
+    pub fn parse_with(
+        bytes: Vec<u8>,
+        limits: &Limits,
+        ids: &[&str],
+        buffers: &mut Buffers,
+    ) -> Result<Self, EnvelopeError> {
+        let ids = ids.iter().fold(IdAttributes::with_lookalikes(), |all, id| {
+            all.with(&format!("{{}}{id}"))
+        });
         let options = ParseOptions {
             limits: limits.clone(),
-            ids: IdAttributes::with_lookalikes(),
+            ids,
         };
         let mut beginning = [0; LOOKED_AT];
         let looked_at = bytes.len().min(LOOKED_AT);
@@ -264,10 +282,27 @@ impl Envelope {
         &'e self,
         actor: Option<&'e str>,
     ) -> impl Iterator<Item = Element<'e>> {
+        self.security_headers_of(WSSE, actor)
+    }
+
+    /// As [`security_headers`](Self::security_headers), those of the draft of WS-Security of July
+    /// 2002.
+    pub(crate) fn draft_headers<'e>(
+        &'e self,
+        actor: Option<&'e str>,
+    ) -> impl Iterator<Item = Element<'e>> {
+        self.security_headers_of(WSSE_2002, actor)
+    }
+
+    fn security_headers_of<'e>(
+        &'e self,
+        namespace: &'static str,
+        actor: Option<&'e str>,
+    ) -> impl Iterator<Item = Element<'e>> {
         self.header()
             .into_iter()
             .flat_map(|header| header.children())
-            .filter(move |block| block.is(WSSE, "Security") && self.is_for(*block, actor))
+            .filter(move |block| block.is(namespace, "Security") && self.is_for(*block, actor))
     }
 
     /// Whether a header block is addressed to `actor` (`None`: the ultimate receiver, however

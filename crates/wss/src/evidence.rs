@@ -193,6 +193,9 @@ pub struct SignatureEvidence {
     pub node: NodeId,
     /// The nodes that it covers, each with all its content; ascending.
     pub nodes: Vec<NodeId>,
+    /// Whether it covers the certificate that its own reference names (SOAP Message Security
+    /// 1.1.1, 8.3).
+    pub(crate) covers_certificate: bool,
     /// Its value, until the receipt of the message takes it.
     pub(crate) value: Vec<u8>,
     /// The token of this message that its key comes from, or the `ds:KeyInfo` that holds the
@@ -288,6 +291,9 @@ pub struct Evidence {
     pub keys: Vec<KeyEvidence>,
     /// The user who authenticated with a password.
     pub user: Option<String>,
+    /// The user whom a token without a password names. Nobody proved to be that user: whoever
+    /// signed the token, or made the connection, says so.
+    pub named_user: Option<String>,
     /// The assertion about the sender.
     pub assertion: Option<AssertionEvidence>,
     /// The `wsse:UsernameToken` that says so.
@@ -300,11 +306,33 @@ pub struct Evidence {
     pub weak: Vec<&'static str>,
     /// The endorsing signature that meets the first of the plan's demands.
     pub(crate) first_endorsement: Option<NodeId>,
-    /// Header blocks that no signature covers, by expanded name: they are not passed on. Of many
-    /// the first ones, and of long names the beginning.
+    /// Header blocks that nothing proves and that are passed on because the plan names them, by
+    /// expanded name, each once.
+    pub unproven: Vec<String>,
+    /// Header blocks that no signature covers, and items of the Security header that the plan
+    /// ignores, by expanded name: they are not passed on. Of many the first ones, and of long
+    /// names the beginning.
     pub dropped: Vec<String>,
+    /// The items of the Security header that were not read: `UsernameToken`, or `other`.
+    pub ignored: Vec<&'static str>,
     pub(crate) confirmations: Vec<Confirmation>,
     step: u32,
+}
+
+/// Most header blocks that are dropped whose names are told. Anybody can add some to a message,
+/// each with a namespace that takes megabytes to tell and is said once for all of them.
+pub(crate) const MOST_DROPPED: usize = 64;
+
+/// Bytes of each name.
+const LONGEST_DROPPED: usize = 1024;
+
+fn shortened(mut name: String) -> String {
+    if name.len() > LONGEST_DROPPED {
+        name.truncate(name.floor_char_boundary(LONGEST_DROPPED));
+        name.push('…');
+        name.shrink_to_fit();
+    }
+    name
 }
 
 /// A confirmed signature value.
@@ -331,6 +359,13 @@ impl Evidence {
     /// The tokens of the message's signature.
     pub(crate) fn signing_tokens(&self) -> impl Iterator<Item = NodeId> {
         self.message_signatures().filter_map(|one| one.token)
+    }
+
+    /// Notes the name of something that is not passed on.
+    pub(crate) fn note_dropped(&mut self, name: String) {
+        if self.dropped.len() < MOST_DROPPED {
+            self.dropped.push(shortened(name));
+        }
     }
 
     /// Counts signatures and decryptions, so that their order can be compared with the plan's.
@@ -445,8 +480,10 @@ pub struct Opened {
     /// How many of them a replay cache was asked about before anything was deciphered.
     pub(crate) known_marks: usize,
     pub(crate) receipt: Receipt,
-    /// Header blocks to pass on.
+    /// Header blocks that are proven.
     pub(crate) blocks: Vec<NodeId>,
+    /// All header blocks to pass on, where some are not proven.
+    pub(crate) passed: Option<Vec<NodeId>>,
     /// What is passed on inherits attributes of elements around it.
     pub(crate) inherits: bool,
     /// Something was deciphered.
@@ -465,8 +502,8 @@ impl Opened {
         &self.marks[self.known_marks..]
     }
 
-    /// Header blocks that would be passed on: where the plan wants signatures, those that are
-    /// signed.
+    /// Header blocks that are proven: where the plan wants signatures, those that are signed. They
+    /// would be passed on.
     pub fn blocks(&self) -> &[NodeId] {
         &self.blocks
     }
@@ -506,6 +543,7 @@ impl Opened {
             evidence: self.evidence,
             receipt: self.receipt,
             blocks: self.blocks,
+            passed: self.passed,
             inherits: self.inherits,
         })
     }
@@ -518,6 +556,7 @@ pub struct Verified<T> {
     evidence: Evidence,
     receipt: Receipt,
     blocks: Vec<NodeId>,
+    passed: Option<Vec<NodeId>>,
     inherits: bool,
 }
 
@@ -527,7 +566,8 @@ impl Verified<Envelope> {
         &self.inner
     }
 
-    /// Header blocks that are passed on: where the plan wants signatures, those that are signed.
+    /// Header blocks that are proven: where the plan wants signatures, those that are signed. They
+    /// are passed on.
     pub fn blocks(&self) -> &[NodeId] {
         &self.blocks
     }
@@ -536,8 +576,10 @@ impl Verified<Envelope> {
     /// behind it.
     pub fn drop_blocks(&mut self, mut is_ours: impl FnMut(Element<'_>) -> bool) {
         let document = self.inner.document();
-        self.blocks
-            .retain(|block| !is_ours(document.element(*block)));
+        let passed = self.passed.iter_mut();
+        for blocks in passed.chain(std::iter::once(&mut self.blocks)) {
+            blocks.retain(|block| !is_ours(document.element(*block)));
+        }
     }
 
     /// What was proven.
@@ -553,13 +595,15 @@ impl Verified<Envelope> {
 
     /// Appends the message rebuilt from what the plan covers: no `wsse:Security` header, and, where
     /// the plan wants signatures, no header block, no comment and no attribute of an element
-    /// around them (`xml:lang` of the Envelope) that is not signed.
+    /// around them (`xml:lang` of the Envelope) that is not signed. The blocks of
+    /// [`Evidence::unproven`] are there all the same.
     ///
     /// # Errors
     /// [`Rejected::Canonicalization`] if the message repeats namespaces so often that it would grow
     /// beyond its limits.
     pub fn forward(&self, out: &mut Vec<u8>, buffers: &mut Buffers) -> Result<(), Rejected> {
-        forward::write(&self.inner, &self.blocks, self.inherits, out, buffers)
+        let blocks = self.passed.as_deref().unwrap_or(&self.blocks);
+        forward::write(&self.inner, blocks, self.inherits, out, buffers)
             .map_err(Rejected::Canonicalization)
     }
 

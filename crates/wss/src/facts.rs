@@ -5,6 +5,7 @@
 use soapstone_crypto::{Certificate, SecretBytes, SymmetricKey};
 
 use crate::conversation::{ContextName, SecurityContext};
+use crate::freshness::PeerClock;
 use crate::marks::Mark;
 
 /// What a message needs from outside to be opened. Nothing of it is proven.
@@ -33,6 +34,8 @@ pub struct Facts {
     pub client_certificate: Option<Certificate>,
     /// For a response: what its request left behind.
     pub request: Option<Receipt>,
+    /// How far the peer's clock is known to be off.
+    pub clock: PeerClock,
 }
 
 impl Facts {

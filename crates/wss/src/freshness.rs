@@ -21,6 +21,8 @@ const MILLISECONDS: DateTimePrinter = DateTimePrinter::new().precision(Some(3));
 pub struct TimestampPolicy {
     /// Inbound: a message without one is refused. One that is there is checked in any case.
     pub required: bool,
+    /// Outbound: messages have one.
+    pub sent: bool,
     /// Time from `Created` to `Expires`, and the longest age accepted, whatever `Expires` says.
     pub ttl: Duration,
     /// Difference of clocks that is forgiven.
@@ -32,13 +34,45 @@ impl Default for TimestampPolicy {
     fn default() -> Self {
         Self {
             required: true,
+            sent: true,
             ttl: Duration::from_secs(300),
             skew: Duration::from_secs(60),
         }
     }
 }
 
-/// The life that a message claims, checked against the clock.
+/// The peer's clock, as far as it is known to differ from ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct PeerClock {
+    /// How far it is ahead of ours; less than nothing, where it is behind.
+    pub ahead: SignedDuration,
+    /// How much further behind it may be taken to be while a copy of a message is remembered. A
+    /// copy that was too old is fresh again if the clock is taken to be further behind.
+    pub drift: Duration,
+}
+
+impl PeerClock {
+    /// A moment of our clock, as the peer's shows it.
+    pub(crate) fn shown(&self, ours: Timestamp) -> Timestamp {
+        shifted(ours, self.ahead)
+    }
+
+    /// A moment of the peer's clock, as ours shows it.
+    fn ours(&self, shown: Timestamp) -> Timestamp {
+        shifted(shown, -self.ahead)
+    }
+}
+
+/// `instant + duration`, or the end of time that it is beyond.
+fn shifted(instant: Timestamp, duration: SignedDuration) -> Timestamp {
+    let end = match duration.is_negative() {
+        true => Timestamp::MIN,
+        false => Timestamp::MAX,
+    };
+    instant.checked_add(duration).unwrap_or(end)
+}
+
+/// The life that a message claims, by our clock, checked against it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Freshness {
     /// `wsu:Created`.
@@ -46,6 +80,8 @@ pub struct Freshness {
     /// When the message stops being acceptable: `wsu:Expires` or the bound of the plan, whichever
     /// comes first.
     pub expires: Timestamp,
+    /// [`PeerClock::drift`].
+    pub(crate) drift: Duration,
 }
 
 /// The life that a message claims, as it is written.
@@ -97,13 +133,19 @@ pub(crate) fn read(
     timestamp: Element<'_>,
     ttl: Duration,
     skew: Duration,
+    clock: PeerClock,
     now: Timestamp,
 ) -> Result<Freshness, Rejected> {
     let Life { created, expires } = Life::read(timestamp)?;
+    let (created, expires) = (
+        clock.ours(created),
+        expires.map(|expires| clock.ours(expires)),
+    );
     let bound = later(created, ttl);
     let freshness = Freshness {
         created,
         expires: expires.map_or(bound, |expires| expires.min(bound)),
+        drift: clock.drift,
     };
     freshness.check(skew, now)?;
     Ok(freshness)
@@ -114,12 +156,14 @@ pub(crate) fn read_created(
     created: Element<'_>,
     ttl: Duration,
     skew: Duration,
+    clock: PeerClock,
     now: Timestamp,
 ) -> Result<Freshness, Rejected> {
-    let created = instant(created, "wsse:UsernameToken")?;
+    let created = clock.ours(instant(created, "wsse:UsernameToken")?);
     let freshness = Freshness {
         created,
         expires: later(created, ttl),
+        drift: clock.drift,
     };
     freshness.check(skew, now)?;
     Ok(freshness)
@@ -146,7 +190,7 @@ impl Freshness {
 
     /// How long a replay of the message must be remembered.
     pub(crate) fn remember_until(&self, skew: Duration) -> Timestamp {
-        later(self.expires, skew)
+        later(later(self.expires, skew), self.drift)
     }
 }
 

@@ -4,8 +4,8 @@
 
 use std::fmt;
 
-use soapstone_crypto::Certificate;
 use soapstone_crypto::hexadecimal::Digits;
+use soapstone_crypto::{Certificate, PublicKey};
 
 use crate::conversation::ContextName;
 use crate::token::SamlVersion;
@@ -44,6 +44,10 @@ pub enum KeyLocator {
     },
     /// A key by name.
     Name(String),
+    /// A public key, written out.
+    PublicKey(PublicKey),
+    /// A certificate by all of these names at once.
+    All(Vec<KeyLocator>),
 }
 
 impl fmt::Display for KeyLocator {
@@ -67,11 +71,30 @@ impl fmt::Display for KeyLocator {
                 write!(out, "the assertion `{id}` of SAML {}", version.name())
             }
             Self::Name(name) => write!(out, "the key name `{name}`"),
+            Self::PublicKey(key) => {
+                write!(out, "a public key in the message, which is {}", key.kind())
+            }
+            Self::All(names) => {
+                for (at, name) in names.iter().enumerate() {
+                    let separator = if at == 0 { "" } else { " and " };
+                    write!(out, "{separator}{name}")?;
+                }
+                Ok(())
+            }
         }
     }
 }
 
 impl KeyLocator {
+    /// Whether the message holds the certificate that this means.
+    pub(crate) fn is_carried(&self) -> bool {
+        match self {
+            Self::Token(_) | Self::Certificate(_) | Self::Path(_) => true,
+            Self::All(names) => names.iter().any(Self::is_carried),
+            _ => false,
+        }
+    }
+
     /// Whether this names `certificate`.
     pub(crate) fn names(&self, certificate: &Certificate) -> bool {
         match self {
@@ -88,6 +111,8 @@ impl KeyLocator {
                 certificate.matches_subject(name)
                     || certificate.subject_matches(&format!("CN={name}"))
             }
+            Self::PublicKey(key) => certificate.public_key() == key,
+            Self::All(names) => names.iter().all(|name| name.names(certificate)),
             Self::Token(_)
             | Self::Path(_)
             | Self::EncryptedKeySha1(_)

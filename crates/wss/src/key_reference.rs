@@ -4,13 +4,15 @@
 //! The one rule: a reference says which key is meant. Whether that key may be used is decided
 //! elsewhere.
 
+use soapstone_crypto::Certificate;
 use soapstone_xml::Element;
+use soapstone_xmlsec::keyinfo::{KeyValue, der_encoded_key_value};
 
 use crate::attributes::only_attributes;
 use crate::envelope::expanded_name;
 use crate::key_locator::KeyLocator;
 use crate::names::{
-    DS, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, ENCRYPTED_KEY_TOKEN_OF_WSS4J, WSSE, XENC,
+    DS, DSIG11, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, ENCRYPTED_KEY_TOKEN_OF_WSS4J, WSSE, XENC,
 };
 use crate::rejected::Rejected;
 use crate::token::{self, TokenKind};
@@ -23,16 +25,27 @@ fn malformed(problem: impl Into<String>) -> Rejected {
     }
 }
 
+fn unsupported(found: &str) -> Rejected {
+    Rejected::TokenUnsupported {
+        found: found.to_owned(),
+    }
+}
+
+fn several(parent: Element<'_>) -> Rejected {
+    malformed(format!("expected one element in `{}`", parent.local()))
+}
+
 fn only_child<'d>(parent: Element<'d>) -> Result<Element<'d>, Rejected> {
     let mut children = parent.children();
     match (children.next(), children.next()) {
         (Some(child), None) => Ok(child),
-        _ => Err(malformed(format!(
-            "expected one element in `{}`",
-            parent.local()
-        ))),
+        _ => Err(several(parent)),
     }
 }
+
+/// Most certificates, public keys and names for one certificate in a `ds:KeyInfo` or a
+/// `ds:X509Data`. Paths have two to five certificates.
+const MOST_NAMES: usize = 8;
 
 /// Longest name in a key reference, bytes. A certificate's names have some hundreds, with
 /// attributes of at most 64 to 128 characters (RFC 5280, appendix A). They are compared with those
@@ -52,13 +65,43 @@ fn name(element: Element<'_>) -> Result<String, Rejected> {
 }
 
 impl KeyLocator {
-    /// Reads a `ds:KeyInfo` with its one child.
+    /// Reads a `ds:KeyInfo` with its one child. Beside each other stand only certificates and
+    /// public keys that are written out: .NET and others have both.
     pub(crate) fn read(key_info: Element<'_>) -> Result<Self, Rejected> {
-        let child = only_child(key_info)?;
+        let mut children = key_info.children();
+        let (first, second) = (children.next(), children.next());
+        let (Some(first), Some(_)) = (first, second) else {
+            return Self::read_child(only_child(key_info)?);
+        };
+        let is_written_out =
+            |child: Element<'_>| child.is(DS, "X509Data") || child.is(DS, "KeyValue");
+        let count = key_info.children().take(MOST_NAMES + 1).count();
+        if count > MOST_NAMES || !key_info.children().all(is_written_out) {
+            return Err(several(key_info));
+        }
+        let mut names = vec![Self::read_child(first)?];
+        for child in key_info.children().skip(1) {
+            names.push(Self::read_child(child)?);
+        }
+        Ok(Self::All(names))
+    }
+
+    fn read_child(child: Element<'_>) -> Result<Self, Rejected> {
         match (child.namespace(), child.local()) {
             (WSSE, "SecurityTokenReference") => Self::read_reference(child),
             (DS, "X509Data") => Self::read_x509_data(child),
             (DS, "KeyName") => name(child).map(Self::Name),
+            (DS, "KeyValue") => {
+                let value = KeyValue::parse(child).map_err(|error| malformed(error.to_string()))?;
+                let value =
+                    value.ok_or_else(|| unsupported("a `ds:KeyValue` of an unknown kind"))?;
+                Ok(Self::PublicKey(value.into_public_key()))
+            }
+            (DSIG11, "DEREncodedKeyValue") => {
+                let key = der_encoded_key_value(child);
+                key.map(Self::PublicKey)
+                    .map_err(|error| malformed(error.to_string()))
+            }
             _ => Err(Rejected::TokenUnsupported {
                 found: expanded_name(child),
             }),
@@ -122,30 +165,76 @@ impl KeyLocator {
         }
     }
 
-    /// Reads a `ds:X509Data`: the certificate if it is there, else what names it (XML-DSig 4.5.4).
+    /// Reads a `ds:X509Data`: certificates, and names for one (XML-DSig 4.5.4). All of them mean
+    /// one key.
     fn read_x509_data(data: Element<'_>) -> Result<Self, Rejected> {
-        if let Some(certificate) = data.child(DS, "X509Certificate") {
-            return octets(certificate).map(Self::Certificate);
+        let mut certificates = Vec::new();
+        let mut names = Vec::new();
+        for (at, child) in data.children().enumerate() {
+            if at == MOST_NAMES {
+                return Err(several(data));
+            }
+            match (child.namespace(), child.local()) {
+                (DS, "X509Certificate") => certificates.push(octets(child)?),
+                (DS, "X509IssuerSerial") => {
+                    let part = |local| {
+                        child.child(DS, local).ok_or_else(|| {
+                            malformed(format!("expected `{local}` in `X509IssuerSerial`"))
+                        })
+                    };
+                    let issuer = name(part("X509IssuerName")?)?;
+                    let serial = name(part("X509SerialNumber")?)?;
+                    names.push(Self::IssuerSerial { issuer, serial });
+                }
+                (DS, "X509SKI") => names.push(Self::SubjectKeyIdentifier(octets(child)?)),
+                (DS, "X509SubjectName") => names.push(Self::Name(name(child)?)),
+                // Revocation lists, and what the schema has room for, name no key.
+                _ => {}
+            }
         }
-        if let Some(pair) = data.child(DS, "X509IssuerSerial") {
-            let part = |local| {
-                pair.child(DS, local)
-                    .ok_or_else(|| malformed(format!("expected `{local}` in `X509IssuerSerial`")))
-            };
-            let issuer = name(part("X509IssuerName")?)?;
-            let serial = name(part("X509SerialNumber")?)?;
-            return Ok(Self::IssuerSerial { issuer, serial });
+        match certificates.len() {
+            0 => {}
+            1 => names.extend(certificates.pop().map(Self::Certificate)),
+            _ => names.push(Self::Path(path(&certificates)?)),
         }
-        if let Some(identifier) = data.child(DS, "X509SKI") {
-            return octets(identifier).map(Self::SubjectKeyIdentifier);
+        match names.len() {
+            0 => Err(unsupported(
+                "ds:X509Data without certificate, issuer, subject or key identifier",
+            )),
+            1 => Ok(names.swap_remove(0)),
+            _ => Ok(Self::All(names)),
         }
-        if let Some(subject) = data.child(DS, "X509SubjectName") {
-            return name(subject).map(Self::Name);
-        }
-        Err(Rejected::TokenUnsupported {
-            found: "ds:X509Data without certificate, issuer, subject or key identifier".to_owned(),
-        })
     }
+}
+
+/// Puts certificates into the order of a path, as `PkiPath`. The order that they came in says
+/// nothing (XML-DSig 4.5.4): the one that issued none of the others is the signer's.
+fn path(certificates: &[Vec<u8>]) -> Result<Vec<u8>, Rejected> {
+    let read = certificates.iter().map(|der| Certificate::from_der(der));
+    let mut left = read
+        .collect::<Result<Vec<_>, _>>()
+        .map_err(|error| malformed(error.to_string()))?;
+    let issued = |one: &Certificate, all: &[Certificate]| {
+        let mut others = all.iter().filter(|other| other.der() != one.der());
+        others.any(|other| other.issuer_name().matches(one.subject_name()))
+    };
+    let no_path = || malformed("expected the certificates of one path in `X509Data`");
+    let ends: Vec<usize> = (0..left.len())
+        .filter(|at| !issued(&left[*at], &left))
+        .collect();
+    let [end] = *ends.as_slice() else {
+        return Err(no_path());
+    };
+    let mut ordered = vec![left.swap_remove(end)];
+    while !left.is_empty() {
+        let issuer = |last: &Certificate| {
+            let mut candidates = left.iter();
+            candidates.position(|one| last.issuer_name().matches(one.subject_name()))
+        };
+        let next = ordered.last().and_then(issuer).ok_or_else(no_path)?;
+        ordered.push(left.swap_remove(next));
+    }
+    Ok(Certificate::to_pki_path(&ordered))
 }
 
 /// Checks the type that a `wsse:Reference` claims for a token of this message. One that is not

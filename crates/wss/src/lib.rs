@@ -68,8 +68,8 @@ pub use binding::{
     ProtectionOrder, Recipient, SymmetricBinding, SymmetricToken,
 };
 pub use conversation::{
-    ContextName, ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy,
-    SecurityContext,
+    ContextName, ContextOwner, ConversationVersion, DEFAULT_LABEL, DerivedKeyForm,
+    DerivedKeyPolicy, SecurityContext,
 };
 pub use envelope::{Envelope, SoapVersion};
 pub use envelope_error::EnvelopeError;
@@ -79,7 +79,7 @@ pub use evidence::{
     SignatureEvidence, SignatureRole, Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt, Relation};
-pub use freshness::{Freshness, Life, TimestampPolicy, parse_date_time};
+pub use freshness::{Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
 pub use header::{Content, Finding, HeaderItem, ItemKind, SecurityHeader};
 pub use key_locator::KeyLocator;
 pub use limits::SecurityLimits;
@@ -90,7 +90,9 @@ pub use open::{Authenticated, DecipheringKey};
 pub use operation::{Operation, OperationObserver};
 pub use part::{EncryptedPart, Extent, Part, PartSyntax};
 pub use path::{ElementPath, PathError};
-pub use plan::{InboundPlan, KeyField, Keys, OutboundPlan, PlanProblem, SharedKey};
+pub use plan::{
+    Assurance, Assured, InboundPlan, KeyField, Keys, OutboundPlan, PlanProblem, SharedKey,
+};
 pub use policy::{HeaderPolicy, MessageEncryption, MessageSignature, PartsPolicy, Policy};
 pub use rejected::{AlgorithmUse, FaultCode, Rejected};
 pub use secure::{Outgoing, Secured};
@@ -105,4 +107,4 @@ pub use token::{
     AssertionToken, Claim, ConfirmationMethod, HolderUse, NameIdentifier, SamlVersion, TokenKind,
 };
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
-pub use username::{PasswordKind, User, UsernamePolicy};
+pub use username::{PasswordKind, Presence, User, UsernameDialects, UsernamePolicy};

@@ -35,6 +35,8 @@ impl SecurityLimits {
         let mut rules = Rules::default();
         rules.references = self.references;
         rules.signed_info = self.signed_info_bytes();
+        // BSP 1.1, R5423. What holds the signature is refused when it is followed.
+        rules.enveloped = true;
         rules.extensions = &[STR_TRANSFORM];
         rules
     }

@@ -105,11 +105,8 @@ impl Mechanism {
             _ => ProtectionOrder::SignBeforeEncrypting,
         };
         let encryption = EncryptionToken::wrapped(KeyReference::IssuerSerial);
-        let username = (self == Self::Username).then(|| UsernamePolicy {
-            passwords: vec![PasswordKind::Digest],
-            ttl: freshness.ttl,
-            skew: freshness.skew,
-        });
+        let username = (self == Self::Username)
+            .then(|| UsernamePolicy::with_passwords(vec![PasswordKind::Digest]));
         Policy {
             suite,
             header: HeaderPolicy {
@@ -121,6 +118,7 @@ impl Mechanism {
                     ..freshness
                 }),
                 signature_confirmation: false,
+                ignored: Vec::new(),
             },
             binding: match self {
                 Self::None | Self::Username => Binding::None,

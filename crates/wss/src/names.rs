@@ -12,10 +12,16 @@ pub const WSSE11: &str = "http://docs.oasis-open.org/wss/oasis-wss-wssecurity-se
 /// WS-Security utility elements (`wsu`).
 pub const WSU: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+/// Elements of the draft of WS-Security of July 2002.
+pub const WSSE_2002: &str = "http://schemas.xmlsoap.org/ws/2002/07/secext";
+/// Utility elements of that draft.
+pub const WSU_2002: &str = "http://schemas.xmlsoap.org/ws/2002/07/utility";
 /// XML-Signature.
 pub const DS: &str = "http://www.w3.org/2000/09/xmldsig#";
 /// XML-Encryption.
 pub const XENC: &str = "http://www.w3.org/2001/04/xmlenc#";
+/// XML-Signature 1.1.
+pub const DSIG11: &str = "http://www.w3.org/2009/xmldsig11#";
 /// XML-Encryption 1.1.
 pub const XENC11: &str = "http://www.w3.org/2009/xmlenc11#";
 

@@ -2,10 +2,12 @@
 //!
 //! The one rule: an unproven message decides which facts are looked up, never what they are.
 
+use soapstone_xml::Element;
+
 use crate::envelope::Envelope;
 use crate::facts::Lookups;
 use crate::key_locator::KeyLocator;
-use crate::names::{WSSE, XENC};
+use crate::names::{WSSE, WSSE_2002, XENC};
 use crate::plan::InboundPlan;
 use crate::token;
 
@@ -23,18 +25,21 @@ impl InboundPlan {
     }
 
     fn peek_users(&self, envelope: &Envelope, lookups: &mut Lookups) {
+        let actor = self.demands.actor.as_deref();
         let children = || {
+            let of_draft = envelope.draft_headers(actor);
             envelope
-                .security_headers(self.demands.actor.as_deref())
+                .security_headers(actor)
+                .chain(of_draft.filter(|_| self.demands.accepts_draft()))
                 .flat_map(|security| security.children())
         };
         lookups.hidden_user = children().any(|child| child.is(XENC, "EncryptedData"));
         for token in children()
-            .filter(|token| token.is(WSSE, "UsernameToken"))
+            .filter(|token| token.local() == "UsernameToken" && is_extension(*token))
             .take(self.demands.limits.tokens)
         {
             let name = token
-                .child(WSSE, "Username")
+                .child(token.namespace(), "Username")
                 .and_then(|name| name.text_strict().map(|text| text.into_owned()));
             if let Some(name) = name.filter(|name| !lookups.users.contains(name)) {
                 lookups.users.push(name);
@@ -67,6 +72,11 @@ impl InboundPlan {
             }
         }
     }
+}
+
+/// Whether an element is one of the extension elements of WS-Security, or of its draft.
+fn is_extension(element: Element<'_>) -> bool {
+    element.namespace() == WSSE || element.namespace() == WSSE_2002
 }
 
 /// Most contexts that are looked up for one message.

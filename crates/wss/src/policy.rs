@@ -67,6 +67,9 @@ pub struct HeaderPolicy {
     /// Whether answers repeat the signature values of their request
     /// (`wsse11:SignatureConfirmation`), and are refused if they do not.
     pub signature_confirmation: bool,
+    /// Inbound: items of the header that are not read, by namespace and local name. The plan has
+    /// no use for them, and they are not passed on.
+    pub ignored: Vec<(String, String)>,
 }
 
 /// The parts of messages that are protected with the keys of the binding, or must be there.
@@ -80,6 +83,17 @@ pub struct PartsPolicy {
     /// Parts that must be in the message (WS-SecurityPolicy 1.3, 4.3: `RequiredParts`,
     /// `RequiredElements`).
     pub required: Vec<Part>,
+    /// Outbound: header blocks without which a message is not secured.
+    pub sent: Vec<Part>,
+    /// Inbound: header blocks that are passed on although no signature covers them, as what
+    /// nothing proves.
+    pub unsigned: Vec<Part>,
+    /// Inbound: several signatures may prove the parts together. One certificate makes them all,
+    /// and each covers the Timestamp, so that nobody puts the parts of two messages together.
+    pub several_signatures: bool,
+    /// Messages that we make have tokens signed through the references to them, even where the
+    /// header has the token (SOAP Message Security 1.1.1, 8.3). Inbound, both are understood.
+    pub tokens_by_reference: bool,
     /// Inbound: signatures cover the Body and header blocks as a whole, or something inside the
     /// `wsse:Security` header, and nothing else (WS-SecurityPolicy 1.3, 6.6).
     pub only_entire_headers_and_body: bool,
@@ -282,10 +296,25 @@ impl Policy {
     /// Whether messages that we make carry our certificate although nothing is signed with it: so
     /// that the peer can answer under it (WS-SecurityPolicy 1.3, 5.1.1).
     pub fn introduces_certificate(&self) -> bool {
-        let direct = Some(KeyReference::Direct);
-        let is_direct = |binding: &AsymmetricBinding| binding.signature == direct;
+        let carries =
+            |binding: &AsymmetricBinding| binding.signature.is_some_and(KeyReference::has_token);
         self.parts.signed.is_empty()
-            && matches!(&self.binding, Binding::Asymmetric(binding) if is_direct(binding))
+            && matches!(&self.binding, Binding::Asymmetric(binding) if carries(binding))
+    }
+
+    /// How messages of which nothing is signed carry our certificate.
+    pub(crate) fn introducing_reference(&self) -> KeyReference {
+        let reference = match &self.binding {
+            Binding::Asymmetric(binding) => binding.signature,
+            _ => None,
+        };
+        reference.unwrap_or(KeyReference::Direct)
+    }
+
+    /// Whether a signature that covers the token of its certificate does so through this reference
+    /// to it.
+    pub(crate) fn dereferences(&self, reference: KeyReference) -> bool {
+        reference.is_dereferenced() && (self.parts.tokens_by_reference || !reference.has_token())
     }
 
     /// The parts that the message's own signature covers.
@@ -313,8 +342,17 @@ impl Policy {
 
     /// Whether the policy asks for a `wsse:Security` header at all.
     pub fn has_security(&self) -> bool {
-        self.header.timestamp.is_some()
-            || self.username().is_some()
+        self.header.timestamp.is_some() || self.has_more_than_timestamp()
+    }
+
+    /// Whether messages that we make have a `wsse:Security` header.
+    pub(crate) fn writes_security(&self) -> bool {
+        let timestamp = self.header.timestamp;
+        timestamp.is_some_and(|timestamp| timestamp.sent) || self.has_more_than_timestamp()
+    }
+
+    fn has_more_than_timestamp(&self) -> bool {
+        self.username().is_some()
             || self.assertion().is_some()
             || self.signs_with().is_some()
             || self.encryption().is_some()
@@ -393,7 +431,7 @@ impl Policy {
     }
 
     /// Whether signatures are what tells parts of the message that can be passed on from others.
-    pub(crate) fn proves_parts(&self) -> bool {
+    pub fn proves_parts(&self) -> bool {
         self.signs_with().is_some() && !self.is_by_connection()
     }
 

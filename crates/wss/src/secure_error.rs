@@ -22,6 +22,8 @@ pub enum SecureError {
         /// The part.
         part: Part,
     },
+    /// Messages have addressing headers, and nothing says where this one goes.
+    DestinationUnknown,
     /// The message is of no operation that its sender knows.
     OperationUnknown {
         /// What its Body holds.
@@ -79,6 +81,14 @@ pub enum SecureError {
     Crypto(CryptoError),
 }
 
+impl SecureError {
+    /// Whether the message may be right, and this side cannot secure it now: a private key is held
+    /// elsewhere and is away.
+    pub fn is_temporary(&self) -> bool {
+        matches!(self, Self::Crypto(CryptoError::KeyUnavailable { .. }))
+    }
+}
+
 impl fmt::Display for SecureError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -89,6 +99,9 @@ impl fmt::Display for SecureError {
             Self::PartMissing { part } => write!(
                 out,
                 "expected `{part}` in the message, found no such element"
+            ),
+            Self::DestinationUnknown => out.write_str(
+                "messages have addressing headers, and nothing says the address for `wsa:To`",
             ),
             Self::OperationUnknown { found } => {
                 write!(out, "expected an operation of the policy, found `{found}`")

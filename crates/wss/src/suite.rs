@@ -176,6 +176,9 @@ pub struct Suite {
     pub key_agreement: Vec<KeyAgreementMethod>,
     /// Encryption of content.
     pub data: Vec<DataEncryption>,
+    /// What ConcatKDF digests behind an agreed secret, in messages that we make (XML-Enc 1.1,
+    /// 5.4.1): `None` is the URI of the key wrap. Inbound, the message says it.
+    pub derivation_info: Option<Vec<u8>>,
 }
 
 /// Every name that [`Suite::named`] knows.
@@ -257,6 +260,7 @@ impl Suite {
                 key_transport: transport.into_iter().collect(),
                 key_agreement: agreement.into_iter().collect(),
                 data: vec![data],
+                derivation_info: None,
             });
         }
         let (rest, key_transport) = match name.strip_suffix("Rsa15") {
@@ -283,6 +287,7 @@ impl Suite {
             key_transport: vec![key_transport],
             key_agreement: Vec::new(),
             data: vec![data],
+            derivation_info: None,
         })
     }
 

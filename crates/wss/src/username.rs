@@ -4,6 +4,8 @@ use std::time::Duration;
 
 use soapstone_crypto::SecretBytes;
 
+use crate::freshness::TimestampPolicy;
+
 /// How a user proves to know the password (UsernameToken Profile 1.1.1, 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum PasswordKind {
@@ -11,6 +13,31 @@ pub enum PasswordKind {
     Text,
     /// `Base64(SHA-1(nonce + created + password))`.
     Digest,
+    /// None at all: the token names a user, and proves nobody. Whoever signs the token, or makes
+    /// the connection, says who it is.
+    Absent,
+}
+
+/// Whether tokens have an item that the profile leaves to them (UsernameToken Profile 1.1.1, 3.1).
+/// One that is there is read in any case.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Presence {
+    /// Tokens that we make have none.
+    Absent,
+    /// Tokens that we make have one.
+    Sent,
+    /// Tokens that we make have one, and those that arrive must.
+    Demanded,
+}
+
+/// Forms of tokens that arrive, beside that of the profile.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub struct UsernameDialects {
+    /// `Password/@Type` may be a qualified name, as drafts of WS-Security had it:
+    /// `wsse:PasswordText`.
+    pub qualified_types: bool,
+    /// The Security header and the token may be those of the draft of July 2002.
+    pub draft_2002: bool,
 }
 
 /// A `wsse:UsernameToken`.
@@ -22,6 +49,27 @@ pub struct UsernamePolicy {
     pub ttl: Duration,
     /// Difference of clocks that is forgiven.
     pub skew: Duration,
+    /// `wsse:Nonce`, which a digest needs.
+    pub nonce: Presence,
+    /// `wsu:Created`, which a digest needs.
+    pub created: Presence,
+    /// Forms that are accepted beside that of the profile.
+    pub dialects: UsernameDialects,
+}
+
+impl UsernamePolicy {
+    /// Tokens with these kinds of passwords, with a nonce and the time, in the form of the profile.
+    pub fn with_passwords(passwords: Vec<PasswordKind>) -> Self {
+        let freshness = TimestampPolicy::default();
+        Self {
+            passwords,
+            ttl: freshness.ttl,
+            skew: freshness.skew,
+            nonce: Presence::Sent,
+            created: Presence::Sent,
+            dialects: UsernameDialects::default(),
+        }
+    }
 }
 
 /// A name and a password: ourselves, in messages that we make.

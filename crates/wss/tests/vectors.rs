@@ -189,12 +189,13 @@ impl Seen {
             key_transport: vec![KeyTransportMethod::RSA15, KeyTransportMethod::OAEP_SHA1],
             key_agreement: Vec::new(),
             data: self.data.clone(),
+            derivation_info: None,
         };
         let mut policy = Mechanism::SignEncrypt.policy(suite);
         policy.header.timestamp = Some(TimestampPolicy {
             required: false,
             ttl: Duration::from_secs(3600),
-            skew: Duration::from_secs(60),
+            ..TimestampPolicy::default()
         });
         policy.set_username(
             Mechanism::Username

@@ -3,18 +3,23 @@
 //! The rule kept here: what is told is for people who have the message and the keys at hand. The
 //! gateway does not depend on it, so that nothing of it reaches a peer.
 
+mod recorded;
+
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
-use jiff::Timestamp;
-use soapstone::config::{EndpointConfig, IdentityConfig, IdentitySource, LoadedFile};
+use jiff::{SignedDuration, Timestamp};
+use soapstone::config::{EndpointConfig, IdentityConfig, IdentitySource, LoadedFile, Problems};
 use soapstone::crypto::{Certificate, Identity, KeyStore, SecretBytes, SymmetricKey};
-use soapstone::endpoint::{Memory, Opener};
+use soapstone::endpoint::{Calling, Endpoint, Fixed, Memory, Opens, Serving};
 use soapstone::replay::ForgetfulReplayCache;
-use soapstone_explain::{Explanation, Known, Options, Verdict, demands, explain};
+use soapstone::wss::{EnvelopeError, InboundPlan, Policy, Rejected};
+use soapstone::xml::Limits;
+use soapstone_explain::{EngineReport, Explanation, Known, Options, Verdict, algorithms, explain};
 
 use crate::failure::{FAILED, Failure, REFUSED, Refusal};
 use crate::files::{self, Existing, Privacy};
+use recorded::fetch;
 
 /// What `--help` tells about it.
 pub(crate) const ABOUT: &str = "\
@@ -26,7 +31,11 @@ libraries are known to do, alone and in twos, and names the cause whose bytes we
 is called so.
 
 Without --config nothing is needed but the message. With it, the message is opened as the endpoint file says, the demands that it does \
-not meet are listed, and keys and passwords of the file are tried as well. Nothing is fetched, and nothing is remembered.
+not meet are listed, and keys and passwords of the file are tried as well. --role says from which end: a service opens requests, a client \
+opens answers. Nothing is remembered, and nothing is fetched but what --gateway names.
+
+With --gateway the message is one that a gateway refused and recorded (record = { refused = 100 } in its file), and IN is the id in the \
+line of its log. It is judged as of the moment at which it was refused.
 
 The exit code is 0 if nothing wrong was found, 2 if the message would be refused, and 1 for anything else. docs/debug-a-signature.md has \
 examples and the fields of --json.";
@@ -38,21 +47,35 @@ Examples:
   soapstone explain --json message.xml                   the same for other programs
   soapstone explain --dump bytes message.xml             canonical bytes of all that is signed, as files
   soapstone explain --against good.xml message.xml       how it differs in form from a good message
-  soapstone explain --response-to request.xml answer.xml confirmed signatures and wsa:RelatesTo, too";
+  soapstone explain --response-to request.xml answer.xml confirmed signatures and wsa:RelatesTo, too
+  soapstone explain --gateway http://127.0.0.1:9901 5f2a11c0-r7   a message that a gateway refused";
 
 /// Arguments of `soapstone explain`.
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
-    /// The message; standard input if none is named
+    /// The message; standard input if none is named. With --gateway, the id of a refused message
     #[arg(value_name = "IN")]
     input: Option<PathBuf>,
     /// The endpoint file that is to open it
     #[arg(long, short, value_name = "FILE")]
     config: Option<PathBuf>,
+    /// Which end of the endpoint file opens it: requests arrive at a service, answers at a client;
+    /// without it, a client for --response-to, and a request as it is otherwise
+    #[arg(long, value_name = "ROLE", requires = "config")]
+    role: Option<Role>,
     /// The request that the message answers
     #[arg(long, value_name = "REQUEST")]
     response_to: Option<PathBuf>,
+    /// The admin listener of a gateway that recorded the message
+    #[arg(long, value_name = "ADMIN-URL", requires = "input")]
+    gateway: Option<String>,
+    /// File with the key of the gateway's `record.seal_key`
+    #[arg(long, value_name = "FILE", requires = "gateway")]
+    seal_key: Option<PathBuf>,
+    /// File with the token of the gateway's `admin`
+    #[arg(long, value_name = "FILE", requires = "gateway")]
+    token_file: Option<PathBuf>,
     /// Print JSON
     #[arg(long)]
     json: bool,
@@ -64,8 +87,27 @@ pub struct Arguments {
     against: Option<PathBuf>,
 }
 
-/// Largest message that is read, bytes: the parser's own limit, which tells of a larger one.
-const LARGEST: usize = 8 << 20;
+/// Largest file that is read, bytes. The limit of the endpoint file or of the parser tells of a
+/// larger message.
+const LARGEST: usize = 64 << 20;
+
+/// The end of an endpoint file that opens a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, clap::ValueEnum)]
+enum Role {
+    Service,
+    Client,
+}
+
+/// What an endpoint file says of the message, before it is explained.
+struct Opened {
+    verdict: Result<(), Rejected>,
+    /// The policy that it was opened by, if one was chosen.
+    policy: Option<Policy>,
+    limits: Limits,
+    now: Timestamp,
+    report: EngineReport,
+    known: Known,
+}
 
 /// Explains one message.
 ///
@@ -73,35 +115,80 @@ const LARGEST: usize = 8 << 20;
 /// Every problem of the endpoint file, a message that is no XML, and files that cannot be read or
 /// written.
 pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
-    let read = |path: &Path| files::read_at_most(Some(path), LARGEST);
-    let message = files::read_at_most(arguments.input.as_deref(), LARGEST)?;
-    let against = arguments.against.as_deref().map(read).transpose()?;
-    let request = arguments.response_to.as_deref().map(read).transpose()?;
+    let config = match &arguments.config {
+        None => None,
+        Some(file) => Some(EndpointConfig::load(file, &|name| {
+            std::env::var(name).ok()
+        })?),
+    };
+    let read = |path: Option<&Path>| files::read_at_most(path, LARGEST);
+    let recorded = match (&arguments.gateway, &arguments.input) {
+        (Some(gateway), Some(id)) => {
+            let id = id.to_string_lossy();
+            let seal_key = arguments.seal_key.as_deref();
+            Some(fetch(
+                gateway,
+                &id,
+                seal_key,
+                arguments.token_file.as_deref(),
+            )?)
+        }
+        _ => None,
+    };
+    let is_answer = recorded.as_ref().is_some_and(|recorded| recorded.is_answer);
+    let judge = match (arguments.role, is_answer || arguments.response_to.is_some()) {
+        (Some(Role::Service), _) => opened_by::<Serving>,
+        (Some(Role::Client), _) | (None, true) => opened_by::<Calling>,
+        (None, false) => opened_by::<InboundPlan>,
+    };
+    let (message, now) = match recorded {
+        Some(recorded) => (recorded.message, recorded.time),
+        None => (read(arguments.input.as_deref())?, Timestamp::now()),
+    };
+    let mut opened = match &config {
+        None => None,
+        Some(config) => Some(judge(config, message.clone(), now)?),
+    };
+    let against = arguments.against.as_deref().map(|path| read(Some(path)));
+    let against = against.transpose()?;
+    let request = arguments
+        .response_to
+        .as_deref()
+        .map(|path| read(Some(path)));
+    let request = request.transpose()?;
     let mut options = Options {
-        now: Some(whole_seconds(Timestamp::now())),
+        now: Some(whole_seconds(now)),
         against: against.as_deref(),
         request: request.as_deref(),
+        dump: arguments.dump.is_some(),
         ..Options::default()
     };
-    let opener = match &arguments.config {
-        None => None,
-        Some(file) => {
-            let config = EndpointConfig::load(file, &|name| std::env::var(name).ok())?;
-            let opener = Opener::from_config(&config)?;
-            options.now = Some(whole_seconds(opener.clock(Timestamp::now())));
-            options.known = known(&config);
-            Some(opener)
-        }
-    };
-    let mut told = explain(message.clone(), &options).map_err(|error| Refusal {
-        name: "not-xml".to_owned(),
-        message: error.to_string(),
-        hint: None,
-        unsupported: None,
-    })?;
-    if let Some(opener) = &opener {
-        told.verdict = Some(verdict(opener, message, &told));
+    if let Some(opened) = &mut opened {
+        options.now = Some(whole_seconds(opened.now));
+        options.limits = opened.limits.clone();
+        options.known = std::mem::take(&mut opened.known);
+        let timestamp = opened.policy.as_ref();
+        let timestamp = timestamp.and_then(|policy| policy.header.timestamp);
+        let skew = timestamp.and_then(|timestamp| SignedDuration::try_from(timestamp.skew).ok());
+        options.skew = skew.unwrap_or(options.skew);
     }
+    options.engine = opened.as_ref().map(|opened| &opened.report);
+    let mut told = explain(message.clone(), &options);
+    if told.is_err() && opened.is_some() {
+        // The verdict names the limit of the endpoint file.
+        options.limits = Limits::default();
+        told = explain(message, &options);
+    }
+    let mut told = told.map_err(|error| {
+        let rejected = Rejected::from(EnvelopeError::from(error.error.clone()));
+        Refusal {
+            name: rejected.name().to_owned(),
+            message: error.to_string(),
+            hint: None,
+            unsupported: None,
+        }
+    })?;
+    told.verdict = opened.map(|opened| opened.in_words(&told));
     if let Some(folder) = &arguments.dump {
         dump(folder, &told)?;
     }
@@ -110,14 +197,18 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         .as_deref()
         .filter(|input| *input != Path::new("-"))
         .map_or("stdin".into(), |input| input.display().to_string());
-    let printed = if arguments.json {
+    print(&name, &told, arguments.json)
+}
+
+/// Prints what was found out. Whether anybody reads it or not, the exit code tells.
+fn print(name: &str, told: &Explanation, as_json: bool) -> Result<ExitCode, Failure> {
+    let printed = if as_json {
         // Strings, numbers and lists always have a JSON form.
-        let json = soapstone_explain::json(&name, &told);
+        let json = soapstone_explain::json(name, told);
         files::print(serde_json::to_string_pretty(&json).unwrap_or_default() + "\n")
     } else {
-        files::print(soapstone_explain::text(&name, &told))
+        files::print(soapstone_explain::text(name, told))
     };
-    // Whether anybody reads it or not, the exit code tells.
     let code = match told.is_refused() {
         true => REFUSED,
         false => 0,
@@ -136,32 +227,52 @@ fn whole_seconds(moment: Timestamp) -> Timestamp {
     Timestamp::from_second(moment.as_second()).unwrap_or(moment)
 }
 
-/// What the endpoint file says of the message, and all of its demands.
-fn verdict(opener: &Opener, message: Vec<u8>, told: &Explanation) -> Verdict {
-    let verified = opener.verify(
-        message,
-        Memory::without_conversations(&ForgetfulReplayCache),
-    );
-    let demands = opener
-        .inbound()
-        .next()
-        .map(|plan| demands(plan.policy(), told))
-        .unwrap_or_default();
-    match verified {
-        Ok(_) => Verdict {
-            accepted: true,
-            reason: None,
-            says: "the message proves what the endpoint file demands".to_owned(),
-            hint: None,
+/// Opens the message with one end of an endpoint file.
+fn opened_by<P: Fixed + Opens>(
+    config: &EndpointConfig,
+    message: Vec<u8>,
+    now: Timestamp,
+) -> Result<Opened, Problems> {
+    let endpoint = Endpoint::<P>::from_config(config)?;
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
+    let mut report = EngineReport::default();
+    let explained = endpoint.explain(message, None, memory, now, &mut report);
+    Ok(Opened {
+        policy: explained.plan.map(|plan| plan.policy().clone()),
+        verdict: explained.verdict,
+        limits: endpoint.limits().clone(),
+        now: endpoint.clock(now),
+        report,
+        known: known(config),
+    })
+}
+
+impl Opened {
+    /// The verdict, and all demands of the endpoint file.
+    fn in_words(self, told: &Explanation) -> Verdict {
+        let EngineReport {
+            mut demands,
+            keys,
+            trust,
+            ..
+        } = self.report;
+        if let Some(policy) = &self.policy {
+            demands.extend(algorithms(policy, told));
+        }
+        let rejected = self.verdict.err();
+        let rejected = rejected.as_ref();
+        Verdict {
+            accepted: rejected.is_none(),
+            reason: rejected.map(|rejected| rejected.cause().name().to_owned()),
+            says: rejected.map_or_else(
+                || "the message proves what the endpoint file demands".to_owned(),
+                ToString::to_string,
+            ),
+            hint: rejected.and_then(Rejected::hint).map(str::to_owned),
             demands,
-        },
-        Err(rejected) => Verdict {
-            accepted: false,
-            reason: Some(rejected.cause().name().to_owned()),
-            says: rejected.to_string(),
-            hint: rejected.hint().map(str::to_owned),
-            demands,
-        },
+            keys,
+            trust,
+        }
     }
 }
 
@@ -208,7 +319,10 @@ fn known(config: &EndpointConfig) -> Known {
         known.secrets.push(("the shared key".to_owned(), key));
     }
     for user in &config.users {
-        let password = SecretBytes::copy_of(user.password.value.expose().as_bytes());
+        let Some(password) = &user.password else {
+            continue;
+        };
+        let password = SecretBytes::copy_of(password.value.expose().as_bytes());
         known.passwords.push((user.name.value.clone(), password));
     }
     known

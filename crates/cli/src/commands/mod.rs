@@ -3,11 +3,14 @@
 //! The rule kept here: a command returns; only [`run`](crate::run) turns its end into words and an
 //! exit code.
 
+pub mod broker;
 pub mod completions;
+pub mod conform;
 pub mod explain;
 pub mod gateway;
 pub mod init;
 pub mod keys;
+pub mod learn;
 pub mod lint;
 pub mod open;
 pub mod policy;
@@ -63,9 +66,21 @@ pub fn run(arguments: Arguments, words: &[OsString]) -> Result<ExitCode, Failure
             quiet();
             return explain::run(&arguments);
         }
+        Command::Conform(arguments) => {
+            quiet();
+            return conform::run(&arguments);
+        }
+        Command::Learn(arguments) => {
+            quiet();
+            return learn::run(&arguments);
+        }
         Command::Lint(arguments) => {
             quiet();
             return lint::run(&arguments);
+        }
+        Command::Broker(command) => {
+            quiet();
+            return broker::run(&command);
         }
         Command::Completions(arguments) => return completions::run(arguments, words),
     }

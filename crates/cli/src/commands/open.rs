@@ -162,12 +162,19 @@ struct Accepted {
     keys: Vec<KeyFound>,
     #[serde(skip_serializing_if = "Option::is_none")]
     user: Option<String>,
+    /// Whom a token without a password names.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    named_user: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     assertion: Option<AssertionFound>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<TimestampFound>,
     /// Weak algorithms that the message used and the endpoint file allows.
     weak: Vec<&'static str>,
+    /// Header blocks that nothing proves and that are passed on, since the endpoint file names
+    /// them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    unproven: Vec<String>,
     /// Header blocks that no signature covers: they are not passed on.
     dropped: Vec<String>,
 }
@@ -356,11 +363,13 @@ fn verdict(opener: &Opener, outcome: &Result<Verified<Envelope>, Rejected>) -> V
         keys: evidence.keys.iter().map(KeyFound::from).collect(),
         user: evidence.user.clone(),
         assertion: evidence.assertion.as_ref().map(AssertionFound::from),
+        named_user: evidence.named_user.clone(),
         timestamp: evidence.freshness.map(|freshness| TimestampFound {
             created: freshness.created.to_string(),
             expires: freshness.expires.to_string(),
         }),
         weak: evidence.weak.clone(),
+        unproven: evidence.unproven.clone(),
         dropped: evidence.dropped.clone(),
     }))
 }

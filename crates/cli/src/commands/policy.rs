@@ -13,6 +13,8 @@ use soapstone::policy::{
     SignatureReading,
 };
 
+use soapstone_gateway::Config;
+
 use crate::failure::{Failure, Refusal};
 use crate::files;
 
@@ -26,6 +28,8 @@ FILE is a WSDL 1.1 with policies attached, or a wsp:Policy: WS-Policy 1.2 and 1.
 operation is told in words, with the plans of request and response; operations that demand the same are told once. Nothing is fetched: \
 imports are read from the folder of FILE.
 
+FILE can be a gateway's file (NAME.toml): each route is told in words, with what requests and answers must do on either side.
+
 FILE can be an endpoint file, too (NAME.toml): its mechanism is written as the policy that a gateway tells clients of, and its …Sha256 \
 suites are read as they are meant. What no policy can say is named, with exit code 2.
 
@@ -36,6 +40,7 @@ const EXAMPLES: &str = "\
 Examples:
   soapstone policy service.wsdl                       every port in words
   soapstone policy service.wsdl --port BooksPort --json
+  soapstone policy gateway.toml                       every route in words
   soapstone policy policy.xml --normalize             the normal form: one wsp:All per alternative
   soapstone policy endpoint.toml --normalize          the policy that says what an endpoint file demands
   soapstone policy ours.xml --intersect theirs.xml    the alternatives that both sides can agree on
@@ -87,6 +92,9 @@ pub struct Arguments {
 /// # Errors
 /// What cannot be read, and every assertion that is not supported.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
+    if is_gateway_file(&arguments.file) {
+        return tell_routes(&arguments.file);
+    }
     let Source {
         document,
         signatures,
@@ -119,6 +127,26 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         Some(refusal) => Err(refusal.into()),
         None => told,
     }
+}
+
+/// Whether a file has routes: it is a gateway's.
+fn is_gateway_file(file: &Path) -> bool {
+    let is_toml = file
+        .extension()
+        .is_some_and(|extension| extension == "toml");
+    let text = is_toml
+        .then(|| std::fs::read_to_string(file))
+        .and_then(Result::ok);
+    text.is_some_and(|text| {
+        text.lines()
+            .any(|line| line.trim_start().starts_with("[[routes]]"))
+    })
+}
+
+/// Tells what each route of a gateway demands, in words.
+fn tell_routes(file: &Path) -> Result<(), Failure> {
+    let config = Config::load(file, &|name| std::env::var(name).ok())?;
+    files::print(config.in_words())
 }
 
 /// Operations that demand the same.

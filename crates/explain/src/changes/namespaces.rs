@@ -4,7 +4,7 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::search::Change;
 use crate::tokens::{
-    Kind, attributes, declared, name_end, prefix, tag_length, tokens, uses, with_start_tags,
+    Kind, attributes, bound, declared, name_end, prefix, tag_length, tokens, uses, with_start_tags,
 };
 
 /// Most prefixes that changes are made for.
@@ -184,7 +184,11 @@ fn hoisted(form: &[u8], prefix: &[u8], namespace: &[u8]) -> Option<Vec<u8>> {
 fn sunk(form: &[u8], prefix: &[u8], namespace: &[u8]) -> Option<Vec<u8>> {
     let mut out = Vec::with_capacity(form.len() + 100);
     let (mut depth, mut covered) = (0_usize, None);
+    let bound = bound(form);
     for (kind, token) in tokens(form) {
+        if out.len() > bound {
+            return None;
+        }
         match kind {
             Kind::Start => {
                 depth += 1;
@@ -386,6 +390,19 @@ mod tests {
         assert_eq!(up, expected);
         assert_eq!(sunk(&up, b"b", b"v").as_deref(), Some(FORM));
         assert_eq!(sunk(FORM, b"b", b"v"), None);
+    }
+
+    #[test]
+    fn a_long_namespace_on_many_elements_grows_no_further_than_its_bound() {
+        let namespace = "u".repeat(1 << 16);
+        let inner = "<a:y></a:y>".repeat(1 << 10);
+        let form = format!("<x xmlns:a=\"{namespace}\">{inner}</x>");
+        // Written at each element it would have 64 MiB.
+        assert_eq!(sunk(form.as_bytes(), b"a", namespace.as_bytes()), None);
+        assert_eq!(repeated(form.as_bytes()), None);
+        let few = format!("<x xmlns:a=\"{namespace}\"><a:y></a:y></x>");
+        assert!(sunk(few.as_bytes(), b"a", namespace.as_bytes()).is_some());
+        assert!(repeated(few.as_bytes()).is_some());
     }
 
     #[test]

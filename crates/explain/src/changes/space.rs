@@ -1,7 +1,7 @@
 //! White space: indentation, lines of base64, text.
 
 use crate::search::Change;
-use crate::tokens::{Kind, tokens, with_text};
+use crate::tokens::{Kind, bound, tokens, with_text};
 
 pub(super) fn indentation(changes: &mut Vec<Change>) {
     changes.push(Change::new(
@@ -195,8 +195,11 @@ fn indented(form: &[u8], indent: &str) -> Option<Vec<u8>> {
         return None;
     }
     let mut out = Vec::with_capacity(form.len() * 2);
-    let mut depth = 0;
+    let (mut depth, bound) = (0, bound(form));
     for (place, (kind, token)) in read.iter().enumerate() {
+        if out.len() > bound {
+            return None;
+        }
         let before = place.checked_sub(1).and_then(|before| read.get(before));
         let mut new_line = |depth: usize| {
             out.push(b'\n');
@@ -228,5 +231,16 @@ mod tests {
         assert_eq!(indented(flat, "  ").as_deref(), Some(&pretty[..]));
         assert_eq!(without_indentation(pretty).as_deref(), Some(&flat[..]));
         assert_eq!(without_indentation(b"<a> </a>"), None);
+    }
+
+    #[test]
+    fn indentation_of_deep_elements_grows_no_further_than_its_bound() {
+        let deep = |depth: usize, leaves: usize| {
+            let leaves = "<b></b>".repeat(leaves);
+            format!("{}{leaves}{}", "<a>".repeat(depth), "</a>".repeat(depth))
+        };
+        assert!(indented(deep(10, 4000).as_bytes(), "    ").is_some());
+        // Each leaf would get 800 spaces.
+        assert_eq!(indented(deep(200, 4000).as_bytes(), "    "), None);
     }
 }

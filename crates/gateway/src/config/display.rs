@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use super::direction::Direction;
 use super::endpoint::NO_DEMANDS;
 use super::{BYPASSES, Config};
 
@@ -13,28 +14,35 @@ impl fmt::Display for Config {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         let tls = if self.tls.is_some() { " (TLS)" } else { "" };
         writeln!(formatter, "listen {}{tls}", self.listen)?;
-        if let Some(admin) = self.admin {
-            writeln!(formatter, "admin {admin}")?;
+        if let Some(admin) = &self.admin {
+            writeln!(formatter, "admin {}", admin.listen)?;
         }
         for route in &self.routes {
-            write!(formatter, "route {} -> {}", route.path, route.backend)?;
-            for (name, side) in [("inbound", &route.inbound), ("outbound", &route.outbound)] {
-                if let Some(side) = side {
-                    let suite = side.endpoint.suite();
-                    let separator = if suite.is_empty() { "" } else { " " };
-                    write!(formatter, ", {name} {}{separator}{suite}", side.mechanism())?;
-                    if name == "inbound"
-                        && let Some(why) = self.refuses_everybody(side)
-                    {
-                        write!(formatter, " (serves nobody: {why})")?;
-                    }
-                    if side.without_demands {
-                        write!(formatter, " (without protection: {NO_DEMANDS})")?;
-                    }
-                    let open: Vec<&str> = side.endpoint.unprotected_operations().collect();
-                    if !open.is_empty() {
-                        write!(formatter, " (without protection: {})", open.join(", "))?;
-                    }
+            let backends: Vec<String> = route.backends().map(ToString::to_string).collect();
+            write!(
+                formatter,
+                "route {} -> {}",
+                route.path,
+                backends.join(" | ")
+            )?;
+            if let Some(group) = &route.group {
+                write!(formatter, " ({})", group.settings.selection.name())?;
+            }
+            for (which, side) in route.endpoints() {
+                let (name, mechanism, suite) = (which.name(), side.mechanism(), side.suite());
+                let separator = if suite.is_empty() { "" } else { " " };
+                write!(formatter, ", {name} {mechanism}{separator}{suite}")?;
+                if let (Direction::Inbound, Some(inbound)) = (which, &route.inbound)
+                    && let Some(why) = self.refuses_everybody(inbound)
+                {
+                    write!(formatter, " (serves nobody: {why})")?;
+                }
+                if side.is_without_demands() {
+                    write!(formatter, " (without protection: {NO_DEMANDS})")?;
+                }
+                let open = side.unprotected_operations();
+                if !open.is_empty() {
+                    write!(formatter, " (without protection: {})", open.join(", "))?;
                 }
             }
             if let Some(other) = route.bypassed_route(&self.routes) {

@@ -4,9 +4,9 @@
 //! is built.
 
 use soapstone::config::{EndpointConfig, Located, Place, SecuritySource, Table, Warning};
-use soapstone::endpoint::{Endpoint, Role};
+use soapstone::endpoint::{Dated, Directions, Endpoint, Fixed};
 use soapstone_policy::TransportRequirement;
-use soapstone_store::{StoreError, Stores};
+use soapstone_store::{Contexts, Replay, StoreError, Stores};
 
 use super::published::{Publication, PublishedPolicy};
 
@@ -14,8 +14,8 @@ use super::published::{Publication, PublishedPolicy};
 pub(super) const NO_DEMANDS: &str = "the policy demands nothing of messages";
 
 /// One endpoint of a route.
-pub(crate) struct EndpointSpec {
-    pub(crate) endpoint: Endpoint,
+pub(crate) struct EndpointSpec<P> {
+    pub(crate) endpoint: Endpoint<P>,
     /// What clients are told of the policy.
     pub(crate) published: Option<PublishedPolicy>,
     /// What the operator should know of it: why clients are told nothing, or how they must read
@@ -26,7 +26,7 @@ pub(crate) struct EndpointSpec {
     pub(super) without_demands: bool,
 }
 
-impl EndpointSpec {
+impl<P: Directions> EndpointSpec<P> {
     /// Whether it has conversations that begin with messages which everybody on the way can read.
     pub(super) fn shows_its_keys(&self) -> bool {
         let conversation = self.endpoint.conversation();
@@ -38,10 +38,53 @@ impl EndpointSpec {
         let mut inbound = self.endpoint.inbound();
         inbound.any(|plan| plan.policy().assertion().is_some())
     }
+}
 
-    /// Name of the mechanism, for metrics.
-    pub(crate) fn mechanism(&self) -> &str {
+/// What is the same of an endpoint that faces clients and of one that faces a backend.
+pub(crate) trait SideSpec {
+    /// Name of the mechanism, for metrics and people.
+    fn mechanism(&self) -> &'static str;
+
+    /// Name of the suite; empty where there is none.
+    fn suite(&self) -> &str;
+
+    /// See [`EndpointSpec::without_demands`].
+    fn is_without_demands(&self) -> bool;
+
+    /// See [`Endpoint::unprotected_operations`].
+    fn unprotected_operations(&self) -> Vec<&str>;
+
+    /// See [`Endpoint::dated`].
+    fn dated(&self) -> &[Dated];
+
+    /// Opens its stores, each of which may fail.
+    fn open(&self, stores: &Stores) -> (Result<Replay, StoreError>, Result<Contexts, StoreError>);
+}
+
+impl<P: Directions> SideSpec for EndpointSpec<P> {
+    fn mechanism(&self) -> &'static str {
         self.endpoint.mechanism()
+    }
+
+    fn suite(&self) -> &str {
+        self.endpoint.suite()
+    }
+
+    fn is_without_demands(&self) -> bool {
+        self.without_demands
+    }
+
+    fn unprotected_operations(&self) -> Vec<&str> {
+        self.endpoint.unprotected_operations().collect()
+    }
+
+    fn dated(&self) -> &[Dated] {
+        self.endpoint.dated()
+    }
+
+    fn open(&self, stores: &Stores) -> (Result<Replay, StoreError>, Result<Contexts, StoreError>) {
+        let replay = stores.replay(self.endpoint.replay());
+        (replay, stores.contexts(self.endpoint.conversations()))
     }
 }
 
@@ -57,13 +100,12 @@ pub(super) struct Publishing {
 /// Reads `inbound` or `outbound` of a route, and compiles it. Its stores are opened to see whether
 /// they can be, and closed again. `through_tls` says whether its messages come or go over TLS.
 /// `None` when something is wrong, which is reported.
-pub(super) fn read_endpoint(
+pub(super) fn read_endpoint<P: Fixed>(
     table: Table<'_>,
-    role: Role,
     scope: &str,
     through_tls: bool,
     publishing: Option<&Publishing>,
-) -> Option<EndpointSpec> {
+) -> Option<EndpointSpec<P>> {
     let document = table.document();
     let config = EndpointConfig::read(table)?;
     if let Some(time) = &config.security.time {
@@ -80,7 +122,7 @@ pub(super) fn read_endpoint(
                 ),
         );
     }
-    let endpoint = match Endpoint::compile(&config, role) {
+    let endpoint = match Endpoint::<P>::from_config(&config) {
         Ok(endpoint) => endpoint.with_scope(scope),
         Err(problems) => {
             problems
@@ -99,6 +141,32 @@ pub(super) fn read_endpoint(
                 )
                 .with_hint("say whom we know: users = [{ name = \"…\", password_env = \"…\" }]"),
         );
+    }
+    if let (true, Some(answers)) = (endpoint.answers_need_tls() && !through_tls, &config.answers) {
+        let place = answers.protection.as_ref().map(|given| given.place);
+        let faults = answers.unsecured_faults.as_ref().map(|given| given.place);
+        let problem = config.problem(
+            place.or(faults).unwrap_or(answers.place),
+            "answers prove less than requests, and no TLS protects them: everybody on the way could write them",
+        );
+        document.report(problem.with_hint(
+            "use TLS; or accept it, for a network that you trust: answers = { …, without_tls = true }",
+        ));
+    }
+    let judges_times = || {
+        let mut plans = endpoint.inbound();
+        plans.any(|plan| plan.policy().has_security())
+    };
+    if let Some(clock) = &config.security.clock
+        && endpoint.learns_clock_from().is_some()
+        && !through_tls
+        && judges_times()
+    {
+        let problem = config.problem(
+            clock.place,
+            "a clock is learnt without TLS, and answers are judged by it: whoever is on the way could set it",
+        );
+        document.report(problem.with_hint("name the backend's https address, or say how far the clock is off: clock = { offset = \"-37s\" }"));
     }
     let (replay, conversations) = (&config.security.replay, &config.security.conversations);
     let unusable = |place: Option<Place>, error: StoreError| {

@@ -4,7 +4,11 @@
 //! addresses was found while it was read; starting a gateway from it can only fail because the
 //! system refuses.
 
+mod address;
+pub(crate) mod admin;
+pub(crate) mod balance;
 mod client_trust;
+pub(crate) mod considered;
 pub(crate) mod direction;
 mod display;
 pub(crate) mod endpoint;
@@ -12,17 +16,21 @@ pub(crate) mod identity;
 pub(crate) mod limits;
 pub(crate) mod log;
 mod memory;
+pub(crate) mod needs;
 pub(crate) mod path;
 pub(crate) mod published;
 pub(crate) mod rate;
 pub(crate) mod read;
+pub(crate) mod record;
 pub(crate) mod route;
+mod security_index;
 pub(crate) mod timeouts;
 pub(crate) mod tls;
 pub(crate) mod traces;
 pub(crate) mod url;
 pub(crate) mod validity;
 pub(crate) mod warm_up;
+pub(crate) mod words;
 
 use std::fmt;
 use std::net::SocketAddr;
@@ -35,10 +43,13 @@ use soapstone::config::{FileState, Problem, Warning};
 use soapstone::endpoint::Dated;
 use soapstone_store::{StoreProblem, Stores};
 
+use admin::AdminConfig;
 use endpoint::EndpointSpec;
 use limits::GatewayLimits;
 use log::LogConfig;
+use record::RecordConfig;
 use route::RouteSpec;
+use soapstone::endpoint::Serving;
 use timeouts::Timeouts;
 use traces::TracesConfig;
 use validity::{ValidityWarning, dated_in, warnings};
@@ -55,7 +66,7 @@ const NEEDS_CLIENT_CERTIFICATES: &str =
 pub struct Config {
     pub(crate) file: PathBuf,
     pub(crate) listen: SocketAddr,
-    pub(crate) admin: Option<SocketAddr>,
+    pub(crate) admin: Option<AdminConfig>,
     /// Whether another process may listen at the same addresses.
     pub(crate) reuse_port: bool,
     pub(crate) public_url: Option<String>,
@@ -70,6 +81,8 @@ pub struct Config {
     log: LogConfig,
     /// The file of the audit trail.
     pub(crate) audit: Option<PathBuf>,
+    /// Which refused messages are kept.
+    pub(crate) record: Option<RecordConfig>,
     /// Where spans are sent.
     pub(crate) traces: Option<TracesConfig>,
     files: Vec<(PathBuf, FileState)>,
@@ -103,7 +116,10 @@ impl Config {
     }
 
     /// Why a route with such an inbound endpoint serves nobody, if it does not.
-    pub(crate) fn refuses_everybody(&self, inbound: &EndpointSpec) -> Option<&'static str> {
+    pub(crate) fn refuses_everybody(
+        &self,
+        inbound: &EndpointSpec<Serving>,
+    ) -> Option<&'static str> {
         let endpoint = &inbound.endpoint;
         if endpoint.needs_tls() && self.tls.is_none() {
             Some(NEEDS_TLS)
@@ -129,11 +145,7 @@ impl Config {
             .routes
             .iter()
             .flat_map(RouteSpec::endpoints)
-            .map(|spec| {
-                let endpoint = &spec.endpoint;
-                let replay = stores.replay(endpoint.replay()).ok();
-                (replay, stores.contexts(endpoint.conversations()).ok())
-            })
+            .map(|(_, side)| side.open(&stores))
             .collect();
         let problems = stores.problems();
         drop(opened);
@@ -173,11 +185,17 @@ impl Config {
     }
 
     /// The keys that a gateway takes into use only when it starts, each with what it says.
-    pub(crate) fn at_start(&self) -> [(&'static str, String); 11] {
+    pub(crate) fn at_start(&self) -> [(&'static str, String); 12] {
         let limits = &self.limits;
         [
             ("listen", self.listen.to_string()),
-            ("admin", format!("{:?}", self.admin)),
+            (
+                "admin",
+                self.admin
+                    .as_ref()
+                    .map(AdminConfig::fingerprint)
+                    .unwrap_or_default(),
+            ),
             ("limits.buffered", limits.buffered.to_string()),
             ("limits.queue", limits.queue.to_string()),
             ("limits.workers", limits.workers.to_string()),
@@ -188,6 +206,7 @@ impl Config {
             ),
             ("timeouts.drain", format!("{:?}", self.timeouts.drain)),
             ("audit.file", format!("{:?}", self.audit)),
+            ("record", format!("{:?}", self.record)),
             ("log.level", self.log.level.to_string()),
             ("log.format", format!("{:?}", self.log.format)),
         ]

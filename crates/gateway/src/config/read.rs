@@ -2,15 +2,18 @@
 //!
 //! The rule kept here: whatever is wrong with the file is reported at its place, all of it at once.
 
-use std::net::{Ipv4Addr, SocketAddr};
+use std::net::SocketAddr;
 use std::path::Path;
 
 use soapstone::config::{Document, Environment, KnownKey, Located, Problems, Surroundings, Table};
 use soapstone_policy::TransportRequirement;
 
 use super::Config;
+use super::address::read_address;
+use super::admin::{AdminConfig, read_admin};
 use super::limits::read_limits;
 use super::log::read_log;
+use super::record::read_record;
 use super::route::{ClientSide, RouteSpec, read_route};
 use super::timeouts::read_timeouts;
 use super::tls::{ServerTls, read_server};
@@ -71,19 +74,14 @@ fn read(document: &Document<'_>) -> Option<Config> {
     }
     let listen = read_address(&mut root, "listen");
     let admin = if root.is_table("admin") {
-        root.table("admin").and_then(|mut table| {
-            if !table.has("listen") {
-                table.missing("listen", "say where to listen: listen = \"127.0.0.1:9901\"");
-            }
-            let address = read_address(&mut table, "listen");
-            table.finish();
-            address
-        })
+        root.table("admin").and_then(read_admin)
     } else {
-        read_address(&mut root, "admin")
+        let listen = read_address(&mut root, "admin");
+        listen.map(AdminConfig::open)
     };
-    if let (Some(listen), Some(admin), Some(place)) = (listen, admin, root.place_of("admin"))
-        && share_a_port(listen, admin)
+    if let (Some(listen), Some(AdminConfig { listen: admin, .. }), Some(place)) =
+        (listen, &admin, root.place_of("admin"))
+        && share_a_port(listen, *admin)
     {
         root.report_with_hint(
             place,
@@ -112,6 +110,9 @@ fn read(document: &Document<'_>) -> Option<Config> {
         table.finish();
         Some(file?.value)
     });
+    let has_admin = admin.is_some();
+    let record = root.table("record");
+    let record = record.and_then(|table| read_record(table, has_admin));
     let has_traces = root.has("traces");
     let traces = root.table("traces").and_then(read_traces);
     const SAY_ROUTES: &str =
@@ -165,6 +166,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         limits,
         log,
         audit,
+        record,
         traces,
         files,
         risks,
@@ -184,40 +186,6 @@ fn transport_of(public_url: Option<&str>, tls: Option<&ServerTls>) -> Option<Tra
     secure.then(|| TransportRequirement {
         client_certificate: tls.is_some_and(|tls| tls.demands_certificate),
     })
-}
-
-fn read_address(table: &mut Table<'_>, key: &'static str) -> Option<SocketAddr> {
-    let text = table.string(key)?;
-    match listening_address(&text.value) {
-        Ok(address) => Some(address),
-        Err(found) => {
-            table.report_with_hint(
-                text.place,
-                format!("`{key}` must be an address and a port, found {found}"),
-                "for example \"127.0.0.1:8443\", \"localhost:8443\", or \":8443\" for every address of this host",
-            );
-            None
-        }
-    }
-}
-
-/// An address and a port; `:8443` is every IPv4 address of this host, and `localhost` is 127.0.0.1.
-/// Other names are not looked up: what they mean may change, and a gateway would listen elsewhere.
-fn listening_address(text: &str) -> Result<SocketAddr, &'static str> {
-    if let Ok(address) = text.parse() {
-        return Ok(address);
-    }
-    let Some((host, port)) = text.rsplit_once(':') else {
-        return Err("a text without a port");
-    };
-    let port = port
-        .parse()
-        .map_err(|_| "a text whose port is no number up to 65535")?;
-    match host {
-        "" => Ok(SocketAddr::from((Ipv4Addr::UNSPECIFIED, port))),
-        "localhost" => Ok(SocketAddr::from((Ipv4Addr::LOCALHOST, port))),
-        _ => Err("another host than an address or localhost"),
-    }
 }
 
 fn read_public_url(root: &mut Table<'_>) -> Option<String> {

@@ -5,12 +5,15 @@
 
 use http::Uri;
 use soapstone::config::{Located, Place, Table};
-use soapstone::endpoint::Role;
+use soapstone::endpoint::{Calling, Serving};
 use soapstone_policy::TransportRequirement;
 
-use super::endpoint::{EndpointSpec, Publishing, read_endpoint};
+use super::balance::{Balance, GroupSpec, MemberSpec, Sticky, read_backends, read_balance};
+use super::direction::Direction;
+use super::endpoint::{EndpointSpec, Publishing, SideSpec, read_endpoint};
 use super::identity::{IdentityHeaders, read_identity};
 use super::rate::{Rate, read_rate};
+use super::security_index::security_index;
 use super::timeouts::Timeouts;
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
@@ -23,11 +26,14 @@ pub(crate) struct RouteSpec {
     pub(crate) place: Place,
     pub(crate) name: String,
     pub(crate) path: String,
+    /// The backend, or the first one of several.
     pub(crate) backend: Uri,
-    /// Where it is behind https.
+    /// Where it is alone, and behind https.
     pub(crate) backend_tls: Option<ClientTls>,
-    pub(crate) inbound: Option<EndpointSpec>,
-    pub(crate) outbound: Option<EndpointSpec>,
+    /// All backends, where there are several to choose from.
+    pub(crate) group: Option<GroupSpec>,
+    pub(crate) inbound: Option<EndpointSpec<Serving>>,
+    pub(crate) outbound: Option<EndpointSpec<Calling>>,
     pub(crate) timeouts: Timeouts,
     /// Most requests in a time.
     pub(crate) rate: Option<Rate>,
@@ -39,27 +45,42 @@ pub(crate) struct RouteSpec {
 
 impl RouteSpec {
     /// Its endpoints.
-    pub(super) fn endpoints(&self) -> impl Iterator<Item = &EndpointSpec> {
-        [&self.inbound, &self.outbound].into_iter().flatten()
+    pub(super) fn endpoints(&self) -> impl Iterator<Item = (Direction, &dyn SideSpec)> {
+        let inbound = self.inbound.as_ref().map(|side| side as &dyn SideSpec);
+        let outbound = self.outbound.as_ref().map(|side| side as &dyn SideSpec);
+        let inbound = inbound.map(|side| (Direction::Inbound, side));
+        let outbound = outbound.map(|side| (Direction::Outbound, side));
+        let members = self.group.iter().flat_map(|group| &group.members);
+        let own = members.filter_map(|member| member.outbound.as_ref());
+        let own = own.map(|side| (Direction::Outbound, side as &dyn SideSpec));
+        inbound.into_iter().chain(outbound).chain(own)
+    }
+
+    /// The URLs of its backends.
+    pub(crate) fn backends(&self) -> impl Iterator<Item = &Uri> {
+        let several = self.group.iter().flat_map(|group| &group.members);
+        let alone = self.group.is_none().then_some(&self.backend);
+        alone.into_iter().chain(several.map(|member| &member.url))
     }
 
     /// Whether something is demanded of what clients send.
     fn protects(&self) -> bool {
-        let demands =
-            |side: &EndpointSpec| !side.endpoint.demands_nothing() || side.endpoint.needs_tls();
+        let demands = |side: &EndpointSpec<Serving>| {
+            !side.endpoint.demands_nothing() || side.endpoint.needs_tls()
+        };
         self.inbound.as_ref().is_some_and(demands)
     }
 
     /// The protected route that this unprotected route bypasses: both reach the same backend.
     pub(crate) fn bypassed_route<'r>(&self, routes: &'r [Self]) -> Option<&'r Self> {
-        let is_open = |side: &EndpointSpec| side.endpoint.demands_nothing();
+        let is_open = |side: &EndpointSpec<Calling>| side.endpoint.demands_nothing();
         if self.protects() || !self.outbound.as_ref().is_none_or(is_open) {
             return None;
         }
-        let base = |route: &Self| route.backend.path().trim_end_matches('/').to_owned();
-        let by_this_one = |other: &Self| {
-            let base_of_other = base(other);
-            let Some(rest) = base_of_other.strip_prefix(&base(self)) else {
+        let base = |backend: &Uri| backend.path().trim_end_matches('/').to_owned();
+        let by_this_one = |backend: &Uri, of_other: &Uri| {
+            let base_of_other = base(of_other);
+            let Some(rest) = base_of_other.strip_prefix(&base(backend)) else {
                 return false;
             };
             let asked = match (self.path.trim_end_matches('/'), rest) {
@@ -71,11 +92,14 @@ impl RouteSpec {
             (rest.is_empty() || rest.starts_with('/'))
                 && serving.is_some_and(|route| route.path == self.path)
         };
-        routes.iter().find(|other| {
-            other.protects()
-                && other.backend.authority() == self.backend.authority()
-                && by_this_one(other)
-        })
+        let leads_there = |of_other: &Uri| {
+            let mut own = self.backends();
+            own.any(|backend| {
+                backend.authority() == of_other.authority() && by_this_one(backend, of_other)
+            })
+        };
+        let mut routes = routes.iter().filter(|other| other.protects());
+        routes.find(|other| other.backends().any(leads_there))
     }
 }
 
@@ -128,34 +152,55 @@ pub(super) fn read_route(
             Some(value)
         });
     let name = table.string("name");
-    let backend = table.required_string(
-        "backend",
-        "for example backend = \"http://127.0.0.1:9000/books\"",
-    );
-    let backend = backend.and_then(|text| match backend_url(&text.value) {
-        Ok(uri) => Some(text.map(|_| uri)),
-        Err(error) => {
-            table.report_with_hint(
-                text.place,
-                format!("`backend` {error}"),
-                "for example \"http://127.0.0.1:9000/books\"",
-            );
-            None
+    let several_place = table.place_of("backends");
+    let several = table.tables("backends");
+    let (backend, members) = match several_place {
+        None => (read_backend(&mut table), None),
+        Some(place) => {
+            if let Some(alone) = table.string("backend") {
+                table.report(
+                    alone.place,
+                    "`backend` and `backends` say the same: keep one",
+                );
+            }
+            if several.is_empty() && table.is_empty_list("backends") {
+                let hint = "for example backends = [{ url = \"http://127.0.0.1:9000/books\" }]";
+                table.report_with_hint(place, "`backends` names no backend", hint);
+            }
+            let scope = path.clone().unwrap_or_default();
+            let members = read_backends(several, &scope);
+            let first = members.as_ref().and_then(|members| members.first());
+            let value = first.map(|member| member.url.clone());
+            (value.map(|value| Located { value, place }), Some(members))
         }
-    });
-    let secure = backend
-        .as_ref()
-        .is_some_and(|backend| backend.value.scheme_str() == Some("https"));
+    };
+    let balance_place = table.place_of("balance");
+    let balance = table.table("balance").map(read_balance);
+    if let (Some(place), None) = (balance_place, several_place) {
+        let message = "`balance` is for a route with `backends`, and this one has one `backend`";
+        table.report(place, message);
+    }
+    let is_alone = several_place.is_none();
+    let secure = match &members {
+        None => backend
+            .as_ref()
+            .is_some_and(|backend| backend.value.scheme_str() == Some("https")),
+        Some(members) => members
+            .as_ref()
+            .is_some_and(|members| members.iter().all(|member| member.tls.is_some())),
+    };
     let tls_place = table.place_of("tls");
     let tls_table = table.table("tls");
-    if let (Some(place), Some(false)) = (tls_place, backend.as_ref().map(|_| secure)) {
+    if let (Some(place), false) = (tls_place, is_alone) {
+        table.report(place, "with `backends`, each of them has its own `tls`");
+    } else if let (Some(place), Some(false)) = (tls_place, backend.as_ref().map(|_| secure)) {
         table.report(
             place,
             "`tls` is for a backend behind https, and this one is behind http",
         );
     }
     let backend_tls = match &backend {
-        Some(backend) if secure => {
+        Some(backend) if secure && is_alone => {
             let host = without_brackets(backend.value.host().unwrap_or_default());
             Some(tls::read_client(tls_table, host, &|message| {
                 table.report(backend.place, message)
@@ -199,11 +244,11 @@ pub(super) fn read_route(
     let inbound = table.table("inbound").and_then(|side| {
         let hidden = client_side.through_tls || client_side.transport.is_some();
         let publishing = Some(&publishing);
-        read_endpoint(side, Role::Service, &scope, hidden, publishing)
+        read_endpoint(side, &scope, hidden, publishing)
     });
     let outbound = table
         .table("outbound")
-        .and_then(|side| read_endpoint(side, Role::Client, &scope, secure, None));
+        .and_then(|side| read_endpoint(side, &scope, secure, None));
     if let Some(side) = &inbound
         && side.shows_its_keys()
         && !side.endpoint.needs_tls()
@@ -245,6 +290,17 @@ pub(super) fn read_route(
             "name the backend's https address, or a bootstrap that encrypts",
         );
     }
+    let balance = balance.unwrap_or_else(Balance::unless_said);
+    if let (Some(place), None) = (balance.requirements_place(), &inbound) {
+        table.report_with_hint(
+            place,
+            "`requirements` is for a route with `inbound`: without it nobody proves what a message needs",
+            "say what requests need in `needs`",
+        );
+    }
+    if let Some(sticky) = &balance.sticky {
+        demand_sticky(&table, sticky, inbound.as_ref());
+    }
     let warm_up = table.table("warm_up");
     let warm_up = warm_up.map(|warm_up| {
         let inbound = inbound.as_ref().map(|side| &side.endpoint);
@@ -276,12 +332,26 @@ pub(super) fn read_route(
         None => None,
     };
     let name = name.map_or_else(|| path.clone(), |name| name.value);
+    let group = match members {
+        None => None,
+        Some(members) => Some(GroupSpec {
+            members: with_security(members?, outbound.as_ref()),
+            settings: balance.settings,
+            sticky: balance.sticky.map(|sticky| sticky.value),
+            idempotent: balance.idempotent,
+            check: balance.check,
+            needs: balance.needs,
+            classes: balance.classes,
+            requirements: balance.requirements.is_some_and(|given| given.value),
+        }),
+    };
     Some(RouteSpec {
         place: route_place,
         name,
         path,
         backend,
         backend_tls,
+        group,
         inbound,
         outbound,
         timeouts,
@@ -295,4 +365,59 @@ pub(super) fn read_route(
             None => None,
         },
     })
+}
+
+/// Reads `backend`, where there is one.
+fn read_backend(table: &mut Table<'_>) -> Option<Located<Uri>> {
+    let text = table.required_string(
+        "backend",
+        "for example backend = \"http://127.0.0.1:9000/books\"",
+    )?;
+    match backend_url(&text.value) {
+        Ok(uri) => Some(text.map(|_| uri)),
+        Err(error) => {
+            table.report_with_hint(
+                text.place,
+                format!("`backend` {error}"),
+                "for example \"http://127.0.0.1:9000/books\"",
+            );
+            None
+        }
+    }
+}
+
+/// Backends with what the policy in front of each gives: its own, or else that of the route.
+fn with_security(
+    mut members: Vec<MemberSpec>,
+    outbound: Option<&EndpointSpec<Calling>>,
+) -> Vec<MemberSpec> {
+    for member in &mut members {
+        let side = member.outbound.as_ref().or(outbound);
+        let endpoint = side.map(|side| &side.endpoint);
+        member.terms.security = security_index(endpoint, member.tls.as_ref());
+    }
+    members
+}
+
+/// Reports calls that are to stay together by what the route never learns of them.
+fn demand_sticky(
+    table: &Table<'_>,
+    sticky: &Located<Sticky>,
+    inbound: Option<&EndpointSpec<Serving>>,
+) {
+    let conversation = inbound.and_then(|side| side.endpoint.conversation());
+    let (missing, hint) = match sticky.value {
+        Sticky::Client => return,
+        Sticky::Partner if inbound.is_some() => return,
+        Sticky::Conversation if conversation.is_some() => return,
+        Sticky::Partner => (
+            "`sticky` is \"partner\", and without `inbound` nobody proves to be one",
+            "sticky = \"client\" keeps calls of an address together",
+        ),
+        Sticky::Conversation => (
+            "`sticky` is \"conversation\", and clients begin none with this route",
+            "sticky = \"partner\" keeps calls of a certificate or user together",
+        ),
+    };
+    table.report_with_hint(sticky.place, missing, hint);
 }

@@ -29,6 +29,7 @@ pub(crate) struct ServerTls {
 }
 
 /// TLS towards a backend.
+#[derive(Clone)]
 pub(crate) struct ClientTls {
     pub(crate) config: Arc<ClientConfig>,
     pub(crate) server_name: ServerName<'static>,

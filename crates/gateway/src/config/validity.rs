@@ -53,17 +53,15 @@ pub(crate) fn dated_in(of_tls: &[Dated], routes: &[RouteSpec]) -> Vec<ExpiringMa
 }
 
 fn of_route(route: &RouteSpec) -> impl Iterator<Item = ExpiringMaterial> {
-    let sides = [
-        (Direction::Inbound, route.inbound.as_ref()),
-        (Direction::Outbound, route.outbound.as_ref()),
-    ];
-    let of_sides = sides.into_iter().flat_map(|(which, side)| {
-        let dated = side.map_or(&[][..], |side| side.endpoint.dated());
-        dated.iter().map(move |dated| (which, dated))
-    });
+    let of_sides = route
+        .endpoints()
+        .flat_map(|(which, side)| side.dated().iter().map(move |dated| (which, dated)));
+    let of_several = route.group.iter().flat_map(|group| &group.members);
+    let of_several = of_several.filter_map(|member| member.tls.as_ref());
     let of_backend = route
         .backend_tls
         .iter()
+        .chain(of_several)
         .flat_map(|tls| &tls.certificates)
         .map(|dated| (Direction::Outbound, dated));
     of_sides

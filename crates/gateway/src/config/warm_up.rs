@@ -7,7 +7,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use soapstone::config::{EndpointConfig, Place, Table};
-use soapstone::endpoint::{Endpoint, Role};
+use soapstone::endpoint::{Client, Service};
 use soapstone::wss::{Envelope, SoapVersion};
 use soapstone::xml::{Buffers, Limits};
 
@@ -23,7 +23,7 @@ pub(crate) struct WarmUp {
     /// For all of them.
     pub(crate) within: Duration,
     /// Whose messages `inbound` opens in the warm-up.
-    pub(crate) client: Option<Arc<Endpoint>>,
+    pub(crate) client: Option<Arc<Client>>,
 }
 
 /// How long a warm-up may keep a gateway from being ready, unless the file says otherwise.
@@ -34,7 +34,7 @@ const MOST: u64 = 1000;
 
 /// Reads `warm_up` of a route with that `inbound`. What is wrong with it has been reported where
 /// there is nothing.
-pub(super) fn read_warm_up(mut table: Table<'_>, inbound: Option<&Endpoint>) -> Option<WarmUp> {
+pub(super) fn read_warm_up(mut table: Table<'_>, inbound: Option<&Service>) -> Option<WarmUp> {
     const EXAMPLE: &str = "name a file with a plain message: request = \"ping.xml\"";
     let place = table.place();
     if !table.has("request") {
@@ -90,7 +90,7 @@ pub(super) fn read_warm_up(mut table: Table<'_>, inbound: Option<&Endpoint>) -> 
     })
 }
 
-fn read_client(table: Table<'_>) -> Option<Arc<Endpoint>> {
+fn read_client(table: Table<'_>) -> Option<Arc<Client>> {
     let document = table.document();
     let config = EndpointConfig::read(table)?;
     let report = |place: Place, message: &str| document.report(config.problem(place, message));
@@ -100,7 +100,7 @@ fn read_client(table: Table<'_>) -> Option<Arc<Endpoint>> {
             "`time` is for single messages, and would stop the clock of the client",
         );
     }
-    let endpoint = match Endpoint::compile(&config, Role::Client) {
+    let endpoint = match Client::from_config(&config) {
         Ok(endpoint) => endpoint,
         Err(problems) => {
             let problems = problems.0.into_iter();

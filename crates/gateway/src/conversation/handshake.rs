@@ -8,26 +8,25 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::StatusCode;
-use soapstone::endpoint::{Handshake, HandshakeError};
+use soapstone::endpoint::{Call, Calling, Handshake, HandshakeError, Handshakes, UnsecuredFault};
 use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone_trust::Operation;
 
 use crate::observe::metrics::RouteMetrics;
 use crate::scheduling::class::WorkClass;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::scheduling::executor::Executor;
 use crate::scheduling::task::{Desk, Task};
 use crate::scheduling::workers::NotDone;
 use crate::wire::backend::BackendError;
 use crate::wire::errand::{Errand, Undone, demand_soap};
-use crate::wire::unsecured;
 
 /// Asks one backend for security contexts. It needs nothing of the message that a handshake began
 /// for.
 pub(crate) struct Handshaker {
     pub(crate) executor: Arc<Executor>,
     pub(crate) route: String,
-    pub(crate) endpoint: Arc<RouteEndpoint>,
+    pub(crate) endpoint: Arc<OutboundEndpoint>,
     pub(crate) errand: Errand,
     /// The backend's.
     pub(crate) url: String,
@@ -48,7 +47,7 @@ pub(crate) enum Failed {
     Handshake {
         /// Why.
         error: HandshakeError,
-        /// The code of the fault that the answer was, where it was one without security.
+        /// What the fault says that the answer was, where it was one without security.
         peer_fault: Option<String>,
     },
     /// The gateway has too much to do.
@@ -89,11 +88,11 @@ impl fmt::Display for Failed {
             Self::Backend(error) => write!(out, "no conversation with the backend: {error}"),
             Self::Answer { detail } => write!(out, "no conversation with the backend: {detail}"),
             Self::Handshake {
-                peer_fault: Some(code),
+                peer_fault: Some(text),
                 ..
             } => write!(
                 out,
-                "no conversation with the backend: it refused the request for a context with the unsecured fault {code}"
+                "no conversation with the backend: it refused the request for a context with the unsecured fault {text}"
             ),
             Self::Handshake { error, .. } => {
                 write!(out, "no conversation with the backend: {error}")
@@ -137,11 +136,11 @@ impl Handshaker {
         let mut handshake = self
             .work(move |desk| async move {
                 let buffers = &mut desk.workspace().buffers();
-                let now = jiff::Timestamp::now();
-                let endpoint = &asked.endpoint;
+                let mut call = Call::new(jiff::Timestamp::now(), buffers);
+                let handshakes = handshakes(&asked)?;
                 let begun = match renewed {
-                    Some(context) => endpoint.renew(&context, &url, version, now, buffers),
-                    None => endpoint.begin(&url, version, now, buffers),
+                    Some(context) => handshakes.renew(&context, &url, version, &mut call),
+                    None => handshakes.begin(&url, version, &mut call),
                 };
                 begun.map_err(|error| Failed::Handshake {
                     error,
@@ -170,9 +169,9 @@ impl Handshaker {
             let made = self
                 .work(move |desk| async move {
                     let buffers = &mut desk.workspace().buffers();
-                    let now = jiff::Timestamp::now();
-                    let endpoint = &asked.endpoint;
-                    let made = endpoint.cancel(&ending, as_bootstrap, &url, version, now, buffers);
+                    let mut call = Call::new(jiff::Timestamp::now(), buffers);
+                    let handshakes = handshakes(&asked)?;
+                    let made = handshakes.cancel(&ending, as_bootstrap, &url, version, &mut call);
                     made.map_err(|error| Failed::Handshake {
                         error: HandshakeError::Unsecurable(error),
                         peer_fault: None,
@@ -219,7 +218,11 @@ impl Handshaker {
         T: Send + 'static,
         F: Future<Output = Result<T, Failed>> + Send + 'static,
     {
-        let task = Task::new(WorkClass::Blocking, Some(Arc::clone(&self.endpoint)), work);
+        let task = Task::new(
+            WorkClass::Blocking,
+            Some(Arc::clone(&self.endpoint.stores)),
+            work,
+        );
         match task.perform(&self.executor, ()).await.0 {
             Ok(result) => result,
             Err(NotDone::Full) => Err(Failed::Busy),
@@ -228,23 +231,29 @@ impl Handshaker {
     }
 }
 
+/// What begins and ends the conversations of an endpoint. One without them has no handshaker.
+fn handshakes(side: &OutboundEndpoint) -> Result<Handshakes<'_, Calling>, Failed> {
+    side.endpoint.handshakes().ok_or(Failed::Unfinished)
+}
+
 /// Judges the answer. A peer that refuses says so in a fault that it mostly does not secure.
 async fn conclude(
-    side: &RouteEndpoint,
+    side: &OutboundEndpoint,
     handshake: Handshake,
     answer: Vec<u8>,
     desk: &Desk,
 ) -> Result<SecurityContext, Failed> {
     let kept = answer.clone();
     let now = jiff::Timestamp::now();
-    let concluded = side
-        .endpoint
+    let concluded = handshakes(side)?
         .conclude_in(desk.workspace(), handshake, answer, now)
         .await;
     concluded.map_err(|error| {
         let buffers = &mut desk.workspace().buffers();
         let peer_fault = match &error {
-            HandshakeError::Rejected(_) => unsecured::fault_code(kept, buffers),
+            HandshakeError::Rejected(_) => {
+                UnsecuredFault::read(kept, buffers).map(|fault| fault.text())
+            }
             _ => None,
         };
         Failed::Handshake { error, peer_fault }

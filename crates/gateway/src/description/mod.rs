@@ -10,14 +10,16 @@ mod edit;
 mod policy;
 mod rewriting;
 
+use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header, response};
 use hyper::body::Incoming;
 use soapstone::wss::SoapVersion;
 use tokio::time::Instant;
 
 use crate::config::published::PublishedPolicy;
+use crate::exchange::carry::{Carried, Uncarried, carry};
 use crate::exchange::context::Exchange;
-use crate::exchange::failure::{backend_failure, fail};
+use crate::exchange::failure::fail;
 use crate::observe::metrics::Flow;
 use crate::wire::answer_head;
 use crate::wire::backend::Download;
@@ -84,18 +86,26 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     ] {
         head.headers.remove(name);
     }
-    exchange.head_for_backend(&mut head, upstream);
     let metrics = &exchange.route.metrics;
     let sent = Instant::now();
-    let (mut head, body) = match upstream
-        .backend
-        .send(Request::from_parts(head, Upload::empty()), sent)
-        .await
-    {
-        Ok(response) => response.into_parts(),
-        Err(error) => {
-            return backend_failure(exchange, SoapVersion::V11, &error, given_id.as_ref());
+    let response = match &exchange.route.balancer {
+        None => {
+            exchange.head_for_backend(&mut head, upstream);
+            let request = Request::from_parts(head, Upload::empty());
+            let response = upstream.backend.send(request, sent).await;
+            response.map_err(Uncarried::Backend)
         }
+        Some(balancer) => {
+            let nothing = Carried::Whole {
+                bytes: Bytes::new(),
+                is_idempotent: true,
+            };
+            carry(exchange, balancer, &head, nothing).await
+        }
+    };
+    let (mut head, body) = match response {
+        Ok(response) => response.into_parts(),
+        Err(uncarried) => return uncarried.answer(exchange, SoapVersion::V11, given_id.as_ref()),
     };
     metrics.backend(sent.elapsed());
     let is_trusted = upstream.endpoint.is_none();

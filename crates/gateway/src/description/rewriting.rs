@@ -7,6 +7,7 @@
 //! The rule kept here: on a route with endpoints nothing passes but a description.
 
 use std::ops::Range;
+use std::sync::Arc;
 
 use http::{HeaderMap, HeaderValue, Uri, header};
 use soapstone::xml::{Buffers, Document, Element, Limits, ParseOptions, escape};
@@ -16,6 +17,7 @@ use super::policy;
 use crate::config::published::{PublishedPolicy, WSDL};
 use crate::route::Route;
 use crate::route::routes::Routes;
+use crate::route::upstream::Upstream;
 
 const WSDL20: &str = "http://www.w3.org/ns/wsdl";
 const SCHEMA: &str = "http://www.w3.org/2001/XMLSchema";
@@ -227,19 +229,20 @@ impl Rewriting<'_> {
     /// has, since services seldom know the name that they are reached by; then the other
     /// routes, whose host must be theirs.
     fn on_gateway(&self, location: &Uri) -> Option<String> {
-        let same_host = |route: &Route| route.upstream.url.authority() == location.authority();
-        let rest = |route: &Route| -> Option<String> {
-            let base = route.upstream.backend.path().trim_end_matches('/');
+        let rest = |upstream: &Upstream| -> Option<String> {
+            let base = upstream.backend.path().trim_end_matches('/');
             let rest = location.path().strip_prefix(base)?;
             (rest.is_empty() || rest.starts_with('/')).then(|| rest.to_owned())
         };
-        let (route, rest) = match rest(self.route) {
+        let same_host =
+            |upstream: &&Arc<Upstream>| upstream.url.authority() == location.authority();
+        let of_this = self.route.upstreams().find_map(|upstream| rest(upstream));
+        let (route, rest) = match of_this {
             Some(found) => (self.route, found),
-            None => self
-                .routes
-                .iter()
-                .filter(|route| same_host(route))
-                .find_map(|route| Some((route, rest(route)?)))?,
+            None => self.routes.iter().find_map(|route| {
+                let mut theirs = route.upstreams().filter(same_host);
+                Some((route, theirs.find_map(|upstream| rest(upstream))?))
+            })?,
         };
         let path = match (route.path(), rest.as_str()) {
             ("/", "") => "/".to_owned(),

@@ -1,6 +1,7 @@
 //! The second step of a request: where it goes, and in which conversation.
 //!
-//! A route has one upstream, so that the conversation alone is to be chosen.
+//! A route has one upstream, so that the conversation alone is to be chosen, or several backends to
+//! choose from.
 //!
 //! The rule kept here: the backend is asked for nothing before the request is admitted.
 
@@ -8,60 +9,169 @@ use std::sync::Arc;
 
 use http::Response;
 use soapstone::wss::SoapVersion;
+use soapstone_broker::{Needs, Refusal, Repeatable};
 use tokio::time::Instant;
 
+use super::attempt::{affinity, cause_of, client_key, failure_in, operation_of};
+use super::context::Exchange;
+use super::open::Opened;
 use super::reporter::Reporter;
+use super::requirements;
 use crate::conversation::context::ContextLease;
+use crate::conversation::handshake::Failed;
+use crate::route::balancer::{Attempt, Balancer, Wanted};
 use crate::route::upstream::Upstream;
 use crate::wire::fault::Cause;
 use crate::wire::reply::Reply;
+
+/// Where the requests of a route may go.
+#[derive(Clone)]
+pub(super) enum Destination {
+    One(Arc<Upstream>),
+    Several {
+        balancer: Arc<Balancer>,
+        /// What the calls of the client's address have in common.
+        client: Vec<u8>,
+        /// What the client says that the request is about.
+        action: Option<String>,
+    },
+}
 
 /// Where a request goes.
 pub(super) struct Chosen {
     pub(super) upstream: Arc<Upstream>,
     /// The context of the conversation with it, where there are conversations.
     pub(super) context: Option<ContextLease>,
+    /// The attempt at one of several backends.
+    pub(super) attempt: Option<Attempt>,
 }
 
-/// The choice as far as it can be made without waiting: `Err` is the upstream whose conversation
-/// has no context.
-pub(super) fn at_once(
-    upstream: Arc<Upstream>,
-    version: SoapVersion,
-) -> Result<Chosen, Arc<Upstream>> {
+/// Where a request would go, and why it does not go there at once.
+pub(super) enum Unready {
+    /// The conversation with this upstream has no context.
+    NeedsContext {
+        upstream: Arc<Upstream>,
+        attempt: Option<Box<Attempt>>,
+    },
+    /// No backend can take it.
+    Refused(Refusal),
+    /// What it says of its needs is not understood.
+    Unclear(&'static str),
+}
+
+impl Destination {
+    /// Of a request on that route.
+    pub(super) fn of(exchange: &Exchange<'_>, action: Option<&str>) -> Self {
+        match &exchange.route.balancer {
+            None => Self::One(Arc::clone(&exchange.route.upstream)),
+            Some(balancer) => Self::Several {
+                balancer: Arc::clone(balancer),
+                client: client_key(exchange.connection),
+                action: action.map(str::to_owned),
+            },
+        }
+    }
+}
+
+/// The choice as far as it can be made without waiting.
+pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<Chosen, Unready> {
+    let (upstream, attempt) = match destination {
+        Destination::One(upstream) => (upstream, None),
+        Destination::Several {
+            balancer,
+            client,
+            action,
+        } => {
+            let mut needs = Needs::nothing();
+            if balancer.requirements {
+                needs = requirements::take(&mut opened.octets).map_err(Unready::Unclear)?;
+            }
+            let sender = opened.sender.as_ref().map(|sender| sender.name.as_str());
+            let wanted = Wanted {
+                affinity: affinity(balancer.sticky, &client, opened),
+                needs: balancer.needs_of(sender).and(&needs),
+                operation: operation_of(action.as_deref()),
+            };
+            let attempt = balancer.choose(wanted).map_err(Unready::Refused)?;
+            (Arc::clone(attempt.upstream()), Some(attempt))
+        }
+    };
     let context = match &upstream.conversation {
         None => None,
-        Some(conversation) => match conversation.at_hand(version) {
+        Some(conversation) => match conversation.at_hand(opened.version) {
             Some(context) => Some(context),
-            None => return Err(upstream),
+            None => {
+                let attempt = attempt.map(Box::new);
+                return Err(Unready::NeedsContext { upstream, attempt });
+            }
         },
     };
-    Ok(Chosen { upstream, context })
+    Ok(Chosen {
+        upstream,
+        context,
+        attempt,
+    })
 }
 
-/// The same, after the handshake that the conversation needs.
+/// The same, after what it takes.
+///
+/// # Errors
+///
+/// The answer, where there is no backend or no context.
+pub(super) async fn after_waiting(
+    reporter: &Reporter<'_>,
+    unready: Unready,
+    version: SoapVersion,
+) -> Result<Chosen, Response<Reply>> {
+    match unready {
+        Unready::NeedsContext { upstream, attempt } => {
+            let attempt = attempt.map(|attempt| *attempt);
+            after_handshake(reporter, upstream, attempt, version).await
+        }
+        Unready::Refused(refusal) => Err(refused(reporter, version, refusal)),
+        Unready::Unclear(why) => {
+            let detail = format!("`qos:Requirements` is not understood: {why}");
+            Err(reporter.fail(version, Cause::NeedsUnclear, "needs-unclear", detail))
+        }
+    }
+}
+
+/// The choice of that upstream, after the handshake that its conversation needs. Where there are
+/// several backends and the handshake fails, another one is chosen.
 ///
 /// # Errors
 ///
 /// The answer, where there is no context.
 pub(super) async fn after_handshake(
     reporter: &Reporter<'_>,
-    upstream: Arc<Upstream>,
+    mut upstream: Arc<Upstream>,
+    mut attempt: Option<Attempt>,
     version: SoapVersion,
 ) -> Result<Chosen, Response<Reply>> {
-    let Some(conversation) = &upstream.conversation else {
-        let context = None;
-        return Ok(Chosen { upstream, context });
-    };
-    let begun = Instant::now();
-    let obtained = conversation.obtain(version).await;
-    reporter.exchange.record("handshake", begun);
-    match obtained {
-        Ok(context) => {
-            let context = Some(context);
-            Ok(Chosen { upstream, context })
-        }
-        Err(failed) => {
+    loop {
+        let Some(conversation) = &upstream.conversation else {
+            let context = None;
+            return Ok(Chosen {
+                upstream,
+                context,
+                attempt,
+            });
+        };
+        let begun = Instant::now();
+        let obtained = conversation.obtain(version).await;
+        reporter.exchange.record("handshake", begun);
+        let failed = match obtained {
+            Ok(context) => {
+                let context = Some(context);
+                return Ok(Chosen {
+                    upstream,
+                    context,
+                    attempt,
+                });
+            }
+            Err(failed) => failed,
+        };
+        let answer = |failed: &Failed| {
             let cause = if failed.is_busy() {
                 Cause::Busy
             } else if failed.is_timeout() {
@@ -69,7 +179,28 @@ pub(super) async fn after_handshake(
             } else {
                 Cause::BadGateway
             };
-            Err(reporter.fail(version, cause, failed.name(), failed.to_string()))
+            reporter.fail(version, cause, failed.name(), failed.to_string())
+        };
+        let (Some(tried), Some(how)) = (attempt.take(), failure_in(&failed)) else {
+            return Err(answer(&failed));
+        };
+        // Nothing of the request has left.
+        match tried.another(how, Repeatable::Unsent) {
+            Ok(next) => {
+                upstream = Arc::clone(next.upstream());
+                attempt = Some(next);
+            }
+            Err(_) => return Err(answer(&failed)),
         }
     }
+}
+
+/// Answers for a request that no backend can take.
+pub(super) fn refused(
+    reporter: &Reporter<'_>,
+    version: SoapVersion,
+    refusal: Refusal,
+) -> Response<Reply> {
+    let cause = cause_of(refusal);
+    reporter.fail(version, cause, refusal.name(), refusal.to_string())
 }

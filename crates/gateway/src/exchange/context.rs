@@ -15,6 +15,7 @@ use crate::config::limits::Shares;
 use crate::observe::audit::{self, Found, Notes, Sender};
 use crate::observe::traces::{Calling, Observed, Recording};
 use crate::route::Route;
+use crate::route::balancer::Attempt;
 use crate::route::serving::Serving;
 use crate::route::upstream::Upstream;
 use crate::shares::{Client, Turn};
@@ -79,6 +80,14 @@ impl Exchange<'_> {
         if let Some(notes) = &self.notes {
             note(&mut notes.lock());
         }
+    }
+
+    /// Notes which of several backends gets the request.
+    pub(crate) fn note_attempt(&self, attempt: &Attempt) {
+        self.note(|found| {
+            let reason = attempt.reason().name();
+            found.backend = Some((attempt.backend().to_owned(), reason));
+        });
     }
 
     /// Writes the line of the audit trail.
@@ -169,6 +178,7 @@ impl Exchange<'_> {
         head.version = Version::HTTP_11;
         headers::join_lines(&mut head.headers);
         headers::remove_namesakes(&mut head.headers);
+        headers::mark_unproven(&mut head.headers, &[]);
         // Whoever polls the body has had it sent; the backend need not be asked again.
         head.headers.remove(header::EXPECT);
         self.connection

@@ -8,17 +8,22 @@
 //! The rule kept here: on a route with an endpoint nothing reaches the backend but what the
 //! endpoint let through, and the description of the service.
 
+mod attempt;
+pub(crate) mod carry;
 mod choose;
 pub(crate) mod connection;
 pub(crate) mod context;
+mod deliver;
 pub(crate) mod failure;
 mod identity;
 mod open;
 mod pass;
+mod peer_clock;
 mod read;
 mod refusal_moment;
 mod reporter;
 mod request;
+mod requirements;
 pub(crate) mod resources;
 mod response;
 mod retry;

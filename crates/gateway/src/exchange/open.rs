@@ -13,7 +13,7 @@ use soapstone_trust::addressing::Addressing;
 use super::steps::{EndpointError, read_request, receive};
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::InboundEndpoint;
 use crate::scheduling::task::Desk;
 
 /// A request as it arrived.
@@ -31,7 +31,7 @@ pub(super) enum Incoming {
 /// What a request came to.
 pub(super) enum Entered {
     /// It may go on.
-    Message(Opened),
+    Message(Box<Opened>),
     /// It was a request for a token, and this is the answer.
     Answered(TokenAnswer),
 }
@@ -41,7 +41,7 @@ pub(super) struct Opened {
     pub(super) octets: Vec<u8>,
     pub(super) version: SoapVersion,
     /// What the endpoint needs to secure the answer.
-    pub(super) receipt: Option<Receipt>,
+    pub(super) receipt: Receipt,
     /// What the client's addressing headers said, where the answer has to refer to them.
     pub(super) addressing: Option<Box<Addressing>>,
     /// What a header said that is not passed on, and that may be told.
@@ -50,6 +50,8 @@ pub(super) struct Opened {
     pub(super) sender: Option<Sender>,
     /// The assertion about its sender.
     pub(super) assertion: Option<Box<AssertionEvidence>>,
+    /// Header blocks that are passed on although nothing proves them.
+    pub(super) unproven: Vec<String>,
 }
 
 impl Opened {
@@ -58,11 +60,12 @@ impl Opened {
         Self {
             octets,
             version,
-            receipt: None,
+            receipt: Receipt::default(),
             addressing: None,
             action: None,
             sender: None,
             assertion: None,
+            unproven: Vec::new(),
         }
     }
 }
@@ -70,7 +73,7 @@ impl Opened {
 /// Opens a request. `private` says whether it came over TLS, `shown` is the certificate that its
 /// client proved then.
 pub(super) async fn open(
-    endpoint: &RouteEndpoint,
+    endpoint: &InboundEndpoint,
     incoming: Incoming,
     private: bool,
     shown: Option<Arc<Certificate>>,
@@ -81,20 +84,21 @@ pub(super) async fn open(
         Incoming::Read(request) => request,
         Incoming::Bytes { octets, actions } => {
             let buffers = &mut desk.workspace().buffers();
-            read_request(endpoint, octets, actions, observed, buffers)?
+            read_request(endpoint, octets, actions, private, observed, buffers)?
         }
     };
     let request = request.shown(shown);
-    match receive(endpoint, request, private, observed, desk).await? {
-        Arrived::Message(mut opened) => Ok(Entered::Message(Opened {
+    match receive(endpoint, request, observed, desk).await? {
+        Arrived::Message(mut opened) => Ok(Entered::Message(Box::new(Opened {
             sender: Sender::of(&opened),
             assertion: opened.evidence.assertion.take().map(Box::new),
+            unproven: opened.evidence.unproven,
             octets: opened.bytes,
             version: opened.version,
-            receipt: Some(opened.receipt),
+            receipt: opened.receipt,
             addressing: opened.addressing,
             action: opened.action,
-        })),
+        }))),
         Arrived::Answered(answer) => Ok(Entered::Answered(answer)),
     }
 }

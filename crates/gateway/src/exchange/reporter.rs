@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: the client learns little, and operators everything.
 
-use std::sync::{Mutex, PoisonError};
+use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderValue, Response};
 use soapstone::wss::{FaultCode, Rejected, SecureError, SoapVersion};
@@ -12,6 +12,7 @@ use super::failure::fail;
 use super::steps::EndpointError;
 use crate::config::direction::Direction;
 use crate::observe::log::Beginning;
+use crate::observe::record::{MessageCopy, Refused};
 use crate::wire::fault::{Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;
 use crate::wire::reply::Reply;
@@ -22,6 +23,8 @@ struct Refusal {
     direction: Direction,
     rejected: Rejected,
     fault: &'static str,
+    /// The message as it arrived, where refused messages are recorded.
+    copy: Option<MessageCopy>,
 }
 
 /// The refusals of one exchange. Metrics and log are told of them when its answer leaves: a counter
@@ -46,18 +49,48 @@ impl<'c> Refusals<'c> {
         let mut untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
         untold.push(refusal);
     }
+
+    fn has_answer(&self) -> bool {
+        let untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut directions = untold.iter().map(|refusal| refusal.direction);
+        directions.any(|direction| direction == Direction::Outbound)
+    }
+}
+
+impl Refusals<'_> {
+    /// Records a refused message, and returns the id of its record.
+    fn record(
+        &self,
+        copy: Option<MessageCopy>,
+        direction: Direction,
+        rejected: &Rejected,
+    ) -> Option<String> {
+        let records = self.exchange.resources.records.as_ref()?;
+        let refused = Refused {
+            route: self.exchange.route.name.clone(),
+            request: self.id.to_str().unwrap_or_default().to_owned(),
+            direction,
+            reason: rejected.name(),
+            cause: rejected.cause().name(),
+        };
+        Some(records.add(copy?, refused))
+    }
 }
 
 impl Drop for Refusals<'_> {
     fn drop(&mut self) {
         let untold = self.untold.get_mut();
-        for refusal in untold.unwrap_or_else(PoisonError::into_inner).drain(..) {
+        for refusal in std::mem::take(untold.unwrap_or_else(PoisonError::into_inner)) {
             let Refusal {
                 direction,
                 rejected,
                 fault,
+                copy,
             } = refusal;
             let route = self.exchange.route;
+            let cause = rejected.cause().name();
+            let likely = copy.as_ref().and_then(|copy| copy.form().hint(cause));
+            let record = self.record(copy, direction, &rejected);
             route.metrics.refusal(direction, fault, rejected.name());
             route.metrics.fault(fault);
             tracing::warn!(
@@ -67,9 +100,10 @@ impl Drop for Refusals<'_> {
                 peer = %self.exchange.connection.peer,
                 direction = direction.name(),
                 reason = rejected.name(),
-                cause = rejected.cause().name(),
+                cause,
                 detail = %Beginning(&rejected),
-                hint = rejected.hint(),
+                hint = likely.or(rejected.hint()),
+                record,
                 fault,
                 "message refused"
             );
@@ -90,6 +124,8 @@ pub(super) struct Reporter<'c> {
     /// The name of the request.
     pub(super) id: HeaderValue,
     refusals: Refusals<'c>,
+    /// The message in hand as it arrived, where refused messages are recorded.
+    copy: Mutex<Option<MessageCopy>>,
 }
 
 impl<'c> Reporter<'c> {
@@ -99,7 +135,31 @@ impl<'c> Reporter<'c> {
             exchange,
             refusals: Refusals::new(exchange, id.clone()),
             id,
+            copy: Mutex::default(),
         }
+    }
+
+    /// Whether the answer of the backend was refused, and was no fault that tells why.
+    pub(super) fn refuses_answer(&self) -> bool {
+        self.refusals.has_answer()
+    }
+
+    /// Copies a message that arrived, where refused messages are recorded.
+    pub(super) fn copy(&self, message: &[u8]) {
+        let resources = self.exchange.resources;
+        if let Some(records) = &resources.records {
+            let copy = records.copy(message, &resources.memory.budget);
+            *self.copied() = Some(copy);
+        }
+    }
+
+    /// Drops the copy of a message that was accepted.
+    pub(super) fn drop_copy(&self) {
+        self.copied().take();
+    }
+
+    fn copied(&self) -> MutexGuard<'_, Option<MessageCopy>> {
+        self.copy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     /// Answers for a message that an endpoint does not let through.
@@ -152,6 +212,7 @@ impl<'c> Reporter<'c> {
                     SecureError::OperationUnclear { .. } => {
                         (Cause::OperationUnclear, "operation-unclear")
                     }
+                    error if error.is_temporary() => (Cause::Busy, "key-unavailable"),
                     _ => (Cause::Internal, "not-secured"),
                 };
                 let detail = format!("{} request: {error}", direction.name());
@@ -175,35 +236,45 @@ impl<'c> Reporter<'c> {
                 peer_fault: None,
             } => self.refuse(version, direction, &rejected, Cause::BadGateway),
             EndpointError::Refused {
-                peer_fault: Some(code),
+                peer_fault: Some((fault, told)),
                 ..
             } => {
+                let text = fault.text();
                 let detail =
-                    format!("the backend refused the request with the unsecured fault {code}");
+                    format!("the backend refused the request with the unsecured fault {text}");
                 let mut response = self.fail(version, Cause::BadGateway, "backend-refused", detail);
                 *response.body_mut() = crate::wire::fault::body(
                     version,
                     Cause::BadGateway,
-                    &unsecured::explanation(&code),
+                    &unsecured::explanation(&fault, told),
                 );
                 response
             }
             trouble @ EndpointError::WouldExpose => self.request_error(version, trouble),
             EndpointError::Unsecurable { direction, error } => {
-                let cause = match &error {
+                let (cause, reason) = match &error {
                     SecureError::Envelope(_)
                     | SecureError::AlreadySecured
-                    | SecureError::PartMissing { .. } => Cause::BadGateway,
-                    _ => Cause::Internal,
+                    | SecureError::PartMissing { .. } => (Cause::BadGateway, "not-secured"),
+                    error if error.is_temporary() => (Cause::Busy, "key-unavailable"),
+                    _ => (Cause::Internal, "not-secured"),
                 };
-                self.fail(
-                    version,
-                    cause,
-                    "not-secured",
-                    format!("{} response: {error}", direction.name()),
-                )
+                let detail = format!("{} response: {error}", direction.name());
+                self.fail(version, cause, reason, detail)
             }
         }
+    }
+
+    /// Tells operators of a fault that nobody secured and that is passed on.
+    pub(super) fn passed_fault(&self, text: &str) {
+        tracing::warn!(
+            route = self.exchange.route.name,
+            request = self.id.to_str().unwrap_or_default(),
+            trace = self.exchange.trace,
+            peer = %self.exchange.connection.peer,
+            detail = %Beginning(text),
+            "an unsecured fault is passed on"
+        );
     }
 
     /// Answers for a message that finds no place.
@@ -236,6 +307,7 @@ impl<'c> Reporter<'c> {
             direction,
             rejected: rejected.clone(),
             fault: cause.code(),
+            copy: self.copied().take(),
         });
         self.named(crate::wire::fault::response(version, cause))
     }

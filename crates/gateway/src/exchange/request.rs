@@ -13,16 +13,17 @@ use soapstone::wss::SoapVersion;
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
-use super::choose::{self, Chosen};
+use super::choose::{self, Chosen, Destination, Unready};
 use super::open::{Entered, Incoming, Opened, open};
 use super::refusal_moment::refusal_moment;
 use super::reporter::{Message, Reporter};
-use super::secure::{Forward, secure};
+use super::secure::{Forward, Plain, secure};
 use super::steps::read_request;
 use super::working::{SMALL_MESSAGE, done, work};
-use crate::route::upstream::Upstream;
+use crate::route::Route;
+use crate::route::upstream::{Said, Upstream};
 use crate::scheduling::class::WorkClass;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::InboundEndpoint;
 use crate::scheduling::task::{Desk, Task};
 use crate::wire::budget::Reservation;
 use crate::wire::reply::Reply;
@@ -31,8 +32,8 @@ use crate::wire::reply::Reply;
 pub(super) struct Arrived {
     pub(super) octets: Vec<u8>,
     pub(super) version: SoapVersion,
-    /// What the client says that it is about.
-    pub(super) action: Option<String>,
+    /// What the client says of it beside the message.
+    pub(super) said: Said,
     /// Everything that it says of that beside the message, where the endpoint asks.
     pub(super) actions: Vec<String>,
 }
@@ -48,8 +49,8 @@ pub(super) enum Prepared {
 /// How far a task has come.
 enum Stepped {
     Prepared(Prepared),
-    /// It was opened, and the conversation with the upstream has no context.
-    NeedsContext(Box<Opened>, Arc<Upstream>),
+    /// It was opened, and does not go on at once.
+    Unready(Box<Opened>, Unready),
 }
 
 /// Opens and secures a request, as the route has endpoints.
@@ -59,6 +60,9 @@ pub(super) async fn prepare_request(
     reservation: &mut Reservation,
 ) -> Result<Prepared, Response<Reply>> {
     let (arrived, bytes) = (Instant::now(), request.octets.len());
+    if reporter.exchange.route.inbound.is_some() {
+        reporter.copy(&request.octets);
+    }
     let prepared = prepare(reporter, request, reservation).await;
     let refused = match &prepared {
         Ok(Prepared::Answered(answer)) => answer.refused.is_some(),
@@ -68,6 +72,7 @@ pub(super) async fn prepare_request(
     if refused {
         tokio::time::sleep_until(refusal_moment(arrived, bytes)).await;
     }
+    reporter.drop_copy();
     prepared
 }
 
@@ -79,64 +84,65 @@ async fn prepare(
     let Arrived {
         octets,
         version,
-        action,
+        said,
         actions,
     } = request;
     let exchange = reporter.exchange;
-    let upstream = Arc::clone(&exchange.route.upstream);
+    let destination = Destination::of(exchange, said.action.as_deref());
+    let upstream_class = securing(exchange.route);
     let Some(endpoint) = &exchange.route.inbound else {
         let class = match octets.len() > SMALL_MESSAGE {
             true => WorkClass::Blocking,
-            false => securing(&upstream),
+            false => upstream_class,
         };
-        let chosen = match choose::at_once(upstream, version) {
+        let mut opened = Opened::plain(octets, version);
+        let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,
-            Err(upstream) => choose::after_handshake(reporter, upstream, version).await?,
+            Err(unready) => choose::after_waiting(reporter, unready, version).await?,
         };
-        let opened = Opened::plain(octets, version);
-        return secure_by_worker(reporter, class, opened, chosen, action, reservation).await;
+        return secure_by_worker(reporter, class, opened, chosen, said, reservation).await;
     };
-    let (incoming, class) = read_if_inline(reporter, endpoint, &upstream, octets, actions, version)
-        .map_err(|answer| *answer)?;
+    let (incoming, class) =
+        read_if_inline(reporter, endpoint, upstream_class, octets, actions, version)
+            .map_err(|answer| *answer)?;
     let private = exchange.connection.through_tls;
     let shown = exchange.connection.client_certificate.clone();
     let observed = exchange.observed();
-    let (asked, opening) = (Arc::clone(endpoint), Arc::clone(endpoint));
-    let said = action.clone();
+    let (asked, opening) = (Arc::clone(&endpoint.stores), Arc::clone(endpoint));
+    let beside = said.clone();
     let steps = |desk: Desk| async move {
-        let opened = match open(&opening, incoming, private, shown, &observed, &desk).await? {
-            Entered::Message(opened) => opened,
+        let mut opened = match open(&opening, incoming, private, shown, &observed, &desk).await? {
+            Entered::Message(opened) => *opened,
             Entered::Answered(answer) => return Ok(Stepped::Prepared(Prepared::Answered(answer))),
         };
-        let chosen = match choose::at_once(upstream, opened.version) {
+        let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,
-            Err(upstream) => return Ok(Stepped::NeedsContext(Box::new(opened), upstream)),
+            Err(unready) => return Ok(Stepped::Unready(Box::new(opened), unready)),
         };
         let buffers = &mut desk.workspace().buffers();
-        let forward = secure(opened, chosen, said, &observed, buffers)?;
+        let forward = secure(opened, chosen, beside, &observed, buffers)?;
         Ok(Stepped::Prepared(Prepared::Forward(forward)))
     };
     let task = Task::new(class, Some(asked), steps).recorded(exchange.observed());
     match work(reporter, version, task, reservation, Message::Request).await? {
         Stepped::Prepared(prepared) => Ok(prepared),
-        Stepped::NeedsContext(opened, upstream) => {
-            let class = class.max(securing(&upstream));
+        Stepped::Unready(opened, unready) => {
+            let class = class.max(upstream_class);
             let version = opened.version;
-            let chosen = choose::after_handshake(reporter, upstream, version).await?;
-            secure_by_worker(reporter, class, *opened, chosen, action, reservation).await
+            let chosen = choose::after_waiting(reporter, unready, version).await?;
+            secure_by_worker(reporter, class, *opened, chosen, said, reservation).await
         }
     }
 }
 
 /// What it takes to secure a request that is not large.
-fn securing(upstream: &Upstream) -> WorkClass {
-    let in_conversation = upstream.conversation.is_some();
-    upstream
-        .endpoint
-        .as_ref()
-        .map_or(WorkClass::Inline, |endpoint| {
-            endpoint.securing(in_conversation)
-        })
+fn securing(route: &Route) -> WorkClass {
+    let of = |upstream: &Arc<Upstream>| {
+        let in_conversation = upstream.conversation.is_some();
+        let endpoint = upstream.endpoint.as_ref();
+        endpoint.map_or(WorkClass::Inline, |one| one.securing(in_conversation))
+    };
+    route.upstreams().map(of).max().unwrap_or(WorkClass::Inline)
 }
 
 /// The last step, where it is a task of its own.
@@ -145,26 +151,50 @@ async fn secure_by_worker(
     class: WorkClass,
     opened: Opened,
     chosen: Chosen,
-    action: Option<String>,
+    said: Said,
     reservation: &mut Reservation,
 ) -> Result<Prepared, Response<Reply>> {
+    let secured = secured(reporter, class, opened, chosen, said, reservation);
+    secured.await.map(Prepared::Forward)
+}
+
+async fn secured(
+    reporter: &Reporter<'_>,
+    class: WorkClass,
+    opened: Opened,
+    chosen: Chosen,
+    said: Said,
+    reservation: &mut Reservation,
+) -> Result<Box<Forward>, Response<Reply>> {
     let version = opened.version;
     let observed = reporter.exchange.observed();
     let step = |desk: Desk| async move {
         let buffers = &mut desk.workspace().buffers();
-        secure(opened, chosen, action, &observed, buffers)
+        secure(opened, chosen, said, &observed, buffers)
     };
     let task = Task::new(class, None, step).recorded(reporter.exchange.observed());
-    let forward = work(reporter, version, task, reservation, Message::Request).await?;
-    Ok(Prepared::Forward(forward))
+    work(reporter, version, task, reservation, Message::Request).await
+}
+
+/// The same, of a request that another backend did not answer.
+pub(super) async fn secure_anew(
+    reporter: &Reporter<'_>,
+    plain: Plain,
+    chosen: Chosen,
+    version: SoapVersion,
+    reservation: &mut Reservation,
+) -> Result<Box<Forward>, Response<Reply>> {
+    let opened = Opened::plain(plain.octets, version);
+    let class = WorkClass::Blocking;
+    secured(reporter, class, opened, chosen, plain.said, reservation).await
 }
 
 /// What it takes to open and secure a request; the request itself is read where that has to be
 /// known first.
 fn read_if_inline(
     reporter: &Reporter<'_>,
-    endpoint: &RouteEndpoint,
-    upstream: &Upstream,
+    endpoint: &InboundEndpoint,
+    securing: WorkClass,
     octets: Vec<u8>,
     actions: Vec<String>,
     version: SoapVersion,
@@ -172,7 +202,7 @@ fn read_if_inline(
     if octets.len() > SMALL_MESSAGE {
         return Ok((Incoming::Bytes { octets, actions }, WorkClass::Blocking));
     }
-    let (opening, securing) = (endpoint.opening(false), securing(upstream));
+    let opening = endpoint.opening(false);
     if opening == WorkClass::Inline
         || securing > WorkClass::Inline
         || endpoint.opening(true) > WorkClass::Inline
@@ -182,7 +212,9 @@ fn read_if_inline(
     }
     let exchange = reporter.exchange;
     let observed = &exchange.observed();
-    let read = |buffers: &mut Buffers| read_request(endpoint, octets, actions, observed, buffers);
+    let private = exchange.connection.through_tls;
+    let read =
+        |buffers: &mut Buffers| read_request(endpoint, octets, actions, private, observed, buffers);
     let read = exchange.resources.executor.run_here(read);
     let request = done(reporter, version, read, Message::Request)?;
     let class = match request.names_context() {

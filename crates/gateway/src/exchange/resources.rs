@@ -9,6 +9,7 @@ use http::HeaderValue;
 
 use crate::observe::audit::Audit;
 use crate::observe::metrics::GatewayMetrics;
+use crate::observe::record::Records;
 use crate::observe::traces::Traces;
 use crate::scheduling::executor::Executor;
 use crate::shares::Clients;
@@ -20,6 +21,7 @@ pub(crate) struct Resources {
     pub(crate) memory: MessageMemory,
     pub(crate) clients: Clients,
     pub(crate) audit: Option<Audit>,
+    pub(crate) records: Option<Records>,
     pub(crate) traces: Arc<Traces>,
     pub(crate) metrics: Arc<GatewayMetrics>,
     pub(crate) requests: RequestNames,

@@ -2,7 +2,11 @@
 //!
 //! The rule kept here: the client gets no word of a response that is not admitted.
 
+use std::sync::Arc;
+
 use http::{Response, StatusCode, header};
+use soapstone::config::UnsecuredFaults;
+use soapstone::endpoint::{OpenedMessage, UnsecuredFault};
 use soapstone::wss::{Receipt, SoapVersion};
 use tokio::time::Instant;
 
@@ -10,19 +14,20 @@ use super::refusal_moment::refusal_moment;
 use super::reporter::{Message, Reporter};
 use super::secure::Receipts;
 use super::send::Arrival;
-use super::steps::{EndpointError, open, secure_answer};
+use super::steps::{EndpointError, is_unproven, open, secure_answer};
 use super::working::{SMALL_MESSAGE, work};
-use crate::observe::metrics::Flow;
+use crate::observe::metrics::{Flow, Unsecured};
+use crate::observe::traces::Observed;
 use crate::route::upstream::Upstream;
 use crate::scheduling::class::WorkClass;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint};
 use crate::scheduling::task::{Desk, Task};
 use crate::wire::answer_head::{self, Proven};
 use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
 use crate::wire::headers::X_REQUEST_ID;
+use crate::wire::media;
 use crate::wire::reply::Reply;
-use crate::wire::{media, unsecured};
 
 /// Opens and secures a response, as the route has endpoints, and answers with it.
 pub(super) async fn finish(
@@ -104,6 +109,9 @@ async fn prepare_response(
     reservation: &mut Reservation,
 ) -> Result<(Vec<u8>, Option<Proven>), Response<Reply>> {
     let (arrived, bytes) = (Instant::now(), octets.len());
+    if upstream.endpoint.is_some() {
+        reporter.copy(&octets);
+    }
     let prepared = rewritten(
         reporter,
         upstream,
@@ -117,6 +125,7 @@ async fn prepare_response(
     if prepared.is_err() {
         tokio::time::sleep_until(refusal_moment(arrived, bytes)).await;
     }
+    reporter.drop_copy();
     prepared
 }
 
@@ -132,12 +141,11 @@ async fn rewritten(
     let exchange = reporter.exchange;
     let inbound = exchange.route.inbound.clone();
     let outbound = upstream.endpoint.clone();
-    let in_conversation = |receipt: &Option<Receipt>| {
-        let context = receipt.as_ref().map(|receipt| receipt.context.is_some());
-        context.unwrap_or_default()
-    };
-    let opening = |endpoint: &RouteEndpoint| endpoint.opening(in_conversation(&receipts.outbound));
-    let securing = |endpoint: &RouteEndpoint| endpoint.securing(in_conversation(&receipts.inbound));
+    let in_conversation = |receipt: &Receipt| receipt.context.is_some();
+    let opening =
+        |endpoint: &OutboundEndpoint| endpoint.opening(in_conversation(&receipts.outbound));
+    let securing =
+        |endpoint: &InboundEndpoint| endpoint.securing(in_conversation(&receipts.inbound));
     let class = if octets.len() > SMALL_MESSAGE {
         WorkClass::Blocking
     } else {
@@ -145,44 +153,108 @@ async fn rewritten(
         opening.max(inbound.as_deref().map_or(WorkClass::Inline, securing))
     };
     let observed = exchange.observed();
-    let asked = outbound.clone();
+    let asked = outbound
+        .as_ref()
+        .map(|endpoint| Arc::clone(&endpoint.stores));
     let steps = |desk: Desk| async move {
-        let (mut octets, mut proven) = (octets, None);
+        let (mut octets, mut proven, mut passed) = (octets, None, None);
         if let Some(endpoint) = &outbound {
             // A peer that refuses a message says so in a fault that it mostly does not secure.
-            let kept = (!status.is_success()).then(|| octets.clone());
+            let told = endpoint.endpoint.unsecured_faults();
+            let kept = !status.is_success() || told == UnsecuredFaults::All;
+            let kept = kept.then(|| octets.clone());
             let opened = open(endpoint, octets, receipts.outbound, &observed, &desk).await;
-            let opened = opened.map_err(|error| match error {
-                EndpointError::Refused {
-                    direction,
-                    rejected,
-                    ..
-                } => {
-                    let buffers = &mut desk.workspace().buffers();
-                    let peer_fault = kept.and_then(|kept| unsecured::fault_code(kept, buffers));
-                    EndpointError::Refused {
-                        direction,
-                        rejected,
-                        peer_fault,
-                    }
-                }
-                other => other,
-            })?;
-            octets = opened.bytes;
-            proven = Some(Proven {
-                version: opened.version,
-                fault: opened.fault,
-            });
+            let admitted = match opened {
+                Ok(opened) => Admitted {
+                    told: unsecured_text(endpoint, &opened, &desk),
+                    head: Proven {
+                        version: opened.version,
+                        fault: opened.fault,
+                        unproven: opened.evidence.unproven,
+                    },
+                    octets: opened.bytes,
+                },
+                Err(error) => passed_fault(error, kept, told, &observed, &desk)?,
+            };
+            (octets, proven, passed) = (admitted.octets, Some(admitted.head), admitted.told);
         }
         if let Some(endpoint) = &inbound {
-            let request = receipts.inbound.as_ref();
+            let request = &receipts.inbound;
             let addressing = receipts.addressing.as_deref();
             let buffers = &mut desk.workspace().buffers();
             octets =
                 secure_answer(endpoint, octets, request, addressing, &observed, buffers)?.bytes;
         }
-        Ok((octets, proven))
+        Ok((octets, proven, passed))
     };
     let task = Task::new(class, asked, steps).recorded(exchange.observed());
-    work(reporter, version, task, reservation, Message::Response).await
+    let done = work(reporter, version, task, reservation, Message::Response).await?;
+    let (octets, proven, passed) = done;
+    if let Some(text) = passed {
+        reporter.passed_fault(&text);
+    }
+    Ok((octets, proven))
+}
+
+/// An answer that goes on to the client.
+struct Admitted {
+    octets: Vec<u8>,
+    head: Proven,
+    /// What it says, if it is a fault that nobody secured.
+    told: Option<String>,
+}
+
+/// What an answer says that is a fault, and that nothing had to prove.
+fn unsecured_text(
+    endpoint: &OutboundEndpoint,
+    opened: &OpenedMessage,
+    desk: &Desk,
+) -> Option<String> {
+    opened.fault?;
+    let buffers = &mut desk.workspace().buffers();
+    let fault = || UnsecuredFault::read(opened.bytes.clone(), buffers);
+    let text = is_unproven(endpoint, opened).then(fault).flatten();
+    text.map(|fault| fault.text())
+}
+
+/// The unsecured fault in the place of an answer that was refused, where the operator has it passed
+/// on; or else why the answer was refused, with what the fault says.
+fn passed_fault(
+    error: EndpointError,
+    kept: Option<Vec<u8>>,
+    told: UnsecuredFaults,
+    observed: &Observed,
+    desk: &Desk,
+) -> Result<Admitted, EndpointError> {
+    let EndpointError::Refused {
+        direction,
+        rejected,
+        ..
+    } = error
+    else {
+        return Err(error);
+    };
+    let buffers = &mut desk.workspace().buffers();
+    let fault = kept.and_then(|kept| UnsecuredFault::read(kept, buffers));
+    match fault.map(Box::new) {
+        Some(mut fault) if told == UnsecuredFaults::All && fault.plain.is_some() => {
+            observed
+                .metrics
+                .unsecured_answer(direction, Unsecured::Fault);
+            Ok(Admitted {
+                told: Some(fault.text()),
+                head: Proven {
+                    version: fault.version,
+                    fault: Some(fault.blame),
+                    unproven: Vec::new(),
+                },
+                octets: fault.plain.take().unwrap_or_default(),
+            })
+        }
+        fault => Err(EndpointError::Refused {
+            direction,
+            rejected,
+            peer_fault: fault.map(|fault| (fault, told)),
+        }),
+    }
 }

@@ -58,8 +58,10 @@ pub(super) async fn secure_again(
     }
     drop(lost);
     route.metrics.resent();
-    let chosen = choose::after_handshake(reporter, Arc::clone(upstream), version).await?;
-    let Chosen { upstream, context } = chosen;
+    let chosen = choose::after_handshake(reporter, Arc::clone(upstream), None, version).await?;
+    let Chosen {
+        upstream, context, ..
+    } = chosen;
     let (Some(endpoint), Some(lease)) = (upstream.endpoint.clone(), context) else {
         let detail = "a conversation without an endpoint".to_owned();
         return Err(reporter.fail(version, Cause::Internal, "not-secured", detail));

@@ -14,7 +14,8 @@ use super::steps::{EndpointError, secure_request};
 use crate::conversation::context::ContextLease;
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
-use crate::route::upstream::{Label, Upstream};
+use crate::route::balancer::Attempt;
+use crate::route::upstream::{Label, Said, Upstream};
 
 /// A request on its way to the backend.
 pub(super) struct Forward {
@@ -28,17 +29,37 @@ pub(super) struct Forward {
     pub(super) sender: Option<Sender>,
     /// The assertion about its sender.
     pub(super) assertion: Option<Box<AssertionEvidence>>,
+    /// Header blocks in it that nothing proves.
+    pub(super) unproven: Vec<String>,
     /// The conversation with the backend that it is secured in.
     pub(super) conversation: Option<InConversation>,
+    /// Where there are several backends.
+    pub(super) balanced: Option<Balanced>,
+}
+
+/// The attempt at one of several backends, and what another one would need.
+pub(super) struct Balanced {
+    pub(super) attempt: Attempt,
+    /// The request before it was secured, where it was.
+    pub(super) plain: Option<Plain>,
+}
+
+/// A request before it was secured.
+pub(super) struct Plain {
+    pub(super) octets: Vec<u8>,
+    /// What its client said of it beside the message.
+    pub(super) said: Said,
 }
 
 /// What a request left behind on each side.
 #[derive(Default)]
 pub(super) struct Receipts {
-    pub(super) inbound: Option<Receipt>,
+    /// That of a request that nothing was demanded of is empty.
+    pub(super) inbound: Receipt,
     /// What the client's addressing headers said, where the answer has to refer to them.
     pub(super) addressing: Option<Box<Addressing>>,
-    pub(super) outbound: Option<Receipt>,
+    /// That of a request that goes on as it came is empty.
+    pub(super) outbound: Receipt,
 }
 
 /// The conversation that a request is secured in, and the request as it was before.
@@ -48,12 +69,16 @@ pub(super) struct InConversation {
     pub(super) label: Label,
 }
 
-/// Secures a request for the upstream that was chosen. `action` is what its client said of it
-/// beside the message.
+/// Secures a request for the upstream that was chosen. `said` is what its client said of it beside
+/// the message.
 pub(super) fn secure(
     opened: Opened,
-    Chosen { upstream, context }: Chosen,
-    action: Option<String>,
+    Chosen {
+        upstream,
+        context,
+        attempt,
+    }: Chosen,
+    said: Said,
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Box<Forward>, EndpointError> {
@@ -63,19 +88,32 @@ pub(super) fn secure(
         receipts: Receipts {
             inbound: opened.receipt,
             addressing: opened.addressing,
-            outbound: None,
+            outbound: Receipt::default(),
         },
         action: opened.action,
         sender: opened.sender,
         assertion: opened.assertion,
+        unproven: opened.unproven,
         conversation: None,
+        balanced: attempt.map(|attempt| Balanced {
+            attempt,
+            plain: None,
+        }),
         upstream,
     });
     if let Some(endpoint) = &forward.upstream.endpoint {
         let octets = std::mem::take(&mut forward.octets);
-        let label = forward
-            .upstream
-            .label(action.or_else(|| forward.action.take()));
+        let said = Said {
+            action: said.action.or_else(|| forward.action.take()),
+            ..said
+        };
+        if let Some(balanced) = &mut forward.balanced {
+            balanced.plain = Some(Plain {
+                octets: octets.clone(),
+                said: said.clone(),
+            });
+        }
+        let label = forward.upstream.label(said);
         forward.conversation = context.map(|lease| InConversation {
             lease,
             plain: octets.clone(),
@@ -84,7 +122,7 @@ pub(super) fn secure(
         let context = forward.conversation.as_ref().map(|it| it.lease.context());
         let secured = secure_request(endpoint, octets, &label, context, observed, buffers)?;
         forward.octets = secured.bytes;
-        forward.receipts.outbound = Some(secured.receipt);
+        forward.receipts.outbound = secured.receipt;
     }
     Ok(forward)
 }

@@ -13,17 +13,18 @@
 use http::{Request, Response, header};
 use hyper::body::Incoming;
 use soapstone::wss::SoapVersion;
+use soapstone_broker::Failed;
 
 use super::context::Exchange;
+use super::deliver::{Delivered, Sending, deliver};
 use super::failure::too_many;
 use super::read::read_request;
 use super::reporter::Reporter;
 use super::request::{Arrived, Prepared, prepare_request};
 use super::response::finish;
-use super::retry::{secure_again, was_lost};
-use super::send::send;
 use super::status_hint::StatusHint;
 use super::token_answer::token_answer;
+use crate::route::upstream::Said;
 use crate::wire::fault::Cause;
 use crate::wire::headers::X_REQUEST_ID;
 use crate::wire::media;
@@ -50,7 +51,10 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     let arrived = Arrived {
         octets,
         version,
-        action: media::action_of(&head.headers),
+        said: Said {
+            action: media::action_of(&head.headers),
+            rest: exchange.route.rest_of(head.uri.path()).to_owned(),
+        },
         actions: match &exchange.route.inbound {
             Some(inbound) if inbound.endpoint.asks_for_actions() => {
                 media::actions_of(&head.headers)
@@ -87,49 +91,45 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     head.headers.remove(header::CONTENT_LENGTH);
     // A compressed response could not be secured, and its length would tell of what it holds.
     head.headers.remove(header::ACCEPT_ENCODING);
-    exchange.head_for_backend(&mut head, upstream);
     if let Some(identity) = &exchange.route.identity {
         identity.apply(&mut head.headers, forward.assertion.as_deref());
     }
-    // Kept where the request may have to be sent again.
-    let repeated = forward.conversation.is_some().then(|| head.clone());
+    let sending = Sending::take(reporter, &mut forward);
     let mut receipts = forward.receipts;
-    let sent = send(
+    let unproven = &forward.unproven;
+    let delivered = deliver(
         reporter,
-        upstream,
+        sending,
         head,
-        forward.octets,
+        unproven,
         version,
         &mut reservation,
-    );
-    let mut response = match sent.await {
-        Ok(response) => response,
+    )
+    .await;
+    let Delivered {
+        upstream,
+        response,
+        receipt,
+        attempt,
+    } = match delivered {
+        Ok(delivered) => delivered,
         Err(response) => return response,
     };
-    if let (Some(conversation), Some(head)) = (forward.conversation, repeated)
-        && was_lost(&response)
-    {
-        exchange.resources.memory.buffers.give(response.1);
-        let again = secure_again(reporter, upstream, conversation, version, &mut reservation);
-        let (again, _lease) = match again.await {
-            Ok(again) => again,
-            Err(response) => return response,
-        };
-        receipts.outbound = Some(again.receipt);
-        let sent = send(
-            reporter,
-            upstream,
-            head,
-            again.bytes,
-            version,
-            &mut reservation,
-        );
-        response = match sent.await {
-            Ok(response) => response,
-            Err(response) => return response,
-        };
-    }
+    receipts.outbound = receipt;
     let said = StatusHint::of(response.0.status);
-    let response = finish(reporter, upstream, response, receipts, version, reservation).await;
+    let response = finish(
+        reporter,
+        &upstream,
+        response,
+        receipts,
+        version,
+        reservation,
+    )
+    .await;
+    if let Some(mut attempt) = attempt
+        && reporter.refuses_answer()
+    {
+        attempt.failed(Failed::Unproven);
+    }
     said.in_place_of(response, version)
 }

@@ -2,52 +2,102 @@
 //!
 //! The rule kept here: the response is read whole before anything of it is believed.
 
-use http::{Request, Response, request, response};
+use bytes::Bytes;
+use http::{Request, Response, StatusCode, request, response};
 use soapstone::wss::SoapVersion;
+use soapstone_broker::Failed;
 use tokio::time::Instant;
 
+use super::attempt::{failure_by, failure_of};
 use super::failure::backend_failure;
+use super::peer_clock::observe;
 use super::reporter::Reporter;
 use super::status_hint::StatusHint;
 use crate::observe::metrics::Flow;
 use crate::route::upstream::Upstream;
 use crate::wire::answer_head;
+use crate::wire::backend::BackendError;
 use crate::wire::body::{CollectError, Upload, collect};
 use crate::wire::budget::Reservation;
-use crate::wire::fault::Cause;
+use crate::wire::fault::{Cause, Failure};
 use crate::wire::reply::Reply;
 
 /// A response of the backend that arrived whole.
 pub(super) type Arrival = (response::Parts, Vec<u8>);
+
+/// Why a request to a backend came to nothing.
+pub(super) enum Unanswered {
+    /// There is no response.
+    Backend(BackendError),
+    /// A response with this status is not looked at.
+    Status(StatusCode, Failure),
+    /// The response did not arrive whole.
+    Broken(String),
+    /// The response was not complete in time.
+    Late(String),
+    /// The response has no place here.
+    TooLarge(String),
+    NoRoom,
+}
+
+impl Unanswered {
+    /// How the backend failed; `None` where it did not.
+    pub(super) fn failed(&self) -> Option<Failed> {
+        match self {
+            Self::Backend(error) => failure_of(error),
+            Self::Status(status, _) => failure_by(*status),
+            Self::Broken(_) => Some(Failed::Broken),
+            Self::Late(_) => Some(Failed::Late),
+            Self::TooLarge(_) | Self::NoRoom => None,
+        }
+    }
+
+    /// Why there is no response.
+    pub(super) fn error(&self) -> Option<&BackendError> {
+        match self {
+            Self::Backend(error) => Some(error),
+            _ => None,
+        }
+    }
+
+    /// The answer to the client.
+    pub(super) fn answer(self, reporter: &Reporter<'_>, version: SoapVersion) -> Response<Reply> {
+        let (cause, reason, detail) = match self {
+            Self::Backend(error) => {
+                let id = Some(&reporter.id);
+                return backend_failure(reporter.exchange, version, &error, id);
+            }
+            Self::Status(status, failure) => {
+                let failed = reporter.fail_with(version, Cause::BadGateway, &failure);
+                return StatusHint::of(status).in_place_of(failed, version);
+            }
+            Self::NoRoom => return reporter.no_room(version),
+            Self::Broken(detail) | Self::TooLarge(detail) => {
+                (Cause::BadGateway, "backend-broken", detail)
+            }
+            Self::Late(detail) => (Cause::GatewayTimeout, "backend-response-timeout", detail),
+        };
+        reporter.fail(version, cause, reason, detail)
+    }
+}
 
 /// Sends a request to the backend and waits for all of its response.
 pub(super) async fn send(
     reporter: &Reporter<'_>,
     upstream: &Upstream,
     mut head: request::Parts,
-    octets: Vec<u8>,
-    version: SoapVersion,
+    octets: Bytes,
     reservation: &mut Reservation,
-) -> Result<Arrival, Response<Reply>> {
+) -> Result<Arrival, Unanswered> {
     let exchange = reporter.exchange;
     let memory = &exchange.resources.memory;
     let metrics = &exchange.route.metrics;
     metrics.octets(Flow::ToBackend, octets.len() as u64);
-    let sent = Instant::now();
+    let (sent, sent_at) = (Instant::now(), jiff::Timestamp::now());
     let mut calling = exchange.call(&mut head.headers);
-    let upload = Upload::whole(memory.buffers.lend(octets));
-    let request = Request::from_parts(head, upload);
-    let (head, body) = match upstream.backend.send(request, sent).await {
-        Ok(response) => response.into_parts(),
-        Err(error) => {
-            return Err(backend_failure(
-                exchange,
-                version,
-                &error,
-                Some(&reporter.id),
-            ));
-        }
-    };
+    let request = Request::from_parts(head, Upload::whole(octets));
+    let response = upstream.backend.send(request, sent).await;
+    let (head, body) = response.map_err(Unanswered::Backend)?.into_parts();
     metrics.backend(sent.elapsed());
     if let Some(calling) = &mut calling {
         calling.answered(head.status);
@@ -55,8 +105,7 @@ pub(super) async fn send(
     if upstream.endpoint.is_some()
         && let Some(failure) = answer_head::unfit(head.status)
     {
-        let failed = reporter.fail_with(version, Cause::BadGateway, &failure);
-        return Err(StatusHint::of(head.status).in_place_of(failed, version));
+        return Err(Unanswered::Status(head.status, failure));
     }
     let patience = upstream.backend.timeouts().response;
     let collecting = collect(
@@ -65,25 +114,23 @@ pub(super) async fn send(
         reservation,
         &memory.buffers,
     );
-    let detail = match tokio::time::timeout_at(sent + patience, collecting).await {
+    match tokio::time::timeout_at(sent + patience, collecting).await {
         Ok(Ok(octets)) => {
             metrics.octets(Flow::FromBackend, octets.len() as u64);
-            return Ok((head, octets));
+            if let Some(endpoint) = &upstream.endpoint {
+                observe(reporter, endpoint, &head.headers, &octets, sent_at);
+            }
+            Ok((head, octets))
         }
-        Ok(Err(CollectError::TooLarge { limit })) => {
-            format!("the response has more than {limit} octets")
-        }
-        Ok(Err(CollectError::NoRoom)) => return Err(reporter.no_room(version)),
-        Ok(Err(CollectError::Broken(error))) => format!("the response broke off: {error}"),
-        Err(_) => {
-            let detail = format!("the response was not complete within {patience:?}");
-            return Err(reporter.fail(
-                version,
-                Cause::GatewayTimeout,
-                "backend-response-timeout",
-                detail,
-            ));
-        }
-    };
-    Err(reporter.fail(version, Cause::BadGateway, "backend-broken", detail))
+        Ok(Err(CollectError::TooLarge { limit })) => Err(Unanswered::TooLarge(format!(
+            "the response has more than {limit} octets"
+        ))),
+        Ok(Err(CollectError::NoRoom)) => Err(Unanswered::NoRoom),
+        Ok(Err(CollectError::Broken(error))) => Err(Unanswered::Broken(format!(
+            "the response broke off: {error}"
+        ))),
+        Err(_) => Err(Unanswered::Late(format!(
+            "the response was not complete within {patience:?}"
+        ))),
+    }
 }

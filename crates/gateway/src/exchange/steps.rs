@@ -3,18 +3,20 @@
 //! The rule kept here: whatever it comes to, the message is consumed; what is left of it is what
 //! the endpoint let through.
 
-use soapstone::endpoint::{Arrived, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver};
-use soapstone::wss::{
-    EnvelopeError, Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext,
+use soapstone::config::UnsecuredFaults;
+use soapstone::endpoint::{
+    Arrived, Call, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver, UnsecuredFault,
 };
+use soapstone::wss::{Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext};
 use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
 
 use crate::config::direction::Direction;
+use crate::observe::metrics::Unsecured;
 use crate::observe::traces::Observed;
 use crate::route::upstream::Label;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint};
 use crate::scheduling::task::Desk;
 
 /// Why work on a message came to nothing.
@@ -23,7 +25,8 @@ pub(crate) enum EndpointError {
     Refused {
         direction: Direction,
         rejected: Rejected,
-        peer_fault: Option<String>,
+        /// The fault that the message is, if it is one, and how much of it the client is told.
+        peer_fault: Option<(Box<UnsecuredFault>, UnsecuredFaults)>,
     },
     /// An endpoint cannot secure a message.
     Unsecurable {
@@ -78,28 +81,29 @@ impl StepObserver for Timing<'_> {
     }
 }
 
-/// Reads a request, which is not opened yet. `actions` is what was said beside it.
+/// Reads a request, which is not opened yet. `actions` is what was said beside it, and `private`
+/// says whether it came over TLS.
 pub(crate) fn read_request(
-    endpoint: &RouteEndpoint,
+    endpoint: &InboundEndpoint,
     octets: Vec<u8>,
     actions: Vec<String>,
+    private: bool,
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<ReadRequest, EndpointError> {
     let direction = Direction::Inbound;
     let mut timing = Timing::new(observed, direction, None);
-    endpoint
-        .endpoint
-        .read_request(octets, buffers, &mut timing)
-        .map(|request| request.about(actions))
-        .map_err(|rejected| refused(direction, rejected))
+    let mut call = Call::new(jiff::Timestamp::now(), buffers).observed(&mut timing);
+    let read = endpoint.endpoint.read(octets, &mut call);
+    let request = read.map_err(|rejected| refused(direction, rejected))?;
+    let request = request.about(actions);
+    Ok(if private { request.over_tls() } else { request })
 }
 
 /// Opens a request, or answers it where it asks for a token.
 pub(crate) async fn receive(
-    endpoint: &RouteEndpoint,
+    endpoint: &InboundEndpoint,
     request: ReadRequest,
-    private: bool,
     observed: &Observed,
     desk: &Desk,
 ) -> Result<Arrived, EndpointError> {
@@ -108,20 +112,20 @@ pub(crate) async fn receive(
     let now = jiff::Timestamp::now();
     let arrived = endpoint
         .endpoint
-        .receive_in(desk.workspace(), request, private, now, &mut timing)
+        .receive_in(desk.workspace(), request, now, &mut timing)
         .await
         .map_err(EndpointError::of)?;
     if let Arrived::Message(opened) = &arrived {
-        count_weak(opened, direction, observed);
+        count(opened, direction, observed);
     }
     Ok(arrived)
 }
 
-/// Opens a response.
+/// Opens a response to the request that left this receipt.
 pub(crate) async fn open(
-    endpoint: &RouteEndpoint,
+    endpoint: &OutboundEndpoint,
     octets: Vec<u8>,
-    request: Option<Receipt>,
+    request: Receipt,
     observed: &Observed,
     desk: &Desk,
 ) -> Result<OpenedMessage, EndpointError> {
@@ -133,8 +137,21 @@ pub(crate) async fn open(
         .open_in(desk.workspace(), octets, request, now, &mut timing)
         .await
         .map_err(|rejected| refused(direction, rejected))?;
-    count_weak(&opened, direction, observed);
+    count(&opened, direction, observed);
+    if is_unproven(endpoint, &opened) {
+        let kind = match opened.evidence.freshness {
+            Some(_) => Unsecured::Timestamp,
+            None => Unsecured::Plain,
+        };
+        observed.metrics.unsecured_answer(direction, kind);
+    }
     Ok(opened)
+}
+
+/// Whether nothing proves an answer, to a request that was secured.
+pub(crate) fn is_unproven(endpoint: &OutboundEndpoint, opened: &OpenedMessage) -> bool {
+    let evidence = &opened.evidence;
+    evidence.signatures.is_empty() && evidence.encrypted.is_empty() && endpoint.secures_more()
 }
 
 fn refused(direction: Direction, rejected: Rejected) -> EndpointError {
@@ -145,72 +162,74 @@ fn refused(direction: Direction, rejected: Rejected) -> EndpointError {
     }
 }
 
-fn count_weak(opened: &OpenedMessage, direction: Direction, observed: &Observed) {
+/// Counts what an endpoint accepts in a message because its file says so.
+fn count(opened: &OpenedMessage, direction: Direction, observed: &Observed) {
     for algorithm in &opened.evidence.weak {
         observed.metrics.weak_algorithm(direction, algorithm);
+    }
+    for item in &opened.evidence.ignored {
+        observed.metrics.ignored_item(direction, item);
+    }
+    if !opened.evidence.unproven.is_empty() {
+        observed.metrics.unproven_blocks(direction);
     }
 }
 
 /// Secures a request for the backend.
 pub(crate) fn secure_request(
-    endpoint: &RouteEndpoint,
+    endpoint: &OutboundEndpoint,
     octets: Vec<u8>,
     label: &Label,
     context: Option<&SecurityContext>,
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Secured, EndpointError> {
-    let labelled =
-        endpoint
-            .endpoint
-            .label_request(octets, label.action.as_deref(), &label.to, buffers);
+    let direction = Direction::Outbound;
+    let (client, action) = (&endpoint.endpoint, label.action.as_deref());
     let outgoing = Outgoing {
         context,
-        action: label.action.as_deref(),
+        action,
         ..Outgoing::default()
     };
-    let direction = Direction::Outbound;
-    secure(endpoint, direction, labelled, outgoing, observed, buffers)
+    let secured = client
+        .label_request(octets, action, Some(&label.to), buffers)
+        .and_then(|octets| {
+            let mut timing = Timing::new(observed, direction, None);
+            let mut call = Call::new(jiff::Timestamp::now(), buffers).observed(&mut timing);
+            client.secure_with(octets, outgoing, &mut call)
+        });
+    secured.map_err(|error| EndpointError::Unsecurable { direction, error })
 }
 
-/// Secures the answer to a client. `addressing` is what its request said, where the policy asks for
-/// it.
+/// Secures the answer to a client, whose request left this receipt. `addressing` is what the
+/// request said, where the policy asks for it.
 pub(crate) fn secure_answer(
-    endpoint: &RouteEndpoint,
+    endpoint: &InboundEndpoint,
     octets: Vec<u8>,
-    request: Option<&Receipt>,
+    request: &Receipt,
     addressing: Option<&Addressing>,
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Secured, EndpointError> {
+    let direction = Direction::Inbound;
+    let service = &endpoint.endpoint;
     let labelled = match addressing {
-        Some(request) => endpoint.endpoint.label_answer(octets, request, buffers),
+        Some(request) => service.label_answer(octets, request, buffers),
         None => Ok(octets),
     };
-    let outgoing = Outgoing {
-        answers: request,
-        ..Outgoing::default()
-    };
-    let direction = Direction::Inbound;
-    secure(endpoint, direction, labelled, outgoing, observed, buffers)
-}
-
-fn secure(
-    endpoint: &RouteEndpoint,
-    direction: Direction,
-    labelled: Result<Vec<u8>, EnvelopeError>,
-    outgoing: Outgoing<'_>,
-    observed: &Observed,
-    buffers: &mut Buffers,
-) -> Result<Secured, EndpointError> {
-    let mut timing = Timing::new(observed, direction, None);
-    let now = jiff::Timestamp::now();
-    labelled
-        .map_err(SecureError::from)
-        .and_then(|octets| {
-            endpoint
-                .endpoint
-                .secure(octets, outgoing, now, buffers, &mut timing)
-        })
-        .map_err(|error| EndpointError::Unsecurable { direction, error })
+    let secured = labelled.and_then(|octets| {
+        let mut timing = Timing::new(observed, direction, None);
+        let mut call = Call::new(jiff::Timestamp::now(), buffers).observed(&mut timing);
+        service.answer_with(octets, request, &mut call)
+    });
+    let secured = secured.map_err(|error| EndpointError::Unsecurable { direction, error })?;
+    if service.answers_prove_less() && secured.receipt.signature_values.is_empty() {
+        let mut plans = service.outbound();
+        let kind = match plans.any(|plan| plan.policy().header.timestamp.is_some()) {
+            true => Unsecured::Timestamp,
+            false => Unsecured::Plain,
+        };
+        observed.metrics.unsecured_answer(direction, kind);
+    }
+    Ok(secured)
 }

@@ -119,6 +119,8 @@ impl Sender {
 pub(crate) struct Found {
     pub(crate) sender: Option<Sender>,
     pub(crate) operation: Option<String>,
+    /// The name of the backend that it went to last, and why that one, where there are several.
+    pub(crate) backend: Option<(String, &'static str)>,
     /// Whether its security was refused, and the stable name of why, or of why it failed.
     pub(crate) refused: bool,
     pub(crate) reason: Option<&'static str>,
@@ -160,7 +162,8 @@ impl Line<'_> {
         let found = self.found;
         let sender = found.sender.as_ref();
         let operation = found.operation.as_ref();
-        let fields: [(&str, Option<Value>); 14] = [
+        let backend = found.backend.as_ref();
+        let fields: [(&str, Option<Value>); 16] = [
             ("time", Some(Timestamp::now().to_string().into())),
             ("route", Some(self.route.into())),
             ("request", self.request.map(Value::from)),
@@ -172,6 +175,8 @@ impl Line<'_> {
                 "operation",
                 operation.map(|operation| Beginning(operation).to_string().into()),
             ),
+            ("backend", backend.map(|(name, _)| name.as_str().into())),
+            ("chosen", backend.map(|(_, reason)| (*reason).into())),
             ("verdict", Some(self.verdict().into())),
             ("reason", found.reason.map(Value::from)),
             ("status", Some(self.status.as_u16().into())),

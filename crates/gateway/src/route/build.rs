@@ -7,27 +7,37 @@
 //! one are open. Requests wait for none of them.
 
 use std::fmt;
+use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use soapstone::endpoint::SentMessages;
+use http::Uri;
+use soapstone::endpoint::{Directions, SentMessages};
+use soapstone_broker::{Dice, Pool};
 use soapstone_store::{StoreError, Stores};
+use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
+use super::balancer::{BalancedMember, Balancer};
 use super::remembered::Remembered;
 use super::routes::Routes;
 use super::serving::Serving;
 use super::upstream::Upstream;
 use super::{Needs, Route};
 use crate::config::Config;
-use crate::config::endpoint::EndpointSpec;
+use crate::config::balance::GroupSpec;
+use crate::config::endpoint::{EndpointSpec, SideSpec};
 use crate::config::route::RouteSpec;
+use crate::config::tls::ClientTls;
 use crate::config::validity::dated_in;
 use crate::conversation::context::OutboundContext;
 use crate::conversation::handshake::Handshaker;
 use crate::observe::metrics::RouteMetrics;
 use crate::scheduling::background::Background;
-use crate::scheduling::endpoint::{Inheritance, OpenStores, RouteEndpoint};
+use crate::scheduling::endpoint::{
+    Inheritance, OpenStores, OutboundEndpoint, RouteEndpoint, RouteStores,
+};
 use crate::scheduling::executor::Executor;
+use crate::wire::backend::{Backend, BackendTimeouts};
 use crate::wire::memory::MessageMemory;
 
 /// What the routes of every configuration of a gateway work with.
@@ -52,12 +62,20 @@ impl fmt::Display for BuildError {
     }
 }
 
+/// The stores of one route, opened.
+struct StoresOfRoute {
+    inbound: Option<OpenStores>,
+    outbound: Option<OpenStores>,
+    /// Those of its backends that have endpoints of their own.
+    members: Vec<Option<OpenStores>>,
+}
+
 /// A configuration whose stores are open.
 pub(crate) struct Opened {
     config: Config,
     stores: Arc<Stores>,
-    /// Those of each route: inbound, outbound.
-    of_routes: Vec<[Option<OpenStores>; 2]>,
+    /// Those of each route.
+    of_routes: Vec<StoresOfRoute>,
 }
 
 impl Opened {
@@ -69,9 +87,16 @@ impl Opened {
     pub(crate) fn new(config: Config) -> Result<Self, BuildError> {
         let stores = Arc::<Stores>::default();
         let of_route = |spec: &RouteSpec| {
-            let open = |endpoint: &Option<EndpointSpec>| OpenStores::of(endpoint.as_ref(), &stores);
-            let opened = open(&spec.inbound)
-                .and_then(|inbound| open(&spec.outbound).map(|outbound| [inbound, outbound]));
+            let inbound = OpenStores::of(spec.inbound.as_ref(), &stores);
+            let opened = inbound.and_then(|inbound| {
+                let members = spec.group.iter().flat_map(|group| &group.members);
+                let members = members.map(|it| OpenStores::of(it.outbound.as_ref(), &stores));
+                Ok(StoresOfRoute {
+                    inbound,
+                    outbound: OpenStores::of(spec.outbound.as_ref(), &stores)?,
+                    members: members.collect::<Result<_, _>>()?,
+                })
+            });
             opened.map_err(|source| BuildError {
                 route: spec.name.clone(),
                 source,
@@ -105,9 +130,9 @@ pub(crate) fn serving(
         .into_iter()
         .flat_map(|former| former.routes.iter())
         .collect();
-    let endpoints = former.iter().flat_map(|route| route.endpoints());
+    let stores = former.iter().flat_map(|route| route.stores());
     let builder = Builder {
-        endpoints: endpoints.collect(),
+        stores: stores.collect(),
         former: &former,
         limit: config.limits.body,
         resources,
@@ -119,10 +144,10 @@ pub(crate) fn serving(
     let routes: Vec<Route> = specs
         .filter_map(|(spec, stores)| builder.route(spec, stores))
         .collect();
-    for endpoint in &builder.endpoints {
-        let successors = routes.iter().flat_map(Route::endpoints);
-        let successors = successors.map(|endpoint| &endpoint.replay);
-        endpoint.replay.retire(successors);
+    for stores in &builder.stores {
+        let successors = routes.iter().flat_map(Route::stores);
+        let successors = successors.map(|stores| &stores.replay);
+        stores.replay.retire(successors);
     }
     Serving {
         routes: Routes::new(routes),
@@ -137,8 +162,8 @@ pub(crate) fn serving(
 
 struct Builder<'b> {
     former: &'b [&'b Route],
-    /// All endpoints of these.
-    endpoints: Vec<&'b RouteEndpoint>,
+    /// The stores of all of these.
+    stores: Vec<&'b RouteStores>,
     /// Largest answer to the gateway's own messages.
     limit: u64,
     resources: &'b RouteResources,
@@ -146,16 +171,16 @@ struct Builder<'b> {
 
 impl Builder<'_> {
     /// One route. `None` when the URL of its backend has no host.
-    fn route(&self, mut spec: RouteSpec, stores: [Option<OpenStores>; 2]) -> Option<Route> {
-        let [of_inbound, of_outbound] = stores;
+    fn route(&self, mut spec: RouteSpec, stores: StoresOfRoute) -> Option<Route> {
+        let StoresOfRoute {
+            inbound: of_inbound,
+            outbound: of_outbound,
+            members: of_members,
+        } = stores;
         let predecessor = self.former.iter().find(|route| route.name == spec.name);
-        let stays = predecessor.is_some_and(|route| route.is_at(&spec.path, &spec.backend));
-        let mechanism = |spec: &Option<EndpointSpec>| {
-            let mechanism = spec.as_ref().map(EndpointSpec::mechanism);
-            mechanism.map(str::to_owned)
-        };
-        let (inbound, outbound) = (mechanism(&spec.inbound), mechanism(&spec.outbound));
-        let (inbound, outbound) = (inbound.as_deref(), outbound.as_deref());
+        let stays = predecessor.is_some_and(|route| route.is_at(&spec.path, spec.backends()));
+        let inbound = spec.inbound.as_ref().map(SideSpec::mechanism);
+        let outbound = mechanism_towards_backends(&spec);
         let metrics = predecessor
             .map(|route| &route.metrics)
             .filter(|metrics| metrics.is_for(&spec.name, inbound, outbound))
@@ -181,36 +206,52 @@ impl Builder<'_> {
             &remembered.requests,
             predecessor.and_then(|route| Some((&***route.outbound().as_ref()?, stays))),
         );
-        let upstream = self.upstream(&mut spec, outbound, &metrics)?;
-        Some(Route::new(spec, inbound, upstream, metrics, needs))
+        let upstreams = match spec.group.take() {
+            None => {
+                let tls = spec.backend_tls.take();
+                let upstream = self.upstream(&spec, &spec.backend, tls, outbound, &metrics)?;
+                (upstream, None)
+            }
+            Some(mut group) => {
+                let former = predecessor.and_then(|route| route.balancer.as_deref());
+                let own = self.own_endpoints(&mut group, of_members, former, stays);
+                let endpoints = own.into_iter().map(|own| own.or_else(|| outbound.clone()));
+                let balancer = self.balancer(&spec, group, endpoints, &metrics, former)?;
+                let first = Arc::clone(&balancer.members.first()?.upstream);
+                (first, Some(Arc::new(balancer)))
+            }
+        };
+        Some(Route::new(spec, inbound, upstreams, metrics, needs))
     }
 
     /// An endpoint; `None` if messages pass it as they are.
-    fn endpoint(
+    fn endpoint<P: Directions>(
         &self,
-        opened: Option<(EndpointSpec, OpenStores)>,
+        opened: Option<(EndpointSpec<P>, OpenStores)>,
         sent: &SentMessages,
-        predecessor: Option<(&RouteEndpoint, bool)>,
-    ) -> Option<Arc<RouteEndpoint>> {
+        predecessor: Option<(&RouteEndpoint<P>, bool)>,
+    ) -> Option<Arc<RouteEndpoint<P>>> {
         let (spec, stores) = opened?;
         let inheritance = Inheritance {
             accepted: &self.resources.remembered.accepted,
             sent,
-            former: &self.endpoints,
+            former: &self.stores,
             predecessor,
         };
         Some(RouteEndpoint::build(spec, stores, &inheritance))
     }
 
+    /// The way to the backend at that URL.
     fn upstream(
         &self,
-        spec: &mut RouteSpec,
-        endpoint: Option<Arc<RouteEndpoint>>,
+        spec: &RouteSpec,
+        url: &Uri,
+        tls: Option<ClientTls>,
+        endpoint: Option<Arc<OutboundEndpoint>>,
         metrics: &Arc<RouteMetrics>,
     ) -> Option<Arc<Upstream>> {
         let memory = self.resources.memory.clone();
-        let (tls, timeouts) = (spec.backend_tls.take(), spec.timeouts);
-        let mut upstream = Upstream::plain(&spec.backend, tls, timeouts, memory, self.limit)?;
+        let mut upstream = Upstream::plain(url, tls, spec.timeouts, memory, self.limit)?;
         let begun = endpoint
             .as_ref()
             .filter(|endpoint| endpoint.endpoint.conversation().is_some());
@@ -220,12 +261,108 @@ impl Builder<'_> {
                 route: spec.name.clone(),
                 endpoint: Arc::clone(endpoint),
                 errand: upstream.errand.clone(),
-                url: spec.backend.to_string(),
+                url: url.to_string(),
                 metrics: Arc::clone(metrics),
             };
             OutboundContext::new(handshaker, Arc::clone(&self.resources.background))
         });
         upstream.endpoint = endpoint;
         Some(Arc::new(upstream))
+    }
+
+    /// The endpoints of several backends that have their own.
+    fn own_endpoints(
+        &self,
+        group: &mut GroupSpec,
+        stores: Vec<Option<OpenStores>>,
+        former: Option<&Balancer>,
+        stays: bool,
+    ) -> Vec<Option<Arc<OutboundEndpoint>>> {
+        let members = group.members.iter_mut().zip(stores);
+        let own = members.map(|(member, stores)| {
+            let opened = member.outbound.take().zip(stores);
+            let predecessor = former.and_then(|former| {
+                let mut ids = former.pool.ids();
+                let id = ids.find(|id| former.pool.name(*id) == member.name)?;
+                let upstream = &former.members.get(id.index())?.upstream;
+                Some((&**upstream.endpoint.as_ref()?, stays))
+            });
+            self.endpoint(opened, &self.resources.remembered.requests, predecessor)
+        });
+        own.collect()
+    }
+
+    /// The ways to several backends, each with its endpoint; conversations are apart.
+    fn balancer(
+        &self,
+        spec: &RouteSpec,
+        group: GroupSpec,
+        endpoints: impl Iterator<Item = Option<Arc<OutboundEndpoint>>>,
+        metrics: &Arc<RouteMetrics>,
+        former: Option<&Balancer>,
+    ) -> Option<Balancer> {
+        let mut members = Vec::with_capacity(group.members.len());
+        let mut terms = Vec::with_capacity(group.members.len());
+        for (member, endpoint) in group.members.into_iter().zip(endpoints) {
+            let checked = group.check.as_ref().map(|check| {
+                let timeouts = BackendTimeouts {
+                    connect: check.timeout,
+                    response: check.timeout,
+                    idle: spec.timeouts.idle,
+                };
+                Backend::new(&member.url, member.tls.clone(), timeouts)
+            });
+            members.push(BalancedMember {
+                upstream: self.upstream(spec, &member.url, member.tls, endpoint, metrics)?,
+                checked: checked.flatten(),
+            });
+            terms.push((member.name, member.terms));
+        }
+        let dice = Dice::new(RandomState::new().hash_one(&spec.name));
+        let pool = match former {
+            None => Pool::new(group.settings, terms, dice),
+            Some(former) => {
+                let names = former.pool.ids().map(|id| former.pool.name(id));
+                let urls = former.members.iter().map(|member| &member.upstream.url);
+                let known: Vec<(&str, &Uri)> = names.zip(urls).collect();
+                let urls = members.iter().map(|member| &member.upstream.url);
+                let terms = terms.into_iter().zip(urls).map(|((name, terms), url)| {
+                    let stays = known.contains(&(name.as_str(), url));
+                    (name, terms, stays)
+                });
+                let now = Instant::now().into_std();
+                Pool::following(&former.pool, group.settings, terms, dice, now)
+            }
+        };
+        Some(Balancer {
+            pool,
+            members,
+            sticky: group.sticky,
+            idempotent: group.idempotent,
+            check: group.check,
+            needs: group.needs,
+            classes: group.classes,
+            requirements: group.requirements,
+            metrics: Arc::clone(metrics),
+        })
+    }
+}
+
+/// The name of the mechanism towards the backends of a route, for metrics.
+fn mechanism_towards_backends(spec: &RouteSpec) -> Option<&'static str> {
+    let of_route = spec.outbound.as_ref().map(SideSpec::mechanism);
+    let Some(group) = &spec.group else {
+        return of_route;
+    };
+    let members = group.members.iter();
+    let mut each = members.map(|it| {
+        it.outbound
+            .as_ref()
+            .map_or(of_route, |own| Some(own.mechanism()))
+    });
+    let first = each.next()?;
+    match each.all(|other| other == first) {
+        true => first,
+        false => Some("several"),
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! The rule kept here: what runs is made by [`build`], from specifications that were read before.
 
+pub(crate) mod balancer;
 pub(crate) mod build;
 pub(crate) mod remembered;
 pub(crate) mod routes;
@@ -18,8 +19,9 @@ use crate::config::rate::Rate;
 use crate::config::route::RouteSpec;
 use crate::config::warm_up::WarmUp;
 use crate::observe::metrics::RouteMetrics;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint, RouteStores};
 use crate::shares::Bucket;
+use balancer::Balancer;
 use upstream::Upstream;
 
 /// One route in use.
@@ -29,9 +31,11 @@ pub(crate) struct Route {
     /// As a generous reader understands the path.
     reading: String,
     /// The endpoint that faces the client, where messages do not pass it as they are.
-    pub(crate) inbound: Option<Arc<RouteEndpoint>>,
-    /// Where requests go.
+    pub(crate) inbound: Option<Arc<InboundEndpoint>>,
+    /// Where requests go, or the first one of several.
     pub(crate) upstream: Arc<Upstream>,
+    /// The choice among several.
+    pub(crate) balancer: Option<Arc<Balancer>>,
     /// The policy leaves the protection of what clients send to TLS.
     pub(crate) needs_tls: bool,
     /// The policy wants clients to show a certificate while the connection is made.
@@ -49,8 +53,8 @@ impl Route {
     /// The route of a specification whose endpoints were built.
     fn new(
         spec: RouteSpec,
-        inbound: Option<Arc<RouteEndpoint>>,
-        upstream: Arc<Upstream>,
+        inbound: Option<Arc<InboundEndpoint>>,
+        (upstream, balancer): (Arc<Upstream>, Option<Arc<Balancer>>),
         metrics: Arc<RouteMetrics>,
         needs: Needs,
     ) -> Self {
@@ -60,6 +64,7 @@ impl Route {
             path: spec.path,
             inbound,
             upstream,
+            balancer,
             needs_tls: needs.tls,
             needs_client_certificate: needs.client_certificate,
             metrics,
@@ -69,27 +74,55 @@ impl Route {
         }
     }
 
-    /// The endpoint that faces the backend, where messages do not pass it as they are.
-    pub(crate) fn outbound(&self) -> Option<&Arc<RouteEndpoint>> {
-        self.upstream.endpoint.as_ref()
+    /// The endpoint that faces the backend, or the first one of several that has one, where
+    /// messages do not pass it as they are.
+    pub(crate) fn outbound(&self) -> Option<&Arc<OutboundEndpoint>> {
+        let mut upstreams = self.upstreams();
+        upstreams.find_map(|upstream| upstream.endpoint.as_ref())
     }
 
-    /// Its endpoints.
-    pub(crate) fn endpoints(&self) -> impl Iterator<Item = &RouteEndpoint> {
-        [self.inbound.as_ref(), self.outbound()]
+    /// The stores of its endpoints.
+    fn stores(&self) -> impl Iterator<Item = &RouteStores> {
+        let inbound = self.inbound.as_ref().map(|endpoint| &*endpoint.stores);
+        let outbound = self.outbounds().into_iter();
+        inbound
             .into_iter()
-            .flatten()
-            .map(|endpoint| &**endpoint)
+            .chain(outbound.map(|endpoint| &*endpoint.stores))
     }
 
-    /// Whether it leads from a path to a backend.
-    fn is_at(&self, path: &str, backend: &Uri) -> bool {
-        self.path == path && self.upstream.url == *backend
+    /// The endpoints that face its backends, each once.
+    fn outbounds(&self) -> Vec<&Arc<OutboundEndpoint>> {
+        let mut all: Vec<&Arc<OutboundEndpoint>> = Vec::new();
+        for endpoint in self.upstreams().filter_map(|it| it.endpoint.as_ref()) {
+            if !all.iter().any(|known| Arc::ptr_eq(known, endpoint)) {
+                all.push(endpoint);
+            }
+        }
+        all
+    }
+
+    /// All of its upstreams.
+    pub(crate) fn upstreams(&self) -> impl Iterator<Item = &Arc<Upstream>> {
+        let alone = self.balancer.is_none().then_some(&self.upstream);
+        let several = self.balancer.iter().flat_map(|several| &several.members);
+        alone
+            .into_iter()
+            .chain(several.map(|member| &member.upstream))
+    }
+
+    /// Whether it leads from a path to these backends.
+    fn is_at<'u>(&self, path: &str, backends: impl Iterator<Item = &'u Uri>) -> bool {
+        self.path == path && self.upstreams().map(|upstream| &upstream.url).eq(backends)
     }
 
     /// The path that clients use.
     pub(crate) fn path(&self) -> &str {
         &self.path
+    }
+
+    /// What follows the path that clients use in a path that was asked for.
+    pub(crate) fn rest_of<'a>(&self, asked: &'a str) -> &'a str {
+        asked.get(self.path.len()..).unwrap_or_default()
     }
 
     /// Whether messages pass as they are.
@@ -129,6 +162,7 @@ pub(crate) mod tests {
             path: path.to_owned(),
             backend: backend.parse().expect("a URL"),
             backend_tls: None,
+            group: None,
             inbound: None,
             outbound: None,
             timeouts,
@@ -140,6 +174,6 @@ pub(crate) mod tests {
         let memory = MessageMemory::new(0);
         let upstream = Upstream::plain(&spec.backend, None, timeouts, memory, 0);
         let upstream = Arc::new(upstream.expect("the URL has a host"));
-        Route::new(spec, None, upstream, metrics, Needs::default())
+        Route::new(spec, None, (upstream, None), metrics, Needs::default())
     }
 }

@@ -12,7 +12,7 @@ use http::uri::PathAndQuery;
 use crate::config::timeouts::Timeouts;
 use crate::config::tls::ClientTls;
 use crate::conversation::context::OutboundContext;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::wire::backend::{Backend, BackendTimeouts};
 use crate::wire::errand::Errand;
 use crate::wire::memory::MessageMemory;
@@ -26,7 +26,7 @@ pub(crate) struct Upstream {
     /// The way of the gateway's own messages.
     pub(crate) errand: Errand,
     /// The endpoint that faces the backend, where messages do not pass it as they are.
-    pub(crate) endpoint: Option<Arc<RouteEndpoint>>,
+    pub(crate) endpoint: Option<Arc<OutboundEndpoint>>,
     /// The conversation with the backend, where the endpoint begins one.
     pub(crate) conversation: Option<Arc<OutboundContext>>,
 }
@@ -37,8 +37,17 @@ pub(crate) struct Upstream {
 pub(crate) struct Label {
     /// Its `SOAPAction`.
     pub(crate) action: Option<String>,
-    /// The backend's URL.
+    /// The URL that it goes to.
     pub(crate) to: Arc<str>,
+}
+
+/// What a client says of a request beside the message.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Said {
+    /// Its `SOAPAction`.
+    pub(crate) action: Option<String>,
+    /// What follows the path of the route in the path that was asked for.
+    pub(crate) rest: String,
 }
 
 impl Upstream {
@@ -77,11 +86,19 @@ impl Upstream {
         })
     }
 
-    /// What a request with that action is about.
-    pub(crate) fn label(&self, action: Option<String>) -> Label {
+    /// What a request of which that is said is about.
+    pub(crate) fn label(&self, said: Said) -> Label {
+        let to = match said.rest.as_str() {
+            "" => Arc::clone(&self.address),
+            rest => {
+                let base = self.address.split(['?', '#']).next().unwrap_or_default();
+                let slash = if rest.starts_with('/') { "" } else { "/" };
+                format!("{}{slash}{rest}", base.trim_end_matches('/')).into()
+            }
+        };
         Label {
-            action,
-            to: Arc::clone(&self.address),
+            action: said.action,
+            to,
         }
     }
 

@@ -5,36 +5,72 @@
 
 use std::sync::Arc;
 
-use soapstone::endpoint::{Endpoint, Memory, Question, SentMessages};
+use soapstone::endpoint::{Calling, Directions, Endpoint, Memory, Question, SentMessages, Serving};
 use soapstone_store::{Contexts, ProcessMemory, Replay, StoreError, Stores};
 
-use crate::config::endpoint::EndpointSpec;
+use crate::config::endpoint::{EndpointSpec, SideSpec};
 use crate::config::published::PublishedPolicy;
 use crate::scheduling::class::WorkClass;
 
+/// The endpoint of a route that faces its clients.
+pub(crate) type InboundEndpoint = RouteEndpoint<Serving>;
+
+/// The endpoint of a route that faces its backend.
+pub(crate) type OutboundEndpoint = RouteEndpoint<Calling>;
+
 /// One endpoint of a route, and what it remembers.
-pub(crate) struct RouteEndpoint {
-    pub(crate) endpoint: Endpoint,
-    pub(crate) replay: Replay,
-    /// The conversations of clients with us. A conversation that the gateway begins belongs to its
-    /// upstream.
-    pub(crate) contexts: Arc<Contexts>,
+pub(crate) struct RouteEndpoint<P> {
+    pub(crate) endpoint: Endpoint<P>,
+    pub(crate) stores: Arc<RouteStores>,
     /// What clients are told of the policy.
     pub(crate) published: Option<PublishedPolicy>,
     /// What an operation of a private key takes.
     private_key: WorkClass,
 }
 
+/// What an endpoint asks about other messages than the one at hand.
+pub(crate) struct RouteStores {
+    pub(crate) replay: Replay,
+    /// The conversations of clients with us. A conversation that the gateway begins belongs to its
+    /// upstream.
+    pub(crate) contexts: Arc<Contexts>,
+}
+
+impl RouteStores {
+    /// Whether a question takes longer to be answered than work takes to be handed on: its store is
+    /// a file or another server.
+    pub(crate) fn waits_for(&self, question: &Question) -> bool {
+        match question.is_for_contexts() {
+            true => !matches!(&*self.contexts, Contexts::Memory(_)),
+            false => !matches!(&self.replay, Replay::Memory(_)),
+        }
+    }
+
+    /// Whether there is such a store.
+    pub(crate) fn may_wait(&self) -> bool {
+        let in_memory = matches!(&self.replay, Replay::Memory(_))
+            && matches!(&*self.contexts, Contexts::Memory(_));
+        !in_memory
+    }
+
+    pub(crate) fn memory(&self) -> Memory<'_> {
+        Memory {
+            replay: &self.replay,
+            contexts: self.contexts.as_ref(),
+        }
+    }
+}
+
 /// What an endpoint takes over.
-pub(crate) struct Inheritance<'i> {
+pub(crate) struct Inheritance<'i, P> {
     /// The messages that any endpoint of this process has accepted.
     pub(crate) accepted: &'i ProcessMemory,
     /// The messages that any endpoint of its role has sent.
     pub(crate) sent: &'i SentMessages,
     /// All endpoints of the former configuration.
-    pub(crate) former: &'i [&'i RouteEndpoint],
+    pub(crate) former: &'i [&'i RouteStores],
     /// The endpoint whose place it takes, and whether it is where its predecessor was.
-    pub(crate) predecessor: Option<(&'i RouteEndpoint, bool)>,
+    pub(crate) predecessor: Option<(&'i RouteEndpoint<P>, bool)>,
 }
 
 /// The stores of an endpoint, opened: which may take seconds.
@@ -49,31 +85,29 @@ impl OpenStores {
     /// # Errors
     ///
     /// When a store cannot be opened any more.
-    pub(crate) fn of(
-        spec: Option<&EndpointSpec>,
+    pub(crate) fn of<P: Directions>(
+        spec: Option<&EndpointSpec<P>>,
         stores: &Stores,
     ) -> Result<Option<Self>, StoreError> {
-        let Some(endpoint) = spec.map(|spec| &spec.endpoint) else {
+        let Some(spec) = spec.filter(|spec| !spec.endpoint.is_plain()) else {
             return Ok(None);
         };
-        if endpoint.is_plain() {
-            return Ok(None);
-        }
+        let (replay, contexts) = spec.open(stores);
         Ok(Some(Self {
-            replay: stores.replay(endpoint.replay())?,
-            contexts: stores.contexts(endpoint.conversations())?,
+            replay: replay?,
+            contexts: contexts?,
         }))
     }
 }
 
-impl RouteEndpoint {
+impl<P: Directions> RouteEndpoint<P> {
     /// Goes on with what a predecessor kept in this process: a reload lets no replay in and ends no
     /// conversation of a client. Conversations that the gateway began are begun anew: the keys
     /// that began them may be those that changed.
     pub(crate) fn build(
-        spec: EndpointSpec,
+        spec: EndpointSpec<P>,
         stores: OpenStores,
-        inheritance: &Inheritance<'_>,
+        inheritance: &Inheritance<'_, P>,
     ) -> Arc<Self> {
         let mut endpoint = spec.endpoint;
         let OpenStores {
@@ -87,26 +121,25 @@ impl RouteEndpoint {
         }
         endpoint.share_sent(inheritance.sent);
         if let Some((predecessor, stays)) = inheritance.predecessor {
-            replay.follow(&predecessor.replay);
+            replay.follow(&predecessor.stores.replay);
             if stays {
-                replay.stay(&predecessor.replay);
+                replay.stay(&predecessor.stores.replay);
             }
             let same_scope = endpoint.scope() == predecessor.endpoint.scope();
             if same_scope
                 && matches!(
-                    (&*contexts, &*predecessor.contexts),
+                    (&*contexts, &*predecessor.stores.contexts),
                     (Contexts::Memory(_), Contexts::Memory(_))
                 )
             {
-                contexts = Arc::clone(&predecessor.contexts);
+                contexts = Arc::clone(&predecessor.stores.contexts);
             }
             endpoint.keep_memory_of(&predecessor.endpoint);
         }
         Arc::new(Self {
             private_key: WorkClass::of_private_keys(endpoint.waits_for_keys()),
             endpoint,
-            replay,
-            contexts,
+            stores: Arc::new(RouteStores { replay, contexts }),
             published: spec.published,
         })
     }
@@ -119,22 +152,6 @@ impl RouteEndpoint {
         } else {
             self.private_key
         }
-    }
-
-    /// Whether a question takes longer to be answered than work takes to be handed on: its store is
-    /// a file or another server.
-    pub(crate) fn waits_for(&self, question: &Question) -> bool {
-        match question.is_for_contexts() {
-            true => !matches!(&*self.contexts, Contexts::Memory(_)),
-            false => !matches!(&self.replay, Replay::Memory(_)),
-        }
-    }
-
-    /// Whether it has such a store.
-    pub(crate) fn may_wait(&self) -> bool {
-        let in_memory = matches!(&self.replay, Replay::Memory(_))
-            && matches!(&*self.contexts, Contexts::Memory(_));
-        !in_memory
     }
 
     /// What it takes to secure a message that is not large, one of a conversation or one outside of
@@ -153,11 +170,9 @@ impl RouteEndpoint {
         in_conversation == self.endpoint.conversation().is_some()
     }
 
-    /// What the endpoint asks about other messages than the one at hand.
-    pub(crate) fn memory(&self) -> Memory<'_> {
-        Memory {
-            replay: &self.replay,
-            contexts: self.contexts.as_ref(),
-        }
+    /// Whether messages that it secures are signed or encrypted, or carry a user.
+    pub(crate) fn secures_more(&self) -> bool {
+        let mut plans = self.endpoint.outbound();
+        plans.any(|plan| plan.policy().has_security())
     }
 }

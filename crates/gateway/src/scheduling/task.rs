@@ -25,7 +25,7 @@ use super::executor::Executor;
 use super::workers::{Away, NotDone};
 use crate::observe::metrics::GatewayMetrics;
 use crate::observe::traces::Observed;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::RouteStores;
 
 /// Where work finds its workspace.
 #[derive(Clone)]
@@ -64,7 +64,7 @@ pub(crate) struct Task<T> {
 
 /// Whom the work asks, and what its steps take.
 struct Asked {
-    side: Option<Arc<RouteEndpoint>>,
+    stores: Option<Arc<RouteStores>>,
     class: WorkClass,
     pause: Arc<Pause>,
     waits: Waits,
@@ -100,10 +100,10 @@ enum Stepped<T> {
 }
 
 impl<T: Send + 'static> Task<T> {
-    /// Work whose steps take so much, and which asks the stores of that side.
+    /// Work whose steps take so much, and which asks these stores.
     pub(crate) fn new<F>(
         class: WorkClass,
-        side: Option<Arc<RouteEndpoint>>,
+        stores: Option<Arc<RouteStores>>,
         work: impl FnOnce(Desk) -> F,
     ) -> Self
     where
@@ -117,7 +117,7 @@ impl<T: Send + 'static> Task<T> {
         Self {
             work: Work::new(begin),
             asked: Asked {
-                side,
+                stores,
                 class,
                 pause,
                 waits: Waits::default(),
@@ -145,7 +145,10 @@ impl<T: Send + 'static> Task<T> {
         held: H,
     ) -> (Result<T, NotDone>, Option<H>) {
         let Self { work, mut asked } = self;
-        let may_wait = asked.side.as_ref().is_some_and(|side| side.may_wait());
+        let may_wait = asked
+            .stores
+            .as_ref()
+            .is_some_and(|stores| stores.may_wait());
         if may_wait && !executor.workers().has_room() {
             return (Err(NotDone::Full), Some(held));
         }
@@ -195,11 +198,11 @@ impl Asked {
         away: Option<&Away>,
         work: Work<T>,
     ) -> Result<Stepped<T>, NotDone> {
-        let (side, pause) = (self.side.clone(), Arc::clone(&self.pause));
+        let (stores, pause) = (self.stores.clone(), Arc::clone(&self.pause));
         let ready = Instant::now();
         let job = move |buffers: &mut Buffers| {
             pause.add(ready.elapsed());
-            go_on(work, side.as_deref(), buffers)
+            go_on(work, stores.as_deref(), buffers)
         };
         if self.class == WorkClass::Inline {
             return executor.workers().run_here(job);
@@ -226,13 +229,13 @@ impl Asked {
 
     /// Asks the store on a thread that may wait for it.
     async fn ask(&mut self, executor: &Executor, question: Question) -> Result<(), NotDone> {
-        // Work without a side has no store to ask.
-        let side = self.side.clone().ok_or(NotDone::Failed)?;
+        // Work without stores has none to ask.
+        let stores = self.stores.clone().ok_or(NotDone::Failed)?;
         let metrics = executor.metrics();
         let began = Instant::now();
         metrics.store_waiting.fetch_add(1, Ordering::Relaxed);
         let permit = executor.store_permit().await;
-        let answered = tokio::task::spawn_blocking(move || question.answer(side.memory())).await;
+        let answered = tokio::task::spawn_blocking(move || question.answer(stores.memory())).await;
         drop(permit);
         metrics.store_waiting.fetch_sub(1, Ordering::Relaxed);
         let answered_at = Instant::now();
@@ -244,14 +247,14 @@ impl Asked {
 }
 
 /// Works until there is a question that takes its time, or to the end.
-fn go_on<T>(mut work: Work<T>, side: Option<&RouteEndpoint>, buffers: &mut Buffers) -> Stepped<T> {
+fn go_on<T>(mut work: Work<T>, stores: Option<&RouteStores>, buffers: &mut Buffers) -> Stepped<T> {
     loop {
         let question = match work.go_on(buffers) {
             Progress::Done(result) => return Stepped::Done(result),
             Progress::Asks(question) => question,
         };
-        match side {
-            Some(side) if !side.waits_for(&question) => question.answer(side.memory()),
+        match stores {
+            Some(stores) if !stores.waits_for(&question) => question.answer(stores.memory()),
             _ => return Stepped::Asks(question, work),
         }
     }

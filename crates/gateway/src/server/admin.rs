@@ -2,18 +2,24 @@
 //!
 //! `/healthz` says that the process answers. `/readyz` says whether it makes sense to send it
 //! requests: not before its warm-ups are over, not while it drains, and not when none of its
-//! backends can be reached. `/metrics` is for Prometheus.
+//! backends can be reached. `/metrics` is for Prometheus. On a listener of its own alone,
+//! `/backends` tells what is known of each backend of the routes that have several. `/refused`
+//! lists the messages that were recorded there, and `/refused/ID` gives one.
 //!
 //! The rule kept here: asking changes nothing but what is known of the backends, and however often
 //! somebody asks, they are tried once a second.
 
 use std::fmt::Write;
+use std::net::IpAddr;
 
-use http::{HeaderValue, Method, Response, StatusCode, header};
+use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 
+use super::backends::backends;
+use super::console;
 use super::snapshot::exposition;
 use super::state::State;
 use crate::observe::metrics::Detail;
+use crate::observe::record::Records;
 use crate::wire::reply::Reply;
 
 /// Whether a path is answered here when no route serves it.
@@ -21,12 +27,14 @@ pub(crate) fn knows(path: &str) -> bool {
     matches!(path, "/healthz" | "/readyz" | "/metrics")
 }
 
-/// Answers a request to one of the paths.
+/// Answers a request to one of the paths. `peer` asks, on the listener of its own; beside the
+/// routes it is not known.
 pub(crate) async fn answer(
     state: &State,
     method: &Method,
     path: &str,
     detail: Detail,
+    peer: Option<IpAddr>,
 ) -> Response<Reply> {
     if !matches!(*method, Method::GET | Method::HEAD) {
         let mut response = text(
@@ -39,6 +47,50 @@ pub(crate) async fn answer(
             .insert(header::ALLOW, HeaderValue::from_static("GET, HEAD"));
         return response;
     }
+    answer_known(state, path, detail, peer).await
+}
+
+/// Answers a request to the listener of its own. Health is for everybody, for load balancers have
+/// no token.
+pub(crate) async fn answer_alone<B>(
+    state: &State,
+    request: &Request<B>,
+    peer: IpAddr,
+) -> Response<Reply> {
+    let (method, path) = (request.method(), request.uri().path());
+    let is_health = matches!(path, "/healthz" | "/readyz");
+    let access = state.admin.as_ref().filter(|_| !is_health);
+    if let Some(access) = access
+        && !access.admits(request.headers().get(header::AUTHORIZATION))
+    {
+        return unauthorized();
+    }
+    if let Some(access) = access
+        && access.console
+        && *method == Method::GET
+        && let Some(page) = console::answer(state, path)
+    {
+        return page;
+    }
+    answer(state, method, path, Detail::Everything, Some(peer)).await
+}
+
+fn unauthorized() -> Response<Reply> {
+    let why = "the token of `admin` is needed: Authorization: Bearer …, or as a password\n";
+    let mut response = text(StatusCode::UNAUTHORIZED, "text/plain", why.to_owned());
+    let challenge = HeaderValue::from_static("Basic realm=\"soapstone\", charset=\"UTF-8\"");
+    response
+        .headers_mut()
+        .insert(header::WWW_AUTHENTICATE, challenge);
+    response
+}
+
+async fn answer_known(
+    state: &State,
+    path: &str,
+    detail: Detail,
+    peer: Option<IpAddr>,
+) -> Response<Reply> {
     match path {
         "/healthz" => text(StatusCode::OK, "text/plain", "ok\n".to_owned()),
         "/readyz" => readiness(state).await,
@@ -47,12 +99,40 @@ pub(crate) async fn answer(
             "text/plain; version=0.0.4",
             exposition(state, detail),
         ),
-        _ => text(
-            StatusCode::NOT_FOUND,
-            "text/plain",
-            "known here: /healthz, /readyz, /metrics\n".to_owned(),
-        ),
+        "/backends" if detail == Detail::Everything => {
+            let serving = state.current.serving();
+            text(StatusCode::OK, "application/json", backends(&serving))
+        }
+        _ => match (peer, &state.resources.records) {
+            (Some(peer), Some(records)) => refused(records, peer, path),
+            _ => not_found("known here: /healthz, /readyz, /metrics, /backends\n"),
+        },
     }
+}
+
+/// The messages that were refused. What is not sealed for the holder of a key is for this host.
+fn refused(records: &Records, peer: IpAddr, path: &str) -> Response<Reply> {
+    let found = match path {
+        "/refused" => records.list(),
+        _ => match path.strip_prefix("/refused/") {
+            None => {
+                return not_found("known here: /healthz, /readyz, /metrics, /backends, /refused\n");
+            }
+            Some(_) if !records.gives_sealed() && !peer.to_canonical().is_loopback() => {
+                let why = "messages are for this host alone, unless `record.seal_key` seals them\n";
+                return text(StatusCode::FORBIDDEN, "text/plain", why.to_owned());
+            }
+            Some(id) => match records.find(id) {
+                Some(found) => found,
+                None => return not_found("no message of this id is kept (any more)\n"),
+            },
+        },
+    };
+    text(StatusCode::OK, "application/json", format!("{found}\n"))
+}
+
+fn not_found(why: &str) -> Response<Reply> {
+    text(StatusCode::NOT_FOUND, "text/plain", why.to_owned())
 }
 
 async fn readiness(state: &State) -> Response<Reply> {

@@ -36,8 +36,8 @@ pub(super) async fn answer(
     }
     let path = request.uri().path();
     let Some(route) = serving.routes.find(path) else {
-        if admin::knows(path) && !state.has_admin_listener {
-            return admin::answer(state, request.method(), path, Detail::Classes).await;
+        if admin::knows(path) && state.admin.is_none() {
+            return admin::answer(state, request.method(), path, Detail::Classes, None).await;
         }
         resources.metrics.unrouted.fetch_add(1, Ordering::Relaxed);
         tracing::debug!(peer = %connection.peer, %path, "no route has this path");

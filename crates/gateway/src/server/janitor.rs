@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 
+use super::checks;
 use super::key_usage::KeyUsageWarnings;
 use super::state::State;
 use super::stores;
@@ -24,10 +25,10 @@ pub(crate) async fn tidy(state: Arc<State>) {
             let serving = state.current.serving();
             tokio::time::sleep((serving.timeouts.idle / 4).max(Duration::from_millis(100))).await;
             for route in serving.routes.iter() {
-                route
-                    .upstream
-                    .backend
-                    .close_idle(route.upstream.backend.timeouts().idle);
+                for upstream in route.upstreams() {
+                    let backend = &upstream.backend;
+                    backend.close_idle(backend.timeouts().idle);
+                }
             }
         }
     };
@@ -38,7 +39,9 @@ pub(crate) async fn tidy(state: Arc<State>) {
             let serving = state.current.serving();
             key_usage.tell(&serving.routes);
             for route in serving.routes.iter() {
-                route.upstream.backend.shrink(TRIM_INTERVAL);
+                for upstream in route.upstreams() {
+                    upstream.backend.shrink(TRIM_INTERVAL);
+                }
             }
             state.resources.memory.buffers.trim();
             state.resources.executor.workers().trim();
@@ -57,6 +60,7 @@ pub(crate) async fn tidy(state: Arc<State>) {
         memory,
         validity,
         stores::watch(&state.current),
+        checks::run(&state.current),
         traces
     );
 }

@@ -16,15 +16,16 @@ impl KeyUsageWarnings {
     /// Writes into the log what should be known of the keys of these routes.
     pub(crate) fn tell(&mut self, routes: &Routes) {
         let sides = routes.iter().flat_map(|route| {
-            [
-                (Direction::Inbound, route.inbound.as_ref()),
-                (Direction::Outbound, route.outbound()),
-            ]
-            .into_iter()
-            .filter_map(|(which, endpoint)| {
-                let usage = endpoint?.endpoint.shared_key_usage()?;
-                Some((route.name.clone(), which, usage.ratio()))
-            })
+            let inbound = route.inbound.as_ref();
+            let inbound = inbound.and_then(|side| side.endpoint.shared_key_usage());
+            let outbound = route.outbound();
+            let outbound = outbound.and_then(|side| side.endpoint.shared_key_usage());
+            let used = [
+                (Direction::Inbound, inbound),
+                (Direction::Outbound, outbound),
+            ];
+            used.into_iter()
+                .filter_map(|(which, usage)| Some((route.name.clone(), which, usage?.ratio())))
         });
         for (route, side, ratio) in self.new_of(sides.collect()) {
             tracing::warn!(

@@ -31,7 +31,6 @@ use super::repoll::RepollOnWake;
 use super::state::State;
 use super::{admin, dispatch, tls};
 use crate::exchange::connection::Connection;
-use crate::observe::metrics::Detail;
 use crate::shares::Held;
 use crate::wire::body::PassError;
 use crate::wire::headers::Forwarded;
@@ -345,8 +344,8 @@ impl Served {
         match self.role {
             Role::Gateway => dispatch::answer(&self.state, &self.connection, request).await,
             Role::Admin => {
-                let (method, path) = (request.method(), request.uri().path());
-                admin::answer(&self.state, method, path, Detail::Everything).await
+                let peer = self.connection.peer.ip();
+                admin::answer_alone(&self.state, &request, peer).await
             }
         }
     }

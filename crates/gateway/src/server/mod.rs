@@ -5,7 +5,10 @@
 
 mod activity;
 mod admin;
+mod backends;
+mod checks;
 mod cold;
+mod console;
 mod current;
 mod descriptors;
 mod dispatch;

@@ -51,8 +51,16 @@ impl Found {
     async fn now(serving: &Serving) -> Self {
         let mut probes = tokio::task::JoinSet::new();
         for route in serving.routes.iter() {
-            let (name, backend) = (route.name.clone(), Arc::clone(&route.upstream.backend));
-            probes.spawn(async move { (name, backend.probe().await) });
+            let names = route.balancer.iter().flat_map(|balancer| {
+                let pool = &balancer.pool;
+                pool.ids()
+                    .map(|id| format!("{} {}", route.name, pool.name(id)))
+            });
+            let alone = route.balancer.is_none().then(|| route.name.clone());
+            for (name, upstream) in alone.into_iter().chain(names).zip(route.upstreams()) {
+                let backend = Arc::clone(&upstream.backend);
+                probes.spawn(async move { (name, backend.probe().await) });
+            }
         }
         let mut probed = probes.join_all().await;
         probed.sort_by(|(one, _), (other, _)| one.cmp(other));

@@ -27,6 +27,7 @@ use crate::config::validity::tell;
 use crate::exchange::resources::{RequestNames, Resources};
 use crate::observe::audit::Audit;
 use crate::observe::metrics::{Detail, GatewayMetrics};
+use crate::observe::record::Records;
 use crate::observe::traces::Traces;
 use crate::route::build::{self, Opened, RouteResources};
 use crate::route::remembered::Remembered;
@@ -78,8 +79,9 @@ pub(crate) async fn begin(
     let executor = Executor::start(worker_count, config.limits.queue, Arc::clone(&metrics));
     let executor = executor.map_err(|source| StartError::Threads { source })?;
     let socket = listen(config.listen, config.reuse_port, &mut passed)?;
-    let admin_socket = match config.admin {
-        Some(address) => Some(listen(address, config.reuse_port, &mut passed)?),
+    let admin = config.admin.take();
+    let admin_socket = match &admin {
+        Some(admin) => Some(listen(admin.listen, config.reuse_port, &mut passed)?),
         None => None,
     };
     if let Some(socket) = passed.first() {
@@ -100,6 +102,13 @@ pub(crate) async fn begin(
         }
     };
     let name = process_name();
+    let records = match config.record.clone() {
+        None => None,
+        Some(record) => {
+            let records = Records::new(record, &name);
+            Some(records.map_err(|source| StartError::Records { source })?)
+        }
+    };
     let traces = Traces::new(name.clone());
     traces.configure(config.traces.take());
     let drain = config.timeouts.drain;
@@ -117,13 +126,14 @@ pub(crate) async fn begin(
         memory,
         clients: Clients::new(worker_count),
         audit,
+        records,
         traces,
         metrics,
         requests: RequestNames::new(name),
     };
     let current = Current::new(build(Opened::new(config)?, None, &routes));
-    let has_admin_listener = admin_address.is_some();
-    let state = State::new(current, resources, routes, has_admin_listener, fitting);
+    let access = admin.map(|admin| admin.access);
+    let state = State::new(current, resources, routes, access, fitting);
     let state = Arc::new(state);
     let (phase, watching) = watch::channel(Phase::Running);
     let begun = |socket, role| {
@@ -241,7 +251,8 @@ impl Running {
         Box::pin(async {
             let mut farewells = JoinSet::new();
             for route in self.state.current.serving().routes.iter() {
-                if let Some(conversation) = &route.upstream.conversation {
+                let upstreams = route.upstreams();
+                for conversation in upstreams.filter_map(|it| it.conversation.as_ref()) {
                     conversation.end(&mut farewells);
                 }
             }

@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use soapstone::endpoint::Directions;
+
 use super::state::State;
 use crate::config::direction::Direction;
 use crate::observe::audit::Audit;
@@ -34,16 +36,18 @@ pub(crate) fn exposition(state: &State, detail: Detail) -> String {
     let mut routes: Vec<Arc<RouteMetrics>> = Vec::new();
     for route in serving.routes.iter() {
         routes.push(Arc::clone(&route.metrics));
-        snapshot
-            .backends
-            .push((route.name.clone(), route.upstream.backend.is_reachable()));
-        for (which, endpoint) in [
-            (Direction::Inbound, route.inbound.as_ref()),
-            (Direction::Outbound, route.outbound()),
-        ] {
-            if let Some(endpoint) = endpoint {
-                snapshot.add(&route.name, which, endpoint);
-            }
+        let mut backends = route.upstreams().map(|upstream| &upstream.backend);
+        let is_up = backends.any(|backend| backend.is_reachable());
+        snapshot.backends.push((route.name.clone(), is_up));
+        if let Some(balancer) = &route.balancer {
+            let members = balancer.status();
+            snapshot.balanced.push((route.name.clone(), members));
+        }
+        if let Some(endpoint) = &route.inbound {
+            snapshot.add(&route.name, Direction::Inbound, endpoint);
+        }
+        if let Some(endpoint) = route.outbound() {
+            snapshot.add(&route.name, Direction::Outbound, endpoint);
         }
     }
     for placed in &serving.dated {
@@ -62,17 +66,27 @@ pub(crate) fn exposition(state: &State, detail: Detail) -> String {
 
 impl Snapshot {
     /// What an endpoint holds, and what its shared stores did not answer.
-    fn add(&mut self, route: &str, which: Direction, endpoint: &RouteEndpoint) {
+    fn add<P: Directions>(&mut self, route: &str, which: Direction, endpoint: &RouteEndpoint<P>) {
         let named = |value: u64| (route.to_owned(), which, value);
-        self.replay_marks
-            .extend(endpoint.replay.len().map(|marks| named(marks as u64)));
-        self.replay_capacity
-            .extend(endpoint.replay.capacity().map(|marks| named(marks as u64)));
+        self.replay_marks.extend(
+            endpoint
+                .stores
+                .replay
+                .len()
+                .map(|marks| named(marks as u64)),
+        );
+        self.replay_capacity.extend(
+            endpoint
+                .stores
+                .replay
+                .capacity()
+                .map(|marks| named(marks as u64)),
+        );
         if which == Direction::Inbound && endpoint.endpoint.conversation().is_some() {
-            let held = endpoint.contexts.len();
+            let held = endpoint.stores.contexts.len();
             self.conversations
                 .extend(held.map(|contexts| named(contexts as u64)));
-            let capacity = endpoint.contexts.capacity();
+            let capacity = endpoint.stores.contexts.capacity();
             self.conversations_capacity
                 .extend(capacity.map(|contexts| named(contexts as u64)));
         }
@@ -80,13 +94,13 @@ impl Snapshot {
         for (about, is_shared, count) in [
             (
                 "replay",
-                endpoint.replay.len().is_none(),
-                endpoint.replay.unanswered(),
+                endpoint.stores.replay.len().is_none(),
+                endpoint.stores.replay.unanswered(),
             ),
             (
                 "conversations",
-                endpoint.contexts.len().is_none(),
-                endpoint.contexts.unanswered(),
+                endpoint.stores.contexts.len().is_none(),
+                endpoint.stores.contexts.unanswered(),
             ),
         ] {
             if is_shared {
@@ -98,9 +112,13 @@ impl Snapshot {
             self.shared_keys
                 .push((route.to_owned(), which, usage.ratio()));
         }
-        if endpoint.replay.len().is_none() {
+        if endpoint.endpoint.allows_for_clock() {
+            let ahead = endpoint.endpoint.peer_clock().ahead.as_secs_f64();
+            self.peer_clocks.push((route.to_owned(), which, ahead));
+        }
+        if endpoint.stores.replay.len().is_none() {
             self.decided_alone
-                .push(named(endpoint.replay.decided_alone()));
+                .push(named(endpoint.stores.replay.decided_alone()));
         }
     }
 }

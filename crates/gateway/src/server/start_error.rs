@@ -8,6 +8,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
+use soapstone::crypto::CryptoError;
 use soapstone_store::StoreError;
 
 use crate::route::build::BuildError;
@@ -46,6 +47,11 @@ pub enum StartError {
         file: PathBuf,
         /// Why.
         source: io::Error,
+    },
+    /// There is no key for the messages that are recorded.
+    Records {
+        /// Why.
+        source: CryptoError,
     },
     /// The system gives no threads.
     Threads {
@@ -101,6 +107,12 @@ impl fmt::Display for StartError {
                 "the audit trail {} cannot be written: {source}",
                 file.display()
             ),
+            Self::Records { source } => {
+                write!(
+                    formatter,
+                    "no key seals the messages that are recorded: {source}"
+                )
+            }
             Self::Threads { source } => {
                 write!(formatter, "the crypto workers cannot be started: {source}")
             }
@@ -116,6 +128,7 @@ impl std::error::Error for StartError {
             | Self::Audit { source, .. }
             | Self::Threads { source } => Some(source),
             Self::Store { source, .. } => Some(source),
+            Self::Records { source } => Some(source),
             Self::Unnamed { .. } => None,
         }
     }

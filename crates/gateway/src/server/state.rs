@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::cold::Cold;
 use super::current::Current;
 use super::readiness::Readiness;
+use crate::config::admin::AdminAccess;
 use crate::exchange::resources::Resources;
 use crate::route::build::RouteResources;
 
@@ -22,8 +23,8 @@ pub(crate) struct State {
     pub(crate) cold: Arc<Cold>,
     /// Whether `/readyz` says that the gateway will end.
     draining: AtomicBool,
-    /// Whether health and metrics have a listener of their own.
-    pub(crate) has_admin_listener: bool,
+    /// Who may ask the listener of health and metrics, if they have one of their own.
+    pub(crate) admin: Option<AdminAccess>,
     /// How many clients there are file descriptors for.
     pub(crate) fitting: Option<u64>,
 }
@@ -34,7 +35,7 @@ impl State {
         current: Current,
         resources: Resources,
         routes: RouteResources,
-        has_admin_listener: bool,
+        admin: Option<AdminAccess>,
         fitting: Option<u64>,
     ) -> Self {
         let serving = current.serving();
@@ -49,7 +50,7 @@ impl State {
             routes,
             readiness: Readiness::default(),
             draining: AtomicBool::new(false),
-            has_admin_listener,
+            admin,
             fitting,
         }
     }

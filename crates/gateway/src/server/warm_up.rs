@@ -19,7 +19,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use soapstone::endpoint::{Arrived, Endpoint, Memory, OpenedMessage};
+use soapstone::endpoint::{Arrived, Call, Client, Memory, OpenedMessage};
 use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{Outgoing, Receipt};
 use tokio::time::Instant;
@@ -34,8 +34,9 @@ use crate::observe::metrics::RouteMetrics;
 use crate::observe::traces::Observed;
 use crate::route::Route;
 use crate::route::serving::Serving;
+use crate::route::upstream::{Said, Upstream};
 use crate::scheduling::class::WorkClass;
-use crate::scheduling::endpoint::RouteEndpoint;
+use crate::scheduling::endpoint::{InboundEndpoint, RouteStores};
 use crate::scheduling::executor::Executor;
 use crate::scheduling::task::{Desk, Task};
 use crate::scheduling::workers::NotDone;
@@ -202,7 +203,7 @@ impl Warming {
             }
             (None, _) => {}
         }
-        let answer = self.ask_backend(route, octets).await?;
+        let answer = self.ask_backends(route, octets).await?;
         if let (Some(octets), Some(side), Some(client), Some(entered)) =
             (answer, &route.inbound, &self.warm_up.client, entered)
         {
@@ -214,8 +215,8 @@ impl Warming {
     /// Secures the request as the client does, and opens it.
     async fn enter(
         &self,
-        side: &Arc<RouteEndpoint>,
-        client: &Arc<Endpoint>,
+        side: &Arc<InboundEndpoint>,
+        client: &Arc<Client>,
         octets: Vec<u8>,
     ) -> Result<Entered, Failure> {
         let (side, client) = (Arc::clone(side), Arc::clone(client));
@@ -224,34 +225,27 @@ impl Warming {
         let to = format!("{public}{}", self.path);
         self.work(None, move |desk| async move {
             let buffers = &mut desk.workspace().buffers();
-            let now = Timestamp::now();
             let action = action.as_deref();
-            let labelled = client.label_request(octets, action, &to, buffers);
+            let labelled = client.label_request(octets, action, Some(&to), buffers);
             let outgoing = Outgoing {
                 action,
                 ..Outgoing::default()
             };
+            let labelled = labelled.map_err(Failure::of)?;
+            let mut call = Call::new(Timestamp::now(), buffers);
             let secured = client
-                .secure(
-                    labelled.map_err(Failure::of)?,
-                    outgoing,
-                    now,
-                    buffers,
-                    &mut (),
-                )
+                .secure_with(labelled, outgoing, &mut call)
                 .map_err(|error| Failure::Other(format!("client cannot secure: {error}")))?;
             let refused = |rejected| Failure::Other(format!("inbound refuses: {rejected}"));
             let said = action.filter(|_| side.endpoint.asks_for_actions());
             let request = side
                 .endpoint
-                .read_request(secured.bytes, buffers, &mut ())
+                .read(secured.bytes, &mut call)
                 .map_err(refused)?
-                .about(said.map(str::to_owned).into_iter().collect());
+                .about(said.map(str::to_owned).into_iter().collect())
+                .over_tls();
             let memory = Memory::without_conversations(&ForgetfulReplayCache);
-            let arrived = side
-                .endpoint
-                .receive_read(request, true, memory, now, buffers, &mut ());
-            match arrived {
+            match side.endpoint.receive_with(request, memory, &mut call) {
                 Ok(Arrived::Message(opened)) => Ok(Entered {
                     opened,
                     sent: secured.receipt,
@@ -266,8 +260,8 @@ impl Warming {
     /// Secures an answer to the client, and opens it as the client does.
     async fn leave(
         &self,
-        side: &Arc<RouteEndpoint>,
-        client: &Arc<Endpoint>,
+        side: &Arc<InboundEndpoint>,
+        client: &Arc<Client>,
         entered: Entered,
         octets: Vec<u8>,
     ) -> Result<(), Failure> {
@@ -275,12 +269,12 @@ impl Warming {
         let observed = unobserved();
         self.work(None, move |desk| async move {
             let buffers = &mut desk.workspace().buffers();
-            let receipt = Some(&entered.opened.receipt);
+            let receipt = &entered.opened.receipt;
             let addressing = entered.opened.addressing.as_deref();
             let secured = secure_answer(&side, octets, receipt, addressing, &observed, buffers)?;
             let memory = Memory::without_conversations(&ForgetfulReplayCache);
-            let (sent, now) = (Some(entered.sent), Timestamp::now());
-            let opened = client.open(secured.bytes, sent, memory, now, buffers, &mut ());
+            let mut call = Call::new(Timestamp::now(), buffers);
+            let opened = client.open_with(secured.bytes, entered.sent, memory, &mut call);
             opened.map_err(|rejected| Failure::Other(format!("client refuses: {rejected}")))?;
             Ok(())
         })
@@ -288,35 +282,55 @@ impl Warming {
     }
 
     /// Secures the request as if it were an answer, and reads what that comes to. Nobody gets it.
-    async fn exercise(&self, side: &Arc<RouteEndpoint>, octets: Vec<u8>) -> Result<(), Failure> {
+    async fn exercise(&self, side: &Arc<InboundEndpoint>, octets: Vec<u8>) -> Result<(), Failure> {
         let side = Arc::clone(side);
         let observed = unobserved();
         self.work(None, move |desk| async move {
             let buffers = &mut desk.workspace().buffers();
-            let secured = secure_answer(&side, octets, None, None, &observed, buffers)?;
-            let read = side.endpoint.read_request(secured.bytes, buffers, &mut ());
+            let nothing = Receipt::default();
+            let secured = secure_answer(&side, octets, &nothing, None, &observed, buffers)?;
+            let mut call = Call::new(Timestamp::now(), buffers);
+            let read = side.endpoint.read(secured.bytes, &mut call);
             read.map_err(|rejected| Failure::Other(format!("inbound cannot read: {rejected}")))?;
             Ok(())
         })
         .await
     }
 
-    /// Sends the request to the backend, secured and opened as the route has it. `None` where the
+    /// Sends the request to each backend. The answer is that of the first one that gives one.
+    async fn ask_backends(
+        &self,
+        route: &Route,
+        octets: Vec<u8>,
+    ) -> Result<Option<Vec<u8>>, Failure> {
+        let mut answer = Err(Failure::of("the route has no backend"));
+        for upstream in route.upstreams() {
+            let asked = self.ask_backend(upstream, octets.clone()).await;
+            if answer.is_err() {
+                answer = asked;
+            }
+        }
+        answer
+    }
+
+    /// Sends the request to a backend, secured and opened as the route has it. `None` where the
     /// answer is empty.
     async fn ask_backend(
         &self,
-        route: &Route,
+        upstream: &Upstream,
         mut octets: Vec<u8>,
     ) -> Result<Option<Vec<u8>>, Failure> {
         let version = self.warm_up.version;
         let action = &self.warm_up.action;
-        let upstream = &route.upstream;
-        let (mut receipt, mut context) = (None, None);
+        let (mut receipt, mut context) = (Receipt::default(), None);
         if let Some(side) = &upstream.endpoint {
             if let Some(conversation) = &upstream.conversation {
                 context = Some(conversation.obtain(version).await?);
             }
-            let label = upstream.label(Some(action.clone()).filter(|action| !action.is_empty()));
+            let label = upstream.label(Said {
+                action: Some(action.clone()).filter(|action| !action.is_empty()),
+                ..Said::default()
+            });
             let (side, observed) = (Arc::clone(side), unobserved());
             let done = self.work(None, move |desk| async move {
                 let buffers = &mut desk.workspace().buffers();
@@ -327,7 +341,7 @@ impl Warming {
             let secured;
             (secured, context) = done.await?;
             octets = secured.bytes;
-            receipt = Some(secured.receipt);
+            receipt = secured.receipt;
         }
         let errand = &upstream.errand;
         let request = errand.request(version, action, octets);
@@ -346,7 +360,7 @@ impl Warming {
         demand_soap(&head)?;
         if let Some(side) = &upstream.endpoint {
             let (asked, observed) = (Arc::clone(side), unobserved());
-            let opened = self.work(Some(side), move |desk| async move {
+            let opened = self.work(Some(&side.stores), move |desk| async move {
                 let opened = open(&asked, octets, receipt, &observed, &desk).await;
                 opened.map_err(Failure::from)
             });
@@ -355,17 +369,17 @@ impl Warming {
         Ok(Some(octets))
     }
 
-    /// Has work done by the workers, which asks the stores of that side.
+    /// Has work done by the workers, which asks these stores.
     async fn work<T, F>(
         &self,
-        side: Option<&Arc<RouteEndpoint>>,
+        stores: Option<&Arc<RouteStores>>,
         work: impl FnOnce(Desk) -> F,
     ) -> Result<T, Failure>
     where
         T: Send + 'static,
         F: Future<Output = Result<T, Failure>> + Send + 'static,
     {
-        let task = Task::new(WorkClass::Blocking, side.map(Arc::clone), work);
+        let task = Task::new(WorkClass::Blocking, stores.map(Arc::clone), work);
         match task.perform(&self.executor, ()).await.0 {
             Ok(result) => result,
             Err(NotDone::Full) => Err(Failure::of("the crypto workers are busy")),

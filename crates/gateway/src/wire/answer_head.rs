@@ -13,16 +13,19 @@ use soapstone::endpoint::Blame;
 use soapstone::wss::SoapVersion;
 
 use crate::wire::fault::Failure;
+use crate::wire::headers::mark_unproven;
 use crate::wire::media;
 use crate::wire::reply::Reply;
 
 /// What was proven of an answer, as far as its head tells it to the client.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Proven {
     /// The version of the message.
     pub(crate) version: SoapVersion,
     /// Whom it blames, if it is a fault.
     pub(crate) fault: Option<Blame>,
+    /// Header blocks in it that nothing proves.
+    pub(crate) unproven: Vec<String>,
 }
 
 /// Why an answer with this status is not looked at; `None` if it is.
@@ -62,6 +65,7 @@ pub(crate) fn with_message(proven: Proven, body: Reply) -> Response<Reply> {
     };
     let headers = response.headers_mut();
     headers.insert(header::CONTENT_TYPE, media::plain(proven.version));
+    mark_unproven(headers, &proven.unproven);
     response
 }
 
@@ -110,7 +114,12 @@ mod tests {
             (V12, Some(Blame::Sender), 400),
             (V12, Some(Blame::Other), 500),
         ] {
-            let answer = with_message(Proven { version, fault }, Reply::empty());
+            let proven = Proven {
+                version,
+                fault,
+                unproven: Vec::new(),
+            };
+            let answer = with_message(proven, Reply::empty());
             assert_eq!(answer.status(), status, "{version:?} {fault:?}");
             assert_eq!(answer.headers().len(), 1);
         }

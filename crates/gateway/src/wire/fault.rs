@@ -52,6 +52,10 @@ pub(crate) enum Cause {
     GatewayTimeout,
     /// Too much to do.
     Busy,
+    /// What the message says of its needs is not understood.
+    NeedsUnclear,
+    /// No backend has the security that the message needs.
+    NeedsUncovered,
     /// More requests than the client, the partner or the route may have.
     TooMany,
     /// A mistake of ours.
@@ -84,10 +88,12 @@ impl Cause {
             | Self::OperationUnknown
             | Self::OperationUnclear
             | Self::NeedsTls
+            | Self::NeedsUnclear
             | Self::NeedsClientCertificate => "soap:Client",
             Self::BadGateway
             | Self::GatewayTimeout
             | Self::Busy
+            | Self::NeedsUncovered
             | Self::TooMany
             | Self::Internal => "soap:Server",
         }
@@ -115,6 +121,10 @@ impl Cause {
             Self::BadGateway => "The service behind this gateway gave no usable answer",
             Self::GatewayTimeout => "The service behind this gateway did not answer in time",
             Self::Busy => "The gateway is busy; try again later",
+            Self::NeedsUnclear => "The message says needs that are not understood here",
+            Self::NeedsUncovered => {
+                "No service behind this gateway has the security that the message needs"
+            }
             Self::TooMany => "Too many requests; try again later",
             Self::Internal => "The gateway failed",
         }
@@ -135,11 +145,14 @@ impl Cause {
             Self::GatewayTimeout => StatusCode::GATEWAY_TIMEOUT,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
             Self::TooMany => StatusCode::TOO_MANY_REQUESTS,
-            Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
+            Self::NeedsUncovered | Self::Internal => StatusCode::INTERNAL_SERVER_ERROR,
             Self::Refused(FaultCode::MustUnderstand | FaultCode::VersionMismatch) => {
                 StatusCode::INTERNAL_SERVER_ERROR
             }
-            Self::Refused(_) | Self::OperationUnknown | Self::OperationUnclear => match version {
+            Self::Refused(_)
+            | Self::OperationUnknown
+            | Self::OperationUnclear
+            | Self::NeedsUnclear => match version {
                 SoapVersion::V11 => StatusCode::INTERNAL_SERVER_ERROR,
                 SoapVersion::V12 => StatusCode::BAD_REQUEST,
             },

@@ -17,6 +17,9 @@ const X_FORWARDED_HOST: HeaderName = HeaderName::from_static("x-forwarded-host")
 /// Names one request in the logs of everybody whom it passes.
 pub(crate) const X_REQUEST_ID: HeaderName = HeaderName::from_static("x-request-id");
 
+/// Names the header blocks of a message that nothing proves.
+pub(crate) const X_SOAPSTONE_UNPROVEN: HeaderName = HeaderName::from_static("x-soapstone-unproven");
+
 /// The fields that concern one connection only (RFC 9110 section 7.6.1), besides those that
 /// `Connection` names.
 static HOP_BY_HOP: [HeaderName; 10] = [
@@ -50,7 +53,7 @@ pub(crate) fn remove_hop_by_hop(headers: &mut HeaderMap) {
 }
 
 /// Fields that are set or judged here, besides those of one connection.
-static OURS: [HeaderName; 7] = [
+static OURS: [HeaderName; 8] = [
     header::CONTENT_ENCODING,
     header::CONTENT_LENGTH,
     header::CONTENT_TYPE,
@@ -58,7 +61,21 @@ static OURS: [HeaderName; 7] = [
     X_FORWARDED_PROTO,
     X_FORWARDED_HOST,
     X_REQUEST_ID,
+    X_SOAPSTONE_UNPROVEN,
 ];
+
+/// Names header blocks that nothing proves, where there are some. A field of that name that came
+/// with the message says nothing.
+pub(crate) fn mark_unproven(headers: &mut HeaderMap, names: &[String]) {
+    headers.remove(X_SOAPSTONE_UNPROVEN);
+    if names.is_empty() {
+        return;
+    }
+    // Names of other scripts are bytes of UTF-8, as they may be (RFC 9110, 5.5).
+    if let Ok(value) = HeaderValue::from_bytes(names.join(", ").as_bytes()) {
+        headers.insert(X_SOAPSTONE_UNPROVEN, value);
+    }
+}
 
 /// Removes the namesakes of fields that are set or judged here. CGI, and what has inherited its
 /// environment (WSGI, Rack, PHP), does not tell `X_Forwarded_For` from `X-Forwarded-For` (RFC 3875

@@ -8,19 +8,7 @@ use crate::support::{Backend, ENVELOPE, Folder, get, header, post, send};
 const TABLES: &str = "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }\n";
 
 fn message() -> Vec<u8> {
-    let folder = Folder::new();
-    let file = folder.write("client.toml", TABLES);
-    let role = soapstone::endpoint::Role::Secure;
-    let endpoint = soapstone::endpoint::Endpoint::load(&file, role, &|_| None)
-        .unwrap_or_else(|problems| panic!("{problems}"));
-    let secured = endpoint.secure(
-        ENVELOPE.as_bytes().to_vec(),
-        soapstone::wss::Outgoing::default(),
-        jiff::Timestamp::now(),
-        &mut soapstone::xml::Buffers::default(),
-        &mut (),
-    );
-    secured.expect("it can be secured").bytes
+    Folder::new().secured(TABLES, ENVELOPE)
 }
 
 fn lines(text: &str) -> Vec<Value> {

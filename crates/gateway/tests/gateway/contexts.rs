@@ -2,9 +2,9 @@
 //! are, and whose they are not.
 
 use http::StatusCode;
-use soapstone::endpoint::{Endpoint, Memory, Role};
 use soapstone::wss::{Envelope, Outgoing, SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
+use soapstone::{Call, Client, Memory};
 use soapstone_gateway::Running;
 use soapstone_store::MemoryReplay;
 use soapstone_trust::{ClientRules, PendingCancel, PendingIssue};
@@ -13,36 +13,31 @@ use crate::conversations::{metric, service, tables};
 use crate::support::{Backend, ENVELOPE, Folder, post, send};
 
 /// A context of a client with a service.
-async fn established(endpoint: &Endpoint, service: &Running) -> SecurityContext {
+async fn established(client: &Client, service: &Running) -> SecurityContext {
     let mut buffers = Buffers::default();
-    let now = jiff::Timestamp::now();
+    let mut call = Call::new(jiff::Timestamp::now(), &mut buffers);
+    let handshakes = client.handshakes().expect("it has conversations");
     let to = format!("http://{}/echo", service.address());
-    let mut handshake = endpoint
-        .begin(&to, SoapVersion::V11, now, &mut buffers)
+    let mut handshake = handshakes
+        .begin(&to, SoapVersion::V11, &mut call)
         .unwrap_or_else(|error| panic!("{error}"));
     let request = post("/echo", std::mem::take(&mut handshake.bytes));
     let answer = send(service.address(), request).await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
     let replay = MemoryReplay::new(10);
     let memory = Memory::without_conversations(&replay);
-    endpoint
-        .conclude(
-            handshake,
-            answer.body.into_bytes(),
-            memory,
-            now,
-            &mut buffers,
-        )
+    handshakes
+        .conclude(handshake, answer.body.into_bytes(), memory, &mut call)
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// A message within a context, by the plan alone: the endpoint would refuse to ask for tokens in
 /// somebody else's words.
-fn within(endpoint: &Endpoint, context: &SecurityContext, plain: &str) -> Vec<u8> {
+fn within(client: &Client, context: &SecurityContext, plain: &str) -> Vec<u8> {
     let (now, mut buffers) = (jiff::Timestamp::now(), Buffers::default());
-    let plan = endpoint.outbound().next().expect("it sends requests");
+    let plan = client.outbound().next().expect("it sends requests");
     let bytes = plain.as_bytes().to_vec();
-    let envelope = Envelope::parse(bytes, endpoint.limits(), &mut buffers);
+    let envelope = Envelope::parse(bytes, client.limits(), &mut buffers);
     let envelope = envelope.expect("it is an envelope");
     let secured = plan.secure(envelope, Outgoing::within(context), now, &mut buffers);
     secured.expect("it can be secured").bytes
@@ -54,8 +49,8 @@ async fn a_cancelled_context_is_unknown_and_another_clients_context_is_not_cance
     let mut backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
     let file = folder.write("client.toml", tables("client", "server", ""));
-    let endpoint = Endpoint::load(&file, Role::Client, &|_| None)
-        .unwrap_or_else(|problems| panic!("{problems}"));
+    let endpoint =
+        Client::from_file(&file, &|_| None).unwrap_or_else(|problems| panic!("{problems}"));
     let (ours, theirs) = (
         established(&endpoint, &service).await,
         established(&endpoint, &service).await,
@@ -119,8 +114,7 @@ async fn a_context_is_renewed_by_one_message_that_shows_its_owner_and_its_key() 
     let service = service(&folder, &backend, "").await;
     let loaded = |file: String| {
         let file = folder.write("client.toml", file);
-        Endpoint::load(&file, Role::Client, &|_| None)
-            .unwrap_or_else(|problems| panic!("{problems}"))
+        Client::from_file(&file, &|_| None).unwrap_or_else(|problems| panic!("{problems}"))
     };
     let endpoint = loaded(tables("client", "server", ""));
     folder.write("renewal.xml", endorsed_bootstrap());

@@ -8,9 +8,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::Full;
-use soapstone::endpoint::{Endpoint, Role};
-use soapstone::wss::Outgoing;
-use soapstone::xml::Buffers;
 use soapstone_gateway::{Config, Running};
 use tokio::task::JoinSet;
 
@@ -334,22 +331,8 @@ async fn a_message_secured_by_the_bootstrap_is_refused_and_the_backend_not_reach
     let folder = Folder::with_keys();
     let mut backend = Backend::echo().await;
     let service = service(&folder, &backend, "").await;
-    let file = folder.write(
-        "bootstrap.toml",
-        tables("client", "server", "").replace("secure-conversation", "sign-encrypt"),
-    );
-    let endpoint = Endpoint::load(&file, Role::Secure, &|_| None)
-        .unwrap_or_else(|problems| panic!("{problems}"));
-    let message = endpoint
-        .secure(
-            ENVELOPE.as_bytes().to_vec(),
-            Outgoing::default(),
-            jiff::Timestamp::now(),
-            &mut Buffers::default(),
-            &mut (),
-        )
-        .expect("it can be secured")
-        .bytes;
+    let bootstrap = tables("client", "server", "").replace("secure-conversation", "sign-encrypt");
+    let message = folder.secured(&bootstrap, ENVELOPE);
     let answer = send(service.address(), post("/echo", message)).await;
     assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
     assert!(

@@ -24,7 +24,13 @@ fn file() -> PathBuf {
 fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
     table([
         ("listen", value("\"127.0.0.1:0\"")),
-        ("admin", table([("listen", value("\"127.0.0.1:1\""))])),
+        (
+            "admin",
+            table([
+                ("listen", value("\"127.0.0.1:1\"")),
+                ("console", value("false")),
+            ]),
+        ),
         ("tls", table([("key", value("\"key.pem\""))])),
         ("timeouts", table([("idle", value("\"5s\""))])),
         (
@@ -36,6 +42,7 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
         ),
         ("log", table([("format", value("\"json\""))])),
         ("audit", table([("file", value("\"audit.jsonl\""))])),
+        ("record", table([("refused", value("9"))])),
         (
             "traces",
             table([
@@ -84,9 +91,43 @@ fn right() -> Node {
     ])
 }
 
+/// A file with several backends, and with this endpoint in front of them.
+fn balanced(outbound: Node) -> Node {
+    let check = table([("path", value("\"/healthz\""))]);
+    let ejection = table([("most", value("9"))]);
+    let needs = || table([("bits", value("9"))]);
+    let class = table([("members", value("[\"a\"]")), ("needs", needs())]);
+    let balance = table([
+        ("check", check),
+        ("ejection", ejection),
+        ("needs", needs()),
+        ("classes", tables(class)),
+    ]);
+    let backend = table([
+        ("url", value("\"https://127.0.0.1:1/\"")),
+        ("tls", table([("ca", value("[]"))])),
+        ("outbound", outbound),
+    ]);
+    table([
+        ("listen", value("\"127.0.0.1:0\"")),
+        (
+            "routes",
+            tables(table([
+                ("path", value("\"/\"")),
+                ("backends", tables(backend)),
+                ("balance", balance),
+            ])),
+        ),
+    ])
+}
+
 /// Files that between them have every table.
-fn samples() -> [Node; 2] {
-    [gateway([(); 3].map(|()| every_table())), right()]
+fn samples() -> [Node; 3] {
+    [
+        gateway([(); 3].map(|()| every_table())),
+        right(),
+        balanced(every_table()),
+    ]
 }
 
 fn known(sample: &Node) -> Vec<KnownKey> {
@@ -106,10 +147,19 @@ fn the_samples_have_every_table() {
 
 #[test]
 fn no_value_of_a_gateways_keys_is_told_that_may_be_a_secret() {
-    for sample in [gateway([(); 3].map(|()| without_mistakes())), right()] {
+    for sample in [
+        gateway([(); 3].map(|()| without_mistakes())),
+        right(),
+        balanced(without_mistakes()),
+    ] {
         // Those of endpoints are tested where endpoint files are, and read by the same readers.
         let keys = known(&sample).into_iter().filter(|key| {
-            let sides = ["routes.inbound", "routes.outbound", "routes.warm_up.client"];
+            let sides = [
+                "routes.inbound",
+                "routes.outbound",
+                "routes.warm_up.client",
+                "routes.backends.outbound",
+            ];
             !sides.iter().any(|side| key.table.starts_with(side))
         });
         for key in keys {

@@ -223,7 +223,8 @@ async fn an_answer_that_proves_no_relation_is_refused_where_one_is_demanded() {
     let silent = Backend::echo().await;
     for (security, message_id, status) in [
         (&named, Some("urn:one"), StatusCode::BAD_GATEWAY),
-        (&named, None, StatusCode::OK),
+        // The id is named, and a request without one is not secured.
+        (&signing(&["RelatesTo"]), None, StatusCode::OK),
         (&unnamed, Some("urn:one"), StatusCode::OK),
         (&policy("body.xml"), None, StatusCode::OK),
     ] {

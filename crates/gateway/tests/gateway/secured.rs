@@ -5,9 +5,6 @@ use std::path::Path;
 use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::Full;
-use soapstone::endpoint::{Endpoint, Role};
-use soapstone::wss::Outgoing;
-use soapstone::xml::Buffers;
 use soapstone_gateway::Running;
 use tokio::net::TcpStream;
 use tokio::task::JoinSet;
@@ -63,18 +60,7 @@ async fn outbound(folder: &Folder, service: &Running, mechanism: &str) -> Runnin
 
 /// A message that the client's side secured.
 pub(crate) fn secured(folder: &Folder, mechanism: &str) -> Vec<u8> {
-    let file = folder.write("client.toml", client(mechanism));
-    let endpoint = Endpoint::load(&file, Role::Secure, &|_| None)
-        .unwrap_or_else(|problems| panic!("{problems}"));
-    let bytes = ENVELOPE.as_bytes().to_vec();
-    let secured = endpoint.secure(
-        bytes,
-        Outgoing::default(),
-        jiff::Timestamp::now(),
-        &mut Buffers::default(),
-        &mut (),
-    );
-    secured.expect("it can be secured").bytes
+    folder.secured(&client(mechanism), ENVELOPE)
 }
 
 pub(crate) async fn metrics(gateway: &Running) -> String {

@@ -66,22 +66,11 @@ const USERS: &str = "users = [{ name = \"alice\", password = \"secret\" }, { nam
 
 /// A message of a user.
 fn message_of(user: &str) -> String {
-    let folder = Folder::new();
     let tables = USERS
         .replace("{ name = \"alice\", password = \"secret\" }, ", "")
         .replace("bob", user);
-    let file = folder.write("client.toml", tables);
-    let endpoint =
-        soapstone::endpoint::Endpoint::load(&file, soapstone::endpoint::Role::Secure, &|_| None)
-            .unwrap_or_else(|problems| panic!("{problems}"));
-    let secured = endpoint.secure(
-        ENVELOPE.as_bytes().to_vec(),
-        soapstone::wss::Outgoing::default(),
-        jiff::Timestamp::now(),
-        &mut soapstone::xml::Buffers::default(),
-        &mut (),
-    );
-    String::from_utf8(secured.expect("it can be secured").bytes).expect("it is text")
+    let secured = Folder::new().secured(&tables, ENVELOPE);
+    String::from_utf8(secured).expect("it is text")
 }
 
 fn protected(backend: &Backend, more: &str) -> String {

@@ -14,6 +14,8 @@ use http_body_util::{BodyExt, Full};
 use hyper::body::Incoming;
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo};
+use soapstone::Securer;
+use soapstone::config::EndpointConfig;
 use soapstone_gateway::{Config, Gateway, Running};
 pub(crate) use soapstone_testkit::envelope::{ECHO as ENVELOPE, ECHO_12 as ENVELOPE_12};
 use soapstone_testkit::keys::RSA;
@@ -257,6 +259,16 @@ impl Folder {
         Self(soapstone_testkit::Folder::with_keys(RSA, &names))
     }
 
+    /// A message that a sender with these tables, which name files of this folder, secured.
+    pub(crate) fn secured(&self, tables: &str, plain: &str) -> Vec<u8> {
+        let file = self.path("client.toml");
+        let securer = EndpointConfig::from_text(tables, &file, &|_| None)
+            .and_then(|config| Securer::from_config(&config))
+            .unwrap_or_else(|problems| panic!("{problems}"));
+        let secured = securer.secure(plain.into());
+        secured.expect("it can be secured").bytes
+    }
+
     /// Starts a gateway from the text of its file, which lies in this folder.
     pub(crate) async fn gateway(&self, text: &str) -> Running {
         Gateway::start(self.config(text))
@@ -396,6 +408,9 @@ impl Said {
     /// Listens until the guard is dropped. The runtime of the test has one thread, which serves its
     /// gateways.
     pub(crate) fn listen() -> (Self, tracing::subscriber::DefaultGuard) {
+        // While a process has one subscriber, a line that another thread is the first to say counts
+        // as one that nobody listens to.
+        let _second = tracing::Dispatch::new(tracing::subscriber::NoSubscriber::default());
         let said = Self::default();
         let writer = said.clone();
         let log = tracing_subscriber::fmt()

@@ -3,9 +3,9 @@
 
 use http::StatusCode;
 use jiff::Timestamp;
-use soapstone::endpoint::{Endpoint, Handshake, Memory, Role};
 use soapstone::wss::{Envelope, OutboundPlan, Outgoing, SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
+use soapstone::{Call, Client, Handshake, Memory};
 use soapstone_gateway::{Config, Running};
 use soapstone_store::MemoryReplay;
 use soapstone_trust::{ClientRules, PendingCancel, PendingIssue};
@@ -406,10 +406,10 @@ async fn a_bootstrap_that_proves_nobody_gives_no_context_over_tls_either() {
 
 /// A client that writes its messages itself.
 struct Somebody {
-    endpoint: Endpoint,
-    bootstrap: Endpoint,
+    endpoint: Client,
+    bootstrap: Client,
     /// Everything that the bootstrap has, and the context's signature.
-    renewal: Endpoint,
+    renewal: Client,
 }
 
 impl Somebody {
@@ -430,7 +430,7 @@ impl Somebody {
         let loaded = |policy: &str| {
             let file = tables("client", "").replace("policy.xml", policy);
             let file = folder.write("somebody.toml", file);
-            let endpoint = Endpoint::load(&file, Role::Client, &|_| None);
+            let endpoint = Client::from_file(&file, &|_| None);
             endpoint.unwrap_or_else(|problems| panic!("{problems}"))
         };
         Self {
@@ -443,9 +443,9 @@ impl Somebody {
     fn asking(&self, service: &Running) -> Handshake {
         let to = format!("https://localhost:{}/echo", service.address().port());
         let mut buffers = Buffers::default();
-        let asked = self
-            .endpoint
-            .begin(&to, SoapVersion::V11, Timestamp::now(), &mut buffers);
+        let mut call = Call::new(Timestamp::now(), &mut buffers);
+        let handshakes = self.endpoint.handshakes().expect("it has conversations");
+        let asked = handshakes.begin(&to, SoapVersion::V11, &mut call);
         asked.unwrap_or_else(|error| panic!("{error}"))
     }
 
@@ -458,9 +458,9 @@ impl Somebody {
         let memory = Memory::without_conversations(&replay);
         let answer = answer.body.into_bytes();
         let mut buffers = Buffers::default();
-        let granted =
-            self.endpoint
-                .conclude(handshake, answer, memory, Timestamp::now(), &mut buffers);
+        let mut call = Call::new(Timestamp::now(), &mut buffers);
+        let handshakes = self.endpoint.handshakes().expect("it has conversations");
+        let granted = handshakes.conclude(handshake, answer, memory, &mut call);
         granted.unwrap_or_else(|error| panic!("{error}"))
     }
 

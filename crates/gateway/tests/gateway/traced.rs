@@ -22,19 +22,7 @@ const CALLER: &str = "b7ad6b7169203331";
 
 /// A message of alice.
 fn message() -> Vec<u8> {
-    let folder = Folder::new();
-    let file = folder.write("client.toml", TABLES);
-    let role = soapstone::endpoint::Role::Secure;
-    let endpoint = soapstone::endpoint::Endpoint::load(&file, role, &|_| None)
-        .unwrap_or_else(|problems| panic!("{problems}"));
-    let secured = endpoint.secure(
-        ENVELOPE.as_bytes().to_vec(),
-        soapstone::wss::Outgoing::default(),
-        jiff::Timestamp::now(),
-        &mut soapstone::xml::Buffers::default(),
-        &mut (),
-    );
-    secured.expect("it can be secured").bytes
+    Folder::new().secured(TABLES, ENVELOPE)
 }
 
 /// Collects what it is sent.

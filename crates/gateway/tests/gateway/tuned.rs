@@ -2,9 +2,6 @@
 //! else for it.
 
 use http::StatusCode;
-use soapstone::endpoint::{Endpoint, Role};
-use soapstone::wss::Outgoing;
-use soapstone::xml::Buffers;
 use soapstone_testkit::envelope::with_body;
 
 use crate::support::{Backend, Folder, post, send};
@@ -57,18 +54,8 @@ async fn tuned_gateways_carry_calls_and_refuse_what_was_altered_after_they_have_
             assert!(String::from_utf8_lossy(&seen.body).contains(&expected));
         }
 
-        let file = folder.write("client.toml", side("client", "server", tuning));
-        let sender = Endpoint::load(&file, Role::Secure, &|_| None)
-            .unwrap_or_else(|problems| panic!("{problems}"));
-        let secured = sender.secure(
-            order("one").into_bytes(),
-            Outgoing::default(),
-            jiff::Timestamp::now(),
-            &mut Buffers::default(),
-            &mut (),
-        );
-        let secured = String::from_utf8(secured.expect("it can be secured").bytes);
-        let secured = secured.expect("it is UTF-8");
+        let secured = folder.secured(&side("client", "server", tuning), &order("one"));
+        let secured = String::from_utf8(secured).expect("it is UTF-8");
         for altered in [
             secured.replace(">one<", ">two<"),
             secured.replace("xmlns:e=\"urn:echo\"", "xmlns:e=\"urn:other\""),

@@ -8,7 +8,7 @@ use std::time::Instant;
 
 use jiff::Timestamp;
 use soapstone::conversation::ContextStore;
-use soapstone::endpoint::{Arrived, Endpoint, Memory};
+use soapstone::endpoint::{Arrived, Call, Calling, Client, Handshakes, Memory, Service};
 use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{SecurityContext, SoapVersion};
 use soapstone::xml::Buffers;
@@ -32,10 +32,18 @@ const ROOM: usize = 64;
 pub struct Ends {
     /// The suite's name.
     pub suite: String,
-    /// Compiled for [`Role::Client`](soapstone::endpoint::Role::Client).
-    pub client: Endpoint,
-    /// Compiled for [`Role::Service`](soapstone::endpoint::Role::Service).
-    pub service: Endpoint,
+    /// Who begins and ends them.
+    pub client: Client,
+    /// Who grants them.
+    pub service: Service,
+}
+
+impl Ends {
+    fn handshakes(&self) -> Handshakes<'_, Calling> {
+        self.client
+            .handshakes()
+            .expect("the client has conversations")
+    }
 }
 
 /// Measures how a conversation begins and how it ends: a line each.
@@ -99,31 +107,33 @@ impl Talk<'_> {
 
     fn begin(&mut self) -> SecurityContext {
         let now = Timestamp::now();
-        let client = &self.ends.client;
-        let mut handshake = client
-            .begin(SERVICE, SoapVersion::V11, now, &mut self.buffers)
+        let handshakes = self.ends.handshakes();
+        let mut handshake = handshakes
+            .begin(
+                SERVICE,
+                SoapVersion::V11,
+                &mut Call::new(now, &mut self.buffers),
+            )
             .expect("a request that can be secured");
         let answer = self.answer(std::mem::take(&mut handshake.bytes));
         let memory = Memory::without_conversations(&ForgetfulReplayCache);
-        client
-            .conclude(handshake, answer, memory, now, &mut self.buffers)
+        handshakes
+            .conclude(
+                handshake,
+                answer,
+                memory,
+                &mut Call::new(now, &mut self.buffers),
+            )
             .expect("a context that was granted")
     }
 
     /// The client listens to no answer: the context is of no use to it whatever that says.
     fn end(&mut self, context: &SecurityContext) {
-        let now = Timestamp::now();
+        let mut call = Call::new(Timestamp::now(), &mut self.buffers);
         let (request, _) = self
             .ends
-            .client
-            .cancel(
-                context,
-                false,
-                SERVICE,
-                SoapVersion::V11,
-                now,
-                &mut self.buffers,
-            )
+            .handshakes()
+            .cancel(context, false, SERVICE, SoapVersion::V11, &mut call)
             .expect("a request that can be secured");
         let answer = self.answer(request);
         self.buffers.give(answer);
@@ -136,11 +146,11 @@ impl Talk<'_> {
             replay: &ForgetfulReplayCache,
             contexts: self.contexts,
         };
-        let now = Timestamp::now();
-        let arrived = self
-            .ends
-            .service
-            .receive(request, false, memory, now, &mut self.buffers, &mut ())
+        let mut call = Call::new(Timestamp::now(), &mut self.buffers);
+        let service = &self.ends.service;
+        let read = service.read(request, &mut call).expect("an envelope");
+        let arrived = service
+            .receive_with(read, memory, &mut call)
             .expect("a request that is accepted");
         let Arrived::Answered(answer) = arrived else {
             panic!("a request for a context is no message of an application");

@@ -15,7 +15,7 @@ use hyper_util::client::legacy::connect::HttpConnector;
 use hyper_util::rt::TokioExecutor;
 use jiff::Timestamp;
 use soapstone::conversation::NoContexts;
-use soapstone::endpoint::{Endpoint, Memory, says_context_is_gone};
+use soapstone::endpoint::{self, Call, Calling, Handshakes, Memory, says_context_is_gone};
 use soapstone::replay::ReplayCache;
 use soapstone::wss::{Envelope, Outgoing, Receipt, SecurityContext, SoapVersion};
 use soapstone::xml::{Buffers, Limits};
@@ -28,7 +28,7 @@ const LARGEST: usize = 1 << 20;
 
 /// Calls on behalf of all conversations.
 pub(super) struct Caller {
-    endpoint: Arc<Endpoint>,
+    endpoint: Arc<endpoint::Client>,
     replay: Arc<dyn ReplayCache>,
     url: Uri,
     patience: Duration,
@@ -127,9 +127,10 @@ impl Caller {
     pub(super) async fn begin(&self, buffers: &mut Buffers) -> Result<SecurityContext, Failed> {
         let ours = |problem: &dyn fmt::Display| Failed::Unacceptable(problem.to_string());
         let url = self.url.to_string();
-        let mut handshake = self
-            .endpoint
-            .begin(&url, SoapVersion::V11, Timestamp::now(), buffers)
+        let handshakes = self.handshakes()?;
+        let mut call = Call::new(Timestamp::now(), buffers);
+        let mut handshake = handshakes
+            .begin(&url, SoapVersion::V11, &mut call)
             .map_err(|error| ours(&error))?;
         let action = handshake.action.clone();
         let request = Bytes::from(std::mem::take(&mut handshake.bytes));
@@ -137,15 +138,16 @@ impl Caller {
         if !status.is_success() {
             return Err(refusal(status, &answer));
         }
-        self.endpoint
-            .conclude(
-                handshake,
-                answer.into(),
-                self.memory(),
-                Timestamp::now(),
-                buffers,
-            )
+        let mut call = Call::new(Timestamp::now(), buffers);
+        handshakes
+            .conclude(handshake, answer.into(), self.memory(), &mut call)
             .map_err(|error| ours(&error))
+    }
+
+    /// What begins conversations. A run does not begin without it.
+    fn handshakes(&self) -> Result<Handshakes<'_, Calling>, Failed> {
+        let none = || Failed::Unacceptable("the endpoint has no conversations".to_owned());
+        self.endpoint.handshakes().ok_or_else(none)
     }
 
     /// A call of Echo in a conversation, ready to be posted, and what its answer is opened with.
@@ -157,8 +159,9 @@ impl Caller {
     ) -> Result<(Bytes, Receipt), Failed> {
         let plain = requests::echo(soapstone_services::SoapVersion::Soap11, text).into_bytes();
         let outgoing = Outgoing::within(context);
+        let mut call = Call::new(Timestamp::now(), buffers);
         self.endpoint
-            .secure(plain, outgoing, Timestamp::now(), buffers, &mut ())
+            .secure_with(plain, outgoing, &mut call)
             .map(|secured| (Bytes::from(secured.bytes), secured.receipt))
             .map_err(|error| Failed::Unacceptable(error.to_string()))
     }
@@ -176,17 +179,10 @@ impl Caller {
         if !status.is_success() {
             return Err(refusal(status, &answer));
         }
-        let now = Timestamp::now();
+        let mut call = Call::new(Timestamp::now(), buffers);
         let opened = self
             .endpoint
-            .open(
-                answer.into(),
-                Some(receipt),
-                self.memory(),
-                now,
-                buffers,
-                &mut (),
-            )
+            .open_with(answer.into(), receipt, self.memory(), &mut call)
             .map_err(|rejected| Failed::Unacceptable(rejected.to_string()))?;
         match echoed(opened.bytes, buffers) {
             Some(said) if said == text => Ok(()),

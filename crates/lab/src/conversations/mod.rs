@@ -24,7 +24,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::Uri;
 use jiff::Timestamp;
-use soapstone::endpoint::Endpoint;
+use soapstone::endpoint::Client;
 use soapstone::replay::ReplayCache;
 use soapstone::wss::SecurityContext;
 use soapstone::xml::Buffers;
@@ -43,7 +43,7 @@ use service::CountingEcho;
 #[derive(Clone)]
 pub struct Options {
     /// The clients' side: role `Client`, mechanism `secure-conversation`, or a policy with one.
-    pub endpoint: Arc<Endpoint>,
+    pub endpoint: Arc<Client>,
     /// Remembers answers.
     pub replay: Arc<dyn ReplayCache>,
     /// Where Echo is: `http://…`.

@@ -10,7 +10,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use soapstone::crypto::{KeyKind, SecretBytes};
-use soapstone::endpoint::{Endpoint, Memory};
+use soapstone::endpoint::{Call as Work, Memory, Opener, Securer};
 use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{Envelope, KeyBinding, Mechanism, Outgoing, Policy, Suite, Tuning};
 use soapstone::xml::Buffers;
@@ -29,8 +29,8 @@ pub(super) struct Workbench(Peers);
 
 /// What both of them do to a message.
 pub(super) struct Processing {
-    sender: Endpoint,
-    receiver: Endpoint,
+    sender: Securer,
+    receiver: Opener,
     /// The conversation, where there is one.
     established: Option<Established>,
 }
@@ -109,10 +109,10 @@ impl Workbench {
             self.0
                 .plans_with(mechanism, suite, binding, Tuning::default(), change);
         let limits = Payload::limits();
-        let receiver = Endpoint::from_plans(Some(inbound), None, limits.clone())
+        let receiver = Opener::of_plan(inbound, limits.clone())
             .with_user(USER, SecretBytes::copy_of(PASSWORD));
         Processing {
-            sender: Endpoint::from_plans(None, Some(outbound), limits),
+            sender: Securer::of_plan(outbound, limits),
             receiver,
             established: conversation.then(Established::new),
         }
@@ -168,9 +168,8 @@ impl Processing {
             Some(established) => established.outgoing(),
             None => Outgoing::default(),
         };
-        let secured = self
-            .sender
-            .secure(plain, outgoing, Timestamp::now(), buffers, &mut ());
+        let mut work = Work::new(Timestamp::now(), buffers);
+        let secured = self.sender.secure_with(plain, outgoing, &mut work);
         secured.expect("a message that can be secured").bytes
     }
 
@@ -180,9 +179,8 @@ impl Processing {
             replay: &ForgetfulReplayCache,
             contexts: self.established.as_ref().unwrap_or(&nothing),
         };
-        let opened = self
-            .receiver
-            .open(secured, None, memory, Timestamp::now(), buffers, &mut ());
+        let mut work = Work::new(Timestamp::now(), buffers);
+        let opened = self.receiver.open_with(secured, None, memory, &mut work);
         opened.expect("a message that is accepted").bytes
     }
 

@@ -5,6 +5,7 @@
 //! and pass, but not in continuous integration.
 
 mod losses;
+mod modules;
 mod operations;
 mod refusals;
 mod support;

@@ -208,6 +208,69 @@ impl Token {
     }
 }
 
+/// SoftHSM behind a module that writes its calls down, and has them wait or fail (`observed.c`).
+pub(crate) struct Observed<'t> {
+    token: &'t Token,
+    pub(crate) module: PathBuf,
+}
+
+impl Token {
+    /// Builds that module.
+    pub(crate) fn observed(&self) -> Observed<'_> {
+        let module = self.folder.join("observed.so");
+        let source = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/token/observed.c");
+        let status = Command::new("cc")
+            .args(["-shared", "-fPIC", "-O1", "-Wall", "-Werror", "-o"])
+            .args([&module, &source])
+            .status()
+            .expect("cc runs");
+        assert!(status.success(), "{status}");
+        Observed {
+            token: self,
+            module,
+        }
+    }
+}
+
+impl Observed<'_> {
+    /// How often a function was called.
+    pub(crate) fn calls(&self, name: &str) -> usize {
+        let calls = std::fs::read_to_string(self.token.folder.join("calls")).unwrap_or_default();
+        let of_it = |line: &&str| line.split(' ').next() == Some(name);
+        calls.lines().filter(of_it).count()
+    }
+
+    /// Has calls of a function wait.
+    pub(crate) fn hold(&self, name: &str) {
+        self.write(name, "waits", "");
+    }
+
+    /// Lets them go on.
+    pub(crate) fn go_on(&self, name: &str) {
+        self.remove(name, "waits");
+    }
+
+    /// Has calls of a function answer a code (PKCS#11 v2.40, `CKR_…`).
+    pub(crate) fn answer(&self, name: &str, code: u64) {
+        self.write(name, "answers", &code.to_string());
+    }
+
+    /// Has them answer what the token does.
+    pub(crate) fn answer_again(&self, name: &str) {
+        self.remove(name, "answers");
+    }
+
+    fn write(&self, name: &str, end: &str, text: &str) {
+        let file = self.token.folder.join(format!("{name}.{end}"));
+        std::fs::write(file, text).expect("a file");
+    }
+
+    fn remove(&self, name: &str, end: &str) {
+        let file = self.token.folder.join(format!("{name}.{end}"));
+        std::fs::remove_file(file).expect("the file");
+    }
+}
+
 /// A server of tokens, which ends with this value.
 pub(crate) struct Server(Child);
 

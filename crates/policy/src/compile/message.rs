@@ -8,7 +8,7 @@ use soapstone_wss::{
 
 use super::options::{CompileOptions, SignatureReading};
 use super::parts::add;
-use super::tokens::{TOKEN_INSIDE, assertion, certificate, derived_keys, reference, refused};
+use super::tokens::{assertion, certificate, derived_keys, reference, refused};
 use crate::names::Name;
 use crate::node::Place;
 use crate::problem::{PolicyProblem, ProblemKind};
@@ -116,6 +116,7 @@ impl Message<'_> {
                 key_transport: Vec::new(),
                 key_agreement: Vec::new(),
                 data: Vec::new(),
+                derivation_info: None,
             }),
         }
     }
@@ -216,13 +217,13 @@ impl Message<'_> {
         if let Some(token) = signing {
             refuse_derived_signature(token, encrypts_too, problems);
             let named = self.name(token, problems);
-            if properties.protect_tokens && named == KeyReference::Embedded {
-                problems.push(refused(token, TOKEN_INSIDE));
-            }
             // Where it signs nothing, the message may carry it nevertheless (5.1.1).
             keys.signature = match is_signed {
                 true => Some(named),
-                false => self.carries(token).then_some(KeyReference::Direct),
+                false => self.carries(token).then_some(match named {
+                    KeyReference::PkiPath => named,
+                    _ => KeyReference::Direct,
+                }),
             };
         }
         policy.binding = wss::Binding::Asymmetric(keys);

@@ -5,7 +5,7 @@
 //! rule: what such a path selects is one of the parts that the header is made with, or refused; a
 //! sender that looks for it in the plain message would find nothing, and protect nothing.
 
-use soapstone_wss::{ElementPath, EncryptedPart, Extent, KeyBinding, KeyReference, Part, Policy};
+use soapstone_wss::{ElementPath, EncryptedPart, Extent, KeyBinding, Part, Policy};
 use soapstone_xml::{Buffers, Document, Element, ParseOptions};
 
 use super::message::Message;
@@ -176,8 +176,7 @@ fn sign(selected: Selected, policy: &mut Policy) -> bool {
     let Some(signature) = policy.signature() else {
         return true;
     };
-    let by_token =
-        signature.key == KeyBinding::Certificate && signature.reference != KeyReference::Embedded;
+    let by_token = signature.key == KeyBinding::Certificate;
     match selected {
         // They are signed wherever there are any.
         Selected::Timestamp | Selected::SignatureConfirmation => {}

@@ -6,15 +6,14 @@
 
 use soapstone_wss::{
     self as wss, AssertionProtection, EncryptedPart, EndorsingKey, EndorsingToken, HolderUse,
-    KeyReference, Part, PasswordKind, Policy, Recipient, SupportingToken, TimestampPolicy,
-    UsernamePolicy,
+    Part, PasswordKind, Policy, Recipient, SupportingToken, UsernamePolicy,
 };
 
 use super::message::{Message, missing};
 use super::parts::{add_elements, add_signed};
 use super::security_header::refuse_endorsed;
 use super::tokens::{
-    TOKEN_INSIDE, assertion, certificate, derived_keys, password, refused, why_not,
+    TOKEN_INSIDE, assertion, certificate, derived_keys, items, password, refused, why_not,
 };
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{Binding, Requirements, SupportingTokens, Token, TokenKind};
@@ -116,11 +115,16 @@ impl Message<'_> {
             problems.push(refused(token, "a message has one user"));
             return;
         }
-        let freshness = TimestampPolicy::default();
+        let is_vouched = self.protects_messages() && supporting.kind.signed;
+        if password == PasswordKind::Absent && !is_vouched {
+            problems.push(refused(token, "a user without a password proves nothing"));
+            return;
+        }
+        let (nonce, created) = items(token, password);
         policy.set_username(Some(UsernamePolicy {
-            passwords: vec![password],
-            ttl: freshness.ttl,
-            skew: freshness.skew,
+            nonce,
+            created,
+            ..UsernamePolicy::with_passwords(vec![password])
         }));
         if !self.protects_messages() {
             return;
@@ -217,12 +221,6 @@ impl Message<'_> {
         // Keys that are to be derived are those that a certificate's key encrypts (5.3), and its
         // own private key signs here: there is nothing to derive.
         let reference = self.name(token, problems);
-        let properties = self.requirements.binding.as_ref().map(Binding::properties);
-        let covers_token = properties.is_some_and(|properties| properties.protect_tokens);
-        if covers_token && reference == KeyReference::Embedded {
-            problems.push(refused(token, TOKEN_INSIDE));
-            return;
-        }
         let endorsing = EndorsingToken::by_certificate(reference);
         self.endorse_with(supporting, token, endorsing, policy, problems);
     }
@@ -358,7 +356,7 @@ impl Message<'_> {
             problems.push(refused(token, MOST_ENDORSEMENTS));
             return;
         }
-        if endorsing.key.reference() == KeyReference::Embedded && (kind.signed || kind.encrypted) {
+        if endorsing.key.reference().holds_certificate() && (kind.signed || kind.encrypted) {
             problems.push(refused(token, TOKEN_INSIDE));
             return;
         }

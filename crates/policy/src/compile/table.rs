@@ -56,6 +56,18 @@ impl PolicyDocument {
         Ok(messages.filter(|one| known.insert(one.clone())).collect())
     }
 
+    /// The address of the ports that are meant, if it is one (WS-Addressing 1.0 Metadata, 4.1).
+    ///
+    /// # Errors
+    /// As [`operation_messages`](Self::operation_messages).
+    pub fn address(&self, selection: &Selection) -> Result<Option<String>, AgreementError> {
+        let meant = self.meant(selection)?.into_iter();
+        let mut addresses = meant.filter_map(|subject| subject.address);
+        let first = addresses.next();
+        let is_one = addresses.all(|other| Some(&other) == first.as_ref());
+        Ok(first.filter(|address| is_one && address.contains(':')))
+    }
+
     /// The agreement of everything that is meant, if that demands the same, or the agreements of
     /// its operations. Several ports share a table if each operation demands the same at all of
     /// them.

@@ -2,7 +2,7 @@
 
 use soapstone_wss::{
     AssertionPolicy, AssertionProtection, ConfirmationMethod, ConversationVersion, DerivedKeyForm,
-    DerivedKeyPolicy, HolderUse, KeyReference, PasswordKind, Policy, SamlVersion,
+    DerivedKeyPolicy, HolderUse, KeyReference, PasswordKind, Policy, Presence, SamlVersion,
 };
 
 use crate::names::SecurityPolicyVersion;
@@ -20,14 +20,15 @@ pub(super) fn refused(token: &Token, reason: &'static str) -> PolicyProblem {
     )
 }
 
-/// Checks that a token is a certificate of the one kind that messages carry.
+/// Checks that a token is a certificate of a kind that messages carry.
 pub(super) fn certificate(token: &Token, problems: &mut Vec<PolicyProblem>) -> bool {
     let TokenKind::X509 { form } = &token.kind else {
         problems.push(refused(token, why_not(token)));
         return false;
     };
-    if form.as_ref().is_some_and(|form| !form.contains("V3")) {
-        let reason = "certificates are X.509 v3, one by one";
+    let known = |form: &String| form.contains("V3") || form.contains("PkiPath");
+    if !form.as_ref().is_none_or(known) {
+        let reason = "certificates are X.509 v3, alone or as a PkiPath";
         problems.push(refused(token, reason));
         return false;
     }
@@ -133,7 +134,12 @@ pub(super) fn reference(
         return KeyReference::Embedded;
     }
     if included {
-        return KeyReference::Direct;
+        return match &token.kind {
+            TokenKind::X509 { form: Some(form) } if form.contains("PkiPath") => {
+                KeyReference::PkiPath
+            }
+            _ => KeyReference::Direct,
+        };
     }
     if demanded(ReferenceDemand::IssuerSerial) {
         return KeyReference::IssuerSerial;
@@ -181,12 +187,7 @@ pub(super) fn derived_keys(
 
 /// Which password a user proves; `None` with a problem if it is none that can be checked.
 pub(super) fn password(token: &Token, problems: &mut Vec<PolicyProblem>) -> Option<PasswordKind> {
-    let TokenKind::Username {
-        password,
-        created,
-        nonce,
-    } = &token.kind
-    else {
+    let TokenKind::Username { password, .. } = &token.kind else {
         return None;
     };
     if token.derived_keys.is_some() {
@@ -202,15 +203,21 @@ pub(super) fn password(token: &Token, problems: &mut Vec<PolicyProblem>) -> Opti
     }
     match password {
         PasswordDemand::Hash => Some(PasswordKind::Digest),
-        PasswordDemand::None => {
-            problems.push(refused(token, "a user without a password proves nothing"));
-            None
-        }
-        PasswordDemand::Text if *created || *nonce => {
-            let reason = "a password in the clear is not demanded to have a nonce or a time";
-            problems.push(refused(token, reason));
-            None
-        }
+        PasswordDemand::None => Some(PasswordKind::Absent),
         PasswordDemand::Text => Some(PasswordKind::Text),
     }
+}
+
+/// Whether tokens have a nonce and a time: where the policy demands them (WS-SecurityPolicy 1.3,
+/// 5.4.1), or a digest needs them.
+pub(super) fn items(token: &Token, password: PasswordKind) -> (Presence, Presence) {
+    let TokenKind::Username { created, nonce, .. } = &token.kind else {
+        return (Presence::Absent, Presence::Absent);
+    };
+    let presence = |demanded: &bool| match (*demanded, password) {
+        (true, _) => Presence::Demanded,
+        (false, PasswordKind::Digest) => Presence::Sent,
+        (false, _) => Presence::Absent,
+    };
+    (presence(nonce), presence(created))
 }

@@ -30,6 +30,8 @@ struct Certificate {
     inclusion: &'static str,
     /// How it is named where it is not there.
     named: Option<KeyReference>,
+    /// Messages carry it as a `PkiPath`.
+    is_path: bool,
 }
 
 /// The two directions of messages, by the end of the URI of `sp:IncludeToken` for tokens that are
@@ -243,6 +245,7 @@ impl Assertions<'_> {
         let password = match password {
             PasswordKind::Digest => "<sp:HashPassword/>",
             PasswordKind::Text => "",
+            PasswordKind::Absent => "<sp:NoPassword/>",
         };
         let form = format!("{password}<sp:WssUsernameToken10/>");
         nest(kind, &self.token("UsernameToken", TO_RECIPIENT, &form))
@@ -318,8 +321,10 @@ impl Assertions<'_> {
             TO_RECIPIENT => TO_INITIATOR,
             _ => TO_RECIPIENT,
         };
-        let direct = |reference| reference == Some(KeyReference::Direct);
-        let inclusion = match (direct(signs), direct(encrypts)) {
+        let carried =
+            |reference: Option<KeyReference>| reference.is_some_and(KeyReference::has_token);
+        let is_path = [signs, encrypts].contains(&Some(KeyReference::PkiPath));
+        let inclusion = match (carried(signs), carried(encrypts)) {
             (true, true) => "Always",
             (true, false) => towards,
             (false, true) => away,
@@ -328,7 +333,11 @@ impl Assertions<'_> {
         let mut named = [signs, encrypts]
             .into_iter()
             .flatten()
-            .filter(|reference| *reference != KeyReference::Direct);
+            .filter(|reference| !reference.has_token())
+            .map(|reference| match reference {
+                KeyReference::IssuerSerialQuoted => KeyReference::IssuerSerial,
+                other => other,
+            });
         let first = named.next();
         let reference = match (first, named.next()) {
             (Some(one), Some(other)) if one != other => Some(other),
@@ -337,7 +346,7 @@ impl Assertions<'_> {
             (Some(one), _) if inclusion != "Never" && one != KeyReference::IssuerSerial => {
                 Some(one)
             }
-            (Some(KeyReference::KeyName), _) => first,
+            (Some(one), _) if !has_assertion(one) => first,
             _ => None,
         };
         if let Some(reference) = reference {
@@ -346,6 +355,7 @@ impl Assertions<'_> {
         Certificate {
             inclusion,
             named: first,
+            is_path,
         }
     }
 
@@ -358,7 +368,11 @@ impl Assertions<'_> {
             Some(KeyReference::Embedded) => "<sp:RequireEmbeddedTokenReference/>",
             _ => "",
         };
-        let form = format!("{reference}<sp:WssX509V3Token10/>");
+        let form = match certificate.is_path {
+            true => "WssX509PkiPathV1Token10",
+            false => "WssX509V3Token10",
+        };
+        let form = format!("{reference}<sp:{form}/>");
         nest(role, &self.token("X509Token", certificate.inclusion, &form))
     }
 
@@ -445,6 +459,17 @@ fn nest(name: &str, inner: &str) -> String {
         return format!("<sp:{name}><wsp:Policy/></sp:{name}>");
     }
     format!("<sp:{name}><wsp:Policy>{inner}</wsp:Policy></sp:{name}>")
+}
+
+/// Whether an assertion asks for this way to name a certificate.
+const fn has_assertion(reference: KeyReference) -> bool {
+    matches!(
+        reference,
+        KeyReference::IssuerSerial
+            | KeyReference::SubjectKeyIdentifier
+            | KeyReference::Thumbprint
+            | KeyReference::Embedded
+    )
 }
 
 fn signing(policy: &Policy) -> Option<KeyReference> {

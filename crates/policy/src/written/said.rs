@@ -139,6 +139,8 @@ fn reference(key: KeyBinding, reference: KeyReference) -> KeyReference {
     match key {
         KeyBinding::RequestKey => KeyReference::EncryptedKeySha1,
         KeyBinding::Context if reference != KeyReference::Direct => KeyReference::KeyName,
+        // How the issuer's name is spelled is no matter of policies.
+        _ if reference == KeyReference::IssuerSerialQuoted => KeyReference::IssuerSerial,
         _ => reference,
     }
 }

@@ -81,6 +81,64 @@ fn properties_of_a_binding_become_those_of_both_plans() {
     }
 }
 
+/// WS-SecurityPolicy 1.3, 5.4.3: `WssX509PkiPathV1Token10` and `…11`.
+#[test]
+fn a_token_that_is_a_path_is_sent_as_one() {
+    for version in ["10", "11"] {
+        let path = format!("<sp:WssX509PkiPathV1Token{version}/>");
+        let carried = token("X509Token", "AlwaysToRecipient", &path);
+        let named = format!("<sp:RequireThumbprintReference/>{path}");
+        let named = token("X509Token", "Never", &named);
+        let tokens = nest("InitiatorToken", &carried) + &nest("RecipientToken", &named);
+        let binding = nest(
+            "AsymmetricBinding",
+            &format!("{tokens}{}", suite("Basic256")),
+        );
+        let agreement = agreement(&format!("{binding}{SIGNED_BODY}{ENCRYPTED_BODY}"));
+        let request = &agreement.request;
+        assert_eq!(
+            request.signature().unwrap().reference,
+            KeyReference::PkiPath
+        );
+        assert_eq!(
+            request.encryption().unwrap().reference,
+            KeyReference::Thumbprint
+        );
+        let answer = agreement.response.signature().unwrap().reference;
+        assert_eq!(answer, KeyReference::Thumbprint);
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 6.5 and 8.9: a token inside of the reference to it is covered through
+/// that (SOAP Message Security 1.1.1, 8.3).
+#[test]
+fn protected_tokens_may_be_inside_of_the_references_to_them() {
+    let inside = x509("AlwaysToRecipient", "<sp:RequireEmbeddedTokenReference/>");
+    let protects = format!("{}<sp:ProtectTokens/>", suite("Basic256"));
+    let tokens = nest("InitiatorToken", &inside)
+        + &nest(
+            "RecipientToken",
+            &x509("Never", "<sp:RequireThumbprintReference/>"),
+        );
+    let binding = nest("AsymmetricBinding", &format!("{tokens}{protects}"));
+    let signature = agreement(&format!("{binding}{SIGNED_BODY}")).request;
+    assert_eq!(
+        signature.signature().unwrap().reference,
+        KeyReference::Embedded
+    );
+    assert_eq!(signed(&signature), [Part::Body, Part::Token]);
+    let endorsing = nest("EndorsingSupportingTokens", &inside);
+    for binding in [
+        symmetric(&x509("Never", ""), &protects) + SIGNED_BODY,
+        transport("<sp:IncludeTimestamp/><sp:ProtectTokens/>"),
+    ] {
+        let request = agreement(&format!("{binding}{endorsing}")).request;
+        let tokens: Vec<_> = request.endorsing().collect();
+        assert!(tokens[0].covers_token);
+        assert_eq!(tokens[0].key.reference(), KeyReference::Embedded);
+    }
+}
+
 #[test]
 fn without_include_timestamp_there_is_none() {
     let agreement = agreement(&format!("{}{SIGNED_BODY}", asymmetric(&suite("Basic256"))));

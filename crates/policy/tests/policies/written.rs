@@ -36,6 +36,24 @@ fn options_of_bindings_are_written_and_read_again() {
 }
 
 #[test]
+fn a_path_is_written_and_read_again() {
+    let path = "<sp:WssX509PkiPathV1Token10/>";
+    let carried = nest(
+        "InitiatorToken",
+        &token("X509Token", "AlwaysToRecipient", path),
+    );
+    let recipient = nest(
+        "RecipientToken",
+        &x509("Never", "<sp:RequireThumbprintReference/>"),
+    );
+    let binding = nest(
+        "AsymmetricBinding",
+        &format!("{carried}{recipient}{}", suite("Basic256")),
+    );
+    read_again(&format!("{binding}{SIGNED_BODY}"));
+}
+
+#[test]
 fn a_key_for_both_directions_is_written_and_read_again() {
     for derived in ["", "<sp:RequireThumbprintReference/>"] {
         let binding = symmetric(&x509("Never", derived), &suite("Basic256"));

@@ -8,6 +8,7 @@ use std::path::{Path, PathBuf};
 
 use soapstone_wss::Tuning;
 
+use super::answers::AnswersConfig;
 use super::confidential::Confidential;
 use super::document::{Document, Environment, LoadedFile, Surroundings};
 use super::identity::{self, IdentityConfig};
@@ -48,8 +49,8 @@ pub struct UserConfig {
     pub place: Place,
     /// The user's name.
     pub name: Located<String>,
-    /// The password.
-    pub password: Located<Confidential<String>>,
+    /// The password; none, where no message proves one.
+    pub password: Option<Located<Confidential<String>>>,
 }
 
 /// `[limits]`: each as written; what is absent keeps its default.
@@ -103,6 +104,8 @@ pub struct EndpointConfig {
     pub store: Option<StoreConfig>,
     /// What is done to messages.
     pub security: SecurityConfig,
+    /// What answers prove or get, where that differs from requests.
+    pub answers: Option<AnswersConfig>,
     /// Bounds.
     pub limits: LimitsConfig,
     /// How messages are worked on.
@@ -179,7 +182,6 @@ impl EndpointConfig {
         let peer = table.table("peer").and_then(read_peer);
         let shared_key = table.table("shared_key").and_then(read_shared_key);
         let trust = table.table("trust").map(read_trust);
-        let users = read_users(&mut table);
         let saml = table.table("saml").map(saml::read);
         if !table.has("security") {
             table.missing(
@@ -207,6 +209,11 @@ impl EndpointConfig {
                 WITHOUT_POLICY,
             );
         }
+        let names_alone = security
+            .as_ref()
+            .is_some_and(SecurityConfig::may_lack_passwords);
+        let users = read_users(&mut table, names_alone);
+        let answers = table.table("answers").map(AnswersConfig::read);
         let limits = table.table("limits").map(read_limits).unwrap_or_default();
         let tuning = table.table("tuning").map(tuning::read).unwrap_or_default();
         table.belong_elsewhere(
@@ -238,6 +245,7 @@ impl EndpointConfig {
             saml,
             store,
             security: security?,
+            answers,
             limits,
             tuning,
         })
@@ -305,9 +313,10 @@ fn read_shared_key(mut table: Table<'_>) -> Option<SharedKeyConfig> {
     })
 }
 
-fn read_users(table: &mut Table<'_>) -> Vec<UserConfig> {
+fn read_users(table: &mut Table<'_>, names_alone: bool) -> Vec<UserConfig> {
     let mut users: Vec<UserConfig> = Vec::new();
-    for user in table.tables("users").into_iter().filter_map(read_user) {
+    let read = |table| read_user(table, names_alone);
+    for user in table.tables("users").into_iter().filter_map(read) {
         if users
             .iter()
             .any(|known| known.name.value == user.name.value)
@@ -324,7 +333,7 @@ fn read_users(table: &mut Table<'_>) -> Vec<UserConfig> {
     users
 }
 
-fn read_user(mut table: Table<'_>) -> Option<UserConfig> {
+fn read_user(mut table: Table<'_>, names_alone: bool) -> Option<UserConfig> {
     let place = table.place();
     let name = table.required_string("name", "for example name = \"alice\"");
     let password = table.secret("password", "password_env", "password_file");
@@ -336,17 +345,20 @@ fn read_user(mut table: Table<'_>) -> Option<UserConfig> {
             "say which it is, or leave the user out",
         );
     }
-    if !["password", "password_env", "password_file"]
+    let is_given = ["password", "password_env", "password_file"]
         .iter()
-        .any(|key| table.has(key))
-    {
+        .any(|key| table.has(key));
+    if !is_given && !names_alone {
         table.missing("password", "give password_env, password_file or password");
     }
     table.finish();
     Some(UserConfig {
         place,
         name: name?,
-        password: password?,
+        password: match is_given {
+            true => Some(password?),
+            false => None,
+        },
     })
 }
 

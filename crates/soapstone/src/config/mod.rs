@@ -10,10 +10,13 @@
 //! The rule kept here: a key that nobody asked for is a problem, so a misspelt setting is never
 //! silently ignored.
 
+mod answers;
+mod clock;
 mod confidential;
 mod document;
 mod endpoint;
 mod identity;
+mod key_naming;
 mod known_key;
 mod memory;
 mod problem;
@@ -31,6 +34,8 @@ mod tuning;
 mod values;
 mod warning;
 
+pub use answers::{AnswerProtection, AnswersConfig, UnsecuredFaults};
+pub use clock::{ClockConfig, ClockOffset, ClockSource};
 pub use confidential::Confidential;
 pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};
 pub use endpoint::{EndpointConfig, LimitsConfig, PeerConfig, SharedKeyConfig, UserConfig};
@@ -45,7 +50,7 @@ pub use saml::{AssertionIssuerConfig, SamlConfig};
 pub use schema::json_schema;
 pub use security::{
     AddressingConfig, AlgorithmsConfig, MayBeEmpty, SecurityConfig, SecuritySource,
-    TimestampConfig, WeakUse,
+    TimestampConfig, UsernameTokenConfig, WeakUse,
 };
 pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};

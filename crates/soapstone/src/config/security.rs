@@ -7,12 +7,18 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use soapstone_wss::{EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind};
+use soapstone_trust::addressing::AddressingVersion;
+use soapstone_wss::names::{DS, WSSE, WSSE11, WSU, XENC};
+use soapstone_wss::{
+    EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind, UsernameDialects,
+};
 
+use super::clock::{ClockConfig, read_clock};
 use super::document::LoadedFile;
+use super::key_naming::{EncryptionNaming, SignatureNaming, key_reference};
 use super::memory::{ConversationsConfig, ReplayConfig, read_conversations, read_replay};
 use super::problem::{Located, Place};
-use super::quoting::slip;
+use super::quoting::{OTHER_TEXT, slip};
 use super::store::Shared;
 use super::table::{FlagOrStrings, FlagOrTable, Table};
 
@@ -58,7 +64,8 @@ pub struct AlgorithmsConfig {
 /// `timestamp = { … }`.
 #[derive(Clone, Copy, Debug)]
 pub struct TimestampConfig {
-    /// Whether a timestamp is sent and demanded (`timestamp = false` says no).
+    /// Whether a timestamp is sent and demanded (`timestamp = false` says no, and so does
+    /// `required = false` in a table).
     pub wanted: bool,
     /// How long a message lives.
     pub ttl: Option<Duration>,
@@ -66,6 +73,19 @@ pub struct TimestampConfig {
     pub skew: Option<Duration>,
     /// A `wsu:Timestamp` without `wsu:Expires` is refused.
     pub require_expires: bool,
+}
+
+/// `username_token = { … }`.
+#[derive(Clone, Debug)]
+pub struct UsernameTokenConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// Whether our tokens have a nonce.
+    pub nonce: Option<Located<bool>>,
+    /// Whether our tokens have the time of their making.
+    pub created: Option<Located<bool>>,
+    /// Forms that are accepted beside that of the profile.
+    pub dialects: UsernameDialects,
 }
 
 /// `addressing = { … }`: what addressing headers of requests must say.
@@ -77,6 +97,23 @@ pub struct AddressingConfig {
     pub to: Vec<String>,
     /// `SOAPAction` and the `action` of the media type must be `wsa:Action`.
     pub soap_action: bool,
+    /// `wsa:Action` of requests that leave, whatever HTTP says.
+    pub action: Option<String>,
+    /// Whether requests that leave have a `wsa:MessageID`.
+    pub message_id: Option<Located<bool>>,
+    /// `wsa:ReplyTo` of requests that leave: `anonymous`, `absent`, or an address.
+    pub reply_to: Option<Located<String>>,
+    /// The version of requests that leave.
+    pub version: Option<AddressingVersion>,
+    /// The first key that is of requests that leave.
+    of_requests_that_leave: Option<(&'static str, Place)>,
+}
+
+impl AddressingConfig {
+    /// The first of the keys that speak of requests that leave.
+    pub(crate) fn of_requests_that_leave(&self) -> Option<(&'static str, Place)> {
+        self.of_requests_that_leave
+    }
 }
 
 /// `policy_may_be_empty`: which operations of a policy may be without protection.
@@ -135,10 +172,24 @@ pub struct SecurityConfig {
     pub signed: Option<Vec<Located<Part>>>,
     /// Parts to encrypt; `None` leaves it to the preset.
     pub encrypted: Option<Vec<Located<EncryptedPart>>>,
+    /// Header blocks that are passed on although nothing proves them.
+    pub unsigned: Vec<Located<Part>>,
     /// How keys are pointed to.
     pub key_reference: Option<Located<KeyReference>>,
+    /// Attributes without a namespace that are ids on every element of messages that arrive.
+    pub ids: Vec<&'static str>,
+    /// Items of the Security header that are not read, by namespace and local name.
+    pub ignore: Vec<Located<(String, String)>>,
+    /// Whether several signatures may prove a message together.
+    pub several_signatures: Option<Located<bool>>,
+    /// How the key that signs is pointed to.
+    pub signature: SignatureNaming,
+    /// How the key that session keys are wrapped to is pointed to.
+    pub encryption: EncryptionNaming,
     /// How passwords travel.
     pub password: Option<Located<PasswordKind>>,
+    /// What tokens of users look like.
+    pub username_token: Option<UsernameTokenConfig>,
     /// Timestamp settings.
     pub timestamp: Option<Located<TimestampConfig>>,
     /// What addressing headers must say.
@@ -156,6 +207,8 @@ pub struct SecurityConfig {
     pub actor: Option<Located<String>>,
     /// Whether the Security header is marked `mustUnderstand`; `None` leaves it to the preset.
     pub must_understand: Option<Located<bool>>,
+    /// By how much the peer's clock is off.
+    pub clock: Option<ClockConfig>,
     /// The moment to pretend it is.
     pub time: Option<Located<Timestamp>>,
 }
@@ -167,6 +220,14 @@ impl SecurityConfig {
             SecuritySource::Mechanism(name) => Some(*name),
             _ => None,
         }
+    }
+
+    /// Whether users of the file may be without a password: no message proves one, or a policy says
+    /// whether one does.
+    pub(super) fn may_lack_passwords(&self) -> bool {
+        let by_policy = matches!(self.source.value, SecuritySource::Policy(_));
+        let none = self.password.as_ref().map(|password| password.value);
+        by_policy || none == Some(PasswordKind::Absent)
     }
 
     /// Reads the table to its end. `None` when there is no usable source; whatever is wrong is
@@ -197,37 +258,24 @@ impl SecurityConfig {
                 "keep one of them",
             );
         }
-        let signed = table.strings("signed").map(|names| {
-            names
-                .into_iter()
-                .filter_map(|name| read_part(&table, "signed", &name.value, name.place))
-                .collect()
-        });
-        if table.is_empty_list("signed") {
-            let place = table.place_of("signed").unwrap_or(table.place());
-            table.report_with_hint(
-                place,
-                "`signed` names no part: a signature would prove nothing of a message",
-                "leave it out for Body and Timestamp, or take a mechanism that signs nothing",
-            );
-        }
-        let encrypted = table.strings("encrypted").map(|names| {
-            names
-                .into_iter()
-                .filter_map(|name| read_encrypted_part(&table, name))
-                .collect()
-        });
-        let key_reference = table.choice(
-            "key_reference",
-            &KeyReference::ALL.map(|reference| (reference.name(), reference)),
-        );
+        let signed = read_signed(&mut table);
+        let encrypted = read_encrypted(&mut table);
+        let unsigned = read_unsigned(&mut table);
+        let key_reference = key_reference(&mut table);
+        let ids = table.choices("ids", &["Id", "ID", "id"].map(|name| (name, name)));
+        let ignore = read_ignored(&mut table);
+        let several_signatures = table.boolean("several_signatures");
+        let signature = SignatureNaming::read(&mut table);
+        let encryption = EncryptionNaming::read(&mut table);
         let password = table.choice(
             "password",
             &[
                 ("digest", PasswordKind::Digest),
                 ("text", PasswordKind::Text),
+                ("none", PasswordKind::Absent),
             ],
         );
+        let username_token = table.table("username_token").map(read_username_token);
         let timestamp = read_timestamp(&mut table);
         let addressing = table.table("addressing").and_then(read_addressing);
         let instructions = table.choice(
@@ -247,6 +295,7 @@ impl SecurityConfig {
             .collect();
         let actor = table.string("actor");
         let must_understand = table.boolean("must_understand");
+        let clock = table.table("clock").and_then(read_clock);
         let time = table.moment("time");
         table.finish();
         Some(Self {
@@ -257,8 +306,15 @@ impl SecurityConfig {
             algorithms,
             signed,
             encrypted,
+            unsigned,
             key_reference,
+            ids: ids.unwrap_or_default(),
+            ignore,
+            several_signatures,
+            signature,
+            encryption,
             password,
+            username_token,
             timestamp,
             addressing,
             refused_instructions: instructions
@@ -269,6 +325,7 @@ impl SecurityConfig {
             allow_weak_until,
             actor,
             must_understand,
+            clock,
             time,
         })
     }
@@ -345,7 +402,54 @@ fn read_policy_choice(table: &mut Table<'_>) -> PolicyChoice {
     choice
 }
 
-fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
+/// `signed`: the parts that a signature covers.
+pub(super) fn read_signed(table: &mut Table<'_>) -> Option<Vec<Located<Part>>> {
+    let signed = table.strings("signed").map(|names| {
+        names
+            .into_iter()
+            .filter_map(|name| read_part(table, "signed", &name.value, name.place))
+            .collect()
+    });
+    if table.is_empty_list("signed") {
+        let place = table.place_of("signed").unwrap_or(table.place());
+        table.report_with_hint(
+            place,
+            "`signed` names no part: a signature would prove nothing of a message",
+            "leave it out for Body and Timestamp, or take a mechanism that signs nothing",
+        );
+    }
+    signed
+}
+
+/// `encrypted`: the parts that are encrypted.
+pub(super) fn read_encrypted(table: &mut Table<'_>) -> Option<Vec<Located<EncryptedPart>>> {
+    table.strings("encrypted").map(|names| {
+        names
+            .into_iter()
+            .filter_map(|name| read_encrypted_part(table, name))
+            .collect()
+    })
+}
+
+/// `unsigned`: header blocks that are passed on although nothing proves them.
+fn read_unsigned(table: &mut Table<'_>) -> Vec<Located<Part>> {
+    let names = table.strings("unsigned").unwrap_or_default();
+    let mut parts = Vec::with_capacity(names.len());
+    for name in names {
+        match read_part(table, "unsigned", &name.value, name.place) {
+            Some(part) if matches!(part.value, Part::Header { .. }) => parts.push(part),
+            Some(_) => table.report_with_hint(
+                name.place,
+                "`unsigned` must name header blocks, found another part",
+                "a header block is {namespace}name",
+            ),
+            None => {}
+        }
+    }
+    parts
+}
+
+pub(super) fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
     let mut list = |key| table.strings(key).unwrap_or_default();
     let (signature, digest, canonicalization) =
         (list("signature"), list("digest"), list("canonicalization"));
@@ -372,7 +476,45 @@ fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
     }
 }
 
-fn read_timestamp(table: &mut Table<'_>) -> Option<Located<TimestampConfig>> {
+/// Items of the Security header that may be ignored.
+fn read_ignored(table: &mut Table<'_>) -> Vec<Located<(String, String)>> {
+    let names = table.strings("ignore").unwrap_or_default();
+    let mut ignored = Vec::with_capacity(names.len());
+    for name in names {
+        let value = match name.value.as_str() {
+            "UsernameToken" => Some((WSSE.to_owned(), name.value.clone())),
+            text => text
+                .strip_prefix('{')
+                .and_then(|rest| rest.rsplit_once('}'))
+                .filter(|(_, local)| !local.is_empty())
+                .map(|(namespace, local)| (namespace.to_owned(), local.to_owned())),
+        };
+        let Some((namespace, local)) = value else {
+            table.report_with_hint(
+                name.place,
+                format!("`ignore` must name items of the Security header, found {OTHER_TEXT}"),
+                "an item is UsernameToken or {namespace}local",
+            );
+            continue;
+        };
+        let protects = [DS, XENC, WSU, WSSE11].contains(&namespace.as_str());
+        if protects || (namespace == WSSE && local == "BinarySecurityToken") {
+            table.report_with_hint(
+                name.place,
+                format!("`ignore` names `{local}`, which is read in every header"),
+                "leave it out: what such an item says is checked wherever it is",
+            );
+            continue;
+        }
+        ignored.push(Located {
+            value: (namespace, local),
+            place: name.place,
+        });
+    }
+    ignored
+}
+
+pub(super) fn read_timestamp(table: &mut Table<'_>) -> Option<Located<TimestampConfig>> {
     let given = table.flag_or_table("timestamp", "{ ttl = \"5m\", skew = \"60s\" }")?;
     let place = given.place;
     let mut table = match given.value {
@@ -392,10 +534,11 @@ fn read_timestamp(table: &mut Table<'_>) -> Option<Located<TimestampConfig>> {
     let ttl = table.duration("ttl").map(|ttl| ttl.value);
     let skew = table.duration("skew").map(|skew| skew.value);
     let require_expires = table.boolean("require_expires");
+    let required = table.boolean("required");
     table.finish();
     Some(Located {
         value: TimestampConfig {
-            wanted: true,
+            wanted: required.is_none_or(|required| required.value),
             ttl,
             skew,
             require_expires: require_expires.is_some_and(|required| required.value),
@@ -404,18 +547,47 @@ fn read_timestamp(table: &mut Table<'_>) -> Option<Located<TimestampConfig>> {
     })
 }
 
+fn read_username_token(mut table: Table<'_>) -> UsernameTokenConfig {
+    let place = table.place();
+    let nonce = table.boolean("nonce");
+    let created = table.boolean("created");
+    let accepted = table.choices("accept", &[("qualified-types", false), ("2002/07", true)]);
+    let accepted = accepted.unwrap_or_default();
+    table.finish();
+    UsernameTokenConfig {
+        place,
+        nonce,
+        created,
+        dialects: UsernameDialects {
+            qualified_types: accepted.contains(&false),
+            draft_2002: accepted.contains(&true),
+        },
+    }
+}
+
 fn read_addressing(mut table: Table<'_>) -> Option<AddressingConfig> {
     let place = table.place();
     let to = table.strings("to");
     let soap_action = table.boolean("soap_action");
     let soap_action = soap_action.is_some_and(|compared| compared.value);
+    let of_requests_that_leave = ["action", "message_id", "reply_to", "version"]
+        .into_iter()
+        .find_map(|key| Some((key, table.place_of(key)?)));
+    let action = table.string("action").map(|action| action.value);
+    let message_id = table.boolean("message_id");
+    let reply_to = table.string("reply_to");
+    let versions = [
+        ("2005/08", AddressingVersion::V10),
+        ("2004/08", AddressingVersion::August2004),
+    ];
+    let version = table.choice("version", &versions).map(|it| it.value);
     if table.is_empty_list("to") {
         table.report_with_hint(
             table.place_of("to").unwrap_or(place),
             "`to` names no address: every message would be for somebody else",
             "name the addresses of this endpoint, or leave it out",
         );
-    } else if !table.has("to") && !soap_action {
+    } else if !table.has("to") && !soap_action && of_requests_that_leave.is_none() {
         table.report_with_hint(
             place,
             "`addressing` demands nothing",
@@ -428,6 +600,11 @@ fn read_addressing(mut table: Table<'_>) -> Option<AddressingConfig> {
         place,
         to: to.into_iter().map(|address| address.value).collect(),
         soap_action,
+        action,
+        message_id,
+        reply_to,
+        version,
+        of_requests_that_leave,
     })
 }
 

@@ -5,8 +5,8 @@
 //! The one rule: what the other side sends in addressing headers decides how an answer is labelled,
 //! never where anything is sent.
 
-use soapstone_trust::addressing::{Addressing, AddressingVersion};
-use soapstone_wss::{Envelope, EnvelopeError};
+use soapstone_trust::addressing::Addressing;
+use soapstone_wss::{Envelope, SecureError};
 use soapstone_xml::Buffers;
 
 use super::addressing_headers::of;
@@ -18,29 +18,34 @@ impl<P: Directions> Endpoint<P> {
     /// write: what it asks for (its `SOAPAction`, or else the name of what the Body holds), and
     /// from whom.
     ///
+    /// `requested` is where it goes: `wsa:To`, unless the file or the description says another.
+    ///
     /// # Errors
-    /// The request is no envelope.
+    /// The request is no envelope, or nothing says where it goes.
     pub fn label_request(
         &self,
         plain: Vec<u8>,
         action: Option<&str>,
-        to: &str,
+        requested: Option<&str>,
         buffers: &mut Buffers,
-    ) -> Result<Vec<u8>, EnvelopeError> {
+    ) -> Result<Vec<u8>, SecureError> {
         if !self.agreements.iter().any(|agreement| agreement.addressing) {
             return Ok(plain);
         }
         self.label(plain, buffers, |envelope| {
-            let Some(table) = &self.operations else {
-                return Some(of_request(action, to, envelope));
-            };
-            // Of what is no operation, securing says so.
-            let operations = table.of_plain(envelope, action).unwrap_or_default();
-            if !self.agreed(&operations)?.addressing {
-                return None;
+            let mut action = action;
+            if let Some(table) = &self.operations {
+                // Of what is no operation, securing says so.
+                let operations = table.of_plain(envelope, action).unwrap_or_default();
+                if !self.agreed(&operations).is_some_and(|it| it.addressing) {
+                    return Ok(None);
+                }
+                action = table.addressing_action(&operations).or(action);
             }
-            let action = table.addressing_action(&operations).or(action);
-            Some(of_request(action, to, envelope))
+            let headers = self
+                .request_headers
+                .of(action_of(action, envelope), requested);
+            headers.map(Some).ok_or(SecureError::DestinationUnknown)
         })
     }
 
@@ -53,17 +58,17 @@ impl<P: Directions> Endpoint<P> {
         plain: Vec<u8>,
         request: &Addressing,
         buffers: &mut Buffers,
-    ) -> Result<Vec<u8>, EnvelopeError> {
+    ) -> Result<Vec<u8>, SecureError> {
         self.label(plain, buffers, |envelope| {
             let is_fault = envelope
                 .body()
                 .first_child()
                 .is_some_and(|content| content.is(envelope.version().namespace(), "Fault"));
-            Some(request.answer(if is_fault {
+            Ok(Some(request.answer(if is_fault {
                 request.version.fault_action().to_owned()
             } else {
                 self.answer_actions.to(&request.action)
-            }))
+            })))
         })
     }
 
@@ -71,12 +76,12 @@ impl<P: Directions> Endpoint<P> {
         &self,
         plain: Vec<u8>,
         buffers: &mut Buffers,
-        headers: impl FnOnce(&Envelope) -> Option<Addressing>,
-    ) -> Result<Vec<u8>, EnvelopeError> {
+        headers: impl FnOnce(&Envelope) -> Result<Option<Addressing>, SecureError>,
+    ) -> Result<Vec<u8>, SecureError> {
         let envelope = Envelope::parse(plain, self.limits(), buffers)?;
         let wanted = match of(&envelope) {
             Some(_) => None,
-            None => headers(&envelope),
+            None => headers(&envelope)?,
         };
         let bytes = match wanted {
             Some(wanted) => {
@@ -91,9 +96,9 @@ impl<P: Directions> Endpoint<P> {
     }
 }
 
-/// The headers of a request by a client that has none: `action` is its `SOAPAction`, or else the
-/// name of what the Body holds.
-fn of_request(action: Option<&str>, to: &str, envelope: &Envelope) -> Addressing {
+/// What a request asks for whose client says nothing of it in headers: `action` is its
+/// `SOAPAction`, or else the name of what the Body holds.
+fn action_of(action: Option<&str>, envelope: &Envelope) -> String {
     let action = action.filter(|action| !action.is_empty());
     let named = || {
         let content = envelope.body().first_child();
@@ -105,6 +110,5 @@ fn of_request(action: Option<&str>, to: &str, envelope: &Envelope) -> Addressing
             )
         })
     };
-    let action = action.map_or_else(named, str::to_owned);
-    Addressing::request(AddressingVersion::V10, action, to.to_owned())
+    action.map_or_else(named, str::to_owned)
 }

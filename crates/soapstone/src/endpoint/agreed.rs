@@ -12,10 +12,13 @@ use soapstone_trust::Operation;
 use soapstone_wss::{Binding, ConversationVersion, KeyReference, Mechanism, Policy, Recipient};
 
 use super::answer_actions::AnswerActions;
+use super::compile::freshness_alone;
 use super::compiler::Compiler;
 use super::role::Role;
 use super::saml::needs_connection;
-use crate::config::{LoadedFile, MayBeEmpty, Place, SecuritySource, read_beside};
+use crate::config::{
+    LoadedFile, Located, MayBeEmpty, Place, SecuritySource, UsernameTokenConfig, read_beside,
+};
 
 /// The policies of an endpoint, written from the client's view.
 pub(super) struct Agreed {
@@ -25,6 +28,8 @@ pub(super) struct Agreed {
     pub(super) operations: Vec<AgreedOperation>,
     /// What a policy's WSDL says of the actions of answers.
     pub(super) answer_actions: AnswerActions,
+    /// The address of the service, if a policy's WSDL says it.
+    pub(super) address: Option<String>,
     /// How conversations begin, if messages belong to them.
     pub(super) bootstrap: Option<Bootstrap>,
     /// Name of the mechanism in metrics and reports.
@@ -50,6 +55,7 @@ impl Agreed {
         request: Policy,
         response: Policy,
         bootstrap: Option<Bootstrap>,
+        addressing: bool,
     ) -> Self {
         let private_transport = needs_connection(&request);
         let has_assertion = request.assertion().is_some();
@@ -57,10 +63,11 @@ impl Agreed {
             exchanges: vec![Exchange {
                 request,
                 response,
-                addressing: false,
+                addressing,
             }],
             operations: Vec::new(),
             answer_actions: AnswerActions::default(),
+            address: None,
             bootstrap,
             mechanism: match mechanism {
                 Mechanism::None if has_assertion => "saml",
@@ -128,7 +135,7 @@ impl Compiler<'_> {
         let source = &self.config.security.source;
         let mut agreed = match &source.value {
             SecuritySource::Mechanism(mechanism) => self.preset(*mechanism, role),
-            SecuritySource::Policy(file) => self.by_policy(file),
+            SecuritySource::Policy(file) => self.by_policy(file, role),
         }?;
         if let SecuritySource::Policy(_) = &source.value {
             self.fill_assertions(&mut agreed, role);
@@ -182,9 +189,12 @@ impl Compiler<'_> {
         };
         let mut request = self.policy(mechanism, suite.clone());
         self.add_assertion(&mut request, role);
-        let response = self.response(&request, has_certificate, role);
+        let response = self.answer_policy(&request, mechanism, has_certificate, role)?;
+        let addressing = self.writes_addressing(role);
         if mechanism != Mechanism::SecureConversation {
-            return Some(Agreed::by_preset(mechanism, request, response, None));
+            return Some(Agreed::by_preset(
+                mechanism, request, response, None, addressing,
+            ));
         }
         let conversations = self.config.security.conversations.as_ref();
         let wanted = conversations.and_then(|conversations| conversations.bootstrap.as_ref());
@@ -206,17 +216,21 @@ impl Compiler<'_> {
             mechanism,
             in_version(request),
             // The client knows its context: answers name it without repeating its token.
-            in_version(naming_from_outside(response)),
+            in_version(match response.uses_context() {
+                true => naming_from_outside(response),
+                false => response,
+            }),
             Some(Bootstrap {
                 request: first,
                 response: answer,
                 version,
                 demands: TokenDemands::default(),
             }),
+            addressing,
         ))
     }
 
-    fn by_policy(&mut self, file: &LoadedFile) -> Option<Agreed> {
+    fn by_policy(&mut self, file: &LoadedFile, role: Role) -> Option<Agreed> {
         self.refuse_what_the_policy_decides();
         let choice = &self.config.security.policy_choice;
         let selection = Selection {
@@ -239,14 +253,17 @@ impl Compiler<'_> {
             .and_then(|document| {
                 let agreements = document.agreements(&selection, &options);
                 let messages = document.operation_messages(&selection);
+                let address = document.address(&selection);
                 agreements
-                    .and_then(|agreements| Ok((agreements, messages?)))
+                    .and_then(|agreements| Ok((agreements, messages?, address?)))
                     .map_err(|error| error.to_string())
             });
-        let (agreements, operations, messages) = match agreements {
-            Ok((Agreements::One(agreement), messages)) => (vec![*agreement], Vec::new(), messages),
-            Ok((Agreements::ByOperation(table), messages)) => {
-                (table.agreements, table.operations, messages)
+        let (agreements, operations, messages, address) = match agreements {
+            Ok((Agreements::One(agreement), messages, address)) => {
+                (vec![*agreement], Vec::new(), messages, address)
+            }
+            Ok((Agreements::ByOperation(table), messages, address)) => {
+                (table.agreements, table.operations, messages, address)
             }
             Err(problem) => {
                 let message = format!("{}: {problem}", file.path.display());
@@ -258,10 +275,11 @@ impl Compiler<'_> {
                 return None;
             }
         };
-        let agreed = self.by_agreements(agreements, operations, file.place)?;
+        let agreed = self.by_agreements(agreements, operations, file.place, role)?;
         self.refuse_empty_policies(&agreed, file);
         Some(Agreed {
             answer_actions: AnswerActions::of(&messages),
+            address,
             ..agreed
         })
     }
@@ -335,6 +353,7 @@ impl Compiler<'_> {
         agreements: Vec<Agreement>,
         operations: Vec<AgreedOperation>,
         place: Place,
+        role: Role,
     ) -> Option<Agreed> {
         let transports: Vec<TransportRequirement> = agreements
             .iter()
@@ -378,15 +397,19 @@ impl Compiler<'_> {
         } else {
             BY_OPERATION
         };
-        let exchanges = agreements.into_iter().map(|agreement| Exchange {
-            request: self.settled(agreement.request),
-            response: self.settled(agreement.response),
-            addressing: agreement.addressing,
+        let exchanges = agreements.into_iter().map(|agreement| {
+            let response = self.settled(agreement.response);
+            Exchange {
+                request: self.settled(agreement.request),
+                response: self.with_timestamp_of_answers(response, role),
+                addressing: agreement.addressing || self.writes_addressing(role),
+            }
         });
         Some(Agreed {
             exchanges: exchanges.collect(),
             operations,
             answer_actions: AnswerActions::default(),
+            address: None,
             bootstrap,
             mechanism,
             private_transport: !transports.is_empty(),
@@ -396,14 +419,23 @@ impl Compiler<'_> {
         })
     }
 
+    /// Whether the file has addressing headers written into requests, whatever a policy says.
+    fn writes_addressing(&self, role: Role) -> bool {
+        let leave = matches!(role, Role::Client | Role::Secure);
+        leave && self.config.security.addressing.is_some()
+    }
+
     /// A policy from a file, with what the endpoint file says about every policy.
     fn settled(&mut self, mut policy: Policy) -> Policy {
-        if let Some(timestamp) = &self.config.security.timestamp
-            && let Some(wanted) = policy.header.timestamp
-        {
-            let ttl = timestamp.value.ttl.unwrap_or(wanted.ttl);
-            let skew = timestamp.value.skew.unwrap_or(wanted.skew);
-            policy.set_freshness(ttl, skew);
+        if let Some(timestamp) = &self.config.security.timestamp {
+            if policy.header.timestamp.is_none() && policy.has_security() {
+                policy.header.timestamp = freshness_alone(&timestamp.value);
+            }
+            if let Some(wanted) = policy.header.timestamp {
+                let ttl = timestamp.value.ttl.unwrap_or(wanted.ttl);
+                let skew = timestamp.value.skew.unwrap_or(wanted.skew);
+                policy.set_freshness(ttl, skew);
+            }
         }
         policy.same_endorser = self.config.security.policy_choice.same_endorser;
         self.settle(&mut policy);
@@ -429,13 +461,34 @@ impl Compiler<'_> {
                     .map(|reference| reference.place),
             ),
             (
+                "signature.key_reference",
+                place_of(&security.signature.key_reference),
+            ),
+            (
+                "encryption.key_reference",
+                place_of(&security.encryption.key_reference),
+            ),
+            (
                 "password",
                 security.password.as_ref().map(|password| password.place),
+            ),
+            (
+                "nonce",
+                token_item(security.username_token.as_ref(), |it| it.nonce.as_ref()),
+            ),
+            (
+                "created",
+                token_item(security.username_token.as_ref(), |it| it.created.as_ref()),
             ),
             ("signed", first_place(security.signed.as_deref())),
             ("encrypted", first_place(security.encrypted.as_deref())),
         ];
-        for (key, place) in beside {
+        let answers = self.config.answers.iter();
+        let of_answers = answers.flat_map(|answers| {
+            let mechanism = answers.protection.as_ref().map(|given| given.place);
+            std::iter::once(("mechanism", mechanism)).chain(answers.of_keys())
+        });
+        for (key, place) in beside.into_iter().chain(of_answers) {
             if let Some(place) = place {
                 self.report_with_hint(
                     place,
@@ -445,6 +498,10 @@ impl Compiler<'_> {
             }
         }
     }
+}
+
+fn place_of<T>(given: &Option<Located<T>>) -> Option<Place> {
+    given.as_ref().map(|given| given.place)
 }
 
 /// Names of operations, a few of them.
@@ -460,6 +517,13 @@ fn in_words(names: &[&str]) -> String {
 
 /// In the place of a mechanism, where operations have different ones.
 const BY_OPERATION: &str = "by-operation";
+
+fn token_item(
+    given: Option<&UsernameTokenConfig>,
+    item: fn(&UsernameTokenConfig) -> Option<&Located<bool>>,
+) -> Option<Place> {
+    given.and_then(item).map(|item| item.place)
+}
 
 fn first_place<T>(parts: Option<&[crate::config::Located<T>]>) -> Option<Place> {
     parts?.first().map(|part| part.place)

@@ -11,12 +11,13 @@ use soapstone_crypto::{
 use soapstone_trust::SecurityTokenService;
 use soapstone_wss::{
     AsymmetricBinding, Binding, EncryptionKey, EncryptionToken, InboundPlan, KeyBinding, KeyField,
-    KeyReference, Keys, Mechanism, OutboundPlan, Part, PlanProblem, Policy, ProtectionOrder,
-    Recipient, Retirement, Suite, SymmetricBinding, SymmetricToken,
+    KeyReference, Keys, Mechanism, OutboundPlan, Part, PasswordKind, PlanProblem, Policy, Presence,
+    ProtectionOrder, Recipient, Retirement, Suite, SymmetricBinding, SymmetricToken,
+    TimestampPolicy,
 };
 use soapstone_xml::Limits;
 
-use super::agreed::{Bootstrap, Exchange};
+use super::agreed::{Agreed, Bootstrap, Exchange};
 use super::bootstrap::Conversation;
 use super::compiled::Endpoint;
 use super::compiler::{Compiler, compiled};
@@ -28,7 +29,9 @@ use super::saml::without_assertion;
 use super::sent::SentMessages;
 use super::suites::NAMES_OF_ALGORITHMS;
 use super::token_rules::token_rules;
-use crate::config::{Document, EndpointConfig, Environment, Located, Place, Problems};
+use crate::config::{
+    Document, EndpointConfig, Environment, Located, Place, Problems, TimestampConfig,
+};
 
 impl<P: Fixed> Endpoint<P> {
     /// Loads and compiles an endpoint file.
@@ -127,6 +130,7 @@ impl Compiler<'_> {
         let limits = self.limits();
         let users = self.users();
         let agreed = agreed?;
+        self.refuse_users_without_passwords(&agreed);
         let conversation = match agreed.bootstrap {
             Some(bootstrap) => {
                 let bits = self.secret_bits(&agreed.exchanges)?;
@@ -138,6 +142,10 @@ impl Compiler<'_> {
         };
         let suite = common_suite(&agreed.exchanges);
         let demands = self.demands(role, &agreed.exchanges);
+        let answers = self.answers(&agreed.exchanges);
+        self.refuse_needless_unsigned(&agreed.exchanges);
+        let request_headers = self.request_headers(role, agreed.address.clone());
+        let peer_clock = self.peer_clock(role, &agreed.exchanges);
         let operations = (!agreed.operations.is_empty()).then(|| {
             let requests: Vec<bool> = agreed
                 .exchanges
@@ -151,7 +159,10 @@ impl Compiler<'_> {
         let agreements: Vec<Option<Plans<P>>> = agreed
             .exchanges
             .into_iter()
-            .map(|exchange| self.plans(exchange, &keys, role))
+            .map(|mut exchange| {
+                self.demand_headers_of_requests(&mut exchange, role);
+                self.plans(exchange, &keys, role)
+            })
             .collect();
         let replay = self.config.security.replay.as_ref();
         let (sent, all_sent) = SentMessages::alone(replay.and_then(|replay| replay.capacity));
@@ -159,12 +170,16 @@ impl Compiler<'_> {
             agreements: agreements.into_iter().collect::<Option<_>>()?,
             operations,
             answer_actions: agreed.answer_actions,
+            answers,
+            request_headers,
             demands,
             limits,
+            ids: self.config.security.ids.clone(),
             users,
             replay: self.config.security.replay.clone(),
             conversations: self.config.security.conversations.clone(),
             time: self.config.security.time.as_ref().map(|time| time.value),
+            peer_clock,
             mechanism: agreed.mechanism,
             suite,
             scope: String::new(),
@@ -175,6 +190,45 @@ impl Compiler<'_> {
             sent,
             all_sent,
         })
+    }
+
+    /// Reports header blocks that may be unsigned, where no signature keeps any from being passed
+    /// on.
+    fn refuse_needless_unsigned(&mut self, exchanges: &[Exchange]) {
+        let Some(first) = self.config.security.unsigned.first() else {
+            return;
+        };
+        let policies = || exchanges.iter().flat_map(|it| [&it.request, &it.response]);
+        if !policies().any(Policy::proves_parts) {
+            self.report_with_hint(
+                first.place,
+                "`unsigned` names header blocks, and no signature keeps any from being passed on",
+                "leave it out",
+            );
+        }
+    }
+
+    /// Reports users without a password, where messages prove one.
+    fn refuse_users_without_passwords(&mut self, agreed: &Agreed) {
+        let bootstrap = agreed.bootstrap.iter().map(|bootstrap| &bootstrap.request);
+        let exchanges = agreed.exchanges.iter().map(|exchange| &exchange.request);
+        let mut users = exchanges.chain(bootstrap).filter_map(Policy::username);
+        let proves = |kind: &PasswordKind| *kind != PasswordKind::Absent;
+        if !users.any(|username| username.passwords.iter().any(proves)) {
+            return;
+        }
+        for user in self
+            .config
+            .users
+            .iter()
+            .filter(|user| user.password.is_none())
+        {
+            self.report_with_hint(
+                user.place,
+                "`password` is missing in [users]",
+                "give password_env, password_file or password",
+            );
+        }
     }
 
     /// The plans of an exchange, as the role needs them. What is wrong with them is reported.
@@ -289,9 +343,16 @@ impl Compiler<'_> {
                         self.report_with_hint(place, problem.to_string(), hint);
                         continue;
                     }
-                    if let PlanProblem::Reference { .. } = &problem {
-                        let reference = self.config.security.key_reference.as_ref();
-                        let place = reference.map_or(place, |reference| reference.place);
+                    if let PlanProblem::Reference { reference, .. } = &problem {
+                        let security = &self.config.security;
+                        let named = [
+                            &security.signature.key_reference,
+                            &security.encryption.key_reference,
+                            &security.key_reference,
+                        ];
+                        let mut named = named.into_iter().flatten();
+                        let named = named.find(|named| named.value == *reference);
+                        let place = named.map_or(place, |named| named.place);
                         self.report(place, problem.to_string());
                         continue;
                     }
@@ -318,7 +379,18 @@ impl Compiler<'_> {
         has_certificate: bool,
         role: Role,
     ) -> Policy {
-        let mut policy = request.clone();
+        self.answering(request, request.clone(), has_certificate, role)
+    }
+
+    /// A policy of answers to such requests: without a password, and with the keys that are there
+    /// for the way back.
+    pub(super) fn answering(
+        &mut self,
+        request: &Policy,
+        mut policy: Policy,
+        has_certificate: bool,
+        role: Role,
+    ) -> Policy {
         policy.set_username(None);
         without_assertion(&mut policy);
         let signs = policy.signature().is_some();
@@ -326,7 +398,8 @@ impl Compiler<'_> {
         // forbids it (WS-SecurityPolicy 1.3, 6.2).
         if !policy.parts.signed.contains(&Part::Timestamp) {
             let timestamp = policy.header.timestamp;
-            policy.header.timestamp = timestamp.filter(|timestamp| timestamp.required);
+            policy.header.timestamp =
+                timestamp.filter(|timestamp| timestamp.required || !timestamp.sent);
         }
         let of_user = |part: &Part| *part == Part::UsernameToken;
         policy.parts.signed.retain(|part| !of_user(part));
@@ -344,10 +417,17 @@ impl Compiler<'_> {
         };
         let by_certificate = policy.encryption().is_some();
         if by_certificate && !has_certificate {
-            if signs && policy.suite.wraps_to_signers() {
+            let signer = request.signs_with() == Some(KeyBinding::Certificate);
+            if signer && policy.suite.wraps_to_signers() {
                 policy.binding.wrap_to(Recipient::Requester);
-            } else {
+            } else if request.encryption().is_some() || !answers {
                 policy.binding = under_request(keys);
+            } else {
+                self.report_with_hint(
+                    self.config.security.source.place,
+                    "answers are encrypted, and requests bring neither a certificate nor a session key to encrypt with",
+                    "name whom answers are encrypted to, peer = { certificate = \"….cert.pem\" }; or sign or encrypt requests",
+                );
             }
         }
         policy
@@ -380,6 +460,7 @@ impl Compiler<'_> {
         if let Some(reference) = reference {
             policy.binding.name_keys(reference);
         }
+        self.name_keys_apart(&mut policy.binding);
         if let Some(timestamp) = &security.timestamp {
             if timestamp.value.wanted {
                 let mut wanted = policy.header.timestamp.unwrap_or_default();
@@ -389,7 +470,10 @@ impl Compiler<'_> {
                 policy.header.timestamp = Some(wanted);
                 policy.set_freshness(wanted.ttl, wanted.skew);
             } else {
-                policy.header.timestamp = None;
+                policy.header.timestamp = freshness_alone(&timestamp.value);
+                if let Some(alone) = policy.header.timestamp {
+                    policy.set_freshness(alone.ttl, alone.skew);
+                }
                 if security.signed.is_none() {
                     let timestamp = |part: &Part| *part == Part::Timestamp;
                     policy.parts.signed.retain(|part| !timestamp(part));
@@ -399,9 +483,73 @@ impl Compiler<'_> {
         if let (Some(username), Some(password)) = (policy.username_mut(), &security.password) {
             username.passwords = vec![password.value];
         }
+        self.settle_token_items(&mut policy);
         self.refuse_parts_that_are_nowhere(&policy);
         self.settle(&mut policy);
         policy
+    }
+
+    /// Applies what the file says of the nonce and the time of our tokens.
+    fn settle_token_items(&mut self, policy: &mut Policy) {
+        let config = self.config;
+        let Some(given) = &config.security.username_token else {
+            return;
+        };
+        let Some(username) = policy.username_mut() else {
+            self.report_with_hint(
+                given.place,
+                "`username_token` is given, and messages have no user",
+                "leave it out, or take mechanism = \"username\"",
+            );
+            return;
+        };
+        let digests = username.passwords.contains(&PasswordKind::Digest);
+        for (item, presence) in [
+            (&given.nonce, &mut username.nonce),
+            (&given.created, &mut username.created),
+        ] {
+            let Some(wanted) = item else { continue };
+            *presence = match wanted.value {
+                true => Presence::Sent,
+                false => Presence::Absent,
+            };
+            if digests && !wanted.value {
+                self.report_with_hint(
+                    wanted.place,
+                    "a password digest has a nonce and the time of its making: without them it can be repeated",
+                    "leave it out, or say password = \"text\"",
+                );
+            }
+        }
+    }
+
+    /// Names the key that signs and the one that encrypts each in its own way, where the file says
+    /// so.
+    fn name_keys_apart(&mut self, binding: &mut Binding) {
+        // In a conversation they are the names of its first messages.
+        if let Binding::Symmetric(keys) = binding
+            && keys.key.kind() == KeyBinding::Context
+        {
+            return;
+        }
+        let security = &self.config.security;
+        let mut without = Vec::new();
+        if let Some(reference) = &security.signature.key_reference
+            && !binding.name_signing_key(reference.value)
+        {
+            without.push((reference.place, "signs", "signature"));
+        }
+        if let Some(reference) = &security.encryption.key_reference
+            && !binding.name_encrypting_key(reference.value)
+        {
+            without.push((reference.place, "encrypts", "encryption"));
+        }
+        for (place, does, table) in without {
+            let message =
+                format!("`{table}.key_reference` names a key that {does}, and there is none");
+            let hint = "leave it out, or take a mechanism that has such a key";
+            self.report_with_hint(place, message, hint);
+        }
     }
 
     /// Reports a signature or an encryption that protects nothing of any message, so that nothing
@@ -410,7 +558,10 @@ impl Compiler<'_> {
         let config = self.config;
         let security = &config.security;
         let can_be_there = |part: &Part| match part {
-            Part::Timestamp => policy.header.timestamp.is_some(),
+            Part::Timestamp => policy
+                .header
+                .timestamp
+                .is_some_and(|timestamp| timestamp.sent),
             Part::UsernameToken => policy.username().is_some(),
             Part::Assertion => policy.assertion().is_some(),
             Part::SignatureConfirmation => policy.header.signature_confirmation,
@@ -447,12 +598,37 @@ impl Compiler<'_> {
         if let Some(must_understand) = &security.must_understand {
             policy.header.must_understand = must_understand.value;
         }
+        if let (Some(username), Some(given)) = (policy.username_mut(), &security.username_token) {
+            username.dialects = given.dialects;
+        }
+        if policy.proves_parts() {
+            let unsigned = security.unsigned.iter();
+            policy.parts.unsigned = unsigned.map(|part| part.value.clone()).collect();
+        }
         policy.header.actor = security.actor.as_ref().map(|actor| actor.value.clone());
         if let Some(references) = &config.limits.references {
             policy.limits.references = usize::try_from(references.value).unwrap_or(usize::MAX);
         }
         if let Some(header) = &config.limits.header {
             policy.limits.header = usize::try_from(header.value).unwrap_or(usize::MAX);
+        }
+        self.ignore_items(policy);
+        if let Some(several) = &security.several_signatures {
+            policy.parts.several_signatures = several.value;
+            let by_certificate = policy.signs_with() == Some(KeyBinding::Certificate);
+            if several.value && !(by_certificate && policy.header.timestamp.is_some()) {
+                self.report_with_hint(
+                    several.place,
+                    "`several_signatures` wants certificates that sign, and a Timestamp that each of them covers",
+                    "leave it out, or take a mechanism that signs",
+                );
+            }
+        }
+        if let Some(by_reference) = &security.signature.str_transform {
+            policy.parts.tokens_by_reference = by_reference.value;
+        }
+        if let Some(info) = &security.encryption.derivation_info {
+            policy.suite.derivation_info = Some(info.value.clone());
         }
         policy.tuning = config.tuning;
         for weak in &security.allow_weak_until {
@@ -474,6 +650,21 @@ impl Compiler<'_> {
                     NAMES_OF_ALGORITHMS,
                 ),
             }
+        }
+    }
+
+    /// Has items of the header ignored that the policy has no use for.
+    fn ignore_items(&mut self, policy: &mut Policy) {
+        for item in &self.config.security.ignore {
+            if item.value.1 == "UsernameToken" && policy.username().is_some() {
+                self.report_with_hint(
+                    item.place,
+                    "`ignore` names the UsernameToken, and the policy demands one",
+                    "leave it out",
+                );
+                continue;
+            }
+            policy.header.ignored.push(item.value.clone());
         }
     }
 
@@ -505,6 +696,17 @@ impl Compiler<'_> {
         }
         limits
     }
+}
+
+/// How fresh messages without a Timestamp must be, where the file says so.
+pub(super) fn freshness_alone(given: &TimestampConfig) -> Option<TimestampPolicy> {
+    let default = TimestampPolicy::default();
+    (given.ttl.is_some() || given.skew.is_some()).then(|| TimestampPolicy {
+        required: false,
+        sent: false,
+        ttl: given.ttl.unwrap_or(default.ttl),
+        skew: given.skew.unwrap_or(default.skew),
+    })
 }
 
 /// The certificates that protect messages: those of the mechanism, or new ones that do nothing yet.

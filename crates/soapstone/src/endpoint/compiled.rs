@@ -7,15 +7,18 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use soapstone_crypto::SecretBytes;
 use soapstone_crypto::key::CipherUsage;
-use soapstone_wss::{InboundPlan, OutboundPlan, Policy, SharedKey};
-use soapstone_xml::Limits;
+use soapstone_wss::{Envelope, EnvelopeError, InboundPlan, OutboundPlan, Policy, SharedKey};
+use soapstone_xml::{Buffers, Limits};
 
 use super::answer_actions::AnswerActions;
+use super::answers::Answers;
 use super::bootstrap::Conversation;
 use super::dated::Dated;
 use super::demands::Demands;
 use super::operations::Operations;
-use super::plans::{Directions, Either, Plans};
+use super::peer_clock::KnownClock;
+use super::plans::{Directions, Plans};
+use super::request_headers::RequestHeaders;
 use super::sent::{Sent, SentMessages};
 use crate::config::{ConversationsConfig, ReplayConfig};
 
@@ -23,20 +26,27 @@ use crate::config::{ConversationsConfig, ReplayConfig};
 /// [`Service`](super::Service), [`Client`](super::Client), [`Opener`](super::Opener) and
 /// [`Securer`](super::Securer) are endpoints.
 #[derive(Debug)]
-pub struct Endpoint<P = Either> {
+pub struct Endpoint<P> {
     /// One, or those of the operations of a port.
     pub(super) agreements: Vec<Plans<P>>,
     /// Which operation has which agreement, where there are several.
     pub(super) operations: Option<Operations>,
     /// The actions of answers, as far as a WSDL says them.
     pub(super) answer_actions: AnswerActions,
+    /// What answers prove less than requests.
+    pub(super) answers: Answers,
+    /// How addressing headers are written into requests.
+    pub(super) request_headers: RequestHeaders,
     /// What the file demands beside its policy.
     pub(super) demands: Demands,
     pub(super) limits: Limits,
+    /// Attributes without a namespace that are ids in messages that arrive.
+    pub(super) ids: Vec<&'static str>,
     pub(super) users: Vec<(String, SecretBytes)>,
     pub(super) replay: Option<ReplayConfig>,
     pub(super) conversations: Option<ConversationsConfig>,
     pub(super) time: Option<Timestamp>,
+    pub(super) peer_clock: KnownClock,
     pub(super) mechanism: &'static str,
     pub(super) suite: String,
     pub(super) scope: String,
@@ -58,12 +68,16 @@ impl<P: Directions> Endpoint<P> {
             agreements: vec![Plans::new(directions, false)],
             operations: None,
             answer_actions: AnswerActions::default(),
+            answers: Answers::default(),
+            request_headers: RequestHeaders::default(),
             demands: Demands::default(),
             limits,
+            ids: Vec::new(),
             users: Vec::new(),
             replay: None,
             conversations: None,
             time: None,
+            peer_clock: KnownClock::default(),
             mechanism: "policy",
             suite: String::new(),
             scope: String::new(),
@@ -90,6 +104,7 @@ impl<P: Directions> Endpoint<P> {
     pub fn keep_memory_of(&mut self, predecessor: &Self) {
         self.sent = Arc::clone(&predecessor.sent);
         self.all_sent = predecessor.all_sent.clone();
+        self.follow_clock(predecessor);
         if let (Some(new), Some(old)) = (self.shared_key(), predecessor.shared_key())
             && new.encrypting.is_same_as(&old.encrypting)
         {
@@ -105,6 +120,15 @@ impl<P: Directions> Endpoint<P> {
     fn shared_key(&self) -> Option<&SharedKey> {
         let mut plans = self.agreements.iter();
         plans.find_map(|plans| plans.outbound()?.shared_key())
+    }
+
+    /// A message that arrives, as XML.
+    pub(super) fn parse(
+        &self,
+        bytes: Vec<u8>,
+        buffers: &mut Buffers,
+    ) -> Result<Envelope, EnvelopeError> {
+        Envelope::parse_with(bytes, &self.limits, &self.ids, buffers)
     }
 
     /// Whether its policy leaves protection to TLS: messages of other connections must not be

@@ -41,6 +41,23 @@ pub(super) fn compiled<T>(
 }
 
 impl Compiler<'_> {
+    /// Compiles with another file in the place of this one: what is wrong with it is wrong with
+    /// this one.
+    pub(super) fn instead_with<T>(
+        &mut self,
+        config: &EndpointConfig,
+        work: impl FnOnce(&mut Compiler<'_>) -> T,
+    ) -> T {
+        let mut other = Compiler {
+            config,
+            problems: std::mem::take(&mut self.problems),
+            dated: std::mem::take(&mut self.dated),
+        };
+        let made = work(&mut other);
+        (self.problems, self.dated) = (other.problems, other.dated);
+        made
+    }
+
     pub(super) fn report(&mut self, place: Place, message: impl Into<String>) {
         self.problems.push(self.config.problem(place, message));
     }

@@ -37,7 +37,7 @@ impl<P: Opens + Secures> Endpoint<P> {
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<ReadRequest, Rejected> {
-        let envelope = Envelope::parse(bytes, self.limits(), buffers)?;
+        let envelope = self.parse(bytes, buffers)?;
         // Operations share their conversations, so that any agreement knows how they are named.
         let lookups = self.for_tokens().opening().peek(&envelope);
         observer.ended(Step::Parse);
@@ -176,7 +176,11 @@ impl<P: Opens + Secures> Endpoint<P> {
         let buffers = &mut workspace.buffers();
         let envelope = Envelope::parse(plain, self.limits(), buffers).map_err(SecureError::from);
         let secured = envelope.and_then(|envelope| {
-            response.secure(envelope, Outgoing::answer(&receipt), now, buffers)
+            let outgoing = Outgoing {
+                clock: self.peer_clock(),
+                ..Outgoing::answer(&receipt)
+            };
+            response.secure(envelope, outgoing, now, buffers)
         });
         let secured = secured.map_err(ReceiveError::Unsecurable)?;
         self.note_sent(response, &secured.receipt, now);

@@ -167,7 +167,7 @@ impl Compiler<'_> {
             return Demands::default();
         }
         let addressing = security.addressing.as_ref();
-        if let (Some(addressing), Role::Client) = (addressing, role) {
+        if let (Some(addressing), Role::Client) = (addressing.filter(|it| it.soap_action), role) {
             self.report_with_hint(
                 addressing.place,
                 "`addressing` is for requests that arrive, and this endpoint sends them",
@@ -187,6 +187,8 @@ impl Compiler<'_> {
                 "leave it out",
             );
         }
+        // A client's table says what is written, and nothing of what arrives.
+        let addressing = addressing.filter(|_| role != Role::Client);
         let place = addressing.map(|table| table.place);
         if let (Some(place), false) = (
             place.or(security.refused_instructions),

@@ -235,7 +235,7 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
         now: Timestamp,
     ) -> Result<Verified<Envelope>, Rejected> {
         let plan = &self.conversation.bootstrap_inbound;
-        let envelope = Envelope::parse(answer, self.endpoint.limits(), &mut workspace.buffers())?;
+        let envelope = self.endpoint.parse(answer, &mut workspace.buffers())?;
         let lookups = plan.peek(&envelope);
         let mut nobody = ();
         let facts = self
@@ -283,6 +283,10 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
         let envelope = Envelope::parse(plain, self.endpoint.limits(), buffers)?;
         // The policy of a bootstrap says nothing of addressing: what is proven is compared.
         let relation = relation::of_request(&envelope, false);
+        let outgoing = Outgoing {
+            clock: self.endpoint.peer_clock(),
+            ..outgoing
+        };
         let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
         self.endpoint.note_sent(plan, &secured.receipt, now);
         secured.receipt.relation = relation;

@@ -11,7 +11,16 @@ use soapstone_wss::{Keys, SharedKey, User};
 
 use super::compiler::Compiler;
 use super::dated::{Dated, DatedUse};
-use crate::config::{IdentityConfig, IdentitySource, LoadedFile, Located, OTHER_TEXT, TrustConfig};
+use crate::config::{
+    IdentityConfig, IdentitySource, LoadedFile, Located, OTHER_TEXT, TrustConfig, UserConfig,
+};
+
+/// The password of a user; of one without, nothing, which no password is equal to.
+fn secret_of(user: &UserConfig) -> SecretBytes {
+    let password = user.password.as_ref();
+    let octets = password.map(|password| password.value.expose().as_bytes());
+    SecretBytes::copy_of(octets.unwrap_or_default())
+}
 
 impl Compiler<'_> {
     pub(super) fn keys(&mut self) -> Keys {
@@ -41,20 +50,17 @@ impl Compiler<'_> {
             user: self.config.users.first().map(|user| {
                 Arc::new(User {
                     name: user.name.value.clone(),
-                    password: SecretBytes::copy_of(user.password.value.expose().as_bytes()),
+                    password: secret_of(user),
                 })
             }),
         }
     }
 
     pub(super) fn users(&self) -> Vec<(String, SecretBytes)> {
-        let secret = |user: &crate::config::UserConfig| {
-            SecretBytes::copy_of(user.password.value.expose().as_bytes())
-        };
         self.config
             .users
             .iter()
-            .map(|user| (user.name.value.clone(), secret(user)))
+            .map(|user| (user.name.value.clone(), secret_of(user)))
             .collect()
     }
 

@@ -31,7 +31,7 @@ impl<P: Opens> Endpoint<P> {
         observer: &mut dyn StepObserver,
     ) -> Result<(Verified<Envelope>, &Plans<P>), Rejected> {
         let now = self.clock(now);
-        let envelope = Envelope::parse(bytes, &self.limits, &mut workspace.buffers())?;
+        let envelope = self.parse(bytes, &mut workspace.buffers())?;
         observer.ended(Step::Parse);
         let (agreement, expected) = match &self.operations {
             Some(operations) if !operations.serves() => self.expect_answer(request.as_ref())?,
@@ -89,6 +89,10 @@ impl<P: Secures> Endpoint<P> {
         let now = self.clock(now);
         let relates = is_request.then_some(agreement.relates);
         let relation = relates.and_then(|demanded| relation::of_request(&envelope, demanded));
+        let outgoing = Outgoing {
+            clock: self.peer_clock(),
+            ..outgoing
+        };
         let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
         self.note_sent(plan, &secured.receipt, now);
         secured.receipt.operations = operations;
@@ -203,6 +207,7 @@ impl<P: Directions> Endpoint<P> {
             passwords,
             contexts,
             request,
+            clock: self.peer_clock(),
             ..Facts::default()
         })
     }

@@ -108,7 +108,7 @@ impl<P: Directions> Endpoint<P> {
 
     /// Whether an opened message is of the operation that it was taken for and answers its request,
     /// and none of what it held was sent from here.
-    fn examined(
+    pub(super) fn examined(
         &self,
         plan: &InboundPlan,
         opened: Opened,

@@ -62,18 +62,10 @@ pub struct Calling {
     pub(super) answers: InboundPlan,
 }
 
-/// The plans of a role that is chosen at run time.
-#[derive(Debug)]
-pub struct Either {
-    pub(super) inbound: Option<InboundPlan>,
-    pub(super) outbound: Option<OutboundPlan>,
-}
-
 impl sealed::Sealed for Serving {}
 impl sealed::Sealed for Calling {}
 impl sealed::Sealed for InboundPlan {}
 impl sealed::Sealed for OutboundPlan {}
-impl sealed::Sealed for Either {}
 
 impl Directions for Serving {
     fn of(inbound: Option<InboundPlan>, outbound: Option<OutboundPlan>) -> Option<Self> {
@@ -186,36 +178,6 @@ impl Fixed for OutboundPlan {
 impl Secures for OutboundPlan {
     fn securing(&self) -> &OutboundPlan {
         self
-    }
-}
-
-impl Directions for Either {
-    fn of(inbound: Option<InboundPlan>, outbound: Option<OutboundPlan>) -> Option<Self> {
-        Some(Self { inbound, outbound })
-    }
-
-    fn inbound(&self) -> Option<&InboundPlan> {
-        self.inbound.as_ref()
-    }
-
-    fn outbound(&self) -> Option<&OutboundPlan> {
-        self.outbound.as_ref()
-    }
-}
-
-impl Opens for Either {
-    fn opening(&self) -> &InboundPlan {
-        self.inbound
-            .as_ref()
-            .expect("an endpoint that opens has an inbound plan")
-    }
-}
-
-impl Secures for Either {
-    fn securing(&self) -> &OutboundPlan {
-        self.outbound
-            .as_ref()
-            .expect("an endpoint that secures has an outbound plan")
     }
 }
 

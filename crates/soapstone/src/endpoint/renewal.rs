@@ -137,13 +137,9 @@ mod tests {
     }
 
     fn users() -> Policy {
-        let freshness = TimestampPolicy::default();
         let mut policy = on_tls(None);
-        policy.set_username(Some(UsernamePolicy {
-            passwords: vec![PasswordKind::Text],
-            ttl: freshness.ttl,
-            skew: freshness.skew,
-        }));
+        let passwords = vec![PasswordKind::Text];
+        policy.set_username(Some(UsernamePolicy::with_passwords(passwords)));
         policy
     }
 

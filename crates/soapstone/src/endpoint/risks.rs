@@ -9,11 +9,12 @@ use soapstone_wss::{
 
 use super::compiled::Endpoint;
 use super::plans::Directions;
-use crate::config::{EndpointConfig, Place, ReplayScope, SecuritySource, Warning};
+use crate::config::{EndpointConfig, Place, ReplayScope, SecuritySource, UnsecuredFaults, Warning};
 
 impl<P: Directions> Endpoint<P> {
     /// The risks that this endpoint takes. `through_tls` says whether its messages come and go over
     /// TLS.
+    #[expect(clippy::too_many_lines, reason = "one block for each risk")]
     pub fn risks(&self, config: &EndpointConfig, through_tls: bool) -> Vec<Warning> {
         let security = &config.security;
         let source = security.source.place;
@@ -84,6 +85,20 @@ impl<P: Directions> Endpoint<P> {
                 "use TLS, encrypt the UsernameToken, or say password = \"digest\"",
             );
         }
+        let names_alone = |policy: &&Policy| {
+            let username = policy.username();
+            username.is_some_and(|it| it.passwords.contains(&PasswordKind::Absent))
+        };
+        if inbound.iter().copied().any(|policy| names_alone(&policy)) {
+            let password = security.password.as_ref().map(|password| password.place);
+            warn(
+                "user-without-password",
+                password.unwrap_or(source),
+                "messages name a user without a password: nothing proves who it is but what signs the token"
+                    .to_owned(),
+                "sign the UsernameToken, or say password = \"digest\"",
+            );
+        }
         let everybody = config
             .trust
             .as_ref()
@@ -97,6 +112,31 @@ impl<P: Directions> Endpoint<P> {
                 "whoever has a certificate of these authorities may sign: `subjects` names nobody in particular".to_owned(),
                 "name the partners, subjects = [\"CN=…\"], or pin their certificates",
             );
+        }
+        if let Some(answers) = &config.answers {
+            let by_tls = match is_private {
+                true => "TLS alone protects them",
+                false => "everybody on the way can write them",
+            };
+            let protection = answers.protection.as_ref().map(|given| given.place);
+            if self.answers_prove_less() {
+                warn(
+                    "weaker-answers",
+                    protection.unwrap_or(answers.place),
+                    format!("answers prove less than requests: {by_tls}"),
+                    "where the peer signs its answers, leave it out of `answers`",
+                );
+            }
+            if let Some(faults) = &answers.unsecured_faults
+                && faults.value != UnsecuredFaults::Code
+            {
+                warn(
+                    "unsecured-faults",
+                    faults.place,
+                    format!("what unsecured faults say reaches clients: {by_tls}"),
+                    "where the log is enough, which has their text always, leave it out",
+                );
+            }
         }
         let replay = security.replay.as_ref();
         let says_to = security

@@ -35,7 +35,7 @@ impl Endpoint<OutboundPlan> {
         Self::assembled(plan, limits)
     }
 
-    /// Secures a message.
+    /// Secures a message. Where messages have addressing headers, it gets them, unless it has some.
     ///
     /// # Errors
     /// Why the message cannot be secured.
@@ -55,6 +55,7 @@ impl Endpoint<OutboundPlan> {
     ) -> Result<Secured, SecureError> {
         let now = call.now;
         let (buffers, mut observer) = call.parts();
+        let bytes = self.label_request(bytes, outgoing.action, None, buffers)?;
         self.secured(bytes, outgoing, now, buffers, &mut observer)
     }
 }

@@ -3,17 +3,17 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use soapstone::config::EndpointConfig;
-use soapstone::endpoint::{Endpoint, Role};
+use soapstone::endpoint::{Endpoint, Fixed};
 use soapstone_testkit::Folder;
 
 /// The endpoint of a file with this text in the folder.
-pub(crate) fn compile(folder: &Folder, text: &str, role: Role) -> Result<Endpoint, String> {
+pub(crate) fn compile<P: Fixed>(folder: &Folder, text: &str) -> Result<Endpoint<P>, String> {
     EndpointConfig::from_text(text, &folder.path("endpoint.toml"), &|_| None)
-        .and_then(|config| Endpoint::compile(&config, role))
+        .and_then(|config| Endpoint::from_config(&config))
         .map_err(|problems| folder.relative(&problems.to_string()))
 }
 
 /// The problems of a file with this text; empty where there are none.
-pub(crate) fn problems(folder: &Folder, text: &str, role: Role) -> String {
-    compile(folder, text, role).err().unwrap_or_default()
+pub(crate) fn problems<P: Fixed>(folder: &Folder, text: &str) -> String {
+    compile::<P>(folder, text).err().unwrap_or_default()
 }

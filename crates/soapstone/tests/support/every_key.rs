@@ -64,9 +64,27 @@ pub(crate) fn every_table() -> Node {
                 ("policy_subject", table([("operation", value("\"Pay\""))])),
                 ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
                 ("timestamp", table([("ttl", value("\"5m\""))])),
-                ("addressing", table([("soap_action", value("true"))])),
+                ("clock", table([("offset", value("\"-37s\""))])),
+                ("username_token", table([("nonce", value("true"))])),
+                (
+                    "addressing",
+                    table([
+                        ("soap_action", value("true")),
+                        ("version", value("\"2005/08\"")),
+                    ]),
+                ),
+                ("signature", table([("str_transform", value("true"))])),
+                ("encryption", table([("derivation_info", value("\"00\""))])),
                 ("replay", store()),
                 ("conversations", store()),
+            ]),
+        ),
+        (
+            "answers",
+            table([
+                ("mechanism", value("\"sign\"")),
+                ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
+                ("timestamp", table([("ttl", value("\"5m\""))])),
             ]),
         ),
         ("limits", table([("depth", value("10"))])),

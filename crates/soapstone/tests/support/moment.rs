@@ -4,16 +4,16 @@ use std::path::Path;
 
 use jiff::{SignedDuration, Timestamp};
 use soapstone::config::EndpointConfig;
-use soapstone::endpoint::{Endpoint, Role};
+use soapstone::endpoint::{Endpoint, Fixed};
 
 /// The endpoint of a file, some hours after its moment.
-pub(crate) fn endpoint(file: &Path, role: Role, hours: i64) -> Endpoint {
+pub(crate) fn endpoint<P: Fixed>(file: &Path, hours: i64) -> Endpoint<P> {
     let text = std::fs::read_to_string(file).expect("an endpoint file");
-    endpoint_of(&text, file, role, hours)
+    endpoint_of(&text, file, hours)
 }
 
 /// The endpoint of what stands, or could stand, in a file.
-pub(crate) fn endpoint_of(text: &str, file: &Path, role: Role, hours: i64) -> Endpoint {
+pub(crate) fn endpoint_of<P: Fixed>(text: &str, file: &Path, hours: i64) -> Endpoint<P> {
     let (before, rest) = text
         .split_once("time = \"")
         .expect("the moment of recording");
@@ -22,6 +22,6 @@ pub(crate) fn endpoint_of(text: &str, file: &Path, role: Role, hours: i64) -> En
         moment.parse::<Timestamp>().expect("a moment") + SignedDuration::from_hours(hours);
     let text = format!("{before}time = \"{pretended}\"{after}");
     EndpointConfig::from_text(&text, file, &|_| None)
-        .and_then(|config| Endpoint::compile(&config, role))
+        .and_then(|config| Endpoint::from_config(&config))
         .unwrap_or_else(|problems| panic!("{problems}"))
 }

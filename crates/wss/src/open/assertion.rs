@@ -120,6 +120,7 @@ impl Opening<'_> {
             },
             token: is_item.then_some(node),
             info: (!is_item).then_some(info),
+            by_name: false,
         };
         self.observer.found(&message.envelope, || Event::KeyFound {
             user: signature.node,

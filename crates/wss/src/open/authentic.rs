@@ -17,6 +17,8 @@ pub(super) struct Found {
     pub(super) key: Key,
     pub(super) signer: Signer,
     pub(super) token: Option<NodeId>,
+    /// Whether the token was found by a name that it has, and by no reference to it.
+    pub(super) by_name: bool,
     /// The `ds:KeyInfo` that holds the certificate itself.
     pub(super) info: Option<NodeId>,
 }
@@ -25,8 +27,8 @@ pub(super) struct Found {
 pub(super) enum Proven {
     /// A node, and what was referred to.
     Node(NodeId, Target<'static>),
-    /// A token that is outside of the message: no node at all.
-    OutsideToken,
+    /// A certificate that the `SecurityTokenReference` of this node only names: no node at all.
+    Certificate(NodeId),
 }
 
 impl Proven {
@@ -34,7 +36,16 @@ impl Proven {
     pub(super) fn node(&self) -> Option<NodeId> {
         match self {
             Self::Node(node, _) => Some(*node),
-            Self::OutsideToken => None,
+            Self::Certificate(_) => None,
+        }
+    }
+
+    /// The `SecurityTokenReference` whose token is proven in its place.
+    pub(super) fn dereferenced(&self) -> Option<NodeId> {
+        match self {
+            Self::Node(token, Target::Element { node, .. }) => (token != node).then_some(*node),
+            Self::Node(..) => None,
+            Self::Certificate(reference) => Some(*reference),
         }
     }
 }

@@ -210,6 +210,7 @@ impl Opening<'_> {
         // the end of the skew, it ends latest.
         let skew = demand.unwrap_or_default().skew;
         let latest = marks::until(demand, None, freshness::later(message.now, skew));
+        let latest = freshness::later(latest, message.facts.clock.drift);
         (by_life.max(latest), End::Counted)
     }
 }

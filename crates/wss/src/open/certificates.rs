@@ -9,7 +9,7 @@ use soapstone_xml::NodeId;
 use super::message::Message;
 use crate::key_locator::KeyLocator;
 use crate::rejected::Rejected;
-use crate::token::{self, unreadable};
+use crate::token::{self, TokenKind, unreadable};
 
 /// A certificate with what the message says leads from it to an anchor.
 pub(super) struct Chain {
@@ -19,6 +19,14 @@ pub(super) struct Chain {
     pub(super) token: Option<NodeId>,
     /// Whether the reference itself holds the certificate.
     pub(super) inside: bool,
+    /// Whether the token was found by a name that its certificate has, and by no reference to it.
+    pub(super) by_name: bool,
+}
+
+fn ambiguous(locator: &KeyLocator) -> Rejected {
+    Rejected::KeyAmbiguous {
+        reference: locator.to_string(),
+    }
 }
 
 impl Message<'_> {
@@ -29,6 +37,7 @@ impl Message<'_> {
             intermediates: Vec::new(),
             token: None,
             inside: false,
+            by_name: false,
         };
         let inside = |certificate| Chain {
             inside: true,
@@ -62,15 +71,92 @@ impl Message<'_> {
                     ..inside(certificate)
                 })
             }
-            _ => self
-                .known_certificates()
-                .find(|known| locator.names(known))
-                .cloned()
-                .map(chain)
-                .ok_or_else(|| Rejected::KeyNotFound {
+            KeyLocator::All(names) if locator.is_carried() => self.agreeing(locator, names),
+            _ => {
+                let known = self
+                    .known_certificates()
+                    .find(|known| locator.names(known))
+                    .cloned()
+                    .map(chain);
+                let carried = self.carried(locator)?;
+                carried.or(known).ok_or_else(|| Rejected::KeyNotFound {
                     reference: locator.to_string(),
-                }),
+                })
+            }
         }
+    }
+
+    /// The certificate that one of several names holds. The others have to mean the same
+    /// certificate: a receiver that follows another one of them would find another key.
+    fn agreeing(&self, all: &KeyLocator, names: &[KeyLocator]) -> Result<Chain, Rejected> {
+        let mut found: Option<Chain> = None;
+        for name in names.iter().filter(|name| name.is_carried()) {
+            let chain = self.certificate(name)?;
+            match &found {
+                Some(first) if first.certificate.der() != chain.certificate.der() => {
+                    return Err(ambiguous(all));
+                }
+                Some(_) => {}
+                None => found = Some(chain),
+            }
+        }
+        let chain = found.ok_or_else(|| ambiguous(all))?;
+        let mut others = names.iter().filter(|name| !name.is_carried());
+        match others.all(|name| name.names(&chain.certificate)) {
+            true => Ok(chain),
+            false => Err(ambiguous(all)),
+        }
+    }
+
+    /// The token of the header whose certificate has a name, wherever in the header the token is
+    /// (SOAP Message Security 1.1.1, 7.3). The name of two keys, of tokens or of certificates that
+    /// this side knows, means none: anybody can put a token into a header.
+    fn carried(&self, locator: &KeyLocator) -> Result<Option<Chain>, Rejected> {
+        let mut found: Option<Chain> = None;
+        for chain in self.tokens_named(locator) {
+            match &found {
+                Some(first) if first.certificate.der() != chain.certificate.der() => {
+                    return Err(ambiguous(locator));
+                }
+                Some(_) => {}
+                None => found = Some(chain),
+            }
+        }
+        if let Some(chain) = &found {
+            let key = chain.certificate.public_key();
+            let mut known = self.known_certificates();
+            if known.any(|known| locator.names(known) && known.public_key() != key) {
+                return Err(ambiguous(locator));
+            }
+        }
+        Ok(found)
+    }
+
+    /// The tokens of the header whose certificates have a name. What cannot be read is none.
+    pub(super) fn tokens_named<'m>(
+        &'m self,
+        locator: &'m KeyLocator,
+    ) -> impl Iterator<Item = Chain> + 'm {
+        let security = self.security.map(|security| self.element(security));
+        let items = security
+            .into_iter()
+            .flat_map(|security| security.children());
+        items.filter_map(move |item| {
+            TokenKind::of(item)?;
+            let inner = token::certificate(item).ok()?;
+            let chain = match &inner {
+                KeyLocator::Certificate(_) | KeyLocator::Path(_) => {
+                    self.certificate(&inner).ok()?
+                }
+                _ => return None,
+            };
+            locator.names(&chain.certificate).then_some(Chain {
+                token: Some(item.id()),
+                inside: false,
+                by_name: true,
+                ..chain
+            })
+        })
     }
 
     fn read_certificate(&self, der: &[u8]) -> Result<Certificate, Rejected> {

@@ -1,5 +1,6 @@
 //! The plan's demands, each compared with what was proven, node by node.
 
+use soapstone_crypto::Certificate;
 use soapstone_xml::{Element, NodeId};
 
 use super::comparison::Comparison;
@@ -153,6 +154,9 @@ impl Comparison<'_, '_> {
         let all_signed = match part {
             // Of these there may be thousands, and each is one element or none.
             Part::Id(id) => self.message.named(id).is_none_or(is_signed),
+            Part::Token => self.evidence.message_signatures().all(|signature| {
+                signature.covers_certificate || signature.token.is_none_or(is_signed)
+            }),
             part => self.nodes_of(part).into_iter().all(is_signed),
         };
         match all_signed {
@@ -207,11 +211,33 @@ impl Comparison<'_, '_> {
         match (signatures.next(), signatures.next()) {
             (None, _) => Err(Rejected::SignatureMissing),
             (Some(_), None) => Ok(()),
+            (Some(_), Some(_)) if self.demands().several_signatures => self.compare_together(),
             (Some(_), Some(_)) => Err(Rejected::TooMany {
                 what: "signatures that endorse none",
                 limit: 1,
             }),
         }
+    }
+
+    /// Several signatures prove parts of one message if one certificate made them, and each of
+    /// them covers the Timestamp: that is one element, of one message.
+    fn compare_together(&self) -> Result<(), Rejected> {
+        let sender = self.evidence.signer().map(Certificate::der);
+        let timestamp = self.evidence.timestamp;
+        for signature in self.evidence.message_signatures() {
+            let signer = signature.certificate().map(Certificate::der);
+            if sender.is_none() || signer != sender {
+                return Err(Rejected::TooMany {
+                    what: "signers of one message",
+                    limit: 1,
+                });
+            }
+            if !timestamp.is_some_and(|timestamp| signature.covers(timestamp)) {
+                let part = Part::Timestamp;
+                return Err(Rejected::Unsigned { part });
+            }
+        }
+        Ok(())
     }
 
     /// The order of the header's elements (WS-SecurityPolicy 1.3, 6.7).

@@ -28,6 +28,14 @@ pub(super) enum Referred {
     Outside(Certificate),
 }
 
+/// The key of the signature that covers a token.
+#[derive(Clone, Copy)]
+pub(super) struct OwnKey<'s> {
+    pub(super) signer: &'s Signer,
+    /// Its `ds:KeyInfo`.
+    pub(super) info: Option<NodeId>,
+}
+
 /// The transform of one reference: the token is digested in the place of what refers to it.
 pub(super) struct Dereference(Option<Result<Referred, String>>);
 
@@ -46,7 +54,7 @@ impl Message<'_> {
         budget: &mut Budget,
         reference: &Reference,
         target: Target<'_>,
-        signer: &Signer,
+        own: OwnKey<'_>,
     ) -> Result<Dereference, Rejected> {
         let is_other = |transform: &Transform| matches!(transform, Transform::Other { .. });
         if !reference.transforms.iter().any(is_other) {
@@ -57,7 +65,7 @@ impl Message<'_> {
             Ok(Named::Elsewhere(locator)) => {
                 // Each is looked for among all certificates.
                 budget.token()?;
-                self.named_certificate(&locator, signer)
+                self.named_certificate(&locator, target, own)
                     .map(Referred::Outside)
             }
             Err(problem) => Err(problem),
@@ -96,21 +104,31 @@ impl Message<'_> {
         }
     }
 
-    /// The one certificate that a reference names: known to this side, or the signer's, which is
-    /// trusted. A certificate inside of the reference has to be among them, too.
+    /// The one certificate that a reference names: that of a token of the header, one that this
+    /// side knows, or the signer's, which is trusted. A certificate inside of the reference has to
+    /// be among them, too. The signature's own reference names the signer's.
     fn named_certificate(
         &self,
         locator: &KeyLocator,
-        signer: &Signer,
+        target: Target<'_>,
+        own: OwnKey<'_>,
     ) -> Result<Certificate, String> {
-        let signer = match signer {
+        let signer = match own.signer {
             Signer::Certificate(certificate) => Some(certificate),
             _ => None,
         };
+        if let (Target::Element { node, .. }, Some(signer)) = (target, signer)
+            && self.is_in(node, own.info)
+        {
+            return Ok(signer.clone());
+        }
+        let carried = self.tokens_named(locator).map(|chain| chain.certificate);
         let mut named = self
             .known_certificates()
             .chain(signer)
-            .filter(|certificate| locator.names(certificate));
+            .filter(|certificate| locator.names(certificate))
+            .cloned()
+            .chain(carried);
         let found = named
             .next()
             .ok_or_else(|| format!("no known certificate is {locator}"))?;
@@ -120,7 +138,13 @@ impl Message<'_> {
         if is_shared || named.any(|other| other.der() != found.der()) {
             return Err(format!("expected one key, found several for {locator}"));
         }
-        Ok(found.clone())
+        Ok(found)
+    }
+
+    /// Whether a reference is the one that a `ds:KeyInfo` has.
+    pub(super) fn is_in(&self, reference: NodeId, info: Option<NodeId>) -> bool {
+        let holder = self.element(reference).parent();
+        info.is_some() && holder.map(|holder| holder.id()) == info
     }
 }
 

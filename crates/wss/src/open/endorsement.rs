@@ -100,6 +100,7 @@ impl Comparison<'_, '_> {
         let demand = self.demands().signature.iter();
         for (part, _) in demand.flat_map(|demand| &demand.parts) {
             let nodes = match part {
+                Part::Token if signature.covers_certificate => Vec::new(),
                 Part::Token => signature.token.into_iter().collect(),
                 part => self.nodes_of(part),
             };
@@ -142,7 +143,8 @@ impl Comparison<'_, '_> {
             }
         }
         let token = endorsement.token;
-        let uncovered = token.is_some_and(|token| !endorsement.covers(token));
+        let uncovered = token.is_some_and(|token| !endorsement.covers(token))
+            && !endorsement.covers_certificate;
         if demand.covers_token && uncovered {
             return Err(Rejected::Unsigned { part });
         }

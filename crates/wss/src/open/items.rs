@@ -9,12 +9,26 @@ use crate::evidence::Confirmation;
 use crate::freshness::{self, TimestampPolicy};
 use crate::header::ItemKind;
 use crate::key_locator::KeyLocator;
+use crate::names::WSSE;
 use crate::rejected::Rejected;
 use crate::token::{Proving, TokenKind};
 
 impl Opening<'_> {
     /// Reads an item, if it needs no key of the message.
     pub(super) fn read_item(&mut self, node: NodeId, kind: ItemKind) -> Result<(), Rejected> {
+        let item = self.message.element(node);
+        let may_be_ignored = matches!(kind, ItemKind::Token(_) | ItemKind::Unknown);
+        if may_be_ignored && self.message.demands().ignores(item) {
+            // Each is counted, as tokens are.
+            self.budget.token()?;
+            self.evidence.note_dropped(expanded_name(item));
+            let name = match item.is(WSSE, "UsernameToken") {
+                true => "UsernameToken",
+                false => "other",
+            };
+            self.evidence.ignored.push(name);
+            return Ok(());
+        }
         match self.message.demands().kind(kind) {
             ItemKind::Timestamp => self.read_timestamp(node),
             ItemKind::Confirmation => self.read_confirmation(node),
@@ -23,7 +37,7 @@ impl Opening<'_> {
                 self.read_token_reference(node)
             }
             _ => Err(Rejected::ElementUnexpected {
-                element: expanded_name(self.message.element(node)),
+                element: expanded_name(item),
             }),
         }
     }
@@ -34,7 +48,8 @@ impl Opening<'_> {
         }
         let demanded = self.message.demands().timestamp;
         let TimestampPolicy { ttl, skew, .. } = demanded.unwrap_or_default();
-        let life = freshness::read(self.message.element(node), ttl, skew, self.message.now)?;
+        let (element, clock) = (self.message.element(node), self.message.facts.clock);
+        let life = freshness::read(element, ttl, skew, clock, self.message.now)?;
         self.evidence.freshness = Some(life);
         Ok(())
     }

@@ -55,12 +55,20 @@ impl<'p> Message<'p> {
 
     fn security_header(&self) -> Result<Option<Element<'_>>, Rejected> {
         let demands = self.demands();
-        let mut headers = self.envelope.security_headers(demands.actor.as_deref());
+        let actor = demands.actor.as_deref();
+        let mut of_draft = self.envelope.draft_headers(actor);
+        let drafts = demands.accepts_draft().then(|| of_draft.by_ref());
+        let headers = self.envelope.security_headers(actor);
+        let mut headers = headers.chain(drafts.into_iter().flatten());
         let first = headers.next();
         if headers.next().is_some() {
             return Err(Rejected::SecurityDuplicated);
         }
+        drop(headers);
         match first {
+            None if self.demands_header() && of_draft.next().is_some() => {
+                Err(Rejected::SecurityOfDraft)
+            }
             None if self.demands_header() => Err(Rejected::SecurityMissing),
             None => Ok(None),
             Some(header) if !demands.has_security => {

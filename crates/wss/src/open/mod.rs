@@ -42,6 +42,7 @@ use soapstone_xml::{Buffers, NodeId};
 
 pub use self::authenticate::DecipheringKey;
 use self::opening::Opening;
+use self::places::PassedBlocks;
 use crate::envelope::Envelope;
 use crate::evidence::{FirstSeen, Opened};
 use crate::facts::{Facts, Receipt};
@@ -162,7 +163,8 @@ impl Opening<'_> {
                     marks: self.replay.marks,
                     known_marks,
                     receipt,
-                    blocks,
+                    blocks: blocks.proven,
+                    passed: blocks.in_order,
                     deciphered: self.plaintext.is_tried,
                 })
             }
@@ -177,7 +179,7 @@ impl Opening<'_> {
     fn process_header_and_compare(
         &mut self,
         buffers: &mut Buffers,
-    ) -> Result<Vec<NodeId>, Rejected> {
+    ) -> Result<PassedBlocks, Rejected> {
         let security = self.message.security;
         let first = security.and_then(|security| self.message.element(security).first_child());
         let mut next = first.map(|child| child.id());

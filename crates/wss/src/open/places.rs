@@ -8,7 +8,8 @@ use soapstone_xml::{Element, NodeId};
 use super::comparison::Comparison;
 use crate::envelope::expanded_name;
 use crate::event::{Demand, Event};
-use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
+use crate::evidence::MOST_DROPPED;
+use crate::names::{DS, WSSE, WSSE_2002, WSSE11, WSU, XENC};
 use crate::rejected::Rejected;
 use crate::token::version_of;
 
@@ -96,7 +97,7 @@ impl Comparison<'_, '_> {
 
     /// The header blocks that may be passed on; those that no signature covers may not, where
     /// signatures are all that proves them.
-    pub(super) fn blocks_to_pass_on(&mut self) -> Result<Vec<NodeId>, Rejected> {
+    pub(super) fn blocks_to_pass_on(&mut self) -> Result<PassedBlocks, Rejected> {
         let outcome = self.proven_blocks();
         self.observer
             .found(&self.message.envelope, || Event::Demand {
@@ -106,12 +107,14 @@ impl Comparison<'_, '_> {
         outcome
     }
 
-    fn proven_blocks(&mut self) -> Result<Vec<NodeId>, Rejected> {
+    fn proven_blocks(&mut self) -> Result<PassedBlocks, Rejected> {
         let mut blocks = Vec::new();
+        let mut unproven = Vec::new();
         let mut dropped = Vec::new();
         for block in self.header_blocks() {
             if Some(block.id()) == self.message.security
                 || block.is(WSSE, "Security")
+                || block.is(WSSE_2002, "Security") && self.demands().accepts_draft()
                 || block.is(DS, "Signature")
             {
                 continue;
@@ -122,21 +125,68 @@ impl Comparison<'_, '_> {
                 !self.demands().proves_parts || is_signed && !self.is_signed_unread(block.id());
             if is_proven && !self.looks_accepted(block, is_signed) {
                 blocks.push(block.id());
+            } else if self.may_be_unsigned(block) && !self.looks_accepted(block, is_signed) {
+                if unproven.len() == MOST_UNPROVEN {
+                    return Err(Rejected::TooMany {
+                        what: "header blocks that nothing proves",
+                        limit: MOST_UNPROVEN,
+                    });
+                }
+                unproven.push(block.id());
             } else if self.message.envelope.must_understand(block) {
                 return Err(Rejected::HeaderNotVerified {
                     header: expanded_name(block),
                 });
             } else if dropped.len() < MOST_DROPPED {
-                dropped.push(shortened(expanded_name(block)));
+                dropped.push(block);
             }
         }
-        self.evidence.dropped = dropped;
-        blocks.extend(self.forwarded_assertion());
-        Ok(blocks)
+        // Of two blocks with one name, the backend could not tell which one is proven.
+        let name = |node: NodeId| expanded_name(self.message.element(node));
+        let proven: Vec<String> = match unproven.is_empty() {
+            true => Vec::new(),
+            false => blocks.iter().map(|block| name(*block)).collect(),
+        };
+        let (unproven, ambiguous): (Vec<NodeId>, Vec<NodeId>) = unproven
+            .into_iter()
+            .partition(|block| !proven.contains(&name(*block)));
+        let names: Vec<String> = unproven.iter().map(|block| name(*block)).collect();
+        for block in ambiguous {
+            let block = self.message.element(block);
+            if self.message.envelope.must_understand(block) {
+                return Err(Rejected::HeaderNotVerified {
+                    header: expanded_name(block),
+                });
+            }
+            if dropped.len() < MOST_DROPPED {
+                dropped.push(block);
+            }
+        }
+        for name in names {
+            if !self.evidence.unproven.contains(&name) {
+                self.evidence.unproven.push(name);
+            }
+        }
+        for block in dropped {
+            self.evidence.note_dropped(expanded_name(block));
+        }
+        let in_order = (!unproven.is_empty()).then(|| {
+            let all = self.header_blocks().map(|block| block.id());
+            all.filter(|block| blocks.contains(block) || unproven.contains(block))
+                .collect()
+        });
+        let assertion = self.forwarded_assertion();
+        blocks.extend(assertion);
+        let in_order = in_order.map(|mut all: Vec<NodeId>| {
+            all.extend(assertion);
+            all
+        });
+        Ok(PassedBlocks {
+            proven: blocks,
+            in_order,
+        })
     }
-}
 
-impl Comparison<'_, '_> {
     /// Whether somebody behind the receiver would take a header block for the assertion that was
     /// accepted: the block is an assertion, or a stranger's with one inside.
     fn looks_accepted(&self, block: Element<'_>, is_signed: bool) -> bool {
@@ -144,29 +194,33 @@ impl Comparison<'_, '_> {
         self.demands().assertion().is_some()
             && (is_assertion(block) || !is_signed && block.descendants().any(is_assertion))
     }
-}
 
-/// Most header blocks that are dropped whose names are told. Anybody can add some to a message,
-/// each with a namespace that takes megabytes to tell and is said once for all of them.
-const MOST_DROPPED: usize = 64;
-
-/// Bytes of each name.
-const LONGEST_DROPPED: usize = 1024;
-
-fn shortened(mut name: String) -> String {
-    if name.len() > LONGEST_DROPPED {
-        name.truncate(name.floor_char_boundary(LONGEST_DROPPED));
-        name.push('…');
-        name.shrink_to_fit();
+    /// Whether the plan has a block passed on although nothing proves it.
+    fn may_be_unsigned(&self, block: Element<'_>) -> bool {
+        let mut named = self.demands().unsigned_blocks.iter();
+        named.any(|(namespace, local)| block.is(namespace, local))
     }
-    name
 }
+
+/// The header blocks that are passed on.
+#[derive(Debug, Default)]
+pub(super) struct PassedBlocks {
+    /// Those that are proven.
+    pub(super) proven: Vec<NodeId>,
+    /// All of them in their order, where some are not.
+    pub(super) in_order: Option<Vec<NodeId>>,
+}
+
+/// Most header blocks that are passed on although nothing proves them: a message has one of a name,
+/// or few.
+const MOST_UNPROVEN: usize = 64;
 
 /// Whether an element is one that is looked for in the header, or one of these header blocks. In a
 /// Body that is not signed, somebody may have put it aside; in one that is, it was there.
 fn belongs_into_header(element: Element<'_>, blocks: &[(String, String)]) -> bool {
     element.is(WSU, "Timestamp")
         || element.is(WSSE, "UsernameToken")
+        || element.is(WSSE_2002, "UsernameToken")
         || blocks
             .iter()
             .any(|(namespace, local)| element.is(namespace, local))

@@ -2,12 +2,13 @@
 //!
 //! The one rule: a reference proves the node that was digested, by its place in the tree.
 
-use soapstone_xml::Document;
-use soapstone_xmlsec::dsig::{Reference, Scratch, Signature, Target, Transform};
+use soapstone_xml::{Document, NodeId};
+use soapstone_xmlsec::dsig::{Reference, Scratch, Signature, SignatureError, Target, Transform};
 
 use super::authentic::Proven;
 use super::budget::Budget;
-use super::dereference::{Dereference, Referred};
+use super::dereference::{Dereference, OwnKey, Referred};
+use super::message::Message;
 use super::opening::Opening;
 use super::recognition::{Recognition, partner};
 use crate::event::Event;
@@ -23,6 +24,10 @@ impl Opening<'_> {
         signer: &Signer,
         is_meant: impl Fn(usize) -> bool,
     ) -> Result<Vec<Option<Proven>>, Rejected> {
+        let own = OwnKey {
+            signer,
+            info: signature.key_info,
+        };
         let plan = self.message.plan;
         let partner = plan.known.as_ref().and_then(|_| partner(signer));
         let mut recognition = plan
@@ -37,7 +42,7 @@ impl Opening<'_> {
                 proven.push(None);
                 continue;
             }
-            match self.verify_reference(reference, signer, recognition.as_mut()) {
+            match self.verify_reference(reference, own, recognition.as_mut()) {
                 Ok(one) => proven.push(Some(one)),
                 Err(rejected) if self.observer.explains => {
                     refused.get_or_insert(rejected);
@@ -51,12 +56,12 @@ impl Opening<'_> {
     fn verify_reference(
         &mut self,
         reference: &Reference,
-        signer: &Signer,
+        own: OwnKey<'_>,
         recognition: Option<&mut Recognition<'_>>,
     ) -> Result<Proven, Rejected> {
-        let outcome = self.follow(reference, signer, recognition);
+        let outcome = self.follow(reference, own, recognition);
         if self.observer.listens {
-            self.tell_of(reference, signer, outcome.as_ref().err());
+            self.tell_of(reference, own, outcome.as_ref().err());
         }
         outcome
     }
@@ -65,13 +70,14 @@ impl Opening<'_> {
     fn follow(
         &mut self,
         reference: &Reference,
-        signer: &Signer,
+        own: OwnKey<'_>,
         mut recognition: Option<&mut Recognition<'_>>,
     ) -> Result<Proven, Rejected> {
         let message = &self.message;
         let document = message.document();
         let target = reference.target(document)?;
-        let mut dereference = message.dereference(&mut self.budget, reference, target, signer)?;
+        message.check_enveloped(reference, target)?;
+        let mut dereference = message.dereference(&mut self.budget, reference, target, own)?;
         let candidate = recognition
             .as_mut()
             .and_then(|recognition| recognition.candidate(document, reference, target));
@@ -97,9 +103,9 @@ impl Opening<'_> {
         let weak = reference.digest_method.is_weak();
         let proven = match (target, dereference.referred()) {
             (_, Some(Referred::Token(token))) => Proven::Node(*token, target),
-            (_, Some(Referred::Outside(_))) => Proven::OutsideToken,
+            (Target::Element { node, .. }, Some(Referred::Outside(_))) => Proven::Certificate(node),
             (Target::Element { node, .. }, None) => Proven::Node(node, target),
-            (_, None) => {
+            (_, _) => {
                 return Err(Rejected::TokenUnsupported {
                     found: "a reference to the whole document".to_owned(),
                 });
@@ -111,7 +117,7 @@ impl Opening<'_> {
     }
 
     /// Makes the event of a reference: canonical bytes and digest are computed for it alone.
-    fn tell_of(&mut self, reference: &Reference, signer: &Signer, refused: Option<&Rejected>) {
+    fn tell_of(&mut self, reference: &Reference, own: OwnKey<'_>, refused: Option<&Rejected>) {
         let message = &self.message;
         let document = message.document();
         let target = reference.target(document).ok();
@@ -119,7 +125,7 @@ impl Opening<'_> {
         let mut uncounted = Budget::new(message.demands().limits, 0);
         let digested = target.and_then(|target| {
             let mut dereference = message
-                .dereference(&mut uncounted, reference, target, signer)
+                .dereference(&mut uncounted, reference, target, own)
                 .ok()?;
             let scratch = &mut self.scratch;
             reference
@@ -137,6 +143,26 @@ impl Opening<'_> {
             computed: digested.as_ref().map(|(_, digest)| digest),
             refused,
         });
+    }
+}
+
+impl Message<'_> {
+    /// Refuses an enveloped signature: one that stands in what it signs, and is left out of it. The
+    /// transform takes nothing out of anything else. Many libraries write it for every part.
+    fn check_enveloped(&self, reference: &Reference, target: Target<'_>) -> Result<(), Rejected> {
+        if !reference.transforms.contains(&Transform::Enveloped) {
+            return Ok(());
+        }
+        let is_around = |node: NodeId| {
+            let mut around = self.element(reference.signature).ancestors();
+            node == reference.signature || around.any(|holder| holder.id() == node)
+        };
+        match target {
+            Target::Element { node, .. } if !is_around(node) => Ok(()),
+            _ => Err(Rejected::Signature(SignatureError::TransformRefused {
+                uri: Transform::Enveloped.uri().to_owned(),
+            })),
+        }
     }
 }
 

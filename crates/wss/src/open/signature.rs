@@ -15,7 +15,7 @@ use super::recognition::partner;
 use super::references::digests_of;
 use crate::envelope::expanded_name;
 use crate::event::Event;
-use crate::evidence::SignatureEvidence;
+use crate::evidence::{SignatureEvidence, SignatureRole};
 use crate::marks;
 use crate::operation::Operation;
 use crate::rejected::Rejected;
@@ -116,6 +116,10 @@ impl Opening<'_> {
         let mut nodes: Vec<NodeId> = proven.iter().filter_map(Proven::node).collect();
         nodes.sort_unstable();
         let message = &self.message;
+        let covers_certificate = proven
+            .iter()
+            .filter_map(Proven::dereferenced)
+            .any(|reference| message.is_in(reference, signature.key_info));
         let gone = nodes
             .iter()
             .copied()
@@ -123,14 +127,20 @@ impl Opening<'_> {
         self.plaintext.sign(gone);
         let partner = plan.known.as_ref().and_then(|_| partner(&found.signer));
         let step = self.evidence.next_step();
+        let role = message.role_of(&found.key, by_context, &nodes);
+        // The token of another signature may have the certificate that endorses, too: what is
+        // demanded of the token that endorses is not demanded of that.
+        let is_others = role == SignatureRole::Endorsing && found.by_name;
+        let token = found.token.filter(|_| !is_others);
         self.evidence.signatures.push(SignatureEvidence {
-            role: message.role_of(&found.key, by_context, &nodes),
+            role,
             signer: found.signer,
             node,
             algorithm: signature.method,
             nodes,
+            covers_certificate,
             value: signature.value,
-            token: found.token.or(found.info),
+            token: token.or(found.info),
             step,
             partner,
             digests: kept_digests,

@@ -41,6 +41,7 @@ impl Keyring {
                 key: Key::Secret(resolved.key),
                 signer: resolved.holder,
                 token: resolved.token,
+                by_name: false,
                 info: None,
             });
         }
@@ -53,6 +54,7 @@ impl Keyring {
             key: Key::Public(chain.certificate.public_key().clone()),
             signer: Signer::Certificate(chain.certificate.clone()),
             token: chain.token,
+            by_name: chain.by_name,
             info: chain.inside.then_some(info),
         };
         observer.found(&message.envelope, || Event::KeyFound {

@@ -67,7 +67,8 @@ impl Message<'_> {
         method: KeyEvidence,
     ) -> Result<Arc<Identity>, Rejected> {
         let token = match locator {
-            Some(locator @ KeyLocator::Token(_)) => Some(self.certificate(locator)?.certificate),
+            Some(KeyLocator::Certificate(_)) => None,
+            Some(locator) if locator.is_carried() => Some(self.certificate(locator)?.certificate),
             _ => None,
         };
         let is_meant = |own: &Certificate| match (&token, locator) {

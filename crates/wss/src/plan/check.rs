@@ -10,6 +10,7 @@ use crate::part::Part;
 use crate::policy::Policy;
 use crate::supporting::{EndorsingToken, SupportingToken};
 use crate::token::{AssertionPolicy, AssertionProtection};
+use crate::username::{PasswordKind, Presence, UsernamePolicy};
 
 impl Policy {
     /// Everything that is wrong.
@@ -76,7 +77,15 @@ impl Policy {
         let needs_signature =
             |one: &AssertionPolicy| one.protection == AssertionProtection::Signature;
         let no_timestamp = self.has_security() && self.header.timestamp.is_none();
+        let digests_alone = |username: &UsernamePolicy| {
+            let lacks = [username.nonce, username.created].contains(&Presence::Absent);
+            username.passwords.contains(&PasswordKind::Digest) && lacks
+        };
         let problems = [
+            (
+                self.username().is_some_and(digests_alone),
+                "a password digest has a nonce and the time of its making: without them it can be repeated",
+            ),
             (
                 self.suite.key_agreement.iter().any(from_password),
                 "a key that was agreed on is derived with ConcatKDF or HKDF, not as from a password",

@@ -5,9 +5,10 @@
 
 use jiff::Timestamp;
 use soapstone_crypto::{SignatureAlgorithm, SignatureFamily};
+use soapstone_xml::Element;
 
 use super::key_source::KeySource;
-use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder};
+use crate::binding::{KeyBinding, Layout, ProtectionOrder};
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
 use crate::header::ItemKind;
@@ -52,6 +53,9 @@ pub(crate) struct Demands {
     pub(crate) optional_cipher: Option<Part>,
     /// The table of header blocks that are signed, by namespace and local name.
     pub(crate) signed_blocks: Vec<(String, String)>,
+    /// The header blocks that are passed on although nothing proves them, by namespace and local
+    /// name.
+    pub(crate) unsigned_blocks: Vec<(String, String)>,
     /// The signed parts that an id or a path names.
     pub(crate) named_parts: Vec<Part>,
     /// Whether signatures cover header blocks and the Body as a whole.
@@ -71,6 +75,10 @@ pub(crate) struct Demands {
     /// Whether some cipher text is known by nothing but itself.
     pub(crate) marks_cipher_text: bool,
     pub(crate) refuses_own_signatures: bool,
+    /// Whether several signatures may prove the parts of a message.
+    pub(crate) several_signatures: bool,
+    /// The items of the header that are not read, by namespace and local name.
+    ignored: Vec<(String, String)>,
     retirements: Vec<Retirement>,
     /// The kinds of tokens that a header has a place for.
     tokens: Vec<TokenKind>,
@@ -217,6 +225,10 @@ impl Demands {
                 .filter(|_| encrypts_first)
                 .map(|wanted| wanted.part.clone()),
             signed_blocks: all_signed.iter().filter_map(block).collect(),
+            unsigned_blocks: {
+                let unsigned: Vec<&Part> = policy.parts.unsigned.iter().collect();
+                unsigned.iter().filter_map(block).collect()
+            },
             named_parts: all_signed
                 .iter()
                 .filter(is_named)
@@ -231,6 +243,8 @@ impl Demands {
             single_session_key: policy.uses(KeyBinding::SessionKey) || derived_keys.is_some(),
             marks_cipher_text: signature.is_none() && !policy.wraps_key(),
             refuses_own_signatures: policy.refuse_own_signatures,
+            several_signatures: policy.parts.several_signatures,
+            ignored: header.ignored.clone(),
             retirements: policy.retirements.clone(),
             tokens: TokenKind::all()
                 .filter(|kind| kind.is_used_by(policy))
@@ -246,6 +260,12 @@ impl Demands {
         }
     }
 
+    /// Whether an item of the header is not read.
+    pub(crate) fn ignores(&self, item: Element<'_>) -> bool {
+        let mut ignored = self.ignored.iter();
+        ignored.any(|(namespace, local)| item.is(namespace, local))
+    }
+
     /// The user of messages.
     pub(crate) fn username(&self) -> Option<&UsernamePolicy> {
         self.supporting.iter().find_map(SupportingToken::username)
@@ -254,6 +274,12 @@ impl Demands {
     /// What is accepted of the assertion that messages have.
     pub(crate) fn assertion(&self) -> Option<&AssertionPolicy> {
         self.supporting.iter().find_map(SupportingToken::assertion)
+    }
+
+    /// Whether the Security header may be that of the draft of July 2002.
+    pub(crate) fn accepts_draft(&self) -> bool {
+        let username = self.username();
+        username.is_some_and(|username| username.dialects.draft_2002)
     }
 
     /// When `algorithm` was retired, if that is past.
@@ -332,7 +358,7 @@ fn endorsements(policy: &Policy) -> Endorsements {
             let token = EncryptedPart::customary(Part::EndorsingToken);
             encrypted(policy, token, one.signed)
         }),
-        carries_token: one.key.reference() == KeyReference::Direct,
+        carries_token: one.key.reference().has_token(),
     };
     Endorsements {
         demands: policy.endorsing_beside().map(demand).collect(),

@@ -4,6 +4,7 @@
 //! together. A plan is immutable and shared between threads; per message it is only run. What a
 //! plan may remember ([`Tuning`](crate::Tuning)) changes nothing that comes out.
 
+mod assurance;
 mod check;
 mod demands;
 mod key_source;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use soapstone_crypto::{Digest, Identity, KeyKind, SignatureAlgorithm};
 use soapstone_xml::Canonicalization;
 
+pub use self::assurance::{Assurance, Assured};
 pub(crate) use self::demands::{CertificateRole, Demands, EndorsementDemand, KeyDemand};
 pub(crate) use self::key_source::KeySource;
 pub use self::keys::{KeyField, Keys, SharedKey};
@@ -182,6 +184,19 @@ pub struct OutboundPlan {
 /// Why a token that is to be protected does not stand inside of the reference to it.
 const TOKEN_INSIDE: &str = "has the token inside of the signature that it is for, where it is neither signed nor encrypted by itself";
 
+/// Notes that a reference cannot name the certificate of a signature, which is to cover the token
+/// or not.
+fn name_certificate(reference: KeyReference, covers_token: bool, problems: &mut Vec<PlanProblem>) {
+    let problem = if !reference.names_certificates() {
+        "names a symmetric key, and signatures are made with a certificate"
+    } else if covers_token && !reference.is_dereferenced() {
+        "is no `wsse:SecurityTokenReference`, through which alone a signature covers a certificate that is no token of the header"
+    } else {
+        return;
+    };
+    problems.push(PlanProblem::Reference { reference, problem });
+}
+
 /// Notes that `field` is needed where it is empty.
 fn need<T>(
     found: &Option<T>,
@@ -251,12 +266,15 @@ fn endorsers(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) -> V
     let in_message = !policy.is_by_connection();
     for token in policy.endorsing_beside() {
         let reference = token.key.reference();
-        let protected = token.covers_token || in_message && (token.signed || token.encrypted);
-        if reference == KeyReference::Embedded && protected {
+        let protected = in_message && (token.signed || token.encrypted);
+        if reference.holds_certificate() && protected {
             problems.push(PlanProblem::Reference {
                 reference,
                 problem: TOKEN_INSIDE,
             });
+        }
+        if token.key.kind() == KeyBinding::Certificate {
+            name_certificate(reference, token.covers_token, problems);
         }
     }
     // Where the Timestamp is what is endorsed, whoever signs the message is the first of them.
@@ -451,22 +469,8 @@ impl OutboundPlan {
                     let identity = signer.as_deref();
                     algorithm =
                         identity.and_then(|identity| fitting(&policy, identity, &mut problems));
-                    if signature.reference == KeyReference::Embedded
-                        && signature.parts.contains(&Part::Token)
-                    {
-                        problems.push(PlanProblem::Reference {
-                            reference: signature.reference,
-                            problem: TOKEN_INSIDE,
-                        });
-                    }
-                    if signature.reference == KeyReference::EncryptedKeySha1 {
-                        let problem =
-                            "names a symmetric key, and signatures are made with a certificate";
-                        problems.push(PlanProblem::Reference {
-                            reference: signature.reference,
-                            problem,
-                        });
-                    }
+                    let covers_token = signature.parts.contains(&Part::Token);
+                    name_certificate(signature.reference, covers_token, &mut problems);
                 }
                 KeyBinding::Shared => {
                     need(
@@ -503,7 +507,7 @@ impl OutboundPlan {
                             &mut problems,
                         );
                     }
-                    if encryption.reference == KeyReference::EncryptedKeySha1 {
+                    if !encryption.reference.names_certificates() {
                         let problem =
                             "names a symmetric key, and session keys are wrapped to a certificate";
                         problems.push(PlanProblem::Reference {

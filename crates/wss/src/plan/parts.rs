@@ -12,7 +12,10 @@ impl Policy {
     /// Parts that cannot be treated as is wanted.
     pub(super) fn wrong_parts(&self) -> Vec<PlanProblem> {
         let is_there = |part: &Part| match part {
-            Part::Timestamp => self.header.timestamp.is_some(),
+            Part::Timestamp => self
+                .header
+                .timestamp
+                .is_some_and(|timestamp| timestamp.sent),
             Part::UsernameToken => self.username().is_some(),
             Part::Assertion => self.assertion().is_some(),
             Part::Signature => self.signature().is_some(),
@@ -54,6 +57,15 @@ impl Policy {
         wrong.extend(by_message.filter_map(|part| Some((part, signed(part)?))));
         for part in &self.parts.signed {
             wrong.extend(keyless(!signs).map(|problem| (part, problem)));
+        }
+        for part in &self.parts.unsigned {
+            let is_block = matches!(part, Part::Header { .. });
+            let problem = match (is_block, self.parts.signed.contains(part)) {
+                (false, _) => Some("is no header block, and only these are passed on unsigned"),
+                (true, true) => Some("is to be signed, and to be passed on unsigned"),
+                (true, false) => None,
+            };
+            wrong.extend(problem.map(|problem| (part, problem)));
         }
         for wanted in &self.parts.encrypted {
             let problem = keyless(!encrypts).or_else(|| encrypted(&wanted.part, wanted.extent));

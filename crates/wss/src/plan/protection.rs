@@ -18,7 +18,7 @@ use crate::policy::Policy;
 use crate::secure_error::SecureError;
 use crate::suite::{Retirement, Suite, retired};
 use crate::tuning::Tuning;
-use crate::username::PasswordKind;
+use crate::username::UsernamePolicy;
 
 /// Everything that one plan does to messages.
 #[derive(Debug)]
@@ -28,14 +28,18 @@ pub(crate) struct Protection {
     /// Whether a `wsse:Security` header is written at all.
     pub(crate) has_security: bool,
     pub(crate) must_understand: bool,
+    /// The `wsu:Timestamp` of messages, where they have one.
     pub(crate) timestamp: Option<TimestampPolicy>,
+    /// For how long the peer may accept a message.
+    pub(crate) freshness: Option<TimestampPolicy>,
     /// Whether the `wsu:Timestamp` is the last item of the header.
     pub(crate) timestamp_last: bool,
-    pub(crate) password: Option<PasswordKind>,
     /// Whether messages carry an assertion.
     pub(crate) carries_assertion: bool,
     /// Whether it is a header block of the plain message.
     pub(crate) takes_assertion: bool,
+    /// The user of messages.
+    pub(crate) username: Option<UsernamePolicy>,
     /// Whether answers repeat the signature values of their request.
     pub(crate) confirms: bool,
     pub(crate) suite: Suite,
@@ -47,10 +51,13 @@ pub(crate) struct Protection {
     /// Whether endorsing signatures are over the Timestamp instead of over the message's
     /// signature.
     pub(crate) endorses_timestamp: bool,
-    /// The identity whose token is written: it signs by that token, or is to be known by it.
-    pub(crate) introduced: Option<Arc<Identity>>,
+    /// The identity whose token is written, and of which kind that is: it signs by that token, or
+    /// is to be known by it.
+    pub(crate) introduced: Option<(Arc<Identity>, KeyReference)>,
     /// Whether that token is for something else than the message's signature.
     pub(crate) introduces_apart: bool,
+    /// The header blocks without which a message is not secured.
+    pub(crate) sent: Vec<Part>,
     /// Whether sent cipher text is remembered: nothing else tells a message from a copy of it, and
     /// an answer may be under the same key.
     pub(crate) marks_cipher_text: bool,
@@ -74,6 +81,9 @@ pub(crate) struct Signing {
     pub(crate) by_holder: bool,
     /// Whether it covers the tokens that the keys of the message come from.
     pub(crate) covers_tokens: bool,
+    /// Whether it covers the token of its certificate through the reference to it (SOAP Message
+    /// Security 1.1.1, 8.3).
+    pub(crate) dereferences: bool,
     /// Whether nothing is done to it once it is written: it is not enciphered, and none endorses
     /// it.
     pub(crate) stays: bool,
@@ -114,6 +124,8 @@ pub(crate) struct Endorsing {
     pub(crate) derived_keys: Option<DerivedKeyPolicy>,
     pub(crate) parts: Vec<Part>,
     pub(crate) covers_token: bool,
+    /// As that of the message's signature.
+    pub(crate) dereferences: bool,
     pub(crate) token_signed: bool,
     pub(crate) token_encrypted: bool,
 }
@@ -162,6 +174,10 @@ impl Protection {
                 signer: signer.clone(),
                 by_holder: signs_by_holder(policy),
                 covers_tokens: one.parts.contains(&Part::Token),
+                dereferences: !signs_by_holder(policy)
+                    && one.key == KeyBinding::Certificate
+                    && one.parts.contains(&Part::Token)
+                    && policy.dereferences(one.reference),
                 parts: one.parts.into_owned(),
                 stays: !hides(Part::Signature) && endorsers.is_empty(),
             })
@@ -193,6 +209,10 @@ impl Protection {
                 derived_keys: one.key.derived_keys(),
                 parts: one.parts.clone(),
                 covers_token: one.covers_token,
+                dereferences: !policy.is_endorsed_by_holder()
+                    && one.covers_token
+                    && one.key.kind() == KeyBinding::Certificate
+                    && policy.dereferences(one.key.reference()),
                 token_signed: one.signed && in_message,
                 token_encrypted: one.encrypted && in_message,
             })
@@ -212,32 +232,33 @@ impl Protection {
         let by_certificate = own.filter(|one| one.key == KeyBinding::Certificate);
         let reference = by_certificate.map(|one| one.reference);
         let by_holder = signs_by_holder(policy);
-        let signs_by_token = reference == Some(KeyReference::Direct) && !by_holder;
+        let by_token = reference.filter(|reference| reference.has_token() && !by_holder);
         let introduced = keys
             .identity
             .as_ref()
-            .filter(|_| policy.introduces_certificate());
+            .filter(|_| policy.introduces_certificate())
+            .map(|identity| (Arc::clone(identity), policy.introducing_reference()));
         Self {
             actor: header.actor.clone(),
-            has_security: policy.has_security(),
+            has_security: policy.writes_security(),
             must_understand: header.must_understand,
-            timestamp: header.timestamp,
+            timestamp: header.timestamp.filter(|timestamp| timestamp.sent),
+            freshness: header.timestamp,
             timestamp_last: header.layout == Layout::LaxTimestampLast,
-            password: policy
-                .username()
-                .and_then(|username| username.passwords.first().copied()),
             carries_assertion: policy.assertion().is_some(),
             takes_assertion: policy.assertion().is_some_and(|it| it.from_message),
+            username: policy.username().cloned(),
             confirms: header.signature_confirmation,
             suite: suite.clone(),
             tuning: policy.tuning,
             order: policy.order(),
             introduced: signer
                 .as_ref()
-                .filter(|_| signs_by_token)
-                .or(introduced)
-                .map(Arc::clone),
+                .zip(by_token)
+                .map(|(identity, reference)| (Arc::clone(identity), reference))
+                .or(introduced),
             introduces_apart: reference == Some(KeyReference::Embedded),
+            sent: policy.parts.sent.clone(),
             marks_cipher_text: marks_cipher_text(policy, keys),
             signature,
             encryption,

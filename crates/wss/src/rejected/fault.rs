@@ -98,6 +98,7 @@ impl Rejected {
             | Self::OperationUnclear { .. } => FaultCode::Sender,
             Self::SecurityUnexpected | Self::HeaderNotVerified { .. } => FaultCode::MustUnderstand,
             Self::SecurityMissing
+            | Self::SecurityOfDraft
             | Self::SecurityDuplicated
             | Self::ElementUnexpected { .. }
             | Self::Malformed { .. }
@@ -137,7 +138,9 @@ impl Rejected {
             Self::AlgorithmNotAllowed { .. } | Self::AlgorithmRetired { .. } => {
                 FaultCode::UnsupportedAlgorithm
             }
-            Self::KeyNotFound { .. } => FaultCode::SecurityTokenUnavailable,
+            Self::KeyNotFound { .. } | Self::KeyAmbiguous { .. } => {
+                FaultCode::SecurityTokenUnavailable
+            }
             // Its client begins anew; it could not with a store that is said to be busy.
             Self::ContextUnknown { name } | Self::ContextUnreadable { name } => {
                 FaultCode::BadContextToken(name.version)

@@ -13,6 +13,7 @@ use crate::envelope_error::EnvelopeError;
 
 impl Rejected {
     /// What the operator might look at first, where there is something to say.
+    #[expect(clippy::too_many_lines, reason = "one arm for each reason that has a hint")]
     pub fn hint(&self) -> Option<&'static str> {
         let cause = self.cause();
         if let Some(hint) = cause.hint_of_assertion() {
@@ -27,6 +28,12 @@ impl Rejected {
             }
             Self::SecurityMissing => {
                 "the peer secures nothing, or addresses its header to an actor or role: then name it as `actor`"
+            }
+            Self::SecurityOfDraft => {
+                "for tokens of users say `username_token = { accept = [\"2002/07\"] }`; or have the peer send those of 2004"
+            }
+            Self::SecurityUnexpected => {
+                "name the mechanism that the peer uses; of answers that have nothing but a Timestamp: answers = { mechanism = \"timestamp\" }"
             }
             Self::SecurityDuplicated => "two stacks secured the message, one after the other",
             Self::ElementUnexpected { .. } => "compare `mechanism` on both sides",
@@ -59,7 +66,7 @@ impl Rejected {
                 "digests are over the nonce's octets (not its base64), `Created` as written, and the password in UTF-8"
             }
             Self::PasswordKindNotAllowed { .. } => {
-                "set `password` to \"text\" or \"digest\", as the peer sends it"
+                "set `password` to \"text\", \"digest\" or \"none\", as the peer sends it; a `Type` like `wsse:PasswordText` needs `username_token = { accept = [\"qualified-types\"] }`"
             }
             Self::SignatureMissing | Self::Unencrypted { .. } => {
                 "compare `mechanism`, `signed` and `encrypted` with what the peer does"
@@ -71,7 +78,7 @@ impl Rejected {
                 "the key is another than the signer's, or `SignedInfo` was changed after it was signed"
             }
             Self::Signature(SignatureError::NotFound { .. }) => {
-                "the element was taken out on the way, or carries its id in an attribute that is not known as one"
+                "the element was taken out on the way, or carries its id in an attribute that is not known as one: `ids = [\"Id\"]` makes it one"
             }
             Self::Unsigned { .. } => {
                 "the element that was signed is not the one in this place: compare `signed` in both policies"
@@ -112,6 +119,9 @@ impl Rejected {
             }
             Self::NotInConversation => {
                 "the client has to establish a security context before it sends anything else"
+            }
+            Self::KeyAmbiguous { .. } => {
+                "certificates of different keys have this name: have the client send its certificate (`key_reference = \"direct\"`), or name it by its thumbprint"
             }
             Self::KeyNotDerived => "the client's policy lacks `sp:RequireDerivedKeys`",
             Self::ConfirmationMissing => {

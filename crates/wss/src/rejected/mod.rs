@@ -73,6 +73,9 @@ pub enum Rejected {
     SecurityDuplicated,
     /// A `wsse:Security` header that must be understood, and a plan without security.
     SecurityUnexpected,
+    /// No header for this endpoint but one of the draft of WS-Security of July 2002, which the plan
+    /// does not accept.
+    SecurityOfDraft,
     /// A header block that must be understood is not among the verified ones, so that it cannot be
     /// passed on.
     HeaderNotVerified {
@@ -203,6 +206,11 @@ pub enum Rejected {
     /// No key answers to a `KeyInfo`.
     KeyNotFound {
         /// What it asks for.
+        reference: String,
+    },
+    /// A `KeyInfo` names several keys.
+    KeyAmbiguous {
+        /// The name.
         reference: String,
     },
     /// A kind of key reference or token that is not accepted.

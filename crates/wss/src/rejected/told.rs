@@ -28,6 +28,7 @@ impl Rejected {
             Self::SecurityMissing => "security-missing",
             Self::SecurityDuplicated => "security-duplicated",
             Self::SecurityUnexpected => "security-unexpected",
+            Self::SecurityOfDraft => "security-of-draft",
             Self::HeaderNotVerified { .. } => "header-not-verified",
             Self::ElementUnexpected { .. } => "element-unexpected",
             Self::Malformed { .. } => "malformed",
@@ -56,6 +57,7 @@ impl Rejected {
             Self::AlgorithmRetired { .. } => "algorithm-retired",
             Self::Signature(error) => signature_name(error),
             Self::KeyNotFound { .. } => "key-not-found",
+            Self::KeyAmbiguous { .. } => "key-ambiguous",
             Self::TokenUnsupported { .. } => "token-unsupported",
             Self::KeyNotDerived => "key-not-derived",
             Self::NotInConversation => "not-in-conversation",
@@ -152,6 +154,9 @@ impl fmt::Display for Rejected {
             Self::SecurityDuplicated => {
                 out.write_str("expected one `wsse:Security` header for this actor, found more")
             }
+            Self::SecurityOfDraft => out.write_str(
+                "expected a `wsse:Security` header, found one of the draft http://schemas.xmlsoap.org/ws/2002/07/secext",
+            ),
             Self::SecurityUnexpected => out.write_str(
                 "a `wsse:Security` header must be understood, and the plan has no security",
             ),
@@ -247,6 +252,9 @@ impl fmt::Display for Rejected {
             }
             Self::Signature(error) => error.fmt(out),
             Self::KeyNotFound { reference } => write!(out, "no key answers to {reference}"),
+            Self::KeyAmbiguous { reference } => {
+                write!(out, "expected one key, found several for {reference}")
+            }
             Self::TokenUnsupported { found } => {
                 write!(out, "token or key reference not accepted: {found}")
             }

@@ -11,6 +11,7 @@ use crate::binding::Recipient;
 use crate::conversation::SecurityContext;
 use crate::envelope::Envelope;
 use crate::facts::Receipt;
+use crate::freshness::PeerClock;
 use crate::part::Part;
 use crate::plan::{OutboundPlan, Protection};
 use crate::secure_error::SecureError;
@@ -32,6 +33,8 @@ pub struct Outgoing<'a> {
     /// is no answer. Not for the plan, but for a host that chooses among the plans of
     /// operations.
     pub action: Option<&'a str>,
+    /// How far the peer's clock is known to be off: the message has its times by that clock.
+    pub clock: PeerClock,
 }
 
 impl<'a> Outgoing<'a> {

@@ -27,12 +27,14 @@ use soapstone_xml::{Buffers, Sink};
 
 pub use self::message::Outgoing;
 use self::message::numbered;
+use self::references::Holder;
 use self::scope::Scope;
 use self::securing::Securing;
-use crate::binding::{KeyReference, ProtectionOrder};
+use crate::binding::ProtectionOrder;
 use crate::envelope::{Envelope, range};
 use crate::facts::Receipt;
 use crate::operation::{Operation, OperationObserver};
+use crate::part::Part;
 use crate::plan::{Endorser, OutboundPlan};
 use crate::secure_error::SecureError;
 use crate::token::{AssertionToken, version_of};
@@ -117,6 +119,15 @@ impl OutboundPlan {
         let actor = self.protection.actor.as_deref();
         if envelope.security_headers(actor).next().is_some() {
             return Err(SecureError::AlreadySecured);
+        }
+        let is_there = |part: &&Part| {
+            let mut blocks = envelope.header().into_iter().flat_map(|it| it.children());
+            blocks.any(|block| {
+                matches!(part, Part::Header { namespace, local } if block.is(namespace, local))
+            })
+        };
+        if let Some(part) = self.protection.sent.iter().find(|part| !is_there(part)) {
+            return Err(SecureError::PartMissing { part: part.clone() });
         }
         if self.protection.has_security {
             for algorithm in &self.protection.algorithms {
@@ -255,17 +266,17 @@ impl Securing<'_> {
     fn write_certificate_tokens(&mut self) {
         let protection = self.message.protection();
         for (index, endorsing) in protection.endorsing.iter().enumerate() {
-            if let (Endorser::Certificate(identity, _), KeyReference::Direct, false) = (
-                &endorsing.endorser,
-                endorsing.reference,
-                endorsing.by_holder,
-            ) {
+            if let Endorser::Certificate(identity, _) = &endorsing.endorser
+                && endorsing.reference.has_token()
+                && !endorsing.by_holder
+            {
                 let id = self.message.named(&numbered("endorse", index));
                 let token = &mut self.pieces.endorsements[index].token;
-                references::write_token(identity.certificate(), &id, &mut Scope::alone(), token);
+                let (reference, holder) = (endorsing.reference, Holder::of(identity));
+                references::write_token(reference, holder, &id, &mut Scope::alone(), token);
             }
         }
-        if let Some(identity) = &protection.introduced {
+        if let Some((identity, reference)) = &protection.introduced {
             // Of two tokens with it, the other is inside of the signature's reference.
             let name = match protection.introduces_apart {
                 true => "own",
@@ -275,7 +286,8 @@ impl Securing<'_> {
             let pieces = &mut self.pieces;
             let mut scope = pieces.declarations.scope(stays);
             let token = &mut pieces.tokens;
-            references::write_token(identity.certificate(), &id, &mut scope, token);
+            let holder = Holder::of(identity);
+            references::write_token(*reference, holder, &id, &mut scope, token);
         }
     }
 

@@ -4,7 +4,9 @@
 //! The one rule: `ds` is declared by the `ds:KeyInfo` around; everything else by the piece itself
 //! or, where its [`Scope`] says so, by the header.
 
-use soapstone_crypto::{Certificate, base64};
+use std::borrow::Cow;
+
+use soapstone_crypto::{Certificate, Identity, NameStyle, PublicKey, base64};
 use soapstone_xmlsec::write;
 
 use super::scope::Scope;
@@ -12,29 +14,97 @@ use super::text::put;
 use crate::binding::KeyReference;
 use crate::conversation::{ConversationVersion, SecurityContext};
 use crate::names::{
-    BASE64_BINARY, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, THUMBPRINT_SHA1, X509_SKI, X509_V3,
+    BASE64_BINARY, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, THUMBPRINT_SHA1, WSSE,
+    X509_PKI_PATH_V1, X509_SKI, X509_V3,
 };
 use crate::plan::SharedKey;
 use crate::token::AssertionToken;
 
+/// What a token with one certificate takes, as a rule.
+const TOKEN_BYTES: usize = 2048;
+
 const REFERENCE_END: &str = "</wsse:SecurityTokenReference>";
 
-/// Appends what stands in a `ds:KeyInfo` that names `certificate`; `token` is the id of its
-/// `BinarySecurityToken` for [`KeyReference::Direct`].
+/// A certificate that is named, and what comes between it and an authority.
+#[derive(Clone, Copy)]
+pub(super) struct Holder<'c> {
+    pub(super) certificate: &'c Certificate,
+    pub(super) chain: &'c [Certificate],
+}
+
+impl<'c> Holder<'c> {
+    /// The holder of a private key of ours.
+    pub(super) fn of(identity: &'c Identity) -> Self {
+        Self {
+            certificate: identity.certificate(),
+            chain: identity.chain(),
+        }
+    }
+
+    /// Of whom nothing but the certificate is known.
+    pub(super) const fn alone(certificate: &'c Certificate) -> Self {
+        Self {
+            certificate,
+            chain: &[],
+        }
+    }
+
+    /// The type and the bytes of the token by which a reference names the certificate.
+    fn token(self, reference: KeyReference) -> (&'static str, Cow<'c, [u8]>) {
+        match reference {
+            KeyReference::PkiPath => {
+                let mut path = Vec::with_capacity(1 + self.chain.len());
+                path.push(self.certificate.clone());
+                path.extend_from_slice(self.chain);
+                let path = Certificate::to_pki_path(&path);
+                (X509_PKI_PATH_V1, Cow::Owned(path))
+            }
+            _ => (X509_V3, Cow::Borrowed(self.certificate.der())),
+        }
+    }
+}
+
+/// The ids that a reference to a certificate has or uses.
+#[derive(Clone, Copy)]
+pub(super) struct Ids<'i> {
+    /// Of the `BinarySecurityToken`, where there is one.
+    pub(super) token: &'i str,
+    /// Of the `SecurityTokenReference`, where a signature covers the token through it.
+    pub(super) reference: Option<&'i str>,
+}
+
+/// Appends what stands in a `ds:KeyInfo` that names a certificate.
 pub(super) fn write_certificate(
     reference: KeyReference,
-    certificate: &Certificate,
-    token: &str,
+    holder: Holder<'_>,
+    ids: Ids<'_>,
     scope: &mut Scope<'_>,
     out: &mut Vec<u8>,
 ) {
-    if reference == KeyReference::KeyName {
-        write::key_name(certificate.subject(), out);
-        return;
-    }
-    open_reference(None, None, scope, out);
+    let certificate = holder.certificate;
     match reference {
-        KeyReference::Direct => write_direct(token, Some(X509_V3), out),
+        // In a reference of its own it is what a signature covers the certificate through.
+        KeyReference::KeyName if ids.reference.is_none() => {
+            return write::key_name(certificate.subject(), out);
+        }
+        KeyReference::X509Data => {
+            return write::x509_certificates(std::slice::from_ref(certificate), out);
+        }
+        KeyReference::X509Ski => return write::x509_ski(certificate, out),
+        KeyReference::X509IssuerSerial => return write::x509_issuer_serial(certificate, out),
+        KeyReference::KeyValue => return write_key_value(certificate.public_key(), out),
+        _ => {}
+    }
+    let path = reference == KeyReference::PkiPath;
+    let attributes = ReferenceAttributes {
+        id: ids.reference,
+        token_type: path.then_some(X509_PKI_PATH_V1),
+        implied: None,
+    };
+    open_reference(attributes, scope, out);
+    match reference {
+        KeyReference::Direct => write_direct(ids.token, Some(X509_V3), out),
+        KeyReference::PkiPath => write_direct(ids.token, Some(X509_PKI_PATH_V1), out),
         KeyReference::SubjectKeyIdentifier => {
             write_identifier(X509_SKI, certificate.ski(), out);
         }
@@ -44,12 +114,23 @@ pub(super) fn write_certificate(
         KeyReference::Embedded => {
             // Its `wsse` is that of the reference around it.
             put(&["<wsse:Embedded><wsse:BinarySecurityToken"], out);
-            write_token_rest(certificate, token, scope, out);
+            // And its `wsu`, where that has an id.
+            if ids.reference.is_none() {
+                scope.wsu(out);
+            }
+            write_token_rest(reference, holder, ids.token, out);
             put(&["</wsse:Embedded>"], out);
         }
-        KeyReference::IssuerSerial | KeyReference::KeyName | KeyReference::EncryptedKeySha1 => {
-            write::x509_issuer_serial(certificate, out);
+        KeyReference::KeyName => write::key_name(certificate.subject(), out),
+        KeyReference::IssuerSerialQuoted => {
+            write::x509_issuer_serial_styled(certificate, NameStyle::Microsoft, out);
         }
+        KeyReference::IssuerSerial
+        | KeyReference::X509Data
+        | KeyReference::X509Ski
+        | KeyReference::X509IssuerSerial
+        | KeyReference::KeyValue
+        | KeyReference::EncryptedKeySha1 => write::x509_issuer_serial(certificate, out),
     }
     put(&[REFERENCE_END], out);
 }
@@ -63,7 +144,12 @@ pub(super) fn write_assertion(
     out: &mut Vec<u8>,
 ) {
     let version = assertion.version();
-    open_reference(Some(version.token_type()), None, scope, out);
+    let attributes = ReferenceAttributes {
+        id: None,
+        token_type: Some(version.token_type()),
+        implied: None,
+    };
+    open_reference(attributes, scope, out);
     match reference {
         KeyReference::Direct => write_direct(assertion.id(), None, out),
         _ => {
@@ -78,6 +164,42 @@ pub(super) fn write_assertion(
         }
     }
     put(&[REFERENCE_END], out);
+}
+
+/// The `ds:KeyValue` of a key, or the DER form of one whose kind has none.
+fn write_key_value(key: &PublicKey, out: &mut Vec<u8>) {
+    let start = out.len();
+    write::key_value(key, out);
+    if out.len() == start {
+        write::der_encoded_key_value(key, out);
+    }
+}
+
+/// The bytes that the STR Dereference Transform gives of the token by which a reference names a
+/// certificate (SOAP Message Security 1.1.1, 8.3): the token in the message in canonical form, or
+/// the one that a named certificate would be. The default namespace is always declared on it;
+/// `default` is the one around a token in the message.
+pub(super) fn dereferenced(
+    reference: KeyReference,
+    holder: Holder<'_>,
+    token: &str,
+    default: &str,
+) -> Vec<u8> {
+    let in_message = reference.has_token() || reference == KeyReference::Embedded;
+    let mut out = Vec::with_capacity(TOKEN_BYTES);
+    put(&["<wsse:BinarySecurityToken xmlns=\""], &mut out);
+    if in_message {
+        soapstone_xml::escape::attribute(default, &mut out);
+        put(&["\" xmlns:wsse=\"", WSSE, "\""], &mut out);
+        Scope::alone().wsu(&mut out);
+        write_token_rest(reference, holder, token, &mut out);
+    } else {
+        let rest = ["\" xmlns:wsse=\"", WSSE, "\" ValueType=\"", X509_V3, "\">"];
+        put(&rest, &mut out);
+        base64::encode_into(holder.certificate.der(), &mut out);
+        put(&["</wsse:BinarySecurityToken>"], &mut out);
+    }
+    out
 }
 
 /// Parameters of an implied derived key, on the `SecurityTokenReference` (WS-SecureConversation
@@ -95,7 +217,12 @@ pub(super) fn write_encrypted_key(
     scope: &mut Scope<'_>,
     out: &mut Vec<u8>,
 ) {
-    open_reference(Some(ENCRYPTED_KEY_TOKEN), implied, scope, out);
+    let attributes = ReferenceAttributes {
+        token_type: Some(ENCRYPTED_KEY_TOKEN),
+        implied,
+        ..ReferenceAttributes::default()
+    };
+    open_reference(attributes, scope, out);
     write_direct(id, None, out);
     put(&[REFERENCE_END], out);
 }
@@ -107,7 +234,12 @@ pub(super) fn write_encrypted_key_sha1(
     scope: &mut Scope<'_>,
     out: &mut Vec<u8>,
 ) {
-    open_reference(Some(ENCRYPTED_KEY_TOKEN), implied, scope, out);
+    let attributes = ReferenceAttributes {
+        token_type: Some(ENCRYPTED_KEY_TOKEN),
+        implied,
+        ..ReferenceAttributes::default()
+    };
+    open_reference(attributes, scope, out);
     write_identifier(ENCRYPTED_KEY_SHA1, sha1, out);
     put(&[REFERENCE_END], out);
 }
@@ -121,7 +253,11 @@ pub(super) fn write_context(
     scope: &mut Scope<'_>,
     out: &mut Vec<u8>,
 ) {
-    open_reference(None, implied, scope, out);
+    let attributes = ReferenceAttributes {
+        implied,
+        ..ReferenceAttributes::default()
+    };
+    open_reference(attributes, scope, out);
     // A token in the message says it itself, and Metro's services look for it in the reference
     // there as well.
     let instance = context.instance.as_deref();
@@ -147,17 +283,29 @@ pub(super) fn write_derived_key(
     scope: &mut Scope<'_>,
     out: &mut Vec<u8>,
 ) {
-    open_reference(None, None, scope, out);
+    open_reference(ReferenceAttributes::default(), scope, out);
     write_direct(id, Some(version.derived_key_type()), out);
     put(&[REFERENCE_END], out);
 }
 
+/// The attributes of a `wsse:SecurityTokenReference`.
+#[derive(Default)]
+struct ReferenceAttributes<'a, 'n> {
+    id: Option<&'a str>,
+    token_type: Option<&'a str>,
+    implied: Option<&'a ImpliedDerivation<'n>>,
+}
+
 fn open_reference(
-    token_type: Option<&str>,
-    implied: Option<&ImpliedDerivation<'_>>,
+    attributes: ReferenceAttributes<'_, '_>,
     scope: &mut Scope<'_>,
     out: &mut Vec<u8>,
 ) {
+    let ReferenceAttributes {
+        id,
+        token_type,
+        implied,
+    } = attributes;
     put(&["<wsse:SecurityTokenReference"], out);
     if let Some(implied) = implied {
         scope.wsc(implied.version, out);
@@ -166,13 +314,19 @@ fn open_reference(
     if token_type.is_some() {
         scope.wsse11(out);
     }
+    if id.is_some() {
+        scope.wsu(out);
+    }
     let write_token_type = |out: &mut Vec<u8>| {
         if let Some(token_type) = token_type {
             put(&[" wsse11:TokenType=\"", token_type, "\""], out);
         }
     };
     // Canonical order is that of the namespaces: WS-Security 1.1 stands between the two versions of
-    // WS-SecureConversation.
+    // WS-SecureConversation, behind the utility namespace.
+    if let Some(id) = id {
+        put(&[" wsu:Id=\"", id, "\""], out);
+    }
     let february =
         implied.is_some_and(|implied| implied.version == ConversationVersion::February2005);
     if february {
@@ -215,32 +369,34 @@ pub(super) fn write_shared(
     }
 }
 
-/// Appends a `wsse:BinarySecurityToken` with `certificate`.
+/// Appends the `wsse:BinarySecurityToken` by which a reference names a certificate.
 pub(super) fn write_token(
-    certificate: &Certificate,
+    reference: KeyReference,
+    holder: Holder<'_>,
     id: &str,
     scope: &mut Scope<'_>,
     out: &mut Vec<u8>,
 ) {
     put(&["<wsse:BinarySecurityToken"], out);
     scope.wsse(out);
-    write_token_rest(certificate, id, scope, out);
+    scope.wsu(out);
+    write_token_rest(reference, holder, id, out);
 }
 
-/// A token from its second declaration on.
-fn write_token_rest(certificate: &Certificate, id: &str, scope: &mut Scope<'_>, out: &mut Vec<u8>) {
-    scope.wsu(out);
+/// A token from its declarations on.
+fn write_token_rest(reference: KeyReference, holder: Holder<'_>, id: &str, out: &mut Vec<u8>) {
+    let (value_type, content) = holder.token(reference);
     let attributes = [
         " EncodingType=\"",
         BASE64_BINARY,
         "\" ValueType=\"",
-        X509_V3,
+        value_type,
         "\" wsu:Id=\"",
         id,
         "\">",
     ];
     put(&attributes, out);
-    base64::encode_into(certificate.der(), out);
+    base64::encode_into(&content, out);
     put(&["</wsse:BinarySecurityToken>"], out);
 }
 

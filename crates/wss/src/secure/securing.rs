@@ -45,16 +45,18 @@ impl<'p> Securing<'p> {
         let mut supply = Supply::of(PUBLIC_RANDOMNESS);
         let message = Message::new(plan, outgoing, now, &mut supply);
         let mut pieces = Pieces::default();
+        let shown = outgoing.clock.shown(now);
         if let Some(life) = plan.protection.timestamp {
-            pieces.timestamp = timestamp(message.id(), now, freshness::later(now, life.ttl));
+            pieces.timestamp = timestamp(message.id(), shown, freshness::later(shown, life.ttl));
         }
         if let (true, Some(request)) = (plan.protection.confirms, outgoing.answers) {
             pieces.confirmations = confirmation::write(message.id(), &request.signature_values);
         }
-        if let (Some(kind), Some(user)) = (plan.protection.password, plan.keys.user.as_deref()) {
+        let wanted = plan.protection.username.as_ref();
+        if let (Some(wanted), Some(user)) = (wanted, plan.keys.user.as_deref()) {
             observer.ended(Operation::Other);
             let id = message.named("user");
-            token::write_username(user, kind, &id, now, &mut supply, &mut pieces.username);
+            token::write_username(user, wanted, &id, shown, &mut supply, &mut pieces.username);
             observer.ended(Operation::Username);
         }
         if plan.protection.carries_assertion
@@ -75,9 +77,9 @@ impl<'p> Securing<'p> {
 
     /// Remembers something that the receiver will know this message by.
     pub(super) fn mark(&mut self, key: [u8; 32]) {
-        let timestamp = self.message.protection().timestamp;
-        let until = marks::until(timestamp, None, self.message.now);
-        let end = match timestamp {
+        let protection = self.message.protection();
+        let until = marks::until(protection.freshness, None, self.message.now);
+        let end = match protection.timestamp {
             Some(_) => End::Proven,
             None => End::Counted,
         };

@@ -15,13 +15,13 @@ use soapstone_xmlsec::write::{SignedInfo, SignedInfoWriter, TransformParts};
 
 use super::message::numbered;
 use super::ready_keys::Use;
-use super::references;
+use super::references::{self, Holder, Ids};
 use super::securing::Securing;
 use crate::binding::KeyReference;
 use crate::envelope::{Envelope, range};
 use crate::known::Surroundings;
 use crate::marks;
-use crate::names::WSU;
+use crate::names::{STR_TRANSFORM, WSSE, WSU};
 use crate::operation::Operation;
 use crate::part::Part;
 use crate::plan::{Endorser, KeySource, Signing};
@@ -45,6 +45,14 @@ struct Signed<'m> {
     digest: Digest,
 }
 
+/// What a signature covers.
+struct Covered<'s, 'm> {
+    /// Elements.
+    elements: &'s [Signed<'m>],
+    /// A `SecurityTokenReference`, whose token is digested in its place.
+    dereferenced: Option<Signed<'s>>,
+}
+
 /// Who signs with a certificate, and how the signature names it.
 struct ByCertificate<'k> {
     identity: &'k Identity,
@@ -54,6 +62,8 @@ struct ByCertificate<'k> {
     token: String,
     /// Whether the signature names the assertion of whose holder the key is.
     by_holder: bool,
+    /// The id of the reference, where the signature covers the token through it.
+    dereferenced: Option<String>,
     /// Whether the signature stays in the header as it is written.
     stays: bool,
 }
@@ -240,10 +250,12 @@ impl Securing<'_> {
         }
         buffers.give_scratch(digesting.scratch);
         buffers.give(digesting.collected.unwrap_or_default());
-        if signed.is_empty() {
+        if signed.is_empty() && !signing.dereferences {
             return Err(SecureError::NothingToSign);
         }
 
+        let around = envelope.header().unwrap_or(envelope.document.root());
+        let default = around.namespace_of("").unwrap_or_default();
         let id = self.message.named("signature");
         let written = if signing.key == KeySource::PrivateKey {
             let by = ByCertificate {
@@ -252,15 +264,16 @@ impl Securing<'_> {
                 reference: signing.reference,
                 token: self.message.named("cert"),
                 by_holder: signing.by_holder,
+                dereferenced: signing.dereferences.then(|| self.message.named("str")),
                 stays: signing.stays,
             };
-            self.sign_by_certificate(&id, &signed, &by, buffers)?
+            self.sign_by_certificate(&id, &signed, &by, default, buffers)?
         } else {
             let ready = self.keys.signing.take().ok_or(SecureError::KeyMissing)?;
             self.sign_by_key(&id, &signed, &ready, signing.algorithm, buffers)?
         };
         self.pieces.signature = written;
-        self.endorse(&id, endorsed, buffers)
+        self.endorse(&id, endorsed, default, buffers)
     }
 
     /// Writes the signatures over the signature with this id, or over the Timestamp, and over the
@@ -269,6 +282,7 @@ impl Securing<'_> {
         &mut self,
         signature: &str,
         parts: Vec<Vec<Signed<'_>>>,
+        default: &str,
         buffers: &mut Buffers,
     ) -> Result<(), SecureError> {
         let plan = self.message.plan;
@@ -291,7 +305,7 @@ impl Securing<'_> {
                 digest: endorsed.1,
             }];
             let token = &self.pieces.endorsements[index].token;
-            if endorsing.covers_token && !token.is_empty() {
+            if endorsing.covers_token && !endorsing.dereferences && !token.is_empty() {
                 signed.push(Signed {
                     id: token_id.as_str().into(),
                     digest: digest(token)?,
@@ -307,9 +321,12 @@ impl Securing<'_> {
                         reference: endorsing.reference,
                         token: token_id.clone(),
                         by_holder: endorsing.by_holder,
+                        dereferenced: endorsing
+                            .dereferences
+                            .then(|| self.message.named(&numbered("endorse-str", index))),
                         stays: false,
                     };
-                    self.sign_by_certificate(&id, &signed, &by, buffers)?
+                    self.sign_by_certificate(&id, &signed, &by, default, buffers)?
                 }
                 Endorser::Context(algorithm) => {
                     let ready = self.keys.endorsing[index].take();
@@ -330,7 +347,11 @@ impl Securing<'_> {
         algorithm: SignatureAlgorithm,
         buffers: &mut Buffers,
     ) -> Result<Vec<u8>, SecureError> {
-        let signed_info = self.signed_info(id, algorithm, signed, buffers);
+        let covered = Covered {
+            elements: signed,
+            dereferenced: None,
+        };
+        let signed_info = self.signed_info(id, algorithm, &covered, buffers);
         self.observer.ended(Operation::Other);
         let value = ready.key.sign(algorithm, signed_info.octets(), None)?;
         self.observer.ended(Operation::Signature);
@@ -345,25 +366,37 @@ impl Securing<'_> {
         id: &str,
         signed: &[Signed<'_>],
         by: &ByCertificate<'_>,
+        default: &str,
         buffers: &mut Buffers,
     ) -> Result<Vec<u8>, SecureError> {
         let mut key_info = Vec::new();
-        let certificate = by.identity.certificate();
+        let holder = Holder::of(by.identity);
         let mut scope = self.pieces.declarations.scope(by.stays);
-        let assertion = self.message.assertion().filter(|_| by.by_holder);
-        match assertion {
+        let ids = Ids {
+            token: &by.token,
+            reference: by.dereferenced.as_deref(),
+        };
+        match self.message.assertion().filter(|_| by.by_holder) {
             Some(assertion) => {
                 references::write_assertion(by.reference, assertion, &mut scope, &mut key_info);
             }
-            None => references::write_certificate(
-                by.reference,
-                certificate,
-                &by.token,
-                &mut scope,
-                &mut key_info,
-            ),
+            None => {
+                references::write_certificate(by.reference, holder, ids, &mut scope, &mut key_info);
+            }
         }
-        let signed_info = self.signed_info(id, by.algorithm, signed, buffers);
+        let mut covered = Covered {
+            elements: signed,
+            dereferenced: None,
+        };
+        if let Some(reference) = &by.dereferenced {
+            let token = references::dereferenced(by.reference, holder, &by.token, default);
+            let algorithm = self.message.protection().suite.digest[0];
+            covered.dereferenced = Some(Signed {
+                id: reference.as_str().into(),
+                digest: soapstone_crypto::digest(algorithm, &token)?,
+            });
+        }
+        let signed_info = self.signed_info(id, by.algorithm, &covered, buffers);
         self.observer.ended(Operation::Other);
         let value = by.identity.key().sign(by.algorithm, signed_info.octets())?;
         self.observer.ended(Operation::Signature);
@@ -375,9 +408,10 @@ impl Securing<'_> {
         &self,
         id: &str,
         algorithm: SignatureAlgorithm,
-        signed: &[Signed<'_>],
+        covered: &Covered<'_, '_>,
         buffers: &mut Buffers,
     ) -> SignedInfo {
+        let signed = covered.elements;
         let out = buffers.take(512 + 400 * signed.len());
         let mut signed_info = SignedInfoWriter::within(out, Some(id), algorithm);
         let transforms = [TransformParts::Canonicalization(
@@ -385,11 +419,23 @@ impl Securing<'_> {
             &[],
         )];
         let elements = signed.iter().map(|part| (&*part.id, part.digest.as_ref()));
-        signed_info.references(
-            &transforms,
-            self.message.protection().suite.digest[0],
-            elements,
-        );
+        let digest_method = self.message.protection().suite.digest[0];
+        signed_info.references(&transforms, digest_method, elements);
+        if let Some(token) = &covered.dereferenced {
+            let parameters = [
+                "<wsse:TransformationParameters xmlns:wsse=\"",
+                WSSE,
+                "\"><ds:CanonicalizationMethod Algorithm=\"",
+                Canonicalization::Exclusive.uri(),
+                "\"></ds:CanonicalizationMethod></wsse:TransformationParameters>",
+            ];
+            let transform = TransformParts::Other {
+                uri: STR_TRANSFORM,
+                raw_content: &parameters.concat(),
+            };
+            let element = (&*token.id, token.digest.as_ref());
+            signed_info.references(&[transform], digest_method, [element]);
+        }
         signed_info.finish()
     }
 
@@ -441,7 +487,9 @@ impl Securing<'_> {
                 }
                 Part::UsernameToken => put(&self.pieces.username, "user")?,
                 Part::Token => {
-                    put(&self.pieces.tokens, "cert")?;
+                    if !signing.dereferences {
+                        put(&self.pieces.tokens, "cert")?;
+                    }
                     // Beside a certificate's signature, the session key is none of its tokens.
                     if signing.key != KeySource::PrivateKey {
                         put(&self.pieces.session_key, "key")?;

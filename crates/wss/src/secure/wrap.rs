@@ -12,12 +12,12 @@ use soapstone_crypto::{
 use soapstone_xmlsec::enc::KeyEncryption;
 use soapstone_xmlsec::write::{self, AgreementParts, DerivationParts, EncryptedKeyParts};
 
-use super::references;
+use super::references::{self, Holder, Ids};
 use super::securing::Securing;
 use crate::binding::KeyReference;
 use crate::digest;
 use crate::secure_error::SecureError;
-use crate::suite::{KeyAgreementMethod, Wrapping};
+use crate::suite::{KeyAgreementMethod, Suite, Wrapping};
 
 /// Octets of the salt that a message's HKDF has: as many as its HMAC gives with SHA-256.
 const SALT: usize = 32;
@@ -43,10 +43,12 @@ impl Securing<'_> {
         self.message.check_retirement(wrapping.short_name())?;
         let mut named = Vec::new();
         let token = self.message.named("peer");
-        if reference == KeyReference::Direct {
+        let holder = Holder::alone(recipient);
+        if reference.has_token() {
             let mut scope = self.pieces.declarations.scope(true);
             references::write_token(
-                recipient,
+                reference,
+                holder,
                 &token,
                 &mut scope,
                 &mut self.pieces.tokens_of_keys,
@@ -56,7 +58,11 @@ impl Securing<'_> {
             .pieces
             .declarations
             .scope(!self.message.protection().signs_tokens());
-        references::write_certificate(reference, recipient, &token, &mut scope, &mut named);
+        let ids = Ids {
+            token: &token,
+            reference: None,
+        };
+        references::write_certificate(reference, holder, ids, &mut scope, &mut named);
         let (method, key_info, cipher_value) = match wrapping {
             Wrapping::Transport(transport) => {
                 let oaep = OaepParameters::new(transport.digest, transport.mask);
@@ -72,7 +78,7 @@ impl Securing<'_> {
             }
             Wrapping::Agreement(agreement) => {
                 let (key_info, cipher_value) =
-                    agree(agreement, recipient.public_key(), key, &named)?;
+                    agree(suite, agreement, recipient.public_key(), key, &named)?;
                 (KeyEncryption::Wrap(agreement.wrap), key_info, cipher_value)
             }
         };
@@ -95,6 +101,7 @@ impl Securing<'_> {
 /// The `xenc:AgreementMethod` of a fresh agreement with `recipient`, whom `named` names, and `key`
 /// wrapped with what comes of it.
 fn agree(
+    suite: &Suite,
     method: &KeyAgreementMethod,
     recipient: &PublicKey,
     key: &SymmetricKey,
@@ -117,9 +124,10 @@ fn agree(
     let derived: SecretBytes = match method.derivation {
         KeyDerivation::ConcatKdf => {
             // What the key is for (NIST SP 800-56A, 5.8.2.1.1: `AlgorithmID`).
+            let purpose = || method.wrap.uri().as_bytes().to_vec();
             let parameters = ConcatKdf {
                 digest: method.digest,
-                other_info: method.wrap.uri().as_bytes().to_vec(),
+                other_info: suite.derivation_info.clone().unwrap_or_else(purpose),
             };
             write(DerivationParts::ConcatKdf(&parameters));
             parameters.derive(&agreed.secret, length)?

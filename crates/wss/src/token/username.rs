@@ -12,18 +12,20 @@ use super::kind::{Claim, Kind, Proving};
 use crate::attributes::only_attributes;
 use crate::digest;
 use crate::envelope::expanded_name;
-use crate::freshness::{self, Freshness};
+use crate::freshness::{self, Freshness, PeerClock};
 use crate::marks::{self, End};
-use crate::names::{BASE64_BINARY, PASSWORD_DIGEST, PASSWORD_TEXT, USERNAME_TOKEN, WSSE, WSU};
+use crate::names::{
+    BASE64_BINARY, PASSWORD_DIGEST, PASSWORD_TEXT, USERNAME_TOKEN, WSSE, WSSE_2002, WSU, WSU_2002,
+};
 use crate::operation::Operation;
 use crate::rejected::Rejected;
 use crate::supporting::SupportingToken;
-use crate::username::{PasswordKind, User, UsernamePolicy};
+use crate::username::{PasswordKind, Presence, User, UsernameDialects, UsernamePolicy};
 use crate::values::only_base64;
 
 /// The kind. A token that no policy asks for is refused in its turn.
 pub(super) static KIND: Kind = Kind {
-    elements: &[(WSSE, "UsernameToken")],
+    elements: &[(WSSE, "UsernameToken"), (WSSE_2002, "UsernameToken")],
     single: Some("`wsse:UsernameToken`"),
     has_type: |_, claimed| claimed == USERNAME_TOKEN,
     prove: Some(prove),
@@ -34,7 +36,7 @@ pub(super) static KIND: Kind = Kind {
         let created = created.map(|created| Claim::new("created", created));
         let claims = [
             Claim::new("user", token.user),
-            Claim::new("password", token.kind.uri()),
+            Claim::new("password", token.kind.uri().unwrap_or("none")),
         ];
         Ok(claims.into_iter().chain(created).collect())
     },
@@ -55,8 +57,14 @@ fn prove(element: Element<'_>, with: &mut Proving<'_>) -> Result<(), Rejected> {
             limit: 1,
         });
     }
+    if element.namespace() != WSSE && !wanted.dialects.draft_2002 {
+        return Err(Rejected::ElementUnexpected {
+            element: expanded_name(element),
+        });
+    }
     with.observer.ended(Operation::Other);
-    let token = UsernameToken::read(element, Some((wanted, with.now)))?;
+    let clock = with.facts.clock;
+    let token = UsernameToken::read(element, Some((wanted, clock, with.now)))?;
     token.authenticate(with.facts.password(&token.user))?;
     with.observer.ended(Operation::Username);
     if let Some(key) = token.nonce_mark() {
@@ -69,16 +77,44 @@ fn prove(element: Element<'_>, with: &mut Proving<'_>) -> Result<(), Rejected> {
         };
         with.marks.extend(marks::ending(end, [key]));
     }
-    with.evidence.user = Some(token.user);
+    match token.kind {
+        PasswordKind::Absent => with.evidence.named_user = Some(token.user),
+        _ => with.evidence.user = Some(token.user),
+    }
     Ok(())
 }
 
 impl PasswordKind {
-    /// `Password/@Type`.
-    const fn uri(self) -> &'static str {
+    /// `Password/@Type`, where there is a password.
+    const fn uri(self) -> Option<&'static str> {
         match self {
-            Self::Text => PASSWORD_TEXT,
-            Self::Digest => PASSWORD_DIGEST,
+            Self::Text => Some(PASSWORD_TEXT),
+            Self::Digest => Some(PASSWORD_DIGEST),
+            Self::Absent => None,
+        }
+    }
+
+    /// The kind that the `Type` of a password means; `None` if it is none of the profile's.
+    fn of_type(password: Element<'_>, dialects: UsernameDialects) -> Option<Self> {
+        let Some(said) = password.attribute("", "Type") else {
+            return Some(Self::Text);
+        };
+        match said.as_ref() {
+            PASSWORD_TEXT => return Some(Self::Text),
+            PASSWORD_DIGEST => return Some(Self::Digest),
+            _ => {}
+        }
+        let is_of_draft = password.namespace() == WSSE_2002 && dialects.draft_2002;
+        let (prefix, local) = said.split_once(':')?;
+        let namespace = password.namespace_of(prefix)?;
+        let is_ours = namespace == WSSE || namespace == WSSE_2002;
+        if !is_ours || !(dialects.qualified_types || is_of_draft) {
+            return None;
+        }
+        match local {
+            "PasswordText" => Some(Self::Text),
+            "PasswordDigest" => Some(Self::Digest),
+            _ => None,
         }
     }
 }
@@ -102,7 +138,7 @@ impl UsernameToken {
     /// replayed).
     fn read(
         token: Element<'_>,
-        judged: Option<(&UsernamePolicy, Timestamp)>,
+        judged: Option<(&UsernamePolicy, PeerClock, Timestamp)>,
     ) -> Result<Self, Rejected> {
         let malformed = |problem: &str| Rejected::Malformed {
             element: "wsse:UsernameToken",
@@ -130,34 +166,61 @@ impl UsernameToken {
         let attributes = |element, allowed: &[&str]| {
             only_attributes(element, allowed).map_err(|problem| malformed(&problem))
         };
+        // The draft of 2002 has the same elements in namespaces of its own.
+        let (extension, utility) = match token.namespace() {
+            WSSE_2002 => (WSSE_2002, WSU_2002),
+            _ => (WSSE, WSU),
+        };
+        let dialects = match judged {
+            Some((policy, ..)) => policy.dialects,
+            None => UsernameDialects {
+                qualified_types: true,
+                draft_2002: true,
+            },
+        };
         attributes(token, &[])?;
-        let user =
-            only(WSSE, "Username")?.ok_or_else(|| malformed("expected `Username`, found none"))?;
+        let user = only(extension, "Username")?
+            .ok_or_else(|| malformed("expected `Username`, found none"))?;
         attributes(user, &[])?;
         let user = text(user)?;
-        let password =
-            only(WSSE, "Password")?.ok_or_else(|| malformed("expected `Password`, found none"))?;
-        attributes(password, &["Type"])?;
-        let kind = match password.attribute("", "Type").as_deref() {
-            None | Some(PASSWORD_TEXT) => PasswordKind::Text,
-            Some(PASSWORD_DIGEST) => PasswordKind::Digest,
-            Some(other) => {
-                return Err(Rejected::PasswordKindNotAllowed {
-                    found: other.to_owned(),
-                });
+        let password = only(extension, "Password")?;
+        let kind = match password {
+            None => PasswordKind::Absent,
+            Some(password) => {
+                attributes(password, &["Type"])?;
+                PasswordKind::of_type(password, dialects).ok_or_else(|| {
+                    let said = password.attribute("", "Type").unwrap_or_default();
+                    Rejected::PasswordKindNotAllowed {
+                        found: said.into_owned(),
+                    }
+                })?
             }
         };
-        if judged.is_some_and(|(policy, _)| !policy.passwords.contains(&kind)) {
-            return Err(Rejected::PasswordKindNotAllowed {
-                found: kind.uri().to_owned(),
+        if let Some((policy, ..)) = judged
+            && !policy.passwords.contains(&kind)
+        {
+            return Err(match kind.uri() {
+                Some(uri) => Rejected::PasswordKindNotAllowed {
+                    found: uri.to_owned(),
+                },
+                None => malformed("expected `Password`, found none"),
             });
         }
-        let nonce = match only(WSSE, "Nonce")? {
+        let nonce = match only(extension, "Nonce")? {
             None => Vec::new(),
             Some(nonce) => {
                 attributes(nonce, &["EncodingType"])?;
-                // BSP 1.1, R4221.
-                only_base64(nonce, "nonce")?;
+                let said = nonce.attribute("", "EncodingType");
+                let of_draft = |said: &str| {
+                    let name = said.split_once(':');
+                    name.is_some_and(|(prefix, local)| {
+                        local == "Base64Binary" && nonce.namespace_of(prefix) == Some(WSSE_2002)
+                    })
+                };
+                if extension == WSSE || !said.as_deref().is_some_and(of_draft) {
+                    // BSP 1.1, R4221.
+                    only_base64(nonce, "nonce")?;
+                }
                 let coded = text(nonce)?;
                 if coded.len() > 2 * NONCE_LIMIT {
                     return Err(malformed(&format!(
@@ -170,11 +233,11 @@ impl UsernameToken {
                 octets
             }
         };
-        let created = only(WSU, "Created")?;
+        let created = only(utility, "Created")?;
         let freshness = created
             .zip(judged)
-            .map(|(created, (policy, now))| {
-                freshness::read_created(created, policy.ttl, policy.skew, now)
+            .map(|(created, (policy, clock, now))| {
+                freshness::read_created(created, policy.ttl, policy.skew, clock, now)
             })
             .transpose()?;
         if kind == PasswordKind::Digest && (nonce.is_empty() || created.is_none()) {
@@ -182,10 +245,21 @@ impl UsernameToken {
                 "expected `Nonce` and `Created` beside a password digest, found not both",
             ));
         }
+        if let Some((policy, ..)) = judged {
+            for (presence, missing, name) in [
+                (policy.nonce, nonce.is_empty(), "Nonce"),
+                (policy.created, created.is_none(), "Created"),
+            ] {
+                if presence == Presence::Demanded && missing {
+                    return Err(malformed(&format!("expected `{name}`, found none")));
+                }
+            }
+        }
+        let password = password.map(text).transpose()?.unwrap_or_default();
         Ok(Self {
             user,
             kind,
-            password: SecretBytes::new(text(password)?.into_bytes()),
+            password: SecretBytes::new(password.into_bytes()),
             nonce,
             created: created.map(text).transpose()?.unwrap_or_default(),
             freshness,
@@ -195,6 +269,17 @@ impl UsernameToken {
     /// Checks the password against the one that the host knows for this user; `None` if it knows no
     /// such user.
     fn authenticate(&self, known: Option<&SecretBytes>) -> Result<(), Rejected> {
+        if self.kind == PasswordKind::Absent {
+            // Nobody is proven. That it is a user of ours is all there is to see.
+            return match known {
+                Some(_) => Ok(()),
+                None => Err(Rejected::AuthenticationFailed {
+                    user: self.user.clone(),
+                }),
+            };
+        }
+        // A user without a password has none that could be right.
+        let known = known.filter(|password| !password.expose().is_empty());
         let stand_in = SecretBytes::new(b"no such user".to_vec());
         let expected = known.unwrap_or(&stand_in);
         let coded;
@@ -204,6 +289,7 @@ impl UsernameToken {
                 coded = base64::encode(&password_digest(&self.nonce, &self.created, expected));
                 coded.as_bytes()
             }
+            PasswordKind::Absent => &[],
         };
         // Digests of equal length are compared, so that neither the length of the password nor its
         // beginning shows.
@@ -234,41 +320,48 @@ fn password_digest(nonce: &[u8], created: &str, password: &SecretBytes) -> [u8; 
     digest::sha1([nonce, created.as_bytes(), password.expose()])
 }
 
-/// Appends a token for `user`, in canonical form.
+/// Appends a token for `user`, in canonical form, as the policy wants tokens.
 pub(crate) fn write(
     user: &User,
-    kind: PasswordKind,
+    policy: &UsernamePolicy,
     id: &str,
     now: Timestamp,
     supply: &mut Supply,
     out: &mut Vec<u8>,
 ) {
-    let nonce = supply.bytes::<16>();
-    let created = freshness::write(now);
-    out.extend_from_slice(b"<wsse:UsernameToken xmlns:wsse=\"");
-    out.extend_from_slice(WSSE.as_bytes());
-    out.extend_from_slice(b"\" xmlns:wsu=\"");
-    out.extend_from_slice(WSU.as_bytes());
-    out.extend_from_slice(b"\" wsu:Id=\"");
-    out.extend_from_slice(id.as_bytes());
-    out.extend_from_slice(b"\"><wsse:Username>");
+    let kind = policy.passwords.first().copied();
+    let kind = kind.unwrap_or(PasswordKind::Absent);
+    let has = |presence| presence != Presence::Absent || kind == PasswordKind::Digest;
+    let nonce = has(policy.nonce).then(|| supply.bytes::<16>());
+    let created = has(policy.created).then(|| freshness::write(now));
+    let put = |out: &mut Vec<u8>, pieces: &[&str]| {
+        for piece in pieces {
+            out.extend_from_slice(piece.as_bytes());
+        }
+    };
+    put(out, &["<wsse:UsernameToken xmlns:wsse=\"", WSSE, "\""]);
+    put(out, &[" xmlns:wsu=\"", WSU, "\" wsu:Id=\"", id, "\">"]);
+    put(out, &["<wsse:Username>"]);
     escape::text(&user.name, out);
-    out.extend_from_slice(b"</wsse:Username><wsse:Password Type=\"");
-    out.extend_from_slice(kind.uri().as_bytes());
-    out.extend_from_slice(b"\">");
-    match kind {
-        PasswordKind::Text => {
+    put(out, &["</wsse:Username>"]);
+    if let Some(uri) = kind.uri() {
+        put(out, &["<wsse:Password Type=\"", uri, "\">"]);
+        if kind == PasswordKind::Digest {
+            let nonce = nonce.as_ref().map_or(&[][..], |nonce| nonce);
+            let created = created.as_deref().unwrap_or_default();
+            base64::encode_into(&password_digest(nonce, created, &user.password), out);
+        } else {
             escape::text(&String::from_utf8_lossy(user.password.expose()), out);
         }
-        PasswordKind::Digest => {
-            base64::encode_into(&password_digest(&nonce, &created, &user.password), out);
-        }
+        put(out, &["</wsse:Password>"]);
     }
-    out.extend_from_slice(b"</wsse:Password><wsse:Nonce EncodingType=\"");
-    out.extend_from_slice(BASE64_BINARY.as_bytes());
-    out.extend_from_slice(b"\">");
-    base64::encode_into(&nonce, out);
-    out.extend_from_slice(b"</wsse:Nonce><wsu:Created>");
-    out.extend_from_slice(created.as_bytes());
-    out.extend_from_slice(b"</wsu:Created></wsse:UsernameToken>");
+    if let Some(nonce) = &nonce {
+        put(out, &["<wsse:Nonce EncodingType=\"", BASE64_BINARY, "\">"]);
+        base64::encode_into(nonce, out);
+        put(out, &["</wsse:Nonce>"]);
+    }
+    if let Some(created) = &created {
+        put(out, &["<wsu:Created>", created, "</wsu:Created>"]);
+    }
+    put(out, &["</wsse:UsernameToken>"]);
 }

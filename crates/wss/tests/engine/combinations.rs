@@ -202,6 +202,7 @@ pub(crate) fn drawn(choices: &mut Choices) -> Policy {
     let mut drawn = policy(Mechanism::None, choices.one_of(&SUITES));
     drawn.binding = binding(choices);
     drawn.header = HeaderPolicy {
+        ignored: Vec::new(),
         actor: choices.once_in(5).then(|| "urn:actor".to_owned()),
         must_understand: choices.once_in(2),
         layout: choices.one_of(&[
@@ -213,10 +214,9 @@ pub(crate) fn drawn(choices: &mut Choices) -> Policy {
         timestamp: (!choices.once_in(5)).then(TimestampPolicy::default),
         signature_confirmation: false,
     };
-    let user = choices.once_in(3).then(|| UsernamePolicy {
-        passwords: vec![choices.one_of(&[PasswordKind::Text, PasswordKind::Digest])],
-        ttl: TimestampPolicy::default().ttl,
-        skew: TimestampPolicy::default().skew,
+    let user = choices.once_in(3).then(|| {
+        let kind = choices.one_of(&[PasswordKind::Text, PasswordKind::Digest]);
+        UsernamePolicy::with_passwords(vec![kind])
     });
     drawn.set_username(user);
     if drawn.binding.signs() && !choices.once_in(8) {
@@ -235,6 +235,7 @@ pub(crate) fn drawn(choices: &mut Choices) -> Policy {
     drawn.same_endorser = true;
     drawn.parts.only_entire_headers_and_body = choices.once_in(8);
     drawn.refuse_own_signatures = choices.once_in(2);
+    drawn.parts.tokens_by_reference = choices.once_in(3);
     drawn
 }
 

@@ -221,10 +221,10 @@ fn a_token_that_is_only_named_covers_no_node_of_the_message() {
     let refused = refuse(&demanding(&by_id), &message);
     assert_eq!(refused, Rejected::Unsigned { part: by_id });
 
+    // The token that the signature's own reference means is covered, though it is no node.
     let carried = reference(&key_identifier(X509_V3, client().der()));
     let message = naming(&sign(), &carried, &token(client()));
-    let refused = refuse(&demanding(&Part::Token), &message);
-    assert_eq!(refused, Rejected::Unsigned { part: Part::Token });
+    open(&demanding(&Part::Token), &message).unwrap();
 
     let direct = policy(Mechanism::Sign, "Basic128GCM");
     let message = holding(&direct, &thumbprint(client()), &token(client()));

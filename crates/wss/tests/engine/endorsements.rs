@@ -460,17 +460,18 @@ fn demands_on_a_token_that_nothing_endorses_with_are_problems_of_the_plan() {
     let mut inside = hidden(symmetric("Basic256GCM"), false);
     inside.token(0).key = EndorsingKey::Certificate(KeyReference::Embedded);
     let mut covering = symmetric("Basic256GCM");
-    endorse(&mut covering, KeyReference::Embedded, false, true);
+    endorse(&mut covering, KeyReference::X509Data, false, true);
     let mut by_certificate = self::policy(Mechanism::Sign, "Basic256GCM");
-    by_certificate.name_signing_key(KeyReference::Embedded);
+    by_certificate.name_signing_key(KeyReference::X509Data);
     by_certificate.parts.signed.push(Part::Token);
-    for inside in [inside, covering, by_certificate] {
+    for (wrong, named) in [
+        (inside, KeyReference::Embedded),
+        (covering, KeyReference::X509Data),
+        (by_certificate, KeyReference::X509Data),
+    ] {
         assert!(matches!(
-            compiled(&inside, client_keys()).as_slice(),
-            [PlanProblem::Reference {
-                reference: KeyReference::Embedded,
-                ..
-            }]
+            compiled(&wrong, client_keys()).as_slice(),
+            [PlanProblem::Reference { reference, .. }] if *reference == named
         ));
     }
     let mut own = symmetric("Basic256GCM");

@@ -1,6 +1,7 @@
 //! Messages through the whole engine: secured, opened, and attacked on the way.
 
 mod agreements;
+mod assurances;
 mod bindings;
 mod combinations;
 mod conversations;
@@ -13,9 +14,11 @@ mod endorsing_contexts;
 mod endorsing_conversations;
 mod events;
 mod headers;
+mod libraries;
 mod mutants;
 mod oracles;
 mod paths;
+mod references;
 mod reflections;
 mod refusals;
 mod round_trips;

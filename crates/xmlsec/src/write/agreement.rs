@@ -65,7 +65,11 @@ pub fn agreement_method(parts: &AgreementParts<'_>, out: &mut Vec<u8>) {
 /// that counts its padding bits; readers put the attributes one after the other anyway. The two
 /// that name the parties are there, empty, because readers expect them.
 fn concat_kdf(parameters: &ConcatKdf, out: &mut Vec<u8>) {
-    out.extend_from_slice(b"<xenc11:ConcatKDFParams AlgorithmID=\"00");
+    out.extend_from_slice(b"<xenc11:ConcatKDFParams AlgorithmID=\"");
+    // No bit string at all has no padding bits to count (BDEW AS4-Profil 1.1, 2.3.4.3).
+    if !parameters.other_info.is_empty() {
+        out.extend_from_slice(b"00");
+    }
     for octet in &parameters.other_info {
         for digit in [octet >> 4, octet & 15] {
             out.push(b"0123456789ABCDEF"[usize::from(digit)]);

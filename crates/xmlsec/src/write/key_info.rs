@@ -3,7 +3,7 @@
 //! Each is canonical where `ds` is declared by the `ds:KeyInfo` around it; whatever else it uses it
 //! declares itself.
 
-use soapstone_crypto::{Certificate, PublicKey};
+use soapstone_crypto::{Certificate, NameStyle, PublicKey};
 use soapstone_xml::escape;
 
 use super::element::{attribute, base64_text};
@@ -67,15 +67,30 @@ pub fn x509_certificates(certificates: &[Certificate], out: &mut Vec<u8>) {
 
 /// `ds:X509Data` with the issuer and serial number of `certificate`.
 pub fn x509_issuer_serial(certificate: &Certificate, out: &mut Vec<u8>) {
+    issuer_serial(certificate.issuer(), certificate, out);
+}
+
+/// `ds:X509Data` with the issuer and serial number of `certificate`, the name in another style than
+/// that of RFC 4514 (XML-DSig 4.5.4.1 recommends it, and .NET does not read all of it).
+pub fn x509_issuer_serial_styled(certificate: &Certificate, style: NameStyle, out: &mut Vec<u8>) {
+    issuer_serial(&certificate.issuer_name().to_text(style), certificate, out);
+}
+
+fn issuer_serial(issuer: &str, certificate: &Certificate, out: &mut Vec<u8>) {
     element("ds:X509Data", out, |out| {
         element("ds:X509IssuerSerial", out, |out| {
-            element("ds:X509IssuerName", out, |out| {
-                escape::text(certificate.issuer(), out)
-            });
+            element("ds:X509IssuerName", out, |out| escape::text(issuer, out));
             element("ds:X509SerialNumber", out, |out| {
                 escape::text(certificate.serial_decimal(), out)
             });
         });
+    });
+}
+
+/// `ds:X509Data` with the subject key identifier of `certificate`.
+pub fn x509_ski(certificate: &Certificate, out: &mut Vec<u8>) {
+    element("ds:X509Data", out, |out| {
+        element("ds:X509SKI", out, |out| base64_text(certificate.ski(), out));
     });
 }
 

@@ -101,6 +101,12 @@ enum Kind {
     EcP384,
     #[value(name = "ec-p521")]
     EcP521,
+    #[value(name = "ec-brainpool-p256")]
+    EcBrainpool256,
+    #[value(name = "ec-brainpool-p384")]
+    EcBrainpool384,
+    #[value(name = "ec-brainpool-p512")]
+    EcBrainpool512,
     #[value(name = "ed25519")]
     Ed25519,
     #[value(name = "x25519")]
@@ -116,6 +122,9 @@ impl From<Kind> for KeyKind {
             Kind::EcP256 => Self::Ec(Curve::P256),
             Kind::EcP384 => Self::Ec(Curve::P384),
             Kind::EcP521 => Self::Ec(Curve::P521),
+            Kind::EcBrainpool256 => Self::Ec(Curve::Brainpool256),
+            Kind::EcBrainpool384 => Self::Ec(Curve::Brainpool384),
+            Kind::EcBrainpool512 => Self::Ec(Curve::Brainpool512),
             Kind::Ed25519 => Self::Ed25519,
             Kind::X25519 => Self::X25519,
         }

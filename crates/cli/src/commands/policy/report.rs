@@ -349,6 +349,7 @@ fn message_found(policy: &Policy) -> MessageFound {
                 .map(|kind| match kind {
                     PasswordKind::Text => "text",
                     PasswordKind::Digest => "digest",
+                    PasswordKind::Absent => "none",
                 })
                 .collect()
         }),

@@ -7,7 +7,9 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
-use super::text::{COUNTER, Exposition, GAUGE, HISTOGRAM, escape, route_label};
+use soapstone_broker::{MemberStatus, Reason, State};
+
+use super::text::{COUNTER, Exposition, GAUGE, HISTOGRAM, Samples, escape, route_label};
 use super::{GatewayMetrics, RouteMetrics, STEPS, process};
 use crate::config::direction::Direction;
 use crate::observe::traces::Counts;
@@ -50,8 +52,12 @@ pub(crate) struct Snapshot {
     pub(crate) expiries: BTreeMap<ExpiryLabels, i64>,
     /// Route and side, with the part of its limit that a shared key has enciphered.
     pub(crate) shared_keys: Vec<(String, Direction, f64)>,
+    /// Route and side, with the seconds that the peer's clock is ahead.
+    pub(crate) peer_clocks: Vec<(String, Direction, f64)>,
     /// Route, and whether its backend could last be reached.
     pub(crate) backends: Vec<(String, bool)>,
+    /// Route, and what is known of each of its backends where there are several.
+    pub(crate) balanced: Vec<(String, Vec<MemberStatus>)>,
 }
 
 /// Route and side (none of `[tls]`), and what the certificate or list is there for.
@@ -68,7 +74,7 @@ pub(crate) enum Detail {
 }
 
 /// Why requests fail, besides what the engine refuses: each is there from the start.
-const FAILURES: [&str; 29] = [
+const FAILURES: [&str; 33] = [
     "backend-broken",
     "backend-connect-timeout",
     "backend-description",
@@ -76,6 +82,8 @@ const FAILURES: [&str; 29] = [
     "backend-refused",
     "backend-response-timeout",
     "backend-unreachable",
+    "backends-busy",
+    "backends-down",
     "client-queue",
     "client-rate",
     "handshake-answer",
@@ -86,6 +94,8 @@ const FAILURES: [&str; 29] = [
     "media-type",
     "needs-client-certificate",
     "needs-tls",
+    "needs-unclear",
+    "needs-uncovered",
     "no-room",
     "not-secured",
     "operation-unclear",
@@ -120,6 +130,9 @@ pub(crate) fn expose(
     if detail == Detail::Everything {
         // How often a message waits tells which step refused it.
         of_stores(gateway, &mut out);
+        // Names of backends are mostly their addresses.
+        of_members(snapshot, &mut out);
+        of_choices(routes, snapshot, &mut out);
         process::expose(&mut out);
     }
     out.0
@@ -300,6 +313,91 @@ fn of_backends(snapshot: &Snapshot, out: &mut Exposition) {
     }
 }
 
+fn of_members(snapshot: &Snapshot, out: &mut Exposition) {
+    fn each<T: std::fmt::Display>(
+        snapshot: &Snapshot,
+        samples: &mut Samples<'_>,
+        value: impl Fn(&MemberStatus) -> Option<T>,
+    ) {
+        for (route, members) in &snapshot.balanced {
+            for member in members {
+                if let Some(value) = value(member) {
+                    samples.sample(&member_labels(route, member), value);
+                }
+            }
+        }
+    }
+    let help = "Whether a backend gets requests, where a route has several.";
+    let mut samples = out.family(("soapstone_balanced_usable", GAUGE, help));
+    each(snapshot, &mut samples, |it| {
+        Some(u8::from(it.state.is_usable()))
+    });
+    let help = "The state of a backend, where a route has several: 1 for the one it is in.";
+    let mut samples = out.family(("soapstone_balanced_state", GAUGE, help));
+    for (route, members) in &snapshot.balanced {
+        for (member, state) in members
+            .iter()
+            .flat_map(|it| State::NAMES.map(|state| (it, state)))
+        {
+            let labels = format!("{},state=\"{state}\"", member_labels(route, member));
+            samples.sample(&labels, u8::from(member.state.name() == state));
+        }
+    }
+    let help = "Requests that a backend has in hand, where a route has several.";
+    let mut samples = out.family(("soapstone_balanced_in_hand", GAUGE, help));
+    each(snapshot, &mut samples, |it| Some(it.in_hand));
+    let help = "Most requests that a backend may have in hand.";
+    let mut samples = out.family(("soapstone_balanced_in_hand_limit", GAUGE, help));
+    each(snapshot, &mut samples, |it| it.limit);
+    let help = "Mean time of the last answers of a backend, where a route has several.";
+    let mut samples = out.family(("soapstone_balanced_mean_seconds", GAUGE, help));
+    each(snapshot, &mut samples, |it| Some(it.mean?.as_secs_f64()));
+    let help = "Requests that a backend answered, where a route has several.";
+    let mut samples = out.family(("soapstone_balanced_answered_total", COUNTER, help));
+    each(snapshot, &mut samples, |it| Some(it.answered));
+    let help = "Requests that a backend failed, where a route has several.";
+    let mut samples = out.family(("soapstone_balanced_failed_total", COUNTER, help));
+    each(snapshot, &mut samples, |it| Some(it.failed));
+    let help = "How often a backend was ejected because it failed requests.";
+    let mut samples = out.family(("soapstone_balanced_ejections_total", COUNTER, help));
+    each(snapshot, &mut samples, |it| Some(it.ejections));
+}
+
+fn member_labels(route: &str, member: &MemberStatus) -> String {
+    format!(
+        "{},backend=\"{}\"",
+        route_label(route),
+        escape(&member.name)
+    )
+}
+
+fn of_choices(routes: &[Arc<RouteMetrics>], snapshot: &Snapshot, out: &mut Exposition) {
+    let is_balanced = |route: &RouteMetrics| {
+        let mut names = snapshot.balanced.iter().map(|(name, _)| name.as_str());
+        names.any(|name| name == route.route)
+    };
+    let help = "Choices among several backends, by reason.";
+    out.family(("soapstone_choices_total", COUNTER, help))
+        .counts(routes, "reason", |route| {
+            let counts = Reason::NAMES.iter().zip(&route.choices);
+            counts
+                .filter(|_| is_balanced(route))
+                .map(|(reason, count)| {
+                    let count = count.load(Ordering::Relaxed);
+                    (route.label(), (*reason).to_owned(), count)
+                })
+                .collect()
+        });
+    let help = "Requests that went to another backend, by how the one before failed.";
+    out.family(("soapstone_retries_total", COUNTER, help))
+        .counts(routes, "failed", |route| {
+            let entries = route.retries.entries().into_iter();
+            entries
+                .map(|(failed, count)| (route.label(), failed.to_owned(), count))
+                .collect()
+        });
+}
+
 fn of_expiries(snapshot: &Snapshot, out: &mut Exposition) {
     let help =
         "When the first certificate or revocation list of its use expires, in seconds since 1970.";
@@ -316,6 +414,9 @@ fn of_shared_keys(snapshot: &Snapshot, out: &mut Exposition) {
     let help = "Part of its limit that a shared key has enciphered in this process: messages under AES-GCM, blocks under Triple DES.";
     out.family(("soapstone_shared_key_used_ratio", GAUGE, help))
         .of_sides(&snapshot.shared_keys);
+    let help = "Seconds that the peer's clock is taken to be ahead of ours.";
+    out.family(("soapstone_peer_clock_offset_seconds", GAUGE, help))
+        .of_sides(&snapshot.peer_clocks);
 }
 
 fn of_requests(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
@@ -372,6 +473,12 @@ fn of_security(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mut Expositio
         let count: u64 = of_side.map(|(_, count)| count).sum();
         samples.sample(&route.side_labels(side), count);
     }
+    let help = "Messages passed on with header blocks that nothing proves.";
+    let mut samples = out.family(("soapstone_unproven_header_messages_total", COUNTER, help));
+    for (route, side) in with_sides(routes) {
+        let count = route.unproven_blocks[side as usize].load(Ordering::Relaxed);
+        samples.sample(&route.side_labels(side), count);
+    }
     let (by, help) = match detail {
         Detail::Everything => ("reason", "Messages refused for their security, by reason."),
         Detail::Classes => (
@@ -404,6 +511,16 @@ fn of_security(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mut Expositio
     out.family(("soapstone_weak_algorithm_uses_total", COUNTER, help))
         .counts(routes, "algorithm", |route| {
             of_sides(route, route.weak.entries())
+        });
+    let help = "Items of Security headers that a plan ignores.";
+    out.family(("soapstone_ignored_items_total", COUNTER, help))
+        .counts(routes, "item", |route| {
+            of_sides(route, route.ignored.entries())
+        });
+    let help = "Answers to secured requests that nothing proves, accepted and sent.";
+    out.family(("soapstone_unsecured_answers_total", COUNTER, help))
+        .counts(routes, "kind", |route| {
+            of_sides(route, route.unsecured_answers.entries())
         });
 }
 

@@ -16,6 +16,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use soapstone::endpoint::Step;
+use soapstone_broker::Reason;
 use soapstone_trust::TrustFaultCode;
 use tokio::time::Instant;
 
@@ -106,6 +107,12 @@ pub(crate) struct RouteMetrics {
     /// By prefix and local name.
     faults: Tally<(&'static str, &'static str)>,
     weak: Tally<(Direction, &'static str)>,
+    /// Items of Security headers that were not read, by side.
+    ignored: Tally<(Direction, &'static str)>,
+    /// Messages that are passed on with header blocks which nothing proves.
+    unproven_blocks: [AtomicU64; 2],
+    /// Answers that nothing proves, by what they have.
+    unsecured_answers: Tally<(Direction, &'static str)>,
     /// What became of the contexts of clients.
     contexts: Tally<&'static str>,
     /// Contexts asked for at the backend: established, failed.
@@ -113,6 +120,31 @@ pub(crate) struct RouteMetrics {
     handshake_time: Histogram,
     /// Requests sent again because the backend had lost their context.
     resent: AtomicU64,
+    /// Choices among several backends, by the position of their reason's name.
+    choices: [AtomicU64; Reason::NAMES.len()],
+    /// Requests that went to another backend, by how the one before failed.
+    retries: Tally<&'static str>,
+}
+
+/// An answer that nothing proves.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Unsecured {
+    /// It has nothing at all.
+    Plain,
+    /// It has a Timestamp that nobody signed.
+    Timestamp,
+    /// It is a fault in the place of a secured answer.
+    Fault,
+}
+
+impl Unsecured {
+    const fn name(self) -> &'static str {
+        match self {
+            Self::Plain => "plain",
+            Self::Timestamp => "timestamp",
+            Self::Fault => "fault",
+        }
+    }
 }
 
 /// Which way octets went.
@@ -139,10 +171,15 @@ impl RouteMetrics {
             failures: Tally::default(),
             faults: Tally::default(),
             weak: Tally::default(),
+            ignored: Tally::default(),
+            unproven_blocks: Default::default(),
+            unsecured_answers: Tally::default(),
             contexts: Tally::default(),
             handshakes: Default::default(),
             handshake_time: Histogram::default(),
             resent: AtomicU64::new(0),
+            choices: Default::default(),
+            retries: Tally::default(),
         })
     }
 
@@ -212,6 +249,19 @@ impl RouteMetrics {
         self.resent.fetch_add(1, Ordering::Relaxed);
     }
 
+    /// A backend was chosen among several.
+    pub(crate) fn chosen(&self, reason: Reason) {
+        let name = reason.name();
+        if let Some(position) = Reason::NAMES.iter().position(|known| *known == name) {
+            self.choices[position].fetch_add(1, Ordering::Relaxed);
+        }
+    }
+
+    /// A request went to another backend.
+    pub(crate) fn retried(&self, failed: &'static str) {
+        self.retries.add(failed);
+    }
+
     /// The gateway answered with a fault of its own.
     pub(crate) fn fault(&self, code: &'static str) {
         self.faults.add(code.split_once(':').unwrap_or(("", code)));
@@ -222,9 +272,24 @@ impl RouteMetrics {
         self.faults.add((code.prefix(), code.local()));
     }
 
+    /// A message is passed on with header blocks that nothing proves.
+    pub(crate) fn unproven_blocks(&self, side: Direction) {
+        self.unproven_blocks[side as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// An answer was accepted, or sent, that nothing proves.
+    pub(crate) fn unsecured_answer(&self, side: Direction, kind: Unsecured) {
+        self.unsecured_answers.add((side, kind.name()));
+    }
+
     /// A weak algorithm was used because the plan names it.
     pub(crate) fn weak_algorithm(&self, side: Direction, algorithm: &'static str) {
         self.weak.add((side, algorithm));
+    }
+
+    /// An item of a Security header was not read because the plan ignores it.
+    pub(crate) fn ignored_item(&self, side: Direction, item: &'static str) {
+        self.ignored.add((side, item));
     }
 }
 

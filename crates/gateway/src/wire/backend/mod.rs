@@ -125,6 +125,8 @@ pub(crate) enum BackendError {
     Exchange {
         address: String,
         source: hyper::Error,
+        /// Whether not a byte of the request had left.
+        unsent: bool,
     },
     /// Too many interim answers (1xx) came before an answer.
     Interim { address: String },
@@ -152,9 +154,14 @@ impl BackendError {
         )
     }
 
-    /// Whether not a byte of the request has left.
+    /// Whether there was no connection, so that not a byte of the request has left.
     pub(crate) fn is_unreachable(&self) -> bool {
         matches!(self, Self::Connect { .. } | Self::ConnectTimeout { .. })
+    }
+
+    /// Whether not a byte of the request has left.
+    pub(crate) fn is_unsent(&self) -> bool {
+        self.is_unreachable() || matches!(self, Self::Exchange { unsent: true, .. })
     }
 
     /// Whether it was our own request's body that could not be read to its end.
@@ -193,7 +200,9 @@ impl fmt::Display for BackendError {
                     "no response from the backend {address} within {after:?}"
                 )
             }
-            Self::Exchange { address, source } => {
+            Self::Exchange {
+                address, source, ..
+            } => {
                 write!(
                     formatter,
                     "the exchange with the backend {address} broke: {source}"
@@ -215,6 +224,22 @@ impl fmt::Display for BackendError {
 }
 
 impl std::error::Error for BackendError {}
+
+/// A request without a response.
+#[derive(Debug)]
+pub(crate) struct Unanswered {
+    pub(crate) error: BackendError,
+    /// The request, where nothing of it has left.
+    pub(crate) unsent: Option<Box<Request<Upload>>>,
+}
+
+impl Unanswered {
+    /// Of a request that has left.
+    fn of(error: BackendError) -> Self {
+        let unsent = None;
+        Self { error, unsent }
+    }
+}
 
 impl Backend {
     /// A backend at that URL, reached through TLS when `tls` says how. `None` when the URL has no
@@ -299,14 +324,35 @@ impl Backend {
     /// See [`BackendError`].
     pub(crate) async fn send(
         self: &Arc<Self>,
-        mut request: Request<Upload>,
+        request: Request<Upload>,
         now: Instant,
     ) -> Result<Response<Download>, BackendError> {
+        self.try_send(request, now)
+            .await
+            .map_err(|unanswered| unanswered.error)
+    }
+
+    /// The same, and a request of which nothing has left comes back.
+    ///
+    /// # Errors
+    ///
+    /// See [`BackendError`].
+    pub(crate) async fn try_send(
+        self: &Arc<Self>,
+        mut request: Request<Upload>,
+        now: Instant,
+    ) -> Result<Response<Download>, Unanswered> {
         let is_one_clients = authenticates_connection(request.headers());
         loop {
             let (mut link, reused) = match self.take_idle(now).await {
                 Some(link) => (link, true),
-                None => (self.connect().await?, false),
+                None => match self.connect().await {
+                    Ok(link) => (link, false),
+                    Err(error) => {
+                        let unsent = Some(Box::new(request));
+                        return Err(Unanswered { error, unsent });
+                    }
+                },
             };
             link.used = now;
             link.interim.begin();
@@ -330,17 +376,17 @@ impl Backend {
             })
             .await;
             if link.interim.are_too_many() {
-                return Err(BackendError::Interim {
+                return Err(Unanswered::of(BackendError::Interim {
                     address: self.address(),
-                });
+                }));
             }
             match answered {
                 Some(Ok(mut response)) => {
                     if let Some(why) = unfit(&response) {
-                        return Err(BackendError::Unfit {
+                        return Err(Unanswered::of(BackendError::Unfit {
                             address: self.address(),
                             why,
-                        });
+                        }));
                     }
                     remove_hop_by_hop(response.headers_mut());
                     *response.version_mut() = Version::HTTP_11;
@@ -349,22 +395,26 @@ impl Backend {
                         link: Some(link),
                         is_one_clients,
                         backend: Arc::clone(self),
+                        held: None,
                     }));
                 }
                 Some(Err(mut error)) => match error.take_message() {
                     Some(unsent) if reused => request = unsent,
-                    _ => {
-                        return Err(BackendError::Exchange {
+                    unsent => {
+                        let error = BackendError::Exchange {
                             address: self.address(),
                             source: error.into_error(),
-                        });
+                            unsent: unsent.is_some(),
+                        };
+                        let unsent = unsent.map(Box::new);
+                        return Err(Unanswered { error, unsent });
                     }
                 },
                 None => {
-                    return Err(BackendError::ResponseTimeout {
+                    return Err(Unanswered::of(BackendError::ResponseTimeout {
                         address: self.address(),
                         after: self.timeouts.response,
-                    });
+                    }));
                 }
             }
         }
@@ -402,6 +452,7 @@ impl Backend {
                 .map_err(|source| BackendError::Exchange {
                     address: self.address(),
                     source,
+                    unsent: true,
                 }),
             Ok(Err(source)) => Err(BackendError::Connect {
                 address: self.address(),
@@ -476,10 +527,18 @@ pub(crate) struct Download {
     /// A client has authenticated the connection, which serves nobody else then.
     is_one_clients: bool,
     backend: Arc<Backend>,
+    /// Dropped with it: what lasts for as long as the response is on its way.
+    held: Option<Box<dyn Send + Sync>>,
 }
 
 impl Download {
+    /// Keeps something until all of it has arrived or nobody waits for it any more.
+    pub(crate) fn hold(&mut self, what: impl Send + Sync + 'static) {
+        self.held = Some(Box::new(what));
+    }
+
     fn release(&mut self) {
+        self.held = None;
         if let Some(link) = self.link.take().filter(|link| !link.machine.has_ended())
             && !self.is_one_clients
         {

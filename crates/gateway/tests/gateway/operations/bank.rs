@@ -6,9 +6,6 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use http::{HeaderValue, Request, Response, StatusCode};
 use http_body_util::Full;
-use soapstone::endpoint::{Endpoint, Role};
-use soapstone::wss::Outgoing;
-use soapstone::xml::Buffers;
 use soapstone_gateway::Running;
 
 use crate::support::{Answer, Backend, Folder, Said, Seen, post, send};
@@ -191,17 +188,8 @@ impl Site {
     pub(super) fn secured_as(&self, operation: &str, plain: &str) -> String {
         let more = format!(", policy_subject = {{ operation = \"{operation}\" }}");
         let side = tables("client", "server", &self.policy, &more);
-        let file = self.folder.write("client.toml", side);
-        let endpoint = Endpoint::load(&file, Role::Secure, &|_| None)
-            .unwrap_or_else(|problems| panic!("{problems}"));
-        let secured = endpoint.secure(
-            plain.as_bytes().to_vec(),
-            Outgoing::default(),
-            jiff::Timestamp::now(),
-            &mut Buffers::default(),
-            &mut (),
-        );
-        String::from_utf8(secured.expect("it can be secured").bytes).expect("it is UTF-8")
+        let secured = self.folder.secured(&side, plain);
+        String::from_utf8(secured).expect("it is UTF-8")
     }
 
     pub(super) async fn send(&self, actions: &[&str], message: &str) -> Answer {

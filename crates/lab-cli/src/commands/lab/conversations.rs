@@ -11,7 +11,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use http::Uri;
-use soapstone::endpoint::{Endpoint, Role};
+use soapstone::endpoint::Client;
 use soapstone_lab::conversations::{self, Counts, Latencies, Options, Outcome};
 use soapstone_store::Replay;
 
@@ -97,7 +97,7 @@ fn options(arguments: &LoadArguments) -> Result<Options, Failure> {
         )));
     }
     let environment = |name: &str| std::env::var(name).ok();
-    let endpoint = Endpoint::load(config, Role::Client, &environment)?;
+    let endpoint = Client::from_file(config, &environment)?;
     let replay = Replay::open(endpoint.replay()).map_err(Failure::new)?;
     let count = |number: u32| usize::try_from(number).unwrap_or(usize::MAX);
     Ok(Options {

@@ -281,10 +281,11 @@ fn axis_title(svg: &mut Svg, shown: &Shown<'_>, logarithmic: bool, width: f64) {
     if logarithmic {
         text.push_str(" (logarithmic)");
     }
-    let fits = |text: &str| width_of(text) * BOLD <= width;
     let spaces = text.match_indices(' ').map(|(at, _)| at);
-    match spaces.rev().find(|at| fits(&text[..*at])) {
-        Some(at) if !fits(&text) => {
+    let wider = |at: &usize| width_of(&text[..*at]).max(width_of(&text[at + 1..]));
+    let middle = spaces.min_by(|one, other| wider(one).total_cmp(&wider(other)));
+    match middle {
+        Some(at) if width_of(&text) * BOLD > width => {
             svg.text("title", (0.0, 10.0), Anchor::Start, &text[..at]);
             svg.text("title", (0.0, 25.0), Anchor::Start, &text[at + 1..]);
         }

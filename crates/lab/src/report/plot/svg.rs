@@ -176,15 +176,14 @@ fn short(value: f64) -> String {
     text.strip_suffix(".0").map(str::to_owned).unwrap_or(text)
 }
 
-/// How wide a text is at 12 units, roughly: nobody here knows the reader's fonts.
+/// How wide a text is at 12 units, at most: nobody here knows the reader's fonts. The widths are
+/// those of DejaVu Sans, which is wider than the others that the style names or falls back to.
 pub(super) fn width_of(text: &str) -> f64 {
     let width = |character: char| match character {
-        'i' | 'j' | 'l' | 't' | 'f' | 'r' | 'I' | '.' | ',' | ':' | '/' | ' ' | '·' | '-' | '1' => {
-            4.6
-        }
-        'm' | 'w' | 'M' | 'W' | '%' => 10.4,
-        'A'..='Z' => 8.4,
-        _ => 7.0,
+        'i' | 'j' | 'l' | 't' | 'f' | 'r' | 'I' | '.' | ',' | ':' | '/' | ' ' | '·' | '-' => 4.9,
+        'm' | 'w' | 'M' | 'W' | '%' | '+' => 11.0,
+        'A'..='Z' => 8.8,
+        _ => 7.6,
     };
     text.chars().map(width).sum()
 }

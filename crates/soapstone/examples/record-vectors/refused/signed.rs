@@ -269,7 +269,7 @@ pub(super) const SIGNED: &[Alteration] = &[
                 "<ds:Transforms><ds:Transform Algorithm=\"http://www.w3.org/2000/09/xmldsig#enveloped-signature\"/>",
             )
         },
-        "transform-not-allowed",
+        "signature-mismatch",
     ),
     (
         "key-info-removed",

@@ -86,7 +86,15 @@ references = 64
     };
     assert_eq!(key.bytes.expose(), b"client.key.pem");
     assert_eq!(certificate.bytes.expose(), b"client.cert.pem");
-    assert_eq!(endpoint.users[0].password.value.expose(), "secret");
+    assert_eq!(
+        endpoint.users[0]
+            .password
+            .as_ref()
+            .expect("a password")
+            .value
+            .expose(),
+        "secret"
+    );
     assert_eq!(endpoint.limits.message.expect("it is given").value, 8 << 20);
     let security = endpoint.security;
     assert_eq!(security.mechanism(), Some(Mechanism::SignEncrypt));

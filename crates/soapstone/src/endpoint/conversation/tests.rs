@@ -9,13 +9,15 @@ use soapstone_trust::{
     AppliesTo, ClientRules, Operation, PendingCancel, PendingIssue, Refusal, ServiceRules,
     TrustRequest,
 };
-use soapstone_wss::{ContextOwner, ConversationVersion, FaultCode, Lookups};
+use soapstone_wss::{
+    ContextOwner, ConversationVersion, FaultCode, InboundPlan, Keys, Lookups, Mechanism, Suite,
+};
 use soapstone_xml::Limits;
 
 use super::super::asking::drive;
 use super::*;
 use crate::config::EndpointConfig;
-use crate::endpoint::{HandshakeError, Memory, Role};
+use crate::endpoint::{Call, Client, Endpoint, Fixed, HandshakeError, Memory, Service};
 use crate::replay::ForgetfulReplayCache;
 
 /// Has the latest instance of one context.
@@ -72,6 +74,14 @@ impl ContextStore for Latest {
     }
 }
 
+/// A service that demands nothing.
+fn undemanding() -> Service {
+    let policy = Mechanism::None.policy(Suite::named("Basic256GCM").expect("a suite"));
+    let inbound = InboundPlan::compile(policy.clone(), Keys::default()).expect("a plan");
+    let outbound = OutboundPlan::compile(policy, Keys::default()).expect("a plan");
+    Service::of_plans(inbound, outbound, Limits::default())
+}
+
 fn some_context(now: Timestamp) -> SecurityContext {
     SecurityContext {
         version: ConversationVersion::V13,
@@ -109,7 +119,7 @@ fn amended(
         replay: &ForgetfulReplayCache,
         contexts: &contexts,
     };
-    let endpoint = Endpoint::from_plans(None, None, Limits::default());
+    let endpoint = undemanding();
     let done = drive(memory, &mut Buffers::default(), async |workspace| {
         endpoint.carry_out(answer.effects, workspace, now).await
     });
@@ -144,20 +154,34 @@ fn an_amendment_brings_no_cancelled_context_back_and_undoes_no_renewal() {
 }
 
 /// A client or a service as in `interop/recorded/cxf`, with what `security` says.
-fn recorded(role: Role, security: &str) -> Endpoint {
+fn recorded<P: Fixed>([own, peer]: [&str; 2], security: &str) -> Endpoint<P> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded/cxf");
-    let (own, peer) = match role {
-        Role::Client => ("client", "server"),
-        _ => ("server", "client"),
-    };
     let text = format!(
         "identity = {{ key = \"keys/{own}.key.pem\", certificate = \"keys/{own}.cert.pem\" }}\n\
          peer = {{ certificate = \"keys/{peer}.cert.pem\" }}\ntrust = {{ anchors = [\"keys/ca.pem\"] }}\n\
          [security]\n{security}\n"
     );
     EndpointConfig::from_text(&text, &folder.join("endpoint.toml"), &|_| None)
-        .and_then(|config| Endpoint::compile(&config, role))
+        .and_then(|config| Endpoint::from_config(&config))
         .unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn both(security: &str) -> (Client, Service) {
+    let client = recorded(["client", "server"], security);
+    (client, recorded(["server", "client"], security))
+}
+
+/// What becomes of a message that arrives at a service.
+fn arrived(
+    service: &Service,
+    bytes: Vec<u8>,
+    memory: Memory<'_>,
+    now: Timestamp,
+) -> Result<Arrived, ReceiveError> {
+    let mut buffers = Buffers::default();
+    let mut call = Call::new(now, &mut buffers);
+    let request = service.read(bytes, &mut call)?;
+    service.receive_with(request, memory, &mut call)
 }
 
 /// What a service with a recorded policy, in which `from` is replaced by `to`, says to a request
@@ -173,14 +197,11 @@ fn refusal(
     let temporary = soapstone_testkit::Folder::new();
     let changed = temporary.write("service.wsdl", wsdl.replace(from, to));
     let security = format!("policy = \"{}\"", changed.display());
-    let (client, service) = (
-        recorded(Role::Client, &security),
-        recorded(Role::Service, &security),
-    );
+    let (client, service) = both(&security);
     let moment = std::fs::read_to_string(folder.join("moment")).expect("the moment");
     let now: Timestamp = moment.trim().parse().expect("a moment");
     let mut buffers = Buffers::default();
-    let handshakes = client.context_handshakes().expect("it has conversations");
+    let handshakes = client.handshakes().expect("it has conversations");
     let asked = handshakes
         .ask(
             ask(),
@@ -195,8 +216,7 @@ fn refusal(
         replay: &ForgetfulReplayCache,
         contexts: &contexts,
     };
-    let arrived = service.receive(asked.bytes, false, memory, now, &mut buffers, &mut ());
-    match arrived.expect("it is accepted as a message") {
+    match arrived(&service, asked.bytes, memory, now).expect("it is accepted as a message") {
         Arrived::Answered(answer) => answer.refused.map(|fault| fault.refusal),
         Arrived::Message(_) => panic!("it is no message of an application"),
     }
@@ -263,13 +283,11 @@ fn a_client_shows_its_part_of_a_key_to_nobody_else() {
         let security = format!(
             "mechanism = \"secure-conversation\"\nconversations = {{ bootstrap = \"{bootstrap}\" }}"
         );
-        let client = recorded(Role::Client, &security);
-        let begun = client.begin(
-            to,
-            SoapVersion::V11,
-            Timestamp::now(),
-            &mut Buffers::default(),
-        );
+        let (client, _) = both(&security);
+        let handshakes = client.handshakes().expect("it has conversations");
+        let mut buffers = Buffers::default();
+        let mut call = Call::new(Timestamp::now(), &mut buffers);
+        let begun = handshakes.begin(to, SoapVersion::V11, &mut call);
         begun.map(drop)
     };
     for to in ["http://localhost/", "HTTP://localhost/", "localhost"] {
@@ -289,10 +307,7 @@ fn a_client_shows_its_part_of_a_key_to_nobody_else() {
 fn a_request_that_the_contexts_key_did_not_sign_changes_no_context() {
     let outcome = |more: &str| {
         let security = format!("mechanism = \"secure-conversation\"\n{more}");
-        let (client, service) = (
-            recorded(Role::Client, &security),
-            recorded(Role::Service, &security),
-        );
+        let (client, service) = both(&security);
         let (now, mut buffers) = (Timestamp::now(), Buffers::default());
         let context = some_context(now);
         let contexts = Latest(Mutex::new(Some(context.clone())));
@@ -305,12 +320,10 @@ fn a_request_that_the_contexts_key_did_not_sign_changes_no_context() {
         let harmless = [b"<e>".as_slice(), &harmless, b"</e>"].concat();
         let plain = envelope_of(SoapVersion::V11, None, &harmless);
         let sent = client
-            .secure(
+            .secure_with(
                 plain,
                 Outgoing::within(&context),
-                now,
-                &mut buffers,
-                &mut (),
+                &mut Call::new(now, &mut buffers),
             )
             .expect("it can be secured");
         let mut changed = sent.bytes;
@@ -319,8 +332,7 @@ fn a_request_that_the_contexts_key_did_not_sign_changes_no_context() {
             .position(|it| it == harmless);
         let body = body.expect("it is not encrypted");
         changed[body..body + harmless.len()].copy_from_slice(&request.body);
-        let arrived = service.receive(changed, false, memory, now, &mut buffers, &mut ());
-        let refused = match arrived {
+        let refused = match arrived(&service, changed, memory, now) {
             Ok(Arrived::Answered(answer)) => answer.refused.map(|fault| fault.refusal),
             Ok(Arrived::Message(_)) => panic!("it asks for a token"),
             Err(ReceiveError::Rejected(rejected)) => {
@@ -395,7 +407,7 @@ fn a_context_that_does_not_open_is_said_to_be_bad_so_that_its_client_begins_anew
         contexts: vec![name.clone()],
         ..Lookups::default()
     };
-    let endpoint = Endpoint::from_plans(None, None, Limits::default());
+    let endpoint = undemanding();
     let memory = Memory {
         replay: &ForgetfulReplayCache,
         contexts: &Poisoned,

@@ -108,7 +108,6 @@ fn transforms_other_than_canonicalization_are_refused() {
         "http://www.w3.org/TR/1999/REC-xslt-19991116",
         "http://www.w3.org/TR/1999/REC-xpath-19991116",
         "http://www.w3.org/2002/06/xmldsig-filter2",
-        "http://www.w3.org/2000/09/xmldsig#enveloped-signature",
         "http://www.w3.org/2000/09/xmldsig#base64",
     ] {
         let changed = message.replacen(

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use soapstone::config::EndpointConfig;
-use soapstone::endpoint::{Endpoint, Role};
+use soapstone::endpoint::{Client, Service};
 use soapstone::wss::Mechanism;
 use soapstone_lab::Payload;
 use soapstone_lab::advise::{Ends, Means, whole_call};
@@ -54,21 +54,20 @@ const CONVERSATION: Way = Way::secured(Mechanism::SecureConversation, "Basic128G
 
 /// Both ends of conversations, with the keys of the scratch folder.
 pub(super) fn ends(scratch: &Scratch) -> Result<Vec<Ends>, Failure> {
-    let end = |suite: &str, role, own: &str, peer: &str| {
+    let config = |suite: &str, own: &str, peer: &str| {
         let text = format!(
             "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}\n\
              peer = {{ certificate = \"{peer}.cert.pem\" }}\ntrust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"] }}\n\
              [security]\nmechanism = \"secure-conversation\"\nsuite = \"{suite}\"\n"
         );
         let file = scratch.folder().join("end.toml");
-        let config = EndpointConfig::from_text(&text, &file, &|_| None)?;
-        Ok::<_, Failure>(Endpoint::compile(&config, role)?)
+        EndpointConfig::from_text(&text, &file, &|_| None)
     };
     let ends = CONVERSATION_SUITES.iter().map(|suite| {
         Ok(Ends {
             suite: (*suite).to_owned(),
-            client: end(suite, Role::Client, "client", "server")?,
-            service: end(suite, Role::Service, "server", "client")?,
+            client: Client::from_config(&config(suite, "client", "server")?)?,
+            service: Service::from_config(&config(suite, "server", "client")?)?,
         })
     });
     ends.collect()

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use bytes::Bytes;
 use jiff::Timestamp;
-use soapstone::endpoint::{Endpoint, Memory, Role};
+use soapstone::endpoint::{self, Call as Work, Memory};
 use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{Mechanism, Outgoing};
 use soapstone::xml::Buffers;
@@ -24,7 +24,7 @@ use crate::testbed::{Client, Network, Scratch};
 /// The client.
 pub(super) struct SecuredClient {
     /// Nothing, where messages are not secured.
-    endpoint: Option<Endpoint>,
+    endpoint: Option<endpoint::Client>,
     buffers: Mutex<Buffers>,
 }
 
@@ -48,7 +48,7 @@ impl SecuredClient {
             let route = layout.routes.first();
             let route = route.ok_or_else(|| Failure::new("the call has no route"))?;
             let file = scratch.write_client(&layout, route)?;
-            let endpoint = Endpoint::load(&file, Role::Client, &|name| std::env::var(name).ok());
+            let endpoint = endpoint::Client::from_file(&file, &|name| std::env::var(name).ok());
             Some(endpoint.map_err(Failure::new)?)
         } else {
             None
@@ -88,29 +88,29 @@ impl SecuredClient {
         url: &str,
         asked: &Asked,
     ) -> Result<(Bytes, [Duration; 2]), Failure> {
-        let (message, receipt) = match &self.endpoint {
+        let (message, securing) = match &self.endpoint {
             None => (asked.message.clone(), None),
             Some(endpoint) => {
                 let plain = asked.message.to_vec();
-                let now = Timestamp::now();
                 let mut buffers = self.buffers.lock().unwrap_or_else(|it| it.into_inner());
-                let secured =
-                    endpoint.secure(plain, Outgoing::default(), now, &mut buffers, &mut ());
+                let mut work = Work::new(Timestamp::now(), &mut buffers);
+                let secured = endpoint.secure_with(plain, Outgoing::default(), &mut work);
                 let secured = secured.map_err(Failure::new)?;
-                (Bytes::from(secured.bytes), Some(secured.receipt))
+                let securing = Some((endpoint, secured.receipt));
+                (Bytes::from(secured.bytes), securing)
             }
         };
         let soap = (asked.soap.0, asked.soap.1.as_str());
         let begun = Instant::now();
         let answer = client.post(url, soap, message).await?;
         let exchange = begun.elapsed();
-        let Some(endpoint) = &self.endpoint else {
+        let Some((endpoint, receipt)) = securing else {
             return Ok((answer, [exchange, exchange]));
         };
         let mut buffers = self.buffers.lock().unwrap_or_else(|it| it.into_inner());
         let memory = Memory::without_conversations(&ForgetfulReplayCache);
-        let now = Timestamp::now();
-        let opened = endpoint.open(answer.to_vec(), receipt, memory, now, &mut buffers, &mut ());
+        let mut work = Work::new(Timestamp::now(), &mut buffers);
+        let opened = endpoint.open_with(answer.to_vec(), receipt, memory, &mut work);
         let opened = opened.map_err(Failure::new)?;
         Ok((Bytes::from(opened.bytes), [exchange, begun.elapsed()]))
     }

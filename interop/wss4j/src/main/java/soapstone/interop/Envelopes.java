@@ -61,7 +61,8 @@ final class Envelopes {
             case "Timestamp" -> new WSEncryptionPart("Timestamp", WSConstants.WSU_NS, "Element");
             case "Signature" -> new WSEncryptionPart("Signature", WSConstants.SIG_NS, "Element");
             case "UsernameToken" -> new WSEncryptionPart("UsernameToken", WSConstants.WSSE_NS, "Element");
-            default -> throw new IllegalArgumentException("part: expected Body, Timestamp, Signature, UsernameToken or {namespace}local, found "
+            case "STRTransform" -> new WSEncryptionPart("STRTransform", "", "Element");
+            default -> throw new IllegalArgumentException("part: expected Body, Timestamp, Signature, UsernameToken, STRTransform or {namespace}local, found "
                 + name);
         };
     }

@@ -43,6 +43,7 @@ final class Opening {
     private final AlgorithmSuite algorithms = new AlgorithmSuite();
     private final boolean rsa15;
     private final boolean aes192;
+    private final boolean profile;
     private final String signed;
     private final String encrypted;
     private final String user;
@@ -68,6 +69,7 @@ final class Opening {
         }
         algorithms.setMaximumEllipticCurveKeyLength(P521_BITS);
         aes192 = suite.data().endsWith("aes192-cbc");
+        profile = options.optional("bsp", "yes").equals("yes");
         signed = options.optional("signed", "Body,Timestamp");
         encrypted = options.optional("encrypted", "Body");
         user = options.optional("user");
@@ -96,6 +98,7 @@ final class Opening {
         data.setAlgorithmSuite(algorithms);
         data.setAllowRSA15KeyTransportAlgorithm(rsa15);
         data.setRequireTimestampExpires(true);
+        data.setDisableBSPEnforcement(!profile);
         if (aes192) {
             // The Basic Security Profile knows no AES-192; WS-SecurityPolicy's Basic192 suites demand it.
             data.setIgnoredBSPRules(List.of(BSPRule.R5620));

@@ -26,6 +26,8 @@ final class Securing {
     private final Crypto crypto;
     private final int signatureReference;
     private final int encryptionReference;
+    private final boolean path;
+    private final boolean token;
     private final String signed;
     private final String encrypted;
     private final String user;
@@ -38,6 +40,8 @@ final class Securing {
         String reference = options.optional("key-reference", "direct");
         signatureReference = reference(reference);
         encryptionReference = reference(options.optional("encryption-key-reference", reference));
+        path = reference.equals("pki-path");
+        token = options.optional("include-token", "no").equals("yes");
         signed = options.optional("signed", "Body,Timestamp");
         encrypted = options.optional("encrypted", "Body");
         user = options.optional("user");
@@ -50,8 +54,11 @@ final class Securing {
             case "ski" -> WSConstants.SKI_KEY_IDENTIFIER;
             case "thumbprint" -> WSConstants.THUMBPRINT_IDENTIFIER;
             case "issuer-serial" -> WSConstants.ISSUER_SERIAL;
+            case "issuer-serial-quoted" -> WSConstants.ISSUER_SERIAL_QUOTE_FORMAT;
+            case "pki-path" -> WSConstants.BST_DIRECT_REFERENCE;
+            case "x509" -> WSConstants.X509_KEY_IDENTIFIER;
             default -> throw new IllegalArgumentException(
-                "key reference: expected direct, ski, thumbprint or issuer-serial, found " + name);
+                "key reference: expected direct, pki-path, ski, thumbprint, issuer-serial, issuer-serial-quoted or x509, found " + name);
         };
     }
 
@@ -129,6 +136,8 @@ final class Securing {
         WSSecSignature signature = new WSSecSignature(header);
         signature.setUserInfo(Keys.OURS, Keys.STORE_PASSWORD);
         signature.setKeyIdentifierType(signatureReference);
+        signature.setUseSingleCertificate(!path);
+        signature.setIncludeSignatureToken(token);
         signature.setSignatureAlgorithm(suite.signature());
         signature.setDigestAlgo(suite.digest());
         signature.setSigCanonicalization(Suite.EXCLUSIVE);

@@ -1,0 +1,96 @@
+//! `soapstone conform`: traffic held against one profile, rule by rule.
+//!
+//! The rule kept here: the report says what it is about: each document by its name and digest.
+
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+use jiff::Timestamp;
+use soapstone::config::read_beside;
+use soapstone::crypto::{DigestAlgorithm, digest, hexadecimal};
+use soapstone_lint::{Choice, Conformance, Evidence, Profile, Profiles};
+
+use crate::failure::{Failure, REFUSED};
+use crate::files;
+
+/// What `--help` tells about it.
+pub(crate) const ABOUT: &str = "\
+Hold recorded traffic against one profile, and write a report with a verdict on every rule.
+
+PROFILE is bsp, bp11, bp12, bp20, policy or digikoppeling. TRAFFIC are recorded messages, and WSDLs where the profile is about these. Each \
+rule is kept, broken, or not applicable: no document has what it is about. The report names every document with its SHA-256.
+
+No key is needed, and no signature is verified: `soapstone open` does that. The exit code is 0 if no rule is broken, 2 if one is, and 1 if \
+a document could not be looked at.";
+
+const EXAMPLES: &str = "\
+Examples:
+  soapstone conform bsp recorded/*.xml -o bsp.md
+  soapstone conform digikoppeling request.xml answer.xml
+  soapstone conform bp11 service.wsdl --json";
+
+/// Arguments of `soapstone conform`.
+#[derive(Debug, clap::Args)]
+#[command(after_help = EXAMPLES)]
+pub struct Arguments {
+    /// The profile
+    #[arg(value_name = "PROFILE")]
+    profile: Profile,
+    /// Messages and descriptions
+    #[arg(value_name = "TRAFFIC", required = true)]
+    traffic: Vec<PathBuf>,
+    /// Where the report goes; standard output if not named
+    #[arg(short, long, value_name = "FILE")]
+    output: Option<PathBuf>,
+    /// Write JSON, not Markdown
+    #[arg(long)]
+    json: bool,
+}
+
+/// Largest document, bytes: the parser's own limit, which tells of a larger one.
+const LARGEST: usize = 8 << 20;
+
+/// Writes the report.
+///
+/// # Errors
+/// When a document cannot be looked at, or the report cannot be written.
+pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
+    let choice = Choice::Of(Profiles::of(arguments.profile));
+    let mut traffic = Vec::new();
+    for file in &arguments.traffic {
+        traffic.push(evidence(file, &choice)?);
+    }
+    let conformance = Conformance::of(arguments.profile, &traffic);
+    let made = format!(
+        "Made by soapstone {} at {}.",
+        env!("CARGO_PKG_VERSION"),
+        Timestamp::now().strftime("%Y-%m-%dT%H:%M:%SZ")
+    );
+    let text = match arguments.json {
+        true => {
+            let mut report = conformance.json();
+            report["made"] = made.into();
+            format!("{report:#}\n")
+        }
+        false => conformance.markdown(&made),
+    };
+    files::write(arguments.output.as_deref(), text.as_bytes())?;
+    Ok(match conformance.holds() {
+        true => ExitCode::SUCCESS,
+        false => ExitCode::from(REFUSED),
+    })
+}
+
+fn evidence(file: &Path, choice: &Choice) -> Result<Evidence, Failure> {
+    let source = files::read_at_most(Some(file), LARGEST)?;
+    let sha256 =
+        digest(DigestAlgorithm::Sha256, &source).map_err(|error| Failure::file(file, error))?;
+    let beside = |uri: &str| read_beside(file, uri, LARGEST);
+    let report = soapstone_lint::lint(source, choice, &beside)
+        .map_err(|error| Failure::file(file, error))?;
+    Ok(Evidence {
+        name: file.display().to_string(),
+        digest: hexadecimal::encode(sha256.as_ref()),
+        report,
+    })
+}

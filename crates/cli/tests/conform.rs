@@ -1,0 +1,84 @@
+//! `soapstone conform`: verdicts on every rule of a profile.
+
+mod common;
+#[path = "common/endpoints.rs"]
+mod endpoints;
+
+use common::{Folder, SOAP11, envelope, key};
+use endpoints::Endpoint;
+
+fn folder() -> Folder {
+    let folder = Folder::new();
+    let suite = "suite = \"Basic256Sha256\"";
+    Endpoint::client("sign", suite).write(&folder, "client.toml");
+    folder.write("plain.xml", envelope(SOAP11));
+    folder
+        .run("secure --config client.toml plain.xml -o signed.xml")
+        .succeeds();
+    assert!(key("ca.cert.pem").ends_with("ca.cert.pem"));
+    folder
+}
+
+fn verdict<'r>(report: &'r serde_json::Value, rule: &str) -> &'r serde_json::Value {
+    let rules = report["rules"].as_array().expect("rules");
+    let found = rules.iter().find(|it| it["rule"] == rule);
+    &found.unwrap_or_else(|| panic!("{rule}"))["verdict"]
+}
+
+#[test]
+fn our_own_message_keeps_every_rule_that_is_about_it() {
+    let folder = folder();
+    let run = folder.run("conform bsp signed.xml --json").succeeds();
+    let report = run.json();
+    assert_eq!(report["holds"], true);
+    assert_eq!(report["documents"][0]["name"], "signed.xml");
+    assert_eq!(
+        report["documents"][0]["sha256"].as_str().map(str::len),
+        Some(64)
+    );
+    // A Timestamp is there, no REL token is.
+    assert_eq!(verdict(&report, "R3203"), "pass");
+    assert_eq!(verdict(&report, "R6301"), "not applicable");
+    let text = folder.run("conform bsp signed.xml").succeeds();
+    assert!(
+        text.text()
+            .starts_with("# Conformance to WS-I Basic Security Profile 1.1\n")
+    );
+    assert!(
+        text.text().contains("**No rule is broken.**"),
+        "{}",
+        text.text()
+    );
+}
+
+#[test]
+fn a_broken_rule_is_told_with_its_places_in_every_document() {
+    let folder = folder();
+    let signed = folder.read("signed.xml");
+    let start = signed.find("<wsu:Created>").expect("a Timestamp");
+    let end = signed.find("</wsu:Created>").expect("its end") + "</wsu:Created>".len();
+    let broken = format!("{}{}", &signed[..start], &signed[end..]);
+    folder.write("broken.xml", broken);
+    let run = folder
+        .run("conform bsp signed.xml broken.xml --json -o report.json")
+        .refuses_somehow();
+    assert_eq!(run.text(), "");
+    let report: serde_json::Value =
+        serde_json::from_str(&folder.read("report.json")).expect("JSON");
+    assert_eq!(report["holds"], false);
+    assert_eq!(verdict(&report, "R3203"), "FAIL");
+    let rules = report["rules"].as_array().expect("rules");
+    let rule = rules
+        .iter()
+        .find(|it| it["rule"] == "R3203")
+        .expect("the rule");
+    let place = rule["places"][0].as_str().expect("a place");
+    assert!(place.starts_with("broken.xml:1:"), "{place}");
+    folder.write("no.xml", "<a/>");
+    folder
+        .run("conform bsp signed.xml no.xml")
+        .fails("no.xml: expected a SOAP envelope");
+    folder
+        .run("conform other signed.xml")
+        .fails("no profile is called `other`");
+}

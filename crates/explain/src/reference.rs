@@ -1,0 +1,393 @@
+//! References: what each leads to, its digest, and why the digest differs.
+//!
+//! The rule kept here: canonical bytes are made within the budget, and kept only where they are
+//! wanted.
+
+use soapstone_crypto::{DigestAlgorithm, base64, digest};
+use soapstone_wss::names::WSU;
+use soapstone_xml::{Canonicalization, Document};
+
+use crate::cause::{Cause, Step};
+use crate::changes::{self, Scope};
+use crate::encoding::{Reading, readings};
+use crate::forms::forms;
+use crate::material::Material;
+use crate::model::{Explanation, Finding, ReferenceFound, Severity, State};
+use crate::opened;
+use crate::read::{ReferenceRead, SignatureRead};
+use crate::recipe::{NoBytes, Recipe};
+use crate::search::{Budget, search};
+
+/// Forms that are tried of what is still encrypted.
+const FEW: usize = 300;
+
+/// Characters of canonical bytes that are shown at both ends.
+const SHOWN: usize = 160;
+
+/// A reference whose digest was computed.
+pub(crate) struct Computed {
+    pub(crate) found: ReferenceFound,
+    /// The layers in which it can be computed, and how; the one that is told first.
+    recipes: Vec<(usize, Recipe)>,
+    digest: Vec<u8>,
+}
+
+/// A signature whose references are looked at, and what it is called.
+pub(crate) struct Named<'s, 'd> {
+    pub(crate) signature: &'s SignatureRead<'d>,
+    pub(crate) name: &'s str,
+    /// Its number in the message, from 0.
+    pub(crate) place: usize,
+}
+
+impl Material<'_> {
+    /// Computes the digests of all references, and explains those that differ.
+    pub(crate) fn references(
+        &self,
+        named: &Named<'_, '_>,
+        budget: &mut Budget,
+        told: &mut Explanation,
+    ) -> Vec<Computed> {
+        let references = &named.signature.references;
+        let mut computed = Vec::new();
+        for (number, reference) in references.iter().enumerate() {
+            computed.push(self.computed(named, number, reference, budget, told));
+        }
+        let differs = |one: &&Computed| one.found.state == State::Differs;
+        // `ds:SignedInfo` is one more.
+        let mut left = computed.iter().filter(differs).count() + 1;
+        for number in 0..references.len() {
+            if computed[number].found.state != State::Differs {
+                continue;
+            }
+            let mut share = budget.share(left);
+            left -= 1;
+            let finding = self.explained(named, &computed, number, &mut share);
+            told.findings.extend(finding);
+            budget.merge(share);
+        }
+        computed
+    }
+
+    fn computed(
+        &self,
+        named: &Named<'_, '_>,
+        number: usize,
+        reference: &ReferenceRead<'_>,
+        budget: &mut Budget,
+        told: &mut Explanation,
+    ) -> Computed {
+        let mut computed = Computed {
+            found: not_computed(reference),
+            recipes: Vec::new(),
+            digest: Vec::new(),
+        };
+        let mut problem: Option<NoBytes> = None;
+        let mut kept = None;
+        for (layer, read) in self.layers.iter().enumerate() {
+            let document = read.document;
+            let node = match layer {
+                0 => named.signature.element.id(),
+                _ => read
+                    .signature(&named.signature.value_text)
+                    .unwrap_or(named.signature.element.id()),
+            };
+            let recipe = match Recipe::of(document, node, reference, &self.certificates) {
+                Ok(recipe) => recipe,
+                Err(no_bytes) => {
+                    problem.get_or_insert(no_bytes);
+                    continue;
+                }
+            };
+            let Some(method) = reference.digest_method else {
+                break;
+            };
+            let Some(bytes) = recipe.bytes_within(document, budget) else {
+                if budget.spent {
+                    let says = "its digest was not computed: the work on the message is bounded";
+                    problem.get_or_insert(NoBytes::new("work-bound", says));
+                }
+                continue;
+            };
+            let Ok(digest) = digest(method, &bytes) else {
+                continue;
+            };
+            let matches = reference.value.as_deref() == Some(digest.as_ref());
+            // The plain form is the usual one; the one as it came counts where it fits.
+            if !computed.recipes.is_empty() && !matches {
+                computed.recipes.push((layer, recipe));
+                continue;
+            }
+            let found = &mut computed.found;
+            recipe
+                .element(document)
+                .qualified_name()
+                .clone_into(&mut found.element);
+            found.computed = base64::encode(digest.as_ref());
+            found.state = match matches {
+                true => State::Matches,
+                false => State::Differs,
+            };
+            found.bytes = bytes.len();
+            (found.first, found.last) = ends(&bytes);
+            computed.digest = digest.as_ref().to_vec();
+            computed.recipes.insert(0, (layer, recipe));
+            kept = Some(bytes);
+            if matches {
+                break;
+            }
+        }
+        if let Some(bytes) = kept {
+            let file = format!(
+                "signature-{}-reference-{}.c14n",
+                named.place + 1,
+                number + 1
+            );
+            self.keep(file, &bytes, told);
+        }
+        let finding = self.without_digest(named, reference, problem, &computed);
+        told.findings.extend(finding);
+        computed
+    }
+
+    /// Why a digest was not computed.
+    fn without_digest(
+        &self,
+        named: &Named<'_, '_>,
+        reference: &ReferenceRead<'_>,
+        problem: Option<NoBytes>,
+        computed: &Computed,
+    ) -> Option<Finding> {
+        let place = format!("{}, reference `{}`", named.name, computed.found.uri);
+        if reference.digest_method.is_none() {
+            let says = format!("the digest method `{}` is not known", reference.digest_uri);
+            let kind = "algorithm-unknown";
+            return Some(Finding::new(Severity::Error, kind, place, says));
+        }
+        let problem = problem.filter(|_| computed.recipes.is_empty())?;
+        // What it leads to may be in the cipher text.
+        let hidden = problem.kind == "reference-not-found"
+            && opened::is_encrypted(self.layers[0].document.root());
+        let severity = match hidden || problem.kind == "work-bound" {
+            true => Severity::Note,
+            false => Severity::Error,
+        };
+        Some(Finding::new(severity, problem.kind, place, problem.says))
+    }
+
+    /// Why the digest of a reference differs.
+    fn explained(
+        &self,
+        named: &Named<'_, '_>,
+        computed: &[Computed],
+        number: usize,
+        budget: &mut Budget,
+    ) -> Option<Finding> {
+        let one = &computed[number];
+        let reference = &named.signature.references[number];
+        let (layer, recipe) = one.recipes.first()?;
+        let hidden = opened::is_encrypted(recipe.element(self.layers[*layer].document));
+        let place = format!(
+            "{}, reference `{}` (`{}`)",
+            named.name, one.found.uri, one.found.element
+        );
+        let says = format!(
+            "the digest in the message is {}, that of what the reference leads to is {}",
+            one.found.expected, one.found.computed
+        );
+        let finding = Finding::new(Severity::Error, "digest-mismatch", place.as_str(), says);
+        let wanted = readings(
+            "digest-encoding",
+            "the digest",
+            &reference.value_text,
+            reference.value.as_deref(),
+        );
+        // A digest that is that of another reference.
+        let other = computed.iter().find(|other| {
+            other.found.uri != one.found.uri
+                && wanted.iter().any(|(digest, _)| *digest == other.digest)
+        });
+        if let Some(other) = other {
+            let says = format!("what `{}` leads to", other.found.uri);
+            let step = Step::new("digest-swapped", says);
+            let proof = "the digest is the one in the message";
+            return Some(finding.because([Cause::proven(&[step], proof)]));
+        }
+        if let Some((steps, algorithm)) =
+            self.steps_in_layers(one, &wanted, reference, hidden, budget)
+        {
+            let proof = format!("the {algorithm} digest is the one in the message");
+            return Some(finding.because([Cause::proven(&steps, &proof)]));
+        }
+        if hidden {
+            let says = "part of it is still encrypted: if it was signed before that, its digest can be compared once it is deciphered (--config)";
+            return Some(Finding::new(Severity::Note, "still-encrypted", place, says));
+        }
+        Some(finding.because([unproven(reference)]))
+    }
+
+    /// What was done, in the first layer where something fits. What is still encrypted was mostly
+    /// signed before that, so few things are tried on it.
+    fn steps_in_layers(
+        &self,
+        one: &Computed,
+        wanted: &[Reading],
+        reference: &ReferenceRead<'_>,
+        hidden: bool,
+        budget: &mut Budget,
+    ) -> Option<(Vec<Step>, &'static str)> {
+        let bytes = match hidden {
+            true => FEW * one.found.bytes.max(1024),
+            false => usize::MAX,
+        };
+        let mut share = budget.at_most(bytes);
+        let found = one.recipes.iter().find_map(|(layer, recipe)| {
+            self.steps(
+                self.layers[*layer].document,
+                recipe,
+                wanted,
+                reference,
+                &mut share,
+            )
+        });
+        share.spent &= !hidden;
+        budget.merge(share);
+        found
+    }
+
+    /// What was done to the bytes of a reference, and the digest that proves it.
+    fn steps(
+        &self,
+        document: &Document,
+        recipe: &Recipe,
+        wanted: &[Reading],
+        reference: &ReferenceRead<'_>,
+        budget: &mut Budget,
+    ) -> Option<(Vec<Step>, &'static str)> {
+        let mut proven = "";
+        let mut test = |bytes: &[u8], far: bool| {
+            let announced = reference.digest_method;
+            for (value, encoding) in wanted {
+                if far && encoding.is_some() {
+                    continue;
+                }
+                for algorithm in algorithms(value.len(), announced, !far) {
+                    let fits =
+                        digest(algorithm, bytes).is_ok_and(|digest| digest.as_ref() == value);
+                    if !fits {
+                        continue;
+                    }
+                    proven = algorithm.short_name();
+                    let other = (announced != Some(algorithm)).then(|| {
+                        let says = format!(
+                            "the digest {} under the name {}",
+                            algorithm.short_name(),
+                            short_digest(reference)
+                        );
+                        Step::new("other-hash", says)
+                    });
+                    return Some(encoding.iter().cloned().chain(other).collect());
+                }
+            }
+            None
+        };
+        let candidates = forms(document, recipe, &[], budget);
+        let announced = candidates.first()?.bytes.clone();
+        let scope = recipe.element(document).namespaces_in_scope();
+        let scope = Scope {
+            namespaces: &scope,
+            signed_info: false,
+        };
+        let found = search(
+            &candidates,
+            &changes::all(&announced, scope),
+            budget,
+            &mut test,
+        );
+        let found = found.or_else(|| {
+            let element = recipe.element(document);
+            element
+                .is(WSU, "Timestamp")
+                .then(|| crate::clock::rewritten(&announced, budget, &mut test))
+                .flatten()
+        })?;
+        Some((found, proven))
+    }
+}
+
+/// What a reference says of itself.
+fn not_computed(reference: &ReferenceRead<'_>) -> ReferenceFound {
+    let transforms = reference.transforms.iter().map(|transform| {
+        let name = Canonicalization::from_uri(&transform.uri)
+            .map_or(transform.uri.as_str(), |method| method.short_name());
+        match transform.prefixes() {
+            Some(prefixes) => format!("{name} (prefix list: {prefixes})"),
+            None => name.to_owned(),
+        }
+    });
+    ReferenceFound {
+        uri: reference.uri.clone().unwrap_or_default(),
+        element: String::new(),
+        transforms: transforms.collect(),
+        algorithm: short_digest(reference),
+        expected: reference.value_text.trim().to_owned(),
+        computed: String::new(),
+        state: State::NotChecked,
+        bytes: 0,
+        first: String::new(),
+        last: String::new(),
+    }
+}
+
+fn short_digest(reference: &ReferenceRead<'_>) -> String {
+    reference
+        .digest_method
+        .map_or(reference.digest_uri.clone(), |method| {
+            method.short_name().to_owned()
+        })
+}
+
+/// Digests of this length, the announced one first; rare ones only if `near`.
+fn algorithms(
+    length: usize,
+    announced: Option<DigestAlgorithm>,
+    near: bool,
+) -> impl Iterator<Item = DigestAlgorithm> {
+    let fits = move |one: &DigestAlgorithm| one.output_length() == length;
+    let usual = |one: &DigestAlgorithm| {
+        use DigestAlgorithm::{Sha1, Sha256, Sha384, Sha512};
+        matches!(one, Sha1 | Sha256 | Sha384 | Sha512)
+    };
+    let all = DigestAlgorithm::ALL.iter().copied();
+    let others = all.filter(move |one| announced != Some(*one) && (near || usual(one)));
+    announced.into_iter().chain(others).filter(fits)
+}
+
+/// What may be said where nothing fits.
+fn unproven(reference: &ReferenceRead<'_>) -> Cause {
+    match (&reference.value, reference.digest_method) {
+        (Some(value), Some(method)) if value.len() != method.output_length() => Cause::likely(
+            "digest-length",
+            format!(
+                "the digest in the message has {} bytes, and {} makes {}",
+                value.len(),
+                method.short_name(),
+                method.output_length()
+            ),
+        ),
+        (None, _) => Cause::likely("digest-encoding", "the digest in the message is no base64"),
+        _ => Cause::likely(
+            "content-changed",
+            "none of the known mistakes fits: it was changed after it was signed, or the digest was",
+        ),
+    }
+}
+
+/// The first and the last of the canonical bytes, as text.
+fn ends(bytes: &[u8]) -> (String, String) {
+    let text = String::from_utf8_lossy(bytes);
+    let first: String = text.chars().take(SHOWN).collect();
+    let mut last: Vec<char> = text.chars().rev().take(SHOWN).collect();
+    last.reverse();
+    (first, last.into_iter().collect())
+}

@@ -1,0 +1,52 @@
+//! The security index of a backend: what the compiled policy in front of it assures, and what TLS
+//! adds.
+//!
+//! The rule kept here: it is computed from what the gateway enforces. No word of a backend counts.
+
+use soapstone::endpoint::{Calling, Endpoint};
+use soapstone::wss::{Assurance, Assured};
+use soapstone_broker::{Level, Property, SecurityIndex};
+
+use super::tls::ClientTls;
+
+/// The index of a backend with that endpoint and that TLS in front of it.
+pub(super) fn security_index(
+    endpoint: Option<&Endpoint<Calling>>,
+    tls: Option<&ClientTls>,
+) -> SecurityIndex {
+    let assurances = endpoint.into_iter().flat_map(Endpoint::assurances);
+    let indices = assurances.map(|assurance| index(&assurance));
+    let weakest = indices.reduce(|one, other| one.both(&other));
+    let index = weakest.unwrap_or_default();
+    match tls {
+        None => index,
+        Some(tls) => index.over_tls(!tls.certificates.is_empty()),
+    }
+}
+
+fn index(assurance: &Assurance) -> SecurityIndex {
+    let mut index = SecurityIndex::default();
+    let mut give = |property, assured: Option<Assured>| {
+        if let Some(Assured { bits, confirmed }) = assured {
+            let level = match confirmed {
+                true => Level::Confirmed,
+                false => Level::Message,
+            };
+            index.give(property, level, bits);
+        }
+    };
+    give(Property::Authentication, assurance.authentication);
+    give(Property::Integrity, assurance.integrity);
+    give(Property::Confidentiality, assurance.confidentiality);
+    give(Property::Freshness, assurance.freshness);
+    give(Property::NonRepudiation, assurance.non_repudiation);
+    let in_message = [assurance.integrity, assurance.confidentiality];
+    let in_message = in_message.into_iter().flatten();
+    if let Some(bits) = in_message.map(|assured| assured.bits).min() {
+        index.give(Property::EndToEnd, Level::Message, bits);
+    }
+    let names = assurance.algorithms.iter();
+    index.algorithms = names.map(|name| (*name).to_owned()).collect();
+    index.encrypted.clone_from(&assurance.encrypted);
+    index
+}

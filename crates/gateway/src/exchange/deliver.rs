@@ -1,0 +1,177 @@
+//! A request on its way to its backend, and to another one of several where the first fails it.
+//!
+//! The rule kept here: each backend gets a request that was secured for it alone. One that several
+//! backends got would be a replay for those that share what they remember.
+
+use std::sync::Arc;
+
+use bytes::Bytes;
+use http::{Response, request};
+use soapstone::wss::{Receipt, SoapVersion};
+use tokio::time::Instant;
+
+use super::attempt::{failure_by, repeatable};
+use super::choose;
+use super::reporter::Reporter;
+use super::request::secure_anew;
+use super::retry::{secure_again, was_lost};
+use super::secure::{Balanced, Forward, InConversation};
+use super::send::{Arrival, Unanswered, send};
+use crate::route::balancer::Attempt;
+use crate::route::upstream::Upstream;
+use crate::wire::budget::Reservation;
+use crate::wire::headers::mark_unproven;
+use crate::wire::reply::Reply;
+
+/// A request that is ready to leave.
+pub(super) struct Sending {
+    upstream: Arc<Upstream>,
+    octets: Bytes,
+    receipt: Receipt,
+    conversation: Option<InConversation>,
+    balanced: Option<Balanced>,
+}
+
+/// A request whose response arrived.
+pub(super) struct Delivered {
+    pub(super) upstream: Arc<Upstream>,
+    pub(super) response: Arrival,
+    /// What the endpoint needs to open it.
+    pub(super) receipt: Receipt,
+    /// The attempt that the backend answered, where there are several.
+    pub(super) attempt: Option<Attempt>,
+}
+
+/// Why a request was not delivered.
+enum Undelivered {
+    Unanswered(Unanswered),
+    /// It could not be secured anew, and this is the answer.
+    Answered(Box<Response<Reply>>),
+}
+
+impl Sending {
+    /// Takes what leaves out of a request.
+    pub(super) fn take(reporter: &Reporter<'_>, forward: &mut Forward) -> Self {
+        let octets = std::mem::take(&mut forward.octets);
+        Self {
+            upstream: Arc::clone(&forward.upstream),
+            octets: reporter.exchange.resources.memory.buffers.lend(octets),
+            receipt: std::mem::take(&mut forward.receipts.outbound),
+            conversation: forward.conversation.take(),
+            balanced: forward.balanced.take(),
+        }
+    }
+}
+
+/// Sends a request with that head, as the client sent it. `unproven` names header blocks in it that
+/// nothing proves. Returns the response.
+pub(super) async fn deliver(
+    reporter: &Reporter<'_>,
+    mut sending: Sending,
+    mut head: request::Parts,
+    unproven: &[String],
+    version: SoapVersion,
+    reservation: &mut Reservation,
+) -> Result<Delivered, Response<Reply>> {
+    loop {
+        // Kept where another backend may need it.
+        let kept = sending.balanced.is_some().then(|| head.clone());
+        let exchange = reporter.exchange;
+        if let Some(balanced) = &sending.balanced {
+            exchange.note_attempt(&balanced.attempt);
+        }
+        exchange.head_for_backend(&mut head, &sending.upstream);
+        mark_unproven(&mut head.headers, unproven);
+        let begun = Instant::now();
+        let sent = once(reporter, &mut sending, head, version, reservation).await;
+        let sent = match sent {
+            Ok(response) => Ok(response),
+            Err(Undelivered::Unanswered(unanswered)) => Err(unanswered),
+            Err(Undelivered::Answered(answer)) => return Err(*answer),
+        };
+        let (Some(mut balanced), Some(former_head)) = (sending.balanced.take(), kept) else {
+            let response = sent.map_err(|unanswered| unanswered.answer(reporter, version))?;
+            return Ok(sending.delivered(response, None));
+        };
+        let (failed, error) = match &sent {
+            Ok((head, _)) => (failure_by(head.status), None),
+            Err(unanswered) => (unanswered.failed(), unanswered.error()),
+        };
+        let Some(failed) = failed else {
+            if !matches!(sent, Err(Unanswered::Backend(_) | Unanswered::NoRoom)) {
+                balanced.attempt.answered(begun.elapsed());
+            }
+            let response = sent.map_err(|unanswered| unanswered.answer(reporter, version))?;
+            return Ok(sending.delivered(response, Some(balanced.attempt)));
+        };
+        let Balanced { attempt, plain } = balanced;
+        let octets = plain
+            .as_ref()
+            .map_or(&*sending.octets, |plain| &plain.octets);
+        let repeatable = repeatable(error, || attempt.is_idempotent(octets));
+        let Ok(next) = attempt.another(failed, repeatable) else {
+            let response = sent.map_err(|unanswered| unanswered.answer(reporter, version))?;
+            return Ok(sending.delivered(response, None));
+        };
+        head = former_head;
+        let upstream = Arc::clone(next.upstream());
+        let Some(plain) = plain else {
+            sending.upstream = upstream;
+            sending.balanced = Some(Balanced {
+                attempt: next,
+                plain: None,
+            });
+            continue;
+        };
+        let chosen = choose::after_handshake(reporter, upstream, Some(next), version).await?;
+        let mut forward = secure_anew(reporter, plain, chosen, version, reservation).await?;
+        sending = Sending::take(reporter, &mut forward);
+    }
+}
+
+impl Sending {
+    fn delivered(self, response: Arrival, attempt: Option<Attempt>) -> Delivered {
+        Delivered {
+            upstream: self.upstream,
+            response,
+            receipt: self.receipt,
+            attempt,
+        }
+    }
+}
+
+/// Sends a request to one backend; again in another conversation, where the backend has lost the
+/// one it was secured in.
+async fn once(
+    reporter: &Reporter<'_>,
+    sending: &mut Sending,
+    head: request::Parts,
+    version: SoapVersion,
+    reservation: &mut Reservation,
+) -> Result<Arrival, Undelivered> {
+    let upstream = &sending.upstream;
+    // Kept where the request may have to be sent again.
+    let repeated = sending.conversation.is_some().then(|| head.clone());
+    // Their memory is free again once they have left, unless another backend may need them.
+    let octets = match sending.balanced {
+        Some(_) => sending.octets.clone(),
+        None => std::mem::take(&mut sending.octets),
+    };
+    let response = send(reporter, upstream, head, octets, reservation).await;
+    let response = response.map_err(Undelivered::Unanswered)?;
+    // In use until the response is here.
+    let (Some(conversation), Some(head)) = (sending.conversation.take(), repeated) else {
+        return Ok(response);
+    };
+    if !was_lost(&response) {
+        return Ok(response);
+    }
+    let buffers = &reporter.exchange.resources.memory.buffers;
+    buffers.give(response.1);
+    let again = secure_again(reporter, upstream, conversation, version, reservation).await;
+    let (again, _lease) = again.map_err(|answer| Undelivered::Answered(Box::new(answer)))?;
+    sending.receipt = again.receipt;
+    let octets = buffers.lend(again.bytes);
+    let response = send(reporter, upstream, head, octets, reservation).await;
+    response.map_err(Undelivered::Unanswered)
+}

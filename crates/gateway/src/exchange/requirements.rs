@@ -1,0 +1,180 @@
+//! `qos:Requirements`: the header block by which a message says what it needs of the backend that
+//! serves it.
+//!
+//! What is read has been opened before. On a route with `inbound` that is what a signature covers
+//! and nothing else, so that nobody on the way takes needs away or weakens them. The block is for
+//! the gateway, and does not go on.
+//!
+//! The rule kept here: what is not understood is refused. A need that was passed over would be one
+//! that nobody meets.
+
+use std::time::Duration;
+
+use soapstone::wss::Envelope;
+use soapstone::xml::{Buffers, Element, Limits};
+use soapstone_broker::{Needs, Property};
+
+/// The namespace of the block (`docs/qos-requirements.xsd`).
+const NAMESPACE: &str = "urn:soapstone:qos:1";
+
+/// Its name.
+const NAME: &str = "Requirements";
+
+/// Most needs that one message says: more than there are to be said.
+const MOST: usize = 64;
+
+/// Takes the needs out of a message.
+///
+/// # Errors
+///
+/// What is not understood of them.
+pub(super) fn take(octets: &mut Vec<u8>) -> Result<Needs, &'static str> {
+    if !holds(octets, NAMESPACE.as_bytes()) {
+        return Ok(Needs::nothing());
+    }
+    let parsed = Envelope::parse(octets.clone(), &Limits::default(), &mut Buffers::default());
+    let Ok(envelope) = parsed else {
+        // What follows tells why.
+        return Ok(Needs::nothing());
+    };
+    let mut needs = Needs::nothing();
+    let mut ranges = Vec::new();
+    let blocks = envelope.header().into_iter().flat_map(|it| it.children());
+    for block in blocks.filter(|block| block.is(NAMESPACE, NAME)) {
+        needs = needs.and(&read(block)?);
+        ranges.push(block.range());
+    }
+    // From the end, so that the others stay where they are.
+    for range in ranges.into_iter().rev() {
+        octets.drain(range.start as usize..range.end as usize);
+    }
+    Ok(needs)
+}
+
+fn holds(octets: &[u8], part: &[u8]) -> bool {
+    octets.windows(part.len()).any(|window| window == part)
+}
+
+fn read(block: Element<'_>) -> Result<Needs, &'static str> {
+    let mut needs = Needs::nothing();
+    for (count, child) in block.children().enumerate() {
+        if count == MOST {
+            return Err("it has more than 64 elements");
+        }
+        if child.namespace() != NAMESPACE || child.children().next().is_some() {
+            return Err("an element of it is not known");
+        }
+        let text = child.text();
+        let text = text.trim();
+        let number = || text.parse::<u32>().map_err(|_| "a number of it is none");
+        let one = match child.local() {
+            "Property" => Needs {
+                properties: vec![Property::named(text).ok_or("a property of it is not known")?],
+                ..Needs::nothing()
+            },
+            "Bits" => Needs {
+                bits: u16::try_from(number()?).unwrap_or(u16::MAX),
+                ..Needs::nothing()
+            },
+            "RefusedAlgorithm" => Needs {
+                refused_algorithms: vec![text.to_owned()],
+                ..Needs::nothing()
+            },
+            "Encrypted" => Needs {
+                encrypted: vec![text.to_owned()],
+                ..Needs::nothing()
+            },
+            "Milliseconds" => Needs {
+                time: Some(Duration::from_millis(u64::from(number()?))),
+                ..Needs::nothing()
+            },
+            "Availability" => Needs {
+                availability: u8::try_from(number()?)
+                    .ok()
+                    .filter(|share| *share <= 100)
+                    .ok_or("its availability is more than 100")?,
+                ..Needs::nothing()
+            },
+            _ => return Err("an element of it is not known"),
+        };
+        needs = needs.and(&one);
+    }
+    Ok(needs)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn message(blocks: &str) -> Vec<u8> {
+        format!(
+            "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\" xmlns:q=\"urn:soapstone:qos:1\">\
+             <s:Header><a xmlns=\"urn:a\"/>{blocks}</s:Header><s:Body/></s:Envelope>"
+        )
+        .into_bytes()
+    }
+
+    #[test]
+    fn needs_are_read_joined_and_taken_out() {
+        let mut octets = message(
+            "<q:Requirements><q:Property>integrity</q:Property><q:Property>authentication</q:Property>\
+             <q:Bits> 112 </q:Bits><q:RefusedAlgorithm>rsa-sha1</q:RefusedAlgorithm>\
+             <q:Encrypted>Body</q:Encrypted><q:Milliseconds>500</q:Milliseconds><q:Availability>99</q:Availability></q:Requirements>\
+             <b xmlns=\"urn:b\"/><q:Requirements><q:Bits>80</q:Bits><q:Milliseconds>300</q:Milliseconds></q:Requirements>",
+        );
+        let needs = take(&mut octets).expect("it is understood");
+        let expected = Needs {
+            properties: vec![Property::Authentication, Property::Integrity],
+            bits: 112,
+            refused_algorithms: vec!["rsa-sha1".to_owned()],
+            encrypted: vec!["Body".to_owned()],
+            time: Some(Duration::from_millis(300)),
+            availability: 99,
+        };
+        assert_eq!(needs, expected);
+        assert_eq!(octets, message("<b xmlns=\"urn:b\"/>"));
+    }
+
+    #[test]
+    fn what_is_not_understood_is_refused() {
+        for (block, expected) in [
+            (
+                "<q:Property>Integrity</q:Property>",
+                "a property of it is not known",
+            ),
+            ("<q:Bits>-1</q:Bits>", "a number of it is none"),
+            ("<q:Bits>many</q:Bits>", "a number of it is none"),
+            (
+                "<q:Availability>101</q:Availability>",
+                "its availability is more than 100",
+            ),
+            ("<q:Cost>1</q:Cost>", "an element of it is not known"),
+            (
+                "<Bits xmlns=\"urn:other\">1</Bits>",
+                "an element of it is not known",
+            ),
+            (
+                "<q:Bits>1<q:Bits/></q:Bits>",
+                "an element of it is not known",
+            ),
+        ] {
+            let block = format!("<q:Requirements>{block}</q:Requirements>");
+            assert_eq!(take(&mut message(&block)), Err(expected), "{block}");
+        }
+        let many = "<q:Bits>1</q:Bits>".repeat(MOST + 1);
+        let block = format!("<q:Requirements>{many}</q:Requirements>");
+        assert_eq!(
+            take(&mut message(&block)),
+            Err("it has more than 64 elements")
+        );
+    }
+
+    #[test]
+    fn a_block_elsewhere_than_in_the_header_is_no_need() {
+        let text = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Header/><s:Body>\
+                    <q:Requirements xmlns:q=\"urn:soapstone:qos:1\"><q:Cost/></q:Requirements></s:Body></s:Envelope>";
+        let mut octets = text.as_bytes().to_vec();
+        assert_eq!(take(&mut octets), Ok(Needs::nothing()));
+        assert_eq!(octets, text.as_bytes());
+    }
+}

@@ -1,0 +1,269 @@
+//! The upstreams of a route with several backends, and the choice among them.
+//!
+//! The decision is the broker's ([`Pool`]). Here are the upstreams that it decides about, the
+//! clock, the log and the counters.
+//!
+//! The rule kept here: whatever becomes of a request, its attempt ends once, and its backend is
+//! told of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use soapstone::wss::Envelope;
+use soapstone::xml::{Buffers, Limits};
+use soapstone_broker::{
+    Affinity, Ask, Change, Choice, Failed, MemberId, MemberStatus, Needs, NoRetry, Operation,
+    Outcome, Pool, Reason, Refusal, Repeatable, Verdict,
+};
+use tokio::time::Instant;
+
+use super::upstream::Upstream;
+use crate::config::balance::{CheckSpec, OperationName, Sticky};
+use crate::config::needs::{ClassSpec, needs_of};
+use crate::observe::metrics::RouteMetrics;
+use crate::wire::backend::Backend;
+
+/// Several backends of one route.
+pub(crate) struct Balancer {
+    pub(crate) pool: Pool,
+    /// Those of the pool's members, in their order.
+    pub(crate) members: Vec<BalancedMember>,
+    pub(crate) sticky: Option<Sticky>,
+    /// Operations that may be done twice.
+    pub(crate) idempotent: Vec<OperationName>,
+    pub(crate) check: Option<CheckSpec>,
+    /// What every request needs.
+    pub(crate) needs: Needs,
+    pub(crate) classes: Vec<ClassSpec>,
+    /// Whether messages may say what they need.
+    pub(crate) requirements: bool,
+    pub(crate) metrics: Arc<RouteMetrics>,
+}
+
+/// One backend of several.
+pub(crate) struct BalancedMember {
+    pub(crate) upstream: Arc<Upstream>,
+    /// The same backend as health checks ask it, where there are some.
+    pub(crate) checked: Option<Arc<Backend>>,
+}
+
+/// What a request wants of its backend.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Wanted {
+    /// The calls that it belongs to, where these stay together.
+    pub(crate) affinity: Option<Affinity>,
+    pub(crate) needs: Needs,
+    /// What its time is predicted by.
+    pub(crate) operation: Option<Operation>,
+}
+
+/// Why a request goes to no other backend.
+pub(crate) enum NoOther {
+    /// It must not be sent again.
+    Retry(NoRetry),
+    /// No other backend can take it.
+    Refused(Refusal),
+}
+
+impl std::fmt::Display for NoOther {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Retry(why) => why.fmt(out),
+            Self::Refused(why) => why.fmt(out),
+        }
+    }
+}
+
+impl Balancer {
+    /// Chooses a backend for a request.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    pub(crate) fn choose(self: &Arc<Self>, wanted: Wanted) -> Result<Attempt, Refusal> {
+        self.attempt(wanted, Vec::new())
+    }
+
+    /// What requests of a sender need, beside what a message says.
+    pub(crate) fn needs_of(&self, sender: Option<&str>) -> Needs {
+        needs_of(&self.needs, &self.classes, sender)
+    }
+
+    fn attempt(self: &Arc<Self>, wanted: Wanted, tried: Vec<MemberId>) -> Result<Attempt, Refusal> {
+        let ask = Ask {
+            affinity: wanted.affinity,
+            tried: &tried,
+            needs: Some(&wanted.needs),
+            operation: wanted.operation,
+        };
+        let choice = self.pool.choose(&ask, Instant::now().into_std())?;
+        self.metrics.chosen(choice.reason);
+        tracing::debug!(
+            route = self.metrics.route(),
+            backend = self.pool.name(choice.member),
+            reason = %choice.reason,
+            "backend chosen"
+        );
+        Ok(Attempt {
+            balancer: Arc::clone(self),
+            choice,
+            wanted,
+            tried,
+            outcome: Outcome::Abandoned,
+        })
+    }
+
+    /// Whether the operation of a request may be done twice: what its Body holds is named.
+    pub(crate) fn is_idempotent(&self, octets: &[u8]) -> bool {
+        if self.idempotent.is_empty() {
+            return false;
+        }
+        let limits = Limits::default();
+        let parsed = Envelope::parse(octets.to_vec(), &limits, &mut Buffers::default());
+        let Ok(envelope) = parsed else {
+            return false;
+        };
+        let mut held = envelope.body().children();
+        let (Some(operation), None) = (held.next(), held.next()) else {
+            return false;
+        };
+        self.idempotent.iter().any(|name| {
+            let namespace = name.namespace.as_deref();
+            name.local == operation.local()
+                && namespace.is_none_or(|uri| uri == operation.namespace())
+        })
+    }
+
+    /// What is known of each backend now.
+    pub(crate) fn status(&self) -> Vec<MemberStatus> {
+        self.pool.status(Instant::now().into_std())
+    }
+
+    /// What each backend is worth to a request that needs what the route does.
+    pub(crate) fn verdicts(&self) -> Vec<Verdict> {
+        let ask = Ask {
+            needs: Some(&self.needs),
+            ..Ask::default()
+        };
+        self.pool.explain(&ask, Instant::now().into_std())
+    }
+
+    /// A health check has come to its end.
+    pub(crate) fn checked(&self, member: MemberId, healthy: bool) {
+        let changed = self
+            .pool
+            .checked(member, healthy, Instant::now().into_std());
+        self.tell(member, changed);
+    }
+
+    fn tell(&self, member: MemberId, changed: Option<Change>) {
+        let (route, backend) = (self.metrics.route(), self.pool.name(member));
+        match changed {
+            None => {}
+            Some(change @ (Change::Ejected { .. } | Change::Down)) => {
+                tracing::warn!(route, backend, "{change}");
+            }
+            Some(change @ (Change::Returned | Change::Up)) => {
+                tracing::info!(route, backend, "{change}");
+            }
+        }
+    }
+}
+
+/// A request in the hand of one backend. Dropped without a word of its outcome, it says nothing of
+/// the backend: the client has gone.
+pub(crate) struct Attempt {
+    balancer: Arc<Balancer>,
+    choice: Choice,
+    wanted: Wanted,
+    /// Where it was before.
+    tried: Vec<MemberId>,
+    outcome: Outcome,
+}
+
+impl Attempt {
+    /// Where the request goes.
+    pub(crate) fn upstream(&self) -> &Arc<Upstream> {
+        &self.balancer.members[self.choice.member.index()].upstream
+    }
+
+    /// The backend's name.
+    pub(crate) fn backend(&self) -> &str {
+        self.balancer.pool.name(self.choice.member)
+    }
+
+    /// Why it goes there.
+    pub(crate) fn reason(&self) -> Reason {
+        self.choice.reason
+    }
+
+    /// Whether the operation of a request may be done twice.
+    pub(crate) fn is_idempotent(&self, octets: &[u8]) -> bool {
+        self.balancer.is_idempotent(octets)
+    }
+
+    /// The backend answered, after that time. It has the request in hand until this is dropped.
+    pub(crate) fn answered(&mut self, took: Duration) {
+        let operation = self.wanted.operation;
+        self.outcome = Outcome::Answered { took, operation };
+    }
+
+    /// The backend failed.
+    pub(crate) fn failed(&mut self, failed: Failed) {
+        self.outcome = Outcome::Failed(failed);
+    }
+
+    /// The same request at another backend, where the first one failed and it may go there.
+    ///
+    /// # Errors
+    ///
+    /// Why not.
+    pub(crate) fn another(
+        mut self,
+        failed: Failed,
+        repeatable: Repeatable,
+    ) -> Result<Self, NoOther> {
+        self.failed(failed);
+        let balancer = Arc::clone(&self.balancer);
+        let mut tried = std::mem::take(&mut self.tried);
+        tried.push(self.choice.member);
+        let wanted = std::mem::take(&mut self.wanted);
+        let from = self.choice.member;
+        // What it learnt counts for the next choice.
+        drop(self);
+        let allowed = balancer.pool.retry(failed, repeatable, tried.len());
+        let next = allowed
+            .map_err(NoOther::Retry)
+            .and_then(|()| balancer.attempt(wanted, tried).map_err(NoOther::Refused));
+        let (route, backend) = (balancer.metrics.route(), balancer.pool.name(from));
+        match &next {
+            Ok(next) => {
+                balancer.metrics.retried(failed.name());
+                let to = next.backend();
+                tracing::info!(
+                    route,
+                    backend,
+                    failed = failed.name(),
+                    to,
+                    "the request goes to another backend"
+                );
+            }
+            Err(why) => tracing::debug!(
+                route,
+                backend,
+                failed = failed.name(),
+                %why,
+                "the request goes to no other backend"
+            ),
+        }
+        next
+    }
+}
+
+impl Drop for Attempt {
+    fn drop(&mut self) {
+        let now = Instant::now().into_std();
+        let changed = self.balancer.pool.ended(self.choice, self.outcome, now);
+        self.balancer.tell(self.choice.member, changed);
+    }
+}

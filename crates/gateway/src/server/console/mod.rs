@@ -1,0 +1,53 @@
+//! The console: one page for operators, read-only.
+//!
+//! ```text
+//! /console          the page; its style and its script beside it, nothing from elsewhere
+//! /console/state    what is known now, as JSON
+//! /console/events   the same as server-sent events: one, and the browser asks again in two seconds
+//! ```
+//!
+//! The rule kept here: the page shows what the metrics and the log tell anyway, and what is said by
+//! strangers is text in it, never markup.
+
+mod state;
+
+use http::{HeaderValue, Response, StatusCode, header};
+
+use super::state::State;
+use crate::wire::reply::Reply;
+
+const PAGE: &str = include_str!("page.html");
+const STYLE: &str = include_str!("page.css");
+const SCRIPT: &str = include_str!("page.js");
+
+/// What the page may load and run (Content Security Policy, level 3).
+const POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; \
+                      base-uri 'none'; form-action 'none'; frame-ancestors 'none'";
+
+/// Answers a path of the console; `None` if it is none of its paths.
+pub(crate) fn answer(state: &State, path: &str) -> Option<Response<Reply>> {
+    let (media_type, body) = match path {
+        "/" | "/console" => ("text/html; charset=utf-8", PAGE.to_owned()),
+        "/console/page.css" => ("text/css; charset=utf-8", STYLE.to_owned()),
+        "/console/page.js" => ("text/javascript; charset=utf-8", SCRIPT.to_owned()),
+        "/console/state" => ("application/json", state::now(state).to_string()),
+        "/console/events" => (
+            "text/event-stream",
+            format!("retry: 2000\ndata: {}\n\n", state::now(state)),
+        ),
+        _ => return None,
+    };
+    let mut response = Response::new(Reply::whole(body));
+    *response.status_mut() = StatusCode::OK;
+    let headers = response.headers_mut();
+    for (name, value) in [
+        (header::CONTENT_TYPE, media_type),
+        (header::CONTENT_SECURITY_POLICY, POLICY),
+        (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+        (header::REFERRER_POLICY, "no-referrer"),
+        (header::CACHE_CONTROL, "no-store"),
+    ] {
+        headers.insert(name, HeaderValue::from_static(value));
+    }
+    Some(response)
+}

@@ -1,0 +1,225 @@
+"use strict";
+
+// Everything that is shown is text: nothing of it is read as markup.
+const make = (tag, text, className) => {
+  const element = document.createElement(tag);
+  if (text !== undefined) element.textContent = text;
+  if (className) element.className = className;
+  return element;
+};
+
+const table = (heads, rows, empty) => {
+  if (rows.length === 0) return make("p", empty, "soft");
+  const scroll = make("div", undefined, "scroll");
+  const whole = make("table");
+  const head = whole.createTHead().insertRow();
+  for (const name of heads) head.append(make("th", name, name.startsWith("#") ? "number" : ""));
+  for (const th of head.cells) th.textContent = th.textContent.replace(/^#/, "");
+  const body = whole.createTBody();
+  for (const row of rows) {
+    const line = body.insertRow();
+    row.forEach((cell, place) => {
+      const td = line.insertCell();
+      if (cell instanceof Node) td.append(cell);
+      else td.textContent = cell;
+      if (heads[place].startsWith("#")) td.className = "number";
+    });
+  }
+  scroll.append(whole);
+  return scroll;
+};
+
+// The text format of Prometheus: name{label="value",…} number
+const read = text => {
+  const samples = [];
+  for (const line of text.split("\n")) {
+    const found = /^([a-zA-Z_:][\w:]*)(?:\{(.*)\})? (\S+)/.exec(line);
+    if (!found) continue;
+    const labels = {};
+    for (const [, name, value] of (found[2] || "").matchAll(/(\w+)="((?:[^"\\]|\\.)*)"/g))
+      labels[name] = value.replace(/\\(.)/g, (_, character) => character === "n" ? "\n" : character);
+    samples.push({ name: found[1], labels, value: Number(found[3]) });
+  }
+  return samples;
+};
+
+const matching = (samples, name, labels = {}) => samples.filter(sample =>
+  sample.name === name && Object.entries(labels).every(([key, value]) => sample.labels[key] === value));
+const sum = list => list.reduce((total, sample) => total + sample.value, 0);
+
+const seconds = value => {
+  if (!Number.isFinite(value)) return "–";
+  if (value < 0.001) return `${(value * 1e6).toFixed(0)} µs`;
+  if (value < 1) return `${(value * 1e3).toFixed(value < 0.01 ? 2 : 0)} ms`;
+  return `${value.toFixed(2)} s`;
+};
+const rate = value => value >= 10 ? value.toFixed(0) : value.toFixed(1);
+const days = value => value >= 2 ? `${Math.floor(value)} days` : `${Math.floor(value * 24)} hours`;
+
+// What was added to counters since the state before.
+let before;
+const growth = (now, name, labels) => {
+  const old = before ? sum(matching(before.samples, name, labels)) : 0;
+  return Math.max(0, sum(matching(now.samples, name, labels)) - old);
+};
+const spent = now => before ? Math.max(1, now.state.now - before.state.now) : Infinity;
+
+// A quantile of what a histogram counted since the state before, or since the start.
+const quantile = (now, name, labels, part) => {
+  const buckets = matching(now.samples, `${name}_bucket`, labels);
+  const bounds = [...new Set(buckets.map(sample => sample.labels.le))]
+    .map(le => ({ le, bound: le === "+Inf" ? Infinity : Number(le) })).sort((a, b) => a.bound - b.bound);
+  const counts = bounds.map(({ le }) => {
+    const all = sum(buckets.filter(sample => sample.labels.le === le));
+    const old = before ? sum(matching(before.samples, `${name}_bucket`, { ...labels, le })) : 0;
+    return { since: all - old, all };
+  });
+  if (counts.length === 0) return NaN;
+  const key = counts[counts.length - 1].since > 0 ? "since" : "all";
+  const total = counts[counts.length - 1][key];
+  if (total === 0) return NaN;
+  const place = counts.findIndex(count => count[key] >= part * total);
+  return bounds[place].bound;
+};
+
+const words = (title, told) => {
+  const parts = [];
+  for (const policy of told) {
+    parts.push(make("p", title, "soft"));
+    const list = make("ul");
+    for (const sentence of policy) list.append(make("li", sentence));
+    parts.push(list);
+  }
+  return parts;
+};
+
+const side = (title, endpoint) => {
+  const details = make("details");
+  const name = endpoint
+    ? `${title}: ${endpoint.mechanism}${endpoint.suite ? ` ${endpoint.suite}` : ""}${endpoint.conversations ? ", in conversations" : ""}`
+    : `${title}: as they are`;
+  details.append(make("summary", name));
+  if (endpoint) {
+    const [request, answer] = title === "clients" ? ["arriving", "leaving"] : ["leaving", "arriving"];
+    details.append(...words("Requests", endpoint[request]), ...words("Answers", endpoint[answer]));
+  }
+  return details;
+};
+
+const routes = now => {
+  const parts = [];
+  for (const route of now.state.routes) {
+    const labels = { route: route.name };
+    const up = sum(matching(now.samples, "soapstone_backend_up", labels)) > 0;
+    parts.push(make("h3", `${route.path} → ${route.backend}`));
+    const line = make("p");
+    line.append(make("span", up ? "backend reached" : "backend not reached", up ? "good" : "bad"));
+    const calls = growth(now, "soapstone_requests_total", labels) / spent(now);
+    const refusals = sum(matching(now.samples, "soapstone_refused_messages_total", labels));
+    line.append(`, ${rate(calls)} calls a second, p50 ≤ ${seconds(quantile(now, "soapstone_request_seconds", labels, 0.5))}`
+      + `, p95 ≤ ${seconds(quantile(now, "soapstone_request_seconds", labels, 0.95))}, `);
+    line.append(make("span", `${refusals} refused since the start`, refusals > 0 ? "warn" : "soft"));
+    parts.push(line, side("clients", route.inbound), side("backend", route.outbound));
+  }
+  return parts;
+};
+
+const refused = now => {
+  const rows = matching(now.samples, "soapstone_refusals_total").sort((a, b) => b.value - a.value).map(sample =>
+    [sample.labels.route, sample.labels.direction, sample.labels.reason, String(sample.value)]);
+  const parts = [table(["route", "direction", "reason", "#times"], rows, "No message was refused since the start.")];
+  const kept = now.state.refused;
+  if (kept === null || kept === undefined) {
+    parts.push(make("p", "Messages are not kept: record = { refused = 100 } keeps the last ones for `soapstone explain --gateway`.", "soft"));
+    return parts;
+  }
+  const list = Array.isArray(kept) ? kept : (kept.refused || []);
+  const lines = list.map(record => [(record.time || "").slice(0, 19).replace("T", " "), record.route || "", record.reason || "", record.cause || "",
+    make("code", `soapstone explain --gateway ${location.origin} ${record.id}`)]);
+  parts.push(make("h3", "The last ones"), table(["time (UTC)", "route", "reason", "cause", "explain it"], lines, "None is kept."));
+  return parts;
+};
+
+const steps = now => {
+  const rows = [];
+  for (const sample of matching(now.samples, "soapstone_step_seconds_count")) {
+    const total = sum(matching(now.samples, "soapstone_step_seconds_sum", sample.labels));
+    if (sample.value > 0)
+      rows.push([sample.labels.route, sample.labels.direction, sample.labels.step, String(sample.value), seconds(total / sample.value),
+        seconds(quantile(now, "soapstone_step_seconds", sample.labels, 0.95))]);
+  }
+  return [table(["route", "direction", "step", "#times", "#mean", "#p95 ≤"], rows, "No message was worked on yet.")];
+};
+
+const fill = now => {
+  const rows = [];
+  for (const [what, name, limit] of [
+    ["messages in hand, bytes", "soapstone_buffered_bytes", "soapstone_buffered_limit_bytes"],
+    ["messages that wait", "soapstone_crypto_queue", "soapstone_crypto_queue_limit"],
+    ["connections", "soapstone_connections", "soapstone_connections_limit"],
+    ["replay marks", "soapstone_replay_marks", "soapstone_replay_marks_limit"],
+    ["conversations", "soapstone_conversations", "soapstone_conversations_limit"],
+  ]) {
+    for (const sample of matching(now.samples, name)) {
+      const most = matching(now.samples, limit, sample.labels)[0];
+      if (!most) continue;
+      const meter = make("meter");
+      meter.max = most.value || 1;
+      meter.value = sample.value;
+      meter.high = 0.8 * meter.max;
+      meter.title = `${sample.value} of ${most.value}`;
+      const place = [sample.labels.route, sample.labels.direction].filter(Boolean).join(", ");
+      rows.push([what, place, sample.value.toLocaleString("en"), most.value.toLocaleString("en"), meter]);
+    }
+  }
+  return [table(["", "of", "#now", "#limit", ""], rows, "Nothing is held.")];
+};
+
+const certificates = now => {
+  const rows = now.state.certificates.sort((a, b) => a.expires - b.expires).map(certificate => {
+    const left = (certificate.expires - now.state.now) / 86400;
+    const text = left < 0 ? "has expired" : `${days(left)} left`;
+    return [certificate.route || "[tls]", certificate.direction || "", certificate.use,
+      new Date(certificate.expires * 1000).toISOString().slice(0, 16).replace("T", " "),
+      make("span", text, left < 0 ? "bad" : left < 30 ? "warn" : "good")];
+  });
+  return [table(["route", "direction", "use", "ends (UTC)", ""], rows, "The configuration names none.")];
+};
+
+const weak = now => {
+  const uses = matching(now.samples, "soapstone_weak_algorithm_uses_total");
+  const rows = uses.map(({ labels, value }) => {
+    const route = now.state.routes.find(it => it.name === labels.route);
+    const endpoint = route && route[labels.direction];
+    const end = endpoint && endpoint.ends[labels.algorithm];
+    const until = end ? make("span", `until ${end.slice(0, 10)}`, "good") : make("span", "no end is set", "warn");
+    return [labels.route, labels.direction, labels.algorithm, until, String(value)];
+  });
+  return [table(["route", "direction", "algorithm", "allowed", "#uses"], rows, "None was used since the start.")];
+};
+
+const show = state => {
+  const now = { state, samples: read(state.metrics) };
+  const inFlight = sum(matching(now.samples, "soapstone_requests_in_flight"));
+  const memory = sum(matching(now.samples, "process_resident_memory_bytes"));
+  const parts = [`version ${state.version}`, `${inFlight} requests in hand`, `${(memory / 1048576).toFixed(0)} MB`];
+  if (state.draining) parts.push("draining");
+  if (state.warming_up.length > 0) parts.push(`warming up: ${state.warming_up.join(", ")}`);
+  document.getElementById("summary").textContent = parts.join(" · ");
+  const open = new Set([...document.querySelectorAll("details[open]")].map(it => it.dataset.name));
+  for (const [id, draw] of Object.entries({ routes, refused, steps, fill, certificates, weak }))
+    document.getElementById(id).replaceChildren(...draw(now));
+  document.querySelectorAll("details").forEach((it, place) => {
+    it.dataset.name = `${place} ${it.firstChild.textContent}`;
+    it.open = open.has(it.dataset.name);
+  });
+  if (!before || state.now - before.state.now >= 10) before = now;
+};
+
+const events = new EventSource("/console/events");
+events.onmessage = event => show(JSON.parse(event.data));
+events.onerror = () => {
+  // The browser asks again by itself: each answer has one event and ends.
+  if (events.readyState === EventSource.CLOSED)
+    document.getElementById("summary").textContent = "The gateway does not answer; load the page again.";
+};

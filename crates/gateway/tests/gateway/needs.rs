@@ -1,0 +1,380 @@
+//! Routes with several backends behind different policies: who is served by which of them, as the
+//! needs of route, sender and message say.
+
+use std::collections::BTreeSet;
+use std::fmt::Write;
+use std::sync::Mutex;
+
+use http::StatusCode;
+use soapstone_gateway::broker::{Needs, Property, Shortfall};
+use soapstone_gateway::{Config, Running};
+
+use crate::conversations::metric;
+use crate::secured;
+use crate::support::{Backend, ENVELOPE, Folder, Nobody, post, send};
+
+/// The tables of an endpoint with a signature whose suite is strong.
+fn strong(mechanism: &str, client: bool) -> String {
+    let tables = match client {
+        true => secured::client(mechanism),
+        false => secured::service(mechanism),
+    };
+    tables.replace("Basic256Sha256", "Basic256Sha256+RsaSha256")
+}
+
+/// A provider with that policy in front of it.
+async fn provider(folder: &Folder, backend: &Backend, tables: &str) -> Running {
+    let text = format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n{}",
+        backend.address,
+        match tables {
+            "" => String::new(),
+            tables => format!("[routes.inbound]\n{tables}"),
+        }
+    );
+    folder.gateway(&text).await
+}
+
+/// Three providers, plain, weak and strong, and the broker's file in front of them.
+struct Providers {
+    folder: Folder,
+    backends: [Backend; 3],
+    gateways: [Running; 3],
+}
+
+impl Providers {
+    async fn new() -> Self {
+        let folder = Folder::with_keys();
+        let backends = [
+            Backend::echo().await,
+            Backend::echo().await,
+            Backend::echo().await,
+        ];
+        let gateways = [
+            provider(&folder, &backends[0], "").await,
+            provider(&folder, &backends[1], &secured::service("sign")).await,
+            provider(&folder, &backends[2], &strong("sign-encrypt", false)).await,
+        ];
+        Self {
+            folder,
+            backends,
+            gateways,
+        }
+    }
+
+    fn file(&self, more: &str) -> String {
+        let mut text = "LISTEN\n[[routes]]\npath = \"/echo\"\n".to_owned();
+        let policies = [
+            String::new(),
+            secured::client("sign"),
+            strong("sign-encrypt", true),
+        ];
+        let names = ["plain", "weak", "strong"];
+        for ((gateway, policy), name) in self.gateways.iter().zip(policies).zip(names) {
+            let address = gateway.address();
+            let outbound = match policy.as_str() {
+                "" => String::new(),
+                policy => format!("[routes.backends.outbound]\n{policy}"),
+            };
+            writeln!(text, "[[routes.backends]]\nname = \"{name}\"\nurl = \"http://{address}/echo\"\n{outbound}")
+                .expect("a string takes it");
+        }
+        text.push_str(more);
+        text
+    }
+
+    async fn broker(&self, more: &str) -> Running {
+        self.folder.gateway(&self.file(more)).await
+    }
+
+    /// Which providers' services have been called since this was last asked.
+    fn called(&mut self) -> BTreeSet<usize> {
+        let called = self
+            .backends
+            .iter_mut()
+            .enumerate()
+            .filter_map(|(index, backend)| {
+                let mut called = false;
+                while backend.seen.try_recv().is_ok() {
+                    called = true;
+                }
+                called.then_some(index)
+            });
+        called.collect()
+    }
+}
+
+async fn calls(broker: &Running, envelope: &str, expected: StatusCode) {
+    for _ in 0..12 {
+        let answer = send(broker.address(), post("/echo", envelope.to_owned())).await;
+        assert_eq!(answer.status, expected, "{}", answer.body);
+        if expected == StatusCode::OK {
+            assert!(answer.body.contains(">hello<"), "{}", answer.body);
+        }
+    }
+}
+
+#[tokio::test]
+async fn no_call_is_served_below_the_security_that_its_route_needs() {
+    let mut providers = Providers::new().await;
+    for (needs, served) in [
+        ("", vec![0, 1, 2]),
+        ("needs = { properties = [\"integrity\"] }\n", vec![1, 2]),
+        (
+            "needs = { properties = [\"integrity\"], bits = 112 }\n",
+            vec![2],
+        ),
+        (
+            "needs = { refused = [\"rsa-sha1\"], properties = [\"authentication\"] }\n",
+            vec![2],
+        ),
+        ("needs = { encrypted = [\"Body\"] }\n", vec![2]),
+        (
+            "needs = { properties = [\"integrity\"], bits = 128 }\n",
+            vec![],
+        ),
+    ] {
+        let broker = providers
+            .broker(&format!(
+                "[routes.balance]\nselection = \"round-robin\"\n{needs}"
+            ))
+            .await;
+        let status = match served.is_empty() {
+            true => StatusCode::INTERNAL_SERVER_ERROR,
+            false => StatusCode::OK,
+        };
+        calls(&broker, ENVELOPE, status).await;
+        assert_eq!(
+            providers.called(),
+            served.iter().copied().collect(),
+            "{needs}"
+        );
+        let uncovered = "soapstone_failures_total{route=\"/echo\",reason=\"needs-uncovered\"}";
+        let expected = if served.is_empty() { 12 } else { 0 };
+        assert_eq!(metric(&broker, uncovered).await, expected, "{needs}");
+    }
+}
+
+/// The strong one is gone: the others are no replacement.
+#[tokio::test]
+async fn a_provider_that_fails_is_never_replaced_by_a_weaker_one() {
+    let mut providers = Providers::new().await;
+    let broker = providers
+        .broker("[routes.balance]\nneeds = { properties = [\"confidentiality\"] }\nidempotent = [\"echo\"]\n")
+        .await;
+    calls(&broker, ENVELOPE, StatusCode::OK).await;
+    assert_eq!(providers.called(), BTreeSet::from([2]));
+    let nobody = Nobody::new();
+    let gone = providers.file("[routes.balance]\nneeds = { properties = [\"confidentiality\"] }\nidempotent = [\"echo\"]\n");
+    let strong = providers.gateways[2].address().to_string();
+    let broker = providers
+        .folder
+        .gateway(&gone.replace(&strong, &nobody.address.to_string()))
+        .await;
+    calls(&broker, ENVELOPE, StatusCode::BAD_GATEWAY).await;
+    assert_eq!(providers.called(), BTreeSet::new());
+}
+
+/// A strong offer and a weak service: the offer is the broker's own policy, and what the service
+/// answers is held against it.
+#[tokio::test]
+async fn a_provider_that_answers_more_weakly_than_its_policy_is_refused_and_ejected() {
+    let mut providers = Providers::new().await;
+    // The strong place is taken by a provider that only echoes what it gets.
+    let strong = providers.gateways[2].address().to_string();
+    let lying = providers.backends[0].address.to_string();
+    let file = providers.file(
+        "[routes.balance]\nneeds = { properties = [\"confidentiality\"] }\nejection = { failures = 2 }\n",
+    );
+    let broker = providers
+        .folder
+        .gateway(&file.replace(&strong, &lying))
+        .await;
+    calls(&broker, ENVELOPE, StatusCode::BAD_GATEWAY).await;
+    let ejected = "soapstone_balanced_ejections_total{route=\"/echo\",backend=\"strong\"}";
+    assert_eq!(metric(&broker, ejected).await, 1);
+    assert_eq!(
+        providers.called(),
+        BTreeSet::from([0]),
+        "no weaker one was asked instead"
+    );
+}
+
+/// The balanced choice is by time and by the strength that the policies have, whatever is said.
+#[tokio::test]
+async fn the_strongest_is_preferred_where_time_counts_nothing() {
+    let mut providers = Providers::new().await;
+    let broker = providers
+        .broker("[routes.balance]\nselection = \"balanced\"\ntime_weight = 0\n")
+        .await;
+    // Some calls measure providers whose time is not known.
+    calls(&broker, ENVELOPE, StatusCode::OK).await;
+    providers.called();
+    let balanced = "soapstone_choices_total{route=\"/echo\",reason=\"balanced\"}";
+    let before = metric(&broker, balanced).await;
+    calls(&broker, ENVELOPE, StatusCode::OK).await;
+    assert!(metric(&broker, balanced).await > before);
+    assert!(providers.called().contains(&2));
+}
+
+fn requirements(needs: &str) -> String {
+    let block = format!(
+        "<s:Header><q:Requirements xmlns:q=\"urn:soapstone:qos:1\">{needs}</q:Requirements></s:Header><s:Body>"
+    );
+    ENVELOPE.replace("<s:Body>", &block)
+}
+
+/// A broker whose clients sign the Body and their needs, and a client's gateway in front of it.
+async fn signing_client(providers: &Providers) -> (Running, Running) {
+    let signed =
+        "signed = [\"Body\", \"{urn:soapstone:qos:1}Requirements\", \"Timestamp\"], mechanism";
+    let inbound = secured::service("sign").replace("mechanism", signed);
+    let more = format!(
+        "[routes.balance]\nselection = \"round-robin\"\nrequirements = true\n[routes.inbound]\n{inbound}"
+    );
+    let broker = providers.broker(&more).await;
+    let outbound = secured::client("sign").replace("mechanism", signed);
+    let text = format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.outbound]\n{outbound}",
+        broker.address()
+    );
+    let client = providers.folder.gateway(&text).await;
+    (broker, client)
+}
+
+#[tokio::test]
+async fn a_signed_message_says_what_it_needs_and_its_needs_do_not_go_on() {
+    let mut providers = Providers::new().await;
+    let (_broker, client) = signing_client(&providers).await;
+    for (needs, served) in [
+        ("<q:Property>integrity</q:Property>", vec![1, 2]),
+        (
+            "<q:Encrypted>Body</q:Encrypted><q:Bits>112</q:Bits>",
+            vec![2],
+        ),
+    ] {
+        calls(&client, &requirements(needs), StatusCode::OK).await;
+        let mut called = BTreeSet::new();
+        for (index, backend) in providers.backends.iter_mut().enumerate() {
+            while let Ok(seen) = backend.seen.try_recv() {
+                called.insert(index);
+                let body = String::from_utf8_lossy(&seen.body).into_owned();
+                assert!(!body.contains("Requirements"), "{body}");
+            }
+        }
+        assert_eq!(called, served.into_iter().collect(), "{needs}");
+    }
+    let answer = send(
+        client.address(),
+        post("/echo", requirements("<q:Cost>1</q:Cost>")),
+    )
+    .await;
+    assert_ne!(answer.status, StatusCode::OK);
+    assert_eq!(providers.called(), BTreeSet::new());
+}
+
+/// Somebody on the way takes the needs out, weakens them, or adds some that nobody signed.
+#[tokio::test]
+async fn needs_that_were_stripped_or_weakened_on_the_way_are_refused() {
+    let mut providers = Providers::new().await;
+    let (broker, client) = signing_client(&providers).await;
+    let broker_at = broker.address();
+    type Change = fn(&str) -> String;
+    let strip: Change = |body| {
+        let (before, rest) = body.split_once("<q:Requirements").expect("it is there");
+        let (_, after) = rest.split_once("</q:Requirements>").expect("it ends");
+        format!("{before}{after}")
+    };
+    let weaken: Change = |body| body.replace(">112<", ">0<");
+    let same: Change = str::to_owned;
+    for (change, served) in [(strip, false), (weaken, false), (same, true)] {
+        let caught = Mutex::new(None);
+        let caught = std::sync::Arc::new(caught);
+        let keep = std::sync::Arc::clone(&caught);
+        let tap = Backend::answering(move |seen| {
+            *keep.lock().expect("no panic") =
+                Some(String::from_utf8_lossy(&seen.body).into_owned());
+            http::Response::new(http_body_util::Full::default())
+        })
+        .await;
+        let text = format!(
+            "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.outbound]\n{}",
+            tap.address,
+            secured::client("sign").replace(
+                "mechanism",
+                "signed = [\"Body\", \"{urn:soapstone:qos:1}Requirements\", \"Timestamp\"], mechanism"
+            )
+        );
+        let tapped = providers.folder.gateway(&text).await;
+        let message = requirements("<q:Encrypted>Body</q:Encrypted><q:Bits>112</q:Bits>");
+        send(tapped.address(), post("/echo", message)).await;
+        let sent = caught
+            .lock()
+            .expect("no panic")
+            .take()
+            .expect("it was sent");
+        let answer = send(broker_at, post("/echo", change(&sent))).await;
+        assert_eq!(answer.status == StatusCode::OK, served, "{}", answer.body);
+        let expected = if served {
+            BTreeSet::from([2])
+        } else {
+            BTreeSet::new()
+        };
+        assert_eq!(providers.called(), expected);
+    }
+    drop(client);
+}
+
+#[tokio::test]
+async fn a_class_adds_to_what_its_members_need() {
+    let mut providers = Providers::new().await;
+    let inbound = "users = [{ name = \"alice\", password = \"secret\" }, { name = \"bob\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }\n";
+    let more = format!(
+        "[routes.balance]\nselection = \"round-robin\"\n[[routes.balance.classes]]\nmembers = [\"alice\", \"CN=other\"]\nneeds = {{ properties = [\"confidentiality\"] }}\n[routes.inbound]\n{inbound}"
+    );
+    let broker = providers.broker(&more).await;
+    for (user, served) in [("alice", vec![2]), ("bob", vec![0, 1, 2])] {
+        let text = format!(
+            "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.outbound]\nusers = [{{ name = \"{user}\", password = \"secret\" }}]\nsecurity = {{ mechanism = \"username\" }}\n",
+            broker.address()
+        );
+        let client = providers.folder.gateway(&text).await;
+        calls(&client, ENVELOPE, StatusCode::OK).await;
+        assert_eq!(providers.called(), served.into_iter().collect(), "{user}");
+    }
+}
+
+#[tokio::test]
+async fn the_index_is_explained_from_the_policies_of_the_file() {
+    let providers = Providers::new().await;
+    let config: Config = providers.folder.config(&providers.file(""));
+    let needs = Needs {
+        properties: vec![Property::Integrity],
+        bits: 112,
+        ..Needs::nothing()
+    };
+    let [route] = &config.considered(Some("/echo"), None, &needs)[..] else {
+        panic!("one route");
+    };
+    let shortfalls: Vec<_> = route
+        .backends
+        .iter()
+        .map(|backend| backend.verdict.shortfalls.clone())
+        .collect();
+    let weak = Shortfall::Weak {
+        property: Property::Integrity,
+        bits: 61,
+        needed: 112,
+    };
+    assert_eq!(
+        shortfalls,
+        [
+            vec![Shortfall::Missing(Property::Integrity)],
+            vec![weak],
+            vec![]
+        ]
+    );
+    assert_eq!(route.backends[2].security.encrypted, ["Body"]);
+    assert_eq!(route.backends[2].verdict.time, None, "nothing was measured");
+    assert!(config.considered(Some("/other"), None, &needs).is_empty());
+}

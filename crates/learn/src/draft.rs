@@ -1,0 +1,389 @@
+//! What an endpoint file would say of the messages.
+//!
+//! The rule kept here: a choice that no message shows is noted, and is the strict one.
+
+use std::collections::BTreeSet;
+use std::fmt::Write as _;
+
+use jiff::{SignedDuration, Timestamp};
+
+use crate::LearnError;
+use crate::outline::{Algorithms, Covered, Outline, Password, Reference};
+use crate::tables::KeyTables;
+
+/// Whose file it is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Side {
+    Receiver,
+    Sender,
+}
+
+/// What an endpoint file would say of the messages.
+#[derive(Clone, Debug)]
+pub(crate) struct Draft {
+    pub(crate) signs: bool,
+    pub(crate) encrypts: bool,
+    /// Whether the sender signs before it encrypts.
+    pub(crate) signs_first: bool,
+    pub(crate) password: Option<Password>,
+    pub(crate) algorithms: Algorithms,
+    pub(crate) signed: Vec<String>,
+    pub(crate) encrypted: Vec<String>,
+    pub(crate) signature_reference: Option<Reference>,
+    pub(crate) encryption_reference: Option<Reference>,
+    has_timestamp: bool,
+    life: Option<SignedDuration>,
+    has_expires: bool,
+    actor: Option<String>,
+    must_understand: bool,
+    has_encrypted_key: bool,
+    ids: BTreeSet<&'static str>,
+    several_signatures: bool,
+    /// What an endpoint file cannot say, or what was seen and has no place in it.
+    unsaid: BTreeSet<String>,
+}
+
+impl Draft {
+    pub(crate) fn of(outline: &Outline) -> Self {
+        let mut draft = Self {
+            // A signature may hide behind cipher text of the header: the keys show it.
+            signs: outline.has_signature,
+            encrypts: outline.has_cipher_text,
+            signs_first: outline.deciphered_first || outline.hides_items,
+            password: outline.password,
+            algorithms: outline.algorithms.clone(),
+            signed: Vec::new(),
+            encrypted: Vec::new(),
+            signature_reference: outline.signature_reference,
+            encryption_reference: outline.encryption_reference,
+            has_timestamp: outline.has_timestamp,
+            life: life(outline),
+            has_expires: outline.expires.is_some(),
+            actor: outline.actor.clone(),
+            must_understand: outline.must_understand,
+            has_encrypted_key: outline.has_encrypted_key,
+            ids: outline.ids.clone(),
+            several_signatures: outline.signatures > 1,
+            unsaid: BTreeSet::new(),
+        };
+        draft.note_strange(outline);
+        for covered in &outline.signed {
+            draft.also_signed(covered);
+        }
+        for covered in &outline.encrypted {
+            draft.also_encrypted(covered);
+        }
+        draft
+    }
+
+    fn note_strange(&mut self, outline: &Outline) {
+        for item in &outline.strange {
+            self.unsaid(format!(
+                "`{item}` in the Security header is of no kind that is known"
+            ));
+        }
+        for uri in &outline.algorithms.unknown {
+            self.unsaid(format!("the algorithm `{uri}` is not known"));
+        }
+        if outline.signatures > 1 {
+            self.unsaid(format!(
+                "{} signatures stand in the header, each over some of the parts; endorsing signatures take a policy (configure-from-a-wsdl.md)",
+                outline.signatures
+            ));
+        }
+        if outline.has_derived_keys {
+            self.unsaid("keys are derived: that takes a policy (sp:RequireDerivedKeys)".to_owned());
+        }
+        if outline.has_confirmation {
+            self.unsaid(
+                "signatures of the request are confirmed: that takes a policy (sp:RequireSignatureConfirmation)"
+                    .to_owned(),
+            );
+        }
+        for reference in [outline.signature_reference, outline.encryption_reference] {
+            match reference {
+                Some(Reference::SessionKey) => self.unsaid(
+                    "a session key of the message signs or encrypts by reference: that takes a policy (sp:SymmetricBinding)"
+                        .to_owned(),
+                ),
+                Some(Reference::Other(what)) => {
+                    self.unsaid(format!("a key is named by {what}, which is read and not written"));
+                }
+                _ => {}
+            }
+        }
+    }
+
+    /// Notes something that the file cannot say.
+    pub(crate) fn unsaid(&mut self, what: String) {
+        self.unsaid.insert(what);
+    }
+
+    /// Learns from a further message of the same kind.
+    pub(crate) fn also(&mut self, outline: &Outline, sample: usize) -> Result<(), LearnError> {
+        let other = Self::of(outline);
+        let differs = |what: &'static str, first: String, found: String| {
+            Err(LearnError::Different {
+                sample,
+                what,
+                first,
+                found,
+            })
+        };
+        let words = |draft: &Self| draft.words();
+        if words(self) != words(&other) {
+            return differs("protection", words(self), words(&other));
+        }
+        if self.actor != other.actor {
+            let name = |actor: &Option<String>| actor.clone().unwrap_or_else(|| "none".to_owned());
+            return differs("the actor", name(&self.actor), name(&other.actor));
+        }
+        // What is not in all of them is not demanded.
+        self.signed.retain(|part| other.signed.contains(part));
+        self.encrypted.retain(|part| other.encrypted.contains(part));
+        self.algorithms.join(&other.algorithms);
+        self.has_timestamp &= other.has_timestamp;
+        self.has_expires &= other.has_expires;
+        self.must_understand &= other.must_understand;
+        self.life = self.life.max(other.life);
+        self.ids.extend(other.ids);
+        self.several_signatures |= other.several_signatures;
+        self.unsaid.extend(other.unsaid);
+        Ok(())
+    }
+
+    fn words(&self) -> String {
+        let password = match self.password {
+            Some(Password::Digest) => ", a user with a digest",
+            Some(Password::Text) => ", a user with a password as text",
+            Some(Password::None) => ", a user without a password",
+            None => "",
+        };
+        format!("{}{password}", self.mechanism())
+    }
+
+    pub(crate) fn also_signed(&mut self, covered: &Covered) {
+        match covered {
+            Covered::Part(part) if !self.signed.contains(part) => self.signed.push(part.clone()),
+            Covered::Part(_) => {}
+            Covered::Unnamed(what) => self.unsaid(format!(
+                "{what} is signed, and no part names it: a policy can, by an XPath (sp:SignedElements)"
+            )),
+        }
+    }
+
+    pub(crate) fn also_encrypted(&mut self, covered: &Covered) {
+        match covered {
+            Covered::Part(part) if !self.encrypted.contains(part) => {
+                self.encrypted.push(part.clone());
+            }
+            Covered::Part(_) => {}
+            Covered::Unnamed(what) => self.unsaid(format!(
+                "{what} is encrypted, and no part names it: a policy can, by an XPath (sp:EncryptedElements)"
+            )),
+        }
+    }
+
+    pub(crate) fn mechanism(&self) -> &'static str {
+        match (self.signs, self.encrypts) {
+            (true, true) if self.signs_first => "sign-encrypt",
+            (true, true) => "encrypt-sign",
+            (true, false) => "sign",
+            (false, true) => "encrypt",
+            (false, false) if self.password.is_some() => "username",
+            (false, false) => "none",
+        }
+    }
+
+    /// What was guessed, and what is not known.
+    pub(crate) fn notes(&self, has_keys: bool) -> Vec<String> {
+        let mut notes: Vec<String> = self.unsaid.iter().cloned().collect();
+        if self.encrypts && !has_keys {
+            notes.push(
+                "what the cipher text holds is not known without the receiver's keys: give them with --keys"
+                    .to_owned(),
+            );
+        }
+        if self.has_timestamp && !self.has_expires {
+            notes.push("the Timestamp has no Expires: ttl is the default of 5 minutes".to_owned());
+        }
+        if !self.has_timestamp && self.mechanism() != "none" {
+            notes.push(
+                "without a Timestamp a copy is known by what is signed alone, for as long as ttl says"
+                    .to_owned(),
+            );
+        }
+        if self.password == Some(Password::None) {
+            notes.push("a user without a password proves nobody".to_owned());
+        }
+        if self.mechanism() != "none" {
+            notes.push("which addresses (addressing.to) and which signers (trust.subjects) are right is yours to say".to_owned());
+        }
+        notes
+    }
+
+    /// The endpoint file of a side.
+    pub(crate) fn text(
+        &self,
+        side: Side,
+        keys: Option<&KeyTables>,
+        time: Option<Timestamp>,
+    ) -> String {
+        let mut text = String::new();
+        match keys {
+            Some(keys) => {
+                text.push_str(keys.text());
+                text.push('\n');
+            }
+            None => text.push_str(&self.places_for_keys(side)),
+        }
+        text.push_str("[security]\n");
+        let mut line = |key: &str, value: String| {
+            let _ = writeln!(text, "{key} = {value}");
+        };
+        // A preset has no user beside a signature: the mechanism of users has both.
+        let mechanism = match self.password {
+            Some(_) => "username",
+            None => self.mechanism(),
+        };
+        line("mechanism", quoted(mechanism));
+        if self.signs || self.encrypts {
+            let lists = self.algorithms.lists().map(|(list, names)| {
+                let names: Vec<String> = names.iter().map(|name| quoted(name)).collect();
+                format!("{list} = [{}]", names.join(", "))
+            });
+            line(
+                "algorithms",
+                format!("{{ {} }}", lists.collect::<Vec<_>>().join(", ")),
+            );
+        }
+        if self.signs && !self.signed.is_empty() {
+            line("signed", list(&self.signed));
+        }
+        if self.encrypts && !self.encrypted.is_empty() {
+            line("encrypted", list(&self.encrypted));
+        }
+        if side == Side::Sender {
+            for (key, reference) in self.key_references() {
+                match key {
+                    "" => line("key_reference", quoted(reference)),
+                    key => line(key, format!("{{ key_reference = {} }}", quoted(reference))),
+                }
+            }
+        }
+        if side == Side::Receiver && !self.ids.is_empty() {
+            let ids: Vec<String> = self.ids.iter().map(|id| quoted(id)).collect();
+            line("ids", format!("[{}]", ids.join(", ")));
+        }
+        if side == Side::Receiver && self.several_signatures {
+            line("several_signatures", "true".to_owned());
+        }
+        match self.password {
+            Some(Password::Text) => line("password", quoted("text")),
+            Some(Password::Digest | Password::None) | None => {}
+        }
+        match (self.has_timestamp, self.life) {
+            (false, _) => line("timestamp", "false".to_owned()),
+            (true, Some(life)) => line(
+                "timestamp",
+                format!("{{ ttl = \"{}s\" }}", life.as_secs().max(1)),
+            ),
+            (true, None) => line("timestamp", "true".to_owned()),
+        }
+        if let Some(actor) = &self.actor {
+            line("actor", quoted(actor));
+        }
+        if side == Side::Sender && !self.must_understand {
+            line("must_understand", "false".to_owned());
+        }
+        if let Some(time) = time {
+            line("time", quoted(&time.to_string()));
+        }
+        text
+    }
+
+    /// How keys are named, where it is not as by default: the table that says it, and the name. A
+    /// key that both sides hold has one name for both.
+    fn key_references(&self) -> Vec<(&'static str, &'static str)> {
+        let known = |reference: Option<Reference>| match reference {
+            Some(Reference::Known(name)) => Some(name),
+            _ => None,
+        };
+        let signature = known(self.signature_reference).filter(|_| self.signs);
+        let encryption = known(self.encryption_reference).filter(|_| self.encrypts);
+        if self.has_shared_key() {
+            return signature
+                .or(encryption)
+                .map(|name| ("", name))
+                .into_iter()
+                .collect();
+        }
+        let signature = signature.filter(|name| *name != "direct");
+        let encryption = encryption.filter(|name| *name != "issuer-serial");
+        let signature = signature.map(|name| ("signature", name));
+        signature
+            .into_iter()
+            .chain(encryption.map(|name| ("encryption", name)))
+            .collect()
+    }
+
+    fn has_shared_key(&self) -> bool {
+        self.algorithms.has_mac() || (self.encrypts && !self.has_encrypted_key)
+    }
+
+    fn places_for_keys(&self, side: Side) -> String {
+        let mut text = String::new();
+        let (receives, sends) = (side == Side::Receiver, side == Side::Sender);
+        if self.has_shared_key() {
+            text.push_str("[shared_key]                   # the key that both sides hold\nfile = \"shared.key.bin\"\n\n");
+        } else {
+            if (receives && self.encrypts) || (sends && self.signs) {
+                let why = if receives {
+                    "what messages are encrypted to"
+                } else {
+                    "what signs"
+                };
+                let _ = writeln!(
+                    text,
+                    "[identity]                     # {why}\nkey = \"our.key.pem\"\ncertificate = \"our.cert.pem\"\n"
+                );
+            }
+            if sends && self.encrypts {
+                text.push_str("[peer]                         # whom to encrypt to\ncertificate = \"peer.cert.pem\"\n\n");
+            }
+            if receives && self.signs {
+                text.push_str("[trust]                        # who may sign: an authority, or pinned = [\"peer.cert.pem\"]\nanchors = [\"ca.cert.pem\"]\n\n");
+            }
+        }
+        if self.password.is_some() {
+            text.push_str("[[users]]\nname = \"…\"\npassword_env = \"PASSWORD\"\n\n");
+        }
+        text
+    }
+}
+
+fn life(outline: &Outline) -> Option<SignedDuration> {
+    let life = outline.expires?.duration_since(outline.created?);
+    life.is_positive().then_some(life)
+}
+
+/// A basic string of TOML (1.0, "String").
+fn quoted(text: &str) -> String {
+    let mut quoted = String::from("\"");
+    for character in text.chars() {
+        match character {
+            '"' | '\\' => quoted.extend(['\\', character]),
+            control if control.is_control() => {
+                let _ = write!(quoted, "\\U{:08X}", u32::from(control));
+            }
+            other => quoted.push(other),
+        }
+    }
+    quoted.push('"');
+    quoted
+}
+
+fn list(parts: &[String]) -> String {
+    let parts: Vec<String> = parts.iter().map(|part| quoted(part)).collect();
+    format!("[{}]", parts.join(", "))
+}

@@ -1,0 +1,179 @@
+//! The draft tried by the engine itself, which shows what only keys show.
+//!
+//! The rule kept here: nothing is learned from what did not verify.
+
+use jiff::Timestamp;
+use soapstone::config::{EndpointConfig, Problems};
+use soapstone::wss::names::{DS, TYPE_CONTENT, WSSE};
+use soapstone::wss::{Envelope, Event, Operation, OperationObserver, Rejected};
+use soapstone::xml::{Element, NodeId};
+use soapstone::{ForgetfulReplayCache, Memory, Opener};
+
+use crate::ROUNDS;
+use crate::draft::{Draft, Side};
+use crate::outline::{Algorithms, Covered, Password, Reference, covered_name, is_sealed, password};
+use crate::tables::KeyTables;
+
+/// What one opening showed.
+#[derive(Default)]
+struct Shown {
+    signs: bool,
+    signed: Vec<Covered>,
+    encrypted: Vec<Covered>,
+    algorithms: Algorithms,
+    signature_reference: Option<Reference>,
+    password: Option<Password>,
+    /// Cipher text that is signed.
+    sealed: Vec<NodeId>,
+    /// What was in cipher text.
+    unsealed: Vec<(NodeId, Covered)>,
+}
+
+impl OperationObserver for Shown {
+    fn ended(&mut self, _: Operation) {}
+
+    fn listens(&self) -> bool {
+        true
+    }
+
+    fn found(&mut self, envelope: &Envelope, event: Event<'_>) {
+        let document = envelope.document();
+        match event {
+            Event::SignatureValue {
+                signature,
+                refused: None,
+                ..
+            } => {
+                let element = document.element(signature.node);
+                self.signs = true;
+                self.algorithms.join(&Algorithms::of(element));
+                let info = signature.key_info.map(|info| document.element(info));
+                if let (Some(info), Some(security)) = (info, element.parent()) {
+                    self.signature_reference
+                        .get_or_insert(Reference::of(info, security));
+                }
+            }
+            Event::Reference {
+                reference,
+                target: Some(target),
+                refused: None,
+                ..
+            } => {
+                if is_sealed(document.element(target)) {
+                    self.sealed.push(target);
+                    return;
+                }
+                let is_of_token = document
+                    .element(reference.node)
+                    .descendants()
+                    .any(|below| below.local() == "TransformationParameters");
+                let covered = match is_of_token {
+                    true => Covered::Part("Token".to_owned()),
+                    false => covered_name(document.element(target)),
+                };
+                self.signed.push(covered);
+            }
+            Event::Decryption {
+                node,
+                plaintext,
+                refused: None,
+                ..
+            } => {
+                let data = document.element(node);
+                let plaintext: Vec<Element<'_>> = plaintext
+                    .iter()
+                    .map(|node| document.element(*node))
+                    .collect();
+                for element in &plaintext {
+                    self.algorithms.join(&Algorithms::of(*element));
+                    self.signs |= element.is(DS, "Signature");
+                    if element.is(WSSE, "UsernameToken") {
+                        self.password = Some(password(*element));
+                    }
+                }
+                let covered = deciphered(data, &plaintext);
+                let around = data.parent().filter(|it| is_sealed(*it));
+                for element in [Some(data), around].into_iter().flatten() {
+                    self.unsealed.push((element.id(), covered.clone()));
+                }
+                self.encrypted.push(covered);
+            }
+            _ => {}
+        }
+    }
+}
+
+/// How an endpoint file names what was enciphered.
+fn deciphered(data: Element<'_>, plaintext: &[Element<'_>]) -> Covered {
+    let parent = data.parent();
+    let is_content = data
+        .attribute("", "Type")
+        .is_some_and(|kind| kind == TYPE_CONTENT);
+    let (element, extent) = match (is_content, plaintext.first(), parent) {
+        (true, _, Some(parent)) => (parent, "content:"),
+        (false, Some(element), _) => (*element, ""),
+        _ => return Covered::Unnamed("cipher text without an element".to_owned()),
+    };
+    match covered_name(element) {
+        Covered::Part(name) if name == "Body" => Covered::Part(name),
+        Covered::Part(name) => Covered::Part(format!("{extent}{name}")),
+        unnamed => unnamed,
+    }
+}
+
+/// Has the engine open the message with the draft, and the draft learn from what verified, until it
+/// learns nothing more. The refusal that is left, if there is one.
+pub(crate) fn refine(
+    draft: &mut Draft,
+    message: &[u8],
+    keys: &KeyTables,
+    at: Option<Timestamp>,
+) -> Result<Option<String>, Problems> {
+    let mut refused = None;
+    for _ in 0..ROUNDS {
+        let before = draft.text(Side::Receiver, Some(keys), at);
+        let config =
+            EndpointConfig::from_text(&before, keys.file(), &|name| std::env::var(name).ok())?;
+        let opener = Opener::from_config(&config)?;
+        let mut shown = Shown::default();
+        let memory = Memory::without_conversations(&ForgetfulReplayCache);
+        let now = at.unwrap_or_else(Timestamp::now);
+        let verdict = opener
+            .explain(message.to_vec(), None, memory, now, &mut shown)
+            .verdict;
+        learn_from(draft, &shown);
+        match verdict {
+            Ok(()) => refused = None,
+            Err(rejected) => {
+                if matches!(rejected.cause(), Rejected::WrongOrder { .. }) {
+                    draft.signs_first = !draft.signs_first;
+                }
+                refused = Some(format!("{}: {rejected}", rejected.cause().name()));
+            }
+        }
+        if draft.text(Side::Receiver, Some(keys), at) == before {
+            break;
+        }
+    }
+    Ok(refused)
+}
+
+fn learn_from(draft: &mut Draft, shown: &Shown) {
+    let sealed = shown.unsealed.iter();
+    let sealed = sealed.filter(|(parent, _)| shown.sealed.contains(parent));
+    sealed.for_each(|(_, covered)| draft.also_signed(covered));
+    draft.signs |= shown.signs;
+    draft.password = draft.password.or(shown.password);
+    draft.algorithms.join(&shown.algorithms);
+    if draft.signature_reference.is_none() {
+        draft.signature_reference = shown.signature_reference;
+    }
+    shown
+        .signed
+        .iter()
+        .for_each(|covered| draft.also_signed(covered));
+    shown
+        .encrypted
+        .iter()
+        .for_each(|covered| draft.also_encrypted(covered));
+}

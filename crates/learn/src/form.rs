@@ -1,0 +1,140 @@
+//! The form of a message: its elements and their fixed values, without ids, keys and text.
+//!
+//! The rule kept here: what differs between two messages of one sender is no form.
+
+use soapstone::wss::names::{SOAP11, SOAP12, WSSE, WSSE11, XENC};
+use soapstone::wss::{Envelope, EnvelopeError};
+use soapstone::xml::{Buffers, Element, Limits};
+
+/// Attributes whose value is part of the form.
+const FIXED: [&str; 10] = [
+    "Algorithm",
+    "EncodingType",
+    "PrefixList",
+    "TokenType",
+    "Type",
+    "Usage",
+    "ValueType",
+    "actor",
+    "mustUnderstand",
+    "role",
+];
+
+/// Most differences that are told.
+const MOST: usize = 32;
+
+/// How a message differs in form from another one, in words: nothing where only values differ.
+///
+/// # Errors
+///
+/// One of both is no SOAP envelope.
+pub fn difference(sample: &[u8], ours: &[u8]) -> Result<Vec<String>, EnvelopeError> {
+    let read =
+        |bytes: &[u8]| Envelope::parse(bytes.to_vec(), &Limits::default(), &mut Buffers::default());
+    let (sample, ours) = (read(sample)?, read(ours)?);
+    let mut told = Vec::new();
+    compare(sample.document().root(), ours.document().root(), &mut told);
+    Ok(told)
+}
+
+fn compare(sample: Element<'_>, ours: Element<'_>, told: &mut Vec<String>) {
+    if told.len() >= MOST {
+        return;
+    }
+    let (wanted, found) = (attributes(sample), attributes(ours));
+    let place = place(sample);
+    for (name, value) in &wanted {
+        match found.iter().find(|(other, _)| other == name) {
+            Some((_, other)) if other == value => {}
+            Some((_, other)) => told.push(format!(
+                "{place}: the sample has {name} {}, ours {}",
+                shown(value),
+                shown(other)
+            )),
+            None => told.push(format!(
+                "{place}: the sample has the attribute {name}, ours has not"
+            )),
+        }
+    }
+    for (name, _) in &found {
+        if !wanted.iter().any(|(other, _)| other == name) {
+            told.push(format!(
+                "{place}: ours has the attribute {name}, the sample has not"
+            ));
+        }
+    }
+    // The Body of an application is no security.
+    if sample.local() == "Body"
+        && sample
+            .children()
+            .all(|child| child.local() != "EncryptedData")
+    {
+        return;
+    }
+    let (theirs, mine) = (compared(sample), compared(ours));
+    let names = |list: &[Element<'_>]| -> Vec<String> {
+        list.iter().map(|one| one.local().to_owned()).collect()
+    };
+    if names(&theirs) != names(&mine) {
+        told.push(format!(
+            "{place}: the sample holds {}, ours {}",
+            listed(&names(&theirs)),
+            listed(&names(&mine))
+        ));
+        return;
+    }
+    for (theirs, mine) in theirs.into_iter().zip(mine) {
+        if theirs.namespace() == mine.namespace() {
+            compare(theirs, mine, told);
+        } else {
+            told.push(format!(
+                "{place}: the sample has {} in {}, ours in {}",
+                theirs.local(),
+                theirs.namespace(),
+                mine.namespace()
+            ));
+        }
+    }
+}
+
+/// The children that are compared: of the SOAP header those that are security.
+fn compared(element: Element<'_>) -> Vec<Element<'_>> {
+    let is_header = matches!(element.namespace(), SOAP11 | SOAP12) && element.local() == "Header";
+    let is_security = |child: &Element<'_>| matches!(child.namespace(), WSSE | WSSE11 | XENC);
+    let children = element.children();
+    children
+        .filter(|child| !is_header || is_security(child))
+        .collect()
+}
+
+/// Names of attributes, with the values that are fixed.
+fn attributes(element: Element<'_>) -> Vec<(String, Option<String>)> {
+    let found = element.plain_attributes().map(|attribute| {
+        let name = attribute.local().to_owned();
+        let is_fixed = FIXED.contains(&name.as_str());
+        let value = is_fixed.then(|| attribute.value().into_owned());
+        (name, value)
+    });
+    found.collect()
+}
+
+fn shown(value: &Option<String>) -> String {
+    match value {
+        Some(value) => format!("`{value}`"),
+        None => "another value".to_owned(),
+    }
+}
+
+fn listed(names: &[String]) -> String {
+    match names {
+        [] => "nothing".to_owned(),
+        names => names.join(", "),
+    }
+}
+
+fn place(element: Element<'_>) -> String {
+    let mut names: Vec<&str> = element.ancestors().map(|it| it.local()).collect();
+    names.insert(0, element.local());
+    names.reverse();
+    names.iter().skip(1).copied().collect::<Vec<_>>().join("/")
+}

@@ -1,0 +1,491 @@
+//! What stands in the Security header of a message, read without a key.
+//!
+//! The rule kept here: the outline says what is written. What it is worth is for the engine.
+
+use std::collections::BTreeSet;
+
+use jiff::Timestamp;
+use soapstone::crypto::{
+    DataEncryption, DigestAlgorithm, KeyAgreement, KeyDerivation, KeyTransport, KeyWrap,
+    SignatureAlgorithm,
+};
+use soapstone::wss::names::{
+    DS, PASSWORD_TEXT, SOAP11, SOAP12, WSSE, WSSE11, WSU, X509_PKI_PATH_V1, XENC, XENC11,
+};
+use soapstone::wss::{Envelope, EnvelopeError, ItemKind, SecurityHeader, parse_date_time};
+use soapstone::xml::{Buffers, Canonicalization, Element, Limits};
+
+/// The namespace of `dsig11:DEREncodedKeyValue` (XML-Signature 1.1, 4.5.8).
+const DSIG11: &str = "http://www.w3.org/2009/xmldsig11#";
+
+/// The namespace of HKDF (RFC 9231, 2.6.6).
+const XMLDSIG_MORE_2021: &str = "http://www.w3.org/2021/04/xmldsig-more#";
+
+/// Why there is no outline.
+pub(crate) enum Fault {
+    Envelope(EnvelopeError),
+    NoSecurity,
+}
+
+/// One list of algorithms of an endpoint file.
+pub(crate) const LISTS: [&str; 11] = [
+    "signature",
+    "digest",
+    "canonicalization",
+    "key_transport",
+    "oaep_digest",
+    "oaep_mgf",
+    "key_agreement",
+    "key_derivation",
+    "derivation_digest",
+    "key_wrap",
+    "data",
+];
+
+/// Algorithms by the list that they belong to, and URIs that no list has.
+#[derive(Clone, Debug, Default)]
+pub(crate) struct Algorithms {
+    lists: [BTreeSet<&'static str>; LISTS.len()],
+    pub(crate) unknown: BTreeSet<String>,
+}
+
+impl Algorithms {
+    pub(crate) fn add(&mut self, list: &str, name: &'static str) {
+        if let Some(place) = LISTS.iter().position(|known| *known == list) {
+            self.lists[place].insert(name);
+        }
+    }
+
+    pub(crate) fn join(&mut self, other: &Self) {
+        for (ours, theirs) in self.lists.iter_mut().zip(&other.lists) {
+            ours.extend(theirs);
+        }
+        self.unknown.extend(other.unknown.iter().cloned());
+    }
+
+    /// The lists that have something.
+    pub(crate) fn lists(&self) -> impl Iterator<Item = (&'static str, &BTreeSet<&'static str>)> {
+        LISTS
+            .into_iter()
+            .zip(&self.lists)
+            .filter(|(_, names)| !names.is_empty())
+    }
+
+    pub(crate) fn has_mac(&self) -> bool {
+        self.lists[0].iter().any(|name| name.starts_with("hmac"))
+    }
+
+    /// The algorithms that stand at an element and below it.
+    pub(crate) fn of(element: Element<'_>) -> Self {
+        let mut found = Self::default();
+        found.read(element);
+        element.descendants().for_each(|below| found.read(below));
+        found
+    }
+
+    fn read(&mut self, element: Element<'_>) {
+        let Some(uri) = element.attribute("", "Algorithm") else {
+            return;
+        };
+        let uri = uri.as_ref();
+        let parent = element.parent();
+        let within =
+            |namespace: &str, local: &str| parent.is_some_and(|parent| parent.is(namespace, local));
+        let (list, name) = match (element.namespace(), element.local()) {
+            (DS, "SignatureMethod") => (
+                "signature",
+                SignatureAlgorithm::from_uri(uri).map(|it| it.short_name()),
+            ),
+            (DS, "CanonicalizationMethod") | (DS, "Transform") => {
+                let known = Canonicalization::from_uri(uri).map(|it| it.short_name());
+                if known.is_none() {
+                    // Transforms of another sort are told apart by their effect, not by a list.
+                    return;
+                }
+                ("canonicalization", known)
+            }
+            (DS, "DigestMethod") => {
+                let list = match within(XENC, "EncryptionMethod") {
+                    true => "oaep_digest",
+                    false if within(XENC11, "ConcatKDFParams") => "derivation_digest",
+                    false => "digest",
+                };
+                (
+                    list,
+                    DigestAlgorithm::from_uri(uri).map(|it| it.short_name()),
+                )
+            }
+            // HKDF (RFC 9231, 2.6.6) names an HMAC, and an endpoint file its digest.
+            (_, "PRF") if within(XMLDSIG_MORE_2021, "HKDFParams") => {
+                let digest = SignatureAlgorithm::from_uri(uri).and_then(|mac| mac.digest());
+                ("derivation_digest", digest.map(|it| it.short_name()))
+            }
+            (XENC11, "MGF") => (
+                "oaep_mgf",
+                DigestAlgorithm::from_mgf1_uri(uri).map(|it| it.short_name()),
+            ),
+            (XENC, "EncryptionMethod") if within(XENC, "EncryptedKey") => {
+                match KeyTransport::from_uri(uri) {
+                    Some(transport) => ("key_transport", Some(transport.short_name())),
+                    None => ("key_wrap", KeyWrap::from_uri(uri).map(|it| it.short_name())),
+                }
+            }
+            (XENC, "EncryptionMethod") => (
+                "data",
+                DataEncryption::from_uri(uri).map(|it| it.short_name()),
+            ),
+            (XENC, "AgreementMethod") => (
+                "key_agreement",
+                KeyAgreement::from_uri(uri).map(|it| it.short_name()),
+            ),
+            (XENC11, "KeyDerivationMethod") => (
+                "key_derivation",
+                KeyDerivation::from_uri(uri).map(|it| it.short_name()),
+            ),
+            _ => return,
+        };
+        match name {
+            Some(name) => self.add(list, name),
+            None => {
+                self.unknown.insert(uri.to_owned());
+            }
+        }
+    }
+}
+
+/// What names a key, as an endpoint file says it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Reference {
+    Known(&'static str),
+    /// The token is an `EncryptedKey` or a derived key: a binding that only a policy says.
+    SessionKey,
+    /// Something that an endpoint file cannot say.
+    Other(&'static str),
+}
+
+impl Reference {
+    /// What a `ds:KeyInfo` holds. `security` is the header that it stands in.
+    pub(crate) fn of(key_info: Element<'_>, security: Element<'_>) -> Self {
+        let Some(first) = key_info.children().next() else {
+            return Self::Other("an empty ds:KeyInfo");
+        };
+        match (first.namespace(), first.local()) {
+            (DS, "KeyName") => Self::Known("key-name"),
+            (DS, "X509Data") => Self::Known(match first.children().next().map(|it| it.local()) {
+                Some("X509IssuerSerial") => "x509-issuer-serial",
+                Some("X509SKI") => "x509-ski",
+                _ => "x509-data",
+            }),
+            (DS, "KeyValue") | (DSIG11, "DEREncodedKeyValue") => Self::Known("key-value"),
+            (XENC, "AgreementMethod") => first
+                .child(XENC, "RecipientKeyInfo")
+                .map_or(Self::Other("xenc:AgreementMethod"), |info| {
+                    Self::of(info, security)
+                }),
+            (WSSE, "SecurityTokenReference") => Self::of_token_reference(first, security),
+            _ => Self::Other("a ds:KeyInfo of another sort"),
+        }
+    }
+
+    fn of_token_reference(reference: Element<'_>, security: Element<'_>) -> Self {
+        let Some(first) = reference.children().next() else {
+            return Self::Other("an empty wsse:SecurityTokenReference");
+        };
+        match (first.namespace(), first.local()) {
+            (WSSE, "Embedded") => Self::Known("embedded"),
+            (DS, "X509Data") => {
+                let names = |below: &Element<'_>| below.is(DS, "X509IssuerName");
+                let name = first.descendants().find(names);
+                // As .NET writes a name with a comma.
+                let is_quoted = name.is_some_and(|name| name.text().contains('"'));
+                Self::Known(if is_quoted {
+                    "issuer-serial-quoted"
+                } else {
+                    "issuer-serial"
+                })
+            }
+            (DS, "KeyName") => Self::Known("key-name"),
+            (WSSE, "KeyIdentifier") => {
+                let kind = first.attribute("", "ValueType").unwrap_or_default();
+                match kind.rsplit('#').next().unwrap_or_default() {
+                    "X509SubjectKeyIdentifier" => Self::Known("ski"),
+                    "ThumbprintSHA1" => Self::Known("thumbprint"),
+                    "EncryptedKeySHA1" => Self::Known("encrypted-key-sha1"),
+                    _ => Self::Other("a wsse:KeyIdentifier of another kind"),
+                }
+            }
+            (WSSE, "Reference") => {
+                let uri = first.attribute("", "URI").unwrap_or_default();
+                let id = uri.strip_prefix('#').unwrap_or(&uri);
+                let named = security.children().find(|item| {
+                    let ids = [item.attribute(WSU, "Id"), item.attribute("", "Id")];
+                    ids.into_iter().flatten().any(|found| found == id)
+                });
+                let kind = named.and_then(|item| item.attribute("", "ValueType"));
+                let is_path = kind.is_some_and(|kind| kind == X509_PKI_PATH_V1);
+                match named.map(|item| (item.namespace(), item.local())) {
+                    Some((WSSE, "BinarySecurityToken")) => {
+                        Self::Known(if is_path { "pki-path" } else { "direct" })
+                    }
+                    Some((XENC, "EncryptedKey")) | Some((_, "DerivedKeyToken")) => Self::SessionKey,
+                    Some((_, "SecurityContextToken")) => Self::SessionKey,
+                    // What is enciphered is a token all the same.
+                    None => Self::Known("direct"),
+                    Some(_) => Self::Other("a token of another kind"),
+                }
+            }
+            _ => Self::Other("a wsse:SecurityTokenReference of another sort"),
+        }
+    }
+}
+
+/// How the password of a `wsse:UsernameToken` travels.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Password {
+    Digest,
+    Text,
+    None,
+}
+
+/// What stands in a message.
+#[derive(Debug)]
+pub(crate) struct Outline {
+    pub(crate) actor: Option<String>,
+    pub(crate) must_understand: bool,
+    pub(crate) has_timestamp: bool,
+    /// Of the Timestamp or, without one, of the UsernameToken.
+    pub(crate) created: Option<Timestamp>,
+    pub(crate) expires: Option<Timestamp>,
+    /// Of a token that is not enciphered.
+    pub(crate) password: Option<Password>,
+    pub(crate) has_signature: bool,
+    pub(crate) signatures: usize,
+    /// Cipher text anywhere in the message.
+    pub(crate) has_cipher_text: bool,
+    /// Cipher text that is a child of the Security header.
+    pub(crate) hides_items: bool,
+    /// Whether a key or a list of cipher text comes before the signature.
+    pub(crate) deciphered_first: bool,
+    pub(crate) has_encrypted_key: bool,
+    pub(crate) has_derived_keys: bool,
+    pub(crate) has_confirmation: bool,
+    pub(crate) algorithms: Algorithms,
+    pub(crate) signature_reference: Option<Reference>,
+    pub(crate) encryption_reference: Option<Reference>,
+    /// The parts that the first signature names.
+    pub(crate) signed: Vec<Covered>,
+    /// Attributes without a namespace that are ids of what is signed.
+    pub(crate) ids: BTreeSet<&'static str>,
+    /// What is enciphered, as far as it shows from outside.
+    pub(crate) encrypted: Vec<Covered>,
+    /// Items that no mechanism writes.
+    pub(crate) strange: Vec<String>,
+}
+
+/// A part that is covered, as an endpoint file names it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Covered {
+    Part(String),
+    /// It has no name that holds for the next message.
+    Unnamed(String),
+}
+
+impl Outline {
+    pub(crate) fn of(message: &[u8]) -> Result<Self, Fault> {
+        let limits = Limits::default();
+        let envelope = Envelope::parse(message.to_vec(), &limits, &mut Buffers::default())
+            .map_err(Fault::Envelope)?;
+        let header = SecurityHeader::all(&envelope);
+        let header = header.first().ok_or(Fault::NoSecurity)?;
+        Ok(Self::read(&envelope, header))
+    }
+
+    fn read(envelope: &Envelope, header: &SecurityHeader) -> Self {
+        let document = envelope.document();
+        let security = document.element(header.node());
+        let place = |kind: ItemKind| header.items().iter().position(|item| item.kind == kind);
+        let item = |kind: ItemKind| place(kind).map(|at| document.element(header.items()[at].node));
+        let timestamp = item(ItemKind::Timestamp);
+        let user = security.child(WSSE, "UsernameToken");
+        let moment = |element: Option<Element<'_>>, local: &str| {
+            let text = element?.child(WSU, local)?.text().trim().to_owned();
+            parse_date_time(&text)
+        };
+        let signature = item(ItemKind::Signature);
+        let key = item(ItemKind::EncryptedKey);
+        let key_place = place(ItemKind::EncryptedKey)
+            .into_iter()
+            .chain(place(ItemKind::ReferenceList))
+            .chain(place(ItemKind::EncryptedData))
+            .min();
+        let soap = |local: &str| {
+            let namespaces = [SOAP11, SOAP12];
+            namespaces
+                .into_iter()
+                .find_map(|uri| security.attribute(uri, local))
+        };
+        let cipher_text = document.elements_named(XENC, "EncryptedData");
+        let cipher_text: Vec<Element<'_>> = cipher_text.collect();
+        let encryption_info = key
+            .and_then(key_info)
+            .or_else(|| cipher_text.first().copied().and_then(key_info));
+        let mut algorithms = Algorithms::of(security);
+        for data in &cipher_text {
+            algorithms.join(&Algorithms::of(*data));
+        }
+        let mut ids = BTreeSet::new();
+        let signed = signature.map(|it| signed_by(it, envelope, &mut ids));
+        let signed = signed.unwrap_or_default();
+        let strange = header
+            .items()
+            .iter()
+            .filter(|item| item.kind == ItemKind::Unknown);
+        let strange = strange.map(|item| document.element(item.node).qualified_name().to_owned());
+        Self {
+            actor: soap("actor")
+                .or_else(|| soap("role"))
+                .map(|it| it.into_owned()),
+            must_understand: soap("mustUnderstand").is_some_and(|it| matches!(&*it, "1" | "true")),
+            has_timestamp: timestamp.is_some(),
+            created: moment(timestamp.or(user), "Created"),
+            expires: moment(timestamp, "Expires"),
+            password: user.map(password),
+            has_signature: signature.is_some(),
+            signatures: header
+                .items()
+                .iter()
+                .filter(|item| item.kind == ItemKind::Signature)
+                .count(),
+            hides_items: header.has(ItemKind::EncryptedData),
+            has_cipher_text: !cipher_text.is_empty(),
+            deciphered_first: match (key_place, place(ItemKind::Signature)) {
+                (Some(key), Some(signature)) => key < signature,
+                _ => true,
+            },
+            has_encrypted_key: key.is_some(),
+            has_derived_keys: security
+                .children()
+                .any(|item| item.local() == "DerivedKeyToken"),
+            has_confirmation: header.has(ItemKind::Confirmation),
+            signature_reference: signature
+                .and_then(key_info)
+                .map(|info| Reference::of(info, security)),
+            encryption_reference: encryption_info.map(|info| Reference::of(info, security)),
+            signed,
+            ids,
+            encrypted: cipher_text
+                .iter()
+                .filter_map(|data| from_outside(*data))
+                .collect(),
+            strange: strange.collect(),
+            algorithms,
+        }
+    }
+}
+
+fn key_info(element: Element<'_>) -> Option<Element<'_>> {
+    element.child(DS, "KeyInfo")
+}
+
+pub(crate) fn password(token: Element<'_>) -> Password {
+    match token.child(WSSE, "Password") {
+        None => Password::None,
+        Some(password) => match password.attribute("", "Type") {
+            Some(kind) if kind.rsplit('#').next() == Some("PasswordDigest") => Password::Digest,
+            Some(kind) if kind == PASSWORD_TEXT => Password::Text,
+            _ => Password::Text,
+        },
+    }
+}
+
+/// The parts that a signature names. Attributes without a namespace that name one go to `ids`.
+fn signed_by(
+    signature: Element<'_>,
+    envelope: &Envelope,
+    ids: &mut BTreeSet<&'static str>,
+) -> Vec<Covered> {
+    let document = envelope.document();
+    let references = signature.child(DS, "SignedInfo").into_iter();
+    let references = references.flat_map(|info| info.children());
+    let references = references.filter(|child| child.is(DS, "Reference"));
+    let mut covered = Vec::new();
+    for reference in references {
+        let uri = reference.attribute("", "URI").unwrap_or_default();
+        let id = uri.strip_prefix('#').unwrap_or_default();
+        let target = document.by_id(id).ok().flatten();
+        let is_of_token = reference
+            .descendants()
+            .any(|below| below.local() == "TransformationParameters");
+        let found = match target {
+            _ if is_of_token => Covered::Part("Token".to_owned()),
+            // What it holds shows when it is deciphered.
+            Some(node) if is_sealed(document.element(node)) => continue,
+            Some(node) => covered_name(document.element(node)),
+            None => match by_plain_id(envelope, id) {
+                Some((attribute, element)) => {
+                    ids.insert(attribute);
+                    covered_name(element)
+                }
+                None => Covered::Unnamed(format!("`{uri}`")),
+            },
+        };
+        if !covered.contains(&found) {
+            covered.push(found);
+        }
+    }
+    covered
+}
+
+/// The element that has an id in an attribute without a namespace, as libraries for XML signatures
+/// write it.
+fn by_plain_id<'e>(envelope: &'e Envelope, id: &str) -> Option<(&'static str, Element<'e>)> {
+    let root = envelope.document().root();
+    ["Id", "ID", "id"].into_iter().find_map(|attribute| {
+        let has_it =
+            |element: &Element<'_>| element.attribute("", attribute).is_some_and(|it| it == id);
+        let found = root.descendants().find(has_it)?;
+        Some((attribute, found))
+    })
+}
+
+/// Whether an element is cipher text, or the header block around it.
+pub(crate) fn is_sealed(element: Element<'_>) -> bool {
+    element.is(WSSE11, "EncryptedHeader") || element.is(XENC, "EncryptedData")
+}
+
+/// How an endpoint file names an element.
+pub(crate) fn covered_name(element: Element<'_>) -> Covered {
+    let parent = element.parent();
+    let in_header = parent.is_some_and(|it| {
+        matches!(it.namespace(), SOAP11 | SOAP12) && it.local() == "Header"
+            || it.is(WSSE11, "EncryptedHeader")
+    });
+    let name = match (element.namespace(), element.local()) {
+        (SOAP11 | SOAP12, "Body") => "Body".to_owned(),
+        (WSU, "Timestamp") => "Timestamp".to_owned(),
+        (WSSE, "UsernameToken") => "UsernameToken".to_owned(),
+        (WSSE, "BinarySecurityToken") => "Token".to_owned(),
+        (DS, "Signature") => "Signature".to_owned(),
+        (namespace, local) if in_header => format!("{{{namespace}}}{local}"),
+        _ => {
+            let id = element
+                .attribute(WSU, "Id")
+                .or_else(|| element.attribute("", "Id"));
+            return Covered::Unnamed(format!(
+                "{} with the id `{}`",
+                element.qualified_name(),
+                id.unwrap_or_default()
+            ));
+        }
+    };
+    Covered::Part(name)
+}
+
+/// What cipher text stands for, where that shows without a key.
+fn from_outside(data: Element<'_>) -> Option<Covered> {
+    let parent = data.parent()?;
+    match (parent.namespace(), parent.local()) {
+        (SOAP11 | SOAP12, "Body") => Some(Covered::Part("Body".to_owned())),
+        _ => None,
+    }
+}

@@ -1,0 +1,124 @@
+//! Which addressing headers requests get that leave without any, and which they must have.
+//!
+//! The rule kept here: a header that the file or the policy wants is written, or securing fails; it
+//! is never left out in silence.
+
+use soapstone_trust::addressing::{Addressing, AddressingVersion};
+use soapstone_wss::{Part, Policy};
+
+use super::agreed::Exchange;
+use super::compiler::Compiler;
+use super::role::Role;
+use crate::config::SecuritySource;
+
+/// How the addressing headers of requests are written.
+#[derive(Clone, Debug)]
+pub(super) struct RequestHeaders {
+    to: Option<String>,
+    action: Option<String>,
+    message_id: bool,
+    reply_to: Option<String>,
+    version: AddressingVersion,
+}
+
+impl Default for RequestHeaders {
+    fn default() -> Self {
+        let version = AddressingVersion::V10;
+        Self {
+            to: None,
+            action: None,
+            message_id: true,
+            reply_to: Some(version.anonymous().to_owned()),
+            version,
+        }
+    }
+}
+
+impl RequestHeaders {
+    /// The headers of a request that asks for `action`, if the file says no other. `requested` is
+    /// where it goes, as far as that is known. `None` if nothing says where.
+    pub(super) fn of(&self, action: String, requested: Option<&str>) -> Option<Addressing> {
+        let to = self.to.as_deref().or(requested)?;
+        let action = self.action.clone().unwrap_or(action);
+        let mut headers = Addressing::request(self.version, action, to.to_owned());
+        if !self.message_id {
+            headers.message_id = None;
+        }
+        headers.reply_to.clone_from(&self.reply_to);
+        Some(headers)
+    }
+}
+
+impl Compiler<'_> {
+    /// How the file and the description have addressing headers written. What makes no sense of it
+    /// is reported.
+    pub(super) fn request_headers(
+        &mut self,
+        role: Role,
+        described: Option<String>,
+    ) -> RequestHeaders {
+        let mut headers = RequestHeaders {
+            to: described,
+            ..RequestHeaders::default()
+        };
+        let config = self.config;
+        let Some(given) = &config.security.addressing else {
+            return headers;
+        };
+        if role == Role::Service
+            && let Some((key, place)) = given.of_requests_that_leave()
+        {
+            self.report_with_hint(
+                place,
+                format!("`{key}` is of requests that leave, and this endpoint opens them"),
+                "leave it out, or let it stand with the endpoint of the client: [routes.outbound]",
+            );
+        }
+        if role == Role::Client && given.to.len() > 1 {
+            self.report_with_hint(
+                given.place,
+                "`to` names several addresses, and a request is for one",
+                "name the address of the service alone",
+            );
+        }
+        if let Some(to) = given.to.first() {
+            headers.to = Some(to.clone());
+        }
+        headers.version = given.version.unwrap_or(headers.version);
+        headers.action.clone_from(&given.action);
+        headers.message_id = given.message_id.as_ref().is_none_or(|given| given.value);
+        headers.reply_to = match given.reply_to.as_ref().map(|given| given.value.as_str()) {
+            None | Some("anonymous") => Some(headers.version.anonymous().to_owned()),
+            Some("absent") => None,
+            Some(address) => Some(address.to_owned()),
+        };
+        headers
+    }
+
+    /// The header blocks that requests must have when they are secured: those of addressing that
+    /// the file names to be signed or encrypted, and those that a policy requires.
+    pub(super) fn demand_headers_of_requests(&self, exchange: &mut Exchange, role: Role) {
+        if !matches!(role, Role::Client | Role::Secure) {
+            return;
+        }
+        let security = &self.config.security;
+        let mut named: Vec<&Part> = Vec::new();
+        if let SecuritySource::Mechanism(_) = security.source.value {
+            let signed = security.signed.iter().flatten().map(|part| &part.value);
+            let encrypted = security.encrypted.iter().flatten();
+            named.extend(signed.chain(encrypted.map(|wanted| &wanted.value.part)));
+            named.retain(|part| is_of_requests(part));
+        }
+        let request: &mut Policy = &mut exchange.request;
+        let required = request.parts.required.iter();
+        let required = required.filter(|part| matches!(part, Part::Header { .. }));
+        let sent: Vec<Part> = named.into_iter().chain(required).cloned().collect();
+        request.parts.sent = sent;
+    }
+}
+
+/// Whether a part is an addressing header that requests have: `RelatesTo` is of answers.
+fn is_of_requests(part: &Part) -> bool {
+    matches!(part, Part::Header { namespace, local }
+        if local != "RelatesTo" && AddressingVersion::from_namespace(namespace).is_some())
+}

@@ -1,0 +1,163 @@
+//! Endpoint files that say how messages name keys: what is written then, and that it is read.
+
+use std::sync::Arc;
+
+use soapstone::config::EndpointConfig;
+use soapstone::crypto::issue::{self, Template};
+use soapstone::crypto::{Identity, KeyKind};
+use soapstone::replay::ForgetfulReplayCache;
+use soapstone::{Memory, Opener, Securer};
+use soapstone_testkit::Folder;
+use soapstone_testkit::keys::{self, P256, RSA};
+
+const PLAIN: &str = "<s:Envelope xmlns:s=\"http://www.w3.org/2003/05/soap-envelope\"><s:Body><echo/></s:Body></s:Envelope>";
+
+/// Certificates that are a step away from the authority, each with the chain of its own.
+fn folder(kind: KeyKind) -> Folder {
+    let folder = Folder::new();
+    let root = keys::authority("CN=root");
+    let between = Template::new("CN=between", keys::validity()).unwrap();
+    let between = issue::identity(&root, kind, &between.for_authority()).unwrap();
+    for name in ["client", "service"] {
+        let subject = Template::new(&format!("CN={name}"), keys::validity()).unwrap();
+        let identity = Arc::new(issue::identity(&between, kind, &subject).unwrap());
+        assert_eq!(identity.chain().len(), 1);
+        let chain = identity.certificates_to_pem();
+        folder.write(format!("{name}.chain.pem"), chain);
+        folder.write_identity(name, &identity);
+    }
+    folder.write("root.pem", Identity::certificate(&root).to_pem());
+    folder
+}
+
+fn config(folder: &Folder, text: &str) -> EndpointConfig {
+    let file = folder.write("endpoint.toml", text);
+    EndpointConfig::from_text(text, &file, &|_| None)
+        .unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+fn secure(folder: &Folder, security: &str) -> String {
+    let text = format!(
+        "identity = {{ key = \"client.key.pem\", certificate = \"client.chain.pem\" }}\n\
+         peer = {{ certificate = \"service.cert.pem\" }}\n[security]\n{security}\n"
+    );
+    let securer = Securer::from_config(&config(folder, &text))
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let secured = securer.secure(PLAIN.as_bytes().to_vec()).unwrap();
+    String::from_utf8(secured.bytes).unwrap()
+}
+
+/// What a receiver says that knows the root alone.
+fn open(folder: &Folder, security: &str, message: &str) -> Result<(), &'static str> {
+    let text = format!(
+        "identity = {{ key = \"service.key.pem\", certificate = \"service.cert.pem\" }}\n\
+         trust = {{ anchors = [\"root.pem\"] }}\n[security]\n{security}\n"
+    );
+    let opener =
+        Opener::from_config(&config(folder, &text)).unwrap_or_else(|problems| panic!("{problems}"));
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
+    let opened = opener.open(message.as_bytes().to_vec(), memory);
+    opened.map(drop).map_err(|refused| refused.name())
+}
+
+/// BDEW AS4-Profil 1.1, 2.2.6.2.1, 2.2.6.2.2 and 2.3.4.3: a path signs, an identifier names the
+/// recipient, and nothing is digested behind the secret that was agreed on.
+#[test]
+fn signature_and_encryption_are_named_and_derived_apart() {
+    let folder = folder(P256);
+    let algorithms = "algorithms = { signature = [\"ecdsa-sha256\"], digest = [\"sha256\"], key_agreement = [\"ecdh-es\"], key_derivation = [\"concat-kdf\"], key_wrap = [\"kw-aes128\"], data = [\"aes128-gcm\"] }";
+    let common = format!(
+        "mechanism = \"sign-encrypt\"\ntimestamp = false\nsigned = [\"Body\"]\n{algorithms}"
+    );
+    let message = secure(
+        &folder,
+        &format!(
+            "{common}\nsignature = {{ key_reference = \"pki-path\" }}\n\
+             encryption = {{ key_reference = \"x509-ski\", derivation_info = \"\" }}"
+        ),
+    );
+    for expected in [
+        "#X509PKIPathv1\"></wsse:Reference>",
+        "<xenc:RecipientKeyInfo><ds:X509Data><ds:X509SKI>",
+        "<xenc11:ConcatKDFParams AlgorithmID=\"\" PartyUInfo=\"\" PartyVInfo=\"\">",
+    ] {
+        assert!(message.contains(expected), "{expected}\n{message}");
+    }
+    assert_eq!(open(&folder, &common, &message), Ok(()));
+    for (info, written) in [
+        ("derivation_info = \"00\"", "AlgorithmID=\"0000\""),
+        ("derivation_info = \"c0FFee\"", "AlgorithmID=\"00C0FFEE\""),
+    ] {
+        let message = secure(
+            &folder,
+            &format!("{common}\nencryption = {{ {info} }}\nkey_reference = \"pki-path\""),
+        );
+        assert!(message.contains(written), "{message}");
+        assert_eq!(open(&folder, &common, &message), Ok(()));
+    }
+}
+
+#[test]
+fn tokens_are_signed_through_their_references_where_that_is_wanted() {
+    let folder = folder(RSA);
+    let common = "mechanism = \"sign\"\nsigned = [\"Body\", \"Timestamp\", \"Token\"]";
+    for (naming, by_reference) in [
+        ("signature = { key_reference = \"pki-path\" }", false),
+        (
+            "signature = { key_reference = \"pki-path\", str_transform = true }",
+            true,
+        ),
+    ] {
+        let message = secure(&folder, &format!("{common}\n{naming}"));
+        assert_eq!(
+            message.contains("#STR-Transform"),
+            by_reference,
+            "{message}"
+        );
+        assert_eq!(open(&folder, common, &message), Ok(()));
+    }
+    // What the message does not have is covered no other way.
+    let message = secure(
+        &folder,
+        &format!("{common}\nkey_reference = \"thumbprint\""),
+    );
+    assert!(message.contains("#STR-Transform"));
+    assert_eq!(open(&folder, common, &message), Err("key-not-found"));
+}
+
+/// A key that is not there has no name.
+#[test]
+fn a_name_for_a_key_that_is_not_used_is_a_mistake() {
+    let folder = folder(RSA);
+    let problems = |security: &str| {
+        let text = format!(
+            "identity = {{ key = \"client.key.pem\", certificate = \"client.chain.pem\" }}\n\
+             peer = {{ certificate = \"service.cert.pem\" }}\n[security]\n{security}\n"
+        );
+        match Securer::from_config(&config(&folder, &text)) {
+            Ok(_) => panic!("it compiles: {security}"),
+            Err(problems) => problems.to_string(),
+        }
+    };
+    for (security, problem) in [
+        (
+            "mechanism = \"sign\"\nencryption = { key_reference = \"ski\" }",
+            "`encryption.key_reference` names a key that encrypts, and there is none",
+        ),
+        (
+            "mechanism = \"encrypt\"\nsignature = { key_reference = \"ski\" }",
+            "`signature.key_reference` names a key that signs, and there is none",
+        ),
+        (
+            "mechanism = \"sign\"\nsignature = { key_reference = \"encrypted-key-sha1\" }",
+            "endpoint.toml:5:31: key reference `encrypted-key-sha1` names a symmetric key",
+        ),
+        (
+            "mechanism = \"sign\"\nsigned = [\"Body\", \"Token\"]\nsignature = { key_reference = \"x509-data\" }",
+            "endpoint.toml:6:31: key reference `x509-data` is no `wsse:SecurityTokenReference`",
+        ),
+    ] {
+        let found = problems(security);
+        assert!(found.contains(problem), "{found}");
+    }
+}

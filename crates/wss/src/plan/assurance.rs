@@ -1,0 +1,296 @@
+//! What a compiled plan assures of every message: which properties of security, and how strongly.
+//!
+//! It is read from what the plan demands or does, so that nobody has to be believed: a message that
+//! gives less is not opened, and none leaves.
+//!
+//! The rule kept here: of several permitted algorithms and keys the weakest counts, and what is not
+//! certain is not assured.
+
+use soapstone_crypto::key::KeyKind;
+
+use super::demands::{CertificateRole, Demands};
+use super::key_source::KeySource;
+use super::keys::Keys;
+use super::protection::{Protection, Signing};
+use super::{InboundPlan, OutboundPlan};
+use crate::part::Part;
+use crate::suite::Suite;
+use crate::username::{PasswordKind, UsernamePolicy};
+
+/// One property that messages have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Assured {
+    /// The least strength of the algorithms and keys that carry it, in bits.
+    pub bits: u16,
+    /// The token of an authority carries it, and answers confirm it
+    /// (`wsse11:SignatureConfirmation`).
+    pub confirmed: bool,
+}
+
+/// What a plan assures of every message.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Assurance {
+    /// Its sender proves who he is.
+    pub authentication: Option<Assured>,
+    /// Its Body cannot be changed.
+    pub integrity: Option<Assured>,
+    /// Its Body cannot be read.
+    pub confidentiality: Option<Assured>,
+    /// It counts once and soon: it has a signed `wsu:Timestamp`.
+    pub freshness: Option<Assured>,
+    /// A third party can be shown who sent its Body.
+    pub non_repudiation: Option<Assured>,
+    /// The short names of the algorithms that it may use.
+    pub algorithms: Vec<&'static str>,
+    /// The encrypted parts: `Body`, and `{namespace}name` of header blocks.
+    pub encrypted: Vec<String>,
+}
+
+/// How a message is signed, whatever the direction.
+struct Signature<'p> {
+    source: KeySource,
+    bits: u16,
+    parts: Vec<&'p Part>,
+    algorithms: Vec<&'static str>,
+}
+
+/// How a message is encrypted, whatever the direction.
+struct Encryption<'p> {
+    bits: u16,
+    parts: Vec<&'p Part>,
+    algorithms: Vec<&'static str>,
+}
+
+impl OutboundPlan {
+    /// What it assures of every message that leaves.
+    pub fn assurance(&self) -> Assurance {
+        let Protection {
+            signature,
+            encryption,
+            endorsing,
+            ..
+        } = &self.protection;
+        let wrapped = recipient_strength(&self.keys);
+        let signing = |one: &Signing| {
+            let own = one.signer.as_ref().map(|own| own.key().public_key().kind());
+            let own = own.map_or(u16::MAX, KeyKind::strength);
+            let carrier = one
+                .algorithm
+                .strength()
+                .min(one.digest.collision_strength());
+            let key = match one.key {
+                KeySource::Wrapped => wrapped,
+                KeySource::PrivateKey => own,
+                _ => u16::MAX,
+            };
+            (
+                carrier.min(key),
+                [one.algorithm.short_name(), one.digest.short_name()],
+            )
+        };
+        let signature = signature.as_ref().map(|one| {
+            let (bits, algorithms) = signing(one);
+            Signature {
+                source: one.key,
+                bits,
+                parts: one.parts.iter().collect(),
+                algorithms: algorithms.to_vec(),
+            }
+        });
+        let encryption = encryption.as_ref().map(|one| {
+            let key = match one.key {
+                KeySource::Wrapped => wrapped,
+                _ => u16::MAX,
+            };
+            Encryption {
+                bits: one.algorithm.strength().min(key),
+                parts: one.parts.iter().map(|wanted| &wanted.part).collect(),
+                algorithms: vec![one.algorithm.short_name()],
+            }
+        });
+        let endorsed = endorsing
+            .iter()
+            .map(|one| one.endorser.algorithm().strength());
+        Assurance::of(Given {
+            signature,
+            encryption,
+            endorsed: endorsed.min(),
+            knows_user: proves_user(self.protection.username.as_ref()),
+            confirms: self.protection.confirms,
+            has_timestamp: self.protection.timestamp.is_some(),
+            // A fresh key that nobody is known by.
+            proves_holder: false,
+        })
+    }
+}
+
+impl InboundPlan {
+    /// What it assures of every message that it opens.
+    pub fn assurance(&self) -> Assurance {
+        let demands = &self.demands;
+        let trusted = trusted_strength(&self.keys);
+        let wrapped = self
+            .keys
+            .decrypting()
+            .map(|own| own.certificate().public_key().kind().strength());
+        let wrapped = wrapped.min().unwrap_or(u16::MAX);
+        let suite = &demands.suite;
+        let signature = demands.signature.as_ref().map(|one| {
+            let source = one.key.source;
+            let by_certificate = source == KeySource::PrivateKey;
+            let permitted = match by_certificate {
+                true => &suite.signature,
+                false => &suite.symmetric_signature,
+            };
+            let algorithm = permitted.iter().map(|one| one.strength()).min();
+            let key = match source {
+                KeySource::PrivateKey => trusted,
+                KeySource::Wrapped => wrapped,
+                _ => u16::MAX,
+            };
+            let names = permitted.iter().map(|one| one.short_name());
+            let names = names.chain(suite.digest.iter().map(|one| one.short_name()));
+            Signature {
+                source,
+                bits: algorithm.unwrap_or(0).min(weakest_digest(suite)).min(key),
+                parts: one.parts.iter().map(|(part, _)| part).collect(),
+                algorithms: names.collect(),
+            }
+        });
+        let encryption = demands.encryption.as_ref().map(|one| {
+            let algorithm = suite.data.iter().map(|one| one.strength()).min();
+            let key = match one.key.source {
+                KeySource::Wrapped => wrapped,
+                _ => u16::MAX,
+            };
+            Encryption {
+                bits: algorithm.unwrap_or(0).min(key),
+                parts: one.parts.iter().map(|(wanted, _)| &wanted.part).collect(),
+                algorithms: suite.data.iter().map(|one| one.short_name()).collect(),
+            }
+        });
+        Assurance::of(Given {
+            signature,
+            encryption,
+            endorsed: endorsed_by_certificate(demands).then_some(trusted),
+            knows_user: proves_user(demands.username()),
+            confirms: demands.confirms,
+            has_timestamp: demands.requires_timestamp,
+            // The answer is under the key that only the holder of the private key can unwrap.
+            proves_holder: true,
+        })
+    }
+}
+
+/// Whether a token's user is known by a password.
+fn proves_user(username: Option<&UsernamePolicy>) -> bool {
+    username.is_some_and(|user| !user.passwords.contains(&PasswordKind::Absent))
+}
+
+/// What a plan gives to messages, whatever the direction.
+struct Given<'p> {
+    signature: Option<Signature<'p>>,
+    encryption: Option<Encryption<'p>>,
+    /// The strength of endorsing signatures.
+    endorsed: Option<u16>,
+    knows_user: bool,
+    confirms: bool,
+    has_timestamp: bool,
+    /// Whether the session key of the request tells who sends.
+    proves_holder: bool,
+}
+
+impl Assurance {
+    fn of(given: Given<'_>) -> Self {
+        let Given {
+            signature,
+            encryption,
+            endorsed,
+            knows_user,
+            confirms,
+            has_timestamp,
+            proves_holder,
+        } = given;
+        let mut assurance = Self::default();
+        let by_certificate = signature
+            .as_ref()
+            .is_some_and(|one| one.source == KeySource::PrivateKey);
+        let confirmed = confirms && by_certificate;
+        let assured = |bits: u16| Some(Assured { bits, confirmed });
+        if let Some(signature) = &signature {
+            let signs = |part: &Part| signature.parts.contains(&part);
+            if signs(&Part::Body) {
+                assurance.integrity = assured(signature.bits);
+                if by_certificate {
+                    assurance.non_repudiation = assured(signature.bits);
+                }
+            }
+            if has_timestamp && signs(&Part::Timestamp) {
+                assurance.freshness = assured(signature.bits);
+            }
+            assurance.authentication = match signature.source {
+                KeySource::PrivateKey | KeySource::Shared | KeySource::Token => {
+                    assured(signature.bits)
+                }
+                KeySource::Request if proves_holder => assured(signature.bits),
+                KeySource::Request | KeySource::Wrapped => None,
+            };
+            assurance.algorithms.extend(&signature.algorithms);
+        }
+        if assurance.authentication.is_none() {
+            assurance.authentication = match (endorsed, knows_user) {
+                (Some(bits), _) => assured(bits),
+                // Nobody knows the strength of a password.
+                (None, true) => assured(0),
+                (None, false) => None,
+            };
+        }
+        if let Some(encryption) = &encryption {
+            if encryption.parts.contains(&&Part::Body) {
+                assurance.confidentiality = assured(encryption.bits);
+            }
+            assurance.algorithms.extend(&encryption.algorithms);
+            let names = encryption.parts.iter().filter_map(|part| match part {
+                Part::Body => Some("Body".to_owned()),
+                Part::Header { namespace, local } => Some(format!("{{{namespace}}}{local}")),
+                _ => None,
+            });
+            assurance.encrypted = names.collect();
+        }
+        assurance.algorithms.sort_unstable();
+        assurance.algorithms.dedup();
+        assurance
+    }
+}
+
+/// The strength of the key that session keys are wrapped to.
+fn recipient_strength(keys: &Keys) -> u16 {
+    let peer = keys.peer.as_ref().map(|peer| peer.public_key().kind());
+    // Without one, the key of whoever signed the request is taken.
+    peer.map_or_else(|| trusted_strength(keys), KeyKind::strength)
+}
+
+/// The least strength of a certificate that is trusted.
+fn trusted_strength(keys: &Keys) -> u16 {
+    let trust = keys.trust.as_ref();
+    trust.map_or(0, |trust| {
+        let bits = trust.rules().min_rsa_bits;
+        KeyKind::Rsa { bits }.strength()
+    })
+}
+
+fn weakest_digest(suite: &Suite) -> u16 {
+    let digests = suite.digest.iter().map(|one| one.collision_strength());
+    digests.min().unwrap_or(0)
+}
+
+/// Whether a signature by certificate endorses every message.
+fn endorsed_by_certificate(demands: &Demands) -> bool {
+    let by_certificate = demands
+        .endorsements
+        .demands
+        .iter()
+        .any(|one| !one.by_context);
+    let role = demands.signature.as_ref().map(|one| one.by_certificate);
+    by_certificate && role != Some(CertificateRole::Message)
+}
