@@ -123,6 +123,9 @@ fn holder_of(holder: &Signer) -> String {
         Signer::SessionKey(_) => {
             "the maker of this message's session key: anybody who has our certificate".to_owned()
         }
+        Signer::Holder {
+            issuer, subject, ..
+        } => format!("`{subject}`, whose key an assertion of `{issuer}` names"),
         Signer::Context { name, .. } => format!("the other party of {name}"),
     }
 }
@@ -137,6 +140,7 @@ fn compared(demand: wss::Demand<'_>, refused: Option<&Rejected>) -> Demand {
         ),
         wss::Demand::Timestamp => ("a wsu:Timestamp".to_owned(), "it is there"),
         wss::Demand::Username => ("a wsse:UsernameToken".to_owned(), "it is there"),
+        wss::Demand::Assertion => ("a saml:Assertion".to_owned(), "it is accepted"),
         wss::Demand::Confirmation => (
             "the signatures of the request confirmed".to_owned(),
             "they are",

@@ -455,6 +455,7 @@ fn part_in_words(part: &Part) -> String {
         Part::Timestamp => "the Timestamp".to_owned(),
         Part::Signature => "the signature".to_owned(),
         Part::UsernameToken => "the UsernameToken".to_owned(),
+        Part::Assertion => "the assertion".to_owned(),
         Part::Token => "the token of the signature's key".to_owned(),
         Part::EndorsingToken => "the token of an endorsing signature's key".to_owned(),
         Part::SignatureConfirmation => "the signature confirmations".to_owned(),

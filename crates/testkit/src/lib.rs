@@ -6,6 +6,7 @@
 //! folder      temporary folders, each with a name of its own
 //! clock       moments of a story, and time that a test lets pass
 //! envelope    SOAP messages
+//! assertion   SAML assertions, signed by an issuer (feature `keys`)
 //! keys        keys, certificates and authorities, made once in a process (feature `keys`)
 //! ```
 //!
@@ -23,6 +24,8 @@
 //! names, and every file that a case names, has to be there.
 #![forbid(unsafe_code)]
 
+#[cfg(feature = "keys")]
+pub mod assertion;
 mod case;
 mod clock;
 mod directory;

@@ -129,6 +129,7 @@ use crate::marks::Mark;
 use crate::part::Extent;
 use crate::rejected::Rejected;
 use crate::suite::{KeyAgreementMethod, KeyTransportMethod};
+use crate::token::{Assertion, ConfirmationMethod};
 
 /// Whose key made a signature.
 #[derive(Clone, Debug)]
@@ -142,6 +143,15 @@ pub enum Signer {
     /// Whoever made the session key of this message: anybody who has our certificate. By the SHA-1
     /// of the wrapped key.
     SessionKey([u8; 20]),
+    /// The subject of an assertion, whose key its issuer vouches for.
+    Holder {
+        /// The issuer of the assertion.
+        issuer: String,
+        /// Its subject.
+        subject: String,
+        /// The certificate of the key, where the assertion has it. No trust store knows it.
+        certificate: Option<Certificate>,
+    },
     /// The other party of a security context.
     Context {
         /// Which.
@@ -256,6 +266,19 @@ pub enum KeyEvidence {
     Agreement(KeyAgreementMethod),
 }
 
+/// An assertion that was accepted.
+#[derive(Clone, Debug)]
+pub struct AssertionEvidence {
+    /// What it says.
+    pub assertion: Assertion,
+    /// How it was confirmed that the message is of its subject.
+    pub confirmed: Option<ConfirmationMethod>,
+    /// The element.
+    pub(crate) node: NodeId,
+    /// Whether its issuer signed it.
+    pub(crate) is_signed: bool,
+}
+
 /// All that was proven about a message.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -271,6 +294,8 @@ pub struct Evidence {
     /// The user whom a token without a password names. Nobody proved to be that user: whoever
     /// signed the token, or made the connection, says so.
     pub named_user: Option<String>,
+    /// The assertion about the sender.
+    pub assertion: Option<AssertionEvidence>,
     /// The `wsse:UsernameToken` that says so.
     pub(crate) user_token: Option<NodeId>,
     /// The `wsu:Timestamp`.
@@ -376,7 +401,7 @@ impl Evidence {
             hidden.is_some_and(|it| it.key == key && signature.covers(it.encrypted_data))
         };
         let shows = |it: &SignatureEvidence| match &it.signer {
-            Signer::Certificate(_) => it.covers(token),
+            Signer::Certificate(_) | Signer::Holder { .. } => it.covers(token),
             Signer::SharedKey(_) => it.covers(token) || covers_cipher_text(it, CipherKey::Known),
             Signer::Context { owner, .. } => {
                 let is_his =
@@ -405,6 +430,17 @@ impl Evidence {
             signatures
                 .find(|signature| Some(signature.node) == self.first_endorsement)
                 .and_then(SignatureEvidence::certificate)
+        })
+    }
+}
+
+impl Evidence {
+    /// The certificate of the assertion's holder, who has signed the message.
+    pub(crate) fn holder(&self) -> Option<&Certificate> {
+        let mut signatures = self.signatures.iter();
+        signatures.find_map(|one| match &one.signer {
+            Signer::Holder { certificate, .. } => certificate.as_ref(),
+            _ => None,
         })
     }
 }

@@ -29,6 +29,9 @@ pub struct Facts {
     /// Security contexts of [`Lookups::contexts`] that this endpoint has, neither cancelled nor
     /// another endpoint's.
     pub contexts: Vec<SecurityContext>,
+    /// The certificate whose key the client proved while the connection was made that the message
+    /// came over, and that the host trusts.
+    pub client_certificate: Option<Certificate>,
     /// For a response: what its request left behind.
     pub request: Option<Receipt>,
     /// How far the peer's clock is known to be off.

@@ -8,6 +8,7 @@ use soapstone_crypto::hexadecimal::Digits;
 use soapstone_crypto::{Certificate, PublicKey};
 
 use crate::conversation::ContextName;
+use crate::token::SamlVersion;
 
 /// Which key a message means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -34,6 +35,13 @@ pub enum KeyLocator {
     EncryptedKeySha1(Vec<u8>),
     /// A security context whose token is not in the message.
     Context(ContextName),
+    /// The key of the holder of an assertion.
+    Assertion {
+        /// The version of the assertion.
+        version: SamlVersion,
+        /// Its id.
+        id: String,
+    },
     /// A key by name.
     Name(String),
     /// A public key, written out.
@@ -59,6 +67,9 @@ impl fmt::Display for KeyLocator {
                 write!(out, "the encrypted key with SHA-1 {}", Digits(octets))
             }
             Self::Context(name) => name.fmt(out),
+            Self::Assertion { version, id } => {
+                write!(out, "the assertion `{id}` of SAML {}", version.name())
+            }
             Self::Name(name) => write!(out, "the key name `{name}`"),
             Self::PublicKey(key) => {
                 write!(out, "a public key in the message, which is {}", key.kind())
@@ -102,7 +113,11 @@ impl KeyLocator {
             }
             Self::PublicKey(key) => certificate.public_key() == key,
             Self::All(names) => names.iter().all(|name| name.names(certificate)),
-            Self::Token(_) | Self::Path(_) | Self::EncryptedKeySha1(_) | Self::Context(_) => false,
+            Self::Token(_)
+            | Self::Path(_)
+            | Self::EncryptedKeySha1(_)
+            | Self::Context(_)
+            | Self::Assertion { .. } => false,
         }
     }
 }

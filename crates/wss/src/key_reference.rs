@@ -133,8 +133,11 @@ impl KeyLocator {
             }
             (WSSE, "KeyIdentifier") => {
                 attributes(child, &["EncodingType", "ValueType"])?;
-                only_base64(child, "key identifier")?;
                 let value_type = child.attribute("", "ValueType");
+                if let Some(named) = value_type.as_deref().and_then(token::named_by_text) {
+                    return name(child).map(named);
+                }
+                only_base64(child, "key identifier")?;
                 if value_type.as_deref() == Some(ENCRYPTED_KEY_SHA1) {
                     return octets(child).map(Self::EncryptedKeySha1);
                 }

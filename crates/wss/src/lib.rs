@@ -75,8 +75,8 @@ pub use envelope::{Envelope, SoapVersion};
 pub use envelope_error::EnvelopeError;
 pub use event::{Demand, Event};
 pub use evidence::{
-    EncryptionEvidence, Evidence, FirstSeen, KeyEvidence, Opened, SignatureEvidence, SignatureRole,
-    Signer, Verified,
+    AssertionEvidence, EncryptionEvidence, Evidence, FirstSeen, KeyEvidence, Opened,
+    SignatureEvidence, SignatureRole, Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt, Relation};
 pub use freshness::{Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
@@ -102,6 +102,9 @@ pub use suite::{
     Suite,
 };
 pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
-pub use token::{Claim, TokenKind};
+pub use token::{
+    Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
+    AssertionToken, Claim, ConfirmationMethod, HolderUse, NameIdentifier, SamlVersion, TokenKind,
+};
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
 pub use username::{PasswordKind, Presence, User, UsernameDialects, UsernamePolicy};

@@ -60,6 +60,26 @@ pub const USERNAME_TOKEN: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-2
 pub const PASSWORD_TEXT: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#PasswordText";
 /// `Password/@Type` of a digested password (UsernameToken Profile 1.1.1, 3.1).
 pub const PASSWORD_DIGEST: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#PasswordDigest";
+/// Assertions of SAML 1.0 and 1.1.
+pub const SAML11: &str = "urn:oasis:names:tc:SAML:1.0:assertion";
+/// Assertions of SAML 2.0.
+pub const SAML20: &str = "urn:oasis:names:tc:SAML:2.0:assertion";
+/// `TokenType` of an assertion of SAML 1.1 (SAML Token Profile 1.1.1, 3.4).
+pub const SAML11_TOKEN: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.1#SAMLV1.1";
+/// `TokenType` of an assertion of SAML 2.0 (SAML Token Profile 1.1.1, 3.4).
+pub const SAML20_TOKEN: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.1#SAMLV2.0";
+/// `KeyIdentifier/@ValueType` of the id of an assertion of SAML 1.1 (SAML Token Profile 1.1.1,
+/// 3.4).
+pub const SAML11_ID: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.0#SAMLAssertionID";
+/// `KeyIdentifier/@ValueType` of the id of an assertion of SAML 2.0 (SAML Token Profile 1.1.1,
+/// 3.4).
+pub const SAML20_ID: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.1#SAMLID";
+/// Attributes of XML Schema instances.
+pub(crate) const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
 /// `EncryptedData/@Type`: a whole element was encrypted (XML-Enc 3.1).
 pub const TYPE_ELEMENT: &str = "http://www.w3.org/2001/04/xmlenc#Element";
 /// `EncryptedData/@Type`: the content of an element was encrypted (XML-Enc 3.1).

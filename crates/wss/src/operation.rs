@@ -15,6 +15,8 @@ use crate::event::Event;
 pub enum Operation {
     /// A `wsse:UsernameToken`, written or checked.
     Username,
+    /// A SAML assertion, read, and its issuer's signature verified.
+    Assertion,
     /// The key of a signature, found and believed: tokens, certificate paths, derivations.
     Key,
     /// The value of a signature, made or verified.
@@ -40,6 +42,7 @@ impl Operation {
     pub const fn name(self) -> &'static str {
         match self {
             Self::Username => "username",
+            Self::Assertion => "assertion",
             Self::Key => "key",
             Self::Signature => "signature",
             Self::Canonicalization => "canonicalization",

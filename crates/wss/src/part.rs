@@ -29,6 +29,8 @@ pub enum Part {
     Signature,
     /// The `wsse:UsernameToken`.
     UsernameToken,
+    /// The `saml:Assertion` about the sender.
+    Assertion,
     /// The token that holds the key of the signature (`sp:ProtectTokens`).
     Token,
     /// The token that holds the key of an endorsing signature (WS-SecurityPolicy 1.3, 8.4 and 8.7).
@@ -81,7 +83,7 @@ impl fmt::Display for PartSyntax {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(
             out,
-            "expected `Body`, `Timestamp`, `Signature`, `UsernameToken`, `Token`, `EndorsingToken`, `SignatureConfirmation`, `{{namespace}}local` or `#id`, \
+            "expected `Body`, `Timestamp`, `Signature`, `UsernameToken`, `Assertion`, `Token`, `EndorsingToken`, `SignatureConfirmation`, `{{namespace}}local` or `#id`, \
              found `{}`",
             self.found
         )
@@ -93,8 +95,8 @@ impl std::error::Error for PartSyntax {}
 impl std::str::FromStr for Part {
     type Err = PartSyntax;
 
-    /// Reads `Body`, `Timestamp`, `Signature`, `UsernameToken`, `Token`, `EndorsingToken`,
-    /// `SignatureConfirmation`, `{namespace}local` or `#id`.
+    /// Reads `Body`, `Timestamp`, `Signature`, `UsernameToken`, `Assertion`, `Token`,
+    /// `EndorsingToken`, `SignatureConfirmation`, `{namespace}local` or `#id`.
     fn from_str(text: &str) -> Result<Self, PartSyntax> {
         let unknown = || PartSyntax {
             found: text.to_owned(),
@@ -104,6 +106,7 @@ impl std::str::FromStr for Part {
             "Timestamp" => return Ok(Self::Timestamp),
             "Signature" => return Ok(Self::Signature),
             "UsernameToken" => return Ok(Self::UsernameToken),
+            "Assertion" => return Ok(Self::Assertion),
             "Token" => return Ok(Self::Token),
             "EndorsingToken" => return Ok(Self::EndorsingToken),
             "SignatureConfirmation" => return Ok(Self::SignatureConfirmation),
@@ -133,6 +136,7 @@ impl fmt::Display for Part {
             Self::Timestamp => out.write_str("Timestamp"),
             Self::Signature => out.write_str("Signature"),
             Self::UsernameToken => out.write_str("UsernameToken"),
+            Self::Assertion => out.write_str("Assertion"),
             Self::Token => out.write_str("Token"),
             Self::EndorsingToken => out.write_str("EndorsingToken"),
             Self::SignatureConfirmation => out.write_str("SignatureConfirmation"),
@@ -154,6 +158,7 @@ mod tests {
             "Timestamp",
             "Signature",
             "UsernameToken",
+            "Assertion",
             "Token",
             "EndorsingToken",
             "SignatureConfirmation",

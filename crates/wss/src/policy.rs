@@ -21,6 +21,7 @@ use crate::limits::SecurityLimits;
 use crate::part::{EncryptedPart, Part};
 use crate::suite::{Retirement, Suite};
 use crate::supporting::{EndorsingKey, EndorsingToken, SupportingToken};
+use crate::token::{AssertionPolicy, ConfirmationMethod, HolderUse};
 use crate::tuning::Tuning;
 use crate::username::UsernamePolicy;
 
@@ -208,7 +209,7 @@ impl Policy {
     pub fn endorsing(&self) -> impl Iterator<Item = &EndorsingToken> {
         self.supporting.iter().filter_map(|token| match token {
             SupportingToken::Endorsing(token) => Some(token),
-            SupportingToken::Username(_) => None,
+            SupportingToken::Username(_) | SupportingToken::Assertion(_) => None,
         })
     }
 
@@ -216,7 +217,7 @@ impl Policy {
     pub fn endorsing_mut(&mut self) -> impl Iterator<Item = &mut EndorsingToken> {
         self.supporting.iter_mut().filter_map(|token| match token {
             SupportingToken::Endorsing(token) => Some(token),
-            SupportingToken::Username(_) => None,
+            SupportingToken::Username(_) | SupportingToken::Assertion(_) => None,
         })
     }
 
@@ -234,8 +235,13 @@ impl Policy {
     pub fn username_mut(&mut self) -> Option<&mut UsernamePolicy> {
         self.supporting.iter_mut().find_map(|token| match token {
             SupportingToken::Username(username) => Some(username),
-            SupportingToken::Endorsing(_) => None,
+            SupportingToken::Endorsing(_) | SupportingToken::Assertion(_) => None,
         })
+    }
+
+    /// What is accepted of the assertion that messages have.
+    pub fn assertion(&self) -> Option<&AssertionPolicy> {
+        self.supporting.iter().find_map(SupportingToken::assertion)
     }
 
     /// Puts a user, or none, in the place of whatever user there is.
@@ -347,6 +353,7 @@ impl Policy {
 
     fn has_more_than_timestamp(&self) -> bool {
         self.username().is_some()
+            || self.assertion().is_some()
             || self.signs_with().is_some()
             || self.encryption().is_some()
             || self.header.signature_confirmation
@@ -400,6 +407,22 @@ impl Policy {
     pub(crate) fn endorses_by_certificate(&self) -> bool {
         let mut endorsing = self.endorsing_beside();
         endorsing.any(|token| matches!(token.key, EndorsingKey::Certificate(_)))
+    }
+
+    /// Whether the holders of assertions sign messages, and nobody else has to.
+    pub(crate) fn is_signed_by_holder(&self) -> bool {
+        self.uses_holder(HolderUse::Signs)
+    }
+
+    /// Whether the holders of assertions endorse messages, and nobody else does.
+    pub(crate) fn is_endorsed_by_holder(&self) -> bool {
+        self.uses_holder(HolderUse::Endorses)
+    }
+
+    fn uses_holder(&self, usage: HolderUse) -> bool {
+        let holders = [ConfirmationMethod::HolderOfKey];
+        let assertion = self.assertion();
+        assertion.is_some_and(|one| one.methods == holders && one.holder == usage)
     }
 
     /// Whether the message's own signature is made with a certificate.

@@ -51,6 +51,16 @@ pub enum SecureError {
         /// The suite's name.
         suite: String,
     },
+    /// The plan has messages carry an assertion, and was given none.
+    AssertionMissing,
+    /// The plan takes an assertion out of the message, and it is none that could be sent.
+    AssertionUnfit {
+        /// Why.
+        problem: String,
+    },
+    /// The key that signs is not that of the assertion's holder, and the signature is to name the
+    /// assertion.
+    NotTheHolder,
     /// The plan speaks in a conversation, and was given no security context.
     ContextMissing,
     /// The security context has expired.
@@ -113,6 +123,15 @@ impl fmt::Display for SecureError {
             Self::RecipientUnfit { key, suite } => write!(
                 out,
                 "suite `{suite}` names no key transport and no key agreement for the certificate that signed the request, whose key is {key}"
+            ),
+            Self::AssertionMissing => {
+                out.write_str("the message is to carry an assertion, and none is at hand")
+            }
+            Self::AssertionUnfit { problem } => {
+                write!(out, "the assertion in the header cannot be sent: {problem}")
+            }
+            Self::NotTheHolder => out.write_str(
+                "expected a private key of the assertion's holder, found another one",
             ),
             Self::ContextMissing => out.write_str(
                 "the message belongs to a conversation, and no security context is at hand",

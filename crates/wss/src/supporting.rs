@@ -3,6 +3,7 @@
 use crate::binding::{KeyBinding, KeyReference, context_reference};
 use crate::conversation::DerivedKeyPolicy;
 use crate::part::Part;
+use crate::token::AssertionPolicy;
 use crate::username::UsernamePolicy;
 
 /// A token beside those of the binding.
@@ -12,6 +13,9 @@ pub enum SupportingToken {
     Username(UsernamePolicy),
     /// A token whose key endorses the message.
     Endorsing(EndorsingToken),
+    /// A SAML assertion about the sender. Whether it is signed or encrypted with the message, the
+    /// parts of the policy say.
+    Assertion(AssertionPolicy),
 }
 
 impl SupportingToken {
@@ -19,7 +23,15 @@ impl SupportingToken {
     pub const fn username(&self) -> Option<&UsernamePolicy> {
         match self {
             Self::Username(username) => Some(username),
-            Self::Endorsing(_) => None,
+            Self::Endorsing(_) | Self::Assertion(_) => None,
+        }
+    }
+
+    /// What is accepted of assertions, if it is one.
+    pub const fn assertion(&self) -> Option<&AssertionPolicy> {
+        match self {
+            Self::Assertion(assertion) => Some(assertion),
+            Self::Username(_) | Self::Endorsing(_) => None,
         }
     }
 }

@@ -24,7 +24,12 @@ use soapstone_xml::{
 };
 
 /// Valid messages that we refuse: the case, the name of our reason, and why that is so.
-const REFUSED: [(&str, &str, &str); 6] = [
+const REFUSED: [(&str, &str, &str); 7] = [
+    (
+        "wss4j-inline/EMPTY_PASSWORD_MSG_UsernameTokenTest",
+        "authentication-failed",
+        "the password is empty, which everybody knows: an endpoint file with one is refused, too",
+    ),
     (
         "cxf-wss/open/encrypted_body_element",
         "not-an-envelope",

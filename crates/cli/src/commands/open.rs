@@ -7,7 +7,10 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use soapstone::crypto::{Certificate, hexadecimal};
-use soapstone::wss::{Envelope, Extent, FaultCode, KeyEvidence, Rejected, Signer, Verified};
+use soapstone::wss::{
+    AssertionAttribute, AssertionEvidence, Envelope, Extent, FaultCode, KeyEvidence, Rejected,
+    Signer, Verified,
+};
 use soapstone::xml::{Buffers, NodeId};
 use soapstone::xmlsec::dsig::SignatureError;
 use soapstone::xmlsec::enc::EncryptionError;
@@ -163,6 +166,8 @@ struct Accepted {
     #[serde(skip_serializing_if = "Option::is_none")]
     named_user: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
+    assertion: Option<AssertionFound>,
+    #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<TimestampFound>,
     /// Weak algorithms that the message used and the endpoint file allows.
     weak: Vec<&'static str>,
@@ -195,10 +200,70 @@ enum SignerFound {
     },
     RequestKey,
     SessionKey,
+    /// The holder of a key that the issuer of an assertion vouches for.
+    Holder {
+        issuer: String,
+        subject: String,
+        #[serde(skip_serializing_if = "Option::is_none")]
+        certificate: Option<String>,
+    },
     SecurityContext {
         identifier: String,
         owner: String,
     },
+}
+
+/// The assertion about the sender.
+#[derive(Serialize)]
+struct AssertionFound {
+    version: &'static str,
+    id: String,
+    issuer: String,
+    subject: SubjectFound,
+    /// How it was confirmed that the message is of the subject.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    confirmed: Option<&'static str>,
+    attributes: Vec<AttributeFound>,
+}
+
+#[derive(Serialize)]
+struct SubjectFound {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<String>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    qualifier: Option<String>,
+}
+
+#[derive(Serialize)]
+struct AttributeFound {
+    name: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    format: Option<String>,
+    values: Vec<String>,
+}
+
+impl From<&AssertionEvidence> for AssertionFound {
+    fn from(evidence: &AssertionEvidence) -> Self {
+        let assertion = &evidence.assertion;
+        let attribute = |one: &AssertionAttribute| AttributeFound {
+            name: one.name.clone(),
+            format: one.format.clone(),
+            values: one.values.clone(),
+        };
+        Self {
+            version: assertion.version.name(),
+            id: assertion.id.clone(),
+            issuer: assertion.issuer.clone(),
+            subject: SubjectFound {
+                name: assertion.subject.value.clone(),
+                format: assertion.subject.format.clone(),
+                qualifier: assertion.subject.qualifier.clone(),
+            },
+            confirmed: evidence.confirmed.map(|method| method.name()),
+            attributes: assertion.attributes.iter().map(attribute).collect(),
+        }
+    }
 }
 
 #[derive(Serialize)]
@@ -265,6 +330,15 @@ fn verdict(opener: &Opener, outcome: &Result<Verified<Envelope>, Rejected>) -> V
             Signer::SharedKey(name) => SignerFound::SharedKey { name: name.clone() },
             Signer::RequestKey(_) => SignerFound::RequestKey,
             Signer::SessionKey(_) => SignerFound::SessionKey,
+            Signer::Holder {
+                issuer,
+                subject,
+                certificate,
+            } => SignerFound::Holder {
+                issuer: issuer.clone(),
+                subject: subject.clone(),
+                certificate: certificate.as_ref().map(|found| found.subject().to_owned()),
+            },
             Signer::Context { name, owner } => SignerFound::SecurityContext {
                 identifier: name.identifier.clone(),
                 owner: owner.to_string(),
@@ -288,6 +362,7 @@ fn verdict(opener: &Opener, outcome: &Result<Verified<Envelope>, Rejected>) -> V
         encrypted: encrypted.collect(),
         keys: evidence.keys.iter().map(KeyFound::from).collect(),
         user: evidence.user.clone(),
+        assertion: evidence.assertion.as_ref().map(AssertionFound::from),
         named_user: evidence.named_user.clone(),
         timestamp: evidence.freshness.map(|freshness| TimestampFound {
             created: freshness.created.to_string(),

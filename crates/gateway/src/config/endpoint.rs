@@ -32,6 +32,12 @@ impl<P: Directions> EndpointSpec<P> {
         let conversation = self.endpoint.conversation();
         conversation.is_some_and(|conversation| !conversation.hides_its_keys())
     }
+
+    /// Whether it wants an assertion of messages that arrive.
+    pub(super) fn accepts_assertions(&self) -> bool {
+        let mut inbound = self.endpoint.inbound();
+        inbound.any(|plan| plan.policy().assertion().is_some())
+    }
 }
 
 /// What is the same of an endpoint that faces clients and of one that faces a backend.

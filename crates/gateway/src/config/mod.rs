@@ -12,6 +12,7 @@ pub(crate) mod considered;
 pub(crate) mod direction;
 mod display;
 pub(crate) mod endpoint;
+pub(crate) mod identity;
 pub(crate) mod limits;
 pub(crate) mod log;
 mod memory;

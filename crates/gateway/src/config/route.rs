@@ -11,6 +11,7 @@ use soapstone_policy::TransportRequirement;
 use super::balance::{Balance, GroupSpec, MemberSpec, Sticky, read_backends, read_balance};
 use super::direction::Direction;
 use super::endpoint::{EndpointSpec, Publishing, SideSpec, read_endpoint};
+use super::identity::{IdentityHeaders, read_identity};
 use super::rate::{Rate, read_rate};
 use super::security_index::security_index;
 use super::timeouts::Timeouts;
@@ -38,6 +39,8 @@ pub(crate) struct RouteSpec {
     pub(crate) rate: Option<Rate>,
     /// What is sent before the gateway says that it is ready.
     pub(crate) warm_up: Option<WarmUp>,
+    /// The header fields that tell the backend who sent a request.
+    pub(crate) identity: Option<IdentityHeaders>,
 }
 
 impl RouteSpec {
@@ -303,6 +306,21 @@ pub(super) fn read_route(
         let inbound = inbound.as_ref().map(|side| &side.endpoint);
         read_warm_up(warm_up, inbound)
     });
+    let identity_place = table.place_of("identity");
+    let identity = table.table("identity").map(read_identity);
+    let has_assertions = inbound
+        .as_ref()
+        .is_some_and(EndpointSpec::accepts_assertions);
+    if let (Some(place), false) = (
+        identity_place,
+        has_assertions || has_sides.0 != inbound.is_some(),
+    ) {
+        table.report_with_hint(
+            place,
+            "`identity` tells of assertions, and none is asked for",
+            "say in `inbound` which are accepted: saml = { … }",
+        );
+    }
     table.finish();
     if has_sides != (inbound.is_some(), outbound.is_some()) {
         return None;
@@ -338,6 +356,10 @@ pub(super) fn read_route(
         outbound,
         timeouts,
         rate,
+        identity: match identity {
+            Some(identity) => Some(identity?),
+            None => None,
+        },
         warm_up: match warm_up {
             Some(warm_up) => Some(warm_up?),
             None => None,

@@ -5,6 +5,8 @@
 use std::net::SocketAddr;
 use std::sync::Arc;
 
+use soapstone::crypto::Certificate;
+
 use crate::config::limits::GatewayLimits;
 use crate::shares::Client;
 use crate::wire::budget::Reservation;
@@ -17,6 +19,8 @@ pub(crate) struct Connection {
     pub(crate) through_tls: bool,
     /// The client proved a certificate that `client_ca` trusts while the connection was made.
     pub(crate) shows_certificate: bool,
+    /// That certificate.
+    pub(crate) client_certificate: Option<Arc<Certificate>>,
     pub(crate) peer: SocketAddr,
     /// Whose share it is of what all share.
     pub(crate) client: Arc<Client>,

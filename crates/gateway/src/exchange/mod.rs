@@ -15,6 +15,7 @@ pub(crate) mod connection;
 pub(crate) mod context;
 mod deliver;
 pub(crate) mod failure;
+mod identity;
 mod open;
 mod pass;
 mod peer_clock;

@@ -3,8 +3,11 @@
 //! The rule kept here: what comes out was admitted, or passes a route that demands nothing of
 //! clients.
 
+use std::sync::Arc;
+
+use soapstone::crypto::Certificate;
 use soapstone::endpoint::{Arrived, ReadRequest, TokenAnswer};
-use soapstone::wss::{Receipt, SoapVersion};
+use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
 use soapstone_trust::addressing::Addressing;
 
 use super::steps::{EndpointError, read_request, receive};
@@ -45,6 +48,8 @@ pub(super) struct Opened {
     pub(super) action: Option<String>,
     /// Who sent it, as far as that was proven.
     pub(super) sender: Option<Sender>,
+    /// The assertion about its sender.
+    pub(super) assertion: Option<Box<AssertionEvidence>>,
     /// Header blocks that are passed on although nothing proves them.
     pub(super) unproven: Vec<String>,
 }
@@ -59,16 +64,19 @@ impl Opened {
             addressing: None,
             action: None,
             sender: None,
+            assertion: None,
             unproven: Vec::new(),
         }
     }
 }
 
-/// Opens a request. `private` says whether it came over TLS.
+/// Opens a request. `private` says whether it came over TLS, `shown` is the certificate that its
+/// client proved then.
 pub(super) async fn open(
     endpoint: &InboundEndpoint,
     incoming: Incoming,
     private: bool,
+    shown: Option<Arc<Certificate>>,
     observed: &Observed,
     desk: &Desk,
 ) -> Result<Entered, EndpointError> {
@@ -79,9 +87,11 @@ pub(super) async fn open(
             read_request(endpoint, octets, actions, private, observed, buffers)?
         }
     };
+    let request = request.shown(shown);
     match receive(endpoint, request, observed, desk).await? {
-        Arrived::Message(opened) => Ok(Entered::Message(Box::new(Opened {
+        Arrived::Message(mut opened) => Ok(Entered::Message(Box::new(Opened {
             sender: Sender::of(&opened),
+            assertion: opened.evidence.assertion.take().map(Box::new),
             unproven: opened.evidence.unproven,
             octets: opened.bytes,
             version: opened.version,

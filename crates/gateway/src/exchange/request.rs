@@ -106,11 +106,12 @@ async fn prepare(
         read_if_inline(reporter, endpoint, upstream_class, octets, actions, version)
             .map_err(|answer| *answer)?;
     let private = exchange.connection.through_tls;
+    let shown = exchange.connection.client_certificate.clone();
     let observed = exchange.observed();
     let (asked, opening) = (Arc::clone(&endpoint.stores), Arc::clone(endpoint));
     let beside = said.clone();
     let steps = |desk: Desk| async move {
-        let mut opened = match open(&opening, incoming, private, &observed, &desk).await? {
+        let mut opened = match open(&opening, incoming, private, shown, &observed, &desk).await? {
             Entered::Message(opened) => *opened,
             Entered::Answered(answer) => return Ok(Stepped::Prepared(Prepared::Answered(answer))),
         };

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use soapstone::wss::{Receipt, SoapVersion};
+use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
 use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
 
@@ -27,6 +27,8 @@ pub(super) struct Forward {
     pub(super) action: Option<String>,
     /// Who sent it, as far as that was proven.
     pub(super) sender: Option<Sender>,
+    /// The assertion about its sender.
+    pub(super) assertion: Option<Box<AssertionEvidence>>,
     /// Header blocks in it that nothing proves.
     pub(super) unproven: Vec<String>,
     /// The conversation with the backend that it is secured in.
@@ -90,6 +92,7 @@ pub(super) fn secure(
         },
         action: opened.action,
         sender: opened.sender,
+        assertion: opened.assertion,
         unproven: opened.unproven,
         conversation: None,
         balanced: attempt.map(|attempt| Balanced {

@@ -91,6 +91,9 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     head.headers.remove(header::CONTENT_LENGTH);
     // A compressed response could not be secured, and its length would tell of what it holds.
     head.headers.remove(header::ACCEPT_ENCODING);
+    if let Some(identity) = &exchange.route.identity {
+        identity.apply(&mut head.headers, forward.assertion.as_deref());
+    }
     let sending = Sending::take(reporter, &mut forward);
     let mut receipts = forward.receipts;
     let unproven = &forward.unproven;

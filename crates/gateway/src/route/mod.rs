@@ -13,6 +13,7 @@ use std::sync::Arc;
 
 use http::Uri;
 
+use crate::config::identity::IdentityHeaders;
 use crate::config::path::{is_below, reading};
 use crate::config::rate::Rate;
 use crate::config::route::RouteSpec;
@@ -44,6 +45,8 @@ pub(crate) struct Route {
     pub(crate) rate: Option<(Rate, Bucket)>,
     /// What is sent before the gateway says that it is ready.
     pub(crate) warm_up: Option<Arc<WarmUp>>,
+    /// The header fields that tell the backend who sent a request.
+    pub(crate) identity: Option<IdentityHeaders>,
 }
 
 impl Route {
@@ -67,6 +70,7 @@ impl Route {
             metrics,
             rate: spec.rate.map(|rate| (rate, Bucket::default())),
             warm_up: spec.warm_up.map(Arc::new),
+            identity: spec.identity,
         }
     }
 
@@ -164,6 +168,7 @@ pub(crate) mod tests {
             timeouts,
             rate: None,
             warm_up: None,
+            identity: None,
         };
         let metrics = RouteMetrics::new(path, None, None);
         let memory = MessageMemory::new(0);

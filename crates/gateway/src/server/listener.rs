@@ -20,7 +20,6 @@ use hyper::rt::{Read, Write};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
-use rustls::pki_types::CertificateDer;
 use soapstone::crypto::Certificate;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
@@ -157,6 +156,7 @@ impl Listener {
             forwarded: Forwarded::new(peer.ip(), tls.is_some()),
             through_tls: tls.is_some(),
             shows_certificate: false,
+            client_certificate: None,
             peer,
             client,
             partner: None,
@@ -192,11 +192,6 @@ fn hold_for_partner(
     Some(Some(held))
 }
 
-fn subject_of(certificate: &CertificateDer<'_>) -> Option<String> {
-    let certificate = Certificate::from_der(certificate).ok()?;
-    Some(certificate.subject().to_owned())
-}
-
 async fn serve(
     role: Role,
     state: Arc<State>,
@@ -224,7 +219,9 @@ async fn serve(
         Ok(Ok(stream)) => {
             let shown = stream.get_ref().1.peer_certificates();
             connection.shows_certificate = shown.is_some();
-            let subject = shown.and_then(|shown| subject_of(shown.first()?));
+            let shown = shown.and_then(|shown| Certificate::from_der(shown.first()?).ok());
+            let subject = shown.as_ref().map(|shown| shown.subject().to_owned());
+            connection.client_certificate = shown.map(Arc::new);
             let Some(_held) = hold_for_partner(&state, &mut connection, subject) else {
                 let metrics = &state.resources.metrics;
                 metrics.refused_connections.fetch_add(1, Ordering::Relaxed);

@@ -62,6 +62,13 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
                 ("timeouts", table([("response", value("\"5s\""))])),
                 ("inbound", inbound),
                 ("outbound", outbound),
+                (
+                    "identity",
+                    table([
+                        ("subject", value("\"X-Subject\"")),
+                        ("attributes", tables(table([("name", value("\"role\""))]))),
+                    ]),
+                ),
                 ("warm_up", table([("client", client)])),
             ])),
         ),

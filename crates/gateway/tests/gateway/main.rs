@@ -3,6 +3,7 @@
 mod admin;
 mod agreements;
 mod answers;
+mod assertions;
 mod audited;
 mod balanced;
 mod brief;

@@ -1,18 +1,19 @@
 //! The policy of one message: request or response.
 
 use soapstone_wss::{
-    self as wss, EncryptedPart, EncryptionKey, EncryptionToken, Extent, KeyReference, Mechanism,
-    Part, Policy, Recipient, Suite, SymmetricToken, TimestampPolicy,
+    self as wss, AssertionProtection, EncryptedPart, EncryptionKey, EncryptionToken, Extent,
+    HolderUse, KeyReference, Mechanism, Part, Policy, Recipient, Suite, SupportingToken,
+    SymmetricToken, TimestampPolicy,
 };
 
 use super::options::{CompileOptions, SignatureReading};
 use super::parts::add;
-use super::tokens::{certificate, derived_keys, reference, refused};
+use super::tokens::{assertion, certificate, derived_keys, reference, refused};
 use crate::names::Name;
 use crate::node::Place;
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{
-    AsymmetricBinding, Binding, BindingProperties, Requirements, SymmetricBinding, Token,
+    AsymmetricBinding, Binding, BindingProperties, Requirements, SymmetricBinding, Token, TokenKind,
 };
 
 /// Of which message the policy is.
@@ -229,6 +230,13 @@ impl Message<'_> {
         if keys.signature.is_some() {
             self.sign(policy, properties);
         }
+        let holder = signing.filter(|token| matches!(token.kind, TokenKind::Saml { .. }));
+        if let (Some(token), Direction::Request) = (holder, self.direction) {
+            let protection = AssertionProtection::Signature;
+            let wanted = assertion(token, HolderUse::Signs, protection, policy, problems);
+            let wanted = wanted.map(SupportingToken::Assertion);
+            policy.supporting.extend(wanted);
+        }
         if self.requirements.encrypted().is_empty() && !properties.encrypt_signature {
             return;
         }
@@ -253,9 +261,14 @@ impl Message<'_> {
         recipient: Recipient,
         problems: &mut Vec<PolicyProblem>,
     ) -> EncryptionToken {
+        let reference = match token.kind {
+            // An answer has no assertion to name.
+            TokenKind::Saml { .. } => KeyReference::IssuerSerial,
+            _ => self.name(token, problems),
+        };
         EncryptionToken {
             key: EncryptionKey::Certificate {
-                reference: self.name(token, problems),
+                reference,
                 recipient,
             },
             derived_keys: derived_keys(token, properties.suite.as_ref()),
@@ -276,6 +289,11 @@ impl Message<'_> {
             }
             return None;
         };
+        // The key of an assertion's holder signs requests, and answers are encrypted with it.
+        let is_initiator = what == "sp:InitiatorToken";
+        if is_initiator && matches!(token.kind, TokenKind::Saml { .. }) {
+            return Some(token);
+        }
         certificate(token, problems).then_some(token)
     }
 

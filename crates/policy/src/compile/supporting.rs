@@ -5,14 +5,16 @@
 //! message's own signature and key do.
 
 use soapstone_wss::{
-    self as wss, EncryptedPart, EndorsingKey, EndorsingToken, Part, PasswordKind, Policy,
-    Recipient, SupportingToken, UsernamePolicy,
+    self as wss, AssertionProtection, EncryptedPart, EndorsingKey, EndorsingToken, HolderUse,
+    Part, PasswordKind, Policy, Recipient, SupportingToken, UsernamePolicy,
 };
 
 use super::message::{Message, missing};
 use super::parts::{add_elements, add_signed};
 use super::security_header::refuse_endorsed;
-use super::tokens::{TOKEN_INSIDE, certificate, derived_keys, items, password, refused, why_not};
+use super::tokens::{
+    TOKEN_INSIDE, assertion, certificate, derived_keys, items, password, refused, why_not,
+};
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{Binding, Requirements, SupportingTokens, Token, TokenKind};
 
@@ -77,6 +79,12 @@ impl Message<'_> {
                     kind if kind.is_context() && supporting.kind.endorsing => {
                         self.endorse_by_context(supporting, token, policy, problems);
                     }
+                    TokenKind::Saml { .. } if supporting.kind.endorsing => {
+                        self.endorse_by_holder(supporting, token, policy, problems);
+                    }
+                    TokenKind::Saml { .. } => {
+                        self.assertion(supporting, token, policy, problems);
+                    }
                     TokenKind::X509 { .. } => {
                         let reason =
                             "a certificate that signs nothing proves nothing: let it endorse";
@@ -128,6 +136,62 @@ impl Message<'_> {
             let token = EncryptedPart::customary(Part::UsernameToken);
             policy.parts.encrypted.push(token);
         }
+    }
+
+    /// An assertion about the sender, whose key is not that of the message.
+    fn assertion(
+        &self,
+        supporting: &SupportingTokens,
+        token: &Token,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        self.no_parts_of_its_own(supporting, problems);
+        let protection = match policy.signature() {
+            Some(_) => AssertionProtection::Signature,
+            None => AssertionProtection::Connection,
+        };
+        let holder = HolderUse::Beside;
+        let Some(wanted) = assertion(token, holder, protection, policy, problems) else {
+            return;
+        };
+        policy.supporting.push(SupportingToken::Assertion(wanted));
+        if !self.protects_messages() {
+            return;
+        }
+        if supporting.kind.signed && !policy.parts.signed.contains(&Part::Assertion) {
+            policy.parts.signed.push(Part::Assertion);
+        }
+        if supporting.kind.encrypted {
+            self.encrypt_too(policy, problems);
+            let assertion = EncryptedPart::customary(Part::Assertion);
+            policy.parts.encrypted.push(assertion);
+        }
+    }
+
+    /// An assertion whose holder endorses the message.
+    fn endorse_by_holder(
+        &self,
+        supporting: &SupportingTokens,
+        token: &Token,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        if policy.endorsing().next().is_some() {
+            problems.push(refused(token, "the holder of an assertion endorses alone"));
+            return;
+        }
+        let protection = match self.protects_messages() {
+            true => AssertionProtection::Signature,
+            false => AssertionProtection::Connection,
+        };
+        let holder = HolderUse::Endorses;
+        let Some(wanted) = assertion(token, holder, protection, policy, problems) else {
+            return;
+        };
+        let endorsing = EndorsingToken::by_certificate(self.name(token, problems));
+        policy.supporting.push(SupportingToken::Assertion(wanted));
+        self.endorse_with(supporting, token, endorsing, policy, problems);
     }
 
     /// Says with which key tokens are encrypted where the policy names no encrypted parts.
@@ -310,7 +374,7 @@ impl Message<'_> {
         }
     }
 
-    /// A user's token that is to sign parts.
+    /// A token without a key that is to sign parts.
     fn no_parts_of_its_own(
         &self,
         supporting: &SupportingTokens,
@@ -329,7 +393,7 @@ impl Message<'_> {
                 name,
                 place,
                 ProblemKind::NotSupported {
-                    reason: "a password signs no parts",
+                    reason: "a token without a key signs no parts",
                 },
             ));
         }

@@ -1,7 +1,8 @@
 //! What tokens can be, and how messages name them.
 
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, KeyReference, PasswordKind, Presence,
+    AssertionPolicy, AssertionProtection, ConfirmationMethod, ConversationVersion, DerivedKeyForm,
+    DerivedKeyPolicy, HolderUse, KeyReference, PasswordKind, Policy, Presence, SamlVersion,
 };
 
 use crate::names::SecurityPolicyVersion;
@@ -38,6 +39,55 @@ pub(super) fn certificate(token: &Token, problems: &mut Vec<PolicyProblem>) -> b
     true
 }
 
+/// What is accepted of an assertion that a policy wants, as far as the policy says it: whose it may
+/// be, and for whom, is for the endpoint to say.
+pub(super) fn assertion(
+    token: &Token,
+    holder: HolderUse,
+    protection: AssertionProtection,
+    policy: &Policy,
+    problems: &mut Vec<PolicyProblem>,
+) -> Option<AssertionPolicy> {
+    let TokenKind::Saml { versions } = &token.kind else {
+        problems.push(refused(token, why_not(token)));
+        return None;
+    };
+    let in_requests = token.inclusion.in_requests();
+    let wrong = [
+        (policy.assertion().is_some(), "a message has one assertion"),
+        (
+            !in_requests,
+            "an assertion that is not in requests says nothing of their senders",
+        ),
+        (
+            token.issuer.is_some(),
+            "issuers and claims of assertions are a matter of the endpoint, not of policies",
+        ),
+        (
+            token.derived_keys.is_some(),
+            "keys are not derived from those of assertions",
+        ),
+    ];
+    if let Some((_, reason)) = wrong.into_iter().find(|(is_wrong, _)| *is_wrong) {
+        problems.push(refused(token, reason));
+        return None;
+    }
+    let methods = match holder {
+        HolderUse::Beside => vec![ConfirmationMethod::Bearer],
+        _ => vec![ConfirmationMethod::HolderOfKey],
+    };
+    Some(AssertionPolicy {
+        versions: match versions.is_empty() {
+            true => SamlVersion::ALL.to_vec(),
+            false => versions.clone(),
+        },
+        methods,
+        holder,
+        protection,
+        ..AssertionPolicy::default()
+    })
+}
+
 /// Why a certificate, of a message or of a connection, cannot be one of a particular issuer.
 pub(super) const ISSUERS: &str =
     "issuers and claims are a matter of trust anchors, not of policies";
@@ -50,7 +100,6 @@ pub(super) const TOKEN_INSIDE: &str =
 pub(super) fn why_not(token: &Token) -> &'static str {
     match (&token.kind, &*token.name.local) {
         (_, "KerberosToken") => "Kerberos tickets are not supported",
-        (_, "SamlToken") => "SAML assertions are not supported",
         (_, "IssuedToken") => "tokens issued by others are not supported",
         (_, "RelToken") => "rights expressions are not supported",
         (_, "SpnegoContextToken") => "SPNEGO is not supported",
@@ -62,6 +111,7 @@ pub(super) fn why_not(token: &Token) -> &'static str {
         (TokenKind::SecureConversation { .. } | TokenKind::SecurityContext { .. }, _) => {
             "a security context protects messages in a symmetric binding, or endorses them"
         }
+        (TokenKind::Saml { .. }, _) => "an assertion is the initiator's token, or a supporting one",
         (TokenKind::Other, _) => "tokens of this kind are not supported",
     }
 }

@@ -3,7 +3,7 @@
 //! They are in one file since they hold each other: a token may say in its bootstrap policy how
 //! the messages are protected that make it. Each kind of assertion is read in a file of its own.
 
-use soapstone_wss::{ConversationVersion, Layout, ProtectionOrder};
+use soapstone_wss::{ConversationVersion, Layout, ProtectionOrder, SamlVersion};
 
 use super::options::{Trust, Wss};
 use super::parts::{ElementsDemand, PartsDemand};
@@ -251,7 +251,12 @@ pub enum TokenKind {
         /// `sp:HttpBasicAuthentication` or `sp:HttpDigestAuthentication`, with its place.
         authentication: Option<(Name, Place)>,
     },
-    /// A kind that is read and not supported: Kerberos, SAML, Issued, Rel, SpnegoContext, KeyValue.
+    /// `sp:SamlToken` (5.4.8).
+    Saml {
+        /// The versions that are named; none, where any will do.
+        versions: Vec<SamlVersion>,
+    },
+    /// A kind that is read and not supported: Kerberos, Issued, Rel, SpnegoContext, KeyValue.
     Other,
 }
 

@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use soapstone_wss::ConversationVersion;
+use soapstone_wss::{ConversationVersion, SamlVersion};
 
 use super::foreign::{self, MICROSOFT};
 use super::model::{
@@ -17,9 +17,8 @@ use crate::problem::{PolicyProblem, ProblemKind};
 
 /// Token assertions that are read and not supported, whatever is in them. The last two are
 /// Microsoft's.
-const OTHERS: [&str; 8] = [
+const OTHERS: [&str; 7] = [
     "KerberosToken",
-    "SamlToken",
     "IssuedToken",
     "RelToken",
     "SpnegoContextToken",
@@ -49,6 +48,9 @@ impl Token {
                 nonce: false,
             },
             "X509Token" => TokenKind::X509 { form: None },
+            "SamlToken" => TokenKind::Saml {
+                versions: Vec::new(),
+            },
             "SecureConversationToken" => TokenKind::SecureConversation {
                 version: conversation,
                 bootstrap: None,
@@ -206,6 +208,11 @@ impl TokenKind {
                 "HttpBasicAuthentication" | "HttpDigestAuthentication" => {
                     *authentication = Some((inner.name().clone(), inner.place().clone()));
                 }
+                _ => return false,
+            },
+            Self::Saml { versions } => match local {
+                "WssSamlV11Token10" | "WssSamlV11Token11" => versions.push(SamlVersion::V11),
+                "WssSamlV20Token11" => versions.push(SamlVersion::V20),
                 _ => return false,
             },
             // The token as a whole is refused later.

@@ -73,6 +73,9 @@ impl Assertions<'_> {
             let actor = actor.clone();
             self.report(Unwritable::Actor { actor });
         }
+        if policy.assertion().is_some() {
+            self.report(Unwritable::Assertion);
+        }
         for part in policy.signed_parts().iter() {
             let said = matches!(
                 part,

@@ -16,6 +16,8 @@ pub enum Unwritable {
         /// Suites of this strength that can be said, as endpoint files name them.
         instead: Vec<String>,
     },
+    /// An assertion: no policy says whose, and how it is confirmed.
+    Assertion,
     /// A key that both sides hold already: no token assertion stands for it.
     SharedKey,
     /// A part that is signed and has no assertion.
@@ -66,6 +68,9 @@ impl fmt::Display for Unwritable {
                 out,
                 "no algorithm suite with a name has {algorithms}; suites that can be said: `{}`",
                 instead.join("`, `")
+            ),
+            Self::Assertion => out.write_str(
+                "no policy says whose assertions are accepted, and how they are confirmed",
             ),
             Self::SharedKey => out.write_str("no token stands for a key that both sides hold"),
             Self::Signed { part } => write!(out, "no assertion has this part signed: `{part}`"),

@@ -2,6 +2,7 @@
 //! much.
 
 mod agreements;
+mod assertions;
 mod attachments;
 mod bounds;
 mod causes;

@@ -5,13 +5,13 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use serde_json::json;
-use soapstone_crypto::SecretBytes;
+use soapstone_crypto::{Identity, SecretBytes, TrustRules, TrustStore};
 use soapstone_policy::{
     Agreement, AgreementError, CompileOptions, Node, PolicyDocument, PolicyError, PolicyLimits,
     PolicyProblem, SignatureReading,
 };
-use soapstone_testkit::{Failures, cases, has_vectors_directory, keys};
-use soapstone_wss::{InboundPlan, Keys, OutboundPlan, User};
+use soapstone_testkit::{Failures, assertion, cases, has_vectors_directory, keys};
+use soapstone_wss::{AssertionIssuer, InboundPlan, Keys, OutboundPlan, User};
 
 /// Documents of the vectors in which references lead nowhere, by their suite's own mistake: how
 /// many subjects that concerns.
@@ -112,11 +112,18 @@ fn every_subject_gives_plans_or_is_refused_with_the_assertion_and_its_place_name
     assert!(compiled >= least, "{compiled} subjects, expected {least}");
 }
 
+/// Who makes all assertions.
+pub(crate) fn issuer() -> Arc<Identity> {
+    keys::identity("CN=idp", keys::RSA)
+}
+
 /// Keys for everything that a plan may want.
 pub(crate) fn every_key() -> Keys {
     // Some policies want two endorsements, each by a key of its own.
     let endorsing = ["CN=one", "CN=other"].map(|name| keys::identity(name, keys::RSA));
     let identity = keys::identity("CN=everybody", keys::RSA);
+    let mut of_issuer = TrustRules::default();
+    of_issuer.pinned.push(issuer().certificate().clone());
     Keys {
         peer: Some(identity.certificate().clone()),
         trust: Some(keys::trust()),
@@ -125,9 +132,12 @@ pub(crate) fn every_key() -> Keys {
             password: SecretBytes::copy_of(b"open sesame"),
         })),
         identity: Some(identity),
-        decryption: Vec::new(),
         endorsing: endorsing.into(),
-        shared: None,
+        issuers: Arc::new([AssertionIssuer {
+            name: assertion::ISSUER.to_owned(),
+            trust: Some(TrustStore::new(of_issuer).unwrap()),
+        }]),
+        ..Keys::default()
     }
 }
 

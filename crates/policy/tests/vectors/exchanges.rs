@@ -2,20 +2,23 @@
 //! agreement, and open.
 
 use std::collections::BTreeMap;
+use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
 use soapstone_crypto::{SecretBytes, SymmetricKey};
 use soapstone_policy::{Agreement, CompileOptions, PolicyDocument, PolicyLimits};
+use soapstone_testkit::assertion::Assertion;
 use soapstone_testkit::envelope::{HELLO, SOAP11, with_header};
 use soapstone_testkit::{Failures, cases};
 use soapstone_wss::{
-    ContextOwner, Envelope, Facts, FirstSeen, InboundPlan, Keys, OutboundPlan, Outgoing, Policy,
-    Receipt, SecurityContext, Verified,
+    AssertionProtection, AssertionToken, ConfirmationMethod, ContextOwner, Envelope, Facts,
+    FirstSeen, HolderUse, InboundPlan, Keys, OutboundPlan, Outgoing, Policy, Receipt, SamlVersion,
+    SecurityContext, SupportingToken, Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 
-use crate::documents::every_key;
+use crate::documents::{every_key, issuer};
 
 fn plain() -> String {
     let header = "<a:To>urn:service</a:To><a:Action>urn:echo</a:Action>";
@@ -94,8 +97,51 @@ fn secure(
     Ok((secured.bytes, secured.receipt))
 }
 
+/// The keys with the assertion that requests of a policy carry.
+fn with_assertion(policy: &Policy, keys: &Keys) -> Keys {
+    let Some(wanted) = policy.assertion() else {
+        return keys.clone();
+    };
+    let signer = match wanted.holder {
+        HolderUse::Endorses => keys.endorsing.first(),
+        _ => keys.identity.as_ref(),
+    };
+    let method = wanted.methods[0];
+    let assertion = Assertion {
+        is_20: wanted.versions[0] == SamlVersion::V20,
+        method: method.name(),
+        holder: signer
+            .filter(|_| method == ConfirmationMethod::HolderOfKey)
+            .map(|signer| signer.certificate()),
+        audience: None,
+        attributes: &[("role", "reader")],
+    };
+    let assertion = assertion.about("alice", &issuer()).into_bytes();
+    let assertion = AssertionToken::parse(assertion).expect("an assertion");
+    Keys {
+        assertion: Some(Arc::new(assertion)),
+        ..keys.clone()
+    }
+}
+
+/// The agreement with assertions that nothing in messages ties to them, as the policies of CXF have
+/// them: an endpoint has to say that TLS does.
+fn without_ties(agreement: &Agreement) -> Agreement {
+    let mut agreement = agreement.clone();
+    for token in &mut agreement.request.supporting {
+        if let SupportingToken::Assertion(wanted) = token
+            && wanted.holder == HolderUse::Beside
+        {
+            wanted.protection = AssertionProtection::Connection;
+        }
+    }
+    agreement
+}
+
 /// A request and its response.
 fn exchange(agreement: &Agreement, keys: &Keys) -> Result<(), String> {
+    let keys = &with_assertion(&agreement.request, keys);
+    let agreement = &without_ties(agreement);
     let context = context(agreement);
     let outgoing = Outgoing {
         context: context.as_ref(),

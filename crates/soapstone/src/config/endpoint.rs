@@ -6,7 +6,6 @@
 
 use std::path::{Path, PathBuf};
 
-use soapstone_crypto::SubjectMatch;
 use soapstone_wss::Tuning;
 
 use super::answers::AnswersConfig;
@@ -15,9 +14,11 @@ use super::document::{Document, Environment, LoadedFile, Surroundings};
 use super::identity::{self, IdentityConfig};
 use super::known_key::KnownKey;
 use super::problem::{Located, Place, Problem, Problems};
+use super::saml::{self, SamlConfig};
 use super::security::{SecurityConfig, WITHOUT_POLICY};
 use super::store::{Shared, StoreConfig};
 use super::table::Table;
+use super::trust::{TrustConfig, read_trust};
 use super::tuning;
 use super::values::decode_hexadecimal;
 
@@ -39,29 +40,6 @@ pub struct SharedKeyConfig {
     pub name: Option<Located<String>>,
     /// The key's octets.
     pub key: Confidential<Vec<u8>>,
-}
-
-/// `[trust]`.
-#[derive(Clone, Debug, Default)]
-pub struct TrustConfig {
-    /// Where the table begins.
-    pub place: Place,
-    /// Certificates to which a path must lead.
-    pub anchors: Vec<LoadedFile>,
-    /// Certificates accepted as they are.
-    pub pinned: Vec<LoadedFile>,
-    /// Subjects that may sign; empty means any trusted one.
-    pub subjects: Vec<Located<String>>,
-    /// When a subject matches one of `subjects`.
-    pub subject_match: SubjectMatch,
-    /// Purposes one of which a certificate must name.
-    pub extended_key_usage: Vec<Located<String>>,
-    /// Revocation lists.
-    pub crls: Vec<LoadedFile>,
-    /// Smallest RSA modulus accepted.
-    pub min_rsa_bits: Option<Located<u64>>,
-    /// Whether certificates signed with SHA-1 are accepted.
-    pub allow_sha1_certificates: Option<Located<bool>>,
 }
 
 /// One of `[[users]]`.
@@ -99,7 +77,7 @@ pub struct LimitsConfig {
 }
 
 /// The tables that keys and passwords are given in.
-const KEY_TABLES: [&str; 5] = ["identity", "peer", "shared_key", "trust", "users"];
+const KEY_TABLES: [&str; 6] = ["identity", "peer", "saml", "shared_key", "trust", "users"];
 
 /// An endpoint, as configured.
 #[derive(Clone, Debug)]
@@ -120,6 +98,8 @@ pub struct EndpointConfig {
     pub trust: Option<TrustConfig>,
     /// Who we are (outbound), or whom we know (inbound).
     pub users: Vec<UserConfig>,
+    /// The assertions that are accepted, or sent.
+    pub saml: Option<SamlConfig>,
     /// The Redis or Valkey that nodes share.
     pub store: Option<StoreConfig>,
     /// What is done to messages.
@@ -202,6 +182,7 @@ impl EndpointConfig {
         let peer = table.table("peer").and_then(read_peer);
         let shared_key = table.table("shared_key").and_then(read_shared_key);
         let trust = table.table("trust").map(read_trust);
+        let saml = table.table("saml").map(saml::read);
         if !table.has("security") {
             table.missing(
                 "security",
@@ -261,6 +242,7 @@ impl EndpointConfig {
             shared_key,
             trust,
             users,
+            saml,
             store,
             security: security?,
             answers,
@@ -329,63 +311,6 @@ fn read_shared_key(mut table: Table<'_>) -> Option<SharedKeyConfig> {
         name,
         key: file.map(|file| file.bytes).or(from_hexadecimal)?,
     })
-}
-
-const SUBJECT_MATCHES: &[(&str, SubjectMatch)] = &[
-    ("whole", SubjectMatch::Whole),
-    ("contains", SubjectMatch::Contains),
-];
-
-fn read_trust(mut table: Table<'_>) -> TrustConfig {
-    let trust = TrustConfig {
-        place: table.place(),
-        anchors: table.files("anchors").unwrap_or_default(),
-        pinned: table.files("pinned").unwrap_or_default(),
-        subjects: table.strings("subjects").unwrap_or_default(),
-        subject_match: table
-            .choice("subject_match", SUBJECT_MATCHES)
-            .map_or_else(SubjectMatch::default, |chosen| chosen.value),
-        extended_key_usage: table.strings("extended_key_usage").unwrap_or_default(),
-        crls: table.files("crls").unwrap_or_default(),
-        min_rsa_bits: table.integer("min_rsa_bits", 512, 16_384),
-        allow_sha1_certificates: table.boolean("allow_sha1_certificates"),
-    };
-    let named = |key| table.has(key) && !table.is_empty_list(key);
-    let trust_nobody = !named("anchors") && !named("pinned");
-    if !table.has("anchors") && !table.has("pinned") {
-        table.missing(
-            "anchors",
-            "say whom to trust: anchors = [\"ca.pem\"], or pinned = [\"partner.pem\"]",
-        );
-    } else if trust_nobody {
-        table.report_with_hint(
-            trust.place,
-            "`anchors` and `pinned` name nobody",
-            "say whom to trust: anchors = [\"ca.pem\"], or pinned = [\"partner.pem\"]",
-        );
-    }
-    if table.is_empty_list("subjects") {
-        table.report_with_hint(
-            trust.place,
-            "`subjects` names nobody",
-            "leave it out where whoever is trusted may sign",
-        );
-    } else if trust.subjects.is_empty() && table.has("subject_match") {
-        table.report_with_hint(
-            table.place_of("subject_match").unwrap_or(trust.place),
-            "`subject_match` without `subjects`",
-            "say who may sign: subjects = [\"CN=client,O=Example\"]",
-        );
-    }
-    if table.is_empty_list("extended_key_usage") {
-        table.report_with_hint(
-            trust.place,
-            "`extended_key_usage` names no purpose",
-            "leave it out where none is asked for",
-        );
-    }
-    table.finish();
-    trust
 }
 
 fn read_users(table: &mut Table<'_>, names_alone: bool) -> Vec<UserConfig> {

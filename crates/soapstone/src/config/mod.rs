@@ -21,6 +21,7 @@ mod known_key;
 mod memory;
 mod problem;
 mod quoting;
+mod saml;
 mod schema;
 mod security;
 mod server_address;
@@ -28,6 +29,7 @@ mod store;
 mod table;
 mod token_key;
 mod tree;
+mod trust;
 mod tuning;
 mod values;
 mod warning;
@@ -36,9 +38,7 @@ pub use answers::{AnswerProtection, AnswersConfig, UnsecuredFaults};
 pub use clock::{ClockConfig, ClockOffset, ClockSource};
 pub use confidential::Confidential;
 pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};
-pub use endpoint::{
-    EndpointConfig, LimitsConfig, PeerConfig, SharedKeyConfig, TrustConfig, UserConfig,
-};
+pub use endpoint::{EndpointConfig, LimitsConfig, PeerConfig, SharedKeyConfig, UserConfig};
 pub use identity::{IdentityConfig, IdentitySource};
 pub use known_key::{KeyKind, KnownKey};
 pub use memory::{
@@ -46,6 +46,7 @@ pub use memory::{
 };
 pub use problem::{Located, Place, Problem, Problems};
 pub use quoting::{OTHER_TEXT, slip};
+pub use saml::{AssertionIssuerConfig, SamlConfig};
 pub use schema::json_schema;
 pub use security::{
     AddressingConfig, AlgorithmsConfig, MayBeEmpty, SecurityConfig, SecuritySource,
@@ -55,5 +56,6 @@ pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};
 pub use table::{FlagOrStrings, FlagOrTable, Table};
 pub use token_key::{TokenChoice, TokenKeyChoice, TokenKeyConfig};
+pub use trust::TrustConfig;
 pub use values::{parse_duration, parse_size};
 pub use warning::Warning;

@@ -625,7 +625,14 @@ fn read_encrypted_part(table: &Table<'_>, name: Located<String>) -> Option<Locat
 }
 
 /// Parts that have a name of their own.
-const NAMED_PARTS: [&str; 5] = ["Body", "Timestamp", "Signature", "UsernameToken", "Token"];
+const NAMED_PARTS: [&str; 6] = [
+    "Body",
+    "Timestamp",
+    "Signature",
+    "UsernameToken",
+    "Assertion",
+    "Token",
+];
 
 fn read_part(table: &Table<'_>, key: &str, text: &str, place: Place) -> Option<Located<Part>> {
     match text.parse::<Part>() {
@@ -635,7 +642,7 @@ fn read_part(table: &Table<'_>, key: &str, text: &str, place: Place) -> Option<L
             table.report_with_hint(
                 place,
                 format!("`{key}` must name parts of the envelope, found {found}"),
-                "a part is Body, Timestamp, Signature, UsernameToken, Token, {namespace}header or #id",
+                "a part is Body, Timestamp, Signature, UsernameToken, Assertion, Token, {namespace}header or #id",
             );
             None
         }

@@ -15,6 +15,7 @@ use super::answer_actions::AnswerActions;
 use super::compiler::Compiler;
 use super::freshness::freshness_alone;
 use super::role::Role;
+use super::saml::needs_connection;
 use crate::config::{
     LoadedFile, Located, MayBeEmpty, Place, SecuritySource, UsernameTokenConfig, read_beside,
 };
@@ -56,6 +57,8 @@ impl Agreed {
         bootstrap: Option<Bootstrap>,
         addressing: bool,
     ) -> Self {
+        let private_transport = needs_connection(&request);
+        let has_assertion = request.assertion().is_some();
         Self {
             exchanges: vec![Exchange {
                 request,
@@ -66,8 +69,11 @@ impl Agreed {
             answer_actions: AnswerActions::default(),
             address: None,
             bootstrap,
-            mechanism: mechanism.name(),
-            private_transport: false,
+            mechanism: match mechanism {
+                Mechanism::None if has_assertion => "saml",
+                mechanism => mechanism.name(),
+            },
+            private_transport,
             client_certificate: false,
         }
     }
@@ -131,6 +137,9 @@ impl Compiler<'_> {
             SecuritySource::Mechanism(mechanism) => self.preset(*mechanism, role),
             SecuritySource::Policy(file) => self.by_policy(file, role),
         }?;
+        if let SecuritySource::Policy(_) = &source.value {
+            self.fill_assertions(&mut agreed, role);
+        }
         let responder = match role {
             // Many clients: each is answered with its own certificate.
             Role::Service => self.config.peer.is_none(),
@@ -151,6 +160,22 @@ impl Compiler<'_> {
         Some(agreed)
     }
 
+    /// Fills in the assertions that a policy file wants.
+    fn fill_assertions(&mut self, agreed: &mut Agreed, role: Role) {
+        let saml = self.config.saml.as_ref().map(|saml| saml.place);
+        let requests = agreed.exchanges.iter_mut().map(|one| &mut one.request);
+        let bootstrap = agreed.bootstrap.iter_mut().map(|one| &mut one.request);
+        let mut has_assertion = false;
+        for request in requests.chain(bootstrap) {
+            self.fill_assertion(request, role);
+            has_assertion |= request.assertion().is_some();
+            agreed.private_transport |= needs_connection(request);
+        }
+        if let (Some(place), false) = (saml, has_assertion) {
+            self.refuse_needless_assertion(place);
+        }
+    }
+
     /// A preset with the changes that the file makes.
     pub(super) fn preset(&mut self, mechanism: Mechanism, role: Role) -> Option<Agreed> {
         let suite = self.suite()?;
@@ -162,7 +187,8 @@ impl Compiler<'_> {
             }),
             _ => self.config.peer.is_some(),
         };
-        let request = self.policy(mechanism, suite.clone());
+        let mut request = self.policy(mechanism, suite.clone());
+        self.add_assertion(&mut request, role);
         let response = self.answer_policy(&request, mechanism, has_certificate, role)?;
         let addressing = self.writes_addressing(role);
         if mechanism != Mechanism::SecureConversation {

@@ -1,7 +1,9 @@
 //! What arrives at a service, and what becomes of it.
 
 use std::fmt;
+use std::sync::Arc;
 
+use soapstone_crypto::Certificate;
 use soapstone_trust::TrustFault;
 use soapstone_wss::{Envelope, Lookups, Rejected, SecureError, SoapVersion};
 
@@ -24,6 +26,7 @@ pub struct ReadRequest {
     pub(super) lookups: Lookups,
     pub(super) actions: Vec<String>,
     pub(super) over_tls: bool,
+    pub(super) client_certificate: Option<Arc<Certificate>>,
 }
 
 impl ReadRequest {
@@ -39,6 +42,14 @@ impl ReadRequest {
     #[must_use]
     pub fn over_tls(mut self) -> Self {
         self.over_tls = true;
+        self
+    }
+
+    /// The same request, whose client proved the key of a certificate while the connection was
+    /// made, if it did. The host trusts the certificate.
+    #[must_use]
+    pub fn shown(mut self, certificate: Option<Arc<Certificate>>) -> Self {
+        self.client_certificate = certificate;
         self
     }
 

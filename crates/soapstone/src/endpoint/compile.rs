@@ -25,6 +25,7 @@ use super::operations::Operations;
 use super::plans::{Directions, Fixed, Plans};
 use super::renewal::renewing;
 use super::role::Role;
+use super::saml::without_assertion;
 use super::sent::SentMessages;
 use super::suites::NAMES_OF_ALGORITHMS;
 use super::token_rules::token_rules;
@@ -90,6 +91,10 @@ fn where_it_stands(field: KeyField) -> (&'static str, &'static str) {
         KeyField::Trust => (
             "trust",
             "say whom to trust: trust = { anchors = [\"ca.cert.pem\"] }, or pinned = [\"….cert.pem\"]",
+        ),
+        KeyField::Issuers => (
+            "saml",
+            "say whose assertions are accepted: saml = { issuers = [{ name = \"https://…\", pinned = [\"….cert.pem\"] }], … }",
         ),
         KeyField::Shared => (
             "shared_key",
@@ -385,6 +390,7 @@ impl Compiler<'_> {
         role: Role,
     ) -> Policy {
         policy.set_username(None);
+        without_assertion(&mut policy);
         let signs = policy.signature().is_some();
         // A Timestamp that is neither signed nor demanded binds nobody, and a policy without one
         // forbids it (WS-SecurityPolicy 1.3, 6.2).
@@ -555,6 +561,7 @@ impl Compiler<'_> {
                 .timestamp
                 .is_some_and(|timestamp| timestamp.sent),
             Part::UsernameToken => policy.username().is_some(),
+            Part::Assertion => policy.assertion().is_some(),
             Part::SignatureConfirmation => policy.header.signature_confirmation,
             Part::EndorsingToken => policy.endorsing_beside().next().is_some(),
             Part::Signature | Part::Token => policy.signature().is_some(),

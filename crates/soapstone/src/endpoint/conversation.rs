@@ -46,6 +46,7 @@ impl<P: Opens + Secures> Endpoint<P> {
             lookups,
             actions: Vec::new(),
             over_tls: false,
+            client_certificate: None,
         })
     }
 
@@ -65,6 +66,7 @@ impl<P: Opens + Secures> Endpoint<P> {
             lookups,
             actions,
             over_tls: private_transport,
+            client_certificate,
         } = request;
         // A request outside of conversations, at an endpoint that has them, is opened by the
         // bootstrap's plan.
@@ -87,7 +89,9 @@ impl<P: Opens + Secures> Endpoint<P> {
         } else {
             plan.peek(&envelope)
         };
-        let facts = self.facts(&lookups, None, workspace, now, observer).await?;
+        let mut facts = self.facts(&lookups, None, workspace, now, observer).await?;
+        let shown = client_certificate.filter(|_| plan.policy().assertion().is_some());
+        facts.client_certificate = shown.map(|shown| (*shown).clone());
         let contexts = facts.contexts.clone();
         let arriving = Arriving {
             expected,

@@ -44,7 +44,9 @@ impl Compiler<'_> {
                 .as_ref()
                 .and_then(|peer| self.peer(&peer.certificate)),
             trust: self.trust().map(Arc::new),
+            issuers: self.issuers(),
             shared: self.shared_key().map(Arc::new),
+            assertion: self.assertion(),
             user: self.config.users.first().map(|user| {
                 Arc::new(User {
                     name: user.name.value.clone(),
@@ -184,6 +186,11 @@ impl Compiler<'_> {
 
     fn trust(&mut self) -> Option<TrustStore> {
         let config = self.config.trust.as_ref()?;
+        self.trust_store(config)
+    }
+
+    /// What a table says of certificates.
+    pub(super) fn trust_store(&mut self, config: &TrustConfig) -> Option<TrustStore> {
         let mut rules = TrustRules::default();
         for file in &config.anchors {
             let certificates = self.certificates(file);

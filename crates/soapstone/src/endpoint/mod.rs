@@ -42,6 +42,7 @@ mod renewal;
 mod request_headers;
 mod risks;
 mod role;
+mod saml;
 mod securer;
 mod sent;
 mod service;

@@ -41,6 +41,16 @@ pub(crate) fn every_table() -> Node {
         ("trust", table([("anchors", value("[\"ca.pem\"]"))])),
         ("users", tables(table([("name", value("\"alice\""))]))),
         (
+            "saml",
+            table([
+                ("confirmation", value("[\"bearer\"]")),
+                (
+                    "issuers",
+                    tables(table([("name", value("\"https://idp.example\""))])),
+                ),
+            ]),
+        ),
+        (
             "store",
             table([
                 ("nodes", value("[\"127.0.0.1:1\"]")),

@@ -34,6 +34,8 @@ pub enum Content {
     Timestamp(Life),
     /// A confirmed signature value; `None` where the request had no signature.
     Confirmation(Option<Vec<u8>>),
+    /// Which token a reference means.
+    Reference(KeyLocator),
     /// What a token says.
     Token(Vec<Claim>),
 }
@@ -78,6 +80,7 @@ impl HeaderItem {
             }
             ItemKind::Timestamp => Content::Timestamp(Life::read(element)?),
             ItemKind::Confirmation => Content::Confirmation(confirmation::read(element)?),
+            ItemKind::TokenReference => Content::Reference(KeyLocator::read_reference(element)?),
             ItemKind::Token(kind) => Content::Token(kind.claims(element)?),
             ItemKind::Unknown => {
                 return Err(Rejected::ElementUnexpected {

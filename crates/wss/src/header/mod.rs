@@ -54,6 +54,8 @@ pub enum ItemKind {
     Timestamp,
     /// `wsse11:SignatureConfirmation`.
     Confirmation,
+    /// `wsse:SecurityTokenReference`: for a signature to cover what it refers to.
+    TokenReference,
     /// A token.
     Token(TokenKind),
     /// An element that WS-Security has no meaning for.
@@ -70,6 +72,7 @@ impl ItemKind {
             ("Signature", DS) => Self::Signature,
             ("Timestamp", WSU) => Self::Timestamp,
             ("SignatureConfirmation", WSSE11) => Self::Confirmation,
+            ("SecurityTokenReference", WSSE) => Self::TokenReference,
             _ => TokenKind::of(element).map_or(Self::Unknown, Self::Token),
         }
     }

@@ -88,6 +88,11 @@ impl Opening<'_> {
                 None => self.refusals.signatures.push(node),
             }
         }
+        if !hides_items {
+            // Its place may be inside of a signature.
+            let outcome = self.comparison().check_assertion();
+            self.judge(outcome)?;
+        }
         self.budget.is_authenticated = !self.authentic.is_empty();
         Ok(self.mark_before_deciphering())
     }
@@ -143,7 +148,7 @@ impl Opening<'_> {
     fn mark_before_deciphering(&mut self) -> Vec<DecipheringKey> {
         let end = self.end_before_deciphering();
         let signatures = self.authentic.iter();
-        let signatures = signatures.map(|one| mark_of(&one.signature, &one.found.signer));
+        let signatures = signatures.map(|one| mark_of(&one.signature, &one.found.key));
         self.replay.mark(end, signatures);
         if !self.budget.is_authenticated {
             // Nothing but their keys tells such messages from messages that a stranger has changed.

@@ -46,6 +46,10 @@ impl Comparison<'_, '_> {
                 self.judge(Demand::Signed(part), outcome)?;
             }
         }
+        if demands.assertion().is_some() {
+            let outcome = self.confirm_assertion();
+            self.judge(Demand::Assertion, outcome)?;
+        }
         if let Some(encryption) = &demands.encryption {
             for (wanted, order) in &encryption.parts {
                 let mut nodes = self.nodes_of(&wanted.part).into_iter();

@@ -58,6 +58,10 @@ impl<'a, 'p> Comparison<'a, 'p> {
             Part::Body => vec![self.message.envelope.body().id()],
             Part::Timestamp => self.evidence.timestamp.into_iter().collect(),
             Part::UsernameToken => self.evidence.user_token.into_iter().collect(),
+            Part::Assertion => {
+                let assertion = self.evidence.assertion.iter();
+                assertion.map(|one| one.node).collect()
+            }
             Part::Signature => {
                 let signatures = self.evidence.signatures.iter();
                 signatures.map(|one| one.node).collect()

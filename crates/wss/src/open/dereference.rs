@@ -92,6 +92,10 @@ impl Message<'_> {
             .and_then(|embedded| embedded.first_child());
         match (embedded, locator) {
             (Some(token), _) => Ok(Named::Token(token.id())),
+            (None, KeyLocator::Assertion { version, id }) => self
+                .assertion_named(version, &id)
+                .map(Named::Token)
+                .ok_or_else(|| format!("no assertion `{id}`")),
             (None, KeyLocator::Token(id)) => self
                 .named(&id)
                 .map(Named::Token)

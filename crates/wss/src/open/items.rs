@@ -8,6 +8,7 @@ use crate::envelope::expanded_name;
 use crate::evidence::Confirmation;
 use crate::freshness::{self, TimestampPolicy};
 use crate::header::ItemKind;
+use crate::key_locator::KeyLocator;
 use crate::names::WSSE;
 use crate::rejected::Rejected;
 use crate::token::{Proving, TokenKind};
@@ -32,6 +33,9 @@ impl Opening<'_> {
             ItemKind::Timestamp => self.read_timestamp(node),
             ItemKind::Confirmation => self.read_confirmation(node),
             ItemKind::Token(kind) => self.read_token(node, kind),
+            ItemKind::TokenReference if self.message.demands().signature.is_some() => {
+                self.read_token_reference(node)
+            }
             _ => Err(Rejected::ElementUnexpected {
                 element: expanded_name(item),
             }),
@@ -50,6 +54,13 @@ impl Opening<'_> {
         Ok(())
     }
 
+    /// Reads a reference that stands in the header for a signature to cover its token (SOAP Message
+    /// Security 1.1.1, 8.3). It is read strictly, so that nothing else can stand inside.
+    fn read_token_reference(&mut self, node: NodeId) -> Result<(), Rejected> {
+        self.budget.token()?;
+        KeyLocator::read_reference(self.message.element(node)).map(drop)
+    }
+
     fn read_confirmation(&mut self, node: NodeId) -> Result<(), Rejected> {
         self.budget.confirmation()?;
         let value = confirmation::read(self.message.element(node))?;
@@ -58,10 +69,12 @@ impl Opening<'_> {
         Ok(())
     }
 
-    fn read_token(&mut self, node: NodeId, kind: TokenKind) -> Result<(), Rejected> {
+    pub(super) fn read_token(&mut self, node: NodeId, kind: TokenKind) -> Result<(), Rejected> {
         self.budget.token()?;
         let message = &self.message;
         let mut proving = Proving {
+            issuers: &message.plan.keys.issuers,
+            retired: &|algorithm| message.demands().retired(algorithm, message.now),
             demanded: &message.demands().supporting,
             facts: message.facts,
             now: message.now,

@@ -11,6 +11,7 @@
 //! anything, which is what makes signature wrapping (McIntosh and Austel 2005) fruitless.
 
 mod algorithms;
+mod assertion;
 mod authentic;
 mod authenticate;
 mod budget;
@@ -248,8 +249,9 @@ impl Opening<'_> {
         let signatures = self.evidence.signatures.iter_mut();
         let values = signatures.map(|signature| std::mem::take(&mut signature.value));
         let signature_values = values.collect();
+        let holder = self.evidence.holder();
         Receipt {
-            signer: self.evidence.signer().cloned(),
+            signer: self.evidence.signer().or(holder).cloned(),
             session_keys: senders_key
                 .into_iter()
                 .map(|session| (session.sha1, session.key))

@@ -11,6 +11,7 @@ use crate::event::{Demand, Event};
 use crate::evidence::MOST_DROPPED;
 use crate::names::{DS, WSSE, WSSE_2002, WSSE11, WSU, XENC};
 use crate::rejected::Rejected;
+use crate::token::version_of;
 
 impl Comparison<'_, '_> {
     /// Refuses signed elements that stand where nobody signs: a header block that was signed and
@@ -120,9 +121,11 @@ impl Comparison<'_, '_> {
             }
             let is_signed = self.signing_steps(block.id()).next().is_some()
                 || self.is_endorsed_by_sender(block.id());
-            if !self.demands().proves_parts || is_signed && !self.is_signed_unread(block.id()) {
+            let is_proven =
+                !self.demands().proves_parts || is_signed && !self.is_signed_unread(block.id());
+            if is_proven && !self.looks_accepted(block, is_signed) {
                 blocks.push(block.id());
-            } else if self.may_be_unsigned(block) {
+            } else if self.may_be_unsigned(block) && !self.looks_accepted(block, is_signed) {
                 if unproven.len() == MOST_UNPROVEN {
                     return Err(Rejected::TooMany {
                         what: "header blocks that nothing proves",
@@ -172,10 +175,24 @@ impl Comparison<'_, '_> {
             all.filter(|block| blocks.contains(block) || unproven.contains(block))
                 .collect()
         });
+        let assertion = self.forwarded_assertion();
+        blocks.extend(assertion);
+        let in_order = in_order.map(|mut all: Vec<NodeId>| {
+            all.extend(assertion);
+            all
+        });
         Ok(PassedBlocks {
             proven: blocks,
             in_order,
         })
+    }
+
+    /// Whether somebody behind the receiver would take a header block for the assertion that was
+    /// accepted: the block is an assertion, or a stranger's with one inside.
+    fn looks_accepted(&self, block: Element<'_>, is_signed: bool) -> bool {
+        let is_assertion = |element: Element<'_>| version_of(element).is_some();
+        self.demands().assertion().is_some()
+            && (is_assertion(block) || !is_signed && block.descendants().any(is_assertion))
     }
 
     /// Whether the plan has a block passed on although nothing proves it.

@@ -15,7 +15,7 @@ use super::recognition::partner;
 use super::references::digests_of;
 use crate::envelope::expanded_name;
 use crate::event::Event;
-use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
+use crate::evidence::{SignatureEvidence, SignatureRole};
 use crate::marks;
 use crate::operation::Operation;
 use crate::rejected::Rejected;
@@ -44,16 +44,22 @@ impl Opening<'_> {
         &mut self,
         signature: &Signature,
     ) -> Result<(bool, Found), Rejected> {
+        self.read_embedded_assertion(signature)?;
         let message = &self.message;
         let by_context = message.is_by_context(signature)?;
         message.check_algorithms(signature, by_context)?;
         let (weak, name) = (signature.method.is_weak(), signature.method.short_name());
         message.note_weak(&mut self.evidence, weak, name)?;
         self.observer.ended(Operation::Other);
-        let observer = &mut self.observer;
-        let found = self
-            .keyring
-            .signing_key(message, signature, by_context, observer)?;
+        let found = match self.key_of_holder(signature)? {
+            Some(found) => found,
+            None => {
+                let observer = &mut self.observer;
+                let message = &self.message;
+                self.keyring
+                    .signing_key(message, signature, by_context, observer)?
+            }
+        };
         self.observer.ended(Operation::Key);
         Ok((by_context, found))
     }
@@ -152,7 +158,7 @@ impl Opening<'_> {
         self.budget.references(signature.references.len())?;
         let (by_context, found) = self.key_of_signature(&signature)?;
         self.verify_value(&signature, &found.key)?;
-        self.replay.note_late(mark_of(&signature, &found.signer));
+        self.replay.note_late(mark_of(&signature, &found.key));
         let proven = signature.references.iter().map(|_| None).collect();
         Ok(Authentic {
             node,
@@ -181,15 +187,15 @@ impl Opening<'_> {
 }
 
 /// What a copy of a signed message is known by.
-pub(super) fn mark_of(signature: &Signature, signer: &Signer) -> [u8; 32] {
-    match signer {
+pub(super) fn mark_of(signature: &Signature, key: &Key) -> [u8; 32] {
+    match key {
         // Its key: no signature need cover which certificate is named, and another one for the same
         // key, the one before a renewal, would make another message of a copy.
-        Signer::Certificate(certificate) => {
+        Key::Public(key) => {
             let references = signature.references.iter();
             let digests = references.map(|reference| reference.digest_value.as_ref());
-            marks::of_signature(certificate.public_key().key_bits(), digests)
+            marks::of_signature(key.key_bits(), digests)
         }
-        _ => marks::of_code(&signature.value),
+        Key::Secret(_) => marks::of_code(&signature.value),
     }
 }

@@ -120,7 +120,7 @@ impl Message<'_> {
     /// Whether a certificate is for a key of ours, and neither the peer's nor pinned. Another one
     /// of ours for the same key may be known to the trust store: what our key signed is ours
     /// under any name.
-    fn is_only_ours(&self, certificate: &Certificate) -> bool {
+    pub(super) fn is_only_ours(&self, certificate: &Certificate) -> bool {
         let keys = &self.plan.keys;
         let key = certificate.public_key().key_bits();
         let is_it = |other: &Certificate| other.der() == certificate.der();

@@ -9,6 +9,7 @@ use crate::conversation::{LONGEST_KEY, SHORTEST_KEY};
 use crate::part::Part;
 use crate::policy::Policy;
 use crate::supporting::{EndorsingToken, SupportingToken};
+use crate::token::{AssertionPolicy, AssertionProtection};
 use crate::username::{PasswordKind, Presence, UsernamePolicy};
 
 impl Policy {
@@ -68,6 +69,13 @@ impl Policy {
         let mut derived = self.derived_keys().into_iter().chain(own);
         let fits = |length| (SHORTEST_KEY..=LONGEST_KEY).contains(&length);
         let is_user = |token: &&SupportingToken| matches!(token, SupportingToken::Username(_));
+        let assertion = self.assertion();
+        let is_assertion =
+            |token: &&SupportingToken| matches!(token, SupportingToken::Assertion(_));
+        let accepts_nothing =
+            |one: &AssertionPolicy| one.methods.is_empty() || one.versions.is_empty();
+        let needs_signature =
+            |one: &AssertionPolicy| one.protection == AssertionProtection::Signature;
         let no_timestamp = self.has_security() && self.header.timestamp.is_none();
         let digests_alone = |username: &UsernamePolicy| {
             let lacks = [username.nonce, username.created].contains(&Presence::Absent);
@@ -93,6 +101,22 @@ impl Policy {
             (
                 self.supporting.iter().filter(is_user).count() > 1,
                 "a message has one user",
+            ),
+            (
+                self.supporting.iter().filter(is_assertion).count() > 1,
+                "a message has one assertion",
+            ),
+            (
+                assertion.is_some_and(accepts_nothing),
+                "an assertion needs a version and a confirmation that are accepted",
+            ),
+            (
+                self.is_endorsed_by_holder() && self.endorsing().count() != 1,
+                "the holder of an assertion endorses alone",
+            ),
+            (
+                assertion.is_some_and(needs_signature) && self.signature().is_none(),
+                "an assertion is tied to its message by a signature, or by a connection that protects both",
             ),
             (
                 self.signature().is_none() && beside().next().is_some(),

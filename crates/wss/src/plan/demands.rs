@@ -17,7 +17,7 @@ use crate::part::{EncryptedPart, Part};
 use crate::policy::Policy;
 use crate::suite::{Retirement, Suite, retired};
 use crate::supporting::{EndorsingToken, SupportingToken};
-use crate::token::TokenKind;
+use crate::token::{AssertionPolicy, TokenKind};
 use crate::tuning::Tuning;
 use crate::username::UsernamePolicy;
 
@@ -185,6 +185,7 @@ impl Demands {
             requires_header: signature.is_some()
                 || encryption.is_some()
                 || policy.username().is_some()
+                || policy.assertion().is_some()
                 || requires_timestamp,
             timestamp: header.timestamp,
             requires_timestamp,
@@ -268,6 +269,11 @@ impl Demands {
     /// The user of messages.
     pub(crate) fn username(&self) -> Option<&UsernamePolicy> {
         self.supporting.iter().find_map(SupportingToken::username)
+    }
+
+    /// What is accepted of the assertion that messages have.
+    pub(crate) fn assertion(&self) -> Option<&AssertionPolicy> {
+        self.supporting.iter().find_map(SupportingToken::assertion)
     }
 
     /// Whether the Security header may be that of the draft of July 2002.

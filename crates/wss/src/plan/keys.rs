@@ -5,6 +5,7 @@ use std::sync::Arc;
 use soapstone_crypto::{Certificate, Identity, SymmetricKey, TrustStore};
 
 use crate::digest;
+use crate::token::{AssertionIssuer, AssertionToken};
 use crate::username::User;
 
 /// A symmetric key that both sides hold, with the name they give it.
@@ -41,8 +42,12 @@ pub struct Keys {
     pub peer: Option<Certificate>,
     /// Whom to believe, inbound.
     pub trust: Option<Arc<TrustStore>>,
+    /// Whose assertions to believe, inbound: apart from whose messages.
+    pub issuers: Arc<[AssertionIssuer]>,
     /// The symmetric key both sides hold.
     pub shared: Option<Arc<SharedKey>>,
+    /// The assertion that messages carry, outbound, where none is given with a message.
+    pub assertion: Option<Arc<AssertionToken>>,
     /// Who we are, outbound.
     pub user: Option<Arc<User>>,
     /// The private keys and certificates that endorse outbound, in the order of the policy's
@@ -93,6 +98,8 @@ pub enum KeyField {
     Peer,
     /// [`Keys::trust`].
     Trust,
+    /// [`Keys::issuers`].
+    Issuers,
     /// [`Keys::shared`].
     Shared,
     /// [`Keys::user`].

@@ -31,6 +31,7 @@ use crate::known::KnownElements;
 use crate::part::Part;
 use crate::policy::Policy;
 use crate::supporting::{EndorsingKey, EndorsingToken};
+use crate::token::ConfirmationMethod;
 
 /// One thing wrong with a policy or its keys.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -334,6 +335,10 @@ impl InboundPlan {
         let mut problems = Vec::new();
         policy.check(&mut problems);
         match policy.signature().map(|signature| signature.key) {
+            // The key of an assertion's holder is believed as its issuer is.
+            Some(KeyBinding::Certificate)
+                if policy.is_signed_by_holder()
+                    || policy.is_by_connection() && policy.is_endorsed_by_holder() => {}
             Some(KeyBinding::Certificate) => {
                 need(
                     &keys.trust,
@@ -354,7 +359,23 @@ impl InboundPlan {
             }
             _ => {}
         }
-        if policy.endorses_by_certificate() {
+        if let Some(assertion) = policy.assertion() {
+            if assertion.accepts(ConfirmationMethod::SenderVouches)
+                && assertion.attesters.is_empty()
+            {
+                problems.push(PlanProblem::Combination {
+                    problem: "a confirmation by sender-vouches needs those who may vouch",
+                });
+            }
+            need(
+                &keys.issuers.first(),
+                KeyField::Issuers,
+                "an issuer",
+                "believe assertions",
+                &mut problems,
+            );
+        }
+        if policy.endorses_by_certificate() && !policy.is_endorsed_by_holder() {
             need(
                 &keys.trust,
                 KeyField::Trust,

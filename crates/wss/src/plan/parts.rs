@@ -17,6 +17,7 @@ impl Policy {
                 .timestamp
                 .is_some_and(|timestamp| timestamp.sent),
             Part::UsernameToken => self.username().is_some(),
+            Part::Assertion => self.assertion().is_some(),
             Part::Signature => self.signature().is_some(),
             _ => true,
         };
@@ -37,7 +38,7 @@ impl Policy {
             (Part::Timestamp, _) => Some("must stay readable"),
             (Part::Token, _) => Some("names the key that opens the message: it must stay readable"),
             (Part::EndorsingToken, _) => Some(TOKEN_OF_ENDORSEMENT),
-            (Part::Signature | Part::UsernameToken, Extent::Content) => {
+            (Part::Signature | Part::UsernameToken | Part::Assertion, Extent::Content) => {
                 Some("is encrypted as a whole")
             }
             (part, _) if !is_there(part) => Some("is to be encrypted, and the policy has none"),

@@ -34,6 +34,10 @@ pub(crate) struct Protection {
     pub(crate) freshness: Option<TimestampPolicy>,
     /// Whether the `wsu:Timestamp` is the last item of the header.
     pub(crate) timestamp_last: bool,
+    /// Whether messages carry an assertion.
+    pub(crate) carries_assertion: bool,
+    /// Whether it is a header block of the plain message.
+    pub(crate) takes_assertion: bool,
     /// The user of messages.
     pub(crate) username: Option<UsernamePolicy>,
     /// Whether answers repeat the signature values of their request.
@@ -73,6 +77,8 @@ pub(crate) struct Signing {
     /// Who signs, where a certificate is the key.
     pub(crate) signer: Option<Arc<Identity>>,
     pub(crate) parts: Vec<Part>,
+    /// Whether the key is that of the assertion's holder, and messages name it by the assertion.
+    pub(crate) by_holder: bool,
     /// Whether it covers the tokens that the keys of the message come from.
     pub(crate) covers_tokens: bool,
     /// Whether it covers the token of its certificate through the reference to it (SOAP Message
@@ -81,6 +87,13 @@ pub(crate) struct Signing {
     /// Whether nothing is done to it once it is written: it is not enciphered, and none endorses
     /// it.
     pub(crate) stays: bool,
+}
+
+impl Signing {
+    /// Whether a part that is signed is the assertion.
+    pub(crate) fn covers_assertion(&self, part: &Part) -> bool {
+        *part == Part::Assertion || self.by_holder && *part == Part::Token
+    }
 }
 
 /// The encryption of a message.
@@ -97,6 +110,7 @@ pub(crate) struct Encrypting {
     pub(crate) parts: Vec<EncryptedPart>,
     pub(crate) hides_signature: bool,
     pub(crate) hides_username: bool,
+    pub(crate) hides_assertion: bool,
     pub(crate) hides_confirmations: bool,
 }
 
@@ -104,6 +118,8 @@ pub(crate) struct Encrypting {
 #[derive(Debug)]
 pub(crate) struct Endorsing {
     pub(crate) endorser: Endorser,
+    /// Whether the key is that of the assertion's holder, and the signature names the assertion.
+    pub(crate) by_holder: bool,
     pub(crate) reference: KeyReference,
     pub(crate) derived_keys: Option<DerivedKeyPolicy>,
     pub(crate) parts: Vec<Part>,
@@ -156,8 +172,10 @@ impl Protection {
                 algorithm: algorithm?,
                 digest: *suite.digest.first()?,
                 signer: signer.clone(),
+                by_holder: signs_by_holder(policy),
                 covers_tokens: one.parts.contains(&Part::Token),
-                dereferences: one.key == KeyBinding::Certificate
+                dereferences: !signs_by_holder(policy)
+                    && one.key == KeyBinding::Certificate
                     && one.parts.contains(&Part::Token)
                     && policy.dereferences(one.reference),
                 parts: one.parts.into_owned(),
@@ -175,6 +193,7 @@ impl Protection {
                 parts: one.parts.to_vec(),
                 hides_signature: hides(Part::Signature),
                 hides_username: hides(Part::UsernameToken),
+                hides_assertion: hides(Part::Assertion),
                 hides_confirmations: hides(Part::SignatureConfirmation),
             })
         });
@@ -185,11 +204,13 @@ impl Protection {
             .zip(endorsers)
             .map(|(one, endorser)| Endorsing {
                 endorser,
+                by_holder: policy.is_endorsed_by_holder(),
                 reference: one.key.reference(),
                 derived_keys: one.key.derived_keys(),
                 parts: one.parts.clone(),
                 covers_token: one.covers_token,
-                dereferences: one.covers_token
+                dereferences: !policy.is_endorsed_by_holder()
+                    && one.covers_token
                     && one.key.kind() == KeyBinding::Certificate
                     && policy.dereferences(one.key.reference()),
                 token_signed: one.signed && in_message,
@@ -210,7 +231,8 @@ impl Protection {
         let own = policy.signature();
         let by_certificate = own.filter(|one| one.key == KeyBinding::Certificate);
         let reference = by_certificate.map(|one| one.reference);
-        let by_token = reference.filter(|reference| reference.has_token());
+        let by_holder = signs_by_holder(policy);
+        let by_token = reference.filter(|reference| reference.has_token() && !by_holder);
         let introduced = keys
             .identity
             .as_ref()
@@ -223,6 +245,8 @@ impl Protection {
             timestamp: header.timestamp.filter(|timestamp| timestamp.sent),
             freshness: header.timestamp,
             timestamp_last: header.layout == Layout::LaxTimestampLast,
+            carries_assertion: policy.assertion().is_some(),
+            takes_assertion: policy.assertion().is_some_and(|it| it.from_message),
             username: policy.username().cloned(),
             confirms: header.signature_confirmation,
             suite: suite.clone(),
@@ -278,6 +302,12 @@ impl Protection {
     pub(crate) fn leaves_signature(&self) -> bool {
         self.signature.as_ref().is_none_or(|one| one.stays)
     }
+}
+
+/// Whether the message's own signature is made by the holder of the assertion: where the connection
+/// protects the message, the signature of the endorsing holder is the message's own.
+fn signs_by_holder(policy: &Policy) -> bool {
+    policy.is_signed_by_holder() || policy.is_by_connection() && policy.is_endorsed_by_holder()
 }
 
 /// Whether cipher text is all that there is to know a message by. A message under a key of its own

@@ -110,6 +110,7 @@ impl Rejected {
             | Self::ActionMismatch { .. }
             | Self::ProcessingInstruction { .. }
             | Self::UsernameMissing
+            | Self::AssertionMissing
             | Self::SignatureMissing
             | Self::KeyNotDerived
             | Self::NotInConversation
@@ -145,9 +146,16 @@ impl Rejected {
                 FaultCode::BadContextToken(name.version)
             }
             Self::ContextExpired { name, .. } => FaultCode::RenewNeeded(name.version),
-            Self::Untrusted(_) | Self::Reflected | Self::KeyMisused { .. } => {
-                FaultCode::InvalidSecurityToken
-            }
+            Self::Untrusted(_)
+            | Self::Reflected
+            | Self::KeyMisused { .. }
+            | Self::AssertionUnsigned
+            | Self::IssuerUnknown { .. }
+            | Self::AssertionExpired { .. }
+            | Self::AssertionInFuture { .. }
+            | Self::AudienceMismatch { .. }
+            | Self::ConditionUnknown { .. }
+            | Self::AssertionUnconfirmed { .. } => FaultCode::InvalidSecurityToken,
             Self::Signature(error) => match error {
                 SignatureError::UnknownAlgorithm { .. }
                 | SignatureError::TransformRefused { .. } => FaultCode::UnsupportedAlgorithm,

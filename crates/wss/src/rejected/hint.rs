@@ -18,7 +18,11 @@ impl Rejected {
         reason = "one arm for each reason that has a hint"
     )]
     pub fn hint(&self) -> Option<&'static str> {
-        Some(match self.cause() {
+        let cause = self.cause();
+        if let Some(hint) = cause.hint_of_assertion() {
+            return Some(hint);
+        }
+        Some(match cause {
             Self::Envelope(EnvelopeError::DuplicateId(_)) => {
                 "a library that copies elements with their ids, or a wrapping attack"
             }
@@ -144,6 +148,34 @@ impl Rejected {
             }
             Self::Reflected => {
                 "a peer that echoes, or an attacker; where both sides share one certificate on purpose, name it as `peer` or pin it"
+            }
+            _ => return None,
+        })
+    }
+}
+
+impl Rejected {
+    /// What is to be looked at where an assertion is refused.
+    fn hint_of_assertion(&self) -> Option<&'static str> {
+        Some(match self {
+            Self::AssertionMissing => {
+                "the peer has no assertion, or sends it outside of the `wsse:Security` header"
+            }
+            Self::AssertionUnsigned => {
+                "the issuer does not sign; what an attester alone answers for wants `signed = false` at the issuer, and sender-vouches"
+            }
+            Self::IssuerUnknown { .. } => {
+                "name the issuer in `saml.issuers`, as it writes itself, with certificates of its own"
+            }
+            Self::AssertionExpired { .. } => {
+                "the client keeps an assertion for too long, or the clocks of issuer and service differ: see `saml.skew`"
+            }
+            Self::AssertionInFuture { .. } => "compare the clocks of the issuer and of this host",
+            Self::AudienceMismatch { .. } => {
+                "add the address or name to `saml.audience`, as the issuer writes it; or the assertion is for another service"
+            }
+            Self::AssertionUnconfirmed { .. } => {
+                "compare `saml.confirmation` with what the issuer writes, and with what the client signs"
             }
             _ => return None,
         })

@@ -140,6 +140,49 @@ pub enum Rejected {
         user: String,
     },
 
+    /// The plan wants an assertion.
+    AssertionMissing,
+    /// An assertion that its issuer has to sign is not signed.
+    AssertionUnsigned,
+    /// An assertion of an issuer that this endpoint does not know.
+    IssuerUnknown {
+        /// The issuer, or the beginning of its name.
+        issuer: String,
+    },
+    /// The assertion, its session or its confirmation has ended.
+    AssertionExpired {
+        /// When it ended.
+        expired: Timestamp,
+        /// The present.
+        now: Timestamp,
+        /// Skew forgiven, seconds.
+        skew: u64,
+    },
+    /// The assertion does not hold yet, or was made in the future.
+    AssertionInFuture {
+        /// When it begins.
+        begins: Timestamp,
+        /// The present.
+        now: Timestamp,
+        /// Skew forgiven, seconds.
+        skew: u64,
+    },
+    /// The assertion is for others.
+    AudienceMismatch {
+        /// The audiences of a restriction that names none of ours, or the beginning of them.
+        found: String,
+    },
+    /// A condition of an assertion that is not understood (SAML Core 2.0, 2.5.1.1).
+    ConditionUnknown {
+        /// Expanded name of the condition.
+        found: String,
+    },
+    /// Nothing confirms that the message is of the subject of its assertion.
+    AssertionUnconfirmed {
+        /// What is missing for the first confirmation of the assertion.
+        problem: String,
+    },
+
     /// The plan wants a signature.
     SignatureMissing,
     /// An algorithm outside the plan's suite.

@@ -44,6 +44,14 @@ impl Rejected {
             Self::UsernameMissing => "username-missing",
             Self::PasswordKindNotAllowed { .. } => "password-kind-not-allowed",
             Self::AuthenticationFailed { .. } => "authentication-failed",
+            Self::AssertionMissing => "assertion-missing",
+            Self::AssertionUnsigned => "assertion-unsigned",
+            Self::IssuerUnknown { .. } => "issuer-unknown",
+            Self::AssertionExpired { .. } => "assertion-expired",
+            Self::AssertionInFuture { .. } => "assertion-in-future",
+            Self::AudienceMismatch { .. } => "audience-mismatch",
+            Self::ConditionUnknown { .. } => "condition-unknown",
+            Self::AssertionUnconfirmed { .. } => "assertion-unconfirmed",
             Self::SignatureMissing => "signature-missing",
             Self::AlgorithmNotAllowed { .. } => "algorithm-not-allowed",
             Self::AlgorithmRetired { .. } => "algorithm-retired",
@@ -197,6 +205,33 @@ impl fmt::Display for Rejected {
             }
             Self::AuthenticationFailed { user } => {
                 write!(out, "unknown user or wrong password for `{user}`")
+            }
+            Self::AssertionMissing => out.write_str("expected a `saml:Assertion`, found none"),
+            Self::AssertionUnsigned => {
+                out.write_str("expected the issuer's signature in the assertion, found none")
+            }
+            Self::IssuerUnknown { issuer } => {
+                write!(out, "expected an assertion of a known issuer, found one of `{issuer}`")
+            }
+            Self::AssertionExpired { expired, now, skew } => write!(
+                out,
+                "the assertion, its session or its confirmation ended {} s ago, at {expired} (clock skew allowed: {skew} s)",
+                now.as_second() - expired.as_second()
+            ),
+            Self::AssertionInFuture { begins, now, skew } => write!(
+                out,
+                "the assertion begins in {} s, at {begins} (clock skew allowed: {skew} s)",
+                begins.as_second() - now.as_second()
+            ),
+            Self::AudienceMismatch { found } => write!(
+                out,
+                "expected an assertion for an audience of this endpoint, found one for `{found}`"
+            ),
+            Self::ConditionUnknown { found } => {
+                write!(out, "the assertion has a condition that is not understood, `{found}`")
+            }
+            Self::AssertionUnconfirmed { problem } => {
+                write!(out, "nothing confirms the subject of the assertion: {problem}")
             }
             Self::SignatureMissing => out.write_str("expected a `ds:Signature`, found none"),
             Self::AlgorithmNotAllowed {

@@ -160,6 +160,10 @@ impl Securing<'_> {
             let token = std::mem::take(&mut self.pieces.username);
             self.pieces.username = self.encrypt_written(&token, "user-data", buffers)?;
         }
+        if encryption.is_some_and(|encryption| encryption.hides_assertion) {
+            let token = std::mem::take(&mut self.pieces.assertion);
+            self.pieces.assertion = self.encrypt_written(&token, "assertion-data", buffers)?;
+        }
         Ok(())
     }
 

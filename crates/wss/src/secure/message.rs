@@ -15,6 +15,7 @@ use crate::freshness::PeerClock;
 use crate::part::Part;
 use crate::plan::{OutboundPlan, Protection};
 use crate::secure_error::SecureError;
+use crate::token::AssertionToken;
 
 /// Random bytes in the ids of a message.
 pub(super) const ID_BYTES: usize = 8;
@@ -26,6 +27,8 @@ pub struct Outgoing<'a> {
     pub answers: Option<&'a Receipt>,
     /// The security context that the message is to be secured with, where it is no answer.
     pub context: Option<&'a SecurityContext>,
+    /// The assertion that the message is to carry, in the place of the plan's.
+    pub assertion: Option<&'a AssertionToken>,
     /// What the message is about, as far as its sender says so beside it (`SOAPAction`), where it
     /// is no answer. Not for the plan, but for a host that chooses among the plans of
     /// operations.
@@ -40,6 +43,14 @@ impl<'a> Outgoing<'a> {
         Self {
             answers: Some(receipt),
             ..Self::default()
+        }
+    }
+
+    /// The same with an assertion that was found in the message, if one was.
+    pub(super) fn carrying(self, found: Option<&'a AssertionToken>) -> Self {
+        Self {
+            assertion: found.or(self.assertion),
+            ..self
         }
     }
 
@@ -118,6 +129,7 @@ impl<'p> Message<'p> {
             Part::Timestamp
             | Part::Signature
             | Part::UsernameToken
+            | Part::Assertion
             | Part::Token
             | Part::EndorsingToken
             | Part::SignatureConfirmation => Ok(Vec::new()),
@@ -140,6 +152,13 @@ impl<'p> Message<'p> {
         answered
             .or(self.outgoing.context)
             .ok_or(SecureError::ContextMissing)
+    }
+
+    /// The assertion that the message carries.
+    pub(super) fn assertion(&self) -> Option<&'p AssertionToken> {
+        self.outgoing
+            .assertion
+            .or(self.plan.keys.assertion.as_deref())
     }
 
     /// Whose certificate the session key of a message is wrapped to that encrypts alone.

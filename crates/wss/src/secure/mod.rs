@@ -22,6 +22,7 @@ mod text;
 mod wrap;
 
 use jiff::Timestamp;
+use soapstone_crypto::Certificate;
 use soapstone_xml::{Buffers, Sink};
 
 pub use self::message::Outgoing;
@@ -30,12 +31,13 @@ use self::references::Holder;
 use self::scope::Scope;
 use self::securing::Securing;
 use crate::binding::ProtectionOrder;
-use crate::envelope::Envelope;
+use crate::envelope::{Envelope, range};
 use crate::facts::Receipt;
 use crate::operation::{Operation, OperationObserver};
 use crate::part::Part;
 use crate::plan::{Endorser, OutboundPlan};
 use crate::secure_error::SecureError;
+use crate::token::{AssertionToken, version_of};
 
 /// A secured message, ready to be sent.
 #[derive(Debug)]
@@ -70,6 +72,8 @@ impl OutboundPlan {
                 receipt: Receipt::default(),
             });
         }
+        let (envelope, taken) = self.take_assertion(envelope, buffers)?;
+        let outgoing = outgoing.carrying(taken.as_ref());
         let mut nobody = ();
         let mut securing = Securing::new(self, outgoing, now, &mut nobody);
         let envelope = securing.run(envelope, buffers)?;
@@ -102,6 +106,8 @@ impl OutboundPlan {
             observer.ended(Operation::Other);
             return Ok(Receipt::default());
         }
+        let (envelope, taken) = self.take_assertion(envelope, buffers)?;
+        let outgoing = outgoing.carrying(taken.as_ref());
         let mut securing = Securing::new(self, outgoing, now, observer);
         let envelope = securing.run(envelope, buffers)?;
         securing.hand_over(envelope, buffers, sink)?;
@@ -132,11 +138,41 @@ impl OutboundPlan {
     }
 }
 
+impl OutboundPlan {
+    /// The message without the assertion that is a header block of it, and that assertion, where
+    /// the plan takes it from there.
+    fn take_assertion(
+        &self,
+        envelope: Envelope,
+        buffers: &mut Buffers,
+    ) -> Result<(Envelope, Option<AssertionToken>), SecureError> {
+        if !self.protection.takes_assertion {
+            return Ok((envelope, None));
+        }
+        let unfit = |problem: String| SecureError::AssertionUnfit { problem };
+        let blocks = envelope.header().into_iter().flat_map(|it| it.children());
+        let assertions = blocks.filter(|block| version_of(*block).is_some());
+        let assertions: Vec<_> = assertions.map(|it| (it.id(), range(it))).collect();
+        let (node, cut) = match &assertions[..] {
+            [] => return Ok((envelope, None)),
+            [(node, cut)] => (*node, cut.clone()),
+            _ => return Err(unfit("expected one, found several".to_owned())),
+        };
+        let token = AssertionToken::of(&envelope.document, node);
+        let token = token.map_err(|error| unfit(error.to_string()))?;
+        let limits = envelope.options.limits.clone();
+        let mut bytes = envelope.document.into_bytes(buffers);
+        bytes.drain(cut);
+        Ok((Envelope::parse(bytes, &limits, buffers)?, Some(token)))
+    }
+}
+
 impl Securing<'_> {
     /// Makes everything that is to be written; what is left to do is to write it into the envelope
     /// that is returned.
     fn run(&mut self, envelope: Envelope, buffers: &mut Buffers) -> Result<Envelope, SecureError> {
         let protection = self.message.protection();
+        self.check_assertion()?;
         let mut envelope = envelope;
         self.observer.ended(Operation::Other);
         self.prepare_keys(buffers)?;
@@ -178,6 +214,25 @@ impl Securing<'_> {
         Ok(envelope)
     }
 
+    /// Whether the message has the assertion that it is to carry, and its holder's key.
+    fn check_assertion(&self) -> Result<(), SecureError> {
+        let protection = self.message.protection();
+        if !protection.carries_assertion {
+            return Ok(());
+        }
+        let assertion = self.message.assertion();
+        let assertion = assertion.ok_or(SecureError::AssertionMissing)?;
+        let signing = protection.signature.iter().filter(|one| one.by_holder);
+        let mut signers = signing.filter_map(|one| one.signer.as_deref());
+        let is_other = |holder: &Certificate| {
+            signers.any(|it| it.certificate().public_key() != holder.public_key())
+        };
+        match assertion.holder().is_some_and(is_other) {
+            true => Err(SecureError::NotTheHolder),
+            false => Ok(()),
+        }
+    }
+
     /// Applies the edits made so far, and reads the result as the message to go on with.
     fn scan_again(
         &mut self,
@@ -213,6 +268,7 @@ impl Securing<'_> {
         for (index, endorsing) in protection.endorsing.iter().enumerate() {
             if let Endorser::Certificate(identity, _) = &endorsing.endorser
                 && endorsing.reference.has_token()
+                && !endorsing.by_holder
             {
                 let id = self.message.named(&numbered("endorse", index));
                 let token = &mut self.pieces.endorsements[index].token;

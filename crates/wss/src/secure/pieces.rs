@@ -25,6 +25,8 @@ pub(super) struct Pieces {
     pub(super) timestamp: Vec<u8>,
     pub(super) confirmations: Vec<Vec<u8>>,
     pub(super) username: Vec<u8>,
+    /// The assertion, or its cipher text.
+    pub(super) assertion: Vec<u8>,
     pub(super) tokens: Vec<u8>,
     pub(super) tokens_of_keys: Vec<u8>,
     pub(super) context_token: Vec<u8>,
@@ -42,7 +44,30 @@ pub(super) struct Pieces {
     pub(super) data_list: Vec<u8>,
 }
 
+/// The place of an assertion in the header.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum AssertionPlace {
+    /// Among the tokens that can be read.
+    Readable,
+    /// Behind the key that deciphers it, and in front of the signature that may name it.
+    BehindKey,
+    /// Behind everything: a signature covers its cipher text, and is verified first.
+    Last,
+}
+
 impl Pieces {
+    /// Where the assertion stands.
+    fn assertion_place(&self, protection: &Protection) -> AssertionPlace {
+        let encryption = protection.encryption.as_ref();
+        match encryption.is_some_and(|encryption| encryption.hides_assertion) {
+            false => AssertionPlace::Readable,
+            true if protection.order == ProtectionOrder::SignBeforeEncrypting => {
+                AssertionPlace::BehindKey
+            }
+            true => AssertionPlace::Last,
+        }
+    }
+
     /// The pieces of the header in the order in which a receiver must process them: what was done
     /// last comes first, and what is named stands before what names it.
     pub(super) fn in_order<'a>(
@@ -71,8 +96,15 @@ impl Pieces {
         } else {
             ([&[], &[]], &self.encrypted_key)
         };
+        let place = self.assertion_place(protection);
+        let assertion = move |here: AssertionPlace| {
+            (place == here)
+                .then_some(self.assertion.as_slice())
+                .into_iter()
+        };
         let protecting = before
             .into_iter()
+            .chain(assertion(AssertionPlace::BehindKey))
             .chain(endorsing_tokens(true))
             .chain(signatures())
             .chain(std::iter::once(behind));
@@ -83,6 +115,7 @@ impl Pieces {
             &self.derived,
         ];
         let tokens = std::iter::once(self.tokens.as_slice())
+            .chain(assertion(AssertionPlace::Readable))
             .chain(endorsing_tokens(false))
             .chain(tokens_of_keys);
         let confirmations = || self.confirmations.iter().map(Vec::as_slice);
@@ -96,6 +129,7 @@ impl Pieces {
             .chain(protecting)
             .chain(confirmations().filter(move |_| !readable))
             .chain(std::iter::once(self.username.as_slice()))
+            .chain(assertion(AssertionPlace::Last))
             .chain(timestamp(!timestamp_first))
     }
 }

@@ -18,6 +18,7 @@ use crate::names::{
     X509_PKI_PATH_V1, X509_SKI, X509_V3,
 };
 use crate::plan::SharedKey;
+use crate::token::AssertionToken;
 
 /// What a token with one certificate takes, as a rule.
 const TOKEN_BYTES: usize = 2048;
@@ -130,6 +131,37 @@ pub(super) fn write_certificate(
         | KeyReference::X509IssuerSerial
         | KeyReference::KeyValue
         | KeyReference::EncryptedKeySha1 => write::x509_issuer_serial(certificate, out),
+    }
+    put(&[REFERENCE_END], out);
+}
+
+/// Appends a reference to an assertion of this message (SAML Token Profile 1.1.1, 3.4): as the key
+/// of its holder. A `wsse:Reference` to it has no `ValueType` (BSP 1.1, R6614).
+pub(super) fn write_assertion(
+    reference: KeyReference,
+    assertion: &AssertionToken,
+    scope: &mut Scope<'_>,
+    out: &mut Vec<u8>,
+) {
+    let version = assertion.version();
+    let attributes = ReferenceAttributes {
+        id: None,
+        token_type: Some(version.token_type()),
+        implied: None,
+    };
+    open_reference(attributes, scope, out);
+    match reference {
+        KeyReference::Direct => write_direct(assertion.id(), None, out),
+        _ => {
+            let start = [
+                "<wsse:KeyIdentifier ValueType=\"",
+                version.identifier_type(),
+            ];
+            put(&start, out);
+            put(&["\">"], out);
+            soapstone_xml::escape::text(assertion.id(), out);
+            put(&["</wsse:KeyIdentifier>"], out);
+        }
     }
     put(&[REFERENCE_END], out);
 }

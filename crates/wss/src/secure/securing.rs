@@ -59,6 +59,11 @@ impl<'p> Securing<'p> {
             token::write_username(user, wanted, &id, shown, &mut supply, &mut pieces.username);
             observer.ended(Operation::Username);
         }
+        if plan.protection.carries_assertion
+            && let Some(assertion) = message.assertion()
+        {
+            pieces.assertion = assertion.written().to_vec();
+        }
         Self {
             message,
             supply,

@@ -6,7 +6,7 @@ use std::cmp::Reverse;
 use std::collections::{HashMap, HashSet};
 
 use foldhash::fast::RandomState;
-use soapstone_crypto::{Digest, Hasher, Identity, SignatureAlgorithm};
+use soapstone_crypto::{Digest, DigestAlgorithm, Hasher, Identity, SignatureAlgorithm};
 use soapstone_xml::{
     Apex, ApexAttribute, Buffers, C14nOptions, C14nScratch, Canonicalization, Element, FnSink,
     NodeId, canonicalize,
@@ -60,6 +60,8 @@ struct ByCertificate<'k> {
     reference: KeyReference,
     /// The id of the token, where the message carries it.
     token: String,
+    /// Whether the signature names the assertion of whose holder the key is.
+    by_holder: bool,
     /// The id of the reference, where the signature covers the token through it.
     dereferenced: Option<String>,
     /// Whether the signature stays in the header as it is written.
@@ -261,6 +263,7 @@ impl Securing<'_> {
                 algorithm: signing.algorithm,
                 reference: signing.reference,
                 token: self.message.named("cert"),
+                by_holder: signing.by_holder,
                 dereferenced: signing.dereferences.then(|| self.message.named("str")),
                 stays: signing.stays,
             };
@@ -317,6 +320,7 @@ impl Securing<'_> {
                         algorithm: *algorithm,
                         reference: endorsing.reference,
                         token: token_id.clone(),
+                        by_holder: endorsing.by_holder,
                         dereferenced: endorsing
                             .dereferences
                             .then(|| self.message.named(&numbered("endorse-str", index))),
@@ -372,7 +376,14 @@ impl Securing<'_> {
             token: &by.token,
             reference: by.dereferenced.as_deref(),
         };
-        references::write_certificate(by.reference, holder, ids, &mut scope, &mut key_info);
+        match self.message.assertion().filter(|_| by.by_holder) {
+            Some(assertion) => {
+                references::write_assertion(by.reference, assertion, &mut scope, &mut key_info);
+            }
+            None => {
+                references::write_certificate(by.reference, holder, ids, &mut scope, &mut key_info);
+            }
+        }
         let mut covered = Covered {
             elements: signed,
             dereferenced: None,
@@ -446,6 +457,13 @@ impl Securing<'_> {
         signed: &mut Vec<Signed<'_>>,
     ) -> Result<(), SecureError> {
         let algorithm = signing.digest;
+        if signing
+            .parts
+            .iter()
+            .any(|part| signing.covers_assertion(part))
+        {
+            self.digest_assertion(algorithm, signed)?;
+        }
         let mut put = |octets: &[u8], name: &str| -> Result<(), SecureError> {
             if !octets.is_empty() {
                 signed.push(Signed {
@@ -496,6 +514,32 @@ impl Securing<'_> {
             if demand.token_signed {
                 put(&endorsement.token, &numbered("endorse", index))?;
             }
+        }
+        Ok(())
+    }
+
+    /// Digests the assertion that the message carries, or the cipher text that holds it.
+    fn digest_assertion(
+        &self,
+        algorithm: DigestAlgorithm,
+        signed: &mut Vec<Signed<'_>>,
+    ) -> Result<(), SecureError> {
+        let Some(assertion) = self.message.assertion() else {
+            return Ok(());
+        };
+        let mut ids = self.changes.data_ids.iter();
+        let (id, bytes) = match ids.find(|id| id.ends_with("-assertion-data")) {
+            Some(_) => (
+                self.message.named("assertion-data"),
+                &self.pieces.assertion[..],
+            ),
+            None => (assertion.id().to_owned(), assertion.digested()),
+        };
+        if signed.iter().all(|one| one.id != id) {
+            signed.push(Signed {
+                id: id.into(),
+                digest: soapstone_crypto::digest(algorithm, bytes)?,
+            });
         }
         Ok(())
     }

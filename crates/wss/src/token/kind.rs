@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 use soapstone_xml::{Element, NodeId};
 
+use super::saml::issuer::AssertionIssuer;
 use crate::evidence::Evidence;
 use crate::facts::Facts;
 use crate::key_locator::KeyLocator;
@@ -16,6 +17,8 @@ use crate::supporting::SupportingToken;
 
 /// A `ValueType` of `KeyIdentifier`s, and what the bytes of one mean.
 pub(super) type Identifier = (&'static str, fn(Vec<u8>) -> KeyLocator);
+/// A `ValueType` of `KeyIdentifier`s whose text is the name itself, and what one means.
+pub(super) type TextIdentifier = (&'static str, fn(String) -> KeyLocator);
 /// How a token is read for the key that it gives.
 type Locate = fn(Element<'_>) -> Result<KeyLocator, Rejected>;
 /// How a token proves somebody.
@@ -33,6 +36,8 @@ pub(super) struct Kind {
     pub(super) has_type: fn(Element<'_>, &str) -> bool,
     /// The `ValueType`s of the `KeyIdentifier`s that name one, with what each of them means.
     pub(super) identifiers: &'static [Identifier],
+    /// The `ValueType`s of the `KeyIdentifier`s that name one by text that is not base64.
+    pub(super) texts: &'static [TextIdentifier],
     /// What a `wsse:Reference` means that refers to a token outside of the message.
     pub(super) outside: fn(Element<'_>, &str) -> Option<KeyLocator>,
     /// The key that it gives.
@@ -54,6 +59,7 @@ impl Kind {
             single: None,
             has_type: |_, _| false,
             identifiers: &[],
+            texts: &[],
             outside: |_, _| None,
             key: GivenKey::None,
             prove: None,
@@ -70,6 +76,9 @@ pub(super) enum GivenKey {
     Certificate(Locate),
     /// A key that both parties hold, and that it names.
     Secret(Locate),
+    /// A key that its issuer says somebody holds. It is found by the token, and believed as far as
+    /// the issuer is.
+    Holder(Locate),
 }
 
 /// What a token says.
@@ -92,6 +101,10 @@ impl Claim {
 
 /// What a token is compared with that proves somebody, and what comes of it.
 pub(crate) struct Proving<'a> {
+    /// Who may issue assertions.
+    pub(crate) issuers: &'a [AssertionIssuer],
+    /// Since when a weak algorithm is not accepted any more.
+    pub(crate) retired: &'a dyn Fn(&str) -> Option<Timestamp>,
     /// The tokens that the plan demands.
     pub(crate) demanded: &'a [SupportingToken],
     pub(crate) facts: &'a Facts,

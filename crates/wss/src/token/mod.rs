@@ -7,6 +7,7 @@
 mod context;
 mod derived_key;
 mod kind;
+mod saml;
 mod username;
 mod x509;
 
@@ -18,6 +19,11 @@ pub(crate) use self::derived_key::{Derivation, derived_from, explicit, implied, 
 pub use self::kind::Claim;
 pub(crate) use self::kind::Proving;
 use self::kind::{GivenKey, Kind};
+pub use self::saml::{
+    Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
+    AssertionToken, ConfirmationMethod, HolderUse, NameIdentifier, SamlVersion,
+};
+pub(crate) use self::saml::{HolderKey, Presentation, PresentedSignature, version_of};
 pub(crate) use self::username::write as write_username;
 pub(crate) use self::x509::unreadable;
 use crate::envelope::expanded_name;
@@ -26,11 +32,12 @@ use crate::policy::Policy;
 use crate::rejected::Rejected;
 
 /// The kinds.
-static KINDS: [&Kind; 4] = [
+static KINDS: [&Kind; 5] = [
     &x509::KIND,
     &username::KIND,
     &context::KIND,
     &derived_key::KIND,
+    &saml::KIND,
 ];
 
 /// A kind of token.
@@ -91,10 +98,10 @@ impl TokenKind {
     }
 }
 
-/// The certificate that a token holds.
+/// The certificate that a token holds, or the token whose holder has the key.
 pub(crate) fn certificate(token: Element<'_>) -> Result<KeyLocator, Rejected> {
     match TokenKind::of(token).map(|kind| &kind.0.key) {
-        Some(GivenKey::Certificate(read)) => read(token),
+        Some(GivenKey::Certificate(read) | GivenKey::Holder(read)) => read(token),
         _ => Err(Rejected::TokenUnsupported {
             found: expanded_name(token),
         }),
@@ -119,6 +126,13 @@ pub(crate) fn outside(reference: Element<'_>, uri: &str) -> Option<KeyLocator> {
 pub(crate) fn identified_by(value_type: &str) -> Option<fn(Vec<u8>) -> KeyLocator> {
     let mut identifiers = KINDS.iter().flat_map(|kind| kind.identifiers);
     let found = identifiers.find(|(identifier, _)| *identifier == value_type);
+    found.map(|(_, named)| *named)
+}
+
+/// What the text of a `KeyIdentifier` with this `ValueType` means, where it is not base64.
+pub(crate) fn named_by_text(value_type: &str) -> Option<fn(String) -> KeyLocator> {
+    let mut texts = KINDS.iter().flat_map(|kind| kind.texts);
+    let found = texts.find(|(identifier, _)| *identifier == value_type);
     found.map(|(_, named)| *named)
 }
 
@@ -147,8 +161,12 @@ mod tests {
         let elements = || KINDS.iter().flat_map(|kind| kind.elements);
         assert_eq!(elements().collect::<HashSet<_>>().len(), elements().count());
         let identifiers = || KINDS.iter().flat_map(|kind| kind.identifiers);
-        let types: HashSet<&str> = identifiers().map(|(value_type, _)| *value_type).collect();
-        assert_eq!(types.len(), identifiers().count());
+        let texts = || KINDS.iter().flat_map(|kind| kind.texts);
+        let types: HashSet<&str> = identifiers()
+            .map(|(value_type, _)| *value_type)
+            .chain(texts().map(|(value_type, _)| *value_type))
+            .collect();
+        assert_eq!(types.len(), identifiers().count() + texts().count());
         let names: HashSet<&str> = TokenKind::all().map(TokenKind::name).collect();
         assert_eq!(names.len(), KINDS.len());
     }

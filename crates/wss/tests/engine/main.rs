@@ -22,6 +22,7 @@ mod references;
 mod reflections;
 mod refusals;
 mod round_trips;
+mod saml;
 mod support;
 mod tls_endorsers;
 mod tunings;

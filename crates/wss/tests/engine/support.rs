@@ -73,7 +73,7 @@ pub(crate) fn client_keys() -> Keys {
         trust: Some(keys::trust()),
         shared: Some(Arc::clone(&PARTIES.shared)),
         user: Some(user("alice")),
-        endorsing: Vec::new(),
+        ..Keys::default()
     }
 }
 
@@ -84,8 +84,7 @@ pub(crate) fn service_keys() -> Keys {
         peer: Some(PARTIES.client.certificate().clone()),
         trust: Some(keys::trust()),
         shared: Some(Arc::clone(&PARTIES.shared)),
-        user: None,
-        endorsing: Vec::new(),
+        ..Keys::default()
     }
 }
 

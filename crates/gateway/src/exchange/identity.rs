@@ -1,0 +1,96 @@
+//! Who sent a request, as header fields for its backend.
+//!
+//! The rule kept here: these fields say what was proven of this request, and nothing else. They
+//! are set last, so that no field of the client can take them out or stand beside them.
+
+use http::{HeaderMap, HeaderName, HeaderValue};
+use soapstone::wss::AssertionEvidence;
+
+use crate::config::identity::IdentityHeaders;
+
+impl IdentityHeaders {
+    /// Takes out what the client says of itself, and puts in what its assertion proves.
+    pub(crate) fn apply(&self, headers: &mut HeaderMap, proven: Option<&AssertionEvidence>) {
+        let ours = self.names();
+        let is_said = |name: &&HeaderName| {
+            let meant = name.as_str().replace('_', "-");
+            ours.iter().any(|known| known.as_str() == meant)
+        };
+        let said: Vec<HeaderName> = headers.keys().filter(is_said).cloned().collect();
+        for name in said {
+            headers.remove(name);
+        }
+        let Some(AssertionEvidence { assertion, .. }) = proven else {
+            return;
+        };
+        let mut put = |name: &HeaderName, text: &str| {
+            if let Ok(value) = HeaderValue::try_from(encoded(text)) {
+                headers.append(name, value);
+            }
+        };
+        if let Some(name) = &self.subject {
+            put(name, &assertion.subject.value);
+        }
+        if let Some(name) = &self.issuer {
+            put(name, &assertion.issuer);
+        }
+        for (wanted, name) in &self.attributes {
+            let named = assertion.attributes.iter();
+            for attribute in named.filter(|attribute| attribute.name == *wanted) {
+                attribute.values.iter().for_each(|value| put(name, value));
+            }
+        }
+    }
+
+    fn names(&self) -> Vec<&HeaderName> {
+        let attributes = self.attributes.iter().map(|(_, name)| name);
+        let known = self.subject.iter().chain(&self.issuer);
+        known.chain(attributes).collect()
+    }
+}
+
+/// A value as one element of a field: what is no visible ASCII, a comma and a percent sign are
+/// percent-encoded (RFC 3986 section 2.1), so that nobody's value is two, or ends the field.
+fn encoded(text: &str) -> String {
+    let mut out = String::with_capacity(text.len());
+    for byte in text.bytes() {
+        match byte {
+            b'%' | b',' => out.push_str(&format!("%{byte:02X}")),
+            b'!'..=b'~' => out.push(char::from(byte)),
+            _ => out.push_str(&format!("%{byte:02X}")),
+        }
+    }
+    out
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn identity() -> IdentityHeaders {
+        IdentityHeaders {
+            subject: Some(HeaderName::from_static("x-subject")),
+            issuer: None,
+            attributes: vec![("role".to_owned(), HeaderName::from_static("x-role"))],
+        }
+    }
+
+    #[test]
+    fn what_a_client_says_of_itself_is_taken_out() {
+        let mut headers = HeaderMap::new();
+        for name in ["x-subject", "x_subject", "x-role", "x-other"] {
+            headers.append(name, HeaderValue::from_static("admin"));
+            headers.append(name, HeaderValue::from_static("root"));
+        }
+        identity().apply(&mut headers, None);
+        let left: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
+        assert_eq!(left, ["x-other"]);
+    }
+
+    #[test]
+    fn a_value_is_one_element_of_its_field() {
+        assert_eq!(encoded("CN=Alice, O=Bücher"), "CN=Alice%2C%20O=B%C3%BCcher");
+        assert_eq!(encoded("a\r\nX-Role: admin"), "a%0D%0AX-Role:%20admin");
+        assert_eq!(encoded("100%"), "100%25");
+    }
+}

@@ -1,0 +1,201 @@
+//! SAML assertions at a gateway: confirmed by the connection, and told to the backend in a header
+//! block and in header fields.
+
+use http::{HeaderValue, Request, StatusCode};
+use http_body_util::Full;
+use jiff::Timestamp;
+use soapstone::crypto::{
+    Certificate, DigestAlgorithm, Identity, SignatureAlgorithm, base64, digest,
+};
+use soapstone::xml::Canonicalization;
+use soapstone::xmlsec::write::{self, Apex, ReferenceParts, SignedInfoWriter, TransformParts};
+use soapstone_gateway::Config;
+use soapstone_testkit::{envelope, keys};
+
+use crate::support::{Backend, Folder, post, send, send_over};
+use crate::tls::connect;
+
+const MUTUAL: &str = "tls = { certificate = \"server.cert.pem\", key = \"server.key.pem\", client_ca = \"ca.cert.pem\" }";
+
+/// An assertion about somebody with the key of a certificate, signed by its issuer.
+fn assertion(subject: &str, holder: &Certificate, issuer: &Identity) -> String {
+    let moment = |seconds: i64| {
+        let now = Timestamp::now().as_second();
+        Timestamp::from_second(now + seconds).expect("a moment")
+    };
+    let (begin, end) = (moment(-30), moment(600));
+    let certificate = base64::encode(holder.der());
+    let unsigned = format!(
+        "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\" ID=\"_a\" IssueInstant=\"{begin}\" Version=\"2.0\"><saml:Issuer>https://idp.example</saml:Issuer><saml:Subject><saml:NameID>{subject}</saml:NameID><saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:holder-of-key\"><saml:SubjectConfirmationData><ds:KeyInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"><ds:X509Data><ds:X509Certificate>{certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></saml:SubjectConfirmationData></saml:SubjectConfirmation></saml:Subject><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\"><saml:AudienceRestriction><saml:Audience>https://books.example</saml:Audience></saml:AudienceRestriction></saml:Conditions><saml:AttributeStatement><saml:Attribute Name=\"role\"><saml:AttributeValue>reader</saml:AttributeValue><saml:AttributeValue>Prüfer, Haupt</saml:AttributeValue></saml:Attribute></saml:AttributeStatement></saml:Assertion>"
+    );
+    let exclusive = Canonicalization::Exclusive;
+    let (method, sha256) = (SignatureAlgorithm::RsaSha256, DigestAlgorithm::Sha256);
+    let mut info = SignedInfoWriter::new(Vec::new(), Apex::PLAIN, exclusive, method, None);
+    info.reference(&ReferenceParts {
+        id: None,
+        uri: Some("#_a"),
+        kind: None,
+        transforms: &[
+            TransformParts::Enveloped,
+            TransformParts::Canonicalization(exclusive, &[]),
+        ],
+        digest_method: sha256,
+        digest: digest(sha256, unsigned.as_bytes())
+            .expect("a digest")
+            .as_ref(),
+    });
+    let info = info.finish();
+    let value = issuer
+        .key()
+        .sign(method, info.octets())
+        .expect("a signature");
+    let mut signature = Vec::new();
+    write::signature(None, &info, &value, None, &mut signature);
+    let signature = String::from_utf8(signature).expect("text");
+    let behind = "</saml:Issuer>";
+    unsigned.replacen(behind, &format!("{behind}{signature}"), 1)
+}
+
+fn message(assertion: &str) -> String {
+    let header = format!(
+        "<wsse:Security xmlns:wsse=\"{}\">{assertion}</wsse:Security><x:id xmlns:x=\"urn:x\">{}</x:id>",
+        soapstone::wss::names::WSSE,
+        "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\"/>"
+    );
+    envelope::with_header(soapstone::wss::names::SOAP11, &header, "<a/>")
+}
+
+/// A request of a client that says of itself what it likes.
+fn boasting(message: String) -> Request<Full<bytes::Bytes>> {
+    let mut request = post("/echo", message);
+    let headers = request.headers_mut();
+    for name in ["x-subject", "x_subject", "x-role", "x-issuer"] {
+        headers.append(name, HeaderValue::from_static("admin"));
+    }
+    headers.append(
+        "connection",
+        HeaderValue::from_static("x-subject, keep-alive"),
+    );
+    request
+}
+
+fn file(backend: std::net::SocketAddr, tls: &str) -> String {
+    format!(
+        "LISTEN\n{tls}\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{backend}/echo\"\n\
+         [routes.identity]\nsubject = \"X-Subject\"\nissuer = \"X-Issuer\"\n\
+         attributes = [{{ name = \"role\", header = \"X-Role\" }}]\n\
+         [routes.inbound.saml]\naudience = [\"https://books.example\"]\nforward = true\n\
+         confirmation = [\"holder-of-key\"]\n\
+         issuers = [{{ name = \"https://idp.example\", pinned = [\"idp.cert.pem\"] }}]\n\
+         [routes.inbound.security]\nmechanism = \"none\"\n"
+    )
+}
+
+/// What is said of a gateway's file in this folder.
+fn config_problems(folder: &Folder, text: &str) -> String {
+    let text = text.replace("LISTEN", "listen = \"127.0.0.1:0\"");
+    let read = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+    read.err().map(|it| it.to_string()).unwrap_or_default()
+}
+
+fn folder() -> Folder {
+    let folder = Folder::with_keys();
+    folder.write_identity("idp", &keys::identity("CN=idp", keys::RSA));
+    folder
+}
+
+#[tokio::test]
+async fn a_backend_is_told_who_holds_the_key_of_the_connection() {
+    let mut backend = Backend::echo().await;
+    let folder = folder();
+    let gateway = folder.gateway(&file(backend.address, MUTUAL)).await;
+    let idp = keys::identity("CN=idp", keys::RSA);
+    let client = keys::identity("CN=client", keys::RSA);
+    let right = message(&assertion("alice", client.certificate(), &idp));
+    let stream = connect(gateway.address(), b"http/1.1", true).await;
+    let stream = stream.expect("a handshake");
+    let answer = send_over(stream, boasting(right)).await.expect("an answer");
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let seen = backend.seen.recv().await.expect("a request");
+    let said = |name: &str| -> Vec<String> {
+        let all = seen.headers.get_all(name).iter();
+        all.map(|value| value.to_str().expect("text").to_owned())
+            .collect()
+    };
+    assert_eq!(said("x-subject"), ["alice"]);
+    assert_eq!(said("x-issuer"), ["https://idp.example"]);
+    assert_eq!(said("x-role"), ["reader", "Pr%C3%BCfer%2C%20Haupt"]);
+    assert!(said("x_subject").is_empty());
+    let body = String::from_utf8(seen.body.to_vec()).expect("text");
+    assert!(body.contains("<saml:NameID>alice</saml:NameID>"), "{body}");
+    assert!(
+        !body.contains("urn:x"),
+        "a block with another assertion: {body}"
+    );
+}
+
+#[tokio::test]
+async fn an_assertion_of_another_key_reaches_no_backend() {
+    let mut backend = Backend::echo().await;
+    let folder = folder();
+    let gateway = folder.gateway(&file(backend.address, MUTUAL)).await;
+    let idp = keys::identity("CN=idp", keys::RSA);
+    let other = keys::identity("CN=other", keys::RSA);
+    // Another key than that of the connection; then a stranger's signature, and no certificate.
+    let attacks = [(&idp, "InvalidSecurityToken"), (&other, "FailedCheck")];
+    for (issuer, fault) in attacks {
+        let holder = &other;
+        let stolen = message(&assertion("alice", holder.certificate(), issuer));
+        let stream = connect(gateway.address(), b"http/1.1", true).await;
+        let stream = stream.expect("a handshake");
+        let answer = send_over(stream, boasting(stolen))
+            .await
+            .expect("an answer");
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(answer.body.contains(fault), "{}", answer.body);
+    }
+    assert!(backend.seen.try_recv().is_err());
+}
+
+#[tokio::test]
+async fn assertions_by_the_connection_want_tls() {
+    let mut backend = Backend::echo().await;
+    let folder = folder();
+    let gateway = folder.gateway(&file(backend.address, "")).await;
+    let idp = keys::identity("CN=idp", keys::RSA);
+    let right = message(&assertion("alice", idp.certificate(), &idp));
+    let answer = send(gateway.address(), boasting(right)).await;
+    assert_ne!(answer.status, StatusCode::OK);
+    assert!(backend.seen.try_recv().is_err());
+    let right = file(backend.address, MUTUAL);
+    let changes = [
+        (
+            "subject = \"X-Subject\"",
+            "subject = \"Authorization\"",
+            "expected a field of the application",
+        ),
+        (
+            "subject = \"X-Subject\"",
+            "subject = \"X-Forwarded-For\"",
+            "expected a field of the application",
+        ),
+        (
+            "subject = \"X-Subject\"",
+            "subject = \"X-Role\"",
+            "a field is there for two things",
+        ),
+    ];
+    for (from, to, expected) in changes {
+        let told = config_problems(&folder, &right.replace(from, to));
+        assert!(told.contains(expected), "{to}: {told}");
+    }
+    let plain = format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\nidentity = {{ subject = \"X-Subject\" }}\n",
+        backend.address
+    );
+    let told = config_problems(&folder, &plain);
+    assert!(
+        told.contains("`identity` tells of assertions, and none is asked for"),
+        "{told}"
+    );
+}

@@ -1,0 +1,183 @@
+//! The `[saml]` table: which assertions are accepted, and which one is sent.
+//!
+//! The rule kept here: an issuer is named together with its own certificates. Whose messages are
+//! trusted says nothing of whose assertions are.
+
+use std::time::Duration;
+
+use soapstone_wss::{AssertionProtection, ConfirmationMethod, SamlVersion};
+
+use super::document::LoadedFile;
+use super::problem::{Located, Place};
+use super::table::Table;
+use super::trust::{TrustConfig, read_trust_keys};
+
+/// `[saml]`.
+#[derive(Clone, Debug)]
+pub struct SamlConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// Whose assertions are accepted.
+    pub issuers: Vec<AssertionIssuerConfig>,
+    /// The assertion that requests carry.
+    pub assertion: Option<LoadedFile>,
+    /// Whether it is a header block of the plain request.
+    pub from_request: bool,
+    /// The methods that confirm the subject.
+    pub confirmation: Vec<ConfirmationMethod>,
+    /// Who this side is to issuers; `None` if nothing is said of it.
+    pub audience: Option<Vec<Located<String>>>,
+    /// The addresses that confirmations may name.
+    pub recipient: Vec<Located<String>>,
+    /// The subjects of those who may vouch for others.
+    pub attesters: Vec<Located<String>>,
+    /// The versions.
+    pub versions: Option<Vec<SamlVersion>>,
+    /// What ties an assertion without a key to its message.
+    pub protection: Option<Located<AssertionProtection>>,
+    /// How far the clocks of issuers may be off.
+    pub skew: Option<Duration>,
+    /// The longest age of an assertion that does not say when it ends.
+    pub max_age: Option<Duration>,
+    /// Whether each assertion is accepted once.
+    pub once: bool,
+    /// Whether the assertion is passed on as a header block.
+    pub forward: bool,
+    /// Signature algorithms of issuers.
+    pub signature_algorithms: Vec<Located<String>>,
+    /// Digest algorithms of issuers.
+    pub digest_algorithms: Vec<Located<String>>,
+}
+
+/// One of `[[saml.issuers]]`.
+#[derive(Clone, Debug)]
+pub struct AssertionIssuerConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// `Issuer` of its assertions.
+    pub name: Located<String>,
+    /// Whether it signs them.
+    pub signed: bool,
+    /// The certificates that sign them.
+    pub trust: TrustConfig,
+}
+
+const METHODS: [(&str, ConfirmationMethod); 3] = [
+    (
+        ConfirmationMethod::HolderOfKey.name(),
+        ConfirmationMethod::HolderOfKey,
+    ),
+    (
+        ConfirmationMethod::SenderVouches.name(),
+        ConfirmationMethod::SenderVouches,
+    ),
+    (
+        ConfirmationMethod::Bearer.name(),
+        ConfirmationMethod::Bearer,
+    ),
+];
+
+const VERSIONS: [(&str, SamlVersion); 2] = [
+    (SamlVersion::V20.name(), SamlVersion::V20),
+    (SamlVersion::V11.name(), SamlVersion::V11),
+];
+
+/// Reads the table to its end.
+pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
+    let place = table.place();
+    let issuers = table.tables("issuers");
+    let issuers: Vec<_> = issuers.into_iter().filter_map(read_issuer).collect();
+    let config = SamlConfig {
+        place,
+        issuers,
+        assertion: table.secret_file("assertion"),
+        from_request: table.boolean("from_request").is_some_and(|it| it.value),
+        confirmation: table.choices("confirmation", &METHODS).unwrap_or_default(),
+        audience: table.strings("audience"),
+        recipient: table.strings("recipient").unwrap_or_default(),
+        attesters: table.strings("attesters").unwrap_or_default(),
+        versions: table.choices("versions", &VERSIONS),
+        protection: table.choice(
+            "protection",
+            &[
+                ("signature", AssertionProtection::Signature),
+                ("tls", AssertionProtection::Connection),
+            ],
+        ),
+        skew: table.duration("skew").map(|skew| skew.value),
+        max_age: table.duration("max_age").map(|age| age.value),
+        once: table.boolean("once").is_some_and(|once| once.value),
+        forward: table
+            .boolean("forward")
+            .is_some_and(|forward| forward.value),
+        signature_algorithms: table.strings("signature_algorithms").unwrap_or_default(),
+        digest_algorithms: table.strings("digest_algorithms").unwrap_or_default(),
+    };
+    if !table.has("confirmation") {
+        table.missing(
+            "confirmation",
+            "say how subjects are confirmed: confirmation = [\"holder-of-key\"], for example",
+        );
+    }
+    if config.from_request && config.assertion.is_some() {
+        table.report_with_hint(
+            place,
+            "`assertion` and `from_request` say of different assertions that they are sent",
+            "leave one of them out",
+        );
+    }
+    let names = config.issuers.iter().map(|issuer| &issuer.name);
+    for (index, name) in names.clone().enumerate() {
+        if names
+            .clone()
+            .take(index)
+            .any(|other| other.value == name.value)
+        {
+            table.report_with_hint(
+                name.place,
+                "an issuer is there twice",
+                "keep one of them, with the certificates of both",
+            );
+        }
+    }
+    table.finish();
+    config
+}
+
+fn read_issuer(mut table: Table<'_>) -> Option<AssertionIssuerConfig> {
+    let place = table.place();
+    let name = table.required_string(
+        "name",
+        "as the issuer writes itself: name = \"https://idp.example\"",
+    );
+    let signed = table.boolean("signed").is_none_or(|signed| signed.value);
+    let trust = read_trust_keys(&mut table);
+    let has_keys = !trust.pinned.is_empty() || !trust.anchors.is_empty();
+    let named = table.has("pinned") || table.has("anchors");
+    match signed {
+        true if !named => table.missing(
+            "pinned",
+            "name the certificates that sign its assertions: pinned = [\"idp.cert.pem\"]",
+        ),
+        true if !trust.anchors.is_empty() && trust.subjects.is_empty() => {
+            table.report_with_hint(
+                place,
+                "whoever has a certificate of these authorities would be the issuer: `subjects` names nobody",
+                "name the subject of the issuer's certificate, subjects = [\"CN=…\"], or pin the certificate",
+            );
+        }
+        false if has_keys => table.report_with_hint(
+            place,
+            "an issuer that does not sign has no certificates",
+            "leave `signed` out, or the certificates",
+        ),
+        _ => {}
+    }
+    table.finish();
+    Some(AssertionIssuerConfig {
+        place,
+        name: name?,
+        signed,
+        trust,
+    })
+}

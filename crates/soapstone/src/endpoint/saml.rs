@@ -1,0 +1,261 @@
+//! From the `[saml]` table to what plans accept of assertions, and to the one that they send.
+//!
+//! The rule kept here: requests have assertions, answers have none. What is said of them for one
+//! direction changes nothing in the other.
+
+use std::sync::Arc;
+
+use soapstone_crypto::{DigestAlgorithm, SignatureAlgorithm};
+use soapstone_wss::{
+    AssertionIssuer, AssertionPolicy, AssertionProtection, AssertionToken, ConfirmationMethod,
+    HolderUse, Part, Policy, SupportingToken,
+};
+
+use super::compiler::Compiler;
+use super::role::Role;
+use crate::config::{Located, OTHER_TEXT, Place, SamlConfig};
+
+impl Compiler<'_> {
+    /// Adds the assertion of requests to their policy, as the file has it.
+    pub(super) fn add_assertion(&mut self, policy: &mut Policy, role: Role) {
+        let Some(config) = &self.config.saml else {
+            return;
+        };
+        if policy.uses_context() {
+            self.report_with_hint(
+                config.place,
+                "assertions in conversations are not supported",
+                "take a mechanism for single messages",
+            );
+            return;
+        }
+        let accepted = self.accepted(config, policy, role);
+        let is_tied = accepted.protection == AssertionProtection::Signature
+            && !accepted.accepts(ConfirmationMethod::HolderOfKey);
+        let covers = policy.parts.signed.contains(&Part::Assertion);
+        if is_tied && !covers && policy.binding.signs() {
+            policy.parts.signed.push(Part::Assertion);
+        }
+        policy.supporting.push(SupportingToken::Assertion(accepted));
+    }
+
+    /// Fills in the assertion that a policy file wants: whose it may be, and for whom. Where the
+    /// policy has its holder sign, no other confirmation will do.
+    pub(super) fn fill_assertion(&mut self, policy: &mut Policy, role: Role) {
+        let Some(wanted) = policy.assertion().cloned() else {
+            return;
+        };
+        let Some(config) = &self.config.saml else {
+            let place = self.config.security.source.place;
+            self.report_with_hint(
+                place,
+                "the policy wants an assertion, and nothing is said of one",
+                "say which are accepted, or which is sent: saml = { … }",
+            );
+            return;
+        };
+        let accepted = self.accepted(config, policy, role);
+        let holder_of_key = ConfirmationMethod::HolderOfKey;
+        let is_held = wanted.holder != HolderUse::Beside;
+        if is_held && !accepted.accepts(holder_of_key) {
+            self.report_with_hint(
+                config.place,
+                "the policy has the holder of the assertion sign, and `confirmation` does not name it",
+                "confirmation = [\"holder-of-key\"]",
+            );
+        }
+        let mut versions = wanted.versions;
+        if let Some(named) = &config.versions {
+            versions.retain(|version| named.contains(version));
+        }
+        if versions.is_empty() {
+            self.report_with_hint(
+                config.place,
+                "the policy wants an assertion of a version that `versions` does not name",
+                "leave `versions` out",
+            );
+        }
+        let filled = AssertionPolicy {
+            versions,
+            methods: match is_held {
+                true => vec![holder_of_key],
+                false => accepted.methods,
+            },
+            holder: wanted.holder,
+            protection: match config.protection {
+                Some(_) => accepted.protection,
+                None => wanted.protection,
+            },
+            ..accepted
+        };
+        let mut tokens = policy.supporting.iter_mut();
+        if let Some(token) = tokens.find(|one| one.assertion().is_some()) {
+            *token = SupportingToken::Assertion(filled);
+        }
+    }
+
+    /// Reports a table of assertions that no policy asks for.
+    pub(super) fn refuse_needless_assertion(&mut self, place: Place) {
+        self.report_with_hint(
+            place,
+            "`saml` is given, and the policy wants no assertion",
+            "leave it out, or put an `sp:SamlToken` into the policy",
+        );
+    }
+
+    /// What the file accepts of assertions.
+    fn accepted(&mut self, config: &SamlConfig, policy: &Policy, role: Role) -> AssertionPolicy {
+        let usual = AssertionPolicy::default();
+        let signs = policy.signature().is_some();
+        let protection = match &config.protection {
+            Some(protection) => protection.value,
+            None if signs => AssertionProtection::Signature,
+            None => AssertionProtection::Connection,
+        };
+        let receives = matches!(role, Role::Service | Role::Open);
+        if receives && config.issuers.is_empty() {
+            self.report_with_hint(
+                config.place,
+                "`issuers` is missing: no assertion could be accepted",
+                "say whose are: issuers = [{ name = \"https://…\", pinned = [\"….cert.pem\"] }]",
+            );
+        }
+        if receives && config.audience.is_none() {
+            self.report_with_hint(
+                config.place,
+                "`audience` is missing: an assertion for another service would do",
+                "name this service as issuers do: audience = [\"https://…\"]; [] accepts assertions for everybody alone",
+            );
+        }
+        let texts = |texts: &[Located<String>]| texts.iter().map(|it| it.value.clone()).collect();
+        let audience = config.audience.as_deref().unwrap_or_default();
+        AssertionPolicy {
+            holder: usual.holder,
+            versions: config.versions.clone().unwrap_or(usual.versions),
+            methods: config.confirmation.clone(),
+            protection,
+            audiences: texts(audience),
+            recipients: texts(&config.recipient),
+            attesters: self.attesters(config, role),
+            skew: config.skew.unwrap_or(usual.skew),
+            most_age: config.max_age.unwrap_or(usual.most_age),
+            once: config.once,
+            forwarded: config.forward,
+            from_message: config.from_request,
+            signature: self
+                .algorithms_of_issuers(
+                    &config.signature_algorithms,
+                    SignatureAlgorithm::from_name,
+                    "signature",
+                )
+                .unwrap_or(usual.signature),
+            digest: self
+                .algorithms_of_issuers(
+                    &config.digest_algorithms,
+                    DigestAlgorithm::from_name,
+                    "digest",
+                )
+                .unwrap_or(usual.digest),
+        }
+    }
+
+    /// The subjects of those who may vouch.
+    fn attesters(&mut self, config: &SamlConfig, role: Role) -> Vec<String> {
+        let vouches = config
+            .confirmation
+            .contains(&ConfirmationMethod::SenderVouches);
+        let mut named = Vec::with_capacity(config.attesters.len());
+        for subject in &config.attesters {
+            match soapstone_crypto::DistinguishedName::parse(&subject.value) {
+                Ok(name) if !name.is_empty() => named.push(subject.value.clone()),
+                _ => self.report_with_hint(
+                    subject.place,
+                    format!("`attesters` must hold distinguished names, found {OTHER_TEXT}"),
+                    "for example attesters = [\"CN=gateway\"]",
+                ),
+            }
+        }
+        let receives = matches!(role, Role::Service | Role::Open);
+        if receives && vouches && config.attesters.is_empty() {
+            self.report_with_hint(
+                config.place,
+                "`attesters` is missing: whoever may sign could vouch for anybody",
+                "name the subjects of those who may: attesters = [\"CN=gateway\"]",
+            );
+        }
+        named
+    }
+
+    fn algorithms_of_issuers<T>(
+        &mut self,
+        named: &[Located<String>],
+        known: fn(&str) -> Option<T>,
+        purpose: &str,
+    ) -> Option<Vec<T>> {
+        let mut found = Vec::with_capacity(named.len());
+        for name in named {
+            match known(&name.value) {
+                Some(algorithm) => found.push(algorithm),
+                None => self.report(
+                    name.place,
+                    format!("expected a {purpose} algorithm, found {OTHER_TEXT}"),
+                ),
+            }
+        }
+        (!named.is_empty()).then_some(found)
+    }
+
+    /// The issuers that are known.
+    pub(super) fn issuers(&mut self) -> Arc<[AssertionIssuer]> {
+        let Some(config) = &self.config.saml else {
+            return Arc::default();
+        };
+        let mut issuers = Vec::with_capacity(config.issuers.len());
+        for issuer in &config.issuers {
+            let trust = match issuer.signed {
+                false => None,
+                true => match self.trust_store(&issuer.trust) {
+                    Some(trust) => Some(trust),
+                    // It was told of, and nobody is believed in its place.
+                    None => continue,
+                },
+            };
+            issuers.push(AssertionIssuer {
+                name: issuer.name.value.clone(),
+                trust,
+            });
+        }
+        issuers.into()
+    }
+
+    /// The assertion that requests carry.
+    pub(super) fn assertion(&mut self) -> Option<Arc<AssertionToken>> {
+        let file = self.config.saml.as_ref()?.assertion.as_ref()?;
+        match AssertionToken::parse(file.bytes.expose().clone()) {
+            Ok(token) => Some(Arc::new(token)),
+            Err(error) => {
+                self.report(file.place, format!("`{}`: {error}", file.path.display()));
+                None
+            }
+        }
+    }
+}
+
+/// A policy of answers, which have no assertion.
+pub(super) fn without_assertion(policy: &mut Policy) {
+    policy
+        .supporting
+        .retain(|token| token.assertion().is_none());
+    policy.parts.signed.retain(|part| *part != Part::Assertion);
+    policy
+        .parts
+        .encrypted
+        .retain(|wanted| wanted.part != Part::Assertion);
+}
+
+/// Whether the connection has to protect messages, for the sake of their assertions.
+pub(super) fn needs_connection(policy: &Policy) -> bool {
+    let by_connection = AssertionProtection::Connection;
+    let assertion = policy.assertion();
+    assertion.is_some_and(|assertion| assertion.protection == by_connection)
+}

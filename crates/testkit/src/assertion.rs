@@ -1,0 +1,109 @@
+//! SAML assertions that an issuer signs, written in canonical form by hand.
+
+use jiff::Timestamp;
+use soapstone_crypto::{
+    Certificate, DigestAlgorithm, Identity, SignatureAlgorithm, base64, digest,
+};
+
+/// The issuer of all assertions of this module.
+pub const ISSUER: &str = "https://idp.example";
+
+/// What an assertion says beside who is meant.
+pub struct Assertion<'a> {
+    /// Whether it is one of SAML 2.0, and not of 1.1.
+    pub is_20: bool,
+    /// The end of the confirmation's URI: `bearer`, `holder-of-key`, `sender-vouches`.
+    pub method: &'a str,
+    /// The certificate of the holder's key.
+    pub holder: Option<&'a Certificate>,
+    /// Whom it is for.
+    pub audience: Option<&'a str>,
+    /// Attributes, each with one value.
+    pub attributes: &'a [(&'a str, &'a str)],
+}
+
+impl Assertion<'_> {
+    /// The assertion about a subject, for ten minutes from now, signed with an RSA key.
+    ///
+    /// # Panics
+    /// If the issuer's key signs nothing by RSA.
+    pub fn about(&self, subject: &str, issuer: &Identity) -> String {
+        let (unsigned, place) = match self.is_20 {
+            true => (self.unsigned_20(subject), "<saml:Subject>"),
+            false => (self.unsigned_11(subject), "</saml:Assertion>"),
+        };
+        let sha256 = DigestAlgorithm::Sha256;
+        let digest = digest(sha256, unsigned.as_bytes()).expect("a digest");
+        let digest = base64::encode(digest.as_ref());
+        let method = SignatureAlgorithm::RsaSha256;
+        let (uri, ds) = (method.uri(), "http://www.w3.org/2000/09/xmldsig#");
+        let exclusive = "http://www.w3.org/2001/10/xml-exc-c14n#";
+        let info = |declared: &str| {
+            format!(
+                "<ds:SignedInfo{declared}><ds:CanonicalizationMethod Algorithm=\"{exclusive}\"></ds:CanonicalizationMethod><ds:SignatureMethod Algorithm=\"{uri}\"></ds:SignatureMethod><ds:Reference URI=\"#_assertion\"><ds:Transforms><ds:Transform Algorithm=\"{ds}enveloped-signature\"></ds:Transform><ds:Transform Algorithm=\"{exclusive}\"></ds:Transform></ds:Transforms><ds:DigestMethod Algorithm=\"{}\"></ds:DigestMethod><ds:DigestValue>{digest}</ds:DigestValue></ds:Reference></ds:SignedInfo>",
+                sha256.uri()
+            )
+        };
+        let signed = info(&format!(" xmlns:ds=\"{ds}\""));
+        let value = issuer.key().sign(method, signed.as_bytes());
+        let value = base64::encode(&value.expect("a signature"));
+        let signature = format!(
+            "<ds:Signature xmlns:ds=\"{ds}\">{}<ds:SignatureValue>{value}</ds:SignatureValue></ds:Signature>",
+            info("")
+        );
+        unsigned.replacen(place, &format!("{signature}{place}"), 1)
+    }
+
+    fn unsigned_20(&self, subject: &str) -> String {
+        let (begin, end) = life();
+        let method = self.method;
+        let data = match self.key_info() {
+            Some(info) => {
+                format!("<saml:SubjectConfirmationData>{info}</saml:SubjectConfirmationData>")
+            }
+            None => String::new(),
+        };
+        let audience = self.audience.map(|audience| {
+            format!("<saml:AudienceRestriction><saml:Audience>{audience}</saml:Audience></saml:AudienceRestriction>")
+        });
+        let audience = audience.unwrap_or_default();
+        let attributes = self.attributes.iter().map(|(name, value)| {
+            format!("<saml:Attribute Name=\"{name}\"><saml:AttributeValue>{value}</saml:AttributeValue></saml:Attribute>")
+        });
+        let attributes: String = attributes.collect();
+        format!(
+            "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\" ID=\"_assertion\" IssueInstant=\"{begin}\" Version=\"2.0\"><saml:Issuer>{ISSUER}</saml:Issuer><saml:Subject><saml:NameID>{subject}</saml:NameID><saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:{method}\">{data}</saml:SubjectConfirmation></saml:Subject><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\">{audience}</saml:Conditions><saml:AttributeStatement>{attributes}</saml:AttributeStatement></saml:Assertion>"
+        )
+    }
+
+    fn unsigned_11(&self, subject: &str) -> String {
+        let (begin, end) = life();
+        let method = self.method;
+        let info = self.key_info().unwrap_or_default();
+        let audience = self.audience.map(|audience| {
+            format!("<saml:AudienceRestrictionCondition><saml:Audience>{audience}</saml:Audience></saml:AudienceRestrictionCondition>")
+        });
+        let audience = audience.unwrap_or_default();
+        let attributes = self.attributes.iter().map(|(name, value)| {
+            format!("<saml:Attribute AttributeName=\"{name}\" AttributeNamespace=\"urn:names\"><saml:AttributeValue>{value}</saml:AttributeValue></saml:Attribute>")
+        });
+        let attributes: String = attributes.collect();
+        format!(
+            "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:1.0:assertion\" AssertionID=\"_assertion\" IssueInstant=\"{begin}\" Issuer=\"{ISSUER}\" MajorVersion=\"1\" MinorVersion=\"1\"><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\">{audience}</saml:Conditions><saml:AttributeStatement><saml:Subject><saml:NameIdentifier>{subject}</saml:NameIdentifier><saml:SubjectConfirmation><saml:ConfirmationMethod>urn:oasis:names:tc:SAML:1.0:cm:{method}</saml:ConfirmationMethod>{info}</saml:SubjectConfirmation></saml:Subject>{attributes}</saml:AttributeStatement></saml:Assertion>"
+        )
+    }
+
+    fn key_info(&self) -> Option<String> {
+        let certificate = base64::encode(self.holder?.der());
+        Some(format!(
+            "<ds:KeyInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"><ds:X509Data><ds:X509Certificate>{certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>"
+        ))
+    }
+}
+
+/// From half a minute ago, for ten minutes.
+fn life() -> (Timestamp, Timestamp) {
+    let now = Timestamp::now().as_second();
+    let moment = |seconds| Timestamp::from_second(now + seconds).expect("a moment");
+    (moment(-30), moment(600))
+}

@@ -1,0 +1,222 @@
+//! Who may issue assertions, and whether the signature of an assertion is its issuer's.
+//!
+//! The one rule: an issuer has keys of its own. A certificate that may sign messages, or that may
+//! sign for another issuer, signs nothing in the name of this one.
+
+use jiff::Timestamp;
+use soapstone_crypto::{Certificate, SignatureFamily, TrustStore};
+use soapstone_xml::{Canonicalization, Document, NodeId};
+use soapstone_xmlsec::dsig::{
+    NoExtension, Rules, Scratch, Signature, Target, Transform, VerificationKey,
+};
+use soapstone_xmlsec::keyinfo::{KeySource, X509Data, sources};
+
+use super::assertion::Assertion;
+use super::policy::AssertionPolicy;
+use super::reading::{excerpt, malformed};
+use crate::rejected::{AlgorithmUse, Rejected};
+
+/// Who may issue assertions, and with which keys.
+#[derive(Debug)]
+pub struct AssertionIssuer {
+    /// `Issuer` of the assertions.
+    pub name: String,
+    /// The certificates that sign them. None, where nobody signs: then whoever vouches for the
+    /// sender answers for the assertion, and signs it.
+    pub trust: Option<TrustStore>,
+}
+
+/// Most certificates of a signature that are tried.
+const MOST_CERTIFICATES: usize = 8;
+
+/// Bytes of the `ds:SignedInfo` of an assertion: it has one reference.
+const LONGEST_SIGNED_INFO: usize = 16 * 1024;
+
+/// What is known of an assertion whose issuer was judged.
+pub(crate) struct Judged {
+    /// Whether its issuer signed it. Otherwise somebody has to vouch for it.
+    pub(crate) signed: bool,
+    /// Short names of the weak algorithms that it was signed with.
+    pub(crate) weak: Vec<&'static str>,
+}
+
+impl Assertion {
+    /// Whether one of the issuers that are known made the assertion.
+    pub(crate) fn check_issuer(
+        &self,
+        document: &Document,
+        issuers: &[AssertionIssuer],
+        policy: &AssertionPolicy,
+        now: Timestamp,
+    ) -> Result<Judged, Rejected> {
+        let known = issuers.iter().find(|issuer| issuer.name == self.issuer);
+        let issuer = known.ok_or_else(|| Rejected::IssuerUnknown {
+            issuer: excerpt(&self.issuer),
+        })?;
+        let Some(trust) = &issuer.trust else {
+            return match self.signature {
+                // Nobody could tell whose it is.
+                Some(_) => Err(Rejected::IssuerUnknown {
+                    issuer: excerpt(&self.issuer),
+                }),
+                None => Ok(Judged {
+                    signed: false,
+                    weak: Vec::new(),
+                }),
+            };
+        };
+        let node = self.signature.ok_or(Rejected::AssertionUnsigned)?;
+        let signature = Signature::parse(document, node, &rules())?;
+        self.check_form(document, &signature, policy)?;
+        let mut scratch = Scratch::default();
+        check_signer(document, &signature, trust, now, &mut scratch)?;
+        let reference = &signature.references[0];
+        let target = Target::Element {
+            node: self.node,
+            comments: false,
+        };
+        reference.verify(document, target, &mut NoExtension, &mut scratch)?;
+        let used = [
+            (signature.method.is_weak(), signature.method.short_name()),
+            (
+                reference.digest_method.is_weak(),
+                reference.digest_method.short_name(),
+            ),
+        ];
+        let weak = used.into_iter().filter(|(is_weak, _)| *is_weak);
+        Ok(Judged {
+            signed: true,
+            weak: weak.map(|(_, name)| name).collect(),
+        })
+    }
+
+    /// Whether the signature is one over this assertion alone, in the form that assertions have
+    /// (SAML Core 2.0, 5.4.2 to 5.4.4; SAML Core 1.1, 5.4).
+    fn check_form(
+        &self,
+        document: &Document,
+        signature: &Signature,
+        policy: &AssertionPolicy,
+    ) -> Result<(), Rejected> {
+        let not_allowed =
+            |purpose, found: &str, allowed: Vec<&str>| Rejected::AlgorithmNotAllowed {
+                purpose,
+                found: found.to_owned(),
+                allowed: allowed.join(", "),
+            };
+        let method = signature.method;
+        if method.family() == SignatureFamily::Hmac || !policy.signature.contains(&method) {
+            let allowed = policy.signature.iter().map(|one| one.short_name());
+            let purpose = AlgorithmUse::Signature;
+            return Err(not_allowed(purpose, method.uri(), allowed.collect()));
+        }
+        let [reference] = &signature.references[..] else {
+            return Err(malformed("expected one reference in its signature"));
+        };
+        let digest = reference.digest_method;
+        if !policy.digest.contains(&digest) {
+            let allowed = policy.digest.iter().map(|one| one.short_name());
+            let purpose = AlgorithmUse::Digest;
+            return Err(not_allowed(purpose, digest.uri(), allowed.collect()));
+        }
+        let exclusive = Canonicalization::Exclusive;
+        let canonicalizes = |transform: &Transform| matches!(transform, Transform::Canonicalization(form) if form.method == exclusive);
+        let form = &signature.canonicalization;
+        let is_usual = match &*reference.transforms {
+            [Transform::Enveloped, last] => canonicalizes(last),
+            _ => false,
+        };
+        if !is_usual || form.method != exclusive {
+            return Err(malformed(
+                "expected its signature to have the transforms enveloped-signature and exclusive canonicalization",
+            ));
+        }
+        let by_id = reference
+            .uri
+            .as_deref()
+            .and_then(|uri| uri.strip_prefix('#'));
+        let is_found = document.by_id(&self.id) == Ok(Some(self.node));
+        if by_id != Some(self.id.as_str()) || !is_found {
+            return Err(malformed("expected its signature to refer to its id"));
+        }
+        // What stands there belongs to nobody who reads assertions.
+        if !signature.objects.is_empty() {
+            return Err(malformed("expected no `ds:Object` in its signature"));
+        }
+        Ok(())
+    }
+}
+
+/// The certificate of the issuer that a signature was made with.
+fn check_signer(
+    document: &Document,
+    signature: &Signature,
+    trust: &TrustStore,
+    now: Timestamp,
+    scratch: &mut Scratch,
+) -> Result<(), Rejected> {
+    let certificates = certificates(document, signature.key_info)?;
+    let mut refused = None;
+    let mut verify = |certificate: &Certificate, others: &[Certificate]| {
+        let trusted = trust.check(certificate, others, now);
+        let verified = trusted.map_err(Rejected::from).and_then(|()| {
+            let key = VerificationKey::Public(certificate.public_key());
+            let verified = signature.verify_value(document, key, scratch);
+            verified.map_err(Rejected::from)
+        });
+        match verified {
+            Ok(()) => true,
+            Err(rejected) => {
+                refused.get_or_insert(rejected);
+                false
+            }
+        }
+    };
+    let found = match certificates.is_empty() {
+        // The reader knows the key (XML-DSig 4.5).
+        true => {
+            let mut pinned = trust.rules().pinned.iter().take(MOST_CERTIFICATES);
+            pinned.any(|certificate| verify(certificate, &[]))
+        }
+        false => certificates
+            .iter()
+            .any(|certificate| verify(certificate, &certificates)),
+    };
+    match found {
+        true => Ok(()),
+        false => Err(refused.unwrap_or_else(|| Rejected::KeyNotFound {
+            reference: "the signature of an assertion without a certificate".to_owned(),
+        })),
+    }
+}
+
+/// The certificates in a `ds:KeyInfo`. What else stands there is a hint.
+fn certificates(
+    document: &Document,
+    key_info: Option<NodeId>,
+) -> Result<Vec<Certificate>, Rejected> {
+    let Some(info) = key_info.map(|info| document.element(info)) else {
+        return Ok(Vec::new());
+    };
+    let mut found = Vec::new();
+    let unreadable = |problem: String| malformed(format!("its signature: {problem}"));
+    let all = sources(info, MOST_CERTIFICATES).map_err(|error| unreadable(error.to_string()))?;
+    for source in all {
+        if let KeySource::X509Data(node) = source {
+            let data = X509Data::parse(document.element(node), MOST_CERTIFICATES);
+            let data = data.map_err(|error| unreadable(error.to_string()))?;
+            found.extend(data.certificates);
+        }
+    }
+    found.truncate(MOST_CERTIFICATES);
+    Ok(found)
+}
+
+fn rules() -> Rules {
+    let mut rules = Rules::default();
+    rules.references = 1;
+    rules.transforms = 2;
+    rules.signed_info = LONGEST_SIGNED_INFO;
+    rules.enveloped = true;
+    rules
+}

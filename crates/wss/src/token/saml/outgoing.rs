@@ -1,0 +1,126 @@
+//! An assertion that messages carry: made by somebody else, and sent as it is.
+//!
+//! The one rule: nothing in it changes. Its issuer's signature holds in every message.
+
+use std::fmt;
+
+use soapstone_crypto::Certificate;
+use soapstone_xml::{
+    Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, NodeId, ParseOptions,
+    canonicalize,
+};
+
+use super::assertion::Assertion;
+use super::subject::HolderKey;
+use super::version::{ConfirmationMethod, SamlVersion};
+use crate::rejected::Rejected;
+
+/// An assertion to send.
+#[derive(Clone, PartialEq, Eq)]
+pub struct AssertionToken {
+    version: SamlVersion,
+    id: String,
+    /// With every namespace that is in scope.
+    written: Vec<u8>,
+    /// As it is digested.
+    digested: Vec<u8>,
+    certificate: Option<Certificate>,
+}
+
+impl fmt::Debug for AssertionToken {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        // Whoever has a bearer's assertion is the bearer.
+        out.debug_struct("AssertionToken")
+            .field("version", &self.version)
+            .field("id", &self.id)
+            .finish_non_exhaustive()
+    }
+}
+
+impl AssertionToken {
+    /// Reads a document that is an assertion.
+    ///
+    /// # Errors
+    /// It is no assertion, or one that no receiver would accept.
+    pub fn parse(document: Vec<u8>) -> Result<Self, Rejected> {
+        let options = ParseOptions::default();
+        let document = Document::parse(document, &options, &mut Buffers::default());
+        let document = document.map_err(|error| Rejected::Malformed {
+            element: "saml:Assertion",
+            problem: error.to_string(),
+        })?;
+        Self::of(&document, document.root().id())
+    }
+
+    /// An assertion of a message.
+    pub(crate) fn of(document: &Document, node: NodeId) -> Result<Self, Rejected> {
+        let assertion = Assertion::read(document.element(node))?;
+        let form = |method| {
+            let mut bytes = Vec::new();
+            let options = C14nOptions {
+                inherited_attributes: false,
+                ..C14nOptions::new(method)
+            };
+            canonicalize(
+                document,
+                Apex::Element(node),
+                &options,
+                &mut C14nScratch::default(),
+                &mut bytes,
+            )
+            .map_err(Rejected::Canonicalization)?;
+            Ok::<_, Rejected>(bytes)
+        };
+        let mut written = form(Canonicalization::Inclusive10)?;
+        let has_default = document.element(node).namespace_of("").is_some();
+        if !has_default {
+            // The envelope around may declare one.
+            let name = document.element(node).qualified_name().len() + 1;
+            written.splice(name..name, *b" xmlns=\"\"");
+        }
+        Ok(Self {
+            version: assertion.version,
+            certificate: assertion.holder_certificate().cloned(),
+            id: assertion.id,
+            written,
+            digested: form(Canonicalization::Exclusive)?,
+        })
+    }
+
+    /// The version.
+    pub fn version(&self) -> SamlVersion {
+        self.version
+    }
+
+    /// Its id.
+    pub fn id(&self) -> &str {
+        &self.id
+    }
+
+    /// The certificate of the holder's key, where the assertion has it.
+    pub fn holder(&self) -> Option<&Certificate> {
+        self.certificate.as_ref()
+    }
+
+    /// As it stands in a message.
+    pub fn written(&self) -> &[u8] {
+        &self.written
+    }
+
+    /// In exclusive canonical form.
+    pub(crate) fn digested(&self) -> &[u8] {
+        &self.digested
+    }
+}
+
+impl Assertion {
+    /// The certificate of the holder's key, where the issuer names one.
+    fn holder_certificate(&self) -> Option<&Certificate> {
+        let confirmations = self.confirmations.iter();
+        let by_key = confirmations.filter(|one| one.method == ConfirmationMethod::HolderOfKey);
+        by_key.flat_map(|one| &one.keys).find_map(|key| match key {
+            HolderKey::Public(_, certificate) => certificate.as_ref(),
+            HolderKey::Wrapped(_) => None,
+        })
+    }
+}

@@ -1,0 +1,107 @@
+//! What a plan accepts of assertions.
+//!
+//! The one rule: the defaults accept the least. Every method, audience and weak algorithm is one
+//! that was written down.
+
+use std::time::Duration;
+
+use soapstone_crypto::{DigestAlgorithm, SignatureAlgorithm};
+
+use super::version::{ConfirmationMethod, SamlVersion};
+
+/// The assertions that messages must have.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
+pub struct AssertionPolicy {
+    /// The versions.
+    pub versions: Vec<SamlVersion>,
+    /// The methods that confirm the subject.
+    pub methods: Vec<ConfirmationMethod>,
+    /// What the key of the holder does, where holder-of-key is the one method.
+    pub holder: HolderUse,
+    /// What protects the message of a bearer, or of somebody who vouches.
+    pub protection: AssertionProtection,
+    /// Who we are to issuers. An assertion that names audiences names one of these in each of its
+    /// restrictions; one without a restriction is refused, unless this is empty.
+    pub audiences: Vec<String>,
+    /// The addresses that a confirmation may name as its `Recipient`.
+    pub recipients: Vec<String>,
+    /// The subjects of certificates whose holders may vouch for others.
+    pub attesters: Vec<String>,
+    /// Difference of clocks that is forgiven.
+    pub skew: Duration,
+    /// The longest age of an assertion that does not say when it ends.
+    pub most_age: Duration,
+    /// Whether each assertion is accepted once, also if it does not ask for that.
+    pub once: bool,
+    /// Whether the assertion goes on to whoever the message is for, as a header block.
+    pub forwarded: bool,
+    /// Whether a sender takes it out of the plain message, where it is a header block.
+    pub from_message: bool,
+    /// Signature algorithms of issuers.
+    pub signature: Vec<SignatureAlgorithm>,
+    /// Digest algorithms of issuers.
+    pub digest: Vec<DigestAlgorithm>,
+}
+
+/// What the key of an assertion's holder does in a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum HolderUse {
+    /// It makes the message's own signature, which names the assertion.
+    Signs,
+    /// It endorses, by a signature that names the assertion.
+    Endorses,
+    /// Nothing that names the assertion: a certificate with the key signs, or the connection has
+    /// it.
+    Beside,
+}
+
+/// What protects a message whose assertion proves nothing of its sender by a key.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum AssertionProtection {
+    /// The connection. Nothing here can see it; whoever writes this sees to it.
+    Connection,
+    /// One signature of the message over the assertion and the Body.
+    Signature,
+}
+
+impl Default for AssertionPolicy {
+    /// Assertions of SAML 2.0, whose holders sign, and no audience.
+    fn default() -> Self {
+        Self {
+            versions: vec![SamlVersion::V20],
+            methods: vec![ConfirmationMethod::HolderOfKey],
+            holder: HolderUse::Signs,
+            protection: AssertionProtection::Signature,
+            audiences: Vec::new(),
+            recipients: Vec::new(),
+            attesters: Vec::new(),
+            skew: Duration::from_secs(60),
+            // What WSS4J accepts.
+            most_age: Duration::from_secs(30 * 60),
+            once: false,
+            forwarded: false,
+            from_message: false,
+            signature: vec![
+                SignatureAlgorithm::RsaSha256,
+                SignatureAlgorithm::RsaSha384,
+                SignatureAlgorithm::RsaSha512,
+                SignatureAlgorithm::EcdsaSha256,
+                SignatureAlgorithm::EcdsaSha384,
+                SignatureAlgorithm::EcdsaSha512,
+                SignatureAlgorithm::Ed25519,
+            ],
+            digest: vec![
+                DigestAlgorithm::Sha256,
+                DigestAlgorithm::Sha384,
+                DigestAlgorithm::Sha512,
+            ],
+        }
+    }
+}
+
+impl AssertionPolicy {
+    /// Whether a method is accepted.
+    pub fn accepts(&self, method: ConfirmationMethod) -> bool {
+        self.methods.contains(&method)
+    }
+}
