@@ -5,8 +5,8 @@
 //! message's own signature and key do.
 
 use soapstone_wss::{
-    self as wss, AssertionProtection, EncryptedPart, EndorsingKey, EndorsingToken, HolderUse,
-    Part, PasswordKind, Policy, Recipient, SupportingToken, UsernamePolicy,
+    self as wss, AssertionProtection, EncryptedPart, EndorsingKey, EndorsingToken, HolderUse, Part,
+    PasswordKind, Policy, Recipient, SupportingToken, UsernamePolicy,
 };
 
 use super::message::{Message, missing};
