@@ -70,8 +70,6 @@ pub fn known(identity: Arc<Identity>, peer: &str) -> Keys {
     let shared = SymmetricKey::new((1..=32).collect()).expect("octets");
     Keys {
         identity: Some(identity),
-        decryption: Vec::new(),
-        endorsing: Vec::new(),
         peer: Some(certificate(peer)),
         trust: Some(Arc::new(TrustStore::new(rules).expect("an anchor"))),
         shared: Some(Arc::new(SharedKey {
@@ -83,6 +81,7 @@ pub fn known(identity: Arc<Identity>, peer: &str) -> Keys {
             name: USER.to_owned(),
             password: SecretBytes::copy_of(PASSWORD),
         })),
+        ..Keys::default()
     }
 }
 
