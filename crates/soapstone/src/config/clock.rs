@@ -95,12 +95,15 @@ pub(super) fn read_clock(mut table: Table<'_>) -> Option<ClockConfig> {
     })
 }
 
-/// A duration with a sign.
+/// A duration with a sign, and nothing between the two.
 fn offset_of(text: &str) -> Option<SignedDuration> {
     let (digits, is_behind) = match text.strip_prefix('-') {
         Some(digits) => (digits, true),
         None => (text.strip_prefix('+').unwrap_or(text), false),
     };
+    if !digits.starts_with(|first: char| first.is_ascii_digit()) {
+        return None;
+    }
     let duration = SignedDuration::try_from(parse_duration(digits)?).ok()?;
     Some(match is_behind {
         true => -duration,
