@@ -172,7 +172,7 @@ endpoint.toml:9:13: `mechanism` must be one of none, username, sign, encrypt, si
 endpoint.toml:10:1: unknown key `sute` in [security]
     hint: did you mean `suite`?
 endpoint.toml:11:19: `signed` must name parts of the envelope, found "Boddy"
-    hint: a part is Body, Timestamp, Signature, UsernameToken, Token, {namespace}header or #id
+    hint: a part is Body, Timestamp, Signature, UsernameToken, Assertion, Token, {namespace}header or #id
 endpoint.toml:12:21: `ttl` must be a duration such as "500ms", "60s", "5m" or "1h30m", found "5 minutes"
 endpoint.toml:14:9: `depth` must be a whole number from 1 to 65535, found a smaller number"#;
     assert_eq!(problems, expected);
