@@ -11,7 +11,7 @@ use soapstone_policy::{
 };
 use soapstone_wss::{
     AsymmetricBinding, Binding, EncryptionToken, KeyBinding, KeyReference, Mechanism, Part, Policy,
-    Recipient, SUITE_NAMES, SymmetricBinding, SymmetricToken, TimestampPolicy,
+    Presence, Recipient, SUITE_NAMES, SymmetricBinding, SymmetricToken, TimestampPolicy,
 };
 
 /// The parts of a `[security]` table beside the mechanism, and tables beside it.
@@ -87,6 +87,14 @@ fn noticed(policy: &Policy) -> Policy {
         .filter(|timestamp| timestamp.required)
         .map(|_| TimestampPolicy::default());
     policy.refuse_own_signatures = false;
+    // What tokens have beyond what is demanded is a matter of who makes them. A digest has both.
+    if let Some(username) = policy.username_mut() {
+        for presence in [&mut username.nonce, &mut username.created] {
+            if *presence == Presence::Sent {
+                *presence = Presence::Absent;
+            }
+        }
+    }
     let signs = policy.signature().map(|signature| signature.key);
     policy.parts.signed.sort();
     policy
@@ -323,6 +331,23 @@ fn a_user_on_tls_has_a_transport_binding() {
             assert!(written.contains("<sp:SignedSupportingTokens>"), "{written}");
             assert_eq!(written.contains("IncludeTimestamp"), timestamp, "{written}");
         }
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 5.4.1.
+#[test]
+fn a_nonce_and_a_time_that_are_demanded_of_users_are_written() {
+    for (nonce, created) in [(true, true), (true, false), (false, true)] {
+        let mut agreement = agreement(Mechanism::Username, "password = \"text\"", "");
+        let username = agreement.request.username_mut().expect("it has users");
+        let demanded = |is_demanded| match is_demanded {
+            true => Presence::Demanded,
+            false => Presence::Sent,
+        };
+        (username.nonce, username.created) = (demanded(nonce), demanded(created));
+        let written = there_and_back(&agreement, "items").to_xml();
+        assert_eq!(written.contains("<sp13:Nonce "), nonce, "{written}");
+        assert_eq!(written.contains("<sp13:Created "), created, "{written}");
     }
 }
 

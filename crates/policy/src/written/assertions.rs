@@ -6,7 +6,7 @@
 
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, EncryptedPart, Extent, KeyBinding, KeyReference, Layout,
-    Part, PasswordKind, Policy, ProtectionOrder,
+    Part, PasswordKind, Policy, Presence, ProtectionOrder,
 };
 use soapstone_xml::escape;
 
@@ -247,7 +247,16 @@ impl Assertions<'_> {
             PasswordKind::Text => "",
             PasswordKind::Absent => "<sp:NoPassword/>",
         };
-        let form = format!("{password}<sp:WssUsernameToken10/>");
+        // Items that are sent and not demanded have no assertion: partners may leave them out.
+        let items: String = [("Created", username.created), ("Nonce", username.nonce)]
+            .into_iter()
+            .filter(|(_, presence)| *presence == Presence::Demanded)
+            .map(|(item, _)| {
+                let namespace = SecurityPolicyVersion::V13.namespace();
+                format!("<sp13:{item} xmlns:sp13=\"{namespace}\"/>")
+            })
+            .collect();
+        let form = format!("{password}{items}<sp:WssUsernameToken10/>");
         nest(kind, &self.token("UsernameToken", TO_RECIPIENT, &form))
     }
 
