@@ -27,6 +27,7 @@ Examples:
 
 /// What is shown.
 #[derive(Debug, Subcommand)]
+#[command(after_help = EXAMPLES)]
 pub enum Command {
     /// Show the security index of each backend, and whether it covers what requests need
     ///
