@@ -9,7 +9,7 @@
 //!
 //! A file that was learned demands what the messages have, and no less: a part that is signed in
 //! all of them must be signed. What no message shows is a [note](Learned::notes), never a silent
-//! choice. The [difference](difference) in form between a sample and a message of one's own is told
+//! choice. The [difference] in form between a sample and a message of one's own is told
 //! in words.
 //!
 //! The rule of this crate: a message vouches for nothing. Whom to trust stands in the reader's own
