@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Response, request};
-use soapstone::wss::{Receipt, SoapVersion};
+use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
 use tokio::time::Instant;
 
 use super::attempt::{failure_by, repeatable};
@@ -30,6 +30,15 @@ pub(super) struct Sending {
     receipt: Receipt,
     conversation: Option<InConversation>,
     balanced: Option<Balanced>,
+}
+
+/// What fields of a request tell its backend of its message.
+#[derive(Clone, Copy)]
+pub(super) struct Told<'a> {
+    /// Who sent it, if an assertion proves that.
+    pub(super) assertion: Option<&'a AssertionEvidence>,
+    /// Names of header blocks that nothing proves.
+    pub(super) unproven: &'a [String],
 }
 
 /// A request whose response arrived.
@@ -63,13 +72,12 @@ impl Sending {
     }
 }
 
-/// Sends a request with that head, as the client sent it. `unproven` names header blocks in it that
-/// nothing proves. Returns the response.
+/// Sends a request with that head, as the client sent it. Returns the response.
 pub(super) async fn deliver(
     reporter: &Reporter<'_>,
     mut sending: Sending,
     mut head: request::Parts,
-    unproven: &[String],
+    told: Told<'_>,
     version: SoapVersion,
     reservation: &mut Reservation,
 ) -> Result<Delivered, Response<Reply>> {
@@ -81,7 +89,11 @@ pub(super) async fn deliver(
             exchange.note_attempt(&balanced.attempt);
         }
         exchange.head_for_backend(&mut head, &sending.upstream);
-        mark_unproven(&mut head.headers, unproven);
+        // Behind the fields of the connection, whose names the client chooses.
+        mark_unproven(&mut head.headers, told.unproven);
+        if let Some(identity) = &exchange.route.identity {
+            identity.apply(&mut head.headers, told.assertion);
+        }
         let begun = Instant::now();
         let sent = once(reporter, &mut sending, head, version, reservation).await;
         let sent = match sent {

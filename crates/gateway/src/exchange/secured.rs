@@ -16,7 +16,7 @@ use soapstone::wss::SoapVersion;
 use soapstone_broker::Failed;
 
 use super::context::Exchange;
-use super::deliver::{Delivered, Sending, deliver};
+use super::deliver::{Delivered, Sending, Told, deliver};
 use super::failure::too_many;
 use super::read::read_request;
 use super::reporter::Reporter;
@@ -91,13 +91,13 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     head.headers.remove(header::CONTENT_LENGTH);
     // A compressed response could not be secured, and its length would tell of what it holds.
     head.headers.remove(header::ACCEPT_ENCODING);
-    if let Some(identity) = &exchange.route.identity {
-        identity.apply(&mut head.headers, forward.assertion.as_deref());
-    }
     let sending = Sending::take(reporter, &mut forward);
     let mut receipts = forward.receipts;
-    let unproven = &forward.unproven;
-    let delivered = deliver(reporter, sending, head, unproven, version, &mut reservation).await;
+    let told = Told {
+        assertion: forward.assertion.as_deref(),
+        unproven: &forward.unproven,
+    };
+    let delivered = deliver(reporter, sending, head, told, version, &mut reservation).await;
     let Delivered {
         upstream,
         response,
