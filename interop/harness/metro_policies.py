@@ -102,7 +102,7 @@ def _asymmetric():
         yield Cell(f"asymmetric {suite}", asymmetric(suite) + wss10(), both())
     yield Cell("asymmetric sign", asymmetric("Basic256") + wss10(), parts("SignedParts"))
     yield Cell("asymmetric encrypt", asymmetric("Basic256", timestamp=False) + wss10(), parts("EncryptedParts"))
-    for name, options in (*OPTIONS, ("protected tokens", "<sp:ProtectTokens/>")):
+    for name, options in OPTIONS:
         yield Cell(f"asymmetric {name}", asymmetric("Basic256", options=options) + wss10(), both())
     yield Cell("asymmetric signature confirmation", asymmetric("Basic256") + wss11(CONFIRMATION), both())
     yield from _supported("asymmetric", asymmetric("Basic256") + wss10())
@@ -223,7 +223,6 @@ def refusals():
         ("asymmetric Basic128", "asymmetric Basic256", "algorithm-not-allowed"),
         ("asymmetric Basic256Rsa15", "asymmetric Basic256", "algorithm-not-allowed"),
         ("asymmetric Basic256", "asymmetric Basic256Sha256", "algorithm-not-allowed"),
-        ("asymmetric Basic256", "asymmetric protected tokens", "unsigned"),
         ("asymmetric Basic256", "symmetric Basic256", "algorithm-not-allowed"),
         ("symmetric Basic256", "asymmetric Basic256", "algorithm-not-allowed"),
         ("symmetric Basic256", "symmetric derived keys Basic256", "key-not-derived"),

@@ -53,7 +53,6 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         version,
         said: Said {
             action: media::action_of(&head.headers),
-            rest: exchange.route.rest_of(head.uri.path()).to_owned(),
         },
         actions: match &exchange.route.inbound {
             Some(inbound) if inbound.endpoint.asks_for_actions() => {

@@ -120,11 +120,6 @@ impl Route {
         &self.path
     }
 
-    /// What follows the path that clients use in a path that was asked for.
-    pub(crate) fn rest_of<'a>(&self, asked: &'a str) -> &'a str {
-        asked.get(self.path.len()..).unwrap_or_default()
-    }
-
     /// Whether messages pass as they are.
     pub(crate) fn is_plain(&self) -> bool {
         self.inbound.is_none() && self.outbound().is_none()

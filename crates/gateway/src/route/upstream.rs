@@ -46,8 +46,6 @@ pub(crate) struct Label {
 pub(crate) struct Said {
     /// Its `SOAPAction`.
     pub(crate) action: Option<String>,
-    /// What follows the path of the route in the path that was asked for.
-    pub(crate) rest: String,
 }
 
 impl Upstream {
@@ -88,17 +86,9 @@ impl Upstream {
 
     /// What a request of which that is said is about.
     pub(crate) fn label(&self, said: Said) -> Label {
-        let to = match said.rest.as_str() {
-            "" => Arc::clone(&self.address),
-            rest => {
-                let base = self.address.split(['?', '#']).next().unwrap_or_default();
-                let slash = if rest.starts_with('/') { "" } else { "/" };
-                format!("{}{slash}{rest}", base.trim_end_matches('/')).into()
-            }
-        };
         Label {
             action: said.action,
-            to,
+            to: Arc::clone(&self.address),
         }
     }
 
