@@ -21,7 +21,7 @@ async fn a_request_is_for_the_url_that_it_goes_to_unless_the_file_says_another()
         (
             "message_id = true",
             "/tax/a/b?x=y",
-            "http://BACKEND/service/Tax/a/b",
+            "http://BACKEND/service/Tax",
         ),
         ("to = [\"urn:tax\"]", "/tax/a", "urn:tax"),
     ] {
