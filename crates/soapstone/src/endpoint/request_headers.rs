@@ -15,6 +15,8 @@ use crate::config::SecuritySource;
 #[derive(Clone, Debug)]
 pub(super) struct RequestHeaders {
     to: Option<String>,
+    /// The address in the description, for who knows of no other.
+    described: Option<String>,
     action: Option<String>,
     message_id: bool,
     reply_to: Option<String>,
@@ -26,6 +28,7 @@ impl Default for RequestHeaders {
         let version = AddressingVersion::V10;
         Self {
             to: None,
+            described: None,
             action: None,
             message_id: true,
             reply_to: Some(version.anonymous().to_owned()),
@@ -38,7 +41,11 @@ impl RequestHeaders {
     /// The headers of a request that asks for `action`, if the file says no other. `requested` is
     /// where it goes, as far as that is known. `None` if nothing says where.
     pub(super) fn of(&self, action: String, requested: Option<&str>) -> Option<Addressing> {
-        let to = self.to.as_deref().or(requested)?;
+        let to = self
+            .to
+            .as_deref()
+            .or(requested)
+            .or(self.described.as_deref())?;
         let action = self.action.clone().unwrap_or(action);
         let mut headers = Addressing::request(self.version, action, to.to_owned());
         if !self.message_id {
@@ -58,7 +65,7 @@ impl Compiler<'_> {
         described: Option<String>,
     ) -> RequestHeaders {
         let mut headers = RequestHeaders {
-            to: described,
+            described,
             ..RequestHeaders::default()
         };
         let config = self.config;
