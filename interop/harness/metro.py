@@ -241,7 +241,7 @@ def run(report, soapstone, keys, folder):
         routed = [cell for cell in cells() if cell.served]
         with gateway(peer, routed, "outbound", "outbound") as ours:
             for cell in routed:
-                name, test = (f"Metro does not understand: {cell.name}", _stranger) if cell.stranger else (cell.name, _from_gateway)
+                name, test = _outbound(cell)
                 report.check("metro", name, "soapstone -> metro", lambda: test(peer, ours, cell))
         # Contexts that are renewed live so briefly that they are over by then.
         for cell in (cell for cell in routed if cell.in_conversation and not cell.renew):
@@ -269,6 +269,9 @@ def _to_gateway(report, peer, ours, routed):
             time.sleep(1.1)
         if cell.refused:
             report.check("metro", f"refused: {cell.name}", way, lambda: _refused(peer, ours, cell, cell, cell.refused))
+        elif cell.unread:
+            name = f"Metro does not understand the answer: {cell.name}"
+            report.check("metro", name, way, lambda: _unread(peer, ours, cell))
         else:
             report.check("metro", _called(cell), way, lambda: ours.explain(lambda: peer.call(cell, address)))
         if cell.in_conversation and not cell.refused:
@@ -324,6 +327,35 @@ def _refused(peer, ours, theirs, demanded, reason):
     said = ours.says(reason, before)
     if result["exit"] == 0 or f'cause="{reason}"' not in said:
         raise Failure(f"expected the reason {reason}, found {result}\nthe gateway said: {said or 'nothing'}")
+
+
+def _unread(peer, ours, cell):
+    """Our gateway accepts the call of Metro's client, which does not understand the answer. Where it does, the cell is to say so."""
+    before = len(ours.warnings())
+    result = peer.calling.job(*peer.words(cell, f"{ours.address}/{cell.path}/echo", peer.wsdl(cell)))
+    if result["exit"] == 0 or cell.unread not in str(result):
+        raise Failure(f"expected {cell.unread}, found {result}")
+    if said := ours.warnings()[before:]:
+        raise Failure(f"expected a request that is accepted, found {said}")
+
+
+def _outbound(cell):
+    """What the call of Metro's service through our gateway is called in the report, and what tests it."""
+    if cell.stranger:
+        return f"Metro does not understand: {cell.name}", _stranger
+    if cell.unproven:
+        return f"refused: the answer under {cell.name}", _unproven
+    return cell.name, _from_gateway
+
+
+def _unproven(_peer, ours, cell):
+    """Our gateway refuses what Metro's service answers, and gives that reason."""
+    before = len(ours.warnings())
+    with contextlib.suppress(Failure):
+        _plain_answer(ours, cell)
+    said = ours.says(cell.unproven, before)
+    if f'cause="{cell.unproven}"' not in said:
+        raise Failure(f"expected the reason {cell.unproven}, the gateway said: {said or 'nothing'}")
 
 
 def _from_gateway(peer, ours, cell):

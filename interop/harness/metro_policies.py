@@ -5,7 +5,7 @@ from dataclasses import dataclass, field, replace
 from . import policies
 from .assertions import (
     ADDRESSING, CLIENT, WITH_ADDRESSING, asymmetric, both, conversation, conversation_over_tls, parts, supporting, symmetric, transport,
-    trust13, username, wss10, wss11,
+    trust13, username, wss10, wss11, x509,
 )  # fmt: skip
 from .cxf import USER
 
@@ -62,6 +62,10 @@ class Cell:
     stranger: str | None = None
     # Why our gateway refuses what Metro's client sends, where it does.
     refused: str | None = None
+    # What Metro's client says of our gateway's answer, where it does not understand the answer.
+    unread: str | None = None
+    # Why our gateway refuses what Metro's service answers, where it does.
+    unproven: str | None = None
     # Whether Metro's client damages what it has deciphered.
     damaged: bool = False
 
@@ -104,6 +108,13 @@ def _asymmetric():
     yield Cell("asymmetric encrypt", asymmetric("Basic256", timestamp=False) + wss10(), parts("EncryptedParts"))
     for name, options in OPTIONS:
         yield Cell(f"asymmetric {name}", asymmetric("Basic256", options=options) + wss10(), both())
+    # Our answers only name their certificate, and cover it through that name, which Metro does
+    # not follow.
+    protected = asymmetric("Basic256", options="<sp:ProtectTokens/>") + wss10()
+    yield Cell("asymmetric protected tokens", protected, both(), unread="Invalid Security Header")
+    included = asymmetric("Basic256", options="<sp:ProtectTokens/>", recipient=x509("AlwaysToInitiator")) + wss10()
+    # Metro's service leaves its own token out of its signature, and Metro's client does not notice.
+    yield Cell("asymmetric protected tokens, both included", included, both(), unproven="unsigned")
     yield Cell("asymmetric signature confirmation", asymmetric("Basic256") + wss11(CONFIRMATION), both())
     yield from _supported("asymmetric", asymmetric("Basic256") + wss10())
     # Of a suite that it does not know Metro says nothing, and has Basic128 in its place.
@@ -223,6 +234,7 @@ def refusals():
         ("asymmetric Basic128", "asymmetric Basic256", "algorithm-not-allowed"),
         ("asymmetric Basic256Rsa15", "asymmetric Basic256", "algorithm-not-allowed"),
         ("asymmetric Basic256", "asymmetric Basic256Sha256", "algorithm-not-allowed"),
+        ("asymmetric Basic256", "asymmetric protected tokens", "unsigned"),
         ("asymmetric Basic256", "symmetric Basic256", "algorithm-not-allowed"),
         ("symmetric Basic256", "asymmetric Basic256", "algorithm-not-allowed"),
         ("symmetric Basic256", "symmetric derived keys Basic256", "key-not-derived"),

@@ -94,10 +94,22 @@ func call(address string, wanted options) result {
 	if err != nil {
 		return result{Error: err.Error()}
 	}
-	if answer.StatusCode != http.StatusOK || !strings.Contains(string(read), wanted.Text) {
+	if answer.StatusCode != http.StatusOK || echoed(read) != wanted.Text {
 		return result{Fault: strings.Contains(string(read), "Fault>"), Error: fmt.Sprintf("%s %s", answer.Status, read)}
 	}
 	return result{Passed: true}
+}
+
+// The text of an answer, or nothing.
+func echoed(answer []byte) string {
+	document := etree.NewDocument()
+	if document.ReadFromBytes(answer) != nil {
+		return ""
+	}
+	if text := document.FindElement("//Body//text"); text != nil {
+		return text.Text()
+	}
+	return ""
 }
 
 func main() {

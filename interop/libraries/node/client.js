@@ -1,13 +1,11 @@
 // node-soap with its own WS-Security: one call of Echo, told in one line of JSON.
 //
-//   node client.js ADDRESS OPTIONS     OPTIONS is JSON: security, soap, key, certificate, user, password, options
+//   node client.js ADDRESS OPTIONS     OPTIONS is JSON: text, security, soap, key, certificate, user, password, options
 
 "use strict";
 
 const fs = require("fs");
 const soap = require("soap");
-
-const TEXT = "Ahoj, světe! <&> \u{1F600}";
 
 function security(wanted) {
     const key = () => fs.readFileSync(wanted.key);
@@ -35,16 +33,17 @@ async function call(address, wanted) {
     client.setSecurity(security(wanted));
     const port = client[`EchoService`][`EchoSoap${wanted.soap}Port`];
     return new Promise((resolve, reject) => {
-        port.Echo({ text: TEXT }, (error, answer) => (error ? reject(error) : resolve(answer)));
+        port.Echo({ text: wanted.text }, (error, answer) => (error ? reject(error) : resolve(answer)));
     });
 }
 
 async function main() {
     const [address, options] = process.argv.slice(2);
     try {
-        const answer = await call(address, JSON.parse(options));
+        const wanted = JSON.parse(options);
+        const answer = await call(address, wanted);
         const text = answer.text ?? answer;
-        const passed = text === TEXT;
+        const passed = text === wanted.text;
         console.log(JSON.stringify(passed ? { passed } : { passed, error: JSON.stringify(answer) }));
     } catch (error) {
         // Of a fault, the code and the sentence.

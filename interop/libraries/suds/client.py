@@ -7,8 +7,6 @@ from suds import WebFault
 from suds.client import Client
 from suds.wsse import Security, Timestamp, UsernameToken
 
-TEXT = "Ahoj, světe! <&> \N{GRINNING FACE}"
-
 
 def security(wanted):
     """The header that suds writes."""
@@ -27,11 +25,11 @@ def call(address, wanted):
     """The outcome of a call."""
     client = Client(f"{address}?wsdl", wsse=security(wanted), location=address, cache=None)
     try:
-        answer = client.service["EchoSoap11Port"].Echo(TEXT)
+        answer = client.service["EchoSoap11Port"].Echo(wanted["text"])
     except WebFault as fault:
         return {"passed": False, "fault": True, "error": str(fault)}
     text = str(getattr(answer, "text", answer))
-    return {"passed": True} if text == TEXT else {"passed": False, "error": text}
+    return {"passed": True} if text == wanted["text"] else {"passed": False, "error": text}
 
 
 if __name__ == "__main__":
