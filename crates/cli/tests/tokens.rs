@@ -101,17 +101,23 @@ fn service_with(mechanism: &str, module: &str, key_name: &str, certificate: &str
 
 const SUITE: &str = "suite = \"Basic256Sha256\"";
 
-#[test]
-fn a_service_opens_and_secures_with_a_key_in_a_token() {
-    let Some(folder) = folder_with_token() else {
-        return;
-    };
+/// A folder with a request for a service whose key is in a token, and the files of both sides.
+fn folder_with_request() -> Option<Folder> {
+    let folder = folder_with_token()?;
     folder.write("server.toml", service(MODULE, "server", "server"));
     Endpoint::client("sign-encrypt", SUITE).write(&folder, "client.toml");
     folder.write("plain.xml", envelope(SOAP11));
     folder
         .run("secure --config client.toml plain.xml -o request.xml")
         .succeeds();
+    Some(folder)
+}
+
+#[test]
+fn a_service_opens_and_secures_with_a_key_in_a_token() {
+    let Some(folder) = folder_with_request() else {
+        return;
+    };
     let opened = command(&folder, "open --config server.toml request.xml").output();
     let opened = opened.expect("the program runs");
     assert!(opened.status.success(), "{opened:?}");
@@ -130,15 +136,9 @@ fn a_service_opens_and_secures_with_a_key_in_a_token() {
 
 #[test]
 fn a_message_for_a_key_in_a_token_is_explained_with_its_plaintext() {
-    let Some(folder) = folder_with_token() else {
+    let Some(folder) = folder_with_request() else {
         return;
     };
-    folder.write("server.toml", service(MODULE, "server", "server"));
-    Endpoint::client("sign-encrypt", SUITE).write(&folder, "client.toml");
-    folder.write("plain.xml", envelope(SOAP11));
-    folder
-        .run("secure --config client.toml plain.xml -o request.xml")
-        .succeeds();
     let explained = command(&folder, "explain --json --config server.toml request.xml").output();
     let explained = explained.expect("the program runs");
     assert!(explained.status.success(), "{explained:?}");

@@ -23,6 +23,11 @@ const MOST_BACKENDS: usize = 256;
 pub(crate) struct GroupSpec {
     pub(crate) members: Vec<MemberSpec>,
     pub(crate) settings: Settings,
+    pub(crate) rules: Rules,
+}
+
+/// What a route says of its requests and backends beside what its pool is told.
+pub(crate) struct Rules {
     pub(crate) sticky: Option<Sticky>,
     /// Operations that may be done twice.
     pub(crate) idempotent: Vec<OperationName>,
@@ -33,6 +38,20 @@ pub(crate) struct GroupSpec {
     pub(crate) classes: Vec<ClassSpec>,
     /// Whether messages may say what they need.
     pub(crate) requirements: bool,
+}
+
+impl Rules {
+    /// What requests of a sender need, beside what a message says.
+    pub(crate) fn needs_of(&self, sender: Option<&str>) -> Needs {
+        let is_member = |member: &String| Some(member.as_str()) == sender;
+        let mut needs = self.needs.clone();
+        for class in &self.classes {
+            if class.members.iter().any(is_member) {
+                needs = needs.and(&class.needs);
+            }
+        }
+        needs
+    }
 }
 
 /// One of them.

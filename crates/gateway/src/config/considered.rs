@@ -8,7 +8,6 @@ use soapstone_broker::{Ask, Dice, Needs, Pool, SecurityIndex, Verdict};
 
 use super::Config;
 use super::balance::GroupSpec;
-use super::needs::needs_of;
 
 /// A route with several backends, and what they are worth to a request.
 #[derive(Clone, Debug)]
@@ -53,7 +52,7 @@ impl Config {
 }
 
 fn considered(path: &str, group: &GroupSpec, sender: Option<&str>, needs: &Needs) -> Considered {
-    let needs = needs_of(&group.needs, &group.classes, sender).and(needs);
+    let needs = group.rules.needs_of(sender).and(needs);
     let members = group.members.iter();
     let terms = members.map(|member| (member.name.clone(), member.terms.clone()));
     let pool = Pool::new(group.settings, terms, Dice::new(0));

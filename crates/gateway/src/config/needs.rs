@@ -14,18 +14,6 @@ pub(crate) struct ClassSpec {
     pub(crate) needs: Needs,
 }
 
-/// What requests of a sender need on a route with those needs and classes.
-pub(crate) fn needs_of(of_route: &Needs, classes: &[ClassSpec], sender: Option<&str>) -> Needs {
-    let is_member = |member: &String| Some(member.as_str()) == sender;
-    let mut needs = of_route.clone();
-    for class in classes {
-        if class.members.iter().any(is_member) {
-            needs = needs.and(&class.needs);
-        }
-    }
-    needs
-}
-
 /// Reads `needs`.
 pub(super) fn read_needs(mut table: Table<'_>) -> Needs {
     let names = Property::ALL.map(|property| (property.name(), property));

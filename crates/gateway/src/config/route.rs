@@ -8,7 +8,7 @@ use soapstone::config::{Located, Place, Table};
 use soapstone::endpoint::{Calling, Serving};
 use soapstone_policy::TransportRequirement;
 
-use super::balance::{Balance, GroupSpec, MemberSpec, Sticky, read_backends, read_balance};
+use super::balance::{Balance, GroupSpec, MemberSpec, Rules, Sticky, read_backends, read_balance};
 use super::direction::Direction;
 use super::endpoint::{EndpointSpec, Publishing, SideSpec, read_endpoint};
 use super::identity::{IdentityHeaders, read_identity};
@@ -337,12 +337,14 @@ pub(super) fn read_route(
         Some(members) => Some(GroupSpec {
             members: with_security(members?, outbound.as_ref()),
             settings: balance.settings,
-            sticky: balance.sticky.map(|sticky| sticky.value),
-            idempotent: balance.idempotent,
-            check: balance.check,
-            needs: balance.needs,
-            classes: balance.classes,
-            requirements: balance.requirements.is_some_and(|given| given.value),
+            rules: Rules {
+                sticky: balance.sticky.map(|sticky| sticky.value),
+                idempotent: balance.idempotent,
+                check: balance.check,
+                needs: balance.needs,
+                classes: balance.classes,
+                requirements: balance.requirements.is_some_and(|given| given.value),
+            },
         }),
     };
     Some(RouteSpec {

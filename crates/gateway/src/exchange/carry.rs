@@ -69,9 +69,9 @@ pub(crate) async fn carry(
     mut body: Carried,
 ) -> Result<Response<Download>, Uncarried> {
     let wanted = Wanted {
-        affinity: (balancer.sticky == Some(Sticky::Client))
+        affinity: (balancer.rules.sticky == Some(Sticky::Client))
             .then(|| Affinity::of(&client_key(exchange.connection))),
-        needs: balancer.needs_of(None),
+        needs: balancer.rules.needs_of(None),
         operation: operation_of(media::action_of(&head.headers).as_deref()),
     };
     let mut attempt = balancer.choose(wanted).map_err(Uncarried::Refused)?;

@@ -83,13 +83,13 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
             action,
         } => {
             let mut needs = Needs::nothing();
-            if balancer.requirements {
+            if balancer.rules.requirements {
                 needs = requirements::take(&mut opened.octets).map_err(Unready::Unclear)?;
             }
             let sender = opened.sender.as_ref().map(|sender| sender.name.as_str());
             let wanted = Wanted {
-                affinity: affinity(balancer.sticky, &client, opened),
-                needs: balancer.needs_of(sender).and(&needs),
+                affinity: affinity(balancer.rules.sticky, &client, opened),
+                needs: balancer.rules.needs_of(sender).and(&needs),
                 operation: operation_of(action.as_deref()),
             };
             let attempt = balancer.choose(wanted).map_err(Unready::Refused)?;

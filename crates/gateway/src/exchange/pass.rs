@@ -112,7 +112,7 @@ async fn carried(
     }
     let is_message =
         head.method == Method::POST && media::uncoded_version_of(&head.headers).is_some();
-    if balancer.idempotent.is_empty() || !is_message {
+    if balancer.rules.idempotent.is_empty() || !is_message {
         let serving = exchange.serving;
         let metrics = Arc::clone(&exchange.route.metrics);
         let upload = Upload::streamed(body, serving.limits.body, metrics);

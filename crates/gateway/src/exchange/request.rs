@@ -100,7 +100,8 @@ async fn prepare(
             Ok(chosen) => chosen,
             Err(unready) => choose::after_waiting(reporter, unready, version).await?,
         };
-        return secure_by_worker(reporter, class, opened, chosen, said, reservation).await;
+        let forward = secure_by_worker(reporter, class, opened, chosen, said, reservation);
+        return forward.await.map(Prepared::Forward);
     };
     let (incoming, class) =
         read_if_inline(reporter, endpoint, upstream_class, octets, actions, version)
@@ -130,7 +131,8 @@ async fn prepare(
             let class = class.max(upstream_class);
             let version = opened.version;
             let chosen = choose::after_waiting(reporter, unready, version).await?;
-            secure_by_worker(reporter, class, *opened, chosen, said, reservation).await
+            let forward = secure_by_worker(reporter, class, *opened, chosen, said, reservation);
+            forward.await.map(Prepared::Forward)
         }
     }
 }
@@ -147,18 +149,6 @@ fn securing(route: &Route) -> WorkClass {
 
 /// The last step, where it is a task of its own.
 async fn secure_by_worker(
-    reporter: &Reporter<'_>,
-    class: WorkClass,
-    opened: Opened,
-    chosen: Chosen,
-    said: Said,
-    reservation: &mut Reservation,
-) -> Result<Prepared, Response<Reply>> {
-    let secured = secured(reporter, class, opened, chosen, said, reservation);
-    secured.await.map(Prepared::Forward)
-}
-
-async fn secured(
     reporter: &Reporter<'_>,
     class: WorkClass,
     opened: Opened,
@@ -186,7 +176,7 @@ pub(super) async fn secure_anew(
 ) -> Result<Box<Forward>, Response<Reply>> {
     let opened = Opened::plain(plain.octets, version);
     let class = WorkClass::Blocking;
-    secured(reporter, class, opened, chosen, plain.said, reservation).await
+    secure_by_worker(reporter, class, opened, chosen, plain.said, reservation).await
 }
 
 /// What it takes to open and secure a request; the request itself is read where that has to be

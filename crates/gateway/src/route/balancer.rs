@@ -18,8 +18,7 @@ use soapstone_broker::{
 use tokio::time::Instant;
 
 use super::upstream::Upstream;
-use crate::config::balance::{CheckSpec, OperationName, Sticky};
-use crate::config::needs::{ClassSpec, needs_of};
+use crate::config::balance::Rules;
 use crate::observe::metrics::RouteMetrics;
 use crate::wire::backend::Backend;
 
@@ -28,15 +27,7 @@ pub(crate) struct Balancer {
     pub(crate) pool: Pool,
     /// Those of the pool's members, in their order.
     pub(crate) members: Vec<BalancedMember>,
-    pub(crate) sticky: Option<Sticky>,
-    /// Operations that may be done twice.
-    pub(crate) idempotent: Vec<OperationName>,
-    pub(crate) check: Option<CheckSpec>,
-    /// What every request needs.
-    pub(crate) needs: Needs,
-    pub(crate) classes: Vec<ClassSpec>,
-    /// Whether messages may say what they need.
-    pub(crate) requirements: bool,
+    pub(crate) rules: Rules,
     pub(crate) metrics: Arc<RouteMetrics>,
 }
 
@@ -84,11 +75,6 @@ impl Balancer {
         self.attempt(wanted, Vec::new())
     }
 
-    /// What requests of a sender need, beside what a message says.
-    pub(crate) fn needs_of(&self, sender: Option<&str>) -> Needs {
-        needs_of(&self.needs, &self.classes, sender)
-    }
-
     fn attempt(self: &Arc<Self>, wanted: Wanted, tried: Vec<MemberId>) -> Result<Attempt, Refusal> {
         let ask = Ask {
             affinity: wanted.affinity,
@@ -115,7 +101,7 @@ impl Balancer {
 
     /// Whether the operation of a request may be done twice: what its Body holds is named.
     pub(crate) fn is_idempotent(&self, octets: &[u8]) -> bool {
-        if self.idempotent.is_empty() {
+        if self.rules.idempotent.is_empty() {
             return false;
         }
         let limits = Limits::default();
@@ -127,7 +113,7 @@ impl Balancer {
         let (Some(operation), None) = (held.next(), held.next()) else {
             return false;
         };
-        self.idempotent.iter().any(|name| {
+        self.rules.idempotent.iter().any(|name| {
             let namespace = name.namespace.as_deref();
             name.local == operation.local()
                 && namespace.is_none_or(|uri| uri == operation.namespace())
@@ -142,7 +128,7 @@ impl Balancer {
     /// What each backend is worth to a request that needs what the route does.
     pub(crate) fn verdicts(&self) -> Vec<Verdict> {
         let ask = Ask {
-            needs: Some(&self.needs),
+            needs: Some(&self.rules.needs),
             ..Ask::default()
         };
         self.pool.explain(&ask, Instant::now().into_std())

@@ -304,7 +304,7 @@ impl Builder<'_> {
         let mut members = Vec::with_capacity(group.members.len());
         let mut terms = Vec::with_capacity(group.members.len());
         for (member, endpoint) in group.members.into_iter().zip(endpoints) {
-            let checked = group.check.as_ref().map(|check| {
+            let checked = group.rules.check.as_ref().map(|check| {
                 let timeouts = BackendTimeouts {
                     connect: check.timeout,
                     response: check.timeout,
@@ -337,12 +337,7 @@ impl Builder<'_> {
         Some(Balancer {
             pool,
             members,
-            sticky: group.sticky,
-            idempotent: group.idempotent,
-            check: group.check,
-            needs: group.needs,
-            classes: group.classes,
-            requirements: group.requirements,
+            rules: group.rules,
             metrics: Arc::clone(metrics),
         })
     }

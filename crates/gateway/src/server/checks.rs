@@ -42,7 +42,7 @@ pub(super) async fn run(current: &Current) {
 
 /// Checks one backend again and again.
 async fn check(balancer: Arc<Balancer>, member: MemberId, backend: Arc<Backend>) {
-    let Some(spec) = balancer.check.clone() else {
+    let Some(spec) = balancer.rules.check.clone() else {
         return;
     };
     // Backends that share a host are not all asked at the same moment.
