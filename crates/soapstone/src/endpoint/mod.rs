@@ -16,6 +16,7 @@ mod asking;
 mod assurance;
 mod bootstrap;
 mod call;
+mod changes;
 mod client;
 mod compile;
 mod compiled;

@@ -1,0 +1,245 @@
+//! What becomes of requests that a backend fails, and of the backend.
+
+use std::sync::atomic::Ordering;
+use std::time::Duration;
+
+use http::StatusCode;
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use super::{
+    IDEMPOTENT, Manner, Member, balanced, becomes, call, callees, counts, file, metric, of_member,
+    usable,
+};
+use crate::support::{ENVELOPE, Nobody, gateway, get, post, send, soon};
+
+#[tokio::test]
+async fn no_call_is_lost_when_a_backend_is_killed_and_traffic_to_it_ends() {
+    let mut dying = Member::with_delay("dying", Manner::Names, Duration::from_millis(2)).await;
+    let others = [
+        Member::with_delay("a", Manner::Names, Duration::from_millis(2)).await,
+        Member::with_delay("b", Manner::Names, Duration::from_millis(2)).await,
+    ];
+    let more = format!("{IDEMPOTENT}ejection = {{ time = \"1h\", longest = \"1h\" }}\n");
+    let gateway = balanced(&[&dying, &others[0], &others[1]], &more).await;
+    let address = gateway.address();
+    let mut clients = JoinSet::new();
+    for _ in 0..8 {
+        clients.spawn(async move {
+            let mut answers = Vec::new();
+            for _ in 0..50 {
+                let answer = send(address, post("/echo", ENVELOPE)).await;
+                answers.push((answer.status, answer.body));
+            }
+            answers
+        });
+    }
+    soon("its share of the calls", async {
+        while dying.requests() < 30 {
+            tokio::task::yield_now().await;
+        }
+    })
+    .await;
+    dying.kill().await;
+    let answers: Vec<_> = clients.join_all().await.into_iter().flatten().collect();
+    let lost = answers
+        .iter()
+        .filter(|(status, _)| *status != StatusCode::OK);
+    assert_eq!(
+        lost.collect::<Vec<_>>(),
+        Vec::<&(StatusCode, String)>::new()
+    );
+    assert_eq!(answers.len(), 400);
+    assert!(!usable(&gateway, &dying).await);
+    // Nothing tries it any more.
+    let failed = metric(&gateway, &of_member("failed_total", &dying)).await;
+    assert!(failed >= 2, "{failed}");
+    callees(&gateway, 50).await;
+    assert_eq!(
+        metric(&gateway, &of_member("failed_total", &dying)).await,
+        failed
+    );
+}
+
+#[tokio::test]
+async fn a_backend_that_comes_back_gets_calls_again() {
+    let mut dying = Member::new("dying", Manner::Names).await;
+    let other = Member::new("other", Manner::Names).await;
+    let more = "[routes.balance]\nselection = \"round-robin\"\nejection = { time = \"10ms\", longest = \"10ms\" }\n";
+    let gateway = balanced(&[&dying, &other], more).await;
+    dying.kill().await;
+    let found = callees(&gateway, 10).await;
+    assert_eq!(found, counts([("other", 10)]));
+    let ejections = of_member("ejections_total", &dying);
+    assert!(metric(&gateway, &ejections).await > 0);
+    let listener = soon("its port", async {
+        loop {
+            match TcpListener::bind(dying.address).await {
+                Ok(listener) => break listener,
+                Err(_) => tokio::time::sleep(Duration::from_millis(5)).await,
+            }
+        }
+    })
+    .await;
+    let back = Member::on(listener, "back", Manner::Names, Duration::ZERO);
+    soon("its first call", async {
+        while back.requests() == 0 {
+            callees(&gateway, 1).await;
+        }
+    })
+    .await;
+    assert_eq!(
+        callees(&gateway, 10).await,
+        counts([("back", 5), ("other", 5)])
+    );
+    let line = "soapstone_choices_total{route=\"/echo\",reason=\"trial\"}";
+    assert!(metric(&gateway, line).await > 0);
+}
+
+#[tokio::test]
+async fn a_request_that_left_goes_to_another_backend_only_if_its_operation_may_be_done_twice() {
+    for (more, method, status, reached) in [
+        ("", "POST", StatusCode::BAD_GATEWAY, 0),
+        (
+            "[routes.balance]\nidempotent = [\"other\"]\n",
+            "POST",
+            StatusCode::BAD_GATEWAY,
+            0,
+        ),
+        (
+            "[routes.balance]\nidempotent = [\"{urn:other}echo\"]\n",
+            "POST",
+            StatusCode::BAD_GATEWAY,
+            0,
+        ),
+        (IDEMPOTENT, "POST", StatusCode::OK, 1),
+        (
+            "[routes.balance]\nidempotent = [\"echo\"]\nretries = 0\n",
+            "POST",
+            StatusCode::BAD_GATEWAY,
+            0,
+        ),
+        // An empty request by a safe method (RFC 9110 section 9.2.2).
+        ("", "GET", StatusCode::OK, 1),
+    ] {
+        let hanging = Member::new("hanging", Manner::Hangs).await;
+        let other = Member::new("other", Manner::Names).await;
+        let backends = [(hanging.address, ""), (other.address, "backup = true")];
+        let gateway = gateway(&file(&backends, more)).await;
+        let request = match method {
+            "GET" => get("/echo"),
+            _ => post("/echo", ENVELOPE),
+        };
+        // The first is alone in its rank, and has failed too seldom to be ejected.
+        let answer = send(gateway.address(), request).await;
+        let found = (answer.status, hanging.requests(), other.requests());
+        assert_eq!(found, (status, 1, reached), "{method} {more}");
+    }
+}
+
+/// Nothing of a request has left where there was no connection: any operation may go on.
+
+#[tokio::test]
+async fn a_streamed_request_goes_to_another_backend_where_there_is_no_connection() {
+    let nobody = Nobody::new();
+    let other = Member::new("other", Manner::Echoes).await;
+    let backends = [(nobody.address, ""), (other.address, "")];
+    let more = "[routes.balance]\nselection = \"round-robin\"\nejection = false\n";
+    let gateway = gateway(&file(&backends, more)).await;
+    for _ in 0..6 {
+        let answer = call(&gateway).await;
+        assert_eq!(
+            (answer.status, answer.body.as_str()),
+            (StatusCode::OK, ENVELOPE)
+        );
+    }
+    assert_eq!(other.requests(), 6);
+    let line = "soapstone_retries_total{route=\"/echo\",failed=\"unreachable\"}";
+    assert_eq!(metric(&gateway, line).await, 3);
+}
+
+#[tokio::test]
+async fn a_fault_of_the_service_is_an_answer_and_ejects_nobody() {
+    let one = Member::new("one", Manner::Names).await;
+    let other = Member::new("other", Manner::Names).await;
+    one.status.store(500, Ordering::Relaxed);
+    other.status.store(500, Ordering::Relaxed);
+    let more = format!("{IDEMPOTENT}ejection = {{ failures = 1, calls = 1 }}\n");
+    let gateway = balanced(&[&one, &other], &more).await;
+    for _ in 0..10 {
+        let answer = call(&gateway).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    }
+    assert_eq!(one.requests() + other.requests(), 10);
+    assert!(usable(&gateway, &one).await && usable(&gateway, &other).await);
+}
+
+#[tokio::test]
+async fn a_backend_that_cannot_serve_is_ejected_and_its_calls_go_on_if_they_may() {
+    let busy = Member::new("busy", Manner::Names).await;
+    let other = Member::new("other", Manner::Names).await;
+    busy.status.store(503, Ordering::Relaxed);
+    let more =
+        format!("{IDEMPOTENT}ejection = {{ failures = 3, time = \"1h\", longest = \"1h\" }}\n");
+    let gateway = balanced(&[&busy, &other], &more).await;
+    let found = callees(&gateway, 30).await;
+    assert_eq!(found, counts([("other", 30)]));
+    assert_eq!(busy.requests(), 3);
+    let line = "soapstone_retries_total{route=\"/echo\",failed=\"unavailable\"}";
+    assert_eq!(metric(&gateway, line).await, 3);
+}
+
+/// The work of one client, perhaps: requests that no backend survives.
+
+#[tokio::test]
+async fn failing_requests_leave_half_of_the_backends_in_use() {
+    let members = [
+        Member::new("a", Manner::Hangs).await,
+        Member::new("b", Manner::Hangs).await,
+        Member::new("c", Manner::Hangs).await,
+        Member::new("d", Manner::Hangs).await,
+    ];
+    let gateway = balanced(&members.each_ref(), "").await;
+    for _ in 0..80 {
+        call(&gateway).await;
+    }
+    let mut left = 0;
+    for member in &members {
+        left += u32::from(usable(&gateway, member).await);
+    }
+    assert_eq!(left, 2);
+}
+
+#[tokio::test]
+async fn health_checks_take_a_backend_out_and_bring_it_back() {
+    let one = Member::new("one", Manner::Names).await;
+    let other = Member::new("other", Manner::Names).await;
+    let check =
+        "[routes.balance.check]\npath = \"/healthz\"\ninterval = \"5ms\"\nfall = 2\nrise = 2\n";
+    let more = format!("[routes.balance]\nselection = \"round-robin\"\n{check}");
+    let gateway = balanced(&[&one, &other], &more).await;
+    one.health.store(503, Ordering::Relaxed);
+    becomes(&gateway, &one, false).await;
+    assert_eq!(callees(&gateway, 6).await, counts([("other", 6)]));
+    other.health.store(500, Ordering::Relaxed);
+    becomes(&gateway, &other, false).await;
+    let answer = call(&gateway).await;
+    assert_eq!(answer.status, StatusCode::SERVICE_UNAVAILABLE);
+    let down = "soapstone_failures_total{route=\"/echo\",reason=\"backends-down\"}";
+    assert_eq!(metric(&gateway, down).await, 1);
+    one.health.store(204, Ordering::Relaxed);
+    becomes(&gateway, &one, true).await;
+    assert_eq!(callees(&gateway, 3).await, counts([("one", 3)]));
+}
+
+#[tokio::test]
+async fn a_check_without_a_path_tries_a_connection() {
+    let mut one = Member::new("one", Manner::Names).await;
+    let other = Member::new("other", Manner::Names).await;
+    let more = "[routes.balance.check]\ninterval = \"5ms\"\n";
+    let gateway = balanced(&[&one, &other], more).await;
+    one.kill().await;
+    becomes(&gateway, &one, false).await;
+    assert_eq!(callees(&gateway, 5).await, counts([("other", 5)]));
+    assert_eq!(metric(&gateway, &of_member("failed_total", &one)).await, 0);
+}

@@ -1,0 +1,266 @@
+//! The policy of an endpoint file: a preset's with the changes that the file makes, and what the
+//! file says about every policy, wherever that comes from.
+
+use soapstone_crypto::{
+    DataEncryption, DigestAlgorithm, KeyTransport, KeyWrap, SignatureAlgorithm,
+};
+use soapstone_wss::{
+    AsymmetricBinding, Binding, EncryptionToken, KeyBinding, KeyReference, Mechanism, Part,
+    PasswordKind, Policy, Presence, ProtectionOrder, Retirement, Suite, SymmetricToken,
+};
+
+use super::compiler::Compiler;
+use super::freshness::freshness_alone;
+use super::suites::NAMES_OF_ALGORITHMS;
+
+impl Compiler<'_> {
+    /// The preset's policy with the changes that the file makes.
+    pub(super) fn policy(&mut self, mechanism: Mechanism, suite: Suite) -> Policy {
+        let config = self.config;
+        let security = &config.security;
+        let mut policy = mechanism.policy(suite);
+        let reference = security
+            .key_reference
+            .as_ref()
+            .map(|reference| reference.value);
+        let shared = config.shared_key.is_some();
+        if let Some(parts) = &security.signed {
+            policy.parts.signed = parts.iter().map(|named| named.value.clone()).collect();
+            let keys = certificates(&mut policy.binding);
+            keys.map(|keys| keys.signature.get_or_insert(KeyReference::Direct));
+        }
+        if let Some(parts) = &security.encrypted {
+            policy.parts.encrypted = parts.iter().map(|named| named.value.clone()).collect();
+            let keys = certificates(&mut policy.binding);
+            let wrapped = EncryptionToken::wrapped(KeyReference::IssuerSerial);
+            keys.map(|keys| keys.encryption.get_or_insert(wrapped));
+        }
+        if shared && (policy.binding.signs() || policy.binding.encrypts()) {
+            policy.protect_with(SymmetricToken::Shared(KeyReference::KeyName));
+        }
+        if let Some(reference) = reference {
+            policy.binding.name_keys(reference);
+        }
+        self.name_keys_apart(&mut policy.binding);
+        if let Some(timestamp) = &security.timestamp {
+            if timestamp.value.wanted {
+                let mut wanted = policy.header.timestamp.unwrap_or_default();
+                wanted.required = true;
+                wanted.ttl = timestamp.value.ttl.unwrap_or(wanted.ttl);
+                wanted.skew = timestamp.value.skew.unwrap_or(wanted.skew);
+                policy.header.timestamp = Some(wanted);
+                policy.set_freshness(wanted.ttl, wanted.skew);
+            } else {
+                policy.header.timestamp = freshness_alone(&timestamp.value);
+                if let Some(alone) = policy.header.timestamp {
+                    policy.set_freshness(alone.ttl, alone.skew);
+                }
+                if security.signed.is_none() {
+                    let timestamp = |part: &Part| *part == Part::Timestamp;
+                    policy.parts.signed.retain(|part| !timestamp(part));
+                }
+            }
+        }
+        if let (Some(username), Some(password)) = (policy.username_mut(), &security.password) {
+            username.passwords = vec![password.value];
+        }
+        self.settle_token_items(&mut policy);
+        self.refuse_parts_that_are_nowhere(&policy);
+        self.settle(&mut policy);
+        policy
+    }
+
+    /// Applies what the file says of the nonce and the time of our tokens.
+    fn settle_token_items(&mut self, policy: &mut Policy) {
+        let config = self.config;
+        let Some(given) = &config.security.username_token else {
+            return;
+        };
+        let Some(username) = policy.username_mut() else {
+            self.report_with_hint(
+                given.place,
+                "`username_token` is given, and messages have no user",
+                "leave it out, or take mechanism = \"username\"",
+            );
+            return;
+        };
+        let digests = username.passwords.contains(&PasswordKind::Digest);
+        for (item, presence) in [
+            (&given.nonce, &mut username.nonce),
+            (&given.created, &mut username.created),
+        ] {
+            let Some(wanted) = item else { continue };
+            *presence = match wanted.value {
+                true => Presence::Sent,
+                false => Presence::Absent,
+            };
+            if digests && !wanted.value {
+                self.report_with_hint(
+                    wanted.place,
+                    "a password digest has a nonce and the time of its making: without them it can be repeated",
+                    "leave it out, or say password = \"text\"",
+                );
+            }
+        }
+    }
+
+    /// Names the key that signs and the one that encrypts each in its own way, where the file says
+    /// so.
+    fn name_keys_apart(&mut self, binding: &mut Binding) {
+        // In a conversation they are the names of its first messages.
+        if let Binding::Symmetric(keys) = binding
+            && keys.key.kind() == KeyBinding::Context
+        {
+            return;
+        }
+        let security = &self.config.security;
+        let mut without = Vec::new();
+        if let Some(reference) = &security.signature.key_reference
+            && !binding.name_signing_key(reference.value)
+        {
+            without.push((reference.place, "signs", "signature"));
+        }
+        if let Some(reference) = &security.encryption.key_reference
+            && !binding.name_encrypting_key(reference.value)
+        {
+            without.push((reference.place, "encrypts", "encryption"));
+        }
+        for (place, does, table) in without {
+            let message =
+                format!("`{table}.key_reference` names a key that {does}, and there is none");
+            let hint = "leave it out, or take a mechanism that has such a key";
+            self.report_with_hint(place, message, hint);
+        }
+    }
+
+    /// Reports a signature or an encryption that protects nothing of any message, so that nothing
+    /// is left of what the mechanism demands.
+    fn refuse_parts_that_are_nowhere(&mut self, policy: &Policy) {
+        let config = self.config;
+        let security = &config.security;
+        let can_be_there = |part: &Part| match part {
+            Part::Timestamp => policy
+                .header
+                .timestamp
+                .is_some_and(|timestamp| timestamp.sent),
+            Part::UsernameToken => policy.username().is_some(),
+            Part::Assertion => policy.assertion().is_some(),
+            Part::SignatureConfirmation => policy.header.signature_confirmation,
+            Part::EndorsingToken => policy.endorsing_beside().next().is_some(),
+            Part::Signature | Part::Token => policy.signature().is_some(),
+            _ => true,
+        };
+        let signs = policy.parts.signed.iter().any(can_be_there);
+        let mut encrypted = policy.parts.encrypted.iter();
+        let encrypts = encrypted.any(|wanted| can_be_there(&wanted.part));
+        let named = security.signed.as_ref().and_then(|parts| parts.first());
+        if let (false, Some(first)) = (signs, named) {
+            self.report_with_hint(
+                first.place,
+                "`signed` names only parts that no message has: a signature would prove nothing of a message",
+                "name the Body, or leave it out for Body and Timestamp",
+            );
+        }
+        let encrypting = policy.binding.encrypts() && !encrypts;
+        if encrypting && policy.signature().is_none() && policy.username().is_none() {
+            let named = security.encrypted.as_ref().and_then(|parts| parts.first());
+            self.report_with_hint(
+                named.map_or(security.source.place, |first| first.place),
+                "`encrypted` names no part that a message has: nothing would be demanded of messages",
+                "leave it out for the Body, or say mechanism = \"none\"",
+            );
+        }
+    }
+
+    /// Applies what a file says about every policy, wherever that comes from.
+    pub(super) fn settle(&mut self, policy: &mut Policy) {
+        let config = self.config;
+        let security = &config.security;
+        if let Some(must_understand) = &security.must_understand {
+            policy.header.must_understand = must_understand.value;
+        }
+        if let (Some(username), Some(given)) = (policy.username_mut(), &security.username_token) {
+            username.dialects = given.dialects;
+        }
+        if policy.proves_parts() {
+            let unsigned = security.unsigned.iter();
+            policy.parts.unsigned = unsigned.map(|part| part.value.clone()).collect();
+        }
+        policy.header.actor = security.actor.as_ref().map(|actor| actor.value.clone());
+        if let Some(references) = &config.limits.references {
+            policy.limits.references = usize::try_from(references.value).unwrap_or(usize::MAX);
+        }
+        if let Some(header) = &config.limits.header {
+            policy.limits.header = usize::try_from(header.value).unwrap_or(usize::MAX);
+        }
+        self.ignore_items(policy);
+        if let Some(several) = &security.several_signatures {
+            policy.parts.several_signatures = several.value;
+            let by_certificate = policy.signs_with() == Some(KeyBinding::Certificate);
+            if several.value && !(by_certificate && policy.header.timestamp.is_some()) {
+                self.report_with_hint(
+                    several.place,
+                    "`several_signatures` wants certificates that sign, and a Timestamp that each of them covers",
+                    "leave it out, or take a mechanism that signs",
+                );
+            }
+        }
+        if let Some(by_reference) = &security.signature.str_transform {
+            policy.parts.tokens_by_reference = by_reference.value;
+        }
+        if let Some(info) = &security.encryption.derivation_info {
+            policy.suite.derivation_info = Some(info.value.clone());
+        }
+        policy.tuning = config.tuning;
+        for weak in &security.allow_weak_until {
+            let name = &weak.algorithm.value;
+            let known = SignatureAlgorithm::from_name(name)
+                .map(SignatureAlgorithm::short_name)
+                .or_else(|| DigestAlgorithm::from_name(name).map(DigestAlgorithm::short_name))
+                .or_else(|| DataEncryption::from_name(name).map(DataEncryption::short_name))
+                .or_else(|| KeyTransport::from_name(name).map(KeyTransport::short_name))
+                .or_else(|| KeyWrap::from_name(name).map(KeyWrap::short_name));
+            match known {
+                Some(known) => policy.retirements.push(Retirement {
+                    algorithm: known.to_owned(),
+                    from: weak.until.value,
+                }),
+                None => self.report_with_hint(
+                    weak.algorithm.place,
+                    format!("no algorithm is called \"{name}\""),
+                    NAMES_OF_ALGORITHMS,
+                ),
+            }
+        }
+    }
+
+    /// Has items of the header ignored that the policy has no use for.
+    fn ignore_items(&mut self, policy: &mut Policy) {
+        for item in &self.config.security.ignore {
+            if item.value.1 == "UsernameToken" && policy.username().is_some() {
+                self.report_with_hint(
+                    item.place,
+                    "`ignore` names the UsernameToken, and the policy demands one",
+                    "leave it out",
+                );
+                continue;
+            }
+            policy.header.ignored.push(item.value.clone());
+        }
+    }
+}
+
+/// The certificates that protect messages: those of the mechanism, or new ones that do nothing yet.
+fn certificates(binding: &mut Binding) -> Option<&mut AsymmetricBinding> {
+    if *binding == Binding::None {
+        *binding = Binding::Asymmetric(AsymmetricBinding {
+            signature: None,
+            encryption: None,
+            order: ProtectionOrder::SignBeforeEncrypting,
+        });
+    }
+    match binding {
+        Binding::Asymmetric(keys) => Some(keys),
+        _ => None,
+    }
+}
