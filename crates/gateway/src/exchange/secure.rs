@@ -105,7 +105,6 @@ pub(super) fn secure(
         let octets = std::mem::take(&mut forward.octets);
         let said = Said {
             action: said.action.or_else(|| forward.action.take()),
-            ..said
         };
         if let Some(balanced) = &mut forward.balanced {
             balanced.plain = Some(Plain {

@@ -329,7 +329,6 @@ impl Warming {
             }
             let label = upstream.label(Said {
                 action: Some(action.clone()).filter(|action| !action.is_empty()),
-                ..Said::default()
             });
             let (side, observed) = (Arc::clone(side), unobserved());
             let done = self.work(None, move |desk| async move {
