@@ -7,6 +7,7 @@
 //! clock       moments of a story, and time that a test lets pass
 //! envelope    SOAP messages
 //! assertion   SAML assertions, signed by an issuer (feature `keys`)
+//! kdc         a realm of MIT Kerberos with its KDC
 //! keys        keys, certificates and authorities, made once in a process (feature `keys`)
 //! ```
 //!
@@ -32,6 +33,7 @@ mod directory;
 pub mod envelope;
 mod failures;
 mod folder;
+pub mod kdc;
 #[cfg(feature = "keys")]
 pub mod keys;
 mod not_run;

@@ -1,0 +1,326 @@
+//! Tokens made and accepted with a live KDC of MIT Kerberos: what is accepted, and every refusal
+//! with its reason.
+//!
+//! Each test starts a realm, and runs its body in a process of that realm: the ignored test of the
+//! same name in `body`.
+
+use std::net::TcpListener;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use soapstone_kerberos::{
+    Accepted, Acceptor, AcceptorRules, ApRequest, ClientCredential, Enctype, Framing, Initiated,
+    Initiator, InitiatorRules, KerberosError, Principal,
+};
+use soapstone_testkit::kdc::{self, Realm};
+
+const SERVICE: &str = "HTTP/books.example@EXAMPLE.COM";
+const OTHER: &str = "HTTP/other.example@EXAMPLE.COM";
+const ALICE: &str = "alice@EXAMPLE.COM";
+
+fn principal(name: &str) -> Principal {
+    Principal::parse(name).expect("a name")
+}
+
+/// A realm with a service, another one, and a client; or none where there are no programs.
+fn realm(settings: &str, options: &str) -> Option<Realm> {
+    if !kdc::is_there() {
+        return None;
+    }
+    let realm = Realm::start(settings);
+    realm.keytab(SERVICE, options);
+    realm.keytab(OTHER, "");
+    realm.keytab(ALICE, "");
+    Some(realm)
+}
+
+fn run(realm: Option<Realm>, test: &str) {
+    if let Some(realm) = realm {
+        kdc::within(&realm, &format!("body::{test}"), &[]);
+    }
+}
+
+#[test]
+fn both_sides_have_one_key_in_either_framing() {
+    run(realm("", ""), "both_sides_have_one_key_in_either_framing");
+}
+
+#[test]
+fn a_token_is_accepted_once_and_by_nobody_else() {
+    run(realm("", ""), "a_token_is_accepted_once_and_by_nobody_else");
+}
+
+#[test]
+fn what_was_changed_is_refused() {
+    run(realm("", ""), "what_was_changed_is_refused");
+}
+
+#[test]
+fn weak_encryption_types_are_refused_on_both_sides() {
+    let weak = "allow_weak_crypto = true\n allow_rc4 = true";
+    let realm = realm(weak, "-e arcfour-hmac:normal");
+    run(realm, "weak_encryption_types_are_refused_on_both_sides");
+}
+
+#[test]
+fn a_ticket_ends() {
+    let Some(realm) = realm("clockskew = 1", "") else {
+        return;
+    };
+    let keytab = realm.folder().path("alice-EXAMPLE.COM.keytab");
+    realm.cache(ALICE, &keytab, &["-l", "2s"]);
+    kdc::within(&realm, "body::a_ticket_ends", &[]);
+}
+
+#[test]
+fn clients_of_other_realms_and_other_clients_are_refused() {
+    run(
+        realm("", ""),
+        "clients_of_other_realms_and_other_clients_are_refused",
+    );
+}
+
+#[test]
+fn a_kdc_that_is_away_has_its_reason_and_tickets_that_are_there_go_on() {
+    let Some(mut realm) = realm("", "") else {
+        return;
+    };
+    let keytab = realm.folder().path("alice-EXAMPLE.COM.keytab");
+    let cache = realm.cache(ALICE, &keytab, &[]);
+    // With a ticket for the service in the cache, nobody has to be asked.
+    let mut kvno = realm.command("/usr/bin/kvno");
+    let got = kvno.arg("-c").arg(&cache).arg(SERVICE).output();
+    assert!(got.expect("kvno starts").status.success());
+    realm.stop_kdc();
+    kdc::within(&realm, "body::with_the_kdc_away", &[]);
+    let hangs: TcpListener = realm.hang_kdc();
+    kdc::within(&realm, "body::with_a_kdc_that_hangs", &[]);
+    drop(hangs);
+}
+
+mod body {
+    use super::*;
+
+    fn file(name: &str) -> PathBuf {
+        kdc::inside().expect("the process of a realm").join(name)
+    }
+
+    fn keytab_of(name: &str) -> PathBuf {
+        file(&format!("{}.keytab", name.replace(['/', '@'], "-")))
+    }
+
+    fn rules() -> AcceptorRules {
+        AcceptorRules::new(keytab_of(SERVICE), principal(SERVICE))
+    }
+
+    fn acceptor(rules: AcceptorRules) -> Acceptor {
+        Acceptor::new(rules).expect("a path of text")
+    }
+
+    fn initiator_rules() -> InitiatorRules {
+        InitiatorRules {
+            service: principal(SERVICE),
+            credential: ClientCredential::Keytab {
+                file: keytab_of(ALICE),
+                principal: principal(ALICE),
+            },
+            framing: Framing::Gss,
+            enctypes: Enctype::STRONG.to_vec(),
+            timeout: Duration::from_secs(60),
+        }
+    }
+
+    fn initiator(rules: InitiatorRules) -> Initiator {
+        Initiator::new(rules).expect("the library is there")
+    }
+
+    fn token() -> Initiated {
+        initiator(initiator_rules()).initiate().expect("a token")
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn both_sides_have_one_key_in_either_framing() {
+        for framing in [Framing::Gss, Framing::Raw] {
+            let client = initiator(InitiatorRules {
+                framing,
+                ..initiator_rules()
+            });
+            let made = client.initiate().expect("a token");
+            let accepted = acceptor(rules()).accept(&made.token, framing);
+            let Accepted {
+                client,
+                key,
+                enctype,
+                lifetime,
+                authenticator,
+            } = accepted.expect("a good token");
+            assert_eq!(client, principal(ALICE));
+            assert!(key.expose() == made.key.expose(), "the keys differ");
+            assert_eq!(key.expose().len(), 32);
+            assert_eq!((enctype, made.enctype), (Enctype(18), Enctype(18)));
+            assert!(lifetime > Duration::from_secs(3600), "{lifetime:?}");
+            let read = ApRequest::parse(&made.token, framing).expect("an AP-REQ");
+            assert_eq!(read.authenticator_cipher, authenticator);
+        }
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn a_token_is_accepted_once_and_by_nobody_else() {
+        let made = token();
+        let accept = |rules| acceptor(rules).accept(&made.token, Framing::Gss).map(drop);
+        let other = AcceptorRules::new(keytab_of(OTHER), principal(OTHER));
+        let expected = KerberosError::WrongService {
+            expected: "HTTP/other.example".to_owned(),
+            found: "HTTP/books.example".to_owned(),
+        };
+        assert_eq!(accept(other), Err(expected));
+        let elsewhere = "HTTP/books.example@ELSEWHERE.COM";
+        let elsewhere = AcceptorRules::new(keytab_of(SERVICE), principal(elsewhere));
+        let expected = KerberosError::WrongRealm {
+            expected: "ELSEWHERE.COM".to_owned(),
+            found: "EXAMPLE.COM".to_owned(),
+        };
+        assert_eq!(accept(elsewhere), Err(expected));
+        // The right name, and the keys of another service.
+        let keys_of_other = AcceptorRules::new(keytab_of(OTHER), principal(SERVICE));
+        let refused = accept(keys_of_other);
+        assert!(
+            matches!(refused, Err(KerberosError::Library { .. })),
+            "{refused:?}"
+        );
+        assert_eq!(accept(rules()), Ok(()));
+        assert_eq!(accept(rules()), Err(KerberosError::Replayed));
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn what_was_changed_is_refused() {
+        let made = token();
+        let read = ApRequest::parse(&made.token, Framing::Gss).expect("an AP-REQ");
+        let authenticator = read.authenticator_cipher.as_ptr() as usize;
+        let authenticator = authenticator - made.token.as_ptr() as usize;
+        let accept = |at: usize| {
+            let mut changed = made.token.clone();
+            changed[at] ^= 1;
+            let accepted = acceptor(rules()).accept(&changed, Framing::Gss);
+            accepted.map(drop)
+        };
+        // The ticket's cipher text ends in front of the authenticator's header.
+        assert_eq!(accept(authenticator - 40), Err(KerberosError::Integrity));
+        assert_eq!(accept(authenticator + 20), Err(KerberosError::Integrity));
+        let last = made.token.len() - 1;
+        assert_eq!(accept(last), Err(KerberosError::Integrity));
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn weak_encryption_types_are_refused_on_both_sides() {
+        let weak = Enctype(23);
+        let expected = |what| KerberosError::Enctype { what, found: weak };
+        let strict = initiator(initiator_rules()).initiate().map(drop);
+        assert_eq!(strict, Err(expected("the ticket")));
+        let lenient = initiator(InitiatorRules {
+            enctypes: vec![weak, Enctype(18)],
+            ..initiator_rules()
+        });
+        let made = lenient.initiate().expect("a token");
+        let accepted = acceptor(rules()).accept(&made.token, Framing::Gss);
+        assert_eq!(accepted.map(drop), Err(expected("the ticket")));
+        let allowed = AcceptorRules {
+            enctypes: vec![weak, Enctype(18)],
+            ..rules()
+        };
+        let accepted = acceptor(allowed).accept(&made.token, Framing::Gss);
+        assert_eq!(accepted.map(drop), Ok(()));
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn a_ticket_ends() {
+        let client = initiator(InitiatorRules {
+            credential: ClientCredential::Cache(file("alice-EXAMPLE.COM")),
+            ..initiator_rules()
+        });
+        let made = client.initiate().expect("a token");
+        // Two seconds, and one of skew.
+        std::thread::sleep(Duration::from_secs(5));
+        let accepted = acceptor(rules()).accept(&made.token, Framing::Gss);
+        let refused = accepted.map(drop).expect_err("the ticket has ended");
+        let ended = [KerberosError::Expired, KerberosError::Skew];
+        assert!(ended.contains(&refused), "{refused:?}");
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn clients_of_other_realms_and_other_clients_are_refused() {
+        let accept = |rules| {
+            let accepted = acceptor(rules).accept(&token().token, Framing::Gss);
+            accepted.map(drop)
+        };
+        let client = ALICE.to_owned();
+        let realms = AcceptorRules {
+            realms: vec!["ELSEWHERE.COM".to_owned()],
+            ..rules()
+        };
+        let expected = KerberosError::ClientRealm {
+            client: client.clone(),
+        };
+        assert_eq!(accept(realms), Err(expected));
+        let clients = AcceptorRules {
+            clients: vec![principal("bob@EXAMPLE.COM")],
+            ..rules()
+        };
+        assert_eq!(accept(clients), Err(KerberosError::Client { client }));
+        let clients = AcceptorRules {
+            clients: vec![principal(ALICE)],
+            ..rules()
+        };
+        assert_eq!(accept(clients), Ok(()));
+    }
+
+    /// A client with a ticket for the service, and one without.
+    fn with_and_without() -> [Initiator; 2] {
+        let timeout = Duration::from_secs(1);
+        let cached = InitiatorRules {
+            credential: ClientCredential::Cache(file("alice-EXAMPLE.COM")),
+            timeout: Duration::from_secs(60),
+            ..initiator_rules()
+        };
+        let asking = InitiatorRules {
+            timeout,
+            ..initiator_rules()
+        };
+        [initiator(cached), initiator(asking)]
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn with_the_kdc_away() {
+        let [cached, asking] = with_and_without();
+        assert!(cached.initiate().is_ok(), "a ticket that is there goes on");
+        let refused = asking.initiate().map(drop);
+        let away = KerberosError::TimedOut {
+            after: Duration::from_secs(1),
+        };
+        let is_told = match &refused {
+            Err(KerberosError::Library { problem, .. }) => problem.contains("KDC"),
+            Err(refused) => *refused == away,
+            Ok(()) => false,
+        };
+        assert!(is_told, "{refused:?}");
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn with_a_kdc_that_hangs() {
+        let [cached, asking] = with_and_without();
+        let after = Duration::from_secs(1);
+        for _ in 0..3 {
+            let refused = asking.initiate().map(drop);
+            assert_eq!(refused, Err(KerberosError::TimedOut { after }));
+            assert!(cached.initiate().is_ok(), "a ticket that is there goes on");
+        }
+    }
+}
