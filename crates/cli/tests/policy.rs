@@ -22,8 +22,8 @@ fn policy(suite: &str, more: &str) -> String {
     )
 }
 
-const KERBEROS: &str =
-    "<sp:SupportingTokens><wsp:Policy><sp:KerberosToken/></wsp:Policy></sp:SupportingTokens>";
+const RIGHTS: &str =
+    "<sp:SupportingTokens><wsp:Policy><sp:RelToken/></wsp:Policy></sp:SupportingTokens>";
 
 /// A WSDL with one port, whose binding has the policy of another file.
 const WSDL: &str = "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/' xmlns:t='urn:t' targetNamespace='urn:t' \
@@ -74,21 +74,17 @@ fn what_an_endpoint_s_description_imports_is_found_beside_the_description() {
 #[test]
 fn what_is_not_supported_is_named_with_its_place_and_exit_code_2() {
     let folder = Folder::new();
-    folder.write("policy.xml", policy("Basic256", KERBEROS));
+    folder.write("policy.xml", policy("Basic256", RIGHTS));
     let run = folder.run("policy policy.xml");
     assert_eq!(run.status, 2);
     assert!(
         run.err.contains(
-            "refused (policy-not-supported): `sp:KerberosToken` is not supported: Kerberos tickets are not supported (at line 2 column 34)"
+            "refused (policy-not-supported): `sp:RelToken` is not supported: rights expressions are not supported (at line 2 column 34)"
         ),
         "{}",
         run.err
     );
-    assert!(
-        run.err.contains("unsupported: sp:KerberosToken"),
-        "{}",
-        run.err
-    );
+    assert!(run.err.contains("unsupported: sp:RelToken"), "{}", run.err);
     assert!(String::from_utf8_lossy(&run.out).contains("Not supported:"));
 }
 
@@ -133,12 +129,12 @@ fn json_has_the_plans_of_request_and_response() {
         subject["request"]["signature"]["parts"][1]["part"],
         "Timestamp"
     );
-    folder.write("policy.xml", policy("Basic128", KERBEROS));
+    folder.write("policy.xml", policy("Basic128", RIGHTS));
     let run = folder.run("policy policy.xml --json");
     assert_eq!(run.status, 2);
     let found = run.json();
     assert_eq!(found[0]["outcome"], "not-supported");
-    assert_eq!(found[0]["problems"][0]["assertion"], "KerberosToken");
+    assert_eq!(found[0]["problems"][0]["assertion"], "RelToken");
     assert_eq!(found[0]["problems"][0]["line"], 2);
 }
 

@@ -127,6 +127,9 @@ fn holder_of(holder: &Signer) -> String {
             issuer, subject, ..
         } => format!("`{subject}`, whose key an assertion of `{issuer}` names"),
         Signer::Context { name, .. } => format!("the other party of {name}"),
+        Signer::Kerberos(client) => {
+            format!("whoever has the session key of the Kerberos token of `{client}`")
+        }
     }
 }
 
@@ -140,6 +143,7 @@ fn compared(demand: wss::Demand<'_>, refused: Option<&Rejected>) -> Demand {
         ),
         wss::Demand::Timestamp => ("a wsu:Timestamp".to_owned(), "it is there"),
         wss::Demand::Username => ("a wsse:UsernameToken".to_owned(), "it is there"),
+        wss::Demand::Kerberos => ("a Kerberos token".to_owned(), "it is accepted"),
         wss::Demand::Assertion => ("a saml:Assertion".to_owned(), "it is accepted"),
         wss::Demand::Confirmation => (
             "the signatures of the request confirmed".to_owned(),

@@ -1,6 +1,6 @@
 //! Encryption types by number (RFC 3961, 8.3; the registry of IANA).
 //!
-//! The one rule: a type is weak unless it is known not to be.
+//! The one rule: a type that nobody names is not accepted.
 
 use std::fmt;
 
@@ -8,48 +8,43 @@ use std::fmt;
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Enctype(pub i32);
 
-/// Those that have names, with whether they are strong.
-const NAMES: [(i32, &str, bool); 10] = [
-    (1, "des-cbc-crc", false),
-    (3, "des-cbc-md5", false),
-    (16, "des3-cbc-sha1", false),
-    (17, "aes128-cts-hmac-sha1-96", true),
-    (18, "aes256-cts-hmac-sha1-96", true),
-    (19, "aes128-cts-hmac-sha256-128", true),
-    (20, "aes256-cts-hmac-sha384-192", true),
-    (23, "arcfour-hmac", false),
-    (25, "camellia128-cts-cmac", true),
-    (26, "camellia256-cts-cmac", true),
+/// Those that have names.
+const NAMES: [(i32, &str); 10] = [
+    (1, "des-cbc-crc"),
+    (3, "des-cbc-md5"),
+    (16, "des3-cbc-sha1"),
+    (17, "aes128-cts-hmac-sha1-96"),
+    (18, "aes256-cts-hmac-sha1-96"),
+    (19, "aes128-cts-hmac-sha256-128"),
+    (20, "aes256-cts-hmac-sha384-192"),
+    (23, "arcfour-hmac"),
+    (25, "camellia128-cts-cmac"),
+    (26, "camellia256-cts-cmac"),
 ];
 
 impl Enctype {
-    /// Those that are accepted unless rules say otherwise (RFC 3962, RFC 8009).
+    /// Those that are accepted unless rules say otherwise (RFC 3962, RFC 8009). DES, Triple DES and
+    /// RC4 are broken (RFC 6649, RFC 8429).
     pub const STRONG: [Self; 4] = [Self(20), Self(19), Self(18), Self(17)];
 
     /// The type with a name.
     pub fn from_name(name: &str) -> Option<Self> {
         let mut names = NAMES.iter();
         names
-            .find(|(_, one, _)| *one == name)
+            .find(|(_, one)| *one == name)
             .map(|one| Self(one.0))
     }
 
     /// The names.
     pub fn names() -> impl Iterator<Item = &'static str> {
-        NAMES.iter().map(|(_, name, _)| *name)
-    }
-
-    /// Whether it is known to be broken (RFC 6649, RFC 8429), or not known at all.
-    pub fn is_weak(self) -> bool {
-        let mut names = NAMES.iter();
-        !names.any(|(number, _, strong)| *number == self.0 && *strong)
+        NAMES.iter().map(|(_, name)| *name)
     }
 }
 
 impl fmt::Display for Enctype {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match NAMES.iter().find(|(number, ..)| *number == self.0) {
-            Some((_, name, _)) => out.write_str(name),
+        match NAMES.iter().find(|(number, _)| *number == self.0) {
+            Some((_, name)) => out.write_str(name),
             None => write!(out, "number {}", self.0),
         }
     }
@@ -60,12 +55,12 @@ mod tests {
     use super::*;
 
     #[test]
-    fn what_is_broken_or_unknown_is_weak_and_what_is_accepted_is_not() {
-        assert!(Enctype(23).is_weak());
-        assert!(Enctype(16).is_weak());
-        assert!(Enctype(-128).is_weak());
-        assert!(Enctype::STRONG.into_iter().all(|one| !one.is_weak()));
+    fn types_have_the_names_of_the_library() {
         assert_eq!(Enctype::from_name("arcfour-hmac"), Some(Enctype(23)));
+        assert_eq!(Enctype::from_name("aes"), None);
         assert_eq!(Enctype(18).to_string(), "aes256-cts-hmac-sha1-96");
+        assert_eq!(Enctype(-128).to_string(), "number -128");
+        let weak = [1, 3, 16, 23].map(Enctype);
+        assert!(Enctype::STRONG.iter().all(|one| !weak.contains(one)));
     }
 }

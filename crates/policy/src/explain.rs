@@ -385,6 +385,12 @@ fn key_in_words(key: KeyBinding, reference: KeyReference, recipient: Option<Reci
             "a fresh key, wrapped to the receiver's certificate, which is {}",
             reference_in_words(reference)
         ),
+        KeyBinding::Kerberos => match reference {
+            KeyReference::Direct => {
+                "the session key of the Kerberos token, which is in the message".to_owned()
+            }
+            _ => "the session key of the Kerberos token, which is named by its SHA-1".to_owned(),
+        },
         KeyBinding::Context => match reference {
             KeyReference::Direct => {
                 "the key of the conversation, whose token is in the message".to_owned()

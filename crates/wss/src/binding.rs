@@ -2,6 +2,7 @@
 //! and header elements stand.
 
 use crate::conversation::DerivedKeyPolicy;
+use crate::kerberos::KerberosPolicy;
 
 /// Which key signs or encrypts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +19,8 @@ pub enum KeyBinding {
     SessionKey,
     /// The key of a security context, named by a `SecurityContextToken`.
     Context,
+    /// The session key of a Kerberos token.
+    Kerberos,
 }
 
 /// How a message names a key (SOAP Message Security 1.1.1, 7; X.509 Token Profile 1.1.1, 3.2).
@@ -128,7 +131,7 @@ impl KeyReference {
     }
 }
 
-/// How messages name a security context: by its token, or by its identifier.
+/// How messages name a security context or a Kerberos session: by its token, or by its identifier.
 pub(crate) const fn context_reference(carried: bool) -> KeyReference {
     match carried {
         true => KeyReference::Direct,
@@ -216,6 +219,8 @@ pub enum SymmetricToken {
         /// Whether messages carry its token, instead of naming it.
         carried: bool,
     },
+    /// The session key of a Kerberos token (Kerberos Token Profile 1.1).
+    Kerberos(KerberosPolicy),
 }
 
 /// Certificates that sign and encrypt.
@@ -288,7 +293,8 @@ impl Binding {
     /// Has messages name every key in one way, as far as there is a choice.
     pub fn name_keys(&mut self, named: KeyReference) {
         if let Self::Symmetric(binding) = self
-            && let SymmetricToken::Context { carried } = &mut binding.key
+            && let SymmetricToken::Context { carried }
+            | SymmetricToken::Kerberos(KerberosPolicy { carried, .. }) = &mut binding.key
         {
             *carried = named == KeyReference::Direct;
         }
@@ -335,6 +341,7 @@ impl SymmetricToken {
             Self::Request => KeyBinding::RequestKey,
             Self::Session(_) => KeyBinding::SessionKey,
             Self::Context { .. } => KeyBinding::Context,
+            Self::Kerberos(_) => KeyBinding::Kerberos,
         }
     }
 
@@ -342,7 +349,7 @@ impl SymmetricToken {
     const fn reference_mut(&mut self) -> Option<&mut KeyReference> {
         match self {
             Self::Shared(reference) | Self::Session(reference) => Some(reference),
-            Self::Request | Self::Context { .. } => None,
+            Self::Request | Self::Context { .. } | Self::Kerberos(_) => None,
         }
     }
 
@@ -352,6 +359,7 @@ impl SymmetricToken {
             Self::Shared(reference) | Self::Session(reference) => *reference,
             Self::Request => KeyReference::EncryptedKeySha1,
             Self::Context { carried } => context_reference(*carried),
+            Self::Kerberos(kerberos) => context_reference(kerberos.carried),
         }
     }
 }

@@ -95,6 +95,8 @@ pub enum Demand<'e> {
     Timestamp,
     /// The message has a `wsse:UsernameToken`.
     Username,
+    /// The Kerberos token.
+    Kerberos,
     /// The message has an assertion that confirms its sender.
     Assertion,
     /// An answer confirms the signatures of its request.

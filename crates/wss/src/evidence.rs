@@ -152,6 +152,8 @@ pub enum Signer {
         /// The certificate of the key, where the assertion has it. No trust store knows it.
         certificate: Option<Certificate>,
     },
+    /// The client of a Kerberos token, or the service that it is for. By the client's principal.
+    Kerberos(String),
     /// The other party of a security context.
     Context {
         /// Which.
@@ -236,7 +238,7 @@ impl SignatureEvidence {
 pub(crate) enum CipherKey {
     /// This `EncryptedKey` of the message.
     Session(NodeId),
-    /// The one security context of the message.
+    /// The one security context, or Kerberos session, of the message.
     Context,
     /// Both sides had it before: a shared key, or that of the request.
     Known,
@@ -279,6 +281,13 @@ pub struct AssertionEvidence {
     pub(crate) is_signed: bool,
 }
 
+/// A Kerberos token that was accepted.
+#[derive(Clone, Debug)]
+pub struct KerberosEvidence {
+    /// The principal of the client.
+    pub client: String,
+}
+
 /// All that was proven about a message.
 #[derive(Clone, Debug, Default)]
 #[non_exhaustive]
@@ -294,6 +303,8 @@ pub struct Evidence {
     /// The user whom a token without a password names. Nobody proved to be that user: whoever
     /// signed the token, or made the connection, says so.
     pub named_user: Option<String>,
+    /// The Kerberos token of the message.
+    pub kerberos: Option<KerberosEvidence>,
     /// The assertion about the sender.
     pub assertion: Option<AssertionEvidence>,
     /// The `wsse:UsernameToken` that says so.
@@ -401,7 +412,9 @@ impl Evidence {
             hidden.is_some_and(|it| it.key == key && signature.covers(it.encrypted_data))
         };
         let shows = |it: &SignatureEvidence| match &it.signer {
-            Signer::Certificate(_) | Signer::Holder { .. } => it.covers(token),
+            Signer::Certificate(_) | Signer::Holder { .. } | Signer::Kerberos(_) => {
+                it.covers(token)
+            }
             Signer::SharedKey(_) => it.covers(token) || covers_cipher_text(it, CipherKey::Known),
             Signer::Context { owner, .. } => {
                 let is_his =

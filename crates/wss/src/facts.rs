@@ -6,6 +6,7 @@ use soapstone_crypto::{Certificate, SecretBytes, SymmetricKey};
 
 use crate::conversation::{ContextName, SecurityContext};
 use crate::freshness::PeerClock;
+use crate::kerberos::{KerberosName, KerberosSession};
 use crate::marks::Mark;
 
 /// What a message needs from outside to be opened. Nothing of it is proven.
@@ -17,6 +18,8 @@ pub struct Lookups {
     pub hidden_user: bool,
     /// Security contexts whose keys are wanted.
     pub contexts: Vec<ContextName>,
+    /// The Kerberos token whose session is wanted.
+    pub kerberos: Option<KerberosName>,
 }
 
 /// Answers to [`Lookups`].
@@ -29,6 +32,9 @@ pub struct Facts {
     /// Security contexts of [`Lookups::contexts`] that this endpoint has, neither cancelled nor
     /// another endpoint's.
     pub contexts: Vec<SecurityContext>,
+    /// The session of [`Lookups::kerberos`]: of a token that the host has accepted, from this
+    /// message or an earlier one.
+    pub kerberos: Option<KerberosSession>,
     /// The certificate whose key the client proved while the connection was made that the message
     /// came over, and that the host trusts.
     pub client_certificate: Option<Certificate>,
@@ -60,6 +66,8 @@ pub struct Receipt {
     pub signature_values: Vec<Vec<u8>>,
     /// The security context it was secured with.
     pub context: Option<SecurityContext>,
+    /// The Kerberos session it was secured with.
+    pub kerberos: Option<KerberosSession>,
     /// Which operation the message is of, where the host has a plan for each: what this number
     /// means is the host's to know. Several where they could not be told apart and are treated
     /// alike.

@@ -35,6 +35,8 @@ pub enum KeyLocator {
     EncryptedKeySha1(Vec<u8>),
     /// A security context whose token is not in the message.
     Context(ContextName),
+    /// A Kerberos token by the SHA-1 of its bytes.
+    KerberosSha1(Vec<u8>),
     /// The key of the holder of an assertion.
     Assertion {
         /// The version of the assertion.
@@ -67,6 +69,9 @@ impl fmt::Display for KeyLocator {
                 write!(out, "the encrypted key with SHA-1 {}", Digits(octets))
             }
             Self::Context(name) => name.fmt(out),
+            Self::KerberosSha1(bytes) => {
+                write!(out, "the Kerberos token with SHA-1 {}", Digits(bytes))
+            }
             Self::Assertion { version, id } => {
                 write!(out, "the assertion `{id}` of SAML {}", version.name())
             }
@@ -117,6 +122,7 @@ impl KeyLocator {
             | Self::Path(_)
             | Self::EncryptedKeySha1(_)
             | Self::Context(_)
+            | Self::KerberosSha1(_)
             | Self::Assertion { .. } => false,
         }
     }

@@ -36,6 +36,7 @@ mod facts;
 mod forward;
 mod freshness;
 mod header;
+mod kerberos;
 mod key_locator;
 mod key_reference;
 mod known;
@@ -75,12 +76,13 @@ pub use envelope::{Envelope, SoapVersion};
 pub use envelope_error::EnvelopeError;
 pub use event::{Demand, Event};
 pub use evidence::{
-    AssertionEvidence, EncryptionEvidence, Evidence, FirstSeen, KeyEvidence, Opened,
-    SignatureEvidence, SignatureRole, Signer, Verified,
+    AssertionEvidence, EncryptionEvidence, Evidence, FirstSeen, KerberosEvidence, KeyEvidence,
+    Opened, SignatureEvidence, SignatureRole, Signer, Verified,
 };
 pub use facts::{Facts, Lookups, Receipt, Relation};
 pub use freshness::{Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
 pub use header::{Content, Finding, HeaderItem, ItemKind, SecurityHeader};
+pub use kerberos::{KerberosForm, KerberosName, KerberosPolicy, KerberosSession};
 pub use key_locator::KeyLocator;
 pub use limits::SecurityLimits;
 pub use marks::{End, Mark};
@@ -105,6 +107,7 @@ pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 pub use token::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
     AssertionToken, Claim, ConfirmationMethod, HolderUse, NameIdentifier, SamlVersion, TokenKind,
+    kerberos_sha1,
 };
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
 pub use username::{PasswordKind, Presence, User, UsernameDialects, UsernamePolicy};

@@ -78,6 +78,27 @@ pub const SAML11_ID: &str =
 /// 3.4).
 pub const SAML20_ID: &str =
     "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.1#SAMLID";
+/// `ValueType` of an AP-REQ of Kerberos (Kerberos Token Profile 1.1, 3.2).
+pub const KERBEROS_AP_REQ: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-kerberos-token-profile-1.1#Kerberosv5_AP_REQ";
+/// `ValueType` of an AP-REQ in the frame of GSS (Kerberos Token Profile 1.1, 3.2).
+pub const GSS_KERBEROS_AP_REQ: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-kerberos-token-profile-1.1#GSS_Kerberosv5_AP_REQ";
+/// As [`KERBEROS_AP_REQ`], of RFC 1510.
+pub const KERBEROS_AP_REQ_1510: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-kerberos-token-profile-1.1#Kerberosv5_AP_REQ1510";
+/// As [`GSS_KERBEROS_AP_REQ`], of RFC 1510.
+pub const GSS_KERBEROS_AP_REQ_1510: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-kerberos-token-profile-1.1#GSS_Kerberosv5_AP_REQ1510";
+/// As [`KERBEROS_AP_REQ`], of RFC 4120.
+pub const KERBEROS_AP_REQ_4120: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-kerberos-token-profile-1.1#Kerberosv5_AP_REQ4120";
+/// As [`GSS_KERBEROS_AP_REQ`], of RFC 4120.
+pub const GSS_KERBEROS_AP_REQ_4120: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-kerberos-token-profile-1.1#GSS_Kerberosv5_AP_REQ4120";
+/// `KeyIdentifier/@ValueType` of the SHA-1 of a Kerberos token (Kerberos Token Profile 1.1, 3.3).
+pub const KERBEROS_AP_REQ_SHA1: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-kerberos-token-profile-1.1#Kerberosv5APREQSHA1";
 /// Attributes of XML Schema instances.
 pub(crate) const XSI: &str = "http://www.w3.org/2001/XMLSchema-instance";
 /// `EncryptedData/@Type`: a whole element was encrypted (XML-Enc 3.1).

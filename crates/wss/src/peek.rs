@@ -6,10 +6,12 @@ use soapstone_xml::Element;
 
 use crate::envelope::Envelope;
 use crate::facts::Lookups;
+use crate::kerberos::KerberosName;
 use crate::key_locator::KeyLocator;
-use crate::names::{WSSE, WSSE_2002, XENC};
+use crate::names::{KERBEROS_AP_REQ_SHA1, WSSE, WSSE_2002, XENC};
 use crate::plan::InboundPlan;
 use crate::token;
+use crate::values::octets;
 
 impl InboundPlan {
     /// Finds out what the host has to look up for `envelope`. No cryptography, no judgement.
@@ -17,6 +19,9 @@ impl InboundPlan {
         let mut lookups = Lookups::default();
         if self.demands.uses_context {
             self.peek_contexts(envelope, &mut lookups);
+        }
+        if self.demands.kerberos.is_some() {
+            self.peek_kerberos(envelope, &mut lookups);
         }
         if self.demands.username().is_some() {
             self.peek_users(envelope, &mut lookups);
@@ -45,6 +50,29 @@ impl InboundPlan {
                 lookups.users.push(name);
             }
         }
+    }
+
+    /// The first Kerberos token of the header, or else the first name of one. A second one finds no
+    /// session.
+    fn peek_kerberos(&self, envelope: &Envelope, lookups: &mut Lookups) {
+        let actor = self.demands.actor.as_deref();
+        let children = envelope.security_headers(actor);
+        let mut children = children.flat_map(|security| security.children());
+        let token = children.find_map(|child| {
+            let is_token = child.is(WSSE, "BinarySecurityToken");
+            is_token.then(|| token::kerberos_name(child)).flatten()
+        });
+        let named = || {
+            let elements = envelope.security_headers(actor);
+            let mut elements = elements.flat_map(|security| security.descendants());
+            elements.find_map(|element| {
+                let is_name = element.is(WSSE, "KeyIdentifier")
+                    && element.attribute("", "ValueType").as_deref() == Some(KERBEROS_AP_REQ_SHA1);
+                let bytes = is_name.then(|| octets(element).ok()).flatten()?;
+                bytes.try_into().ok().map(KerberosName::Sha1)
+            })
+        };
+        lookups.kerberos = token.or_else(named);
     }
 
     /// The contexts named by tokens, and by references to what is not in the message.

@@ -17,6 +17,7 @@ use crate::binding::{
 };
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
+use crate::kerberos::KerberosPolicy;
 use crate::limits::SecurityLimits;
 use crate::part::{EncryptedPart, Part};
 use crate::suite::{Retirement, Suite};
@@ -209,7 +210,9 @@ impl Policy {
     pub fn endorsing(&self) -> impl Iterator<Item = &EndorsingToken> {
         self.supporting.iter().filter_map(|token| match token {
             SupportingToken::Endorsing(token) => Some(token),
-            SupportingToken::Username(_) | SupportingToken::Assertion(_) => None,
+            SupportingToken::Username(_)
+            | SupportingToken::Assertion(_)
+            | SupportingToken::Kerberos(_) => None,
         })
     }
 
@@ -217,7 +220,9 @@ impl Policy {
     pub fn endorsing_mut(&mut self) -> impl Iterator<Item = &mut EndorsingToken> {
         self.supporting.iter_mut().filter_map(|token| match token {
             SupportingToken::Endorsing(token) => Some(token),
-            SupportingToken::Username(_) | SupportingToken::Assertion(_) => None,
+            SupportingToken::Username(_)
+            | SupportingToken::Assertion(_)
+            | SupportingToken::Kerberos(_) => None,
         })
     }
 
@@ -235,13 +240,43 @@ impl Policy {
     pub fn username_mut(&mut self) -> Option<&mut UsernamePolicy> {
         self.supporting.iter_mut().find_map(|token| match token {
             SupportingToken::Username(username) => Some(username),
-            SupportingToken::Endorsing(_) | SupportingToken::Assertion(_) => None,
+            SupportingToken::Endorsing(_)
+            | SupportingToken::Assertion(_)
+            | SupportingToken::Kerberos(_) => None,
         })
     }
 
     /// What is accepted of the assertion that messages have.
     pub fn assertion(&self) -> Option<&AssertionPolicy> {
         self.supporting.iter().find_map(SupportingToken::assertion)
+    }
+
+    /// The Kerberos token that messages have beside those of their keys.
+    pub fn kerberos_beside(&self) -> Option<KerberosPolicy> {
+        self.supporting.iter().find_map(|token| match token {
+            SupportingToken::Kerberos(kerberos) => Some(*kerberos),
+            _ => None,
+        })
+    }
+
+    /// The Kerberos token of messages, for its key or beside it.
+    pub fn kerberos(&self) -> Option<KerberosPolicy> {
+        let of_binding = match &self.binding {
+            Binding::Symmetric(binding) => match binding.key {
+                SymmetricToken::Kerberos(kerberos) => Some(kerberos),
+                _ => None,
+            },
+            _ => None,
+        };
+        let mut endorsing = self.endorsing();
+        let of_endorsement = || {
+            endorsing.find_map(|token| match token.key {
+                EndorsingKey::Kerberos { token, .. } => Some(token),
+                _ => None,
+            })
+        };
+        let found = of_binding.or_else(of_endorsement);
+        found.or_else(|| self.kerberos_beside())
     }
 
     /// Puts a user, or none, in the place of whatever user there is.
@@ -354,6 +389,7 @@ impl Policy {
     fn has_more_than_timestamp(&self) -> bool {
         self.username().is_some()
             || self.assertion().is_some()
+            || self.kerberos_beside().is_some()
             || self.signs_with().is_some()
             || self.encryption().is_some()
             || self.header.signature_confirmation
@@ -401,6 +437,12 @@ impl Policy {
     pub(crate) fn endorsing_context(&self) -> Option<&EndorsingToken> {
         let mut endorsing = self.endorsing_beside();
         endorsing.find(|token| matches!(token.key, EndorsingKey::Context { .. }))
+    }
+
+    /// The token of the symmetric key that endorses: a security context's, or a Kerberos token's.
+    pub(crate) fn endorsing_secret(&self) -> Option<&EndorsingToken> {
+        let mut endorsing = self.endorsing_beside();
+        endorsing.find(|token| token.key.is_secret())
     }
 
     /// Whether certificates make endorsing signatures.

@@ -68,6 +68,20 @@ pub enum SecureError {
         /// When.
         expired: Timestamp,
     },
+    /// The plan uses a Kerberos token, and was given none.
+    KerberosMissing,
+    /// The ticket of the Kerberos token has ended.
+    KerberosExpired {
+        /// When.
+        expired: Timestamp,
+    },
+    /// No Kerberos token could be made.
+    KerberosUnavailable {
+        /// Why.
+        problem: String,
+        /// Whether another try may succeed.
+        is_temporary: bool,
+    },
     /// The plan uses a weak algorithm whose time is over.
     AlgorithmRetired {
         /// Short name.
@@ -85,7 +99,14 @@ impl SecureError {
     /// Whether the message may be right, and this side cannot secure it now: a private key is held
     /// elsewhere and is away.
     pub fn is_temporary(&self) -> bool {
-        matches!(self, Self::Crypto(CryptoError::KeyUnavailable { .. }))
+        matches!(
+            self,
+            Self::Crypto(CryptoError::KeyUnavailable { .. })
+                | Self::KerberosUnavailable {
+                    is_temporary: true,
+                    ..
+                }
+        )
     }
 }
 
@@ -136,6 +157,13 @@ impl fmt::Display for SecureError {
             Self::ContextMissing => out.write_str(
                 "the message belongs to a conversation, and no security context is at hand",
             ),
+            Self::KerberosMissing => out.write_str("messages have a Kerberos token, and there is none"),
+            Self::KerberosExpired { expired } => {
+                write!(out, "the ticket of the Kerberos token ended at {expired}")
+            }
+            Self::KerberosUnavailable { problem, .. } => {
+                write!(out, "no Kerberos token: {problem}")
+            }
             Self::ContextExpired { expired } => {
                 write!(out, "the security context expired at {expired}")
             }

@@ -2,6 +2,7 @@
 
 use crate::binding::{KeyBinding, KeyReference, context_reference};
 use crate::conversation::DerivedKeyPolicy;
+use crate::kerberos::KerberosPolicy;
 use crate::part::Part;
 use crate::token::AssertionPolicy;
 use crate::username::UsernamePolicy;
@@ -16,6 +17,8 @@ pub enum SupportingToken {
     /// A SAML assertion about the sender. Whether it is signed or encrypted with the message, the
     /// parts of the policy say.
     Assertion(AssertionPolicy),
+    /// A Kerberos token about the sender, whose key does nothing.
+    Kerberos(KerberosPolicy),
 }
 
 impl SupportingToken {
@@ -23,7 +26,7 @@ impl SupportingToken {
     pub const fn username(&self) -> Option<&UsernamePolicy> {
         match self {
             Self::Username(username) => Some(username),
-            Self::Endorsing(_) | Self::Assertion(_) => None,
+            Self::Endorsing(_) | Self::Assertion(_) | Self::Kerberos(_) => None,
         }
     }
 
@@ -31,7 +34,7 @@ impl SupportingToken {
     pub const fn assertion(&self) -> Option<&AssertionPolicy> {
         match self {
             Self::Assertion(assertion) => Some(assertion),
-            Self::Username(_) | Self::Endorsing(_) => None,
+            Self::Username(_) | Self::Endorsing(_) | Self::Kerberos(_) => None,
         }
     }
 }
@@ -77,6 +80,13 @@ pub enum EndorsingKey {
         /// Whether the key that signs is derived from that of the context, instead of being it.
         derived_keys: Option<DerivedKeyPolicy>,
     },
+    /// The session key of a Kerberos token.
+    Kerberos {
+        /// The token.
+        token: KerberosPolicy,
+        /// Whether the key that signs is derived from that of the session.
+        derived_keys: Option<DerivedKeyPolicy>,
+    },
 }
 
 impl EndorsingToken {
@@ -111,7 +121,13 @@ impl EndorsingKey {
         match self {
             Self::Certificate(_) => KeyBinding::Certificate,
             Self::Context { .. } => KeyBinding::Context,
+            Self::Kerberos { .. } => KeyBinding::Kerberos,
         }
+    }
+
+    /// Whether it is a symmetric key.
+    pub const fn is_secret(&self) -> bool {
+        !matches!(self, Self::Certificate(_))
     }
 
     /// How messages name it.
@@ -119,6 +135,7 @@ impl EndorsingKey {
         match self {
             Self::Certificate(reference) => *reference,
             Self::Context { carried, .. } => context_reference(*carried),
+            Self::Kerberos { token, .. } => context_reference(token.carried),
         }
     }
 
@@ -126,7 +143,9 @@ impl EndorsingKey {
     pub const fn derived_keys(&self) -> Option<DerivedKeyPolicy> {
         match self {
             Self::Certificate(_) => None,
-            Self::Context { derived_keys, .. } => *derived_keys,
+            Self::Context { derived_keys, .. } | Self::Kerberos { derived_keys, .. } => {
+                *derived_keys
+            }
         }
     }
 }

@@ -165,6 +165,9 @@ struct Accepted {
     /// Whom a token without a password names.
     #[serde(skip_serializing_if = "Option::is_none")]
     named_user: Option<String>,
+    /// The client of the message's Kerberos token.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    kerberos: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     assertion: Option<AssertionFound>,
     #[serde(skip_serializing_if = "Option::is_none")]
@@ -210,6 +213,10 @@ enum SignerFound {
     SecurityContext {
         identifier: String,
         owner: String,
+    },
+    /// The client of a Kerberos token, or the service that it is for.
+    Kerberos {
+        client: String,
     },
 }
 
@@ -343,6 +350,9 @@ fn verdict(opener: &Opener, outcome: &Result<Verified<Envelope>, Rejected>) -> V
                 identifier: name.identifier.clone(),
                 owner: owner.to_string(),
             },
+            Signer::Kerberos(client) => SignerFound::Kerberos {
+                client: client.clone(),
+            },
         },
         algorithm: signature.algorithm.short_name(),
         parts: signature.nodes.iter().map(|node| name(*node)).collect(),
@@ -362,6 +372,7 @@ fn verdict(opener: &Opener, outcome: &Result<Verified<Envelope>, Rejected>) -> V
         encrypted: encrypted.collect(),
         keys: evidence.keys.iter().map(KeyFound::from).collect(),
         user: evidence.user.clone(),
+        kerberos: evidence.kerberos.as_ref().map(|it| it.client.clone()),
         assertion: evidence.assertion.as_ref().map(AssertionFound::from),
         named_user: evidence.named_user.clone(),
         timestamp: evidence.freshness.map(|freshness| TimestampFound {

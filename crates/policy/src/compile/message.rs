@@ -8,7 +8,7 @@ use soapstone_wss::{
 
 use super::options::{CompileOptions, SignatureReading};
 use super::parts::add;
-use super::tokens::{assertion, certificate, derived_keys, reference, refused};
+use super::tokens::{assertion, certificate, derived_keys, kerberos, reference, refused};
 use crate::names::Name;
 use crate::node::Place;
 use crate::problem::{PolicyProblem, ProblemKind};
@@ -163,6 +163,12 @@ impl Message<'_> {
             kind if kind.is_context() => SymmetricToken::Context {
                 carried: self.carries(token),
             },
+            TokenKind::Kerberos { .. } => {
+                let Some(kerberos) = kerberos(token, self.carries(token), problems) else {
+                    return;
+                };
+                SymmetricToken::Kerberos(kerberos)
+            }
             _ => {
                 if !certificate(token, problems) {
                     return;

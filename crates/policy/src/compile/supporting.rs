@@ -13,7 +13,7 @@ use super::message::{Message, missing};
 use super::parts::{add_elements, add_signed};
 use super::security_header::refuse_endorsed;
 use super::tokens::{
-    TOKEN_INSIDE, assertion, certificate, derived_keys, items, password, refused, why_not,
+    TOKEN_INSIDE, assertion, certificate, derived_keys, items, kerberos, password, refused, why_not,
 };
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{Binding, Requirements, SupportingTokens, Token, TokenKind};
@@ -78,6 +78,9 @@ impl Message<'_> {
                     }
                     kind if kind.is_context() && supporting.kind.endorsing => {
                         self.endorse_by_context(supporting, token, policy, problems);
+                    }
+                    TokenKind::Kerberos { .. } => {
+                        self.kerberos(supporting, token, policy, problems);
                     }
                     TokenKind::Saml { .. } if supporting.kind.endorsing => {
                         self.endorse_by_holder(supporting, token, policy, problems);
@@ -282,6 +285,48 @@ impl Message<'_> {
         self.endorse_with(supporting, token, endorsing, policy, problems);
     }
 
+    /// A Kerberos token whose key endorses, or which says who sends over a connection that protects
+    /// the message.
+    fn kerberos(
+        &self,
+        supporting: &SupportingTokens,
+        token: &Token,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        let Some(wanted) = kerberos(token, self.carries(token), problems) else {
+            return;
+        };
+        let kind = supporting.kind;
+        let reason = match self.protects_messages() {
+            _ if policy.kerberos().is_some() || policy.uses_context() => {
+                "a message has one Kerberos token, and belongs to no conversation beside it"
+            }
+            true if !kind.endorsing => {
+                "a Kerberos token whose key does nothing is tied to no message: let it endorse"
+            }
+            true if kind.encrypted => {
+                "a Kerberos token is accepted before anything is deciphered: it cannot be encrypted"
+            }
+            _ if kind.endorsing => {
+                let properties = self.requirements.binding.as_ref().map(Binding::properties);
+                let suite = properties.and_then(|properties| properties.suite.as_ref());
+                let endorsing = EndorsingToken::by(EndorsingKey::Kerberos {
+                    token: wanted,
+                    derived_keys: derived_keys(token, suite),
+                });
+                self.endorse_with(supporting, token, endorsing, policy, problems);
+                return;
+            }
+            _ => {
+                self.no_parts_of_its_own(supporting, problems);
+                policy.supporting.push(SupportingToken::Kerberos(wanted));
+                return;
+            }
+        };
+        problems.push(refused(token, reason));
+    }
+
     /// Where the connection protects the message there is no signature to endorse: each token signs
     /// the Timestamp (8.3, 8.4) and what is named in particular. The first of them makes the
     /// message's signature or, where there is one, the security context.
@@ -311,7 +356,7 @@ impl Message<'_> {
             return;
         }
         match endorsing.key {
-            EndorsingKey::Context { .. } => {
+            EndorsingKey::Context { .. } | EndorsingKey::Kerberos { .. } => {
                 let context = SupportingToken::Endorsing(endorsing);
                 policy.supporting.insert(0, context);
             }

@@ -2,7 +2,8 @@
 
 use soapstone_wss::{
     AssertionPolicy, AssertionProtection, ConfirmationMethod, ConversationVersion, DerivedKeyForm,
-    DerivedKeyPolicy, HolderUse, KeyReference, PasswordKind, Policy, Presence, SamlVersion,
+    DerivedKeyPolicy, HolderUse, KerberosForm, KerberosPolicy, KeyReference, PasswordKind, Policy,
+    Presence, SamlVersion,
 };
 
 use crate::names::SecurityPolicyVersion;
@@ -96,10 +97,53 @@ pub(super) const ISSUERS: &str =
 pub(super) const TOKEN_INSIDE: &str =
     "a token inside of the reference to it is neither signed nor encrypted by itself";
 
+/// Where a Kerberos token may be.
+const KERBEROS: &str = "a Kerberos token protects messages in a symmetric binding, endorses them, or says who sends over a connection that protects them";
+
+/// What messages have of a Kerberos token, and how they name it.
+pub(super) fn kerberos(
+    token: &Token,
+    carried: bool,
+    problems: &mut Vec<PolicyProblem>,
+) -> Option<KerberosPolicy> {
+    let TokenKind::Kerberos { form } = token.kind else {
+        problems.push(refused(token, why_not(token)));
+        return None;
+    };
+    let known = |one: &ReferenceDemand| {
+        matches!(
+            one,
+            ReferenceDemand::KeyIdentifier | ReferenceDemand::Internal
+        )
+    };
+    let wrong = [
+        (
+            token.issuer.is_some(),
+            "issuers and claims of Kerberos tokens are a matter of the endpoint, not of policies",
+        ),
+        (
+            !token.references.iter().all(known),
+            "a Kerberos token is referred to in the message, or by the SHA-1 of its bytes",
+        ),
+        (
+            !token.inclusion.in_requests(),
+            "a Kerberos token that is not in requests begins no session",
+        ),
+    ];
+    if let Some((_, reason)) = wrong.into_iter().find(|(is_wrong, _)| *is_wrong) {
+        problems.push(refused(token, reason));
+        return None;
+    }
+    Some(KerberosPolicy {
+        form: form.unwrap_or(KerberosForm::Gss),
+        carried,
+        by_identifier: token.references.contains(&ReferenceDemand::KeyIdentifier),
+    })
+}
+
 /// Why a kind of token is not supported here.
 pub(super) fn why_not(token: &Token) -> &'static str {
     match (&token.kind, &*token.name.local) {
-        (_, "KerberosToken") => "Kerberos tickets are not supported",
         (_, "IssuedToken") => "tokens issued by others are not supported",
         (_, "RelToken") => "rights expressions are not supported",
         (_, "SpnegoContextToken") => "SPNEGO is not supported",
@@ -111,6 +155,7 @@ pub(super) fn why_not(token: &Token) -> &'static str {
         (TokenKind::SecureConversation { .. } | TokenKind::SecurityContext { .. }, _) => {
             "a security context protects messages in a symmetric binding, or endorses them"
         }
+        (TokenKind::Kerberos { .. }, _) => KERBEROS,
         (TokenKind::Saml { .. }, _) => "an assertion is the initiator's token, or a supporting one",
         (TokenKind::Other, _) => "tokens of this kind are not supported",
     }

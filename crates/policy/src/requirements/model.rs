@@ -3,7 +3,7 @@
 //! They are in one file since they hold each other: a token may say in its bootstrap policy how
 //! the messages are protected that make it. Each kind of assertion is read in a file of its own.
 
-use soapstone_wss::{ConversationVersion, Layout, ProtectionOrder, SamlVersion};
+use soapstone_wss::{ConversationVersion, KerberosForm, Layout, ProtectionOrder, SamlVersion};
 
 use super::options::{Trust, Wss};
 use super::parts::{ElementsDemand, PartsDemand};
@@ -256,7 +256,12 @@ pub enum TokenKind {
         /// The versions that are named; none, where any will do.
         versions: Vec<SamlVersion>,
     },
-    /// A kind that is read and not supported: Kerberos, Issued, Rel, SpnegoContext, KeyValue.
+    /// `sp:KerberosToken` (5.4.4).
+    Kerberos {
+        /// The form that is named.
+        form: Option<KerberosForm>,
+    },
+    /// A kind that is read and not supported: Issued, Rel, SpnegoContext, KeyValue.
     Other,
 }
 

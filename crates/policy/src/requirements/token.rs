@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use soapstone_wss::{ConversationVersion, SamlVersion};
+use soapstone_wss::{ConversationVersion, KerberosForm, SamlVersion};
 
 use super::foreign::{self, MICROSOFT};
 use super::model::{
@@ -17,8 +17,7 @@ use crate::problem::{PolicyProblem, ProblemKind};
 
 /// Token assertions that are read and not supported, whatever is in them. The last two are
 /// Microsoft's.
-const OTHERS: [&str; 7] = [
-    "KerberosToken",
+const OTHERS: [&str; 6] = [
     "IssuedToken",
     "RelToken",
     "SpnegoContextToken",
@@ -48,6 +47,7 @@ impl Token {
                 nonce: false,
             },
             "X509Token" => TokenKind::X509 { form: None },
+            "KerberosToken" => TokenKind::Kerberos { form: None },
             "SamlToken" => TokenKind::Saml {
                 versions: Vec::new(),
             },
@@ -215,6 +215,17 @@ impl TokenKind {
                 "WssSamlV20Token11" => versions.push(SamlVersion::V20),
                 _ => return false,
             },
+            Self::Kerberos { form } => {
+                let found = match local {
+                    "WssGssKerberosV5ApReqToken11" => KerberosForm::Gss,
+                    "WssKerberosV5ApReqToken11" => KerberosForm::Raw,
+                    _ => return false,
+                };
+                if form.replace(found).is_some_and(|other| other != found) {
+                    let with = "the other form of the token";
+                    problems.push(PolicyProblem::new(inner, ProblemKind::Conflict { with }));
+                }
+            }
             // The token as a whole is refused later.
             Self::Other => {}
         }

@@ -528,9 +528,9 @@ fn suites_of_cxf_change_the_data_encryption_of_the_classic_ones() {
 
 #[test]
 fn the_first_alternative_that_can_be_done_is_taken() {
-    let kerberos = symmetric(&token("KerberosToken", "Once", ""), &suite("Basic128"));
+    let rights = symmetric(&token("RelToken", "Once", ""), &suite("Basic128"));
     let agreement = agreement(&format!(
-        "<wsp:ExactlyOne>{kerberos}{}{}</wsp:ExactlyOne>{SIGNED_BODY}",
+        "<wsp:ExactlyOne>{rights}{}{}</wsp:ExactlyOne>{SIGNED_BODY}",
         asymmetric(&suite("Basic192")),
         asymmetric(&suite("Basic128"))
     ));

@@ -10,7 +10,7 @@ fn what_is_missing_because_of_another_problem_is_not_told() {
         "SignedSupportingTokens",
         &token("UsernameToken", "AlwaysToRecipient", ""),
     );
-    let kerberos = token("KerberosToken", "Once", "");
+    let rights = token("RelToken", "Once", "");
     let bootstrap = |protection: &str| {
         let binding = symmetric(protection, &suite("Basic128"));
         let context = token(
@@ -28,11 +28,8 @@ fn what_is_missing_because_of_another_problem_is_not_told() {
     for (policy, name) in [
         (asymmetric(&suite("Basic600")), "Basic600"),
         (symmetric("<sp:OddToken/>", &suite("Basic256")), "OddToken"),
-        (
-            symmetric(&kerberos, &suite("Basic256")) + &users,
-            "KerberosToken",
-        ),
-        (bootstrap(&kerberos), "KerberosToken"),
+        (symmetric(&rights, &suite("Basic256")) + &users, "RelToken"),
+        (bootstrap(&rights), "RelToken"),
         (bootstrap("<sp:OddToken/>"), "OddToken"),
         (
             nest(

@@ -15,7 +15,7 @@ pub(crate) fn not_supported(assertions: &str) -> (String, &'static str) {
 #[test]
 fn a_problem_names_the_assertion_with_line_and_column() {
     let binding = symmetric(
-        &format!("\n  {}", token("KerberosToken", "Once", "")),
+        &format!("\n  {}", token("RelToken", "Once", "")),
         &suite("Basic128"),
     );
     let problems = problems(&format!("{binding}{SIGNED_BODY}"));
@@ -25,7 +25,7 @@ fn a_problem_names_the_assertion_with_line_and_column() {
     assert_eq!((problem.place.line, problem.place.column), (2, 3));
     assert_eq!(
         problem.to_string(),
-        "`sp:KerberosToken` is not supported: Kerberos tickets are not supported (at line 2 column 3)"
+        "`sp:RelToken` is not supported: rights expressions are not supported (at line 2 column 3)"
     );
 }
 
@@ -55,7 +55,6 @@ fn tokens_that_messages_cannot_carry_are_refused_each_by_name() {
         "IssuedToken",
         "RelToken",
         "SpnegoContextToken",
-        "KerberosToken",
         "KeyValueToken",
     ] {
         let supporting = nest("SupportingTokens", &token(name, "AlwaysToRecipient", ""));
@@ -70,13 +69,13 @@ fn tokens_that_messages_cannot_carry_are_refused_each_by_name() {
 
 #[test]
 fn a_stronger_alternative_that_cannot_be_done_is_not_replaced_by_none() {
-    let kerberos = symmetric(&token("KerberosToken", "Once", ""), &suite("Basic128")).replacen(
+    let rights = symmetric(&token("RelToken", "Once", ""), &suite("Basic128")).replacen(
         "<sp:SymmetricBinding>",
         "<sp:SymmetricBinding wsp:Optional='true'>",
         1,
     );
-    let (refused, _) = not_supported(&kerberos);
-    assert_eq!(refused, "KerberosToken");
+    let (refused, _) = not_supported(&rights);
+    assert_eq!(refused, "RelToken");
 }
 
 #[test]
@@ -405,10 +404,7 @@ fn two_tokens_for_one_purpose_are_refused() {
             "InitiatorSignatureToken",
         ),
         (
-            nest(
-                "RecipientEncryptionToken",
-                &token("KerberosToken", "Once", ""),
-            ),
+            nest("RecipientEncryptionToken", &token("RelToken", "Once", "")),
             "RecipientEncryptionToken",
         ),
     ] {
@@ -430,7 +426,7 @@ fn two_tokens_for_one_purpose_are_refused() {
         &x509("Never", ""),
         &format!(
             "{suite}{}",
-            nest("SignatureToken", &token("KerberosToken", "Once", ""))
+            nest("SignatureToken", &token("RelToken", "Once", ""))
         ),
     );
     assert_eq!(

@@ -13,8 +13,8 @@ use soapstone_testkit::envelope::{HELLO, SOAP11, with_header};
 use soapstone_testkit::{Failures, cases};
 use soapstone_wss::{
     AssertionProtection, AssertionToken, ConfirmationMethod, ContextOwner, Envelope, Facts,
-    FirstSeen, HolderUse, InboundPlan, Keys, OutboundPlan, Outgoing, Policy, Receipt, SamlVersion,
-    SecurityContext, SupportingToken, Verified,
+    FirstSeen, HolderUse, InboundPlan, KerberosSession, Keys, OutboundPlan, Outgoing, Policy,
+    Receipt, SamlVersion, SecurityContext, SupportingToken, Verified, kerberos_sha1,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -31,6 +31,7 @@ fn facts(agreement: &Agreement, request: Option<Receipt>) -> Facts {
         passwords: vec![("alice".to_owned(), SecretBytes::copy_of(b"open sesame"))],
         contexts: context(agreement).into_iter().collect(),
         certificates: Vec::new(),
+        kerberos: kerberos(agreement),
         request,
         ..Facts::default()
     }
@@ -49,6 +50,23 @@ fn context(agreement: &Agreement) -> Option<SecurityContext> {
         created: now,
         expires: now + Duration::from_secs(600),
         owner: ContextOwner::User("alice".to_owned()),
+    })
+}
+
+/// The session of a token that the service has accepted: what the token holds is for nobody here.
+fn kerberos(agreement: &Agreement) -> Option<KerberosSession> {
+    agreement.request.kerberos()?;
+    let length = agreement.request.suite.data[0].key_length();
+    let now = Timestamp::now();
+    let token = b"AP-REQ".to_vec();
+    Some(KerberosSession {
+        sha1: kerberos_sha1(&token),
+        token: Some(token),
+        key: SymmetricKey::new(vec![7; length]).expect("a key"),
+        client: "alice@EXAMPLE.COM".to_owned(),
+        expires: now + Duration::from_secs(600),
+        authenticator: Some([7; 32]),
+        authenticator_ends: now + Duration::from_secs(600),
     })
 }
 
@@ -143,8 +161,10 @@ fn exchange(agreement: &Agreement, keys: &Keys) -> Result<(), String> {
     let keys = &with_assertion(&agreement.request, keys);
     let agreement = &without_ties(agreement);
     let context = context(agreement);
+    let kerberos = kerberos(agreement);
     let outgoing = Outgoing {
         context: context.as_ref(),
+        kerberos: kerberos.as_ref(),
         ..Outgoing::default()
     };
     let (request, sent) =

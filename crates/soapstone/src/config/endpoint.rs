@@ -12,6 +12,7 @@ use super::answers::AnswersConfig;
 use super::confidential::Confidential;
 use super::document::{Document, Environment, LoadedFile, Surroundings};
 use super::identity::{self, IdentityConfig};
+use super::kerberos::{self, KerberosConfig};
 use super::known_key::KnownKey;
 use super::problem::{Located, Place, Problem, Problems};
 use super::saml::{self, SamlConfig};
@@ -77,7 +78,15 @@ pub struct LimitsConfig {
 }
 
 /// The tables that keys and passwords are given in.
-const KEY_TABLES: [&str; 6] = ["identity", "peer", "saml", "shared_key", "trust", "users"];
+const KEY_TABLES: [&str; 7] = [
+    "identity",
+    "kerberos",
+    "peer",
+    "saml",
+    "shared_key",
+    "trust",
+    "users",
+];
 
 /// An endpoint, as configured.
 #[derive(Clone, Debug)]
@@ -98,6 +107,8 @@ pub struct EndpointConfig {
     pub trust: Option<TrustConfig>,
     /// Who we are (outbound), or whom we know (inbound).
     pub users: Vec<UserConfig>,
+    /// The Kerberos tokens that are accepted, or made.
+    pub kerberos: Option<KerberosConfig>,
     /// The assertions that are accepted, or sent.
     pub saml: Option<SamlConfig>,
     /// The Redis or Valkey that nodes share.
@@ -183,6 +194,7 @@ impl EndpointConfig {
         let shared_key = table.table("shared_key").and_then(read_shared_key);
         let trust = table.table("trust").map(read_trust);
         let saml = table.table("saml").map(saml::read);
+        let kerberos = table.table("kerberos").map(kerberos::read);
         if !table.has("security") {
             table.missing(
                 "security",
@@ -242,6 +254,7 @@ impl EndpointConfig {
             shared_key,
             trust,
             users,
+            kerberos,
             saml,
             store,
             security: security?,

@@ -14,6 +14,7 @@ use soapstone_wss::{Binding, ConversationVersion, KeyReference, Mechanism, Polic
 use super::answer_actions::AnswerActions;
 use super::compiler::Compiler;
 use super::freshness::freshness_alone;
+use super::kerberos_policy::rests_on_connection;
 use super::role::Role;
 use super::saml::needs_connection;
 use crate::config::{
@@ -57,7 +58,8 @@ impl Agreed {
         bootstrap: Option<Bootstrap>,
         addressing: bool,
     ) -> Self {
-        let private_transport = needs_connection(&request);
+        let private_transport = needs_connection(&request) || rests_on_connection(&request);
+        let by_kerberos = request.kerberos().is_some();
         let has_assertion = request.assertion().is_some();
         Self {
             exchanges: vec![Exchange {
@@ -71,6 +73,7 @@ impl Agreed {
             bootstrap,
             mechanism: match mechanism {
                 Mechanism::None if has_assertion => "saml",
+                Mechanism::None if by_kerberos => "kerberos",
                 mechanism => mechanism.name(),
             },
             private_transport,
@@ -139,6 +142,7 @@ impl Compiler<'_> {
         }?;
         if let SecuritySource::Policy(_) = &source.value {
             self.fill_assertions(&mut agreed, role);
+            self.fill_tickets(&agreed);
         }
         let responder = match role {
             // Many clients: each is answered with its own certificate.
@@ -158,6 +162,23 @@ impl Compiler<'_> {
             }
         }
         Some(agreed)
+    }
+
+    /// Says of the Kerberos tokens that a policy file wants what the file has of them.
+    fn fill_tickets(&mut self, agreed: &Agreed) {
+        let mut wanted = false;
+        for exchange in &agreed.exchanges {
+            self.fill_kerberos(&exchange.request);
+            wanted |= exchange.request.kerberos().is_some();
+        }
+        let bootstrap = agreed.bootstrap.as_ref();
+        if bootstrap.is_some_and(|bootstrap| bootstrap.request.kerberos().is_some()) {
+            self.refuse_kerberos_bootstrap();
+            return;
+        }
+        if let (Some(config), false) = (&self.config.kerberos, wanted) {
+            self.refuse_needless_kerberos(config.place);
+        }
     }
 
     /// Fills in the assertions that a policy file wants.
@@ -189,6 +210,7 @@ impl Compiler<'_> {
         };
         let mut request = self.policy(mechanism, suite.clone());
         self.add_assertion(&mut request, role);
+        self.add_kerberos(&mut request, mechanism);
         let response = self.answer_policy(&request, mechanism, has_certificate, role)?;
         let addressing = self.writes_addressing(role);
         if mechanism != Mechanism::SecureConversation {

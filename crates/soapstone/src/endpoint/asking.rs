@@ -35,6 +35,8 @@ pub(super) enum Store {
     Replay,
     /// Of security contexts.
     Contexts,
+    /// Of security contexts, and the library that accepts Kerberos tokens, which reads files.
+    Kerberos,
 }
 
 /// What work asks a store. The work goes on after [`answer`](Self::answer).
@@ -46,7 +48,12 @@ pub struct Question {
 impl Question {
     /// Whether it is for the store of security contexts, and not for that of replay marks.
     pub fn is_for_contexts(&self) -> bool {
-        self.store == Store::Contexts
+        self.store != Store::Replay
+    }
+
+    /// Whether its answer takes longer than handing work on, whatever the store is.
+    pub fn reads_files(&self) -> bool {
+        self.store == Store::Kerberos
     }
 
     /// Asks the store, and waits for it.

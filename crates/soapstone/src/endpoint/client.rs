@@ -2,12 +2,12 @@
 
 use jiff::Timestamp;
 use soapstone_wss::{
-    Envelope, InboundPlan, OutboundPlan, Outgoing, Receipt, Rejected, SecureError, Secured,
-    Verified,
+    Envelope, InboundPlan, KerberosSession, OutboundPlan, Outgoing, Receipt, Rejected, SecureError,
+    Secured, Verified,
 };
 use soapstone_xml::Limits;
 
-use super::asking::{Workspace, drive};
+use super::asking::{Store, Workspace, drive};
 use super::call::{Call, make};
 use super::compiled::Endpoint;
 use super::handshake::Handshakes;
@@ -83,6 +83,25 @@ impl Endpoint<Calling> {
         let now = call.now;
         let (buffers, mut observer) = call.parts();
         self.secured(bytes, outgoing, now, buffers, &mut observer)
+    }
+
+    /// The Kerberos session of the next request, asked for in a workspace: whoever secures requests
+    /// without it waits for the KDC on its own thread. `None` without tokens.
+    ///
+    /// # Errors
+    /// Why there is no token.
+    pub async fn kerberos_session(
+        &self,
+        workspace: &Workspace,
+        now: Timestamp,
+    ) -> Result<Option<KerberosSession>, SecureError> {
+        let kerberos = self.kerberos.clone();
+        let Some(kerberos) = kerberos.filter(|kerberos| kerberos.initiates()) else {
+            return Ok(None);
+        };
+        let now = self.clock(now);
+        let begin = move |_: Memory<'_>| kerberos.begin(now);
+        workspace.ask(Store::Kerberos, begin).await
     }
 
     /// Opens the answer to a request that left `receipt` behind, and rebuilds it from what was

@@ -4,6 +4,7 @@
 //! any of them is reported together, each with its place in the file.
 
 use std::path::Path;
+use std::sync::Arc;
 
 use soapstone_trust::SecurityTokenService;
 use soapstone_wss::{
@@ -17,6 +18,7 @@ use super::agreed::{Agreed, Bootstrap, Exchange};
 use super::bootstrap::Conversation;
 use super::compiled::Endpoint;
 use super::compiler::{Compiler, compiled};
+use super::kerberos_policy::without_kerberos;
 use super::operations::Operations;
 use super::plans::{Directions, Fixed, Plans};
 use super::renewal::renewing;
@@ -122,6 +124,11 @@ impl Compiler<'_> {
         let keys = self.keys();
         let limits = self.limits();
         let users = self.users();
+        let kerberos = self.config.kerberos.as_ref();
+        let kerberos = match kerberos.filter(|_| agreed.is_some()) {
+            Some(config) => Some(Arc::new(self.kerberos(config, role)?)),
+            None => None,
+        };
         let agreed = agreed?;
         self.refuse_users_without_passwords(&agreed);
         let conversation = match agreed.bootstrap {
@@ -169,6 +176,7 @@ impl Compiler<'_> {
             limits,
             ids: self.config.security.ids.clone(),
             users,
+            kerberos,
             replay: self.config.security.replay.clone(),
             conversations: self.config.security.conversations.clone(),
             time: self.config.security.time.as_ref().map(|time| time.value),
@@ -386,6 +394,7 @@ impl Compiler<'_> {
     ) -> Policy {
         policy.set_username(None);
         without_assertion(&mut policy);
+        without_kerberos(&mut policy);
         let signs = policy.signature().is_some();
         // A Timestamp that is neither signed nor demanded binds nobody, and a policy without one
         // forbids it (WS-SecurityPolicy 1.3, 6.2).

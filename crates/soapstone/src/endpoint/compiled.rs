@@ -15,6 +15,7 @@ use super::answers::Answers;
 use super::bootstrap::Conversation;
 use super::dated::Dated;
 use super::demands::Demands;
+use super::kerberos::Kerberos;
 use super::known_clock::KnownClock;
 use super::operations::Operations;
 use super::plans::{Directions, Plans};
@@ -43,6 +44,8 @@ pub struct Endpoint<P> {
     /// Attributes without a namespace that are ids in messages that arrive.
     pub(super) ids: Vec<&'static str>,
     pub(super) users: Vec<(String, SecretBytes)>,
+    /// What accepts or makes Kerberos tokens.
+    pub(super) kerberos: Option<Arc<Kerberos>>,
     pub(super) replay: Option<ReplayConfig>,
     pub(super) conversations: Option<ConversationsConfig>,
     pub(super) time: Option<Timestamp>,
@@ -74,6 +77,7 @@ impl<P: Directions> Endpoint<P> {
             limits,
             ids: Vec::new(),
             users: Vec::new(),
+            kerberos: None,
             replay: None,
             conversations: None,
             time: None,
@@ -261,6 +265,24 @@ impl<P: Directions> Endpoint<P> {
     /// conversations: no message within one.
     pub fn secures_lightly(&self) -> bool {
         self.outbound().all(|plan| !plan.policy().uses_key_pair())
+    }
+
+    /// Whether messages that are secured have Kerberos tokens, so that a KDC may be asked.
+    pub fn asks_for_tickets(&self) -> bool {
+        self.kerberos.as_deref().is_some_and(Kerberos::initiates)
+    }
+
+    /// Whether messages that arrive have Kerberos tokens, which are accepted with a file of keys.
+    pub fn accepts_tickets(&self) -> bool {
+        self.kerberos.is_some() && !self.asks_for_tickets()
+    }
+
+    /// Forgets the Kerberos session that requests name, because the service does not know it: the
+    /// next request carries a token.
+    pub fn forget_kerberos_session(&self) {
+        if let Some(kerberos) = &self.kerberos {
+            kerberos.forget();
+        }
     }
 
     /// Whether a private key is held elsewhere, so that operations with it may wait.

@@ -3,6 +3,8 @@
 //!
 //! The one rule: what is given back of a message that arrived is rebuilt from what was proven.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use soapstone_wss::{
     ContextName, Envelope, Facts, Lookups, OutboundPlan, Outgoing, Part, Policy, Receipt, Rejected,
@@ -89,8 +91,19 @@ impl<P: Secures> Endpoint<P> {
         let now = self.clock(now);
         let relates = is_request.then_some(agreement.relates);
         let relation = relates.and_then(|demanded| relation::of_request(&envelope, demanded));
+        let begun = match &self.kerberos {
+            Some(kerberos)
+                if is_request
+                    && outgoing.kerberos.is_none()
+                    && plan.policy().kerberos().is_some() =>
+            {
+                kerberos.begin(now)?
+            }
+            _ => None,
+        };
         let outgoing = Outgoing {
             clock: self.peer_clock(),
+            kerberos: begun.as_ref().or(outgoing.kerberos),
             ..outgoing
         };
         let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
@@ -203,9 +216,23 @@ impl<P: Directions> Endpoint<P> {
                 contexts
             }
         };
+        let kerberos = self.kerberos.as_ref().filter(|_| request.is_none());
+        let kerberos = match (kerberos, lookups.kerberos.clone()) {
+            (Some(kerberos), Some(name)) => {
+                let (kerberos, scope) = (Arc::clone(kerberos), self.scope.clone());
+                let session = workspace.ask(Store::Kerberos, move |memory| {
+                    kerberos.session(name, memory, &scope, now)
+                });
+                let session = session.await?;
+                observer.ended(Step::Contexts);
+                session
+            }
+            _ => None,
+        };
         Ok(Facts {
             passwords,
             contexts,
+            kerberos,
             request,
             clock: self.peer_clock(),
             ..Facts::default()

@@ -28,6 +28,8 @@ mod explaining;
 mod fault;
 mod freshness;
 mod handshake;
+mod kerberos;
+mod kerberos_policy;
 mod keys;
 mod known_clock;
 mod memory;

@@ -40,6 +40,7 @@ pub(crate) fn every_table() -> Node {
         ("shared_key", table([("name", value("\"both\""))])),
         ("trust", table([("anchors", value("[\"ca.pem\"]"))])),
         ("users", tables(table([("name", value("\"alice\""))]))),
+        ("kerberos", table([("form", value("\"gss\""))])),
         (
             "saml",
             table([

@@ -185,7 +185,15 @@ impl Opening<'_> {
                 failures_until: long,
             }
         });
-        keys.chain(contexts).collect()
+        let by_session =
+            !is_authenticated && self.message.demands().deciphers_with(KeySource::Kerberos);
+        let session = self.message.facts.kerberos.iter().filter(|_| by_session);
+        let session = session.map(|session| DecipheringKey {
+            name: digest::mark([b"deciphering kerberos".as_slice(), &session.sha1]),
+            most_failures: limits.failed_openings_of_context,
+            failures_until: long,
+        });
+        keys.chain(contexts).chain(session).collect()
     }
 
     /// Until when a copy could be accepted, as far as signatures in the clear prove it.

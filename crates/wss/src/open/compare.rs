@@ -94,6 +94,7 @@ impl Comparison<'_, '_> {
         let missing = [
             (Demand::Timestamp, self.compare_timestamp()),
             (Demand::Username, self.compare_username()),
+            (Demand::Kerberos, self.compare_kerberos()),
             (Demand::Confirmation, self.compare_confirmation()),
         ];
         let mut missing = missing.into_iter().filter(|(_, outcome)| outcome.is_err());
@@ -115,6 +116,10 @@ impl Comparison<'_, '_> {
             let outcome = self.compare_username();
             self.judge(Demand::Username, outcome)?;
         }
+        if demands.kerberos_beside {
+            let outcome = self.compare_kerberos();
+            self.judge(Demand::Kerberos, outcome)?;
+        }
         if demands.confirms {
             let outcome = self.compare_confirmation();
             self.judge(Demand::Confirmation, outcome)?;
@@ -132,6 +137,13 @@ impl Comparison<'_, '_> {
     fn compare_username(&self) -> Result<(), Rejected> {
         match self.demands().username().is_some() && self.evidence.user_token.is_none() {
             true => Err(Rejected::UsernameMissing),
+            false => Ok(()),
+        }
+    }
+
+    fn compare_kerberos(&self) -> Result<(), Rejected> {
+        match self.demands().kerberos_beside && self.evidence.kerberos.is_none() {
+            true => Err(Rejected::KerberosMissing),
             false => Ok(()),
         }
     }

@@ -142,7 +142,7 @@ impl Opening<'_> {
             }
             let origin = match (&resolved.holder, resolved.token) {
                 (Signer::SessionKey(_), Some(token)) => CipherKey::Session(token),
-                (Signer::Context { .. }, _) => CipherKey::Context,
+                (Signer::Context { .. } | Signer::Kerberos(_), _) => CipherKey::Context,
                 _ => CipherKey::Known,
             };
             let key = if origin == CipherKey::Context && !demands.derives_keys {

@@ -126,7 +126,10 @@ impl Comparison<'_, '_> {
         demand: &EndorsementDemand,
     ) -> Result<(), Rejected> {
         let part = Part::EndorsingToken;
-        let by_context = matches!(endorsement.signer, Signer::Context { .. });
+        let by_context = matches!(
+            endorsement.signer,
+            Signer::Context { .. } | Signer::Kerberos(_)
+        );
         if by_context != demand.by_context {
             return Err(Rejected::EndorsementMissing);
         }

@@ -76,6 +76,7 @@ impl Opening<'_> {
             issuers: &message.plan.keys.issuers,
             retired: &|algorithm| message.demands().retired(algorithm, message.now),
             demanded: &message.demands().supporting,
+            kerberos: message.demands().kerberos,
             facts: message.facts,
             now: message.now,
             token: node,

@@ -14,6 +14,7 @@ use super::key_agreement::Agreement;
 use super::message::Message;
 use crate::conversation::SecurityContext;
 use crate::evidence::Evidence;
+use crate::kerberos::KerberosSession;
 use crate::key_locator::KeyLocator;
 use crate::names::XENC;
 use crate::rejected::Rejected;
@@ -53,7 +54,9 @@ pub(super) struct Keyring {
     session_in_use: Option<NodeId>,
     /// The security context that keys come from.
     pub(super) context: Option<SecurityContext>,
-    /// Keys that were derived from it for this message.
+    /// The Kerberos session that keys come from.
+    pub(super) kerberos: Option<KerberosSession>,
+    /// Keys that were derived from the context for this message.
     pub(super) derived: Vec<Derived>,
     /// Which element of the header uses which token.
     uses: Vec<(NodeId, NodeId)>,

@@ -47,6 +47,7 @@ use crate::envelope::Envelope;
 use crate::evidence::{FirstSeen, Opened};
 use crate::facts::{Facts, Receipt};
 use crate::header::ItemKind;
+use crate::kerberos::KerberosSession;
 use crate::marks::{self, End, Mark};
 use crate::operation::{Operation, OperationObserver};
 use crate::plan::InboundPlan;
@@ -244,6 +245,14 @@ impl Opening<'_> {
         self.replay.mark_rest(end);
     }
 
+    /// The session of the message's Kerberos token, for its answer.
+    fn kerberos_session(&mut self) -> Option<KerberosSession> {
+        let shown = self.evidence.kerberos.as_ref();
+        let shown = shown.and(self.message.facts.kerberos.clone());
+        let session = self.keyring.kerberos.take().or(shown);
+        session.map(KerberosSession::of_answers)
+    }
+
     fn receipt(&mut self) -> Receipt {
         let senders_key = self.keyring.senders_key(&self.evidence);
         let signatures = self.evidence.signatures.iter_mut();
@@ -258,6 +267,7 @@ impl Opening<'_> {
                 .collect(),
             signature_values,
             context: self.keyring.context.take(),
+            kerberos: self.kerberos_session(),
             operations: Vec::new(),
             marks: Vec::new(),
             relation: None,

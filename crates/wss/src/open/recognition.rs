@@ -37,6 +37,7 @@ pub(super) fn partner(signer: &Signer) -> Option<[u8; 32]> {
     let (kind, name): (&[u8], &[u8]) = match signer {
         Signer::Certificate(certificate) => (b"certificate", certificate.der()),
         Signer::SharedKey(name) => (b"shared key", name.as_bytes()),
+        Signer::Kerberos(client) => (b"kerberos", client.as_bytes()),
         Signer::Context { name, .. } => (b"context", name.identifier.as_bytes()),
         Signer::RequestKey(_) | Signer::SessionKey(_) | Signer::Holder { .. } => return None,
     };

@@ -246,6 +246,14 @@ impl Keyring {
                 }
                 self.context_key(message, name, token)
             }
+            Some(KeySource::Kerberos) => {
+                let locator = locator.ok_or_else(not_found)?;
+                let (sha1, token) = message.kerberos_name(locator)?;
+                if let Some(token) = token {
+                    self.note_use(token, user);
+                }
+                self.kerberos_key(message, &sha1, token)
+            }
             Some(KeySource::PrivateKey) | None => Err(not_found()),
         }
     }
@@ -306,6 +314,34 @@ impl Keyring {
     }
 }
 
+impl Keyring {
+    /// The key of the Kerberos session that the host knows. An answer is secured with that of its
+    /// request.
+    fn kerberos_key(
+        &mut self,
+        message: &Message<'_>,
+        sha1: &[u8],
+        token: Option<NodeId>,
+    ) -> Result<Resolved, Rejected> {
+        let request = message.facts.request.as_ref();
+        let asked = request.and_then(|request| request.kerberos.as_ref());
+        let session = asked.or(message.facts.kerberos.as_ref());
+        let session = session.filter(|session| session.sha1.as_slice() == sha1);
+        let session = session.ok_or(Rejected::KerberosUnknown)?;
+        if session.expires <= message.now {
+            return Err(Rejected::KerberosExpired {
+                expired: session.expires,
+            });
+        }
+        self.kerberos.get_or_insert_with(|| session.clone());
+        Ok(Resolved {
+            key: session.key.clone(),
+            holder: Signer::Kerberos(session.client.clone()),
+            token,
+        })
+    }
+}
+
 impl Message<'_> {
     /// Whether a `ds:KeyInfo` leads to a security context, by a derived key or without one. Where a
     /// context endorses and nothing else is protected with one, this tells its signature from
@@ -322,7 +358,7 @@ impl Message<'_> {
             }
         }
         Ok(match &locator {
-            KeyLocator::Context(_) => true,
+            KeyLocator::Context(_) | KeyLocator::KerberosSha1(_) => true,
             KeyLocator::Token(id) => {
                 let token = self.element(self.token_by_id(id)?);
                 token::secret(token)?.is_some()
@@ -346,6 +382,25 @@ impl Message<'_> {
 
     fn key_source(&self, purpose: Purpose) -> Option<KeySource> {
         self.key_demand(purpose).map(|demand| demand.source)
+    }
+
+    /// The SHA-1 of the Kerberos token that a reference means, and the token if it is in the
+    /// message.
+    fn kerberos_name(&self, locator: &KeyLocator) -> Result<(Vec<u8>, Option<NodeId>), Rejected> {
+        let not_found = || Rejected::KeyNotFound {
+            reference: locator.to_string(),
+        };
+        match locator {
+            KeyLocator::KerberosSha1(sha1) => Ok((sha1.clone(), None)),
+            KeyLocator::Token(id) => {
+                let token = self.token_by_id(id)?;
+                match token::secret(self.element(token))? {
+                    Some(KeyLocator::KerberosSha1(sha1)) => Ok((sha1, Some(token))),
+                    _ => Err(not_found()),
+                }
+            }
+            _ => Err(not_found()),
+        }
     }
 
     /// The context that a reference means, and its token if it is in the message.

@@ -229,9 +229,10 @@ impl Assurance {
                 assurance.freshness = assured(signature.bits);
             }
             assurance.authentication = match signature.source {
-                KeySource::PrivateKey | KeySource::Shared | KeySource::Token => {
-                    assured(signature.bits)
-                }
+                KeySource::PrivateKey
+                | KeySource::Shared
+                | KeySource::Token
+                | KeySource::Kerberos => assured(signature.bits),
                 KeySource::Request if proves_holder => assured(signature.bits),
                 KeySource::Request | KeySource::Wrapped => None,
             };

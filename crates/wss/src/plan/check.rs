@@ -28,7 +28,7 @@ impl Policy {
         let by_key = signature.is_some_and(|one| one.key != KeyBinding::Certificate);
         let wraps_none = suite.key_transport.is_empty() && suite.key_agreement.is_empty();
         let public = self.signs_by_certificate() || self.endorses_by_certificate();
-        let secret = by_key || self.endorsing_context().is_some();
+        let secret = by_key || self.endorsing_secret().is_some();
         let signs_none =
             public && suite.signature.is_empty() || secret && suite.symmetric_signature.is_empty();
         let missing = [
@@ -54,8 +54,12 @@ impl Policy {
     /// Demands that fit no message, or not each other.
     fn wrong_combinations(&self) -> impl Iterator<Item = &'static str> {
         let beside = || self.endorsing_beside();
-        let by_context = |token: &&EndorsingToken| token.key.kind() == KeyBinding::Context;
-        let contexts = beside().filter(by_context).count();
+        let by_secret = |token: &&EndorsingToken| token.key.is_secret();
+        let contexts = beside().filter(by_secret).count();
+        let of_context = self.uses(KeyBinding::Context) || self.uses(KeyBinding::Kerberos);
+        let kerberos = self.supporting.iter();
+        let kerberos = kerberos.filter(|token| matches!(token, SupportingToken::Kerberos(_)));
+        let kerberos = kerberos.count();
         let hides = |token: &EndorsingToken| token.encrypted && !self.is_by_connection();
         let is_hidden = |token: &EndorsingToken| {
             let is_named = token.key.reference() != KeyReference::Direct;
@@ -131,12 +135,20 @@ impl Policy {
                 "more endorsing signatures are demanded than a message may have",
             ),
             (
-                contexts > 0 && contexts + usize::from(self.uses(KeyBinding::Context)) > 1,
-                "a message belongs to one conversation",
+                contexts > 0 && contexts + usize::from(of_context) > 1,
+                "a message belongs to one conversation, or to the session of one Kerberos token",
             ),
             (
-                self.endorsing_context().is_some_and(is_hidden),
-                "a security context is looked up before anything is deciphered: what names it must stay readable",
+                kerberos > 1 || kerberos == 1 && (of_context || contexts > 0),
+                "a message has one Kerberos token",
+            ),
+            (
+                kerberos == 1 && !self.is_by_connection(),
+                "a Kerberos token whose key does nothing is tied to no message: a connection has to protect both, or its key endorse",
+            ),
+            (
+                self.endorsing_secret().is_some_and(is_hidden),
+                "a security context or a Kerberos token is looked up before anything is deciphered: what names it must stay readable",
             ),
         ];
         let problems = problems.into_iter().filter(|(is_wrong, _)| *is_wrong);

@@ -12,6 +12,7 @@ use crate::binding::{KeyBinding, Layout, ProtectionOrder};
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
 use crate::header::ItemKind;
+use crate::kerberos::KerberosPolicy;
 use crate::limits::SecurityLimits;
 use crate::part::{EncryptedPart, Part};
 use crate::policy::Policy;
@@ -66,6 +67,10 @@ pub(crate) struct Demands {
     pub(crate) covers_inherited: bool,
     /// Whether messages belong to a conversation.
     pub(crate) uses_context: bool,
+    /// The Kerberos token that messages carry or name.
+    pub(crate) kerberos: Option<KerberosPolicy>,
+    /// Whether it is demanded for itself, and not for its key.
+    pub(crate) kerberos_beside: bool,
     /// Whether a session key is wrapped to our certificate.
     pub(crate) wraps_key: bool,
     /// Whether what signs and encrypts is derived from symmetric keys.
@@ -136,7 +141,7 @@ pub(crate) struct Endorsements {
     pub(crate) assigns_message: bool,
     /// Whether one key may make several of them.
     pub(crate) same_endorser: bool,
-    /// The key of the security context that endorses.
+    /// The key of the security context, or of the Kerberos token, that endorses.
     pub(crate) context: Option<KeyDemand>,
     /// Whether they cover parts of the message in particular.
     pub(crate) cover_parts: bool,
@@ -186,6 +191,7 @@ impl Demands {
                 || encryption.is_some()
                 || policy.username().is_some()
                 || policy.assertion().is_some()
+                || policy.kerberos_beside().is_some()
                 || requires_timestamp,
             timestamp: header.timestamp,
             requires_timestamp,
@@ -238,6 +244,8 @@ impl Demands {
             proves_parts: policy.proves_parts(),
             covers_inherited: policy.covers_inherited(),
             uses_context: policy.uses_context(),
+            kerberos: policy.kerberos(),
+            kerberos_beside: policy.kerberos_beside().is_some(),
             wraps_key: policy.wraps_key(),
             derives_keys: derived_keys.is_some(),
             single_session_key: policy.uses(KeyBinding::SessionKey) || derived_keys.is_some(),
@@ -350,7 +358,7 @@ fn role_of_certificates(policy: &Policy) -> CertificateRole {
 fn endorsements(policy: &Policy) -> Endorsements {
     let over_timestamp = policy.endorses_timestamp();
     let demand = |one: &EndorsingToken| EndorsementDemand {
-        by_context: one.key.kind() == KeyBinding::Context,
+        by_context: one.key.is_secret(),
         parts: one.parts.clone(),
         covers_token: one.covers_token,
         token_signed: one.signed && !over_timestamp,
@@ -365,7 +373,7 @@ fn endorsements(policy: &Policy) -> Endorsements {
         over_timestamp,
         assigns_message: over_timestamp && policy.signs_by_certificate(),
         same_endorser: policy.same_endorser,
-        context: policy.endorsing_context().map(|one| KeyDemand {
+        context: policy.endorsing_secret().map(|one| KeyDemand {
             source: KeySource::of_signature(one.key.kind()),
             derived_keys: one.key.derived_keys(),
         }),

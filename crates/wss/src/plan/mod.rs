@@ -313,6 +313,7 @@ fn endorsers(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) -> V
         .endorsing_beside()
         .filter_map(|token| match token.key {
             EndorsingKey::Context { .. } => by_context.copied().map(Endorser::Context),
+            EndorsingKey::Kerberos { .. } => by_context.copied().map(Endorser::Kerberos),
             EndorsingKey::Certificate(_) => endorsers.next(),
         });
     all.collect()
@@ -482,7 +483,10 @@ impl OutboundPlan {
                     );
                     algorithm = policy.suite.symmetric_signature.first().copied();
                 }
-                KeyBinding::RequestKey | KeyBinding::SessionKey | KeyBinding::Context => {
+                KeyBinding::RequestKey
+                | KeyBinding::SessionKey
+                | KeyBinding::Context
+                | KeyBinding::Kerberos => {
                     algorithm = policy.suite.symmetric_signature.first().copied()
                 }
             }
@@ -533,7 +537,10 @@ impl OutboundPlan {
                         });
                     }
                 }
-                KeyBinding::RequestKey | KeyBinding::SessionKey | KeyBinding::Context => {}
+                KeyBinding::RequestKey
+                | KeyBinding::SessionKey
+                | KeyBinding::Context
+                | KeyBinding::Kerberos => {}
             }
         }
         if policy.uses(KeyBinding::SessionKey) {

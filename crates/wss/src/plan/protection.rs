@@ -13,6 +13,7 @@ use super::keys::Keys;
 use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder, Recipient};
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
+use crate::kerberos::{KerberosForm, KerberosPolicy};
 use crate::part::{EncryptedPart, Part};
 use crate::policy::Policy;
 use crate::secure_error::SecureError;
@@ -38,6 +39,12 @@ pub(crate) struct Protection {
     pub(crate) carries_assertion: bool,
     /// Whether it is a header block of the plain message.
     pub(crate) takes_assertion: bool,
+    /// The Kerberos token that messages carry beside those of their keys.
+    pub(crate) kerberos: Option<KerberosPolicy>,
+    /// The form of Kerberos tokens, whatever they are for.
+    pub(crate) kerberos_form: Option<KerberosForm>,
+    /// Whether it is named by its SHA-1, even where it is in the message.
+    pub(crate) kerberos_by_identifier: bool,
     /// The user of messages.
     pub(crate) username: Option<UsernamePolicy>,
     /// Whether answers repeat the signature values of their request.
@@ -137,12 +144,16 @@ pub(crate) enum Endorser {
     Certificate(Arc<Identity>, SignatureAlgorithm),
     /// Whoever is in the conversation.
     Context(SignatureAlgorithm),
+    /// The client of the Kerberos token.
+    Kerberos(SignatureAlgorithm),
 }
 
 impl Endorser {
     pub(crate) fn algorithm(&self) -> SignatureAlgorithm {
         match self {
-            Self::Certificate(_, algorithm) | Self::Context(algorithm) => *algorithm,
+            Self::Certificate(_, algorithm)
+            | Self::Context(algorithm)
+            | Self::Kerberos(algorithm) => *algorithm,
         }
     }
 }
@@ -247,6 +258,9 @@ impl Protection {
             timestamp_last: header.layout == Layout::LaxTimestampLast,
             carries_assertion: policy.assertion().is_some(),
             takes_assertion: policy.assertion().is_some_and(|it| it.from_message),
+            kerberos: policy.kerberos_beside(),
+            kerberos_by_identifier: policy.kerberos().is_some_and(|it| it.by_identifier),
+            kerberos_form: policy.kerberos().map(|wanted| wanted.form),
             username: policy.username().cloned(),
             confirms: header.signature_confirmation,
             suite: suite.clone(),

@@ -111,6 +111,7 @@ impl Rejected {
             | Self::ProcessingInstruction { .. }
             | Self::UsernameMissing
             | Self::AssertionMissing
+            | Self::KerberosMissing
             | Self::SignatureMissing
             | Self::KeyNotDerived
             | Self::NotInConversation
@@ -134,11 +135,15 @@ impl Rejected {
             Self::PasswordKindNotAllowed { .. } | Self::TokenUnsupported { .. } => {
                 FaultCode::UnsupportedSecurityToken
             }
-            Self::AuthenticationFailed { .. } | Self::Replayed => FaultCode::FailedAuthentication,
+            Self::AuthenticationFailed { .. }
+            | Self::KerberosRefused { .. }
+            | Self::KerberosExpired { .. }
+            | Self::KerberosUnavailable { .. }
+            | Self::Replayed => FaultCode::FailedAuthentication,
             Self::AlgorithmNotAllowed { .. } | Self::AlgorithmRetired { .. } => {
                 FaultCode::UnsupportedAlgorithm
             }
-            Self::KeyNotFound { .. } | Self::KeyAmbiguous { .. } => {
+            Self::KeyNotFound { .. } | Self::KeyAmbiguous { .. } | Self::KerberosUnknown => {
                 FaultCode::SecurityTokenUnavailable
             }
             // Its client begins anew; it could not with a store that is said to be busy.

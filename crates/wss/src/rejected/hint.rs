@@ -117,6 +117,15 @@ impl Rejected {
             Self::ContextUnreadable { .. } => {
                 "somebody else writes to the store, or it is damaged: look at who may write to it; the client makes another context"
             }
+            Self::KerberosRefused { .. } => {
+                "compare principal, realm and keytab (`klist -ke`) with the client's ticket (`klist -e`), and the clocks of both"
+            }
+            Self::KerberosUnknown => {
+                "the client names a token of an earlier message, and this node does not know it: have it send the token again"
+            }
+            Self::KerberosUnavailable { .. } => {
+                "look for MIT's GSS library (Debian: libgssapi-krb5-2) and the keytab"
+            }
             Self::ContextExpired { .. } => {
                 "compare the clocks of both hosts; a client that does not renew wants a longer `conversations.lifetime`"
             }

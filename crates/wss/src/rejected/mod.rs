@@ -239,6 +239,26 @@ pub enum Rejected {
         /// When.
         expired: Timestamp,
     },
+    /// The plan wants a Kerberos token.
+    KerberosMissing,
+    /// The Kerberos token was not accepted.
+    KerberosRefused {
+        /// Why.
+        problem: String,
+    },
+    /// The message names or carries a Kerberos token that nobody has accepted, or that another
+    /// message has.
+    KerberosUnknown,
+    /// The ticket of the Kerberos token has ended.
+    KerberosExpired {
+        /// When.
+        expired: Timestamp,
+    },
+    /// Kerberos tokens cannot be accepted now.
+    KerberosUnavailable {
+        /// Why.
+        problem: String,
+    },
     /// The message is secured as a request for a security context is, and asks for something else.
     NotInConversation,
     /// The message is of no operation that its receiver knows.
@@ -407,6 +427,7 @@ impl Rejected {
             self,
             Self::ReplayUnknown { .. }
                 | Self::ContextsUnavailable { .. }
+                | Self::KerberosUnavailable { .. }
                 | Self::Encryption(EncryptionError::KeyUnavailable { .. })
         )
     }

@@ -67,6 +67,11 @@ impl Rejected {
             Self::ContextUnknown { .. } => "context-unknown",
             Self::ContextUnreadable { .. } => "context-unreadable",
             Self::ContextExpired { .. } => "context-expired",
+            Self::KerberosMissing => "kerberos-missing",
+            Self::KerberosRefused { .. } => "kerberos-refused",
+            Self::KerberosUnknown => "kerberos-unknown",
+            Self::KerberosExpired { .. } => "kerberos-expired",
+            Self::KerberosUnavailable { .. } => "kerberos-unavailable",
             Self::ConfirmationMissing => "confirmation-missing",
             Self::ConfirmationMismatch => "confirmation-mismatch",
             Self::AnotherRequestAnswered { .. } => "answer-to-another-request",
@@ -264,6 +269,15 @@ impl fmt::Display for Rejected {
                 out,
                 "the store has a {name} that was not sealed by one who may"
             ),
+            Self::KerberosMissing => out.write_str("expected a Kerberos token, found none"),
+            Self::KerberosRefused { problem } => write!(out, "Kerberos: {problem}"),
+            Self::KerberosUnknown => out.write_str(
+                "the Kerberos token is not known: it was not accepted, or is not that of this message",
+            ),
+            Self::KerberosExpired { expired } => {
+                write!(out, "the ticket of the Kerberos token ended at {expired}")
+            }
+            Self::KerberosUnavailable { problem } => write!(out, "Kerberos: {problem}"),
             Self::ContextExpired { name, expired } => write!(out, "{name} expired at {expired}"),
             Self::NotInConversation => out.write_str(
                 "expected a message in a conversation; one that is secured as its bootstrap may only ask for a token",

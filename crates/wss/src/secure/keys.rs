@@ -20,6 +20,7 @@ use super::securing::Securing;
 use super::text::put;
 use crate::binding::KeyReference;
 use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
+use crate::kerberos::KerberosForm;
 use crate::plan::{Endorser, KeySource, SharedKey};
 use crate::secure_error::SecureError;
 
@@ -44,6 +45,10 @@ enum Reference<'p> {
     Token(String, &'p SecurityContext),
     /// A security context whose token is not in this message.
     Context(&'p SecurityContext),
+    /// A Kerberos token of this message, by its id and type.
+    KerberosToken(String, &'static str),
+    /// A Kerberos token of an earlier message, by its SHA-1 and type.
+    KerberosSha1([u8; 20], &'static str),
 }
 
 /// What a key is for.
@@ -86,10 +91,13 @@ impl<'p> Securing<'p> {
             .resize_with(count, Endorsement::default);
         self.keys.endorsing.resize_with(count, Option::default);
         let endorsing = protection.endorsing.iter().enumerate();
-        let by_context = |one: &Endorser| matches!(one, Endorser::Context(_));
-        for (index, endorsing) in endorsing.filter(|(_, one)| by_context(&one.endorser)) {
+        for (index, endorsing) in endorsing {
             let id = self.message.named(&numbered("endorse", index));
-            let (root, token) = self.context_root(endorsing.reference, id, false)?;
+            let (root, token) = match &endorsing.endorser {
+                Endorser::Certificate(..) => continue,
+                Endorser::Context(_) => self.context_root(endorsing.reference, id, false)?,
+                Endorser::Kerberos(_) => self.kerberos_root(endorsing.reference, id, false)?,
+            };
             let key = self.key_for(&root, Purpose::Endorsing, &endorsing.derived_keys, buffers)?;
             self.keys.endorsing[index] = Some(key);
             self.pieces.endorsements[index].token = token;
@@ -154,6 +162,15 @@ impl<'p> Securing<'p> {
                 self.pieces.context_token = token;
                 Ok(root)
             }
+            KeySource::Kerberos => {
+                let (id, stays) = (
+                    self.message.named("sct"),
+                    !self.message.protection().signs_tokens(),
+                );
+                let (root, token) = self.kerberos_root(reference, id, stays)?;
+                self.pieces.context_token = token;
+                Ok(root)
+            }
             KeySource::Wrapped => self.session_root(self.message.recipient()?, reference),
             KeySource::PrivateKey => Err(SecureError::KeyMissing),
         }
@@ -185,6 +202,48 @@ impl<'p> Securing<'p> {
         };
         self.receipt.context = Some(context.clone());
         Ok((Root { key, reference }, token))
+    }
+
+    /// The session of a Kerberos token, and the token, with this id, if there is one to carry.
+    fn kerberos_root(
+        &mut self,
+        reference: KeyReference,
+        id: String,
+        stays: bool,
+    ) -> Result<(Root<'p>, Vec<u8>), SecureError> {
+        let session = self.message.kerberos()?;
+        let form = self.message.protection().kerberos_form;
+        let value_type = form.unwrap_or(KerberosForm::Gss).token_type();
+        let mut token = Vec::new();
+        let carried = session.token.as_deref();
+        let carried = carried.filter(|_| reference == KeyReference::Direct);
+        let reference = match carried {
+            Some(bytes) => {
+                let mut scope = self.pieces.declarations.scope(stays);
+                references::write_binary_token(value_type, bytes, &id, &mut scope, &mut token);
+                match self.message.protection().kerberos_by_identifier {
+                    true => Reference::KerberosSha1(session.sha1, value_type),
+                    false => Reference::KerberosToken(id, value_type),
+                }
+            }
+            None => Reference::KerberosSha1(session.sha1, value_type),
+        };
+        self.receipt.kerberos = Some(session.clone().of_answers());
+        let key = session.key.clone();
+        Ok((Root { key, reference }, token))
+    }
+
+    /// Writes the Kerberos token whose key does nothing.
+    pub(super) fn write_kerberos_token(&mut self) -> Result<(), SecureError> {
+        if self.message.protection().kerberos.is_some() {
+            let id = self.message.named("kerberos");
+            let (_, token) = self.kerberos_root(KeyReference::Direct, id, true)?;
+            if token.is_empty() {
+                return Err(SecureError::KerberosMissing);
+            }
+            self.pieces.tokens_of_keys = token;
+        }
+        Ok(())
     }
 
     /// A fresh key, wrapped to `recipient`.
@@ -223,9 +282,13 @@ impl<'p> Securing<'p> {
             let mut scope = self.pieces.declarations.scope(stays);
             root.reference.write(None, &mut scope, &mut key_info);
             let key = match (&root.reference, purpose) {
-                (Reference::Token(..) | Reference::Context(_), Purpose::Encrypting) => {
-                    conversation::encryption_key(&root.key, plan.protection.suite.data[0])?
-                }
+                (
+                    Reference::Token(..)
+                    | Reference::Context(_)
+                    | Reference::KerberosToken(..)
+                    | Reference::KerberosSha1(..),
+                    Purpose::Encrypting,
+                ) => conversation::encryption_key(&root.key, plan.protection.suite.data[0])?,
                 _ => root.key.clone(),
             };
             return Ok(Use { key, key_info });
@@ -371,6 +434,12 @@ impl Reference<'_> {
             }
             Self::Context(context) => {
                 references::write_context(context, &context.identifier, implied, scope, out);
+            }
+            Self::KerberosToken(id, value_type) => {
+                references::write_kerberos(id, value_type, implied, scope, out);
+            }
+            Self::KerberosSha1(sha1, value_type) => {
+                references::write_kerberos_sha1(sha1, value_type, implied, scope, out);
             }
         }
     }

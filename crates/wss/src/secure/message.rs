@@ -12,6 +12,7 @@ use crate::conversation::SecurityContext;
 use crate::envelope::Envelope;
 use crate::facts::Receipt;
 use crate::freshness::PeerClock;
+use crate::kerberos::KerberosSession;
 use crate::part::Part;
 use crate::plan::{OutboundPlan, Protection};
 use crate::secure_error::SecureError;
@@ -27,6 +28,8 @@ pub struct Outgoing<'a> {
     pub answers: Option<&'a Receipt>,
     /// The security context that the message is to be secured with, where it is no answer.
     pub context: Option<&'a SecurityContext>,
+    /// The Kerberos session that the message is to be secured with, where it is no answer.
+    pub kerberos: Option<&'a KerberosSession>,
     /// The assertion that the message is to carry, in the place of the plan's.
     pub assertion: Option<&'a AssertionToken>,
     /// What the message is about, as far as its sender says so beside it (`SOAPAction`), where it
@@ -152,6 +155,20 @@ impl<'p> Message<'p> {
         answered
             .or(self.outgoing.context)
             .ok_or(SecureError::ContextMissing)
+    }
+
+    /// The Kerberos session of the message, if it has not ended.
+    pub(super) fn kerberos(&self) -> Result<&'p KerberosSession, SecureError> {
+        let answered = self.outgoing.answers;
+        let answered = answered.and_then(|request| request.kerberos.as_ref());
+        let session = answered.or(self.outgoing.kerberos);
+        let session = session.ok_or(SecureError::KerberosMissing)?;
+        match session.expires <= self.now {
+            true => Err(SecureError::KerberosExpired {
+                expired: session.expires,
+            }),
+            false => Ok(session),
+        }
     }
 
     /// The assertion that the message carries.

@@ -176,6 +176,7 @@ impl Securing<'_> {
         let mut envelope = envelope;
         self.observer.ended(Operation::Other);
         self.prepare_keys(buffers)?;
+        self.write_kerberos_token()?;
         self.write_certificate_tokens();
         self.observer.ended(Operation::Key);
         match (&protection.signature, &protection.encryption) {

@@ -14,8 +14,8 @@ use super::text::put;
 use crate::binding::KeyReference;
 use crate::conversation::{ConversationVersion, SecurityContext};
 use crate::names::{
-    BASE64_BINARY, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, THUMBPRINT_SHA1, WSSE,
-    X509_PKI_PATH_V1, X509_SKI, X509_V3,
+    BASE64_BINARY, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, KERBEROS_AP_REQ_SHA1, THUMBPRINT_SHA1,
+    WSSE, X509_PKI_PATH_V1, X509_SKI, X509_V3,
 };
 use crate::plan::SharedKey;
 use crate::token::AssertionToken;
@@ -276,6 +276,42 @@ pub(super) fn write_context(
     put(&["\"></wsse:Reference>", REFERENCE_END], out);
 }
 
+/// Appends a reference to the Kerberos token with this id (Kerberos Token Profile 1.1, 3.3).
+pub(super) fn write_kerberos(
+    id: &str,
+    value_type: &'static str,
+    implied: Option<&ImpliedDerivation<'_>>,
+    scope: &mut Scope<'_>,
+    out: &mut Vec<u8>,
+) {
+    let attributes = ReferenceAttributes {
+        token_type: Some(value_type),
+        implied,
+        ..ReferenceAttributes::default()
+    };
+    open_reference(attributes, scope, out);
+    write_direct(id, Some(value_type), out);
+    put(&[REFERENCE_END], out);
+}
+
+/// Appends a reference to the Kerberos token of an earlier message, by its SHA-1.
+pub(super) fn write_kerberos_sha1(
+    sha1: &[u8; 20],
+    value_type: &'static str,
+    implied: Option<&ImpliedDerivation<'_>>,
+    scope: &mut Scope<'_>,
+    out: &mut Vec<u8>,
+) {
+    let attributes = ReferenceAttributes {
+        token_type: Some(value_type),
+        implied,
+        ..ReferenceAttributes::default()
+    };
+    open_reference(attributes, scope, out);
+    write_identifier(KERBEROS_AP_REQ_SHA1, sha1, out);
+    put(&[REFERENCE_END], out);
+}
+
 /// Appends a reference to the `DerivedKeyToken` with this id.
 pub(super) fn write_derived_key(
     version: ConversationVersion,
@@ -383,9 +419,27 @@ pub(super) fn write_token(
     write_token_rest(reference, holder, id, out);
 }
 
+/// Appends a `wsse:BinarySecurityToken` with these bytes.
+pub(super) fn write_binary_token(
+    value_type: &str,
+    bytes: &[u8],
+    id: &str,
+    scope: &mut Scope<'_>,
+    out: &mut Vec<u8>,
+) {
+    put(&["<wsse:BinarySecurityToken"], out);
+    scope.wsse(out);
+    scope.wsu(out);
+    write_binary_rest(value_type, bytes, id, out);
+}
+
 /// A token from its declarations on.
 fn write_token_rest(reference: KeyReference, holder: Holder<'_>, id: &str, out: &mut Vec<u8>) {
     let (value_type, content) = holder.token(reference);
+    write_binary_rest(value_type, &content, id, out);
+}
+
+fn write_binary_rest(value_type: &str, content: &[u8], id: &str, out: &mut Vec<u8>) {
     let attributes = [
         " EncodingType=\"",
         BASE64_BINARY,
@@ -396,7 +450,7 @@ fn write_token_rest(reference: KeyReference, holder: Holder<'_>, id: &str, out: 
         "\">",
     ];
     put(&attributes, out);
-    base64::encode_into(&content, out);
+    base64::encode_into(content, out);
     put(&["</wsse:BinarySecurityToken>"], out);
 }
 

@@ -328,7 +328,7 @@ impl Securing<'_> {
                     };
                     self.sign_by_certificate(&id, &signed, &by, default, buffers)?
                 }
-                Endorser::Context(algorithm) => {
+                Endorser::Context(algorithm) | Endorser::Kerberos(algorithm) => {
                     let ready = self.keys.endorsing[index].take();
                     let ready = ready.ok_or(SecureError::KeyMissing)?;
                     self.sign_by_key(&id, &signed, &ready, *algorithm, buffers)?

@@ -8,6 +8,7 @@ use soapstone_xml::{Element, NodeId};
 use super::saml::issuer::AssertionIssuer;
 use crate::evidence::Evidence;
 use crate::facts::Facts;
+use crate::kerberos::KerberosPolicy;
 use crate::key_locator::KeyLocator;
 use crate::marks::Mark;
 use crate::operation::OperationObserver;
@@ -30,6 +31,9 @@ pub(super) struct Kind {
     pub(super) name: &'static str,
     /// The elements that it is written as, by namespace and local name.
     pub(super) elements: &'static [(&'static str, &'static str)],
+    /// The `ValueType`s that tell it from other kinds with its elements; none, where it is every
+    /// one of them.
+    pub(super) value_types: &'static [&'static str],
     /// Whether a header has one of it at most; then with its name in refusals.
     pub(super) single: Option<&'static str>,
     /// Whether the `ValueType` of a reference is that of the token.
@@ -56,6 +60,7 @@ impl Kind {
         Self {
             name,
             elements: &[],
+            value_types: &[],
             single: None,
             has_type: |_, _| false,
             identifiers: &[],
@@ -66,6 +71,12 @@ impl Kind {
             is_used_by: |_| false,
             claims: |_| Ok(Vec::new()),
         }
+    }
+
+    /// Whether an element with its name has a `ValueType` of this kind.
+    pub(super) fn has_value_type(&self, element: Element<'_>) -> bool {
+        let found = || element.attribute("", "ValueType");
+        self.value_types.is_empty() || found().is_some_and(|it| self.value_types.contains(&&*it))
     }
 }
 
@@ -107,6 +118,8 @@ pub(crate) struct Proving<'a> {
     pub(crate) retired: &'a dyn Fn(&str) -> Option<Timestamp>,
     /// The tokens that the plan demands.
     pub(crate) demanded: &'a [SupportingToken],
+    /// What the plan wants of a Kerberos token.
+    pub(crate) kerberos: Option<KerberosPolicy>,
     pub(crate) facts: &'a Facts,
     pub(crate) now: Timestamp,
     /// The token itself.

@@ -6,6 +6,7 @@
 
 mod context;
 mod derived_key;
+mod kerberos;
 mod kind;
 mod saml;
 mod username;
@@ -16,6 +17,8 @@ use std::fmt;
 use soapstone_xml::Element;
 
 pub(crate) use self::derived_key::{Derivation, derived_from, explicit, implied, is_derived_key};
+pub(crate) use self::kerberos::name as kerberos_name;
+pub use self::kerberos::sha1 as kerberos_sha1;
 pub use self::kind::Claim;
 pub(crate) use self::kind::Proving;
 use self::kind::{GivenKey, Kind};
@@ -32,7 +35,8 @@ use crate::policy::Policy;
 use crate::rejected::Rejected;
 
 /// The kinds.
-static KINDS: [&Kind; 5] = [
+static KINDS: [&Kind; 6] = [
+    &kerberos::KIND,
     &x509::KIND,
     &username::KIND,
     &context::KIND,
@@ -50,7 +54,8 @@ impl TokenKind {
         let (namespace, local) = (element.namespace(), element.local());
         Self::all().find(|kind| {
             let mut elements = kind.0.elements.iter();
-            elements.any(|one| one.1 == local && one.0 == namespace)
+            let is_named = elements.any(|one| one.1 == local && one.0 == namespace);
+            is_named && kind.0.has_value_type(element)
         })
     }
 
@@ -158,7 +163,13 @@ mod tests {
 
     #[test]
     fn no_element_and_no_identifier_is_of_two_kinds() {
-        let elements = || KINDS.iter().flat_map(|kind| kind.elements);
+        // Those with types of their own stand in front of the kind of the others.
+        let typed = |kind: &&&Kind| !kind.value_types.is_empty();
+        assert!(KINDS.iter().is_sorted_by_key(|kind| !typed(&kind)));
+        let elements = KINDS.iter().filter(|kind| !typed(kind));
+        let elements = || elements.clone().flat_map(|kind| kind.elements);
+        let types = || KINDS.iter().flat_map(|kind| kind.value_types);
+        assert_eq!(types().collect::<HashSet<_>>().len(), types().count());
         assert_eq!(elements().collect::<HashSet<_>>().len(), elements().count());
         let identifiers = || KINDS.iter().flat_map(|kind| kind.identifiers);
         let texts = || KINDS.iter().flat_map(|kind| kind.texts);

@@ -14,6 +14,7 @@ mod endorsing_contexts;
 mod endorsing_conversations;
 mod events;
 mod headers;
+mod kerberos;
 mod libraries;
 mod mutants;
 mod oracles;

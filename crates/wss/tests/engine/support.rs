@@ -10,10 +10,10 @@ use soapstone_crypto::{
 use soapstone_testkit::keys;
 use soapstone_wss::{
     AsymmetricBinding, Binding, ConversationVersion, DerivedKeyPolicy, EncryptionKey,
-    EncryptionToken, EndorsingToken, Envelope, Facts, FirstSeen, InboundPlan, KeyBinding,
-    KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Policy, ProtectionOrder, Receipt,
-    Recipient, Rejected, Secured, SharedKey, Suite, SupportingToken, SymmetricToken, User,
-    Verified, names,
+    EncryptionToken, EndorsingToken, Envelope, Facts, FirstSeen, InboundPlan, KerberosForm,
+    KerberosPolicy, KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Policy,
+    ProtectionOrder, Receipt, Recipient, Rejected, Secured, SharedKey, Suite, SupportingToken,
+    SymmetricToken, User, Verified, names,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -177,6 +177,11 @@ pub(crate) fn symmetric_token(key: KeyBinding, reference: KeyReference) -> Symme
         KeyBinding::Context => SymmetricToken::Context {
             carried: reference == KeyReference::Direct,
         },
+        KeyBinding::Kerberos => SymmetricToken::Kerberos(KerberosPolicy {
+            form: KerberosForm::Gss,
+            carried: reference == KeyReference::Direct,
+            by_identifier: false,
+        }),
         KeyBinding::Certificate => panic!("a certificate is no symmetric key"),
     }
 }

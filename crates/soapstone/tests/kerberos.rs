@@ -1,0 +1,398 @@
+//! Kerberos tokens of endpoint files, in both directions, with a live KDC.
+//!
+//! Each test starts a realm, and runs its body in a process of that realm: the ignored test of the
+//! same name in `body`.
+#![cfg(feature = "kerberos")]
+
+#[path = "support/contexts.rs"]
+#[expect(dead_code, reason = "shared by tests that use parts of it")]
+mod contexts;
+
+use std::collections::HashSet;
+use std::sync::Mutex;
+
+use contexts::Granted;
+use jiff::Timestamp;
+use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
+use soapstone::config::EndpointConfig;
+use soapstone::replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
+use soapstone::wss::{FirstSeen, Mark, Rejected, SecureError, Signer};
+use soapstone::{Arrived, Client, Memory, OpenedMessage, ReceiveError, Service};
+use soapstone_testkit::envelope::ECHO;
+use soapstone_testkit::kdc::{self, Realm};
+
+const SERVICE: &str = "HTTP/books.example@EXAMPLE.COM";
+const ALICE: &str = "alice@EXAMPLE.COM";
+const BOB: &str = "bob@EXAMPLE.COM";
+
+/// Runs a body in a realm; `more` is its environment.
+fn run(test: &str, more: &[(&str, &str)]) {
+    if !kdc::is_there() {
+        return;
+    }
+    let realm = Realm::start("");
+    for name in [SERVICE, ALICE, BOB] {
+        realm.keytab(name, "");
+    }
+    kdc::within(&realm, &format!("body::{test}"), more);
+}
+
+#[test]
+fn the_session_key_protects_requests_and_answers() {
+    run("the_session_key_protects_requests_and_answers", &[]);
+}
+
+#[test]
+fn a_token_over_tls_endorses_or_authenticates() {
+    run("a_token_over_tls_endorses_or_authenticates", &[]);
+}
+
+#[test]
+fn a_token_is_carried_once_where_both_sides_say_so() {
+    run("a_token_is_carried_once_where_both_sides_say_so", &[]);
+}
+
+#[test]
+fn a_copy_is_refused_by_the_library_without_our_cache() {
+    run("a_copy_is_refused_by_the_library_without_our_cache", &[]);
+}
+
+/// The library's replay cache is one more line of defence, not the only one.
+#[test]
+fn a_copy_is_refused_by_our_cache_without_the_librarys() {
+    let none = [("KRB5RCACHENAME", "none:")];
+    run("a_copy_is_refused_by_our_cache_without_the_librarys", &none);
+}
+
+#[test]
+fn tokens_of_others_and_changed_ones_are_refused() {
+    run("tokens_of_others_and_changed_ones_are_refused", &[]);
+}
+
+#[test]
+fn a_kdc_that_is_away_is_a_temporary_failure_with_its_reason() {
+    if !kdc::is_there() {
+        return;
+    }
+    let mut realm = Realm::start("");
+    for name in [SERVICE, ALICE] {
+        realm.keytab(name, "");
+    }
+    let hangs = realm.hang_kdc();
+    kdc::within(&realm, "body::with_a_kdc_that_hangs", &[]);
+    drop(hangs);
+}
+
+/// A cache that remembers marks for good.
+#[derive(Debug, Default)]
+struct Remembering(Mutex<HashSet<[u8; 32]>>);
+
+impl ReplayCache for Remembering {
+    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
+        let mut seen = self.0.lock().expect("no panic");
+        if marks.iter().any(|mark| seen.contains(&mark.key)) {
+            return Err(ReplayError::Seen);
+        }
+        seen.extend(marks.iter().map(|mark| mark.key));
+        Ok(FirstSeen::assertion(marks))
+    }
+}
+
+impl Attempts for Remembering {
+    fn begin(
+        &self,
+        marks: &[Mark],
+        names: &[KeyName],
+        _: Timestamp,
+        now: Timestamp,
+    ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
+        let seen = self.first_seen(marks, now)?;
+        Ok((seen, vec![Tally::default(); names.len()]))
+    }
+
+    fn end(
+        &self,
+        names: &[KeyName],
+        _: Outcome,
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Result<Vec<Tally>, ReplayError> {
+        Ok(vec![Tally::default(); names.len()])
+    }
+}
+
+mod body {
+    use super::*;
+
+    fn config(kerberos: &str, security: &str) -> EndpointConfig {
+        let folder = kdc::inside().expect("the process of a realm");
+        let text = format!("kerberos = {{ {kerberos} }}\nsecurity = {{ {security} }}\n");
+        let config = EndpointConfig::from_text(&text, &folder.join("endpoint.toml"), &|_| None);
+        config.unwrap_or_else(|problems| panic!("{problems}\n{text}"))
+    }
+
+    fn client(kerberos: &str, security: &str) -> Client {
+        client_of(ALICE, kerberos, security)
+    }
+
+    fn client_of(name: &str, kerberos: &str, security: &str) -> Client {
+        let keytab = name.replace(['/', '@'], "-");
+        let whose = format!(
+            "keytab = \"{keytab}.keytab\", principal = \"{name}\", service = \"{SERVICE}\""
+        );
+        let config = config(&format!("{whose}, timeout = \"60s\"{kerberos}"), security);
+        Client::from_config(&config).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    fn service(kerberos: &str, security: &str) -> Service {
+        let keytab = SERVICE.replace(['/', '@'], "-");
+        let whose = format!("keytab = \"{keytab}.keytab\", principal = \"{SERVICE}\"");
+        let config = config(&format!("{whose}{kerberos}"), security);
+        Service::from_config(&config).unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    const NO_CACHE: Memory<'static> = Memory {
+        replay: &ForgetfulReplayCache,
+        contexts: &soapstone::conversation::NoContexts,
+    };
+
+    fn plain() -> Vec<u8> {
+        ECHO.as_bytes().to_vec()
+    }
+
+    fn received(
+        service: &Service,
+        bytes: Vec<u8>,
+        memory: Memory<'_>,
+    ) -> Result<OpenedMessage, Rejected> {
+        match service.receive(bytes, memory) {
+            Ok(Arrived::Message(message)) => Ok(*message),
+            Err(ReceiveError::Rejected(rejected)) => Err(rejected),
+            other => panic!("{other:?}"),
+        }
+    }
+
+    fn text(bytes: &[u8]) -> &str {
+        std::str::from_utf8(bytes).expect("a text")
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn the_session_key_protects_requests_and_answers() {
+        for mechanism in ["sign", "sign-encrypt", "encrypt-sign"] {
+            for kerberos in ["", ", derived_keys = false", ", form = \"raw\""] {
+                let security = format!("mechanism = \"{mechanism}\", suite = \"Basic256GCM\"");
+                let (client, service) = (client(kerberos, &security), service(kerberos, &security));
+                let request = client.secure(plain()).expect("a token and its key");
+                let arrived = received(&service, request.bytes, NO_CACHE);
+                let arrived =
+                    arrived.unwrap_or_else(|refused| panic!("{mechanism}{kerberos}: {refused}"));
+                let found = arrived.evidence.kerberos.as_ref();
+                assert_eq!(found.map(|found| found.client.as_str()), Some(ALICE));
+                let signer = &arrived.evidence.signatures[0].signer;
+                assert!(
+                    matches!(signer, Signer::Kerberos(name) if name == ALICE),
+                    "{signer:?}"
+                );
+                let answer = service.answer(plain(), &arrived.receipt);
+                let answer = answer.expect("the session is known");
+                let sent = text(&answer.bytes);
+                assert!(sent.contains("#Kerberosv5APREQSHA1"), "{sent}");
+                assert!(!sent.contains("BinarySecurityToken"), "{sent}");
+                let opened = client.open(answer.bytes, request.receipt, NO_CACHE);
+                let opened =
+                    opened.unwrap_or_else(|refused| panic!("{mechanism}{kerberos}: {refused}"));
+                assert!(text(&opened.bytes).contains("hello"));
+            }
+        }
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn a_token_over_tls_endorses_or_authenticates() {
+        for usage in ["endorse", "authenticate"] {
+            let kerberos = format!(", use = \"{usage}\"");
+            let security = "mechanism = \"none\"";
+            let (client, service) = (client(&kerberos, security), service(&kerberos, security));
+            assert!(client.needs_tls() && service.needs_tls());
+            let request = client.secure(plain()).expect("a token");
+            let signs = text(&request.bytes).contains("SignatureValue");
+            assert_eq!(signs, usage == "endorse");
+            let arrived = received(&service, request.bytes, NO_CACHE);
+            let arrived = arrived.unwrap_or_else(|refused| panic!("{usage}: {refused}"));
+            let found = arrived.evidence.kerberos.as_ref();
+            assert_eq!(found.map(|found| found.client.as_str()), Some(ALICE));
+            let answer = service
+                .answer(plain(), &arrived.receipt)
+                .expect("an answer");
+            let opened = client.open(answer.bytes, request.receipt, NO_CACHE);
+            assert!(opened.is_ok(), "{usage}: {:?}", opened.err());
+            let without = received(&service, plain(), NO_CACHE).map(drop);
+            assert_eq!(without, Err(Rejected::SecurityMissing), "{usage}");
+        }
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn a_token_is_carried_once_where_both_sides_say_so() {
+        let security = "mechanism = \"sign\", suite = \"Basic256GCM\"";
+        let once = ", include = \"once\"";
+        let (client, keeps) = (client(once, security), service(once, security));
+        let forgets = service("", security);
+        let sessions = Granted::default();
+        let memory = Memory {
+            contexts: &sessions,
+            ..NO_CACHE
+        };
+        let first = client.secure(plain()).expect("a token");
+        assert!(text(&first.bytes).contains("BinarySecurityToken"));
+        let first = received(&keeps, first.bytes, memory).map(drop);
+        assert_eq!(first, Ok(()));
+        let later = client.secure(plain()).expect("a session");
+        let sent = text(&later.bytes);
+        assert!(!sent.contains("BinarySecurityToken"), "{sent}");
+        let refused = received(&forgets, later.bytes.clone(), memory).map(drop);
+        assert_eq!(refused, Err(Rejected::KerberosUnknown));
+        let empty = received(&keeps, later.bytes.clone(), NO_CACHE).map(drop);
+        assert_eq!(empty, Err(Rejected::KerberosUnknown));
+        let accepted = received(&keeps, later.bytes, memory).expect("a session that is kept");
+        let answer = keeps.answer(plain(), &accepted.receipt).expect("an answer");
+        let opened = client.open(answer.bytes, later.receipt, NO_CACHE);
+        assert!(opened.is_ok(), "{:?}", opened.err());
+        // A request that names its token has the form of an answer.
+        let reflected = client.secure(plain()).expect("a session");
+        let reflected = client.open(reflected.bytes, reflected.receipt, NO_CACHE);
+        assert_eq!(reflected.map(drop), Err(Rejected::Reflected));
+        client.forget_kerberos_session();
+        let anew = client.secure(plain()).expect("a token");
+        assert!(text(&anew.bytes).contains("BinarySecurityToken"));
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn a_copy_is_refused_by_the_library_without_our_cache() {
+        let security = "mechanism = \"sign\", suite = \"Basic256GCM\"";
+        let (client, service) = (client("", security), service("", security));
+        let request = client.secure(plain()).expect("a token").bytes;
+        assert_eq!(
+            received(&service, request.clone(), NO_CACHE).map(drop),
+            Ok(())
+        );
+        let copy = received(&service, request, NO_CACHE).map(drop);
+        assert_eq!(copy, Err(Rejected::Replayed));
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn a_copy_is_refused_by_our_cache_without_the_librarys() {
+        let (kerberos, security) = (", use = \"authenticate\"", "mechanism = \"none\"");
+        let (client, service) = (client(kerberos, security), service(kerberos, security));
+        let request = client.secure(plain()).expect("a token").bytes;
+        // The library accepts it as often as it comes.
+        for _ in 0..2 {
+            let accepted = received(&service, request.clone(), NO_CACHE).map(drop);
+            assert_eq!(accepted, Ok(()));
+        }
+        let cache = Remembering::default();
+        let memory = Memory {
+            replay: &cache,
+            ..NO_CACHE
+        };
+        assert_eq!(
+            received(&service, request.clone(), memory).map(drop),
+            Ok(())
+        );
+        // The token in another message, which nothing ties it to.
+        let other = text(&request).replace("hello", "hallo").into_bytes();
+        let copy = received(&service, other, memory).map(drop);
+        assert_eq!(copy, Err(Rejected::Replayed));
+    }
+
+    /// The token of a message, with its tags.
+    fn token_of(message: &str) -> &str {
+        let start = message.find("<wsse:BinarySecurityToken").expect("a token");
+        let rest = &message[start..];
+        let end = "</wsse:BinarySecurityToken>";
+        &rest[..rest.find(end).expect("it ends") + end.len()]
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn tokens_of_others_and_changed_ones_are_refused() {
+        let security = "mechanism = \"sign\", suite = \"Basic256GCM\"";
+        let (alice, service) = (client("", security), service("", security));
+        let bob = client_of(BOB, "", security);
+        let refused = |message: String| {
+            let refused = received(&service, message.into_bytes(), NO_CACHE).map(drop);
+            refused.expect_err("it is not as it was sent")
+        };
+        let secured = |client: &Client| {
+            let request = client.secure(plain()).expect("a token").bytes;
+            String::from_utf8(request).expect("a text")
+        };
+        let content = |token: &str| {
+            let start = token.find('>').expect("a tag") + 1;
+            let end = token.rfind('<').expect("a tag");
+            token[start..end].to_owned()
+        };
+        // Key confusion: the signature of one client under the token of another.
+        let (of_alice, of_bob) = (secured(&alice), secured(&bob));
+        let stolen = of_alice.replace(&content(token_of(&of_alice)), &content(token_of(&of_bob)));
+        assert!(matches!(refused(stolen), Rejected::Signature(_)));
+        // Two tokens: the second one finds no session.
+        let (of_alice, of_bob) = (secured(&alice), secured(&bob));
+        let second = token_of(&of_bob).replace("wsu:Id=\"", "wsu:Id=\"other-");
+        let both = of_alice.replace(
+            token_of(&of_alice),
+            &[token_of(&of_alice), &second].concat(),
+        );
+        let is_refused = matches!(
+            refused(both),
+            Rejected::TooMany {
+                what: "Kerberos tokens",
+                limit: 1
+            }
+        );
+        assert!(is_refused);
+        // A token that was changed.
+        let of_alice = secured(&alice);
+        let token = content(token_of(&of_alice));
+        let middle = token.len() / 2;
+        let other = if token.as_bytes()[middle] == b'A' {
+            "B"
+        } else {
+            "A"
+        };
+        let mut changed = token.clone();
+        changed.replace_range(middle..=middle, other);
+        let changed = refused(of_alice.replace(&token, &changed));
+        let name = changed.name();
+        assert_eq!(name, "kerberos-refused", "{changed}");
+        // A token that says that it is of another form.
+        let of_alice = secured(&alice);
+        let raw = refused(of_alice.replace("#GSS_Kerberosv5_AP_REQ", "#Kerberosv5_AP_REQ"));
+        assert_eq!(raw.name(), "kerberos-refused", "{raw}");
+        // Clients who are not named, and realms.
+        let bobs = self::service(&format!(", clients = [\"{BOB}\"]"), security);
+        let request = secured(&alice).into_bytes();
+        let not_named = received(&bobs, request, NO_CACHE).map(drop);
+        let problem = format!("the client `{ALICE}` is not accepted");
+        assert_eq!(not_named, Err(Rejected::KerberosRefused { problem }));
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn with_a_kdc_that_hangs() {
+        let alice = "keytab = \"alice-EXAMPLE.COM.keytab\", principal = \"alice@EXAMPLE.COM\"";
+        let kerberos = format!("{alice}, service = \"{SERVICE}\", timeout = \"1s\"");
+        let config = config(&kerberos, "mechanism = \"sign\", suite = \"Basic256GCM\"");
+        let client = Client::from_config(&config).unwrap_or_else(|problems| panic!("{problems}"));
+        assert!(client.asks_for_tickets());
+        let refused = client.secure(plain()).expect_err("nobody gives a ticket");
+        assert!(refused.is_temporary());
+        let SecureError::KerberosUnavailable { problem, .. } = refused else {
+            panic!("{refused:?}");
+        };
+        assert_eq!(problem, "the KDC did not answer in 1000 ms");
+    }
+}
