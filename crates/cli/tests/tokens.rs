@@ -11,8 +11,7 @@ mod endpoints;
 #[path = "common/server.rs"]
 mod server;
 
-use std::io::{Read, Write};
-use std::net::{SocketAddr, TcpListener};
+use std::io::Write;
 use std::os::unix::net::UnixStream;
 use std::os::unix::process::CommandExt;
 use std::path::Path;
@@ -21,7 +20,7 @@ use std::time::Duration;
 
 use common::{Folder, SOAP11, envelope, key};
 use endpoints::Endpoint;
-use server::{Server, free_port, post};
+use server::{Server, backend, free_port, post};
 
 const MODULE: &str = "/usr/lib/softhsm/libsofthsm2.so";
 const CLIENT: &str = "/usr/lib/x86_64-linux-gnu/pkcs11/p11-kit-client.so";
@@ -215,38 +214,6 @@ impl Drop for TokenServer {
         killed.expect("kill runs");
         self.0.wait().ok();
     }
-}
-
-/// A service that answers each request with its Body; its address.
-fn backend() -> SocketAddr {
-    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
-    let address = listener.local_addr().expect("it is bound");
-    std::thread::spawn(move || {
-        for stream in listener.incoming() {
-            let mut stream = stream.expect("a connection");
-            let mut read = Vec::new();
-            let mut buffer = [0; 4096];
-            let body = loop {
-                let text = String::from_utf8_lossy(&read).into_owned();
-                if let Some((_, body)) = text.split_once("\r\n\r\n")
-                    && body.ends_with("Envelope>")
-                {
-                    break body.to_owned();
-                }
-                match stream.read(&mut buffer) {
-                    Ok(0) | Err(_) => break String::new(),
-                    Ok(length) => read.extend_from_slice(&buffer[..length]),
-                }
-            };
-            let head = format!(
-                "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
-                body.len()
-            );
-            // A gateway that only looks whether somebody listens has gone.
-            let _ = stream.write_all(&[head, body].concat().into_bytes());
-        }
-    });
-    address
 }
 
 #[test]

@@ -3,7 +3,7 @@
 #![allow(dead_code, reason = "each test program uses its part")]
 
 use std::io::{BufRead, BufReader, Read, Write};
-use std::net::{TcpListener, TcpStream};
+use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::process::{Child, ChildStderr, Command, Stdio};
 use std::time::{Duration, Instant};
 
@@ -125,4 +125,36 @@ pub(crate) fn free_port() -> u16 {
         .local_addr()
         .unwrap()
         .port()
+}
+
+/// A service that answers each request with its Body; its address.
+pub(crate) fn backend() -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let mut read = Vec::new();
+            let mut buffer = [0; 4096];
+            let body = loop {
+                let text = String::from_utf8_lossy(&read).into_owned();
+                if let Some((_, body)) = text.split_once("\r\n\r\n")
+                    && body.ends_with("Envelope>")
+                {
+                    break body.to_owned();
+                }
+                match stream.read(&mut buffer) {
+                    Ok(0) | Err(_) => break String::new(),
+                    Ok(length) => read.extend_from_slice(&buffer[..length]),
+                }
+            };
+            let head = format!(
+                "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nContent-Length: {}\r\nConnection: close\r\n\r\n",
+                body.len()
+            );
+            // A gateway that only looks whether somebody listens has gone.
+            let _ = stream.write_all(&[head, body].concat().into_bytes());
+        }
+    });
+    address
 }

@@ -120,8 +120,7 @@ async fn prepare(
             Ok(chosen) => chosen,
             Err(unready) => return Ok(Stepped::Unready(Box::new(opened), unready)),
         };
-        let buffers = &mut desk.workspace().buffers();
-        let forward = secure(opened, chosen, beside, &observed, buffers)?;
+        let forward = secure(opened, chosen, beside, &observed, &desk).await?;
         Ok(Stepped::Prepared(Prepared::Forward(forward)))
     };
     let task = Task::new(class, Some(asked), steps).recorded(exchange.observed());
@@ -158,11 +157,10 @@ async fn secure_by_worker(
 ) -> Result<Box<Forward>, Response<Reply>> {
     let version = opened.version;
     let observed = reporter.exchange.observed();
-    let step = |desk: Desk| async move {
-        let buffers = &mut desk.workspace().buffers();
-        secure(opened, chosen, said, &observed, buffers)
-    };
-    let task = Task::new(class, None, step).recorded(reporter.exchange.observed());
+    let endpoint = chosen.upstream.endpoint.as_ref();
+    let stores = endpoint.map(|endpoint| Arc::clone(&endpoint.stores));
+    let step = |desk: Desk| async move { secure(opened, chosen, said, &observed, &desk).await };
+    let task = Task::new(class, stores, step).recorded(reporter.exchange.observed());
     work(reporter, version, task, reservation, Message::Request).await
 }
 

@@ -14,7 +14,7 @@ use super::choose::{self, Chosen};
 use super::reporter::{Message, Reporter};
 use super::secure::InConversation;
 use super::send::Arrival;
-use super::steps::secure_request;
+use super::steps::{With, secure_request};
 use super::working::work;
 use crate::conversation::context::ContextLease;
 use crate::route::upstream::Upstream;
@@ -69,8 +69,11 @@ pub(super) async fn secure_again(
     let observed = reporter.exchange.observed();
     let step = |desk: Desk| async move {
         let buffers = &mut desk.workspace().buffers();
-        let context = Some(lease.context());
-        secure_request(&endpoint, plain, &label, context, &observed, buffers)
+        let with = With {
+            context: Some(lease.context()),
+            kerberos: None,
+        };
+        secure_request(&endpoint, plain, &label, with, &observed, buffers)
             .map(|secured| (secured, lease))
     };
     let task = Task::new(WorkClass::Blocking, None, step).recorded(reporter.exchange.observed());

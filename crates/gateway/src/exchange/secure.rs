@@ -5,17 +5,17 @@
 use std::sync::Arc;
 
 use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
-use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
 
 use super::choose::Chosen;
 use super::open::Opened;
-use super::steps::{EndpointError, secure_request};
+use super::steps::{EndpointError, With, kerberos_session, secure_request};
 use crate::conversation::context::ContextLease;
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
 use crate::route::balancer::Attempt;
 use crate::route::upstream::{Label, Said, Upstream};
+use crate::scheduling::task::Desk;
 
 /// A request on its way to the backend.
 pub(super) struct Forward {
@@ -71,7 +71,7 @@ pub(super) struct InConversation {
 
 /// Secures a request for the upstream that was chosen. `said` is what its client said of it beside
 /// the message.
-pub(super) fn secure(
+pub(super) async fn secure(
     opened: Opened,
     Chosen {
         upstream,
@@ -80,7 +80,7 @@ pub(super) fn secure(
     }: Chosen,
     said: Said,
     observed: &Observed,
-    buffers: &mut Buffers,
+    desk: &Desk,
 ) -> Result<Box<Forward>, EndpointError> {
     let mut forward = Box::new(Forward {
         octets: opened.octets,
@@ -118,8 +118,13 @@ pub(super) fn secure(
             plain: octets.clone(),
             label: label.clone(),
         });
-        let context = forward.conversation.as_ref().map(|it| it.lease.context());
-        let secured = secure_request(endpoint, octets, &label, context, observed, buffers)?;
+        let kerberos = kerberos_session(endpoint, desk).await?;
+        let with = With {
+            context: forward.conversation.as_ref().map(|it| it.lease.context()),
+            kerberos: kerberos.as_ref(),
+        };
+        let buffers = &mut desk.workspace().buffers();
+        let secured = secure_request(endpoint, octets, &label, with, observed, buffers)?;
         forward.octets = secured.bytes;
         forward.receipts.outbound = secured.receipt;
     }

@@ -7,7 +7,9 @@ use soapstone::config::UnsecuredFaults;
 use soapstone::endpoint::{
     Arrived, Call, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver, UnsecuredFault,
 };
-use soapstone::wss::{Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext};
+use soapstone::wss::{
+    KerberosSession, Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext,
+};
 use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
 use tokio::time::Instant;
@@ -175,19 +177,42 @@ fn count(opened: &OpenedMessage, direction: Direction, observed: &Observed) {
     }
 }
 
+/// What a request is secured with beside the keys of its endpoint.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct With<'w> {
+    /// The context of the conversation with the backend.
+    pub(crate) context: Option<&'w SecurityContext>,
+    /// The session with the backend that a Kerberos token begins, or began.
+    pub(crate) kerberos: Option<&'w KerberosSession>,
+}
+
+/// The Kerberos session of a request, where its endpoint has tokens. No worker waits for the KDC.
+pub(crate) async fn kerberos_session(
+    endpoint: &OutboundEndpoint,
+    desk: &Desk,
+) -> Result<Option<KerberosSession>, EndpointError> {
+    let now = jiff::Timestamp::now();
+    let session = endpoint.endpoint.kerberos_session(desk.workspace(), now);
+    session.await.map_err(|error| EndpointError::Unsecurable {
+        direction: Direction::Outbound,
+        error,
+    })
+}
+
 /// Secures a request for the backend.
 pub(crate) fn secure_request(
     endpoint: &OutboundEndpoint,
     octets: Vec<u8>,
     label: &Label,
-    context: Option<&SecurityContext>,
+    with: With<'_>,
     observed: &Observed,
     buffers: &mut Buffers,
 ) -> Result<Secured, EndpointError> {
     let direction = Direction::Outbound;
     let (client, action) = (&endpoint.endpoint, label.action.as_deref());
     let outgoing = Outgoing {
-        context,
+        context: with.context,
+        kerberos: with.kerberos,
         action,
         ..Outgoing::default()
     };

@@ -34,6 +34,8 @@ pub(crate) struct RouteStores {
     /// The conversations of clients with us. A conversation that the gateway begins belongs to its
     /// upstream.
     pub(crate) contexts: Arc<Contexts>,
+    /// Whether Kerberos tokens are accepted or made, which takes files and a KDC.
+    reads_files: bool,
 }
 
 impl RouteStores {
@@ -41,6 +43,7 @@ impl RouteStores {
     /// a file or another server.
     pub(crate) fn waits_for(&self, question: &Question) -> bool {
         match question.is_for_contexts() {
+            _ if question.reads_files() => true,
             true => !matches!(&*self.contexts, Contexts::Memory(_)),
             false => !matches!(&self.replay, Replay::Memory(_)),
         }
@@ -48,7 +51,8 @@ impl RouteStores {
 
     /// Whether there is such a store.
     pub(crate) fn may_wait(&self) -> bool {
-        let in_memory = matches!(&self.replay, Replay::Memory(_))
+        let in_memory = !self.reads_files
+            && matches!(&self.replay, Replay::Memory(_))
             && matches!(&*self.contexts, Contexts::Memory(_));
         !in_memory
     }
@@ -136,10 +140,15 @@ impl<P: Directions> RouteEndpoint<P> {
             }
             endpoint.keep_memory_of(&predecessor.endpoint);
         }
+        let reads_files = endpoint.accepts_tickets() || endpoint.asks_for_tickets();
         Arc::new(Self {
             private_key: WorkClass::of_private_keys(endpoint.waits_for_keys()),
             endpoint,
-            stores: Arc::new(RouteStores { replay, contexts }),
+            stores: Arc::new(RouteStores {
+                replay,
+                contexts,
+                reads_files,
+            }),
             published: spec.published,
         })
     }

@@ -28,7 +28,9 @@ use super::cold::Cold;
 use super::state::State;
 use crate::config::warm_up::WarmUp;
 use crate::conversation::handshake::Failed;
-use crate::exchange::steps::{EndpointError, open, secure_answer, secure_request};
+use crate::exchange::steps::{
+    EndpointError, With, kerberos_session, open, secure_answer, secure_request,
+};
 use crate::observe::log::Beginning;
 use crate::observe::metrics::RouteMetrics;
 use crate::observe::traces::Observed;
@@ -331,10 +333,15 @@ impl Warming {
                 action: Some(action.clone()).filter(|action| !action.is_empty()),
             });
             let (side, observed) = (Arc::clone(side), unobserved());
-            let done = self.work(None, move |desk| async move {
+            let stores = Arc::clone(&side.stores);
+            let done = self.work(Some(&stores), move |desk| async move {
+                let kerberos = kerberos_session(&side, &desk).await?;
+                let with = With {
+                    context: context.as_ref().map(|context| context.context()),
+                    kerberos: kerberos.as_ref(),
+                };
                 let buffers = &mut desk.workspace().buffers();
-                let within = context.as_ref().map(|context| context.context());
-                let secured = secure_request(&side, octets, &label, within, &observed, buffers)?;
+                let secured = secure_request(&side, octets, &label, with, &observed, buffers)?;
                 Ok((secured, context))
             });
             let secured;

@@ -1,0 +1,168 @@
+//! Kerberos tokens with the command line and through gateways, with a live KDC.
+//!
+//! Where the programs are not installed these tests pass, but not in continuous integration.
+#![cfg(unix)]
+
+mod common;
+#[path = "common/server.rs"]
+mod server;
+
+use std::process::{Command, Stdio};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+use common::{Folder, SOAP11, envelope};
+use server::{Server, backend, free_port, post};
+use soapstone_testkit::kdc::{self, Realm};
+
+const SERVICE: &str = "HTTP/books.example@EXAMPLE.COM";
+const ALICE: &str = "alice@EXAMPLE.COM";
+
+/// A realm with a service and a client, and a folder with their files; or none where there are no
+/// programs.
+fn realm() -> Option<(Realm, Folder)> {
+    if !kdc::is_there() {
+        return None;
+    }
+    let realm = Realm::start("");
+    let (service, alice) = (realm.keytab(SERVICE, ""), realm.keytab(ALICE, ""));
+    let folder = Folder::new();
+    let security = "security = { mechanism = \"sign-encrypt\", suite = \"Basic256GCM\" }\n";
+    let of_service = format!(
+        "kerberos = {{ keytab = \"{}\", principal = \"{SERVICE}\" }}\n{security}",
+        service.display()
+    );
+    let of_client = format!(
+        "kerberos = {{ keytab = \"{}\", principal = \"{ALICE}\", service = \"{SERVICE}\", timeout = \"10s\" }}\n{security}",
+        alice.display()
+    );
+    folder.write("service.toml", of_service);
+    folder.write("client.toml", of_client);
+    folder.write("plain.xml", envelope(SOAP11));
+    Some((realm, folder))
+}
+
+/// The program in the folder, in the realm.
+fn command(realm: &Realm, folder: &Folder, words: &str) -> Command {
+    let mut command = folder.command_with(&words.split(' ').collect::<Vec<_>>());
+    command.envs(realm.environment());
+    command
+}
+
+#[test]
+fn the_command_line_secures_and_opens_with_a_token() {
+    let Some((realm, folder)) = realm() else {
+        return;
+    };
+    let secure = "secure --config client.toml plain.xml -o request.xml";
+    let secured = command(&realm, &folder, secure).output().expect("it runs");
+    assert!(secured.status.success(), "{secured:?}");
+    let open = "open --config service.toml --json request.xml";
+    let opened = command(&realm, &folder, open).output().expect("it runs");
+    assert!(opened.status.success(), "{opened:?}");
+    let said = [opened.stdout, opened.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert!(
+        said.contains(ALICE),
+        "{said}"
+    );
+    // The library has seen the authenticator.
+    let again = command(&realm, &folder, open).output().expect("it runs");
+    assert_eq!(again.status.code(), Some(2), "{again:?}");
+    let said = [again.stdout, again.stderr].concat();
+    let said = String::from_utf8_lossy(&said);
+    assert!(said.contains("replayed"), "{said}");
+}
+
+/// A file of a gateway that secures for itself: `/out` leads to `/in`, and that to the backend.
+fn gateway_file(folder: &Folder) -> u16 {
+    let (backend, port) = (backend(), free_port());
+    let tables = |name: &str, side: &str| {
+        let file = folder.read(name);
+        let mut lines = file.lines();
+        let (kerberos, security) = (lines.next(), lines.next());
+        let (kerberos, security) = (kerberos.expect("a line"), security.expect("a line"));
+        format!("[routes.{side}]\n{kerberos}\n{security}\n")
+    };
+    folder.write(
+        "gateway.toml",
+        format!(
+            "listen = \"127.0.0.1:{port}\"\n\
+             [[routes]]\npath = \"/in\"\nbackend = \"http://{backend}/echo\"\n{}\
+             [[routes]]\npath = \"/out\"\nbackend = \"http://127.0.0.1:{port}/in\"\n{}\
+             [[routes]]\npath = \"/plain\"\nbackend = \"http://{backend}/echo\"\n",
+            tables("service.toml", "inbound"),
+            tables("client.toml", "outbound"),
+        ),
+    );
+    port
+}
+
+fn call(port: u16, route: &str) -> String {
+    let message = envelope(SOAP11);
+    post(&format!("http://127.0.0.1:{port}/{route}"), &message)
+}
+
+fn start(realm: &Realm, folder: &Folder) -> Server {
+    let mut start = command(realm, folder, "gateway --config gateway.toml");
+    Server::start_command(start.stderr(Stdio::null()), "gateway at")
+}
+
+#[test]
+fn requests_and_answers_pass_through_gateways_on_both_sides() {
+    let Some((mut realm, folder)) = realm() else {
+        return;
+    };
+    let port = gateway_file(&folder);
+    let _gateway = start(&realm, &folder);
+    for _ in 0..2 {
+        let answer = call(port, "out");
+        assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        assert!(answer.contains("urn:books"), "{answer}");
+    }
+    let plain = call(port, "in");
+    assert!(!plain.starts_with("HTTP/1.1 200"), "{plain}");
+    // With a ticket that is there, nobody asks the KDC.
+    realm.stop_kdc();
+    let answer = call(port, "out");
+    assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+}
+
+#[test]
+fn a_kdc_that_hangs_holds_no_other_route_and_is_asked_again_when_it_is_back() {
+    let Some((mut realm, folder)) = realm() else {
+        return;
+    };
+    let port = gateway_file(&folder);
+    let hangs = realm.hang_kdc();
+    let _gateway = start(&realm, &folder);
+    let answered = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        let waiting: Vec<_> = (0..16)
+            .map(|_| {
+                scope.spawn(|| {
+                    let answer = call(port, "out");
+                    answered.fetch_add(1, Ordering::SeqCst);
+                    answer
+                })
+            })
+            .collect();
+        for _ in 0..4 {
+            let answer = call(port, "plain");
+            assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
+        }
+        assert_eq!(answered.load(Ordering::SeqCst), 0, "they wait for the KDC");
+        for answer in waiting {
+            let answer = answer.join().expect("no panic");
+            assert!(answer.starts_with("HTTP/1.1 503"), "{answer}");
+            assert!(
+                !answer.contains("KDC"),
+                "the client is told nothing: {answer}"
+            );
+        }
+    });
+    drop(hangs);
+    realm.start_kdc();
+    // The library may still wait for the answer of the one that hung.
+    let back = (0..600).any(|_| call(port, "out").starts_with("HTTP/1.1 200"));
+    assert!(back, "the KDC is back");
+}
