@@ -39,6 +39,11 @@ def gsoap():
     debian("gsoap", "libgsoap-dev", "libssl-dev", "zlib1g-dev", "g++", "make", "pkg-config")
 
 
+def kerberos():
+    """Installs a KDC of MIT Kerberos, its programs, and the library that soapstone loads."""
+    debian("krb5-kdc", "krb5-admin-server", "krb5-user", "libgssapi-krb5-2")
+
+
 def mono():
     """Installs Mono's runtime, compiler and WCF."""
     debian("mono-runtime", "mono-mcs", "libmono-system-servicemodel4.0a-cil")

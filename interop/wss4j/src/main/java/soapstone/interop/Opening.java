@@ -166,14 +166,14 @@ final class Opening {
         return -1;
     }
 
-    private static void require(List<WSSecurityEngineResult> results, int action, String what) throws Refused {
+    static void require(List<WSSecurityEngineResult> results, int action, String what) throws Refused {
         if (position(results, action) < 0) {
             throw new Refused("no " + what);
         }
     }
 
     /** True if {@code wanted}, or (of a Body) the whole of its content, was under an action of this kind. */
-    private static boolean covered(List<WSSecurityEngineResult> results, int action, Element wanted, boolean content) {
+    static boolean covered(List<WSSecurityEngineResult> results, int action, Element wanted, boolean content) {
         for (WSSecurityEngineResult result : results) {
             Object references = result.get(WSSecurityEngineResult.TAG_DATA_REF_URIS);
             if ((Integer) result.get(WSSecurityEngineResult.TAG_ACTION) != action || !(references instanceof List<?> list)) {

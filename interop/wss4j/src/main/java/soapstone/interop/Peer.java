@@ -19,6 +19,7 @@ import org.apache.xml.security.parser.XMLParserException;
  *             [--signed LIST] [--encrypted LIST] [--key ours.pem --cert ours.pem] [--peer peer.pem] [--ca ca.pem]
  *             [--user NAME --password WORD] IN OUT
  * bench secure|open … [--payload NAME --items N --warm-up SECONDS] [--seconds SECONDS | --repetitions N] IN
+ * secure-ticket|open-ticket --mechanism sign|sign-encrypt --suite S --service PRINCIPAL IN OUT
  * versions
  * --jobs FILE|-     one of the above a line, words separated by tabs; one line of JSON each
  * </pre>
@@ -43,6 +44,10 @@ public final class Peer {
                 new Securing(options).secure(Files.readAllBytes(Path.of(options.word(1, "input")))));
             case "open" -> Files.write(Path.of(options.word(2, "output")),
                 new Opening(options).open(Files.readAllBytes(Path.of(options.word(1, "input")))));
+            case "secure-ticket" -> Files.write(Path.of(options.word(2, "output")),
+                new Tickets(options).secure(Files.readAllBytes(Path.of(options.word(1, "input")))));
+            case "open-ticket" -> Files.write(Path.of(options.word(2, "output")),
+                new Tickets(options).open(Files.readAllBytes(Path.of(options.word(1, "input")))));
             case "bench" -> {
                 return Benchmark.run(options);
             }
