@@ -118,7 +118,7 @@ impl Rejected {
                 "somebody else writes to the store, or it is damaged: look at who may write to it; the client makes another context"
             }
             Self::KerberosRefused { .. } => {
-                "compare principal, realm and keytab (`klist -ke`) with the client's ticket (`klist -e`), and the clocks of both"
+                "compare principal, realm and keytab (klist -ke) with the ticket of the client (klist -e), and the clocks of both"
             }
             Self::KerberosUnknown => {
                 "the client names a token of an earlier message, and this node does not know it: have it send the token again"
