@@ -19,6 +19,8 @@ mod identity;
 mod key_naming;
 mod known_key;
 mod memory;
+mod nodes;
+mod peer;
 mod problem;
 mod quoting;
 mod saml;
@@ -38,12 +40,15 @@ pub use answers::{AnswerProtection, AnswersConfig, UnsecuredFaults};
 pub use clock::{ClockConfig, ClockOffset, ClockSource};
 pub use confidential::Confidential;
 pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};
-pub use endpoint::{EndpointConfig, LimitsConfig, PeerConfig, SharedKeyConfig, UserConfig};
+pub use endpoint::{EndpointConfig, LimitsConfig, SharedKeyConfig, UserConfig};
 pub use identity::{IdentityConfig, IdentitySource};
 pub use known_key::{KeyKind, KnownKey};
 pub use memory::{
     ConversationStoreConfig, ConversationsConfig, ReplayConfig, ReplayScope, ReplayStoreConfig,
 };
+pub(crate) use nodes::is_next;
+pub use nodes::{IntermediaryConfig, RecipientConfig};
+pub use peer::PeerConfig;
 pub use problem::{Located, Place, Problem, Problems};
 pub use quoting::{OTHER_TEXT, slip};
 pub use saml::{AssertionIssuerConfig, SamlConfig};

@@ -5,8 +5,8 @@ use soapstone_crypto::{
     DataEncryption, DigestAlgorithm, KeyTransport, KeyWrap, SignatureAlgorithm,
 };
 use soapstone_wss::{
-    AsymmetricBinding, Binding, EncryptionToken, KeyBinding, KeyReference, Mechanism, Part,
-    PasswordKind, Policy, Presence, ProtectionOrder, Retirement, Suite, SymmetricToken,
+    AsymmetricBinding, Binding, EncryptionToken, Intermediary, KeyBinding, KeyReference, Mechanism,
+    Part, PasswordKind, Policy, Presence, ProtectionOrder, Retirement, Suite, SymmetricToken,
 };
 
 use super::compiler::Compiler;
@@ -187,6 +187,12 @@ impl Compiler<'_> {
             policy.parts.unsigned = unsigned.map(|part| part.value.clone()).collect();
         }
         policy.header.actor = security.actor.as_ref().map(|actor| actor.value.clone());
+        if let Some(config) = &config.intermediary {
+            policy.header.actor = Some(config.role.value.clone());
+            policy.header.intermediary = Some(Intermediary {
+                reinserts: config.reinserts,
+            });
+        }
         if let Some(references) = &config.limits.references {
             policy.limits.references = usize::try_from(references.value).unwrap_or(usize::MAX);
         }
