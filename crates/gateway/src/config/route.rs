@@ -308,17 +308,17 @@ pub(super) fn read_route(
     });
     let identity_place = table.place_of("identity");
     let identity = table.table("identity").map(read_identity);
-    let has_assertions = inbound
+    let proves_one = inbound
         .as_ref()
-        .is_some_and(EndpointSpec::accepts_assertions);
+        .is_some_and(EndpointSpec::proves_an_identity);
     if let (Some(place), false) = (
         identity_place,
-        has_assertions || has_sides.0 != inbound.is_some(),
+        proves_one || has_sides.0 != inbound.is_some(),
     ) {
         table.report_with_hint(
             place,
-            "`identity` tells of assertions, and none is asked for",
-            "say in `inbound` which are accepted: saml = { … }",
+            "`identity` tells of assertions and of inner signatures, and neither is asked for",
+            "say in `inbound` which are accepted: saml = { … }, or inner = { … }",
         );
     }
     table.finish();

@@ -186,7 +186,7 @@ impl Exchange<'_> {
             .apply(&mut head.headers, upstream.backend.authority());
         if let Some(identity) = &self.route.identity {
             // Nothing is proven yet.
-            identity.apply(&mut head.headers, None);
+            identity.apply(&mut head.headers, None, None);
         }
     }
 }

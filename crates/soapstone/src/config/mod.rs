@@ -16,6 +16,7 @@ mod confidential;
 mod document;
 mod endpoint;
 mod identity;
+mod inner;
 mod key_naming;
 mod known_key;
 mod memory;
@@ -40,6 +41,7 @@ pub use confidential::Confidential;
 pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};
 pub use endpoint::{EndpointConfig, LimitsConfig, PeerConfig, SharedKeyConfig, UserConfig};
 pub use identity::{IdentityConfig, IdentitySource};
+pub use inner::InnerConfig;
 pub use known_key::{KeyKind, KnownKey};
 pub use memory::{
     ConversationStoreConfig, ConversationsConfig, ReplayConfig, ReplayScope, ReplayStoreConfig,

@@ -138,6 +138,7 @@ impl Compiler<'_> {
         let answers = self.answers(&agreed.exchanges);
         self.refuse_needless_unsigned(&agreed.exchanges);
         let request_headers = self.request_headers(role, agreed.address.clone());
+        let inner = self.inner(role, conversation.is_some());
         let peer_clock = self.peer_clock(role, &agreed.exchanges);
         let operations = (!agreed.operations.is_empty()).then(|| {
             let requests: Vec<bool> = agreed
@@ -166,6 +167,7 @@ impl Compiler<'_> {
             answers,
             request_headers,
             demands,
+            inner,
             limits,
             ids: self.config.security.ids.clone(),
             users,

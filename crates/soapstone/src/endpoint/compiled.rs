@@ -15,6 +15,7 @@ use super::answers::Answers;
 use super::bootstrap::Conversation;
 use super::dated::Dated;
 use super::demands::Demands;
+use super::inner::Inner;
 use super::known_clock::KnownClock;
 use super::operations::Operations;
 use super::plans::{Directions, Plans};
@@ -39,6 +40,8 @@ pub struct Endpoint<P> {
     pub(super) request_headers: RequestHeaders,
     /// What the file demands beside its policy.
     pub(super) demands: Demands,
+    /// Elements of the Body that are signed by themselves.
+    pub(super) inner: Inner,
     pub(super) limits: Limits,
     /// Attributes without a namespace that are ids in messages that arrive.
     pub(super) ids: Vec<&'static str>,
@@ -71,6 +74,7 @@ impl<P: Directions> Endpoint<P> {
             answers: Answers::default(),
             request_headers: RequestHeaders::default(),
             demands: Demands::default(),
+            inner: Inner::default(),
             limits,
             ids: Vec::new(),
             users: Vec::new(),
@@ -220,7 +224,12 @@ impl<P: Directions> Endpoint<P> {
 
     /// Whether every message will do, in both directions.
     pub fn demands_nothing(&self) -> bool {
-        self.policies().all(Policy::demands_nothing)
+        self.policies().all(Policy::demands_nothing) && !self.inner.is_used()
+    }
+
+    /// Whether messages that arrive must have an element of the Body signed by itself.
+    pub fn verifies_inner(&self) -> bool {
+        self.inner.verifies()
     }
 
     /// Whether messages pass through this endpoint as they are, in both directions: nothing is
@@ -254,13 +263,13 @@ impl<P: Directions> Endpoint<P> {
     /// Whether no message that arrives takes an operation of a key pair. Of an endpoint with
     /// conversations: no message within one.
     pub fn opens_lightly(&self) -> bool {
-        self.inbound().all(|plan| !plan.policy().uses_key_pair())
+        !self.inner.verifies() && self.inbound().all(|plan| !plan.policy().uses_key_pair())
     }
 
     /// Whether no message that leaves takes an operation of a key pair. Of an endpoint with
     /// conversations: no message within one.
     pub fn secures_lightly(&self) -> bool {
-        self.outbound().all(|plan| !plan.policy().uses_key_pair())
+        !self.inner.signs() && self.outbound().all(|plan| !plan.policy().uses_key_pair())
     }
 
     /// Whether a private key is held elsewhere, so that operations with it may wait.
@@ -268,9 +277,11 @@ impl<P: Directions> Endpoint<P> {
         let bootstrap = self.conversation.iter();
         let inbound = bootstrap.clone().map(|one| &one.bootstrap_inbound);
         let outbound = bootstrap.map(|one| &one.bootstrap_outbound);
-        self.inbound()
-            .chain(inbound)
-            .any(InboundPlan::waits_for_keys)
+        self.inner.waits_for_keys()
+            || self
+                .inbound()
+                .chain(inbound)
+                .any(InboundPlan::waits_for_keys)
             || self
                 .outbound()
                 .chain(outbound)

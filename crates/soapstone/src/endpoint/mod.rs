@@ -28,6 +28,7 @@ mod explaining;
 mod fault;
 mod freshness;
 mod handshake;
+mod inner;
 mod keys;
 mod known_clock;
 mod memory;

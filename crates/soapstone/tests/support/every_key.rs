@@ -51,6 +51,17 @@ pub(crate) fn every_table() -> Node {
             ]),
         ),
         (
+            "inner",
+            table([
+                ("requests", value("\"{urn:tax}Order\"")),
+                (
+                    "identity",
+                    table([("key", value("\"key.pem\"")), ("pkcs11", token())]),
+                ),
+                ("trust", table([("anchors", value("[\"ca.pem\"]"))])),
+            ]),
+        ),
+        (
             "store",
             table([
                 ("nodes", value("[\"127.0.0.1:1\"]")),
