@@ -15,6 +15,7 @@ mod online;
 mod path;
 mod revocation;
 mod revocation_cache;
+mod revocation_rules;
 mod revoked;
 mod rules;
 mod schedule;
@@ -33,12 +34,13 @@ pub use answer_error::AnswerError;
 use cache::{Cache, Entry};
 pub use error::TrustError;
 pub use ocsp::CertificateStatus;
-pub use online::{OnlineRevocation, RevocationRules};
+pub use online::OnlineRevocation;
 use revocation::RevocationList;
 pub use revocation::RevocationListFacts;
 pub use revocation_cache::{
     KeptAnswer, ResponderErrand, RevocationCache, RevocationCounts, RevocationErrand,
 };
+pub use revocation_rules::RevocationRules;
 pub use rules::{SubjectMatch, TrustRules};
 pub use store::TrustStore;
 use window::Window;

@@ -212,7 +212,7 @@ fn status_name(status: u8) -> &'static str {
 }
 
 /// The nonce among extensions.
-fn nonce_in<'r>(extensions: Option<&'r [u8]>) -> Result<Option<&'r [u8]>, Unread> {
+fn nonce_in(extensions: Option<&[u8]>) -> Result<Option<&[u8]>, Unread> {
     let Some(extensions) = extensions else {
         return Ok(None);
     };

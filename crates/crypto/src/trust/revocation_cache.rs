@@ -14,8 +14,8 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::answer_error::AnswerError;
 use super::ocsp::{self, Answer, CertificateStatus, Demands};
-use super::online::RevocationRules;
 use super::revocation::{Coverage, RevocationList, RevocationListFacts};
+use super::revocation_rules::RevocationRules;
 use super::schedule::Schedule;
 use super::window::Window;
 use crate::certificate::Certificate;
@@ -147,7 +147,7 @@ impl RevocationErrand {
 pub struct RevocationCounts {
     /// Certificates that responders are asked about.
     pub certificates: usize,
-    /// Those of them without an answer that holds.
+    /// Those of them without an answer that holds and says something.
     pub unanswered: usize,
     /// Those of them that are revoked.
     pub revoked: usize,
@@ -254,7 +254,7 @@ impl RevocationCache {
     }
 
     /// Asks for a list before any check wants it.
-    pub(super) fn want_list(&self, url: &str, issuer: &Certificate, allow_sha1: bool) {
+    pub fn want_list(&self, url: &str, issuer: &Certificate, allow_sha1: bool) {
         let mut state = self.state();
         // Nobody has a clock here: it counts as wanted from the first time that it is due.
         state.list(url.to_owned(), issuer, allow_sha1, Timestamp::MIN);
@@ -547,9 +547,11 @@ impl RevocationCache {
     pub fn counts(&self, now: Timestamp) -> RevocationCounts {
         let state = self.state();
         let answers = || state.answers.values();
-        let holds = |entry: &&AnswerEntry| {
+        let unanswered = |entry: &&AnswerEntry| {
             let answer = entry.answer.as_ref();
-            entry.is_revoked() || answer.is_some_and(|answer| answer.window(now).is_some())
+            let is_good = |it: &Answer| it.status == CertificateStatus::Good;
+            let holds = |it: &Answer| is_good(it) && it.window(now).is_some();
+            !entry.is_revoked() && !answer.is_some_and(holds)
         };
         let fresh = |entry: &&ListEntry| {
             let list = entry.list.as_ref();
@@ -557,7 +559,7 @@ impl RevocationCache {
         };
         RevocationCounts {
             certificates: state.answers.len(),
-            unanswered: state.answers.len() - answers().filter(holds).count(),
+            unanswered: answers().filter(unanswered).count(),
             revoked: answers().filter(|entry| entry.is_revoked()).count(),
             lists: state.lists.len(),
             stale_lists: state.lists.len() - state.lists.values().filter(fresh).count(),

@@ -2,7 +2,7 @@
 //!
 //! The one rule: the defaults trust nobody, and every weaker choice is a field.
 
-use super::online::RevocationRules;
+use super::revocation_rules::RevocationRules;
 use crate::certificate::{Certificate, KeyPurpose};
 use crate::name::DistinguishedName;
 

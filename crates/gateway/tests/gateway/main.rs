@@ -33,6 +33,7 @@ mod reflections;
 mod relations;
 mod replays;
 mod request_headers;
+mod revocation;
 mod secured;
 mod shares;
 mod slow_store;
