@@ -3,7 +3,10 @@
 //! The rule kept here: nothing runs yet. Whatever the endpoint will remember begins when the route
 //! is built.
 
+use std::sync::Arc;
+
 use soapstone::config::{EndpointConfig, Located, Place, SecuritySource, Table, Warning};
+use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Dated, Directions, Endpoint, Fixed};
 use soapstone_policy::TransportRequirement;
 use soapstone_store::{Contexts, Replay, StoreError, Stores};
@@ -58,6 +61,8 @@ pub(crate) trait SideSpec {
     /// See [`Endpoint::dated`].
     fn dated(&self) -> &[Dated];
 
+    /// What of it asks whether certificates were revoked.
+    fn online_revocation(&self) -> &[Arc<OnlineRevocation>];
     /// Opens its stores, each of which may fail.
     fn open(&self, stores: &Stores) -> (Result<Replay, StoreError>, Result<Contexts, StoreError>);
 }
@@ -81,6 +86,10 @@ impl<P: Directions> SideSpec for EndpointSpec<P> {
 
     fn dated(&self) -> &[Dated] {
         self.endpoint.dated()
+    }
+
+    fn online_revocation(&self) -> &[Arc<OnlineRevocation>] {
+        self.endpoint.online_revocation()
     }
 
     fn open(&self, stores: &Stores) -> (Result<Replay, StoreError>, Result<Contexts, StoreError>) {

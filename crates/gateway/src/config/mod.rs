@@ -22,6 +22,7 @@ pub(crate) mod published;
 pub(crate) mod rate;
 pub(crate) mod read;
 pub(crate) mod record;
+pub(crate) mod revocation;
 pub(crate) mod route;
 mod security_index;
 pub(crate) mod timeouts;
@@ -48,6 +49,7 @@ use endpoint::EndpointSpec;
 use limits::GatewayLimits;
 use log::LogConfig;
 use record::RecordConfig;
+use revocation::RevocationConfig;
 use route::RouteSpec;
 use soapstone::endpoint::Serving;
 use timeouts::Timeouts;
@@ -85,6 +87,8 @@ pub struct Config {
     pub(crate) record: Option<RecordConfig>,
     /// Where spans are sent.
     pub(crate) traces: Option<TracesConfig>,
+    /// Who may be asked about revocation.
+    pub(crate) revocation: Option<RevocationConfig>,
     files: Vec<(PathBuf, FileState)>,
     risks: Vec<Warning>,
 }
@@ -140,6 +144,17 @@ impl Config {
     /// and waits for those that do not answer.
     pub fn store_problems(&self) -> Vec<StoreProblem> {
         let stores = Stores::default();
+    /// The certificates and revocation lists that it names, each as often as it is used.
+    pub fn dated(&self) -> Vec<Dated> {
+        let placed = dated_in(&self.certificates, &self.routes);
+        placed.into_iter().map(|placed| placed.dated).collect()
+    }
+
+    /// The folder in which answers about revocation are kept.
+    pub fn revocation_folder(&self) -> Option<&Path> {
+        self.revocation.as_ref()?.folder.as_deref()
+    }
+
         // Whatever cannot be opened was reported when the file was read.
         let opened: Vec<_> = self
             .routes

@@ -3,8 +3,11 @@
 //! The rule kept here: whatever is wrong with a route is reported where it stands, all of it at
 //! once; one with a problem is no route.
 
+use std::sync::Arc;
+
 use http::Uri;
 use soapstone::config::{Located, Place, Table};
+use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Calling, Serving};
 use soapstone_policy::TransportRequirement;
 
@@ -54,6 +57,12 @@ impl RouteSpec {
         let own = members.filter_map(|member| member.outbound.as_ref());
         let own = own.map(|side| (Direction::Outbound, side as &dyn SideSpec));
         inbound.into_iter().chain(outbound).chain(own)
+    }
+
+    /// What of it asks whether certificates were revoked.
+    pub(crate) fn online_revocation(&self) -> impl Iterator<Item = &Arc<OnlineRevocation>> {
+        self.endpoints()
+            .flat_map(|(_, side)| side.online_revocation())
     }
 
     /// The URLs of its backends.

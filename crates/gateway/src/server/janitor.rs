@@ -9,6 +9,7 @@ use jiff::Timestamp;
 
 use super::checks;
 use super::key_usage::KeyUsageWarnings;
+use super::revocation;
 use super::state::State;
 use super::stores;
 use crate::config::validity::tell;
@@ -61,6 +62,7 @@ pub(crate) async fn tidy(state: Arc<State>) {
         validity,
         stores::watch(&state.current),
         checks::run(&state.current),
+        revocation::run(&state),
         traces
     );
 }

@@ -19,6 +19,7 @@ mod listener;
 mod notices;
 mod readiness;
 mod repoll;
+mod revocation;
 pub(crate) mod run;
 pub(crate) mod running;
 mod snapshot;

@@ -34,6 +34,7 @@ mod reflections;
 mod relations;
 mod replays;
 mod request_headers;
+mod revocation;
 mod secured;
 mod shares;
 mod slow_store;

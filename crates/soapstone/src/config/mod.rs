@@ -58,6 +58,6 @@ pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};
 pub use table::{FlagOrStrings, FlagOrTable, Table};
 pub use token_key::{TokenChoice, TokenKeyChoice, TokenKeyConfig};
-pub use trust::TrustConfig;
+pub use trust::{RevocationConfig, TrustConfig};
 pub use values::{parse_duration, parse_size};
 pub use warning::Warning;

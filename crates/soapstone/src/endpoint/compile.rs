@@ -182,6 +182,7 @@ impl Compiler<'_> {
             private_transport: agreed.private_transport,
             client_certificate: agreed.client_certificate,
             dated: std::mem::take(&mut self.dated),
+            online: std::mem::take(&mut self.online),
             sent,
             all_sent,
         })

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use soapstone_crypto::SecretBytes;
 use soapstone_crypto::key::CipherUsage;
+use soapstone_crypto::trust::OnlineRevocation;
 use soapstone_wss::{Envelope, EnvelopeError, InboundPlan, OutboundPlan, Policy, SharedKey};
 use soapstone_xml::{Buffers, Limits};
 
@@ -57,6 +58,7 @@ pub struct Endpoint<P> {
     pub(super) private_transport: bool,
     pub(super) client_certificate: bool,
     pub(super) dated: Vec<Dated>,
+    pub(super) online: Vec<Arc<OnlineRevocation>>,
     /// What comes back to us, if it comes.
     pub(super) sent: Arc<Sent>,
     /// What it may come back to as well: other endpoints of the process.
@@ -89,6 +91,7 @@ impl<P: Directions> Endpoint<P> {
             private_transport: false,
             client_certificate: false,
             dated: Vec::new(),
+            online: Vec::new(),
             sent,
             all_sent,
         }
@@ -151,6 +154,12 @@ impl<P: Directions> Endpoint<P> {
     /// once for each use.
     pub fn dated(&self) -> &[Dated] {
         &self.dated
+    }
+
+    /// What asks whether certificates were revoked: whoever can ask others attaches a cache to
+    /// each, and brings it the answers. Without a cache nobody has answered.
+    pub fn online_revocation(&self) -> &[Arc<OnlineRevocation>] {
+        &self.online
     }
 
     /// Names the endpoint: the conversations of one name are not those of another.
