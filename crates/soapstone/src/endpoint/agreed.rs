@@ -244,6 +244,7 @@ impl Compiler<'_> {
             } else {
                 SignatureReading::Letter
             },
+            ..CompileOptions::default()
         };
         let source = file.bytes.expose().clone();
         let limits = PolicyLimits::default();
