@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use http::Uri;
 use http::uri::PathAndQuery;
+use http::{HeaderValue, Uri};
 
 use crate::config::timeouts::Timeouts;
 use crate::config::tls::ClientTls;
@@ -90,6 +90,15 @@ impl Upstream {
             action: said.action,
             to: Arc::clone(&self.address),
         }
+    }
+
+    /// The value of `Authorization` that the policy of requests demands, in the place of what
+    /// clients send.
+    pub(crate) fn http_authorization(&self) -> Option<HeaderValue> {
+        let endpoint = &self.endpoint.as_ref()?.endpoint;
+        let mut value = HeaderValue::from_str(endpoint.http_authorization()?).ok()?;
+        value.set_sensitive(true);
+        Some(value)
     }
 
     /// What to ask the backend for, in origin-form, when a client asks a route at `base` for

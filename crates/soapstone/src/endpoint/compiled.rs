@@ -15,9 +15,11 @@ use super::answers::Answers;
 use super::bootstrap::Conversation;
 use super::dated::Dated;
 use super::demands::Demands;
+use super::http_basic::HttpBasic;
 use super::known_clock::KnownClock;
 use super::operations::Operations;
 use super::plans::{Directions, Plans};
+use super::remarks::Remark;
 use super::request_headers::RequestHeaders;
 use super::sent::{Sent, SentMessages};
 use crate::config::{ConversationsConfig, ReplayConfig};
@@ -53,6 +55,10 @@ pub struct Endpoint<P> {
     pub(super) conversation: Option<Conversation>,
     pub(super) private_transport: bool,
     pub(super) client_certificate: bool,
+    /// The user and the password of HTTP of requests that leave.
+    pub(super) http_basic: Option<HttpBasic>,
+    /// What an operator must know of the policy.
+    pub(super) remarks: Vec<Remark>,
     pub(super) dated: Vec<Dated>,
     /// What comes back to us, if it comes.
     pub(super) sent: Arc<Sent>,
@@ -84,6 +90,8 @@ impl<P: Directions> Endpoint<P> {
             conversation: None,
             private_transport: false,
             client_certificate: false,
+            http_basic: None,
+            remarks: Vec::new(),
             dated: Vec::new(),
             sent,
             all_sent,
