@@ -184,7 +184,7 @@ impl Exchange<'_> {
         self.connection
             .forwarded
             .apply(&mut head.headers, upstream.backend.authority());
-        if let Some(authorization) = upstream.http_authorization() {
+        if let Some(authorization) = upstream.authorization() {
             head.headers.insert(header::AUTHORIZATION, authorization);
         }
         if let Some(identity) = &self.route.identity {

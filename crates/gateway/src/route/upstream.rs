@@ -75,6 +75,7 @@ impl Upstream {
                 backend: Arc::clone(&backend),
                 memory,
                 limit,
+                authorization: None,
             },
             backend,
             url: url.clone(),
@@ -94,11 +95,8 @@ impl Upstream {
 
     /// The value of `Authorization` that the policy of requests demands, in the place of what
     /// clients send.
-    pub(crate) fn http_authorization(&self) -> Option<HeaderValue> {
-        let endpoint = &self.endpoint.as_ref()?.endpoint;
-        let mut value = HeaderValue::from_str(endpoint.http_authorization()?).ok()?;
-        value.set_sensitive(true);
-        Some(value)
+    pub(crate) fn authorization(&self) -> Option<HeaderValue> {
+        self.errand.authorization.clone()
     }
 
     /// What to ask the backend for, in origin-form, when a client asks a route at `base` for

@@ -5,7 +5,7 @@
 //! file decides cannot be changed beside it.
 
 use soapstone_policy::{
-    AgreedOperation, Agreement, Agreements, CompileOptions, Conversation, Name, PolicyDocument,
+    AgreedOperation, Agreement, Agreements, CompileOptions, Conversation, PolicyDocument,
     PolicyLimits, Selection, SignatureReading, TransportRequirement,
 };
 use soapstone_trust::Operation;
@@ -17,7 +17,7 @@ use super::answer_actions::AnswerActions;
 use super::compiler::Compiler;
 use super::freshness::freshness_alone;
 use super::http_basic::HttpBasic;
-use super::remarks::Remark;
+use super::remarks::{Remark, named};
 use super::role::Role;
 use super::saml::needs_connection;
 use crate::config::{
@@ -521,14 +521,6 @@ impl Compiler<'_> {
                 );
             }
         }
-    }
-}
-
-/// A name as the file has it.
-pub(super) fn named((namespace, local): &(String, String)) -> Name {
-    Name {
-        namespace: namespace.as_str().into(),
-        local: local.as_str().into(),
     }
 }
 

@@ -145,6 +145,12 @@ impl<P: Directions> Endpoint<P> {
         self.private_transport
     }
 
+    /// The value of the `Authorization` field that the policy demands of requests that leave, if
+    /// the file names the user.
+    pub fn http_authorization(&self) -> Option<&str> {
+        self.http_basic.as_ref()?.authorization()
+    }
+
     /// Whether its policy wants clients to show a certificate while the connection is made
     /// (`sp:RequireClientCertificate`).
     pub fn needs_client_certificate(&self) -> bool {
@@ -232,9 +238,12 @@ impl<P: Directions> Endpoint<P> {
     }
 
     /// Whether messages pass through this endpoint as they are, in both directions: nothing is
-    /// demanded of them, and no addressing headers are written or taken out on behalf of peers.
+    /// demanded of them, no addressing headers are written or taken out on behalf of peers, and
+    /// requests get no user of HTTP.
     pub fn is_plain(&self) -> bool {
-        self.demands_nothing() && !self.agreements.iter().any(|agreement| agreement.addressing)
+        self.demands_nothing()
+            && self.http_authorization().is_none()
+            && !self.agreements.iter().any(|agreement| agreement.addressing)
     }
 
     /// Operations whose requests nothing protects, neither the messages nor the connection,

@@ -5,7 +5,6 @@
 use soapstone_crypto::base64;
 use soapstone_policy::Agreement;
 
-use super::compiled::Endpoint;
 use super::compiler::Compiler;
 use super::role::Role;
 use crate::config::{Confidential, Place};
@@ -17,12 +16,10 @@ pub(super) struct HttpBasic {
     authorization: Option<Confidential<String>>,
 }
 
-impl<P> Endpoint<P> {
-    /// The value of the `Authorization` field that the policy demands of requests that leave, if
-    /// the file names the user.
-    pub fn http_authorization(&self) -> Option<&str> {
-        let basic = self.http_basic.as_ref()?;
-        let authorization = basic.authorization.as_ref()?;
+impl HttpBasic {
+    /// The value of `Authorization`, if the file names the user.
+    pub(super) fn authorization(&self) -> Option<&str> {
+        let authorization = self.authorization.as_ref()?;
         Some(authorization.expose().as_str())
     }
 }

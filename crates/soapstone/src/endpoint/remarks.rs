@@ -4,10 +4,9 @@
 //! The one rule: a permission of the file that changes nothing is a problem, so that none outlives
 //! the policy that it was given for.
 
-use soapstone_policy::{Agreement, Notice, NoticeKind, Place as PolicyPlace};
+use soapstone_policy::{Agreement, Name, Notice, NoticeKind, Place as PolicyPlace};
 use soapstone_wss::PasswordKind;
 
-use super::agreed::named;
 use super::compiler::Compiler;
 use super::role::Role;
 use crate::config::{LoadedFile, Place, SecuritySource};
@@ -23,6 +22,14 @@ pub(super) struct Remark {
     pub(super) message: String,
     /// What to do about it.
     pub(super) hint: &'static str,
+}
+
+/// A name as the file has it.
+pub(super) fn named((namespace, local): &(String, String)) -> Name {
+    Name {
+        namespace: namespace.as_str().into(),
+        local: local.as_str().into(),
+    }
 }
 
 impl Compiler<'_> {
