@@ -4,6 +4,7 @@
 //! for the compiler of plans to say. The rule kept here: every name with a closed set of values is
 //! checked here, once.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -15,10 +16,12 @@ use soapstone_wss::{
 };
 
 use super::clock::{ClockConfig, read_clock};
+use super::confidential::Confidential;
 use super::document::LoadedFile;
 use super::key_naming::{EncryptionNaming, SignatureNaming, key_reference};
 use super::memory::{ConversationsConfig, ReplayConfig, read_conversations, read_replay};
 use super::problem::{Located, Place};
+use super::profile::PROFILES;
 use super::quoting::{OTHER_TEXT, slip};
 use super::store::Shared;
 use super::table::{FlagOrStrings, FlagOrTable, Table};
@@ -337,15 +340,23 @@ impl SecurityConfig {
 }
 
 fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {
-    const EXAMPLE: &str = "say mechanism = \"sign-encrypt\", for example";
-    let reserved = table.reserve("profile", EXAMPLE);
-    let given: Vec<&str> = ["mechanism", "policy"]
+    let profiles: Vec<(&str, usize)> = PROFILES
+        .iter()
+        .enumerate()
+        .map(|(index, profile)| (profile.name, index))
+        .collect();
+    let profile = table.choice("profile", &profiles);
+    let by_profile = table.place_of("profile");
+    // What a profile says is where the profile is named.
+    let of_file = |key: &&str| {
+        let place = table.place_of(key);
+        place.is_some() && (*key == "profile" || place != by_profile)
+    };
+    let given: Vec<&str> = ["profile", "mechanism", "policy"]
         .into_iter()
-        .filter(|key| table.has(key))
+        .filter(of_file)
         .collect();
     match given.as_slice() {
-        // Whoever says that means it in the place of the others.
-        [] if reserved => {}
         [] => table.missing(
             "mechanism",
             "say mechanism = \"sign-encrypt\", for example; \"none\" is plain SOAP",
@@ -364,7 +375,16 @@ fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {
     let mechanism = table
         .choice("mechanism", &choices)
         .map(|preset| preset.map(SecuritySource::Mechanism));
-    let policy = table.file("policy").map(|file| Located {
+    let policy = table.file("policy").or_else(|| {
+        let profile = profile?;
+        let found = &PROFILES[profile.value];
+        Some(LoadedFile {
+            path: PathBuf::from(format!("the profile {}", found.name)),
+            bytes: Confidential::new(found.policy?.as_bytes().to_vec()),
+            place: profile.place,
+        })
+    });
+    let policy = policy.map(|file| Located {
         place: file.place,
         value: SecuritySource::Policy(Box::new(file)),
     });
