@@ -21,6 +21,7 @@ mod key_naming;
 mod known_key;
 mod memory;
 mod problem;
+mod profile;
 mod quoting;
 mod saml;
 mod schema;

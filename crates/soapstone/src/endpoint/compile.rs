@@ -181,6 +181,8 @@ impl Compiler<'_> {
             conversation,
             private_transport: agreed.private_transport,
             client_certificate: agreed.client_certificate,
+            http_basic: agreed.http_basic,
+            remarks: agreed.remarks,
             dated: std::mem::take(&mut self.dated),
             online: std::mem::take(&mut self.online),
             sent,

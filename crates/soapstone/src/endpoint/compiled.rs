@@ -17,9 +17,11 @@ use super::bootstrap::Conversation;
 use super::dated::Dated;
 use super::demands::Demands;
 use super::inner::Inner;
+use super::http_basic::HttpBasic;
 use super::known_clock::KnownClock;
 use super::operations::Operations;
 use super::plans::{Directions, Plans};
+use super::remarks::Remark;
 use super::request_headers::RequestHeaders;
 use super::sent::{Sent, SentMessages};
 use crate::config::{ConversationsConfig, ReplayConfig};
@@ -57,6 +59,10 @@ pub struct Endpoint<P> {
     pub(super) conversation: Option<Conversation>,
     pub(super) private_transport: bool,
     pub(super) client_certificate: bool,
+    /// The user and the password of HTTP of requests that leave.
+    pub(super) http_basic: Option<HttpBasic>,
+    /// What an operator must know of the policy.
+    pub(super) remarks: Vec<Remark>,
     pub(super) dated: Vec<Dated>,
     pub(super) online: Vec<Arc<OnlineRevocation>>,
     /// What comes back to us, if it comes.
@@ -90,6 +96,8 @@ impl<P: Directions> Endpoint<P> {
             conversation: None,
             private_transport: false,
             client_certificate: false,
+            http_basic: None,
+            remarks: Vec::new(),
             dated: Vec::new(),
             online: Vec::new(),
             sent,
@@ -142,6 +150,12 @@ impl<P: Directions> Endpoint<P> {
     /// accepted or sent.
     pub fn needs_tls(&self) -> bool {
         self.private_transport
+    }
+
+    /// The value of the `Authorization` field that the policy demands of requests that leave, if
+    /// the file names the user.
+    pub fn http_authorization(&self) -> Option<&str> {
+        self.http_basic.as_ref()?.authorization()
     }
 
     /// Whether its policy wants clients to show a certificate while the connection is made
@@ -242,9 +256,12 @@ impl<P: Directions> Endpoint<P> {
     }
 
     /// Whether messages pass through this endpoint as they are, in both directions: nothing is
-    /// demanded of them, and no addressing headers are written or taken out on behalf of peers.
+    /// demanded of them, no addressing headers are written or taken out on behalf of peers, and
+    /// requests get no user of HTTP.
     pub fn is_plain(&self) -> bool {
-        self.demands_nothing() && !self.agreements.iter().any(|agreement| agreement.addressing)
+        self.demands_nothing()
+            && self.http_authorization().is_none()
+            && !self.agreements.iter().any(|agreement| agreement.addressing)
     }
 
     /// Operations whose requests nothing protects, neither the messages nor the connection,
