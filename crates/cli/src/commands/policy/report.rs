@@ -434,6 +434,7 @@ fn key(key: KeyBinding) -> &'static str {
         KeyBinding::RequestKey => "request-key",
         KeyBinding::SessionKey => "session-key",
         KeyBinding::Context => "context",
+        KeyBinding::Password => "password",
     }
 }
 
