@@ -12,6 +12,7 @@ mod endorsing_contexts;
 mod normal_forms;
 mod operations;
 mod overlooked;
+mod password_keys;
 mod refusals;
 mod security_header;
 mod stacks;
