@@ -153,6 +153,8 @@ pub enum Signer {
         /// The certificate of the key, where the assertion has it. No trust store knows it.
         certificate: Option<Certificate>,
     },
+    /// The user whose password the key is derived from.
+    User(String),
     /// The other party of a security context.
     Context {
         /// Which.
@@ -301,6 +303,8 @@ pub struct Evidence {
     pub inner: Option<InnerEvidence>,
     /// The `wsse:UsernameToken` that says so.
     pub(crate) user_token: Option<NodeId>,
+    /// The tokens of the header that keys are derived from.
+    pub(crate) password_tokens: Vec<NodeId>,
     /// The `wsu:Timestamp`.
     pub(crate) timestamp: Option<NodeId>,
     /// The life of the message.
@@ -384,7 +388,9 @@ impl Evidence {
     ///   makes a session key, and who has a context of his own has its key;
     /// - it is signed together with the message by a context, and was encrypted with the same one;
     /// - it was encrypted with the session key that also signs the message, and that no other
-    ///   message has.
+    ///   message has;
+    /// - it holds no password, and the key that signs the message, or endorses it, is derived from
+    ///   that of the user.
     ///
     /// Where it is signed as cipher text (`sp:EncryptBeforeSigning`), what signs has to be what
     /// encrypted it: who signs it need not know what it holds.
@@ -415,10 +421,13 @@ impl Evidence {
             Signer::SessionKey(_) => it
                 .token
                 .is_some_and(|key| hidden_with(CipherKey::Session(key))),
-            Signer::RequestKey(_) => false,
+            Signer::RequestKey(_) | Signer::User(_) => false,
         };
         let mut signatures = self.signatures.iter();
-        signatures.any(|it| it.role == SignatureRole::Message && shows(it))
+        signatures.any(|it| match it.signer {
+            Signer::User(_) => true,
+            _ => it.role == SignatureRole::Message && shows(it),
+        })
     }
 
     /// The certificate that made the message's signature, or else the one that endorsed it: of

@@ -110,4 +110,6 @@ pub use token::{
     AssertionToken, Claim, ConfirmationMethod, HolderUse, NameIdentifier, SamlVersion, TokenKind,
 };
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
-pub use username::{PasswordKind, Presence, User, UsernameDialects, UsernamePolicy};
+pub use username::{
+    PasswordKeyPolicy, PasswordKind, Presence, User, UsernameDialects, UsernamePolicy,
+};

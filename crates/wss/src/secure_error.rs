@@ -63,6 +63,9 @@ pub enum SecureError {
     NotTheHolder,
     /// The plan speaks in a conversation, and was given no security context.
     ContextMissing,
+    /// Keys are to be derived from the password of a user, and there is none: the plan's keys have
+    /// none, or the request that is answered was secured by nobody's password.
+    UserMissing,
     /// The security context has expired.
     ContextExpired {
         /// When.
@@ -139,6 +142,9 @@ impl fmt::Display for SecureError {
             }
             Self::NotTheHolder => out.write_str(
                 "expected a private key of the assertion's holder, found another one",
+            ),
+            Self::UserMissing => out.write_str(
+                "keys are to be derived from a user's password, and there is no user",
             ),
             Self::ContextMissing => out.write_str(
                 "the message belongs to a conversation, and no security context is at hand",

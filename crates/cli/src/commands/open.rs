@@ -210,6 +210,10 @@ enum SignerFound {
         #[serde(skip_serializing_if = "Option::is_none")]
         certificate: Option<String>,
     },
+    /// The user whose password the key is derived from.
+    User {
+        name: String,
+    },
     SecurityContext {
         identifier: String,
         owner: String,
@@ -362,6 +366,7 @@ fn verdict(opener: &Opener, outcome: &Result<Verified<Envelope>, Rejected>) -> V
                 subject: subject.clone(),
                 certificate: certificate.as_ref().map(|found| found.subject().to_owned()),
             },
+            Signer::User(name) => SignerFound::User { name: name.clone() },
             Signer::Context { name, owner } => SignerFound::SecurityContext {
                 identifier: name.identifier.clone(),
                 owner: owner.to_string(),

@@ -20,6 +20,7 @@ mod inner;
 mod key_naming;
 mod known_key;
 mod memory;
+mod password_keys;
 mod problem;
 mod profile;
 mod quoting;
@@ -47,6 +48,7 @@ pub use known_key::{KeyKind, KnownKey};
 pub use memory::{
     ConversationStoreConfig, ConversationsConfig, ReplayConfig, ReplayScope, ReplayStoreConfig,
 };
+pub use password_keys::PasswordKeysConfig;
 pub use problem::{Located, Place, Problem, Problems};
 pub use quoting::{OTHER_TEXT, slip};
 pub use saml::{AssertionIssuerConfig, SamlConfig};

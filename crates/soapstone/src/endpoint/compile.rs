@@ -124,6 +124,7 @@ impl Compiler<'_> {
         let users = self.users();
         let agreed = agreed?;
         self.refuse_users_without_passwords(&agreed);
+        self.check_password_keys(&agreed);
         let conversation = match agreed.bootstrap {
             Some(bootstrap) => {
                 let bits = self.secret_bits(&agreed.exchanges)?;

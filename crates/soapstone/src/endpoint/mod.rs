@@ -38,6 +38,7 @@ mod opened;
 mod opener;
 mod opening;
 mod operations;
+mod password_keys;
 mod peer_clock;
 mod plans;
 mod relation;

@@ -86,6 +86,7 @@ pub(crate) fn every_table() -> Node {
                 ("timestamp", table([("ttl", value("\"5m\""))])),
                 ("clock", table([("offset", value("\"-37s\""))])),
                 ("username_token", table([("nonce", value("true"))])),
+                ("password_keys", table([("most", value("10000"))])),
                 (
                     "addressing",
                     table([
