@@ -67,6 +67,8 @@ pub enum Refusal {
     },
     /// The report was taken in the future.
     FutureReport,
+    /// The registry has begun after the message was made, and cannot tell whether it is a copy.
+    Doubtful,
     /// The owner or the registry has as many entries as it may have.
     Full,
     /// The changes could not be kept.
@@ -84,7 +86,7 @@ impl Refusal {
             Self::NotOwner { .. } | Self::NotAllowed { .. } => (10140, "E_userMismatch"),
             Self::NoSuchKey { .. } => (10210, "E_invalidKeyPassed"),
             Self::KeyTaken { .. } => (40100, "E_keyUnavailable"),
-            Self::StaleReport { .. } | Self::FutureReport => (40030, "E_invalidTime"),
+            Self::StaleReport { .. } | Self::FutureReport | Self::Doubtful => (40030, "E_invalidTime"),
             Self::Full => (10160, "E_accountLimitExceeded"),
         }
     }
@@ -104,6 +106,7 @@ impl Refusal {
             Self::KeyTaken { .. } => "key-taken",
             Self::StaleReport { .. } => "stale-report",
             Self::FutureReport => "future-report",
+            Self::Doubtful => "doubtful",
             Self::Full => "full",
             Self::NotKept => "not-kept",
         }
@@ -134,6 +137,9 @@ impl fmt::Display for Refusal {
                 write!(out, "the report of {key} is no newer than the last one")
             }
             Self::FutureReport => out.write_str("the report was taken in the future"),
+            Self::Doubtful => out.write_str(
+                "the registry began after the message was made: make it anew",
+            ),
             Self::Full => out.write_str("there is room for no more entries"),
             Self::NotKept => out.write_str("the change could not be kept"),
         }

@@ -1,6 +1,7 @@
 //! What the registry does with requests: publication, inquiry, reports, and the attacks on them.
 
 use jiff::{SignedDuration, Timestamp};
+use soapstone_registry::ganglia::HostMetrics;
 use soapstone_registry::names::{AGREEMENT, PROTOCOL_SOAP, REMOTE_POLICY, XML_LOCAL_NAME};
 use soapstone_registry::{
     Answer, Applied, Asked, BindingTemplate, BusinessEntity, BusinessService, Figures, Find,
@@ -350,6 +351,33 @@ fn a_withdrawn_provider_comes_back_by_a_newer_report_alone() {
     world.now += SignedDuration::from_secs(1);
     world.report(&own, world.now, 1.0).expect("a report");
     assert_eq!(world.providers()[0].state, State::Active);
+}
+
+#[test]
+fn a_provider_without_a_monitor_is_known_by_the_gmond_of_its_host() {
+    let mut world = World::new(vec![ANYBODY]);
+    let own = owner("p1");
+    world.apply(Some(&own), &save("p1")).expect("it is saved");
+    let host = HostMetrics {
+        name: "one".to_owned(),
+        address: "10.0.0.1".to_owned(),
+        seconds: 1,
+        patience: 20,
+        metrics: vec![("load_one".to_owned(), 0.5, String::new())],
+    };
+    let now = world.now;
+    world.registry.observe("127.0.0.1:8649", vec![host], now);
+    let provider = &world.providers()[0];
+    assert_eq!(provider.state, State::Active);
+    assert_eq!(provider.host.and_then(|host| host.load_one), Some(0.5));
+    assert_eq!(provider.age, Some(1_000));
+    // Four times as long as the host may be silent, and one second more.
+    world.now += SignedDuration::from_secs(80);
+    assert_eq!(world.providers()[0].state, State::Inactive);
+    // What the provider's own monitor says goes before.
+    world.report(&own, world.now, 1.0).expect("a report");
+    assert_eq!(world.providers()[0].state, State::Active);
+    assert_eq!(world.providers()[0].host.and_then(|host| host.load_one), None);
 }
 
 #[test]

@@ -4,7 +4,7 @@
 //! addresses was found while it was read; starting a gateway from it can only fail because the
 //! system refuses.
 
-mod address;
+pub(crate) mod address;
 pub(crate) mod admin;
 pub(crate) mod balance;
 mod client_trust;

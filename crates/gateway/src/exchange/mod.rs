@@ -20,7 +20,7 @@ mod open;
 mod pass;
 mod peer_clock;
 mod read;
-mod refusal_moment;
+pub(crate) mod refusal_moment;
 mod reporter;
 mod request;
 mod requirements;

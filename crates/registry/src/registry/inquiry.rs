@@ -6,6 +6,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::{Entry, EntryKind, Record, Registry, StoredReport};
 use crate::answer::{Answer, Info, List, Provider, State};
+use crate::ganglia::HostMetrics;
 use crate::model::{
     BindingTemplate, BusinessEntity, BusinessService, KeyedReference, TModel, Text, category,
 };
@@ -169,6 +170,22 @@ impl Registry {
         }
     }
 
+    /// What `gmond` says of the host of an access point, and for how long the host is silent.
+    fn observed_host(
+        &self,
+        access_point: &str,
+        now: Timestamp,
+    ) -> Option<(SignedDuration, &HostMetrics)> {
+        let wanted = host_of(access_point);
+        self.observed.values().find_map(|(at, hosts)| {
+            let mut hosts = hosts.iter();
+            let host = hosts.find(|host| host.address == wanted || host.name == wanted)?;
+            let silent = i64::try_from(host.seconds).unwrap_or(i64::MAX);
+            let since = now.duration_since(*at).as_secs();
+            Some((SignedDuration::from_secs(silent.saturating_add(since)), host))
+        })
+    }
+
     fn providers(&self, query: &ProviderQuery, now: Timestamp) -> Vec<Provider> {
         let records = self.of_kind(EntryKind::Binding);
         let providers = records.filter_map(|record| self.provider(record, query, now));
@@ -208,6 +225,12 @@ impl Registry {
         let agreements = agreements.filter(|it| it.t_model_key == AGREEMENT);
         let report = self.report_of(&binding.binding_key);
         let age = report.map(|report| now.duration_since(report.received));
+        let observed = match report {
+            None => self.observed_host(&binding.access_point, now),
+            Some(_) => None,
+        };
+        let of_host = observed.map(|(silent, host)| (state_of_host(silent, host), silent));
+        let age = age.or(of_host.map(|(_, silent)| silent));
         Some(Provider {
             binding_key: binding.binding_key.clone(),
             service_key: binding.service_key.clone(),
@@ -219,11 +242,37 @@ impl Registry {
             policy: policies.next().map(str::to_owned),
             agreements: agreements.map(|it| it.key_value.clone()).collect(),
             owner: record.owner.clone(),
-            state: state(report, now),
+            state: of_host.map_or_else(|| state(report, now), |(state, _)| state),
             age: age.map(|age| u64::try_from(age.as_millis()).unwrap_or_default()),
-            host: report.map(|report| report.host),
+            host: report
+                .map(|report| report.host)
+                .or_else(|| observed.map(|(_, host)| host.host())),
             figures: report.map(|report| report.figures.clone()),
         })
+    }
+}
+
+/// Whether a provider without a monitor takes calls, by what `gmond` says of its host.
+fn state_of_host(silent: SignedDuration, host: &HostMetrics) -> State {
+    let seconds = u64::try_from(silent.as_secs()).unwrap_or_default();
+    let host = HostMetrics {
+        seconds,
+        patience: host.patience,
+        ..HostMetrics::default()
+    };
+    match host.is_up() {
+        true => State::Active,
+        false => State::Inactive,
+    }
+}
+
+/// The host of an access point, which [`check`](super::check) has found to be a web URL.
+fn host_of(url: &str) -> &str {
+    let rest = url.split_once("://").map_or("", |(_, rest)| rest);
+    let authority = rest.split(['/', '?']).next().unwrap_or_default();
+    match authority.strip_prefix('[') {
+        Some(rest) => rest.split(']').next().unwrap_or_default(),
+        None => authority.split(':').next().unwrap_or_default(),
     }
 }
 

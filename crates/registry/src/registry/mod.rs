@@ -16,6 +16,7 @@ pub use entry::{Change, Entry, EntryKind, Owner, Record, StoredReport};
 pub use rules::{Limits, PublisherRule};
 
 use crate::answer::Answer;
+use crate::ganglia::HostMetrics;
 use crate::model::{BindingTemplate, BusinessEntity, BusinessService, TModel};
 use crate::refusal::Refusal;
 use crate::report::{Figures, Report};
@@ -34,6 +35,8 @@ pub struct Registry {
     counts: BTreeMap<Owner, usize>,
     rules: Vec<PublisherRule>,
     limits: Limits,
+    /// What each `gmond` said last, and when.
+    observed: BTreeMap<String, (Timestamp, Vec<HostMetrics>)>,
 }
 
 /// What is known about a request beside its body.
@@ -84,6 +87,12 @@ impl Registry {
                 Change::Delete(kind, key) => self.remove(kind, key),
             }
         }
+    }
+
+    /// Takes what a `gmond` says of its hosts in the place of what it said before. It is for
+    /// providers that have no monitor of their own.
+    pub fn observe(&mut self, source: &str, hosts: Vec<HostMetrics>, now: Timestamp) {
+        self.observed.insert(source.to_owned(), (now, hosts));
     }
 
     fn put(&mut self, record: Record) {
