@@ -1,8 +1,8 @@
 //! The other programs, started in place of this one.
 //!
 //! `soapstone` is what stands on a network. The lab, the demo and the sample services are commands
-//! of `soapstone-lab`, and the registry is `soapstone-registry`; both have drivers of databases. All
-//! are called `soapstone`: its commands of another program are passed on as they were typed.
+//! of `soapstone-lab`, and the registry is `soapstone-registry`; both have drivers of databases.
+//! All are called `soapstone`: its commands of another program are passed on as they were typed.
 //!
 //! The rule kept here: another program is the one in the folder of this program, or else the
 //! first in `PATH`; an entry of `PATH` that depends on the working directory does not count.

@@ -53,5 +53,5 @@ pub use server::running::Running;
 pub use server::start::Gateway;
 pub use server::start_error::StartError;
 pub use soapstone_broker as broker;
-pub use wire::fault::refusal as refusal_fault;
 pub use soapstone_store::{StoreError, StoreProblem};
+pub use wire::fault::refusal as refusal_fault;

@@ -12,7 +12,7 @@ use std::time::Duration;
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
-use hyper::body::Incoming;
+use hyper::body::{Body, Incoming};
 use jiff::Timestamp;
 use soapstone::wss::{Envelope, FaultCode, Receipt, Rejected, SoapVersion};
 use soapstone::xml::{Buffers, Element, Limits, escape};
@@ -119,13 +119,16 @@ impl Signed {
             replay: &self.replay,
             contexts: &self.contexts,
         };
-        let arrived = self.service.receive(body, memory).map_err(|error| match error {
-            ReceiveError::Rejected(rejected) => Unopened::Refused(Box::new(rejected)),
-            other => {
-                tracing::error!(error = %other, "no answer could be secured");
-                Unopened::Failed
-            }
-        })?;
+        let arrived = self
+            .service
+            .receive(body, memory)
+            .map_err(|error| match error {
+                ReceiveError::Rejected(rejected) => Unopened::Refused(Box::new(rejected)),
+                other => {
+                    tracing::error!(error = %other, "no answer could be secured");
+                    Unopened::Failed
+                }
+            })?;
         let message = match arrived {
             Arrived::Message(message) => *message,
             Arrived::Answered(token) => return Err(Unopened::Answered(token.bytes, token.version)),
@@ -142,12 +145,11 @@ impl Signed {
             subject: certificate.subject().to_owned(),
             issuer: certificate.issuer().to_owned(),
         });
-        let request = read(bytes).and_then(|(form, request)| {
-            match is_doubtful && request.writes() {
+        let request =
+            read(bytes).and_then(|(form, request)| match is_doubtful && request.writes() {
                 true => Err(Refusal::Doubtful),
                 false => Ok((form, request)),
-            }
-        });
+            });
         Ok(Opened {
             version,
             receipt,
@@ -185,7 +187,10 @@ impl Signed {
             Err(refusal) => {
                 let owner = owner.map(|it| it.subject.as_str());
                 tracing::warn!(reason = refusal.name(), owner, detail = %OneLine(&refusal), "request refused");
-                (fault_status(opened.version, &refusal), fault(opened.version, &refusal))
+                (
+                    fault_status(opened.version, &refusal),
+                    fault(opened.version, &refusal),
+                )
             }
         };
         let (this, receipt) = (Arc::clone(&self), opened.receipt);
@@ -383,13 +388,18 @@ async fn soap_body(request: Request<Incoming>) -> Result<(SoapVersion, Vec<u8>),
 }
 
 async fn whole(request: Request<Incoming>) -> Result<Vec<u8>, Reply> {
+    let too_large = || {
+        let said = "the message is larger than the registry accepts";
+        text(StatusCode::PAYLOAD_TOO_LARGE, said)
+    };
+    // A client that says so at once is not waited for.
+    if request.body().size_hint().lower() > LARGEST as u64 {
+        return Err(too_large());
+    }
     let body = Limited::new(request.into_body(), LARGEST).collect();
     match tokio::time::timeout(PATIENCE, body).await {
         Ok(Ok(body)) => Ok(body.to_bytes().to_vec()),
-        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => {
-            let said = "the message is larger than the registry accepts";
-            Err(text(StatusCode::PAYLOAD_TOO_LARGE, said))
-        }
+        Ok(Err(error)) if error.is::<http_body_util::LengthLimitError>() => Err(too_large()),
         Ok(Err(_)) => Err(text(StatusCode::BAD_REQUEST, "the message broke off")),
         Err(_) => {
             let said = "the message did not arrive in time";
@@ -424,7 +434,9 @@ fn text(status: StatusCode, said: &'static str) -> Reply {
 fn reply(status: StatusCode, media_type: HeaderValue, body: impl Into<Bytes>) -> Reply {
     let mut response = Response::new(Full::new(body.into()));
     *response.status_mut() = status;
-    response.headers_mut().insert(header::CONTENT_TYPE, media_type);
+    response
+        .headers_mut()
+        .insert(header::CONTENT_TYPE, media_type);
     response
 }
 
@@ -441,7 +453,13 @@ mod tests {
         };
         assert_eq!(asked, Some(expected));
         assert_eq!(provider_query(""), Some(ProviderQuery::default()));
-        for wrong in ["name=x", "service", "service=%4", "service=%zz", "service=%ff"] {
+        for wrong in [
+            "name=x",
+            "service",
+            "service=%4",
+            "service=%zz",
+            "service=%ff",
+        ] {
             assert_eq!(provider_query(wrong), None, "{wrong}");
         }
     }

@@ -7,7 +7,9 @@ use std::net::SocketAddr;
 use std::path::Path;
 
 use soapstone::Service;
-use soapstone::config::{Document, EndpointConfig, Environment, Place, Problems, Surroundings, Table};
+use soapstone::config::{
+    Document, EndpointConfig, Environment, Place, Problems, Surroundings, Table,
+};
 use soapstone::wss::Part;
 use soapstone_gateway::{LogConfig, read_address, read_log, share_a_port};
 use soapstone_registry::{Limits, PublisherRule};
@@ -170,16 +172,28 @@ fn read_service(table: Table<'_>) -> Option<Service> {
     let mut plans = service.inbound();
     if !plans.all(|plan| plan.policy().parts.signed.contains(&Part::Body)) {
         let message = "the policy of the registry must have the Body of requests signed";
-        report(place, message, "for example security = { mechanism = \"sign\" }");
+        report(
+            place,
+            message,
+            "for example security = { mechanism = \"sign\" }",
+        );
     }
     if !config.has("trust") {
         let message = "the registry knows publishers by their certificates: `trust` is missing";
-        report(place, message, "for example trust = { anchors = [\"ca.cert.pem\"] }");
+        report(
+            place,
+            message,
+            "for example trust = { anchors = [\"ca.cert.pem\"] }",
+        );
     }
     drop(plans);
     if service.needs_tls() {
         let message = "the policy leaves protection to TLS, and the registry has none";
-        report(place, message, "protect messages: security = { mechanism = \"sign\" }");
+        report(
+            place,
+            message,
+            "protect messages: security = { mechanism = \"sign\" }",
+        );
     }
     Some(service)
 }

@@ -56,7 +56,8 @@ fn metrics(provider: &Provider) -> Option<HostMetrics> {
     let figures = provider.figures.as_ref()?;
     let mut metrics: Vec<(String, f64, String)> = Vec::new();
     let of_host = provider.host.unwrap_or_default().figures().into_iter();
-    let of_host = of_host.filter_map(|(name, units, it)| Some((name.to_owned(), it?, units.to_owned())));
+    let of_host =
+        of_host.filter_map(|(name, units, it)| Some((name.to_owned(), it?, units.to_owned())));
     metrics.extend(of_host);
     let mut add = |name: &str, value: f64, units: &str| {
         metrics.push((format!("soapstone_{name}"), value, units.to_owned()));

@@ -133,13 +133,24 @@ async fn begin(config: Config) -> Result<Running, StartError> {
     let registry = Registry::new(config.publishers, config.limits, records);
     let shared = Arc::new(Shared::new(registry, storage));
     let stores = Stores::default();
-    let replay = stores.replay(config.service.replay()).map_err(StartError::Store)?;
-    let contexts = stores.contexts(config.service.conversations()).map_err(StartError::Store)?;
+    let replay = stores
+        .replay(config.service.replay())
+        .map_err(StartError::Store)?;
+    let contexts = stores
+        .contexts(config.service.conversations())
+        .map_err(StartError::Store)?;
     let address = listener.1;
     tracing::info!(%address, database = %config.database, entries, "registry serves");
-    let signed = Arc::new(Signed::new(config.service, replay, contexts, Arc::clone(&shared)));
+    let signed = Arc::new(Signed::new(
+        config.service,
+        replay,
+        contexts,
+        Arc::clone(&shared),
+    ));
     let mut tasks = JoinSet::new();
-    tasks.spawn(accept(listener.0, move |request| Arc::clone(&signed).answer(request)));
+    tasks.spawn(accept(listener.0, move |request| {
+        Arc::clone(&signed).answer(request)
+    }));
     let inquiry = inquiries.map(|(listener, address)| {
         let shared = Arc::clone(&shared);
         tasks.spawn(accept(listener, move |request| {

@@ -139,7 +139,7 @@ impl Storage {
             match self {
                 Self::Sqlite(connection) => {
                     keep::<Sqlite>(&mut *connection.lock().await, changes).await
-                },
+                }
                 #[cfg(feature = "servers")]
                 Self::Postgres(connection) => {
                     keep::<Postgres>(&mut *connection.lock().await, changes).await
@@ -179,10 +179,7 @@ where
     rows.iter().map(read).collect()
 }
 
-async fn keep<DB>(
-    connection: &mut DB::Connection,
-    changes: &[Change],
-) -> Result<(), StorageError>
+async fn keep<DB>(connection: &mut DB::Connection, changes: &[Change]) -> Result<(), StorageError>
 where
     DB: sqlx::Database,
     DB::Arguments: IntoArguments<DB>,
@@ -202,16 +199,19 @@ where
                     "INSERT INTO soapstone_registry (kind, entry_key, owner, body) VALUES (",
                 );
                 let mut values = query.separated(", ");
-                values.push_bind(kind).push_bind(key).push_bind(owner).push_bind(body);
+                values
+                    .push_bind(kind)
+                    .push_bind(key)
+                    .push_bind(owner)
+                    .push_bind(body);
                 query.push(
                     ") ON CONFLICT (kind, entry_key) DO UPDATE SET owner = excluded.owner, body = excluded.body",
                 );
                 query
             }
             Change::Delete(kind, key) => {
-                let mut query = QueryBuilder::<DB>::new(
-                    "DELETE FROM soapstone_registry WHERE kind = ",
-                );
+                let mut query =
+                    QueryBuilder::<DB>::new("DELETE FROM soapstone_registry WHERE kind = ");
                 query.push_bind(kind.name());
                 query.push(" AND entry_key = ").push_bind(key.as_str());
                 query

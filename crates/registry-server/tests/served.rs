@@ -21,7 +21,7 @@ inquiry = \"127.0.0.1:0\"
 [inbound]
 identity = { key = \"registry.key.pem\", certificate = \"registry.cert.pem\" }
 trust = { anchors = [\"ca.cert.pem\"] }
-security = { mechanism = \"sign\", suite = \"Basic256GCM\" }
+security = { mechanism = \"sign\", suite = \"Basic256GCMEcdhEs\" }
 [[publishers]]
 subject = \"*\"
 [ganglia]
@@ -40,7 +40,9 @@ fn config(folder: &Folder, text: &str) -> Result<Config, Problems> {
 
 async fn registry(folder: &Folder) -> Running {
     let config = config(folder, SERVER).unwrap_or_else(|problems| panic!("{problems}"));
-    start(config).await.unwrap_or_else(|error| panic!("{error}"))
+    start(config)
+        .await
+        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 /// The client of a provider.
@@ -49,7 +51,7 @@ fn client(folder: &Folder, name: &str) -> Client {
         "identity = {{ key = \"{name}.key.pem\", certificate = \"{name}.cert.pem\" }}\n\
          peer = {{ certificate = \"registry.cert.pem\" }}\n\
          trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN=registry\"] }}\n\
-         security = {{ mechanism = \"sign\", suite = \"Basic256GCM\" }}\n"
+         security = {{ mechanism = \"sign\", suite = \"Basic256GCMEcdhEs\" }}\n"
     );
     let config = EndpointConfig::from_text(&text, &folder.path("client.toml"), &|_| None);
     let config = config.unwrap_or_else(|problems| panic!("{problems}"));
@@ -84,9 +86,9 @@ fn exchange(address: SocketAddr, request: &[u8]) -> (u16, Vec<u8>) {
 /// The body of a message, as text.
 fn body_of(bytes: &[u8]) -> String {
     let text = String::from_utf8_lossy(bytes);
-    let start = text.find("Body>").expect("a Body") + 5;
-    let end = text.rfind("</").expect("an end");
-    let end = text[..end].rfind("</").expect("the Body's end");
+    let start = text.find("<soap:Body").expect("a Body");
+    let start = start + text[start..].find('>').expect("the end of its tag") + 1;
+    let end = text.rfind("</soap:Body>").expect("the end of the Body");
     text[start..end].to_owned()
 }
 
@@ -210,7 +212,10 @@ async fn another_certificate_turns_no_traffic_to_itself() {
         let inquiry = running.inquiry().expect("inquiries");
         let (_, answer) = post(inquiry, "/uddi", &envelope(&evil));
         let answer = String::from_utf8_lossy(&answer);
-        assert!(answer.contains("errCode=\"E_authTokenRequired\""), "{answer}");
+        assert!(
+            answer.contains("errCode=\"E_authTokenRequired\""),
+            "{answer}"
+        );
         assert_eq!(providers(&running)[0].access_point, HOME);
     })
     .await;
@@ -223,7 +228,11 @@ async fn a_replayed_message_is_refused() {
     let (own, address) = (client(&folder, "p1"), running.address());
     let (running, old, found) = waiting(move || {
         let (old, ..) = call(address, &own, &uddi::write_request(&business(HOME)));
-        call(address, &own, &uddi::write_request(&business("http://127.0.0.1:9002/books")));
+        call(
+            address,
+            &own,
+            &uddi::write_request(&business("http://127.0.0.1:9002/books")),
+        );
         let (status, answer) = post(address, "/uddi", &old);
         let answer = String::from_utf8_lossy(&answer).into_owned();
         assert_eq!(status, 500);
@@ -262,7 +271,10 @@ async fn a_wrapped_request_is_refused() {
         let evil = uddi::write_request(&business("http://203.0.113.66/"));
         let wrapped = format!(
             "{}<s:Body>{evil}</s:Body></s:Envelope>",
-            text[..start].replace("</s:Header>", &format!("<w:w xmlns:w=\"urn:w\">{signed}</w:w></s:Header>"))
+            text[..start].replace(
+                "</s:Header>",
+                &format!("<w:w xmlns:w=\"urn:w\">{signed}</w:w></s:Header>")
+            )
         );
         assert!(wrapped.contains("urn:w"), "{wrapped}");
         let (status, answer) = post(address, "/uddi", wrapped.as_bytes());
@@ -326,7 +338,11 @@ async fn requests_are_the_same_as_json() {
         assert_eq!(status, 200, "{body}");
         assert!(body.contains("\"businessDetail\""), "{body}");
         let inquiry = running.inquiry().expect("inquiries");
-        let (status, answer) = post(inquiry, "/json", b"{\"find_service\":{\"names\":[{\"text\":\"Books\"}]}}");
+        let (status, answer) = post(
+            inquiry,
+            "/json",
+            b"{\"find_service\":{\"names\":[{\"text\":\"Books\"}]}}",
+        );
         assert_eq!(status, 200);
         let Answer::List(list) = serde_json::from_slice(&answer).expect("an answer") else {
             panic!("a list");
@@ -354,7 +370,8 @@ async fn ganglia_reads_what_providers_report_and_is_read_for_those_that_do_not()
         call(address, &own, &uddi::write_request(&business(HOME)));
         let taken = jiff::Timestamp::now().as_millisecond();
         call(address, &own, &uddi::write_request(&report(taken)));
-        let mut stream = TcpStream::connect(running.ganglia().expect("metrics")).expect("it listens");
+        let mut stream =
+            TcpStream::connect(running.ganglia().expect("metrics")).expect("it listens");
         let mut document = Vec::new();
         stream.read_to_end(&mut document).expect("it ends");
         document
@@ -362,7 +379,10 @@ async fn ganglia_reads_what_providers_report_and_is_read_for_those_that_do_not()
     .await;
     let hosts = soapstone_registry::ganglia::read(&document).expect("a document");
     assert_eq!(hosts[0].host().load_one, Some(0.5));
-    let in_hand = hosts[0].metrics.iter().find(|(name, ..)| name == "soapstone_in_hand");
+    let in_hand = hosts[0]
+        .metrics
+        .iter()
+        .find(|(name, ..)| name == "soapstone_in_hand");
     assert_eq!(in_hand.map(|(_, value, _)| *value), Some(3.0));
 
     // The same document, as another gmond would say it of the provider's machine.
@@ -395,7 +415,8 @@ async fn ganglia_reads_what_providers_report_and_is_read_for_those_that_do_not()
 async fn a_database_has_one_registry() {
     let folder = folder();
     let running = registry(&folder).await;
-    let second = start(config(&folder, SERVER).unwrap_or_else(|problems| panic!("{problems}"))).await;
+    let second =
+        start(config(&folder, SERVER).unwrap_or_else(|problems| panic!("{problems}"))).await;
     let error = second.expect_err("the first one has it").to_string();
     let expected = "another registry uses the database";
     assert!(error.ends_with(expected), "{error}");
@@ -415,7 +436,10 @@ fn a_registry_that_anybody_could_write_to_is_no_configuration() {
     let unsigned = SERVER.replace("mechanism = \"sign\"", "mechanism = \"encrypt\"");
     let expected = "the policy of the registry must have the Body of requests signed";
     assert!(said(&unsigned).contains(expected), "{}", said(&unsigned));
-    let prefix = SERVER.replace("subject = \"*\"", "subject = \"*\"\naccess_points = [\"http://10.0.0.1\"]");
+    let prefix = SERVER.replace(
+        "subject = \"*\"",
+        "subject = \"*\"\naccess_points = [\"http://10.0.0.1\"]",
+    );
     let expected = "`access_points` has URLs that end with /";
     assert!(said(&prefix).contains(expected), "{}", said(&prefix));
     let database = format!("database = \"mysql://db/x\"\n{SERVER}");

@@ -86,7 +86,9 @@ impl Refusal {
             Self::NotOwner { .. } | Self::NotAllowed { .. } => (10140, "E_userMismatch"),
             Self::NoSuchKey { .. } => (10210, "E_invalidKeyPassed"),
             Self::KeyTaken { .. } => (40100, "E_keyUnavailable"),
-            Self::StaleReport { .. } | Self::FutureReport | Self::Doubtful => (40030, "E_invalidTime"),
+            Self::StaleReport { .. } | Self::FutureReport | Self::Doubtful => {
+                (40030, "E_invalidTime")
+            }
             Self::Full => (10160, "E_accountLimitExceeded"),
         }
     }
@@ -137,9 +139,9 @@ impl fmt::Display for Refusal {
                 write!(out, "the report of {key} is no newer than the last one")
             }
             Self::FutureReport => out.write_str("the report was taken in the future"),
-            Self::Doubtful => out.write_str(
-                "the registry began after the message was made: make it anew",
-            ),
+            Self::Doubtful => {
+                out.write_str("the registry began after the message was made: make it anew")
+            }
             Self::Full => out.write_str("there is room for no more entries"),
             Self::NotKept => out.write_str("the change could not be kept"),
         }

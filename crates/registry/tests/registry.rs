@@ -377,7 +377,10 @@ fn a_provider_without_a_monitor_is_known_by_the_gmond_of_its_host() {
     // What the provider's own monitor says goes before.
     world.report(&own, world.now, 1.0).expect("a report");
     assert_eq!(world.providers()[0].state, State::Active);
-    assert_eq!(world.providers()[0].host.and_then(|host| host.load_one), None);
+    assert_eq!(
+        world.providers()[0].host.and_then(|host| host.load_one),
+        None
+    );
 }
 
 #[test]

@@ -10,6 +10,7 @@ pub(crate) mod balance;
 mod client_trust;
 pub(crate) mod considered;
 pub(crate) mod direction;
+pub(crate) mod discovery;
 mod display;
 pub(crate) mod endpoint;
 pub(crate) mod identity;
@@ -22,6 +23,7 @@ pub(crate) mod published;
 pub(crate) mod rate;
 pub(crate) mod read;
 pub(crate) mod record;
+pub(crate) mod registry;
 pub(crate) mod route;
 mod security_index;
 pub(crate) mod timeouts;
@@ -48,6 +50,7 @@ use endpoint::EndpointSpec;
 use limits::GatewayLimits;
 use log::LogConfig;
 use record::RecordConfig;
+use registry::RegistrySpec;
 use route::RouteSpec;
 use soapstone::endpoint::Serving;
 use timeouts::Timeouts;
@@ -85,6 +88,8 @@ pub struct Config {
     pub(crate) record: Option<RecordConfig>,
     /// Where spans are sent.
     pub(crate) traces: Option<TracesConfig>,
+    /// The registry that the gateway registers in and reads.
+    pub(crate) registry: Option<RegistrySpec>,
     files: Vec<(PathBuf, FileState)>,
     risks: Vec<Warning>,
 }
@@ -185,7 +190,7 @@ impl Config {
     }
 
     /// The keys that a gateway takes into use only when it starts, each with what it says.
-    pub(crate) fn at_start(&self) -> [(&'static str, String); 12] {
+    pub(crate) fn at_start(&self) -> [(&'static str, String); 13] {
         let limits = &self.limits;
         [
             ("listen", self.listen.to_string()),
@@ -207,6 +212,13 @@ impl Config {
             ("timeouts.drain", format!("{:?}", self.timeouts.drain)),
             ("audit.file", format!("{:?}", self.audit)),
             ("record", format!("{:?}", self.record)),
+            (
+                "registry",
+                self.registry
+                    .as_ref()
+                    .map(RegistrySpec::fingerprint)
+                    .unwrap_or_default(),
+            ),
             ("log.level", self.log.level.to_string()),
             ("log.format", format!("{:?}", self.log.format)),
         ]

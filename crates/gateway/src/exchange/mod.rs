@@ -56,6 +56,7 @@ pub(crate) async fn serve(
     mut traced: Option<Traced>,
 ) -> Response<Reply> {
     let route = exchange.route;
+    let _in_hand = route.metrics.in_hand();
     exchange.note(|found| {
         found.operation = media::action_of(request.headers());
         found.request_bytes = request.body().size_hint().exact();

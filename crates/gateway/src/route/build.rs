@@ -338,6 +338,7 @@ impl Builder<'_> {
             pool,
             members,
             rules: group.rules,
+            source: group.source,
             metrics: Arc::clone(metrics),
         })
     }

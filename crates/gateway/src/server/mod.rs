@@ -18,6 +18,7 @@ mod lingering;
 mod listener;
 mod notices;
 mod readiness;
+mod registry;
 mod repoll;
 pub(crate) mod run;
 pub(crate) mod running;

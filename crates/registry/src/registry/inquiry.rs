@@ -182,7 +182,10 @@ impl Registry {
             let host = hosts.find(|host| host.address == wanted || host.name == wanted)?;
             let silent = i64::try_from(host.seconds).unwrap_or(i64::MAX);
             let since = now.duration_since(*at).as_secs();
-            Some((SignedDuration::from_secs(silent.saturating_add(since)), host))
+            Some((
+                SignedDuration::from_secs(silent.saturating_add(since)),
+                host,
+            ))
         })
     }
 
