@@ -17,6 +17,7 @@ use super::limits::read_limits;
 use super::log::read_log;
 use super::record::read_record;
 use super::revocation::{RevocationConfig, read_revocation};
+use super::registry::read_registry;
 use super::route::{ClientSide, RouteSpec, read_route};
 use super::timeouts::read_timeouts;
 use super::tls::{ServerTls, read_server};
@@ -101,6 +102,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let client_side = ClientSide {
         transport,
         through_tls: has_tls,
+        public_url: public_url.as_deref(),
     };
     let timeouts = read_timeouts(&mut root);
     let limits = root.table("limits").map(read_limits).unwrap_or_default();
@@ -116,6 +118,8 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let has_admin = admin.is_some();
     let record = root.table("record");
     let record = record.and_then(|table| read_record(table, has_admin));
+    let has_registry = root.has("registry");
+    let registry = root.table("registry").and_then(read_registry);
     let has_traces = root.has("traces");
     let traces = root.table("traces").and_then(read_traces);
     let revocation = root.table("revocation").and_then(read_revocation);
@@ -134,6 +138,23 @@ fn read(document: &Document<'_>) -> Option<Config> {
         .into_iter()
         .filter_map(|table| read_route(table, timeouts, client_side, &mut paths))
         .collect();
+    for route in &routes {
+        let provides = route.provides.is_some();
+        let business = registry
+            .as_ref()
+            .map(|registry| registry.business.is_some());
+        let message = match (has_registry, business) {
+            (false, _) if provides || route.reads_registry() => {
+                "the route needs a registry, and the file names none"
+            }
+            (true, Some(false)) if provides => {
+                "the route provides a service, and `registry.business` is missing"
+            }
+            _ => continue,
+        };
+        let hint = "[registry] with url, business and client";
+        root.report_with_hint(route.place, message, hint);
+    }
     root.belong_elsewhere(
         &[
             "identity",
@@ -153,7 +174,11 @@ fn read(document: &Document<'_>) -> Option<Config> {
     if revocation.is_some() || !has_revocation {
         refuse_unasked(document, &routes, revocation.as_ref());
     }
-    if routes.len() != count || (has_tls && tls.is_none()) || (has_traces && traces.is_none()) {
+    if routes.len() != count
+        || (has_tls && tls.is_none())
+        || (has_traces && traces.is_none())
+        || (has_registry && registry.is_none())
+    {
         return None;
     }
     let file = document.file().to_path_buf();
@@ -178,6 +203,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         record,
         traces,
         revocation,
+        registry,
         files,
         risks,
     })

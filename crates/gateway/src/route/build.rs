@@ -346,6 +346,7 @@ impl Builder<'_> {
             pool,
             members,
             rules: group.rules,
+            source: group.source,
             metrics: Arc::clone(metrics),
         })
     }
