@@ -854,6 +854,12 @@ fn files_that_nodes_cannot_keep_are_refused() {
             "both `role` and `actor` are given",
         ),
         (
+            opens(&format!(
+                "role = \"urn:a\"\ninner = {{ requests = \"{{urn:a}}b\" }}\n{sign}"
+            )),
+            "`inner` is of the last node, and an intermediary opens no Body for it",
+        ),
+        (
             secures(&format!("role = \"urn:a\"\n{sign}")),
             "`role` is given, and this endpoint sends messages that nobody sent to it",
         ),

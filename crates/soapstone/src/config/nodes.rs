@@ -78,6 +78,7 @@ impl RecipientConfig {
         own.signature = SignatureNaming::default();
         own.encryption = EncryptionNaming::default();
         own.password = None;
+        own.password_keys = None;
         own.username_token = None;
         own
     }

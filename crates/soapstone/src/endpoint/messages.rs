@@ -101,6 +101,7 @@ impl<P: Secures> Endpoint<P> {
                 receipt: Receipt::default(),
             });
         }
+        let bytes = self.inner.signed(bytes, &self.limits, buffers)?;
         let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
         observer.ended(Step::Parse);
         if is_request && self.conversation.is_some() && carries_token_request(&envelope) {

@@ -168,6 +168,13 @@ impl Compiler<'_> {
                 "leave it out; the nodes on the way are named in `recipients`",
             );
         }
+        if let Some(inner) = &self.config.inner {
+            self.report_with_hint(
+                inner.place,
+                "`inner` is of the last node, and an intermediary opens no Body for it",
+                "leave it out",
+            );
+        }
         let source = &self.config.security.source;
         let problem = match &source.value {
             SecuritySource::Policy(_) => "`policy` describes what the last node wants of messages",

@@ -28,6 +28,7 @@ mod keyring;
 mod message;
 mod opening;
 mod passing;
+mod password_keys;
 mod places;
 mod plaintext;
 mod recognition;
@@ -264,6 +265,7 @@ impl Opening<'_> {
                 .map(|session| (session.sha1, session.key))
                 .collect(),
             signature_values,
+            user: self.keyring.user.take(),
             context: self.keyring.context.take(),
             operations: Vec::new(),
             marks: Vec::new(),
