@@ -145,21 +145,21 @@ impl Config {
         warnings(&dated_in(&self.certificates, &self.routes), now).collect()
     }
 
+    /// The certificates and revocation lists that it names, each as often as it is used.
+    pub fn dated(&self) -> Vec<Dated> {
+        let placed = dated_in(&self.certificates, &self.routes);
+        placed.into_iter().map(|placed| placed.dated).collect()
+    }
+
+    /// The folder in which answers about revocation are kept.
+    pub fn revocation_folder(&self) -> Option<&Path> {
+        self.revocation.as_ref()?.folder.as_deref()
+    }
+
     /// The problems of the stores that its endpoints share with other nodes. It asks the stores,
     /// and waits for those that do not answer.
     pub fn store_problems(&self) -> Vec<StoreProblem> {
         let stores = Stores::default();
-        /// The certificates and revocation lists that it names, each as often as it is used.
-        pub fn dated(&self) -> Vec<Dated> {
-            let placed = dated_in(&self.certificates, &self.routes);
-            placed.into_iter().map(|placed| placed.dated).collect()
-        }
-
-        /// The folder in which answers about revocation are kept.
-        pub fn revocation_folder(&self) -> Option<&Path> {
-            self.revocation.as_ref()?.folder.as_deref()
-        }
-
         // Whatever cannot be opened was reported when the file was read.
         let opened: Vec<_> = self
             .routes
