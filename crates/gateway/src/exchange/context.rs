@@ -189,7 +189,7 @@ impl Exchange<'_> {
         }
         if let Some(identity) = &self.route.identity {
             // Nothing is proven yet.
-            identity.apply(&mut head.headers, None);
+            identity.apply(&mut head.headers, None, None);
         }
     }
 }

@@ -2,13 +2,13 @@
 
 use soapstone_wss::{
     self as wss, AssertionProtection, EncryptedPart, EncryptionKey, EncryptionToken, Extent,
-    HolderUse, KeyReference, Mechanism, Part, Policy, Recipient, Suite, SupportingToken,
-    SymmetricToken, TimestampPolicy,
+    HolderUse, KeyReference, Mechanism, Part, PasswordKeyPolicy, Policy, Recipient, Suite,
+    SupportingToken, SymmetricToken, TimestampPolicy,
 };
 
 use super::options::{CompileOptions, SignatureReading};
 use super::parts::add;
-use super::tokens::{assertion, certificate, derived_keys, reference, refused};
+use super::tokens::{assertion, certificate, derived_keys, reference, refused, user_with_key};
 use crate::names::Name;
 use crate::node::Place;
 use crate::problem::{PolicyProblem, ProblemKind};
@@ -173,6 +173,12 @@ impl Message<'_> {
             kind if kind.is_context() => SymmetricToken::Context {
                 carried: self.carries(token),
             },
+            TokenKind::Username { .. } => {
+                if !user_with_key(token, problems) {
+                    return;
+                }
+                SymmetricToken::Password(PasswordKeyPolicy::default())
+            }
             _ => {
                 if !certificate(token, problems) {
                     return;
@@ -190,6 +196,9 @@ impl Message<'_> {
         });
         self.sign(policy, properties);
         self.encrypt(policy, properties);
+        if let SymmetricToken::Password(_) = key {
+            refuse_encryption_by_password(token, policy, problems);
+        }
     }
 
     /// WS-SecurityPolicy 1.3, 7.5.
@@ -365,6 +374,25 @@ impl Message<'_> {
                 },
             ));
         }
+    }
+}
+
+/// Encryption that a key from a password does not do.
+fn refuse_encryption_by_password(
+    token: &Token,
+    policy: &Policy,
+    problems: &mut Vec<PolicyProblem>,
+) {
+    let Some(encryption) = policy.encryption() else {
+        return;
+    };
+    if policy.signature().is_none() {
+        let reason = "a key from a password encrypts for a user whom a signature proves: sign the Body, or include a Timestamp";
+        problems.push(refused(token, reason));
+    }
+    if encryption.derived_keys.is_none() && !PasswordKeyPolicy::encrypts_by(&policy.suite) {
+        let reason = "a key from a password has 20 bytes, and the suite's encryption wants more: demand derived keys, or a suite of AES-128";
+        problems.push(refused(token, reason));
     }
 }
 

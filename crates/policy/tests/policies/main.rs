@@ -13,6 +13,7 @@ mod normal_forms;
 mod notices;
 mod operations;
 mod overlooked;
+mod password_keys;
 mod refusals;
 mod security_header;
 mod stacks;

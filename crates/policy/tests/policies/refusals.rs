@@ -214,7 +214,7 @@ fn users_that_nothing_proves_are_refused() {
         ),
         (
             "<sp:RequireDerivedKeys/>",
-            "keys are not derived from passwords",
+            "a user whose token signs nothing has no use for derived keys: let it endorse",
         ),
     ] {
         let users = nest(

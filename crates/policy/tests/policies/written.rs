@@ -7,7 +7,7 @@ use crate::support::*;
 
 /// What is read from `assertions`, written and read once more, has the same words for both
 /// messages.
-fn read_again(assertions: &str) {
+pub(crate) fn read_again(assertions: &str) {
     let meant = agreement(assertions);
     let written = meant
         .write()

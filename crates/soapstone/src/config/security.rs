@@ -20,6 +20,7 @@ use super::confidential::Confidential;
 use super::document::LoadedFile;
 use super::key_naming::{EncryptionNaming, SignatureNaming, key_reference};
 use super::memory::{ConversationsConfig, ReplayConfig, read_conversations, read_replay};
+use super::password_keys::{PasswordKeysConfig, read_password_keys};
 use super::problem::{Located, Place};
 use super::profile::PROFILES;
 use super::quoting::{OTHER_TEXT, slip};
@@ -195,6 +196,8 @@ pub struct SecurityConfig {
     pub encryption: EncryptionNaming,
     /// How passwords travel.
     pub password: Option<Located<PasswordKind>>,
+    /// How keys are derived from the passwords of users.
+    pub password_keys: Option<PasswordKeysConfig>,
     /// What tokens of users look like.
     pub username_token: Option<UsernameTokenConfig>,
     /// Timestamp settings.
@@ -283,6 +286,7 @@ impl SecurityConfig {
                 ("none", PasswordKind::Absent),
             ],
         );
+        let password_keys = table.table("password_keys").map(read_password_keys);
         let username_token = table.table("username_token").map(read_username_token);
         let timestamp = read_timestamp(&mut table);
         let addressing = table.table("addressing").and_then(read_addressing);
@@ -322,6 +326,7 @@ impl SecurityConfig {
             signature,
             encryption,
             password,
+            password_keys,
             username_token,
             timestamp,
             addressing,

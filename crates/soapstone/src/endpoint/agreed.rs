@@ -497,6 +497,14 @@ impl Compiler<'_> {
                     .map(|password| password.place),
             ),
             (
+                "password_keys.derived",
+                security
+                    .password_keys
+                    .as_ref()
+                    .and_then(|keys| keys.derived.as_ref())
+                    .map(|derived| derived.place),
+            ),
+            (
                 "nonce",
                 token_item(security.username_token.as_ref(), |it| it.nonce.as_ref()),
             ),

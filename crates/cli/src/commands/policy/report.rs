@@ -447,6 +447,7 @@ fn key(key: KeyBinding) -> &'static str {
         KeyBinding::RequestKey => "request-key",
         KeyBinding::SessionKey => "session-key",
         KeyBinding::Context => "context",
+        KeyBinding::Password => "password",
     }
 }
 
