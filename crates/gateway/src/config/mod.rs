@@ -23,8 +23,8 @@ pub(crate) mod published;
 pub(crate) mod rate;
 pub(crate) mod read;
 pub(crate) mod record;
-pub(crate) mod revocation;
 pub(crate) mod registry;
+pub(crate) mod revocation;
 pub(crate) mod route;
 mod security_index;
 pub(crate) mod timeouts;
@@ -51,8 +51,8 @@ use endpoint::EndpointSpec;
 use limits::GatewayLimits;
 use log::LogConfig;
 use record::RecordConfig;
-use revocation::RevocationConfig;
 use registry::RegistrySpec;
+use revocation::RevocationConfig;
 use route::RouteSpec;
 use soapstone::endpoint::Serving;
 use timeouts::Timeouts;
@@ -145,10 +145,6 @@ impl Config {
         warnings(&dated_in(&self.certificates, &self.routes), now).collect()
     }
 
-    /// The problems of the stores that its endpoints share with other nodes. It asks the stores,
-    /// and waits for those that do not answer.
-    pub fn store_problems(&self) -> Vec<StoreProblem> {
-        let stores = Stores::default();
     /// The certificates and revocation lists that it names, each as often as it is used.
     pub fn dated(&self) -> Vec<Dated> {
         let placed = dated_in(&self.certificates, &self.routes);
@@ -160,6 +156,10 @@ impl Config {
         self.revocation.as_ref()?.folder.as_deref()
     }
 
+    /// The problems of the stores that its endpoints share with other nodes. It asks the stores,
+    /// and waits for those that do not answer.
+    pub fn store_problems(&self) -> Vec<StoreProblem> {
+        let stores = Stores::default();
         // Whatever cannot be opened was reported when the file was read.
         let opened: Vec<_> = self
             .routes

@@ -9,8 +9,8 @@ use jiff::Timestamp;
 
 use super::checks;
 use super::key_usage::KeyUsageWarnings;
-use super::revocation;
 use super::registry;
+use super::revocation;
 use super::state::State;
 use super::stores;
 use crate::config::validity::tell;
