@@ -27,6 +27,9 @@ impl Agreement {
                 .to_owned(),
             );
         }
+        if self.http_basic.is_some() {
+            words.push("Requests carry a user and a password of HTTP (Basic).".to_owned());
+        }
         if self.addressing {
             words.push("Messages carry WS-Addressing headers.".to_owned());
         }

@@ -125,6 +125,7 @@ use crate::envelope::Envelope;
 use crate::facts::Receipt;
 use crate::forward;
 use crate::freshness::Freshness;
+use crate::inner::InnerEvidence;
 use crate::marks::Mark;
 use crate::part::Extent;
 use crate::rejected::Rejected;
@@ -298,6 +299,8 @@ pub struct Evidence {
     pub named_user: Option<String>,
     /// The assertion about the sender.
     pub assertion: Option<AssertionEvidence>,
+    /// The signature of an element of the Body by itself.
+    pub inner: Option<InnerEvidence>,
     /// The `wsse:UsernameToken` that says so.
     pub(crate) user_token: Option<NodeId>,
     /// The tokens of the header that keys are derived from.
@@ -600,6 +603,19 @@ impl Verified<Envelope> {
     /// ([`Receipt::operations`]).
     pub fn note_operations(&mut self, operations: Vec<usize>) {
         self.receipt.operations = operations;
+    }
+
+    /// Notes what the host has proven of an element of the Body
+    /// ([`InnerVerification`](crate::InnerVerification)).
+    pub fn note_inner(&mut self, inner: Option<InnerEvidence>) {
+        if let Some(inner) = &inner {
+            for name in &inner.weak {
+                if !self.evidence.weak.contains(name) {
+                    self.evidence.weak.push(name);
+                }
+            }
+        }
+        self.evidence.inner = inner;
     }
 
     /// Appends the message rebuilt from what the plan covers: no `wsse:Security` header, and, where

@@ -78,6 +78,13 @@ pub enum SecureError {
         /// Since when.
         since: Timestamp,
     },
+    /// An element of the Body is to be signed by itself, and cannot be.
+    InnerSignature {
+        /// Expanded name of the element.
+        element: String,
+        /// Why.
+        problem: String,
+    },
     /// What is to be signed has no canonical form within the limits.
     Canonicalization(C14nError),
     /// A cryptographic operation failed.
@@ -150,6 +157,9 @@ impl fmt::Display for SecureError {
                     out,
                     "`{algorithm}` is not to be used with this peer any more, since {since}"
                 )
+            }
+            Self::InnerSignature { element, problem } => {
+                write!(out, "`{element}` is to be signed by itself: {problem}")
             }
             Self::Canonicalization(error) => error.fmt(out),
             Self::Crypto(error) => error.fmt(out),

@@ -13,7 +13,8 @@ use crate::names::Name;
 use crate::node::Place;
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{
-    AsymmetricBinding, Binding, BindingProperties, Requirements, SymmetricBinding, Token, TokenKind,
+    AlgorithmSuite, AsymmetricBinding, Binding, BindingProperties, Requirements, SymmetricBinding,
+    Token, TokenKind,
 };
 
 /// Of which message the policy is.
@@ -99,6 +100,9 @@ impl Message<'_> {
         }
         match named {
             Some(named) => {
+                if let Some(custom) = &named.custom {
+                    return self.custom_suite(named, custom, problems);
+                }
                 let suite = named.suite().clone();
                 match self.options.signatures {
                     SignatureReading::Sha256 if named.has_sha256_reading() => {
@@ -107,18 +111,24 @@ impl Message<'_> {
                     _ => suite,
                 }
             }
-            None => Suite::named(NO_SUITE).unwrap_or_else(|| Suite {
-                name: String::new(),
-                signature: Vec::new(),
-                symmetric_signature: Vec::new(),
-                digest: Vec::new(),
-                canonicalization: Vec::new(),
-                key_transport: Vec::new(),
-                key_agreement: Vec::new(),
-                data: Vec::new(),
-                derivation_info: None,
-            }),
+            None => Suite::named(NO_SUITE).unwrap_or_else(|| Suite::without_algorithms(NO_SUITE)),
         }
+    }
+
+    /// A suite whose algorithms the operator says.
+    fn custom_suite(
+        &self,
+        named: &AlgorithmSuite,
+        (name, place): &(Name, Place),
+        problems: &mut Vec<PolicyProblem>,
+    ) -> Suite {
+        if let Some(suite) = &self.options.custom_suite {
+            return suite.clone();
+        }
+        let reason = "its algorithms are in the configuration of CXF, and not in the policy: `algorithms` beside `policy` says them";
+        let kind = ProblemKind::NotSupported { reason };
+        problems.push(PolicyProblem::at(name, place, kind));
+        named.suite().clone()
     }
 
     /// Parts that nothing says how to protect.

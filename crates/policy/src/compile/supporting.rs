@@ -123,8 +123,11 @@ impl Message<'_> {
             return;
         }
         let is_vouched = self.protects_messages() && supporting.kind.signed;
-        if password == PasswordKind::Absent && !is_vouched {
-            problems.push(refused(token, "a user without a password proves nothing"));
+        let is_allowed = is_vouched || self.options.unproven_users;
+        if password == PasswordKind::Absent && !is_allowed {
+            let reason =
+                "a user without a password proves nothing; `password = \"none\"` accepts it";
+            problems.push(refused(token, reason));
             return;
         }
         let (nonce, created) = items(token, password);

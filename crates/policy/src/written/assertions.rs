@@ -131,7 +131,14 @@ impl Assertions<'_> {
         } else {
             ""
         };
-        let token = nest("TransportToken", &nest("HttpsToken", certificate));
+        let basic = match agreement.http_basic {
+            Some(_) => "<sp:HttpBasicAuthentication/>",
+            None => "",
+        };
+        let token = nest(
+            "TransportToken",
+            &nest("HttpsToken", &format!("{certificate}{basic}")),
+        );
         let common = self.common(agreement, demanded(&agreement.request));
         nest("TransportBinding", &(token + &common))
     }

@@ -10,6 +10,7 @@ mod derived_keys;
 mod endorsements;
 mod endorsing_contexts;
 mod normal_forms;
+mod notices;
 mod operations;
 mod overlooked;
 mod password_keys;

@@ -14,6 +14,7 @@ pub(crate) fn read_again(assertions: &str) {
         .unwrap_or_else(|problems| panic!("{problems:?}"));
     let options = soapstone_policy::CompileOptions {
         signatures: written.signatures(),
+        ..soapstone_policy::CompileOptions::default()
     };
     let again = document(&written.to_xml())
         .agreement(&soapstone_policy::Selection::default(), &options)

@@ -148,6 +148,14 @@ impl<P: Directions> Endpoint<P> {
                 );
             }
         }
+        for remark in &self.remarks {
+            warn(
+                remark.name,
+                remark.place,
+                remark.message.clone(),
+                remark.hint,
+            );
+        }
         let replay = security.replay.as_ref();
         let says_to = security
             .addressing
