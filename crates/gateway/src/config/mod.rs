@@ -24,6 +24,7 @@ pub(crate) mod rate;
 pub(crate) mod read;
 pub(crate) mod record;
 pub(crate) mod registry;
+pub(crate) mod revocation;
 pub(crate) mod route;
 mod security_index;
 pub(crate) mod source;
@@ -52,6 +53,7 @@ use limits::GatewayLimits;
 use log::LogConfig;
 use record::RecordConfig;
 use registry::RegistrySpec;
+use revocation::RevocationConfig;
 use route::RouteSpec;
 use soapstone::endpoint::Serving;
 use timeouts::Timeouts;
@@ -89,6 +91,8 @@ pub struct Config {
     pub(crate) record: Option<RecordConfig>,
     /// Where spans are sent.
     pub(crate) traces: Option<TracesConfig>,
+    /// Who may be asked about revocation.
+    pub(crate) revocation: Option<RevocationConfig>,
     /// The registry that the gateway registers in and reads.
     pub(crate) registry: Option<RegistrySpec>,
     files: Vec<(PathBuf, FileState)>,
@@ -140,6 +144,17 @@ impl Config {
     /// which have expired, will soon, or are not valid yet.
     pub fn validity_warnings(&self, now: Timestamp) -> Vec<ValidityWarning> {
         warnings(&dated_in(&self.certificates, &self.routes), now).collect()
+    }
+
+    /// The certificates and revocation lists that it names, each as often as it is used.
+    pub fn dated(&self) -> Vec<Dated> {
+        let placed = dated_in(&self.certificates, &self.routes);
+        placed.into_iter().map(|placed| placed.dated).collect()
+    }
+
+    /// The folder in which answers about revocation are kept.
+    pub fn revocation_folder(&self) -> Option<&Path> {
+        self.revocation.as_ref()?.folder.as_deref()
     }
 
     /// The problems of the stores that its endpoints share with other nodes. It asks the stores,

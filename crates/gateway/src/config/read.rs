@@ -5,7 +5,9 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use soapstone::config::{Document, Environment, KnownKey, Located, Problems, Surroundings, Table};
+use soapstone::config::{
+    Document, Environment, KnownKey, Located, Problem, Problems, Surroundings, Table,
+};
 use soapstone_policy::TransportRequirement;
 
 use super::Config;
@@ -15,6 +17,7 @@ use super::limits::read_limits;
 use super::log::read_log;
 use super::record::read_record;
 use super::registry::{RegistrySpec, read_registry};
+use super::revocation::{RevocationConfig, read_revocation};
 use super::route::{ClientSide, RouteSpec, read_route};
 use super::timeouts::read_timeouts;
 use super::tls::{ServerTls, read_server};
@@ -119,6 +122,8 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let registry = root.table("registry").and_then(read_registry);
     let has_traces = root.has("traces");
     let traces = root.table("traces").and_then(read_traces);
+    let revocation = root.table("revocation").and_then(read_revocation);
+    let has_revocation = root.has("revocation");
     const SAY_ROUTES: &str =
         "say what is served: [[routes]] with path = \"/…\" and backend = \"http://…\"";
     if !root.has("routes") {
@@ -149,6 +154,10 @@ fn read(document: &Document<'_>) -> Option<Config> {
         "the tables of an endpoint stand below a route: [routes.inbound] or [routes.outbound]",
     );
     root.finish();
+    // What is wrong with a table that is there has been reported.
+    if revocation.is_some() || !has_revocation {
+        refuse_unasked(document, &routes, revocation.as_ref());
+    }
     if routes.len() != count
         || (has_tls && tls.is_none())
         || (has_traces && traces.is_none())
@@ -177,6 +186,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         audit,
         record,
         traces,
+        revocation,
         registry,
         files,
         risks,
@@ -204,6 +214,35 @@ fn demand_registry(
         };
         let hint = "[registry] with url, business and client";
         root.report_with_hint(route.place, message, hint);
+    }
+}
+
+/// Reports routes that ask about revocation where nobody may be asked: with certificates that have
+/// to be answered for, they would serve nobody.
+fn refuse_unasked(
+    document: &Document<'_>,
+    routes: &[RouteSpec],
+    revocation: Option<&RevocationConfig>,
+) {
+    const HINT: &str =
+        "say which hosts may be asked: [revocation] hosts = [\"ocsp.example.com\", …]";
+    for route in routes {
+        for online in route.online_revocation() {
+            let rules = online.rules();
+            let mut named = rules.responder.iter().chain(&rules.list_urls);
+            let refused = |url: &&String| {
+                let allows = |uri| revocation.is_some_and(|allowed| allowed.allows(&uri));
+                !url.parse().is_ok_and(allows)
+            };
+            let message = match (revocation, named.find(refused)) {
+                (None, _) => "asks whether certificates were revoked, and no host may be asked",
+                (Some(_), Some(_)) => "names a host in `revocation` that may not be asked",
+                (Some(_), None) => continue,
+            };
+            let message = format!("route {} {message}", route.path);
+            let problem = Problem::new(document.file(), route.place, message);
+            document.report(problem.with_hint(HINT));
+        }
     }
 }
 

@@ -3,8 +3,11 @@
 //! The rule kept here: whatever is wrong with a route is reported where it stands, all of it at
 //! once; one with a problem is no route.
 
+use std::sync::Arc;
+
 use http::Uri;
 use soapstone::config::{Located, Place, Table};
+use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Calling, Serving};
 use soapstone_policy::TransportRequirement;
 
@@ -66,6 +69,12 @@ impl RouteSpec {
         let own = members.filter_map(|member| member.outbound.as_ref());
         let own = own.map(|side| (Direction::Outbound, side as &dyn SideSpec));
         inbound.into_iter().chain(outbound).chain(own)
+    }
+
+    /// What of it asks whether certificates were revoked.
+    pub(crate) fn online_revocation(&self) -> impl Iterator<Item = &Arc<OnlineRevocation>> {
+        self.endpoints()
+            .flat_map(|(_, side)| side.online_revocation())
     }
 
     /// The URLs of its backends.
@@ -335,17 +344,17 @@ pub(super) fn read_route(
     });
     let identity_place = table.place_of("identity");
     let identity = table.table("identity").map(read_identity);
-    let has_assertions = inbound
+    let proves_one = inbound
         .as_ref()
-        .is_some_and(EndpointSpec::accepts_assertions);
+        .is_some_and(EndpointSpec::proves_an_identity);
     if let (Some(place), false) = (
         identity_place,
-        has_assertions || has_sides.0 != inbound.is_some(),
+        proves_one || has_sides.0 != inbound.is_some(),
     ) {
         table.report_with_hint(
             place,
-            "`identity` tells of assertions, and none is asked for",
-            "say in `inbound` which are accepted: saml = { … }",
+            "`identity` tells of assertions and of inner signatures, and neither is asked for",
+            "say in `inbound` which are accepted: saml = { … }, or inner = { … }",
         );
     }
     let provided = path.clone().unwrap_or_default();

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use soapstone::crypto::Certificate;
 use soapstone::endpoint::{Arrived, ReadRequest, TokenAnswer};
-use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
+use soapstone::wss::{AssertionEvidence, InnerEvidence, Receipt, SoapVersion};
 use soapstone_trust::addressing::Addressing;
 
 use super::steps::{EndpointError, read_request, receive};
@@ -50,6 +50,8 @@ pub(super) struct Opened {
     pub(super) sender: Option<Sender>,
     /// The assertion about its sender.
     pub(super) assertion: Option<Box<AssertionEvidence>>,
+    /// Who signed an element of its Body by itself.
+    pub(super) inner: Option<Box<InnerEvidence>>,
     /// Header blocks that are passed on although nothing proves them.
     pub(super) unproven: Vec<String>,
 }
@@ -65,6 +67,7 @@ impl Opened {
             action: None,
             sender: None,
             assertion: None,
+            inner: None,
             unproven: Vec::new(),
         }
     }
@@ -92,6 +95,7 @@ pub(super) async fn open(
         Arrived::Message(mut opened) => Ok(Entered::Message(Box::new(Opened {
             sender: Sender::of(&opened),
             assertion: opened.evidence.assertion.take().map(Box::new),
+            inner: opened.evidence.inner.take().map(Box::new),
             unproven: opened.evidence.unproven,
             octets: opened.bytes,
             version: opened.version,

@@ -9,6 +9,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::routes::Routes;
 use crate::config::limits::GatewayLimits;
+use crate::config::revocation::RevocationConfig;
 use crate::config::timeouts::Timeouts;
 use crate::config::validity::ExpiringMaterial;
 
@@ -21,4 +22,6 @@ pub(crate) struct Serving {
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) dated: Vec<ExpiringMaterial>,
     pub(crate) stores: Arc<Stores>,
+    /// Who may be asked about revocation.
+    pub(crate) revocation: Option<Arc<RevocationConfig>>,
 }

@@ -10,6 +10,7 @@ use jiff::Timestamp;
 use super::checks;
 use super::key_usage::KeyUsageWarnings;
 use super::registry;
+use super::revocation;
 use super::state::State;
 use super::stores;
 use crate::config::validity::tell;
@@ -70,6 +71,7 @@ pub(crate) async fn tidy(state: Arc<State>) {
         validity,
         stores::watch(&state.current),
         checks::run(&state.current),
+        revocation::run(&state),
         registry,
         traces
     );

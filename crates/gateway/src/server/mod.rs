@@ -20,6 +20,7 @@ mod notices;
 mod readiness;
 mod registry;
 mod repoll;
+mod revocation;
 pub(crate) mod run;
 pub(crate) mod running;
 mod snapshot;

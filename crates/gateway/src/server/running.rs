@@ -22,7 +22,7 @@ use super::snapshot::exposition;
 use super::sockets::listen;
 use super::start_error::StartError;
 use super::state::State;
-use super::{descriptors, janitor, notices};
+use super::{descriptors, janitor, notices, revocation};
 use crate::config::Config;
 use crate::config::validity::tell;
 use crate::exchange::resources::{RequestNames, Resources};
@@ -124,7 +124,13 @@ pub(crate) async fn begin(
         background: Arc::new(Background::new()),
         memory: memory.clone(),
         remembered: Remembered::default(),
+        revocation: Arc::default(),
     };
+    // Before the first request: where answers are demanded, it would be refused.
+    let revocation = config.revocation.as_ref();
+    if let Some(folder) = revocation.and_then(|it| it.folder.as_ref()) {
+        revocation::restore(folder, &routes.revocation);
+    }
     let resources = Resources {
         executor,
         memory,

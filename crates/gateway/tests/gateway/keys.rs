@@ -52,6 +52,10 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
             ]),
         ),
         (
+            "revocation",
+            table([("hosts", value("[\"ocsp.example.com\"]"))]),
+        ),
+        (
             "routes",
             tables(table([
                 ("path", value("\"/\"")),

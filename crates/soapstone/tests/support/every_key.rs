@@ -38,7 +38,13 @@ pub(crate) fn every_table() -> Node {
         ),
         ("peer", table([("certificate", value("\"peer.pem\""))])),
         ("shared_key", table([("name", value("\"both\""))])),
-        ("trust", table([("anchors", value("[\"ca.pem\"]"))])),
+        (
+            "trust",
+            table([
+                ("anchors", value("[\"ca.pem\"]")),
+                ("revocation", table([("ocsp", value("true"))])),
+            ]),
+        ),
         ("users", tables(table([("name", value("\"alice\""))]))),
         (
             "saml",
@@ -46,8 +52,22 @@ pub(crate) fn every_table() -> Node {
                 ("confirmation", value("[\"bearer\"]")),
                 (
                     "issuers",
-                    tables(table([("name", value("\"https://idp.example\""))])),
+                    tables(table([
+                        ("name", value("\"https://idp.example\"")),
+                        ("revocation", table([("ocsp", value("true"))])),
+                    ])),
                 ),
+            ]),
+        ),
+        (
+            "inner",
+            table([
+                ("requests", value("\"{urn:tax}Order\"")),
+                (
+                    "identity",
+                    table([("key", value("\"key.pem\"")), ("pkcs11", token())]),
+                ),
+                ("trust", table([("anchors", value("[\"ca.pem\"]"))])),
             ]),
         ),
         (
@@ -66,6 +86,7 @@ pub(crate) fn every_table() -> Node {
                 ("timestamp", table([("ttl", value("\"5m\""))])),
                 ("clock", table([("offset", value("\"-37s\""))])),
                 ("username_token", table([("nonce", value("true"))])),
+                ("password_keys", table([("most", value("10000"))])),
                 (
                     "addressing",
                     table([

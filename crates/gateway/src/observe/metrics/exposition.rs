@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use soapstone::crypto::trust::RevocationCounts;
 use soapstone_broker::{MemberStatus, Reason, State};
 
 use super::text::{COUNTER, Exposition, GAUGE, HISTOGRAM, Samples, escape, route_label};
@@ -50,6 +51,8 @@ pub(crate) struct Snapshot {
     /// What certificates and revocation lists are there for, with the second at which the first of
     /// them expires.
     pub(crate) expiries: BTreeMap<ExpiryLabels, i64>,
+    /// What is known of revocation.
+    pub(crate) revocation: RevocationCounts,
     /// Route and side, with the part of its limit that a shared key has enciphered.
     pub(crate) shared_keys: Vec<(String, Direction, f64)>,
     /// Route and side, with the seconds that the peer's clock is ahead.
@@ -123,6 +126,7 @@ pub(crate) fn expose(
     of_backends(snapshot, &mut out);
     of_expiries(snapshot, &mut out);
     of_shared_keys(snapshot, &mut out);
+    of_revocation(gateway, snapshot, &mut out);
     of_requests(routes, &mut out);
     of_security(routes, detail, &mut out);
     of_conversations(routes, snapshot, &mut out);
@@ -274,6 +278,36 @@ fn of_traces(snapshot: &Snapshot, out: &mut Exposition) {
         (over_rate, snapshot.spans.over_rate),
     ] {
         out.family(family).sample("", value);
+    }
+}
+
+fn of_revocation(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Exposition) {
+    let counts = &snapshot.revocation;
+    let help = "Certificates that responders are asked about, by what is known of them.";
+    let mut samples = out.family(("soapstone_revocation_certificates", GAUGE, help));
+    let good = counts.certificates - counts.unanswered - counts.revoked;
+    for (status, count) in [
+        ("good", good),
+        ("revoked", counts.revoked),
+        ("unanswered", counts.unanswered),
+    ] {
+        samples.sample(&format!("status=\"{status}\""), count);
+    }
+    let help = "Revocation lists that are fetched, by whether they are up to date.";
+    let mut samples = out.family(("soapstone_revocation_lists", GAUGE, help));
+    for (state, count) in [
+        ("fresh", counts.lists - counts.stale_lists),
+        ("stale", counts.stale_lists),
+    ] {
+        samples.sample(&format!("state=\"{state}\""), count);
+    }
+    let help = "Checks that believed a certificate although nobody answered (`fail = \"soft\"`).";
+    out.family(("soapstone_revocation_soft_fails_total", COUNTER, help))
+        .sample("", counts.admitted);
+    let help = "Questions about revocation, by how they were asked and what became of them.";
+    let mut samples = out.family(("soapstone_revocation_questions_total", COUNTER, help));
+    for ((kind, outcome), count) in gateway.revocation.entries() {
+        samples.sample(&format!("kind=\"{kind}\",outcome=\"{outcome}\""), count);
     }
 }
 

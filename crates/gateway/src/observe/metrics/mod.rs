@@ -384,9 +384,16 @@ pub(crate) struct GatewayMetrics {
     pub(crate) store_waiting: AtomicU64,
     /// How long they waited.
     pub(crate) store_wait: Histogram,
+    /// What became of questions about revocation: how it was asked, and the outcome.
+    revocation: Tally<(&'static str, &'static str)>,
 }
 
 impl GatewayMetrics {
+    /// Counts a question about revocation by what became of it.
+    pub(crate) fn count_revocation(&self, kind: &'static str, outcome: &'static str) {
+        self.revocation.add((kind, outcome));
+    }
+
     /// Counts a request as in hand until the guard is dropped.
     pub(crate) fn in_flight(&self) -> InFlightGuard<'_> {
         self.in_flight.fetch_add(1, Ordering::Relaxed);

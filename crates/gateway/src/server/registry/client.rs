@@ -111,6 +111,7 @@ impl RegistryClient {
                     backend,
                     memory,
                     limit: LARGEST,
+                    authorization: None,
                 },
                 business: spec.business,
                 period: spec.period,
