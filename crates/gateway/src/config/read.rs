@@ -16,7 +16,7 @@ use super::admin::{AdminConfig, read_admin};
 use super::limits::read_limits;
 use super::log::read_log;
 use super::record::read_record;
-use super::registry::read_registry;
+use super::registry::{RegistrySpec, read_registry};
 use super::revocation::{RevocationConfig, read_revocation};
 use super::route::{ClientSide, RouteSpec, read_route};
 use super::timeouts::read_timeouts;
@@ -138,23 +138,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         .into_iter()
         .filter_map(|table| read_route(table, timeouts, client_side, &mut paths))
         .collect();
-    for route in &routes {
-        let provides = route.provides.is_some();
-        let business = registry
-            .as_ref()
-            .map(|registry| registry.business.is_some());
-        let message = match (has_registry, business) {
-            (false, _) if provides || route.reads_registry() => {
-                "the route needs a registry, and the file names none"
-            }
-            (true, Some(false)) if provides => {
-                "the route provides a service, and `registry.business` is missing"
-            }
-            _ => continue,
-        };
-        let hint = "[registry] with url, business and client";
-        root.report_with_hint(route.place, message, hint);
-    }
+    demand_registry(&root, &routes, has_registry, registry.as_ref());
     root.belong_elsewhere(
         &[
             "identity",
@@ -207,6 +191,30 @@ fn read(document: &Document<'_>) -> Option<Config> {
         files,
         risks,
     })
+}
+
+/// Reports routes that need a registry, or a name in it, where there is none.
+fn demand_registry(
+    root: &Table<'_>,
+    routes: &[RouteSpec],
+    has_registry: bool,
+    registry: Option<&RegistrySpec>,
+) {
+    let business = registry.map(|registry| registry.business.is_some());
+    for route in routes {
+        let provides = route.provides.is_some();
+        let message = match (has_registry, business) {
+            (false, _) if provides || route.reads_registry() => {
+                "the route needs a registry, and the file names none"
+            }
+            (true, Some(false)) if provides => {
+                "the route provides a service, and `registry.business` is missing"
+            }
+            _ => continue,
+        };
+        let hint = "[registry] with url, business and client";
+        root.report_with_hint(route.place, message, hint);
+    }
 }
 
 /// Reports routes that ask about revocation where nobody may be asked: with certificates that have

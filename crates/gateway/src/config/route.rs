@@ -11,14 +11,16 @@ use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Calling, Serving};
 use soapstone_policy::TransportRequirement;
 
-use super::balance::{Balance, GroupSpec, MemberSpec, Rules, Sticky, read_backends, read_balance};
+use super::balance::{
+    Balance, GroupSpec, MemberSpec, Rules, Sticky, nobody, read_backends, read_balance,
+};
 use super::direction::Direction;
-use super::discovery::{nobody, read_source};
 use super::endpoint::{EndpointSpec, Publishing, SideSpec, read_endpoint};
 use super::identity::{IdentityHeaders, read_identity};
 use super::rate::{Rate, read_rate};
 use super::registry::{ProvidedSpec, read_provided};
 use super::security_index::security_index;
+use super::source::read_source;
 use super::timeouts::Timeouts;
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
