@@ -23,6 +23,7 @@ pub(crate) mod rate;
 pub(crate) mod read;
 pub(crate) mod record;
 pub(crate) mod revocation;
+pub(crate) mod roles;
 pub(crate) mod route;
 mod security_index;
 pub(crate) mod timeouts;
@@ -50,6 +51,7 @@ use limits::GatewayLimits;
 use log::LogConfig;
 use record::RecordConfig;
 use revocation::RevocationConfig;
+use roles::RoleSpec;
 use route::RouteSpec;
 use soapstone::endpoint::Serving;
 use timeouts::Timeouts;
@@ -87,6 +89,8 @@ pub struct Config {
     pub(crate) record: Option<RecordConfig>,
     /// Where spans are sent.
     pub(crate) traces: Option<TracesConfig>,
+    /// Who may do what; everybody everything, where there are none.
+    pub(crate) roles: Option<Vec<RoleSpec>>,
     /// Who may be asked about revocation.
     pub(crate) revocation: Option<RevocationConfig>,
     files: Vec<(PathBuf, FileState)>,
@@ -140,10 +144,6 @@ impl Config {
         warnings(&dated_in(&self.certificates, &self.routes), now).collect()
     }
 
-    /// The problems of the stores that its endpoints share with other nodes. It asks the stores,
-    /// and waits for those that do not answer.
-    pub fn store_problems(&self) -> Vec<StoreProblem> {
-        let stores = Stores::default();
     /// The certificates and revocation lists that it names, each as often as it is used.
     pub fn dated(&self) -> Vec<Dated> {
         let placed = dated_in(&self.certificates, &self.routes);
@@ -155,6 +155,10 @@ impl Config {
         self.revocation.as_ref()?.folder.as_deref()
     }
 
+    /// The problems of the stores that its endpoints share with other nodes. It asks the stores,
+    /// and waits for those that do not answer.
+    pub fn store_problems(&self) -> Vec<StoreProblem> {
+        let stores = Stores::default();
         // Whatever cannot be opened was reported when the file was read.
         let opened: Vec<_> = self
             .routes

@@ -5,6 +5,7 @@
 pub(crate) mod balancer;
 pub(crate) mod build;
 pub(crate) mod remembered;
+pub(crate) mod roles;
 pub(crate) mod routes;
 pub(crate) mod serving;
 pub(crate) mod upstream;

@@ -34,6 +34,7 @@ mod relations;
 mod replays;
 mod request_headers;
 mod revocation;
+mod roles;
 mod secured;
 mod shares;
 mod slow_store;

@@ -100,8 +100,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         }
     }
     let mut seen = BTreeSet::new();
-    certificates
-        .retain(|it| seen.insert((it.file.clone(), it.certificate.thumbprint_sha256())));
+    certificates.retain(|it| seen.insert((it.file.clone(), it.certificate.thumbprint_sha256())));
     let mut found = Vec::new();
     let known = RevocationCache::default();
     for list in &lists {
@@ -248,12 +247,18 @@ fn judge(
         all.push(found("revoked", "was revoked".to_owned()));
     }
     if now < first {
-        all.push(found("not-yet-valid", format!("is valid only from {first}")));
+        all.push(found(
+            "not-yet-valid",
+            format!("is valid only from {first}"),
+        ));
     } else if last < now {
         all.push(found("expired", format!("expired at {last}")));
     } else if last.duration_since(now) <= ahead {
         let days = last.duration_since(now).as_hours() / 24;
-        all.push(found("expires", format!("expires at {last}, in {days} days")));
+        all.push(found(
+            "expires",
+            format!("expires at {last}, in {days} days"),
+        ));
     }
     all
 }
