@@ -2,6 +2,7 @@
 //! and header elements stand.
 
 use crate::conversation::DerivedKeyPolicy;
+use crate::username::PasswordKeyPolicy;
 
 /// Which key signs or encrypts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -18,6 +19,8 @@ pub enum KeyBinding {
     SessionKey,
     /// The key of a security context, named by a `SecurityContextToken`.
     Context,
+    /// A key that is derived from the password of the user whom a `UsernameToken` names.
+    Password,
 }
 
 /// How a message names a key (SOAP Message Security 1.1.1, 7; X.509 Token Profile 1.1.1, 3.2).
@@ -216,6 +219,8 @@ pub enum SymmetricToken {
         /// Whether messages carry its token, instead of naming it.
         carried: bool,
     },
+    /// A key that is derived from the password of a user. Messages carry its token.
+    Password(PasswordKeyPolicy),
 }
 
 /// Certificates that sign and encrypt.
@@ -335,6 +340,7 @@ impl SymmetricToken {
             Self::Request => KeyBinding::RequestKey,
             Self::Session(_) => KeyBinding::SessionKey,
             Self::Context { .. } => KeyBinding::Context,
+            Self::Password(_) => KeyBinding::Password,
         }
     }
 
@@ -342,7 +348,7 @@ impl SymmetricToken {
     const fn reference_mut(&mut self) -> Option<&mut KeyReference> {
         match self {
             Self::Shared(reference) | Self::Session(reference) => Some(reference),
-            Self::Request | Self::Context { .. } => None,
+            Self::Request | Self::Context { .. } | Self::Password(_) => None,
         }
     }
 
@@ -352,6 +358,7 @@ impl SymmetricToken {
             Self::Shared(reference) | Self::Session(reference) => *reference,
             Self::Request => KeyReference::EncryptedKeySha1,
             Self::Context { carried } => context_reference(*carried),
+            Self::Password(_) => KeyReference::Direct,
         }
     }
 }

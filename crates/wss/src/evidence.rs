@@ -125,6 +125,7 @@ use crate::envelope::Envelope;
 use crate::facts::Receipt;
 use crate::forward;
 use crate::freshness::Freshness;
+use crate::inner::InnerEvidence;
 use crate::marks::Mark;
 use crate::part::Extent;
 use crate::rejected::Rejected;
@@ -152,6 +153,8 @@ pub enum Signer {
         /// The certificate of the key, where the assertion has it. No trust store knows it.
         certificate: Option<Certificate>,
     },
+    /// The user whose password the key is derived from.
+    User(String),
     /// The other party of a security context.
     Context {
         /// Which.
@@ -296,8 +299,12 @@ pub struct Evidence {
     pub named_user: Option<String>,
     /// The assertion about the sender.
     pub assertion: Option<AssertionEvidence>,
+    /// The signature of an element of the Body by itself.
+    pub inner: Option<InnerEvidence>,
     /// The `wsse:UsernameToken` that says so.
     pub(crate) user_token: Option<NodeId>,
+    /// The tokens of the header that keys are derived from.
+    pub(crate) password_tokens: Vec<NodeId>,
     /// The `wsu:Timestamp`.
     pub(crate) timestamp: Option<NodeId>,
     /// The life of the message.
@@ -381,7 +388,9 @@ impl Evidence {
     ///   makes a session key, and who has a context of his own has its key;
     /// - it is signed together with the message by a context, and was encrypted with the same one;
     /// - it was encrypted with the session key that also signs the message, and that no other
-    ///   message has.
+    ///   message has;
+    /// - it holds no password, and the key that signs the message, or endorses it, is derived from
+    ///   that of the user.
     ///
     /// Where it is signed as cipher text (`sp:EncryptBeforeSigning`), what signs has to be what
     /// encrypted it: who signs it need not know what it holds.
@@ -412,10 +421,13 @@ impl Evidence {
             Signer::SessionKey(_) => it
                 .token
                 .is_some_and(|key| hidden_with(CipherKey::Session(key))),
-            Signer::RequestKey(_) => false,
+            Signer::RequestKey(_) | Signer::User(_) => false,
         };
         let mut signatures = self.signatures.iter();
-        signatures.any(|it| it.role == SignatureRole::Message && shows(it))
+        signatures.any(|it| match it.signer {
+            Signer::User(_) => true,
+            _ => it.role == SignatureRole::Message && shows(it),
+        })
     }
 
     /// The certificate that made the message's signature, or else the one that endorsed it: of
@@ -591,6 +603,19 @@ impl Verified<Envelope> {
     /// ([`Receipt::operations`]).
     pub fn note_operations(&mut self, operations: Vec<usize>) {
         self.receipt.operations = operations;
+    }
+
+    /// Notes what the host has proven of an element of the Body
+    /// ([`InnerVerification`](crate::InnerVerification)).
+    pub fn note_inner(&mut self, inner: Option<InnerEvidence>) {
+        if let Some(inner) = &inner {
+            for name in &inner.weak {
+                if !self.evidence.weak.contains(name) {
+                    self.evidence.weak.push(name);
+                }
+            }
+        }
+        self.evidence.inner = inner;
     }
 
     /// Appends the message rebuilt from what the plan covers: no `wsse:Security` header, and, where

@@ -30,12 +30,14 @@ mod derived;
 mod digest;
 mod envelope;
 mod envelope_error;
+mod enveloped;
 mod event;
 mod evidence;
 mod facts;
 mod forward;
 mod freshness;
 mod header;
+mod inner;
 mod key_locator;
 mod key_reference;
 mod known;
@@ -81,6 +83,7 @@ pub use evidence::{
 pub use facts::{Facts, Lookups, Receipt, Relation};
 pub use freshness::{Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
 pub use header::{Content, Finding, HeaderItem, ItemKind, SecurityHeader};
+pub use inner::{InnerElement, InnerEvidence, InnerKeyInfo, InnerSigning, InnerVerification};
 pub use key_locator::KeyLocator;
 pub use limits::SecurityLimits;
 pub use marks::{End, Mark};
@@ -107,4 +110,6 @@ pub use token::{
     AssertionToken, Claim, ConfirmationMethod, HolderUse, NameIdentifier, SamlVersion, TokenKind,
 };
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
-pub use username::{PasswordKind, Presence, User, UsernameDialects, UsernamePolicy};
+pub use username::{
+    PasswordKeyPolicy, PasswordKind, Presence, User, UsernameDialects, UsernamePolicy,
+};

@@ -18,7 +18,7 @@ impl InboundPlan {
         if self.demands.uses_context {
             self.peek_contexts(envelope, &mut lookups);
         }
-        if self.demands.username().is_some() {
+        if self.demands.username().is_some() || self.demands.password_keys.is_some() {
             self.peek_users(envelope, &mut lookups);
         }
         lookups

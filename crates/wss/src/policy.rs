@@ -23,7 +23,7 @@ use crate::suite::{Retirement, Suite};
 use crate::supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 use crate::token::{AssertionPolicy, ConfirmationMethod, HolderUse};
 use crate::tuning::Tuning;
-use crate::username::UsernamePolicy;
+use crate::username::{PasswordKeyPolicy, UsernamePolicy};
 
 /// Requirements for one direction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -401,6 +401,45 @@ impl Policy {
     pub(crate) fn endorsing_context(&self) -> Option<&EndorsingToken> {
         let mut endorsing = self.endorsing_beside();
         endorsing.find(|token| matches!(token.key, EndorsingKey::Context { .. }))
+    }
+
+    /// The token that endorses with a symmetric key: of a security context, or from a password.
+    pub(crate) fn endorsing_secret(&self) -> Option<&EndorsingToken> {
+        let mut endorsing = self.endorsing_beside();
+        endorsing.find(|token| !matches!(token.key, EndorsingKey::Certificate(_)))
+    }
+
+    /// How keys are derived from passwords, where they are: to protect messages, or to endorse.
+    pub fn password_keys(&self) -> Option<PasswordKeyPolicy> {
+        let protecting = match &self.binding {
+            Binding::Symmetric(binding) => match binding.key {
+                SymmetricToken::Password(keys) => Some(keys),
+                _ => None,
+            },
+            _ => None,
+        };
+        let mut endorsing = self.endorsing().filter_map(|token| match token.key {
+            EndorsingKey::Password { keys, .. } => Some(keys),
+            _ => None,
+        });
+        protecting.or_else(|| endorsing.next())
+    }
+
+    /// Sets the bounds of [`password_keys`](Self::password_keys), where there are such keys; says
+    /// whether there are.
+    pub fn bound_password_keys(&mut self, bounds: PasswordKeyPolicy) -> bool {
+        let mut found = false;
+        if let Binding::Symmetric(binding) = &mut self.binding
+            && let SymmetricToken::Password(keys) = &mut binding.key
+        {
+            (*keys, found) = (bounds, true);
+        }
+        for token in self.endorsing_mut() {
+            if let EndorsingKey::Password { keys, .. } = &mut token.key {
+                (*keys, found) = (bounds, true);
+            }
+        }
+        found
     }
 
     /// Whether certificates make endorsing signatures.

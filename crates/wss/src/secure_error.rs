@@ -63,6 +63,9 @@ pub enum SecureError {
     NotTheHolder,
     /// The plan speaks in a conversation, and was given no security context.
     ContextMissing,
+    /// Keys are to be derived from the password of a user, and there is none: the plan's keys have
+    /// none, or the request that is answered was secured by nobody's password.
+    UserMissing,
     /// The security context has expired.
     ContextExpired {
         /// When.
@@ -74,6 +77,13 @@ pub enum SecureError {
         algorithm: &'static str,
         /// Since when.
         since: Timestamp,
+    },
+    /// An element of the Body is to be signed by itself, and cannot be.
+    InnerSignature {
+        /// Expanded name of the element.
+        element: String,
+        /// Why.
+        problem: String,
     },
     /// What is to be signed has no canonical form within the limits.
     Canonicalization(C14nError),
@@ -133,6 +143,9 @@ impl fmt::Display for SecureError {
             Self::NotTheHolder => out.write_str(
                 "expected a private key of the assertion's holder, found another one",
             ),
+            Self::UserMissing => out.write_str(
+                "keys are to be derived from a user's password, and there is no user",
+            ),
             Self::ContextMissing => out.write_str(
                 "the message belongs to a conversation, and no security context is at hand",
             ),
@@ -144,6 +157,9 @@ impl fmt::Display for SecureError {
                     out,
                     "`{algorithm}` is not to be used with this peer any more, since {since}"
                 )
+            }
+            Self::InnerSignature { element, problem } => {
+                write!(out, "`{element}` is to be signed by itself: {problem}")
             }
             Self::Canonicalization(error) => error.fmt(out),
             Self::Crypto(error) => error.fmt(out),

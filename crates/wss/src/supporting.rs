@@ -4,7 +4,7 @@ use crate::binding::{KeyBinding, KeyReference, context_reference};
 use crate::conversation::DerivedKeyPolicy;
 use crate::part::Part;
 use crate::token::AssertionPolicy;
-use crate::username::UsernamePolicy;
+use crate::username::{PasswordKeyPolicy, UsernamePolicy};
 
 /// A token beside those of the binding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -77,6 +77,13 @@ pub enum EndorsingKey {
         /// Whether the key that signs is derived from that of the context, instead of being it.
         derived_keys: Option<DerivedKeyPolicy>,
     },
+    /// A key that is derived from the password of a user. Messages carry its token.
+    Password {
+        /// How it is derived.
+        keys: PasswordKeyPolicy,
+        /// As with a context.
+        derived_keys: Option<DerivedKeyPolicy>,
+    },
 }
 
 impl EndorsingToken {
@@ -111,6 +118,7 @@ impl EndorsingKey {
         match self {
             Self::Certificate(_) => KeyBinding::Certificate,
             Self::Context { .. } => KeyBinding::Context,
+            Self::Password { .. } => KeyBinding::Password,
         }
     }
 
@@ -119,6 +127,7 @@ impl EndorsingKey {
         match self {
             Self::Certificate(reference) => *reference,
             Self::Context { carried, .. } => context_reference(*carried),
+            Self::Password { .. } => KeyReference::Direct,
         }
     }
 
@@ -126,7 +135,9 @@ impl EndorsingKey {
     pub const fn derived_keys(&self) -> Option<DerivedKeyPolicy> {
         match self {
             Self::Certificate(_) => None,
-            Self::Context { derived_keys, .. } => *derived_keys,
+            Self::Context { derived_keys, .. } | Self::Password { derived_keys, .. } => {
+                *derived_keys
+            }
         }
     }
 }

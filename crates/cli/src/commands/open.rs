@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 use soapstone::crypto::{Certificate, hexadecimal};
 use soapstone::wss::{
-    AssertionAttribute, AssertionEvidence, Envelope, Extent, FaultCode, KeyEvidence, Rejected,
-    Signer, Verified,
+    AssertionAttribute, AssertionEvidence, Envelope, Extent, FaultCode, InnerEvidence, KeyEvidence,
+    Rejected, Signer, Verified,
 };
 use soapstone::xml::{Buffers, NodeId};
 use soapstone::xmlsec::dsig::SignatureError;
@@ -167,6 +167,9 @@ struct Accepted {
     named_user: Option<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     assertion: Option<AssertionFound>,
+    /// Who signed an element of the Body by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inner: Option<InnerFound>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<TimestampFound>,
     /// Weak algorithms that the message used and the endpoint file allows.
@@ -207,10 +210,34 @@ enum SignerFound {
         #[serde(skip_serializing_if = "Option::is_none")]
         certificate: Option<String>,
     },
+    /// The user whose password the key is derived from.
+    User {
+        name: String,
+    },
     SecurityContext {
         identifier: String,
         owner: String,
     },
+}
+
+/// Who signed an element of the Body by itself.
+#[derive(Serialize)]
+struct InnerFound {
+    element: String,
+    subject: String,
+    issuer: String,
+    serial: String,
+}
+
+impl From<&InnerEvidence> for InnerFound {
+    fn from(inner: &InnerEvidence) -> Self {
+        Self {
+            element: inner.element.clone(),
+            subject: inner.subject.clone(),
+            issuer: inner.issuer.clone(),
+            serial: inner.serial.clone(),
+        }
+    }
 }
 
 /// The assertion about the sender.
@@ -339,6 +366,7 @@ fn verdict(opener: &Opener, outcome: &Result<Verified<Envelope>, Rejected>) -> V
                 subject: subject.clone(),
                 certificate: certificate.as_ref().map(|found| found.subject().to_owned()),
             },
+            Signer::User(name) => SignerFound::User { name: name.clone() },
             Signer::Context { name, owner } => SignerFound::SecurityContext {
                 identifier: name.identifier.clone(),
                 owner: owner.to_string(),
@@ -363,6 +391,7 @@ fn verdict(opener: &Opener, outcome: &Result<Verified<Envelope>, Rejected>) -> V
         keys: evidence.keys.iter().map(KeyFound::from).collect(),
         user: evidence.user.clone(),
         assertion: evidence.assertion.as_ref().map(AssertionFound::from),
+        inner: evidence.inner.as_ref().map(InnerFound::from),
         named_user: evidence.named_user.clone(),
         timestamp: evidence.freshness.map(|freshness| TimestampFound {
             created: freshness.created.to_string(),

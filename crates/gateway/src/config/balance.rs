@@ -11,6 +11,7 @@ use soapstone::config::{FlagOrTable, Located, OTHER_TEXT, Place, Table};
 use soapstone::endpoint::Calling;
 use soapstone_broker::{Checks, Ejection, FailureShare, Needs, Selection, Settings, Terms};
 
+use super::discovery::SourceSpec;
 use super::endpoint::{EndpointSpec, read_endpoint};
 use super::needs::{ClassSpec, read_classes, read_needs};
 use super::tls::{self, ClientTls};
@@ -24,6 +25,8 @@ pub(crate) struct GroupSpec {
     pub(crate) members: Vec<MemberSpec>,
     pub(crate) settings: Settings,
     pub(crate) rules: Rules,
+    /// Where its members come from, if it is not the file.
+    pub(crate) source: Option<SourceSpec>,
 }
 
 /// What a route says of its requests and backends beside what its pool is told.

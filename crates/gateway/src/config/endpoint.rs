@@ -36,10 +36,11 @@ impl<P: Directions> EndpointSpec<P> {
         conversation.is_some_and(|conversation| !conversation.hides_its_keys())
     }
 
-    /// Whether it wants an assertion of messages that arrive.
-    pub(super) fn accepts_assertions(&self) -> bool {
+    /// Whether it wants a proof of messages that arrive that `identity` tells: an assertion, or an
+    /// inner signature.
+    pub(super) fn proves_an_identity(&self) -> bool {
         let mut inbound = self.endpoint.inbound();
-        inbound.any(|plan| plan.policy().assertion().is_some())
+        self.endpoint.verifies_inner() || inbound.any(|plan| plan.policy().assertion().is_some())
     }
 }
 

@@ -4,12 +4,13 @@
 //! addresses was found while it was read; starting a gateway from it can only fail because the
 //! system refuses.
 
-mod address;
+pub(crate) mod address;
 pub(crate) mod admin;
 pub(crate) mod balance;
 mod client_trust;
 pub(crate) mod considered;
 pub(crate) mod direction;
+pub(crate) mod discovery;
 mod display;
 pub(crate) mod endpoint;
 pub(crate) mod identity;
@@ -22,6 +23,7 @@ pub(crate) mod published;
 pub(crate) mod rate;
 pub(crate) mod read;
 pub(crate) mod record;
+pub(crate) mod registry;
 pub(crate) mod revocation;
 pub(crate) mod roles;
 pub(crate) mod route;
@@ -50,6 +52,7 @@ use endpoint::EndpointSpec;
 use limits::GatewayLimits;
 use log::LogConfig;
 use record::RecordConfig;
+use registry::RegistrySpec;
 use revocation::RevocationConfig;
 use roles::RoleSpec;
 use route::RouteSpec;
@@ -93,6 +96,8 @@ pub struct Config {
     pub(crate) roles: Option<Vec<RoleSpec>>,
     /// Who may be asked about revocation.
     pub(crate) revocation: Option<RevocationConfig>,
+    /// The registry that the gateway registers in and reads.
+    pub(crate) registry: Option<RegistrySpec>,
     files: Vec<(PathBuf, FileState)>,
     risks: Vec<Warning>,
 }
@@ -204,7 +209,7 @@ impl Config {
     }
 
     /// The keys that a gateway takes into use only when it starts, each with what it says.
-    pub(crate) fn at_start(&self) -> [(&'static str, String); 12] {
+    pub(crate) fn at_start(&self) -> [(&'static str, String); 13] {
         let limits = &self.limits;
         [
             ("listen", self.listen.to_string()),
@@ -226,6 +231,13 @@ impl Config {
             ("timeouts.drain", format!("{:?}", self.timeouts.drain)),
             ("audit.file", format!("{:?}", self.audit)),
             ("record", format!("{:?}", self.record)),
+            (
+                "registry",
+                self.registry
+                    .as_ref()
+                    .map(RegistrySpec::fingerprint)
+                    .unwrap_or_default(),
+            ),
             ("log.level", self.log.level.to_string()),
             ("log.format", format!("{:?}", self.log.format)),
         ]

@@ -83,6 +83,9 @@ impl PublishedPolicy {
     ) -> Result<Publication, String> {
         match &config.security.source.value {
             SecuritySource::Mechanism(_) => Self::of_preset(config, transport),
+            SecuritySource::Policy(_) if config.security.algorithms.is_some() => {
+                Err("`algorithms` takes the place of what the policy file says".to_owned())
+            }
             SecuritySource::Policy(file) => match Self::of_file(file) {
                 Some(published) => Ok(Publication {
                     published: Some(published),

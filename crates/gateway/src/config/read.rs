@@ -16,6 +16,7 @@ use super::admin::{AdminConfig, read_admin};
 use super::limits::read_limits;
 use super::log::read_log;
 use super::record::read_record;
+use super::registry::read_registry;
 use super::revocation::{RevocationConfig, read_revocation};
 use super::roles::{RoleSpec, read_roles};
 use super::route::{ClientSide, RouteSpec, read_route};
@@ -102,6 +103,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let client_side = ClientSide {
         transport,
         through_tls: has_tls,
+        public_url: public_url.as_deref(),
     };
     let timeouts = read_timeouts(&mut root);
     let limits = root.table("limits").map(read_limits).unwrap_or_default();
@@ -117,6 +119,8 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let has_admin = admin.is_some();
     let record = root.table("record");
     let record = record.and_then(|table| read_record(table, has_admin));
+    let has_registry = root.has("registry");
+    let registry = root.table("registry").and_then(read_registry);
     let has_traces = root.has("traces");
     let traces = root.table("traces").and_then(read_traces);
     let revocation = root.table("revocation").and_then(read_revocation);
@@ -137,6 +141,23 @@ fn read(document: &Document<'_>) -> Option<Config> {
         .collect();
     let roles = root.has("roles").then(|| root.tables("roles"));
     let roles = roles.map(|tables| read_roles_of(document, tables, &routes));
+    for route in &routes {
+        let provides = route.provides.is_some();
+        let business = registry
+            .as_ref()
+            .map(|registry| registry.business.is_some());
+        let message = match (has_registry, business) {
+            (false, _) if provides || route.reads_registry() => {
+                "the route needs a registry, and the file names none"
+            }
+            (true, Some(false)) if provides => {
+                "the route provides a service, and `registry.business` is missing"
+            }
+            _ => continue,
+        };
+        let hint = "[registry] with url, business and client";
+        root.report_with_hint(route.place, message, hint);
+    }
     root.belong_elsewhere(
         &[
             "identity",
@@ -156,7 +177,11 @@ fn read(document: &Document<'_>) -> Option<Config> {
     if revocation.is_some() || !has_revocation {
         refuse_unasked(document, &routes, revocation.as_ref());
     }
-    if routes.len() != count || (has_tls && tls.is_none()) || (has_traces && traces.is_none()) {
+    if routes.len() != count
+        || (has_tls && tls.is_none())
+        || (has_traces && traces.is_none())
+        || (has_registry && registry.is_none())
+    {
         return None;
     }
     let file = document.file().to_path_buf();
@@ -182,6 +207,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         traces,
         revocation,
         roles,
+        registry,
         files,
         risks,
     })

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use soapstone::crypto::Certificate;
 use soapstone::endpoint::{Arrived, OpenedMessage, ReadRequest, TokenAnswer};
-use soapstone::wss::{AssertionEvidence, ContextOwner, Receipt, SoapVersion};
+use soapstone::wss::{AssertionEvidence, ContextOwner, InnerEvidence, Receipt, SoapVersion};
 use soapstone_trust::addressing::Addressing;
 
 use super::steps::{EndpointError, read_request, receive};
@@ -53,6 +53,8 @@ pub(super) struct Opened {
     pub(super) proven: Proven,
     /// The assertion about its sender.
     pub(super) assertion: Option<Box<AssertionEvidence>>,
+    /// Who signed an element of its Body by itself.
+    pub(super) inner: Option<Box<InnerEvidence>>,
     /// Header blocks that are passed on although nothing proves them.
     pub(super) unproven: Vec<String>,
 }
@@ -69,6 +71,7 @@ impl Opened {
             sender: None,
             proven: Proven::Nobody,
             assertion: None,
+            inner: None,
             unproven: Vec::new(),
         }
     }
@@ -116,6 +119,7 @@ pub(super) async fn open(
             sender: Sender::of(&opened),
             proven: proven(&opened, private),
             assertion: opened.evidence.assertion.take().map(Box::new),
+            inner: opened.evidence.inner.take().map(Box::new),
             unproven: opened.evidence.unproven,
             octets: opened.bytes,
             version: opened.version,

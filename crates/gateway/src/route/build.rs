@@ -10,7 +10,7 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use http::Uri;
+use http::{HeaderValue, Uri};
 use soapstone::crypto::trust::RevocationCache;
 use soapstone::endpoint::{Directions, SentMessages};
 use soapstone_broker::{Dice, Pool};
@@ -265,6 +265,7 @@ impl Builder<'_> {
     ) -> Option<Arc<Upstream>> {
         let memory = self.resources.memory.clone();
         let mut upstream = Upstream::plain(url, tls, spec.timeouts, memory, self.limit)?;
+        upstream.errand.authorization = endpoint.as_deref().and_then(authorization);
         let begun = endpoint
             .as_ref()
             .filter(|endpoint| endpoint.endpoint.conversation().is_some());
@@ -351,6 +352,7 @@ impl Builder<'_> {
             pool,
             members,
             rules: group.rules,
+            source: group.source,
             metrics: Arc::clone(metrics),
         })
     }
@@ -373,4 +375,11 @@ fn mechanism_towards_backends(spec: &RouteSpec) -> Option<&'static str> {
         true => first,
         false => Some("several"),
     }
+}
+
+/// The value of `Authorization` that the policy of an endpoint demands of requests.
+fn authorization(endpoint: &OutboundEndpoint) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(endpoint.endpoint.http_authorization()?).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }

@@ -18,6 +18,7 @@ mod lingering;
 mod listener;
 mod notices;
 mod readiness;
+mod registry;
 mod repoll;
 mod revocation;
 pub(crate) mod run;

@@ -181,6 +181,16 @@ pub(crate) fn response(version: SoapVersion, cause: Cause) -> Response<Reply> {
     response
 }
 
+/// Status and envelope of the fault for a message that the engine refused: for other servers than
+/// the gateway.
+pub fn refusal(version: SoapVersion, code: FaultCode) -> (StatusCode, String) {
+    let cause = Cause::Refused(code);
+    (
+        cause.status(version),
+        envelope(version, cause, cause.reason()),
+    )
+}
+
 /// The envelope of a fault that says more, or less, than its cause does.
 pub(crate) fn body(version: SoapVersion, cause: Cause, reason: &str) -> Reply {
     Reply::whole(envelope(version, cause, reason))

@@ -195,7 +195,9 @@ async fn assertions_by_the_connection_want_tls() {
     );
     let told = config_problems(&folder, &plain);
     assert!(
-        told.contains("`identity` tells of assertions, and none is asked for"),
+        told.contains(
+            "`identity` tells of assertions and of inner signatures, and neither is asked for"
+        ),
         "{told}"
     );
 }

@@ -17,6 +17,7 @@ mod demands;
 mod description;
 mod heads;
 mod ignored;
+mod inner;
 mod key_usage;
 mod keys;
 mod lifecycle;

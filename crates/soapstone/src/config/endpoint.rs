@@ -12,6 +12,7 @@ use super::answers::AnswersConfig;
 use super::confidential::Confidential;
 use super::document::{Document, Environment, LoadedFile, Surroundings};
 use super::identity::{self, IdentityConfig};
+use super::inner::{self, InnerConfig};
 use super::known_key::KnownKey;
 use super::problem::{Located, Place, Problem, Problems};
 use super::saml::{self, SamlConfig};
@@ -77,7 +78,15 @@ pub struct LimitsConfig {
 }
 
 /// The tables that keys and passwords are given in.
-const KEY_TABLES: [&str; 6] = ["identity", "peer", "saml", "shared_key", "trust", "users"];
+const KEY_TABLES: [&str; 7] = [
+    "identity",
+    "inner",
+    "peer",
+    "saml",
+    "shared_key",
+    "trust",
+    "users",
+];
 
 /// An endpoint, as configured.
 #[derive(Clone, Debug)]
@@ -100,6 +109,8 @@ pub struct EndpointConfig {
     pub users: Vec<UserConfig>,
     /// The assertions that are accepted, or sent.
     pub saml: Option<SamlConfig>,
+    /// Elements of the Body that are signed by themselves.
+    pub inner: Option<InnerConfig>,
     /// The Redis or Valkey that nodes share.
     pub store: Option<StoreConfig>,
     /// What is done to messages.
@@ -183,6 +194,7 @@ impl EndpointConfig {
         let shared_key = table.table("shared_key").and_then(read_shared_key);
         let trust = table.table("trust").map(read_trust);
         let saml = table.table("saml").map(saml::read);
+        let inner = table.table("inner").map(inner::read);
         if !table.has("security") {
             table.missing(
                 "security",
@@ -243,6 +255,7 @@ impl EndpointConfig {
             trust,
             users,
             saml,
+            inner,
             store,
             security: security?,
             answers,

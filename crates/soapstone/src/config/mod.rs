@@ -16,10 +16,13 @@ mod confidential;
 mod document;
 mod endpoint;
 mod identity;
+mod inner;
 mod key_naming;
 mod known_key;
 mod memory;
+mod password_keys;
 mod problem;
+mod profile;
 mod quoting;
 mod saml;
 mod schema;
@@ -40,10 +43,12 @@ pub use confidential::Confidential;
 pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};
 pub use endpoint::{EndpointConfig, LimitsConfig, PeerConfig, SharedKeyConfig, UserConfig};
 pub use identity::{IdentityConfig, IdentitySource};
+pub use inner::InnerConfig;
 pub use known_key::{KeyKind, KnownKey};
 pub use memory::{
     ConversationStoreConfig, ConversationsConfig, ReplayConfig, ReplayScope, ReplayStoreConfig,
 };
+pub use password_keys::PasswordKeysConfig;
 pub use problem::{Located, Place, Problem, Problems};
 pub use quoting::{OTHER_TEXT, slip};
 pub use saml::{AssertionIssuerConfig, SamlConfig};

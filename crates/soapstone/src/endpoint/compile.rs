@@ -124,6 +124,7 @@ impl Compiler<'_> {
         let users = self.users();
         let agreed = agreed?;
         self.refuse_users_without_passwords(&agreed);
+        self.check_password_keys(&agreed);
         let conversation = match agreed.bootstrap {
             Some(bootstrap) => {
                 let bits = self.secret_bits(&agreed.exchanges)?;
@@ -138,6 +139,7 @@ impl Compiler<'_> {
         let answers = self.answers(&agreed.exchanges);
         self.refuse_needless_unsigned(&agreed.exchanges);
         let request_headers = self.request_headers(role, agreed.address.clone());
+        let inner = self.inner(role, conversation.is_some());
         let peer_clock = self.peer_clock(role, &agreed.exchanges);
         let operations = (!agreed.operations.is_empty()).then(|| {
             let requests: Vec<bool> = agreed
@@ -166,6 +168,7 @@ impl Compiler<'_> {
             answers,
             request_headers,
             demands,
+            inner,
             limits,
             ids: self.config.security.ids.clone(),
             users,
@@ -179,6 +182,8 @@ impl Compiler<'_> {
             conversation,
             private_transport: agreed.private_transport,
             client_certificate: agreed.client_certificate,
+            http_basic: agreed.http_basic,
+            remarks: agreed.remarks,
             dated: std::mem::take(&mut self.dated),
             online: std::mem::take(&mut self.online),
             sent,

@@ -16,9 +16,12 @@ use super::answers::Answers;
 use super::bootstrap::Conversation;
 use super::dated::Dated;
 use super::demands::Demands;
+use super::http_basic::HttpBasic;
+use super::inner::Inner;
 use super::known_clock::KnownClock;
 use super::operations::Operations;
 use super::plans::{Directions, Plans};
+use super::remarks::Remark;
 use super::request_headers::RequestHeaders;
 use super::sent::{Sent, SentMessages};
 use crate::config::{ConversationsConfig, ReplayConfig};
@@ -40,6 +43,8 @@ pub struct Endpoint<P> {
     pub(super) request_headers: RequestHeaders,
     /// What the file demands beside its policy.
     pub(super) demands: Demands,
+    /// Elements of the Body that are signed by themselves.
+    pub(super) inner: Inner,
     pub(super) limits: Limits,
     /// Attributes without a namespace that are ids in messages that arrive.
     pub(super) ids: Vec<&'static str>,
@@ -54,6 +59,10 @@ pub struct Endpoint<P> {
     pub(super) conversation: Option<Conversation>,
     pub(super) private_transport: bool,
     pub(super) client_certificate: bool,
+    /// The user and the password of HTTP of requests that leave.
+    pub(super) http_basic: Option<HttpBasic>,
+    /// What an operator must know of the policy.
+    pub(super) remarks: Vec<Remark>,
     pub(super) dated: Vec<Dated>,
     pub(super) online: Vec<Arc<OnlineRevocation>>,
     /// What comes back to us, if it comes.
@@ -73,6 +82,7 @@ impl<P: Directions> Endpoint<P> {
             answers: Answers::default(),
             request_headers: RequestHeaders::default(),
             demands: Demands::default(),
+            inner: Inner::default(),
             limits,
             ids: Vec::new(),
             users: Vec::new(),
@@ -86,6 +96,8 @@ impl<P: Directions> Endpoint<P> {
             conversation: None,
             private_transport: false,
             client_certificate: false,
+            http_basic: None,
+            remarks: Vec::new(),
             dated: Vec::new(),
             online: Vec::new(),
             sent,
@@ -138,6 +150,12 @@ impl<P: Directions> Endpoint<P> {
     /// accepted or sent.
     pub fn needs_tls(&self) -> bool {
         self.private_transport
+    }
+
+    /// The value of the `Authorization` field that the policy demands of requests that leave, if
+    /// the file names the user.
+    pub fn http_authorization(&self) -> Option<&str> {
+        self.http_basic.as_ref()?.authorization()
     }
 
     /// Whether its policy wants clients to show a certificate while the connection is made
@@ -229,13 +247,21 @@ impl<P: Directions> Endpoint<P> {
 
     /// Whether every message will do, in both directions.
     pub fn demands_nothing(&self) -> bool {
-        self.policies().all(Policy::demands_nothing)
+        self.policies().all(Policy::demands_nothing) && !self.inner.is_used()
+    }
+
+    /// Whether messages that arrive must have an element of the Body signed by itself.
+    pub fn verifies_inner(&self) -> bool {
+        self.inner.verifies()
     }
 
     /// Whether messages pass through this endpoint as they are, in both directions: nothing is
-    /// demanded of them, and no addressing headers are written or taken out on behalf of peers.
+    /// demanded of them, no addressing headers are written or taken out on behalf of peers, and
+    /// requests get no user of HTTP.
     pub fn is_plain(&self) -> bool {
-        self.demands_nothing() && !self.agreements.iter().any(|agreement| agreement.addressing)
+        self.demands_nothing()
+            && self.http_authorization().is_none()
+            && !self.agreements.iter().any(|agreement| agreement.addressing)
     }
 
     /// Operations whose requests nothing protects, neither the messages nor the connection,
@@ -263,13 +289,13 @@ impl<P: Directions> Endpoint<P> {
     /// Whether no message that arrives takes an operation of a key pair. Of an endpoint with
     /// conversations: no message within one.
     pub fn opens_lightly(&self) -> bool {
-        self.inbound().all(|plan| !plan.policy().uses_key_pair())
+        !self.inner.verifies() && self.inbound().all(|plan| !plan.policy().uses_key_pair())
     }
 
     /// Whether no message that leaves takes an operation of a key pair. Of an endpoint with
     /// conversations: no message within one.
     pub fn secures_lightly(&self) -> bool {
-        self.outbound().all(|plan| !plan.policy().uses_key_pair())
+        !self.inner.signs() && self.outbound().all(|plan| !plan.policy().uses_key_pair())
     }
 
     /// Whether a private key is held elsewhere, so that operations with it may wait.
@@ -277,9 +303,11 @@ impl<P: Directions> Endpoint<P> {
         let bootstrap = self.conversation.iter();
         let inbound = bootstrap.clone().map(|one| &one.bootstrap_inbound);
         let outbound = bootstrap.map(|one| &one.bootstrap_outbound);
-        self.inbound()
-            .chain(inbound)
-            .any(InboundPlan::waits_for_keys)
+        self.inner.waits_for_keys()
+            || self
+                .inbound()
+                .chain(inbound)
+                .any(InboundPlan::waits_for_keys)
             || self
                 .outbound()
                 .chain(outbound)

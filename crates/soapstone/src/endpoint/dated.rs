@@ -25,6 +25,9 @@ pub enum DatedUse {
     Decryption,
     /// It says who endorses, where that is not [`Self::Identity`].
     Endorsing,
+    /// It says who signs elements of the Body by themselves, where that is not
+    /// [`Self::Identity`].
+    Inner,
     /// We encrypt to it.
     Peer,
     /// It is believed as it is.
@@ -44,6 +47,7 @@ impl DatedUse {
             Self::Identity => "identity",
             Self::Decryption => "identity.decryption",
             Self::Endorsing => "identity.endorsing",
+            Self::Inner => "inner.identity",
             Self::Peer => "peer",
             Self::Pinned => "trust.pinned",
             Self::Anchor => "trust.anchors",

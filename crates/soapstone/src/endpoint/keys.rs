@@ -93,7 +93,11 @@ impl Compiler<'_> {
             .collect()
     }
 
-    fn identity(&mut self, config: &IdentityConfig, usage: DatedUse) -> Option<Arc<Identity>> {
+    pub(super) fn identity(
+        &mut self,
+        config: &IdentityConfig,
+        usage: DatedUse,
+    ) -> Option<Arc<Identity>> {
         let password = config
             .password
             .as_ref()

@@ -78,6 +78,7 @@ impl<P: Secures> Endpoint<P> {
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<Secured, SecureError> {
+        let bytes = self.inner.signed(bytes, &self.limits, buffers)?;
         let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
         observer.ended(Step::Parse);
         let is_request = outgoing.answers.is_none();

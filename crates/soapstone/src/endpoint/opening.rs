@@ -14,8 +14,8 @@
 
 use jiff::Timestamp;
 use soapstone_wss::{
-    Authenticated, DecipheringKey, Envelope, Facts, FirstSeen, InboundPlan, Mark, Opened, Rejected,
-    Verified,
+    Authenticated, DecipheringKey, Envelope, Facts, FirstSeen, InboundPlan, InnerEvidence, Mark,
+    Opened, Rejected, Verified,
 };
 
 use super::arriving::Arriving;
@@ -82,7 +82,7 @@ impl<P: Directions> Endpoint<P> {
             Err(rejected) if rejected.is_temporary() => tries.untried(workspace, now).await,
             Err(_) => tries.failed(workspace, now).await,
         };
-        let (opened, operations) = opened?;
+        let (opened, operations, inner) = opened?;
         // The message is good. What the store has not heard of ends by itself.
         if ended.unwrap_or(true) {
             observer.ended(Step::Replay);
@@ -103,11 +103,12 @@ impl<P: Directions> Endpoint<P> {
         };
         let mut verified = opened.admit(late)?;
         verified.note_operations(operations);
+        verified.note_inner(inner);
         Ok(verified)
     }
 
     /// Whether an opened message is of the operation that it was taken for and answers its request,
-    /// and none of what it held was sent from here.
+    /// none of what it held was sent from here, and its inner signature is good.
     pub(super) fn examined(
         &self,
         plan: &InboundPlan,
@@ -115,7 +116,7 @@ impl<P: Directions> Endpoint<P> {
         arriving: Arriving<'_>,
         facts: &Facts,
         now: Timestamp,
-    ) -> Result<(Opened, Vec<usize>), Rejected> {
+    ) -> Result<(Opened, Vec<usize>, Option<InnerEvidence>), Rejected> {
         let operations = match &self.operations {
             Some(table) => opened.examine(|envelope| table.confirm(envelope, arriving.expected))?,
             None => Vec::new(),
@@ -127,7 +128,8 @@ impl<P: Directions> Endpoint<P> {
         }
         self.refuse_our_own(opened.late_marks(), now)
             .map_err(|rejected| opened.refused(rejected))?;
-        Ok((opened, operations))
+        let inner = self.inner.verified(&opened, now)?;
+        Ok((opened, operations, inner))
     }
 
     fn refuse_our_own(&self, marks: &[Mark], now: Timestamp) -> Result<(), Rejected> {

@@ -60,6 +60,17 @@ pub(crate) fn every_table() -> Node {
             ]),
         ),
         (
+            "inner",
+            table([
+                ("requests", value("\"{urn:tax}Order\"")),
+                (
+                    "identity",
+                    table([("key", value("\"key.pem\"")), ("pkcs11", token())]),
+                ),
+                ("trust", table([("anchors", value("[\"ca.pem\"]"))])),
+            ]),
+        ),
+        (
             "store",
             table([
                 ("nodes", value("[\"127.0.0.1:1\"]")),
@@ -75,6 +86,7 @@ pub(crate) fn every_table() -> Node {
                 ("timestamp", table([("ttl", value("\"5m\""))])),
                 ("clock", table([("offset", value("\"-37s\""))])),
                 ("username_token", table([("nonce", value("true"))])),
+                ("password_keys", table([("most", value("10000"))])),
                 (
                     "addressing",
                     table([

@@ -192,6 +192,7 @@ impl Comparison<'_, '_> {
                 Signer::Certificate(_)
                 | Signer::SharedKey(_)
                 | Signer::Holder { .. }
+                | Signer::User(_)
                 | Signer::Context { .. } => true,
                 // Everybody makes one. What it enciphered itself was not in another message.
                 Signer::SessionKey(_) => signature.token.is_some_and(|key| {

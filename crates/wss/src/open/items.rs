@@ -76,6 +76,7 @@ impl Opening<'_> {
             issuers: &message.plan.keys.issuers,
             retired: &|algorithm| message.demands().retired(algorithm, message.now),
             demanded: &message.demands().supporting,
+            password_keys: message.demands().password_keys.as_ref(),
             facts: message.facts,
             now: message.now,
             token: node,

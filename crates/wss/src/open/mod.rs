@@ -27,6 +27,7 @@ mod key_agreement;
 mod keyring;
 mod message;
 mod opening;
+mod password_keys;
 mod places;
 mod plaintext;
 mod recognition;
@@ -257,6 +258,7 @@ impl Opening<'_> {
                 .map(|session| (session.sha1, session.key))
                 .collect(),
             signature_values,
+            user: self.keyring.user.take(),
             context: self.keyring.context.take(),
             operations: Vec::new(),
             marks: Vec::new(),

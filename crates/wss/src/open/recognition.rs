@@ -38,6 +38,7 @@ pub(super) fn partner(signer: &Signer) -> Option<[u8; 32]> {
         Signer::Certificate(certificate) => (b"certificate", certificate.der()),
         Signer::SharedKey(name) => (b"shared key", name.as_bytes()),
         Signer::Context { name, .. } => (b"context", name.identifier.as_bytes()),
+        Signer::User(name) => (b"user", name.as_bytes()),
         Signer::RequestKey(_) | Signer::SessionKey(_) | Signer::Holder { .. } => return None,
     };
     Some(digest::mark([b"partner".as_slice(), kind, name]))

@@ -10,7 +10,7 @@ use crate::part::Part;
 use crate::policy::Policy;
 use crate::supporting::{EndorsingToken, SupportingToken};
 use crate::token::{AssertionPolicy, AssertionProtection};
-use crate::username::{PasswordKind, Presence, UsernamePolicy};
+use crate::username::{PasswordKeyPolicy, PasswordKind, Presence, UsernamePolicy};
 
 impl Policy {
     /// Everything that is wrong.
@@ -28,7 +28,7 @@ impl Policy {
         let by_key = signature.is_some_and(|one| one.key != KeyBinding::Certificate);
         let wraps_none = suite.key_transport.is_empty() && suite.key_agreement.is_empty();
         let public = self.signs_by_certificate() || self.endorses_by_certificate();
-        let secret = by_key || self.endorsing_context().is_some();
+        let secret = by_key || self.endorsing_secret().is_some();
         let signs_none =
             public && suite.signature.is_empty() || secret && suite.symmetric_signature.is_empty();
         let missing = [
@@ -54,8 +54,20 @@ impl Policy {
     /// Demands that fit no message, or not each other.
     fn wrong_combinations(&self) -> impl Iterator<Item = &'static str> {
         let beside = || self.endorsing_beside();
-        let by_context = |token: &&EndorsingToken| token.key.kind() == KeyBinding::Context;
-        let contexts = beside().filter(by_context).count();
+        let count = |kind| beside().filter(|token| token.key.kind() == kind).count();
+        let contexts = count(KeyBinding::Context);
+        let passwords = count(KeyBinding::Password);
+        let by_password = self.password_keys();
+        let out_of_bounds = |keys: PasswordKeyPolicy| {
+            let is_ordered = keys.least > 0 && keys.least <= keys.most;
+            let made = 1..=PasswordKeyPolicy::MAXIMUM_ITERATIONS;
+            !is_ordered
+                || keys.most > PasswordKeyPolicy::MAXIMUM_ITERATIONS
+                || !made.contains(&keys.iterations)
+        };
+        let encrypts_with_password = self
+            .encryption()
+            .is_some_and(|one| one.key == KeyBinding::Password && one.derived_keys.is_none());
         let hides = |token: &EndorsingToken| token.encrypted && !self.is_by_connection();
         let is_hidden = |token: &EndorsingToken| {
             let is_named = token.key.reference() != KeyReference::Direct;
@@ -133,6 +145,26 @@ impl Policy {
             (
                 contexts > 0 && contexts + usize::from(self.uses(KeyBinding::Context)) > 1,
                 "a message belongs to one conversation",
+            ),
+            (
+                by_password.is_some_and(out_of_bounds),
+                "the iterations of a key from a password are at least 1, at most 1000000, and the fewest are not more than the most",
+            ),
+            (
+                by_password.is_some() && self.username().is_some(),
+                "a message has one user: its token holds a password, or keys are derived from it",
+            ),
+            (
+                self.uses(KeyBinding::Password) && self.signature().is_none(),
+                "a key from a password encrypts for a user whom a signature proves",
+            ),
+            (
+                encrypts_with_password && !PasswordKeyPolicy::encrypts_by(&self.suite),
+                "a key from a password has 20 bytes, and the suite's data encryption wants more: take a suite of AES-128, or derive keys from it",
+            ),
+            (
+                passwords > 0 && (contexts + passwords > 1 || self.uses(KeyBinding::Password)),
+                "one symmetric key endorses, and the key of a user endorses nothing that it signs itself",
             ),
             (
                 self.endorsing_context().is_some_and(is_hidden),

@@ -19,7 +19,7 @@ use crate::suite::{Retirement, Suite, retired};
 use crate::supporting::{EndorsingToken, SupportingToken};
 use crate::token::{AssertionPolicy, TokenKind};
 use crate::tuning::Tuning;
-use crate::username::UsernamePolicy;
+use crate::username::{PasswordKeyPolicy, UsernamePolicy};
 
 /// Everything that one plan demands of messages.
 #[derive(Debug)]
@@ -66,6 +66,8 @@ pub(crate) struct Demands {
     pub(crate) covers_inherited: bool,
     /// Whether messages belong to a conversation.
     pub(crate) uses_context: bool,
+    /// How keys are derived from passwords, where they are.
+    pub(crate) password_keys: Option<PasswordKeyPolicy>,
     /// Whether a session key is wrapped to our certificate.
     pub(crate) wraps_key: bool,
     /// Whether what signs and encrypts is derived from symmetric keys.
@@ -93,7 +95,7 @@ pub(crate) struct SignatureDemand {
     pub(crate) parts: Vec<(Part, ProtectionOrder)>,
     /// The role of a signature with a private key.
     pub(crate) by_certificate: CertificateRole,
-    /// The permitted algorithms of HMACs by other keys than an endorsing context's, and of
+    /// The permitted algorithms of HMACs by other keys than a symmetric one that endorses, and of
     /// signatures with private keys.
     hmac: bool,
     public: bool,
@@ -136,8 +138,8 @@ pub(crate) struct Endorsements {
     pub(crate) assigns_message: bool,
     /// Whether one key may make several of them.
     pub(crate) same_endorser: bool,
-    /// The key of the security context that endorses.
-    pub(crate) context: Option<KeyDemand>,
+    /// The symmetric key that endorses: of a security context, or from a password.
+    pub(crate) secret: Option<KeyDemand>,
     /// Whether they cover parts of the message in particular.
     pub(crate) cover_parts: bool,
 }
@@ -145,7 +147,8 @@ pub(crate) struct Endorsements {
 /// The demand of one endorsing signature.
 #[derive(Debug)]
 pub(crate) struct EndorsementDemand {
-    pub(crate) by_context: bool,
+    /// The kind of its key.
+    pub(crate) key: KeyBinding,
     pub(crate) parts: Vec<Part>,
     pub(crate) covers_token: bool,
     pub(crate) token_signed: bool,
@@ -238,6 +241,7 @@ impl Demands {
             proves_parts: policy.proves_parts(),
             covers_inherited: policy.covers_inherited(),
             uses_context: policy.uses_context(),
+            password_keys: policy.password_keys(),
             wraps_key: policy.wraps_key(),
             derives_keys: derived_keys.is_some(),
             single_session_key: policy.uses(KeyBinding::SessionKey) || derived_keys.is_some(),
@@ -298,7 +302,7 @@ impl Demands {
     pub(crate) fn signature_algorithms(
         &self,
         family: SignatureFamily,
-        by_context: bool,
+        by_secret: bool,
     ) -> &[SignatureAlgorithm] {
         let suite = &self.suite;
         let (hmac, public) = match &self.signature {
@@ -306,7 +310,7 @@ impl Demands {
             None => (false, false),
         };
         match family == SignatureFamily::Hmac {
-            true if by_context || hmac => &suite.symmetric_signature,
+            true if by_secret || hmac => &suite.symmetric_signature,
             false if !public => &suite.symmetric_signature,
             _ => &suite.signature,
         }
@@ -350,7 +354,7 @@ fn role_of_certificates(policy: &Policy) -> CertificateRole {
 fn endorsements(policy: &Policy) -> Endorsements {
     let over_timestamp = policy.endorses_timestamp();
     let demand = |one: &EndorsingToken| EndorsementDemand {
-        by_context: one.key.kind() == KeyBinding::Context,
+        key: one.key.kind(),
         parts: one.parts.clone(),
         covers_token: one.covers_token,
         token_signed: one.signed && !over_timestamp,
@@ -365,7 +369,7 @@ fn endorsements(policy: &Policy) -> Endorsements {
         over_timestamp,
         assigns_message: over_timestamp && policy.signs_by_certificate(),
         same_endorser: policy.same_endorser,
-        context: policy.endorsing_context().map(|one| KeyDemand {
+        secret: policy.endorsing_secret().map(|one| KeyDemand {
             source: KeySource::of_signature(one.key.kind()),
             derived_keys: one.key.derived_keys(),
         }),

@@ -18,6 +18,8 @@ pub(crate) enum KeySource {
     Wrapped,
     /// A key of both parties that a token names.
     Token,
+    /// A key that is derived from a password, as a token says.
+    Password,
 }
 
 impl KeySource {
@@ -29,6 +31,7 @@ impl KeySource {
             KeyBinding::RequestKey => Self::Request,
             KeyBinding::SessionKey => Self::Wrapped,
             KeyBinding::Context => Self::Token,
+            KeyBinding::Password => Self::Password,
         }
     }
 

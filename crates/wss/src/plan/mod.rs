@@ -308,11 +308,12 @@ fn endorsers(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) -> V
         let algorithm = fitting(policy, identity, problems)?;
         Some(Endorser::Certificate(Arc::clone(identity), algorithm))
     });
-    let by_context = policy.suite.symmetric_signature.first();
+    let by_secret = policy.suite.symmetric_signature.first().copied();
     let all = policy
         .endorsing_beside()
         .filter_map(|token| match token.key {
-            EndorsingKey::Context { .. } => by_context.copied().map(Endorser::Context),
+            EndorsingKey::Context { .. } => by_secret.map(Endorser::Context),
+            EndorsingKey::Password { .. } => by_secret.map(Endorser::User),
             EndorsingKey::Certificate(_) => endorsers.next(),
         });
     all.collect()
@@ -482,7 +483,10 @@ impl OutboundPlan {
                     );
                     algorithm = policy.suite.symmetric_signature.first().copied();
                 }
-                KeyBinding::RequestKey | KeyBinding::SessionKey | KeyBinding::Context => {
+                KeyBinding::RequestKey
+                | KeyBinding::SessionKey
+                | KeyBinding::Context
+                | KeyBinding::Password => {
                     algorithm = policy.suite.symmetric_signature.first().copied()
                 }
             }
@@ -533,7 +537,10 @@ impl OutboundPlan {
                         });
                     }
                 }
-                KeyBinding::RequestKey | KeyBinding::SessionKey | KeyBinding::Context => {}
+                KeyBinding::RequestKey
+                | KeyBinding::SessionKey
+                | KeyBinding::Context
+                | KeyBinding::Password => {}
             }
         }
         if policy.uses(KeyBinding::SessionKey) {

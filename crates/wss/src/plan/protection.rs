@@ -18,7 +18,7 @@ use crate::policy::Policy;
 use crate::secure_error::SecureError;
 use crate::suite::{Retirement, Suite, retired};
 use crate::tuning::Tuning;
-use crate::username::UsernamePolicy;
+use crate::username::{PasswordKeyPolicy, UsernamePolicy};
 
 /// Everything that one plan does to messages.
 #[derive(Debug)]
@@ -40,6 +40,8 @@ pub(crate) struct Protection {
     pub(crate) takes_assertion: bool,
     /// The user of messages.
     pub(crate) username: Option<UsernamePolicy>,
+    /// How keys are derived from the password of the user, where they are.
+    pub(crate) password_keys: Option<PasswordKeyPolicy>,
     /// Whether answers repeat the signature values of their request.
     pub(crate) confirms: bool,
     pub(crate) suite: Suite,
@@ -137,12 +139,16 @@ pub(crate) enum Endorser {
     Certificate(Arc<Identity>, SignatureAlgorithm),
     /// Whoever is in the conversation.
     Context(SignatureAlgorithm),
+    /// The user, whose password the key is derived from.
+    User(SignatureAlgorithm),
 }
 
 impl Endorser {
     pub(crate) fn algorithm(&self) -> SignatureAlgorithm {
         match self {
-            Self::Certificate(_, algorithm) | Self::Context(algorithm) => *algorithm,
+            Self::Certificate(_, algorithm) | Self::Context(algorithm) | Self::User(algorithm) => {
+                *algorithm
+            }
         }
     }
 }
@@ -248,6 +254,7 @@ impl Protection {
             carries_assertion: policy.assertion().is_some(),
             takes_assertion: policy.assertion().is_some_and(|it| it.from_message),
             username: policy.username().cloned(),
+            password_keys: policy.password_keys(),
             confirms: header.signature_confirmation,
             suite: suite.clone(),
             tuning: policy.tuning,

@@ -125,6 +125,7 @@ impl Rejected {
             | Self::Unsigned { .. }
             | Self::Unendorsed { .. }
             | Self::SignedElsewhere { .. }
+            | Self::InnerSignature { .. }
             | Self::Undeciphered { .. }
             | Self::Unencrypted { .. }
             | Self::WrongOrder { .. } => FaultCode::InvalidSecurity,

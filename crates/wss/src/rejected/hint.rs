@@ -106,6 +106,9 @@ impl Rejected {
             Self::Encryption(_) => {
                 "the peer encrypts to another certificate than that of `identity`, or the cipher text was changed on the way"
             }
+            Self::InnerSignature { .. } => {
+                "compare `inner` with what the peer signs by itself: `soapstone xml verify` judges such a signature alone"
+            }
             Self::Undeciphered { .. } => {
                 "somebody took a reference out of the `xenc:ReferenceList`, or the application has cipher text of its own: that wants the whole Body \
                  encrypted, or signatures before encryption"

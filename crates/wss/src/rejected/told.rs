@@ -81,6 +81,7 @@ impl Rejected {
             Self::Unsigned { .. } => "unsigned",
             Self::Unendorsed { .. } => "unendorsed",
             Self::SignedElsewhere { .. } => "signed-elsewhere",
+            Self::InnerSignature { .. } => "inner-signature",
             Self::Undeciphered { .. } => "undeciphered",
             Self::Unencrypted { .. } => "unencrypted",
             Self::WrongOrder { .. } => "wrong-order",
@@ -323,6 +324,9 @@ impl fmt::Display for Rejected {
                 out,
                 "`{element}` is signed and stands neither in the Body nor as a header block that can be read"
             ),
+            Self::InnerSignature { element, problem } => {
+                write!(out, "the inner signature of `{element}`: {problem}")
+            }
             Self::Undeciphered { part } => write!(
                 out,
                 "expected `{part}`, where it is in the message, to be listed for decryption; found an `xenc:EncryptedData` that is not, and it may be in that"

@@ -17,6 +17,7 @@ mod headers;
 mod libraries;
 mod mutants;
 mod oracles;
+mod password_keys;
 mod paths;
 mod references;
 mod reflections;
