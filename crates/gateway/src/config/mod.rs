@@ -25,6 +25,7 @@ pub(crate) mod read;
 pub(crate) mod record;
 pub(crate) mod registry;
 pub(crate) mod revocation;
+pub(crate) mod roles;
 pub(crate) mod route;
 mod security_index;
 pub(crate) mod source;
@@ -54,6 +55,7 @@ use log::LogConfig;
 use record::RecordConfig;
 use registry::RegistrySpec;
 use revocation::RevocationConfig;
+use roles::RoleSpec;
 use route::RouteSpec;
 use soapstone::endpoint::Serving;
 use timeouts::Timeouts;
@@ -91,6 +93,8 @@ pub struct Config {
     pub(crate) record: Option<RecordConfig>,
     /// Where spans are sent.
     pub(crate) traces: Option<TracesConfig>,
+    /// Who may do what; everybody everything, where there are none.
+    pub(crate) roles: Option<Vec<RoleSpec>>,
     /// Who may be asked about revocation.
     pub(crate) revocation: Option<RevocationConfig>,
     /// The registry that the gateway registers in and reads.

@@ -18,6 +18,7 @@ use super::log::read_log;
 use super::record::read_record;
 use super::registry::{RegistrySpec, read_registry};
 use super::revocation::{RevocationConfig, read_revocation};
+use super::roles::{RoleSpec, read_roles};
 use super::route::{ClientSide, RouteSpec, read_route};
 use super::timeouts::read_timeouts;
 use super::tls::{ServerTls, read_server};
@@ -139,6 +140,8 @@ fn read(document: &Document<'_>) -> Option<Config> {
         .filter_map(|table| read_route(table, timeouts, client_side, &mut paths))
         .collect();
     demand_registry(&root, &routes, has_registry, registry.as_ref());
+    let roles = root.has("roles").then(|| root.tables("roles"));
+    let roles = roles.map(|tables| read_roles_of(document, tables, &routes));
     root.belong_elsewhere(
         &[
             "identity",
@@ -187,6 +190,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         record,
         traces,
         revocation,
+        roles,
         registry,
         files,
         risks,
@@ -215,6 +219,35 @@ fn demand_registry(
         let hint = "[registry] with url, business and client";
         root.report_with_hint(route.place, message, hint);
     }
+}
+
+/// Reads `[[roles]]`, and reports routes on which no role allows anything: they would serve nobody.
+fn read_roles_of(
+    document: &Document<'_>,
+    tables: Vec<Table<'_>>,
+    routes: &[RouteSpec],
+) -> Vec<RoleSpec> {
+    let governed = || routes.iter().filter(|route| route.inbound.is_some());
+    let names: Vec<&str> = governed().map(|route| route.name.as_str()).collect();
+    let count = tables.len();
+    let roles = read_roles(tables, &names);
+    // What is wrong with a role that is there has been reported.
+    if roles.len() < count {
+        return roles;
+    }
+    for route in governed() {
+        let mut grants = roles.iter().flat_map(|role| &role.allow);
+        if !grants.any(|grant| grant.is_for(&route.name)) {
+            let message = format!(
+                "route {} serves nobody: no role allows anything on it",
+                route.path
+            );
+            let problem = Problem::new(document.file(), route.place, message);
+            let hint = "there are `roles`, and what no role allows is refused: allow = [\"NAME:*\"] in one of them";
+            document.report(problem.with_hint(hint));
+        }
+    }
+    roles
 }
 
 /// Reports routes that ask about revocation where nobody may be asked: with certificates that have

@@ -90,10 +90,7 @@ pub(super) fn read_revocation(mut table: Table<'_>) -> Option<RevocationConfig> 
     if let Some(folder) = &folder
         && !folder.value.is_dir()
     {
-        let message = format!(
-            "`cache` names {}, which is no folder",
-            folder.value.display()
-        );
+        let message = "`cache` names no folder that is there";
         table.report_with_hint(
             folder.place,
             message,

@@ -9,6 +9,7 @@
 //! endpoint let through, and the description of the service.
 
 mod attempt;
+mod authorize;
 pub(crate) mod carry;
 mod choose;
 pub(crate) mod connection;

@@ -60,6 +60,10 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             }
             _ => Vec::new(),
         },
+        claimed: match &exchange.serving.roles {
+            Some(_) => media::actions_of(&head.headers),
+            None => Vec::new(),
+        },
     };
     let mut forward = match prepare_request(reporter, arrived, &mut reservation).await {
         Ok(Prepared::Forward(forward)) => forward,

@@ -20,6 +20,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::balancer::{BalancedMember, Balancer};
 use super::remembered::Remembered;
+use super::roles::Roles;
 use super::routes::Routes;
 use super::serving::Serving;
 use super::upstream::Upstream;
@@ -129,6 +130,10 @@ pub(crate) fn serving(
     resources: &RouteResources,
 ) -> Serving {
     let config = opened.config;
+    let known_roles = former.and_then(|former| former.roles.as_deref());
+    let roles = config
+        .roles
+        .map(|specs| Arc::new(Roles::new(specs, known_roles)));
     let former: Vec<&Route> = former
         .into_iter()
         .flat_map(|former| former.routes.iter())
@@ -163,6 +168,7 @@ pub(crate) fn serving(
         tls: config.tls.map(TlsAcceptor::from),
         dated,
         stores: opened.stores,
+        roles,
         revocation: config.revocation.map(Arc::new),
     }
 }

@@ -5,6 +5,7 @@
 pub(crate) mod balancer;
 pub(crate) mod build;
 pub(crate) mod remembered;
+pub(crate) mod roles;
 pub(crate) mod routes;
 pub(crate) mod serving;
 pub(crate) mod upstream;
@@ -168,6 +169,7 @@ pub(crate) mod tests {
             rate: None,
             warm_up: None,
             identity: None,
+            provides: None,
         };
         let metrics = RouteMetrics::new(path, None, None);
         let memory = MessageMemory::new(0);

@@ -56,6 +56,16 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
             table([("hosts", value("[\"ocsp.example.com\"]"))]),
         ),
         (
+            "roles",
+            tables(table([
+                ("name", value("\"clerks\"")),
+                (
+                    "members",
+                    table([("attributes", tables(table([("name", value("\"role\""))])))]),
+                ),
+            ])),
+        ),
+        (
             "routes",
             tables(table([
                 ("path", value("\"/\"")),

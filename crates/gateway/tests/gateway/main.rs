@@ -36,6 +36,7 @@ mod relations;
 mod replays;
 mod request_headers;
 mod revocation;
+mod roles;
 mod secured;
 mod shares;
 mod slow_store;

@@ -1,7 +1,8 @@
 //! Whether certificates were revoked: asked of `openssl ocsp` as a live responder, and of servers
 //! that mean harm. No request waits for any of them.
 
-use std::process::{Child, Command, Stdio};
+use std::io::{BufRead, BufReader};
+use std::process::{Child, ChildStdout, Command, Stdio};
 use std::time::Duration;
 
 use bytes::Bytes;
@@ -17,7 +18,7 @@ use tokio::net::TcpListener;
 
 use crate::secured::{client, secured};
 use crate::support::{
-    Backend, ENVELOPE, Folder, Said, free_address, get, post, reason, send, silent_backend, soon,
+    Backend, ENVELOPE, Folder, Said, get, post, reason, send, silent_backend, soon,
 };
 
 /// `OCSPSigning` as the one extended key usage, in DER.
@@ -46,12 +47,19 @@ async fn status(gateway: &Running, folder: &Folder) -> StatusCode {
 
 /// Sends requests until one is answered like this.
 async fn answered(gateway: &Running, folder: &Folder, expected: StatusCode) {
-    soon("the status", async {
-        while status(gateway, folder).await != expected {
-            tokio::time::sleep(Duration::from_millis(50)).await;
+    // A responder may be slow where the machine has much to do.
+    for _ in 0..200 {
+        if status(gateway, folder).await == expected {
+            return;
         }
-    })
-    .await;
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+    let metrics = gateway.metrics();
+    let told = metrics
+        .lines()
+        .filter(|line| line.starts_with("soapstone_revocation"));
+    let told: Vec<&str> = told.collect();
+    panic!("no request was answered {expected}: {told:#?}");
 }
 
 /// Waits until a metric has that line.
@@ -72,6 +80,8 @@ fn outcome(kind: &str, outcome: &str) -> String {
 struct Responder {
     process: Child,
     address: String,
+    /// Read by nobody any more, and open for as long as it runs.
+    _said: BufReader<ChildStdout>,
 }
 
 impl Drop for Responder {
@@ -84,7 +94,7 @@ impl Drop for Responder {
 
 impl Responder {
     /// Starts it with the certificate of `client`, valid (`V`) or revoked (`R`).
-    async fn start(folder: &Folder, state: char) -> Self {
+    fn start(folder: &Folder, state: char) -> Self {
         let purpose = keys::template("CN=responder").with_extension(
             &EXTENDED_KEY_USAGE,
             false,
@@ -110,11 +120,8 @@ impl Responder {
         };
         let line = format!("{state}\t391231235959Z\t{revoked}\t{serial}\tunknown\t/CN=client\n");
         folder.write("index.txt", line);
-        let address = free_address();
-        let process = Command::new("openssl")
-            .args(["ocsp", "-nmin", "60", "-port"])
-            .arg(address.port().to_string())
-            .arg("-index")
+        let mut process = Command::new("openssl")
+            .args(["ocsp", "-nmin", "60", "-port", "0", "-index"])
             .arg(folder.path("index.txt"))
             .arg("-CA")
             .arg(folder.path("ca.cert.pem"))
@@ -123,18 +130,22 @@ impl Responder {
             .arg("-rkey")
             .arg(folder.path("responder.key.pem"))
             .stdin(Stdio::null())
-            .stdout(Stdio::null())
+            .stdout(Stdio::piped())
             .stderr(Stdio::null())
             .spawn()
             .expect("openssl runs");
-        let address = address.to_string();
-        soon("the responder", async {
-            while tokio::net::TcpStream::connect(&address).await.is_err() {
-                tokio::time::sleep(Duration::from_millis(20)).await;
-            }
-        })
-        .await;
-        Self { process, address }
+        // A connection that says nothing would occupy it: it tells itself when it listens.
+        let mut said = BufReader::new(process.stdout.take().expect("it is piped"));
+        let mut line = String::new();
+        said.read_line(&mut line).expect("it says where it listens");
+        let port = line.split_whitespace().nth(1);
+        let port = port.and_then(|address| address.rsplit_once(':'));
+        let (_, port) = port.expect("an address");
+        Self {
+            process,
+            address: format!("127.0.0.1:{port}"),
+            _said: said,
+        }
     }
 
     fn rules(&self) -> String {
@@ -153,7 +164,7 @@ impl Responder {
 async fn a_live_responder_is_asked_in_the_background_and_its_answer_survives_a_restart() {
     let folder = Folder::with_keys();
     let backend = Backend::echo().await;
-    let responder = Responder::start(&folder, 'V').await;
+    let responder = Responder::start(&folder, 'V');
     std::fs::create_dir(folder.path("kept")).expect("a folder");
     let text = file(
         &backend,
@@ -193,7 +204,7 @@ async fn a_live_responder_is_asked_in_the_background_and_its_answer_survives_a_r
 async fn a_certificate_that_a_live_responder_calls_revoked_is_refused_for_good() {
     let folder = Folder::with_keys();
     let backend = Backend::echo().await;
-    let responder = Responder::start(&folder, 'R').await;
+    let responder = Responder::start(&folder, 'R');
     let rules = format!("{}, fail = \"soft\"", responder.rules());
     let (said, _listening) = Said::listen();
     let gateway = folder
@@ -203,7 +214,7 @@ async fn a_certificate_that_a_live_responder_calls_revoked_is_refused_for_good()
     told(&gateway, "soapstone_revocation_soft_fails_total 1").await;
     answered(&gateway, &folder, StatusCode::INTERNAL_SERVER_ERROR).await;
     assert_eq!(said.caused("certificate-revoked"), 1, "{said}");
-    assert_eq!(said.times("a certificate was revoked"), 1, "{said}");
+    told(&gateway, &outcome("ocsp", "revoked")).await;
     // A reload forgets nothing.
     gateway.reload(folder.config(&file(&backend, &responder.host(), "", &rules)));
     let after = status(&gateway, &folder).await;

@@ -560,3 +560,41 @@ fn more_certificates_than_there_is_room_for_push_out_no_revoked_one() {
     assert_eq!(asked.cache.counts(now()).certificates, 1024);
     assert_eq!(asked.check(), asked.revoked());
 }
+
+/// Whatever is changed of a response, it is refused, or it says what it said.
+#[test]
+fn no_byte_of_a_response_can_be_changed_to_say_something_else() {
+    let authority = authority();
+    let certificate = named_leaf(&authority);
+    let delegate = responder(&authority, Some(&OCSP_SIGNING));
+    let mut said = Said::revoked(&certificate, &authority, 1);
+    said.certificates = vec![delegate.certificate().clone()];
+    let response = said.by(&delegate);
+    let read = |response: &[u8]| {
+        let demands = ocsp::Demands {
+            nonce: None,
+            must_repeat: false,
+            max_age: RevocationRules::default().max_age,
+            allow_sha1: false,
+            is_revoked: &|_| false,
+            now: now(),
+        };
+        let read = ocsp::read(response, &certificate, authority.certificate(), &demands);
+        read.map(|answer| answer.status)
+    };
+    let right = read(&response).unwrap();
+    for at in 0..response.len() {
+        assert_eq!(
+            read(&response[..at]).unwrap_err().name(),
+            "malformed",
+            "{at}"
+        );
+        for bit in [0x01, 0x80] {
+            let mut changed = response.clone();
+            changed[at] ^= bit;
+            if let Ok(status) = read(&changed) {
+                assert_eq!(status, right, "byte {at}");
+            }
+        }
+    }
+}

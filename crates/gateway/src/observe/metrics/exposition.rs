@@ -77,7 +77,7 @@ pub(crate) enum Detail {
 }
 
 /// Why requests fail, besides what the engine refuses: each is there from the start.
-const FAILURES: [&str; 33] = [
+const FAILURES: [&str; 34] = [
     "backend-broken",
     "backend-connect-timeout",
     "backend-description",
@@ -100,6 +100,7 @@ const FAILURES: [&str; 33] = [
     "needs-unclear",
     "needs-uncovered",
     "no-room",
+    "not-allowed",
     "not-secured",
     "operation-unclear",
     "operation-unknown",
@@ -112,6 +113,9 @@ const FAILURES: [&str; 33] = [
     "worker-failed",
     "would-expose",
 ];
+
+/// Rules of roles that refuse requests.
+const RULES: [&str; 6] = ["action", "hours", "no-role", "operation", "rate", "size"];
 
 /// Writes everything in Prometheus' text format.
 pub(crate) fn expose(
@@ -137,6 +141,8 @@ pub(crate) fn expose(
         // Names of backends are mostly their addresses.
         of_members(snapshot, &mut out);
         of_choices(routes, snapshot, &mut out);
+        // A client is told that it may not, and not why.
+        of_denials(routes, &mut out);
         process::expose(&mut out);
     }
     out.0
@@ -309,6 +315,19 @@ fn of_revocation(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Exposi
     for ((kind, outcome), count) in gateway.revocation.entries() {
         samples.sample(&format!("kind=\"{kind}\",outcome=\"{outcome}\""), count);
     }
+}
+
+fn of_denials(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
+    let help = "Requests that no role let through, by the rule of the nearest role.";
+    out.family(("soapstone_denied_total", COUNTER, help))
+        .counts(routes, "rule", |route| {
+            let mut rules: BTreeMap<_, _> = RULES.map(|rule| (rule, 0)).into();
+            rules.extend(route.denials.entries());
+            let rules = rules.into_iter();
+            rules
+                .map(|(rule, count)| (route.label(), rule.to_owned(), count))
+                .collect()
+        });
 }
 
 fn of_stores(gateway: &GatewayMetrics, out: &mut Exposition) {

@@ -148,6 +148,8 @@ pub(crate) struct RouteMetrics {
     /// By side, class (the code of the fault that the peer is told) and reason.
     refusals: Tally<(Direction, &'static str, &'static str)>,
     failures: Tally<&'static str>,
+    /// Requests that no role let through, by the rule.
+    denials: Tally<&'static str>,
     /// By prefix and local name.
     faults: Tally<(&'static str, &'static str)>,
     weak: Tally<(Direction, &'static str)>,
@@ -215,6 +217,7 @@ impl RouteMetrics {
             octets: Default::default(),
             refusals: Tally::default(),
             failures: Tally::default(),
+            denials: Tally::default(),
             faults: Tally::default(),
             weak: Tally::default(),
             ignored: Tally::default(),
@@ -295,6 +298,11 @@ impl RouteMetrics {
     /// that the peer is told.
     pub(crate) fn refusal(&self, side: Direction, class: &'static str, reason: &'static str) {
         self.refusals.add((side, class, reason));
+    }
+
+    /// No role let a request through, by the rule of the nearest role.
+    pub(crate) fn denial(&self, rule: &'static str) {
+        self.denials.add(rule);
     }
 
     /// A request failed for a reason other than its security.
