@@ -34,7 +34,7 @@ setup: ## install the Debian packages that building needs, those that are missin
 .PHONY: build
 build: setup ## build the release programs
 	$(call step,building the release programs)
-	@cargo build --release --bin soapstone --bin soapstone-lab
+	@cargo build --release --bin soapstone --bin soapstone-lab --bin soapstone-registry
 
 .PHONY: optimized
 optimized: setup ## build the programs for long use, trained on their own work: target/optimized/soapstone

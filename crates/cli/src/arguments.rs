@@ -72,6 +72,8 @@ pub enum Command {
     /// Show which of several backends a gateway may choose, and why
     #[command(subcommand, long_about = broker::ABOUT)]
     Broker(broker::Command),
+    /// Keep a registry of services and of those who provide them
+    Registry(sibling::Words),
     /// Secure one message: plain SOAP in, secured SOAP out
     #[command(long_about = secure::ABOUT)]
     Secure(secure::Arguments),

@@ -4,7 +4,8 @@
 //! is the one way in which a command can end other than well. What commands share is beside them:
 //! reading and writing of files ([`files`]), passwords ([`password`]), tables for people
 //! ([`table`]), log lines ([`logging`]), the runtime of servers ([`runtime`]) and the allocator.
-//! The commands of `soapstone-lab` go to that program ([`sibling`]), which shares this library.
+//! The commands of `soapstone-lab` and `soapstone-registry` go to these programs ([`sibling`]),
+//! which share this library.
 //!
 //! The rule kept here: standard output carries results only; everything said to people about how it
 //! went is on standard error.
@@ -38,8 +39,8 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
         return end(Err(Failure::new(reason)));
     }
     let words = commands::xml::spelling::normalize(words);
-    if sibling::helps(&words) {
-        return end(sibling::run(&words));
+    if let Some(program) = sibling::helps(&words) {
+        return end(sibling::run(program, &words));
     }
     match Arguments::try_parse_from(&words) {
         Ok(arguments) => end(commands::run(arguments, &words)),

@@ -1,10 +1,10 @@
-//! The other program of the two, started in place of this one.
+//! The other programs, started in place of this one.
 //!
 //! `soapstone` is what stands on a network. The lab, the demo and the sample services are commands
-//! of `soapstone-lab`, with the drivers of databases. Both are called `soapstone`: its commands of
-//! the other program are passed on as they were typed.
+//! of `soapstone-lab`, and the registry is `soapstone-registry`; both have drivers of databases.
+//! All are called `soapstone`: its commands of another program are passed on as they were typed.
 //!
-//! The rule kept here: the other program is the one in the folder of this program, or else the
+//! The rule kept here: another program is the one in the folder of this program, or else the
 //! first in `PATH`; an entry of `PATH` that depends on the working directory does not count.
 
 use std::ffi::OsString;
@@ -18,20 +18,26 @@ pub const SOAPSTONE: &str = "soapstone";
 /// The program of the lab, the demo and the sample services.
 pub const LAB: &str = "soapstone-lab";
 
+/// The program of the registry of services.
+pub const REGISTRY: &str = "soapstone-registry";
+
 /// The commands of [`LAB`].
 pub const COMMANDS: [&str; 3] = ["demo", "services", "lab"];
+/// The commands of [`REGISTRY`].
+const REGISTRY_COMMANDS: [&str; 1] = ["registry"];
 
 const EXAMPLES: &str = "\
 Examples:
   soapstone lab --help
   soapstone demo --help
-  soapstone services --help";
+  soapstone services --help
+  soapstone registry --help";
 
-/// The words of a command of `soapstone-lab`. That program reads them, and has the help for them.
+/// The words of a command of another program. That program reads them, and has the help for them.
 #[derive(Debug, clap::Args)]
 #[command(disable_help_flag = true, after_help = EXAMPLES)]
 pub struct Words {
-    /// What soapstone-lab is told
+    /// What the program of this command is told
     #[arg(
         trailing_var_arg = true,
         allow_hyphen_values = true,
@@ -40,17 +46,26 @@ pub struct Words {
     _words: Vec<OsString>,
 }
 
-/// Whether a command line, the program's name first, asks for help with a command of [`LAB`].
-pub(crate) fn helps(words: &[OsString]) -> bool {
-    matches!(words, [_, help, command, ..] if help == "help" && COMMANDS.iter().any(|it| command == it))
+/// The program whose command a command line, the program's name first, asks for help with.
+pub(crate) fn helps(words: &[OsString]) -> Option<&'static str> {
+    let [_, help, command, ..] = words else {
+        return None;
+    };
+    let is_one_of = |commands: &[&str]| help == "help" && commands.iter().any(|it| command == it);
+    if is_one_of(&COMMANDS) {
+        Some(LAB)
+    } else {
+        is_one_of(&REGISTRY_COMMANDS).then_some(REGISTRY)
+    }
 }
 
-/// Runs [`LAB`] with the words of this command line, the program's name first, and ends as it ends.
+/// Runs a program with the words of this command line, the program's name first, and ends as it
+/// ends.
 ///
 /// # Errors
 /// [`Failure`] when the program is not there or cannot be started.
-pub(crate) fn run(words: &[OsString]) -> Result<ExitCode, Failure> {
-    let program = program(LAB)?;
+pub(crate) fn run(name: &str, words: &[OsString]) -> Result<ExitCode, Failure> {
+    let program = program(name)?;
     let mut command = Command::new(&program);
     command.args(words.iter().skip(1));
     #[cfg(unix)]
@@ -94,7 +109,7 @@ pub fn program(name: &str) -> Result<PathBuf, Failure> {
             "the program {name} is neither in the folder of this program nor in PATH"
         ))
         .with_hint(
-            "`make build` makes soapstone and soapstone-lab in one folder; the gateway's container has soapstone alone",
+            "`make build` makes soapstone, soapstone-lab and soapstone-registry in one folder; the gateway's container has soapstone alone",
         )
     })
 }

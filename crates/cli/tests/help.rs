@@ -52,6 +52,7 @@ fn every_command_explains_itself() {
         "lint",
         "keys",
         "keys new",
+        "keys check",
         "keys list",
         "keys convert",
         "services",

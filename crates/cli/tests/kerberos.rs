@@ -61,10 +61,7 @@ fn the_command_line_secures_and_opens_with_a_token() {
     assert!(opened.status.success(), "{opened:?}");
     let said = [opened.stdout, opened.stderr].concat();
     let said = String::from_utf8_lossy(&said);
-    assert!(
-        said.contains(ALICE),
-        "{said}"
-    );
+    assert!(said.contains(ALICE), "{said}");
     // The library has seen the authenticator.
     let again = command(&realm, &folder, open).output().expect("it runs");
     assert_eq!(again.status.code(), Some(2), "{again:?}");

@@ -392,3 +392,91 @@ fn an_authority_that_is_named_by_its_file_is_told_how_to_be_named() {
             .fails("hint: an authority is named without the ending of its files: --signed-by ca\n");
     }
 }
+
+#[test]
+fn what_expires_is_warned_of_as_many_days_before_as_asked_for() {
+    let folder = Folder::new();
+    folder
+        .run("keys new long --kind ec-p256 --days 400")
+        .succeeds();
+    folder
+        .run("keys new short --kind ec-p256 --days 20")
+        .succeeds();
+    let check = |words: &str| folder.run(&format!("keys check {words}"));
+    let told = check("long.cert.pem").succeeds();
+    assert_eq!(
+        told.text(),
+        "1 certificates and 0 lists: nothing to warn of\n"
+    );
+    check("long.cert.pem short.cert.pem --days 19").succeeds();
+    let told = check("long.cert.pem short.cert.pem --json").fails("1 warning");
+    let found = told.json();
+    assert_eq!(found[0]["name"], "expires");
+    assert_eq!(found[0]["subject"], "CN=short");
+    assert_eq!(found.as_array().expect("a list").len(), 1);
+    check("long.cert.pem short.cert.pem --days 500").fails("2 warnings");
+}
+
+#[test]
+fn a_revoked_certificate_is_warned_of_if_the_issuer_has_signed_the_list() {
+    let folder = Folder::new();
+    folder
+        .run("keys new ca --ca --kind ec-p256 --days 400")
+        .succeeds();
+    folder
+        .run("keys new other --ca --kind ec-p256 --days 400 --subject CN=ca")
+        .succeeds();
+    for name in ["good", "bad"] {
+        let words = format!("keys new {name} --kind ec-p256 --signed-by ca --days 400");
+        folder.run(&words).succeeds();
+    }
+    let identity = |name: &str| {
+        let read = |what: &str| std::fs::read(folder.path(&format!("{name}.{what}.pem"))).unwrap();
+        soapstone::crypto::Identity::from_file_contents(&read("key"), &read("cert"), None).unwrap()
+    };
+    let revoked = identity("bad");
+    let list = |issuer: &str, days: i64| {
+        let now = jiff::Timestamp::now();
+        let then = |days| {
+            now.checked_add(jiff::SignedDuration::from_hours(24 * days))
+                .unwrap()
+        };
+        let validity = soapstone::crypto::issue::Validity {
+            not_before: then(days - 7),
+            not_after: then(days),
+        };
+        let revoked = [revoked.certificate()];
+        soapstone::crypto::issue::revocation_list(&identity(issuer), revoked, validity).unwrap()
+    };
+    let check = |words: &str| folder.run(&format!("keys check --json {words}"));
+    let names = |told: serde_json::Value| -> Vec<String> {
+        let found = told.as_array().expect("a list").iter();
+        found
+            .map(|it| {
+                format!(
+                    "{} {}",
+                    it["name"].as_str().unwrap(),
+                    it["subject"].as_str().unwrap()
+                )
+            })
+            .collect()
+    };
+    std::fs::write(folder.path("ca.crl"), list("ca", 7)).unwrap();
+    let all = "ca.cert.pem good.cert.pem bad.cert.pem --crl ca.crl";
+    assert_eq!(
+        names(check(all).fails("1 warning").json()),
+        ["revoked CN=bad"]
+    );
+    std::fs::write(folder.path("ca.crl"), list("ca", -1)).unwrap();
+    let found = names(check(all).fails("2 warnings").json());
+    assert_eq!(found, ["list-out-of-date CN=ca", "revoked CN=bad"]);
+    std::fs::write(folder.path("ca.crl"), list("other", 7)).unwrap();
+    let found = names(check(all).fails("1 warning").json());
+    assert_eq!(found, ["list-unverified CN=ca"]);
+    let found = names(
+        check("good.cert.pem --crl ca.crl")
+            .fails("1 warning")
+            .json(),
+    );
+    assert_eq!(found, ["list-unverified CN=ca"], "the issuer is not there");
+}

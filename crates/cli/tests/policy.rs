@@ -302,3 +302,26 @@ fn a_gateways_file_is_told_route_by_route() {
     folder.write("gateway.toml", "[[routes]]\npath = 1\n");
     folder.run("policy gateway.toml").fails("gateway.toml:");
 }
+
+/// `cases/sectors/13` and `cases/clients/14`.
+#[test]
+fn what_was_chosen_or_is_without_effect_is_told() {
+    let folder = Folder::new();
+    let mtom = "<m:MTOM xmlns:m='http://www.w3.org/2007/08/soap12-mtom-policy'/>";
+    folder.write(
+        "policy.xml",
+        policy("Basic128Rsa15/><sp:TripleDesRsa15", mtom),
+    );
+    let forgotten = "<wsp:Policy xml:id='forgotten'/><binding ";
+    folder.write("service.wsdl", WSDL.replacen("<binding ", forgotten, 1));
+    let told = folder.run("policy service.wsdl").succeeds();
+    for words in [
+        "`sp:AlgorithmSuite` lists several suites, of which messages have one: `Basic128Rsa15` is used, not `TripleDesRsa15` (at ",
+        "`{http://www.w3.org/2007/08/soap12-mtom-policy}MTOM` demands MTOM: messages are sent and read as XML alone, which peers may refuse (at ",
+        "Attached to nothing, so that no message has it: forgotten (at line 1 column ",
+    ] {
+        assert!(told.text().contains(words), "{words}\n{}", told.text());
+    }
+    let json = folder.run("policy service.wsdl --json").succeeds();
+    assert!(json.text().contains("\"notices\""), "{}", json.text());
+}

@@ -1,4 +1,4 @@
-//! `soapstone lab`, `demo` and `services`: commands of the program beside this one.
+//! `soapstone lab`, `demo`, `services` and `registry`: commands of the programs beside this one.
 #![cfg(unix)]
 
 mod common;
@@ -60,6 +60,16 @@ fn the_words_and_the_exit_code_are_those_of_the_other_program() {
         assert!(said.ends_with(&expected), "{words:?}: {said}");
         assert_eq!(ended.status.code(), Some(7), "{words:?}");
     }
+    put_lab(&folder, "bin/soapstone-registry");
+    for words in [
+        &["registry", "serve", "--config", "registry.toml"][..],
+        &["help", "registry", "serve"],
+    ] {
+        let ended = run(&soapstone, &path, words);
+        let said = String::from_utf8(ended.stdout).expect("text");
+        assert!(said.ends_with(&format!(":{}\n", words.join(" "))), "{said}");
+        assert_eq!(ended.status.code(), Some(7), "{words:?}");
+    }
     let ended = run(&soapstone, &path, &["completions", "fish"]);
     let said = String::from_utf8(ended.stdout).expect("text");
     assert!(
@@ -98,7 +108,7 @@ fn without_the_other_program_it_is_told_where_that_is_to_be_had() {
             assert_eq!(
                 String::from_utf8_lossy(&ended.stderr),
                 "soapstone: the program soapstone-lab is neither in the folder of this program nor in PATH\n\
-                 hint: `make build` makes soapstone and soapstone-lab in one folder; the gateway's container has soapstone alone\n"
+                 hint: `make build` makes soapstone, soapstone-lab and soapstone-registry in one folder; the gateway's container has soapstone alone\n"
             );
         }
         let script = run(&soapstone, path, &["completions", "bash"]);

@@ -365,6 +365,29 @@ impl Certificate {
         }
     }
 
+    /// The URLs at which its issuer answers questions about it (RFC 5280 section 4.2.2.1), at most
+    /// four. An extension that cannot be read names none.
+    #[must_use]
+    pub fn responder_urls(&self) -> Vec<String> {
+        let access = self.0.extensions.authority_access.as_deref();
+        access.map_or_else(Vec::new, |access| {
+            distribution::responders(access).unwrap_or_default()
+        })
+    }
+
+    /// The URLs at which its issuer publishes the lists on which it would be, at most four. An
+    /// extension that cannot be read names none.
+    #[must_use]
+    pub fn revocation_list_urls(&self) -> Vec<String> {
+        distribution::list_urls(&self.distribution_points().unwrap_or_default())
+    }
+
+    /// Whether it is that of a responder whose own revocation nobody need ask about (RFC 6960
+    /// section 4.2.2.2.1).
+    pub(crate) fn needs_no_check(&self) -> bool {
+        self.0.extensions.ocsp_no_check
+    }
+
     /// Whether issuer and subject are the same and the signature was made with its own key.
     #[must_use]
     pub fn is_self_signed(&self) -> bool {

@@ -407,7 +407,7 @@ fn time(moment: Timestamp) -> Vec<u8> {
     }
 }
 
-fn usual_algorithm(kind: KeyKind) -> Result<SignatureAlgorithm, CryptoError> {
+pub(crate) fn usual_algorithm(kind: KeyKind) -> Result<SignatureAlgorithm, CryptoError> {
     match kind {
         KeyKind::Rsa { .. } => Ok(SignatureAlgorithm::RsaSha256),
         KeyKind::Ec(Curve::P256 | Curve::Brainpool256) => Ok(SignatureAlgorithm::EcdsaSha256),
@@ -424,7 +424,7 @@ fn usual_algorithm(kind: KeyKind) -> Result<SignatureAlgorithm, CryptoError> {
 }
 
 /// The `AlgorithmIdentifier` of a signature.
-fn x509_identifier(algorithm: SignatureAlgorithm) -> Result<Vec<u8>, CryptoError> {
+pub(crate) fn x509_identifier(algorithm: SignatureAlgorithm) -> Result<Vec<u8>, CryptoError> {
     use SignatureAlgorithm as Algorithm;
     let (oid, with_null): (&[u8], bool) = match algorithm {
         Algorithm::RsaSha1 => (&[0x2a, 0x86, 0x48, 0x86, 0xf7, 0x0d, 1, 1, 5], true),
@@ -457,7 +457,7 @@ fn x509_identifier(algorithm: SignatureAlgorithm) -> Result<Vec<u8>, CryptoError
 }
 
 /// The body with its signature: a certificate or a revocation list.
-fn signed(
+pub(crate) fn signed(
     key: &PrivateKey,
     algorithm: SignatureAlgorithm,
     body: &[u8],

@@ -6,15 +6,23 @@
 //! subject must be one of those expected. The answer for a peer that comes back is remembered,
 //! bounded in number and in time.
 
+mod answer_error;
 mod cache;
 mod error;
 mod legacy;
+mod ocsp;
+mod online;
 mod path;
 mod revocation;
+mod revocation_cache;
+mod revocation_rules;
 mod revoked;
 mod rules;
+mod schedule;
 mod store;
 mod window;
+
+use std::sync::Arc;
 
 use jiff::Timestamp;
 
@@ -22,10 +30,17 @@ use crate::certificate::{Certificate, KeyPurpose};
 use crate::error::CryptoError;
 use crate::key::KeyKind;
 use crate::name::DistinguishedName;
+pub use answer_error::AnswerError;
 use cache::{Cache, Entry};
 pub use error::TrustError;
+pub use ocsp::CertificateStatus;
+pub use online::OnlineRevocation;
 use revocation::RevocationList;
 pub use revocation::RevocationListFacts;
+pub use revocation_cache::{
+    KeptAnswer, ResponderErrand, RevocationCache, RevocationCounts, RevocationErrand,
+};
+pub use revocation_rules::RevocationRules;
 pub use rules::{SubjectMatch, TrustRules};
 pub use store::TrustStore;
 use window::Window;
@@ -69,7 +84,15 @@ impl TrustStore {
             .iter()
             .map(|list| RevocationList::from_file_contents(list))
             .collect::<Result<_, _>>()?;
+        let online = rules.revocation.clone().map(|online| {
+            let authorities = rules.anchors.iter().chain(&rules.intermediates);
+            let authorities = authorities.filter(|it| it.is_authority());
+            let allow_sha1 = rules.allow_sha1_certificates || rules.allow_legacy_certificates;
+            let authorities = authorities.cloned().collect();
+            Arc::new(OnlineRevocation::new(online, allow_sha1, authorities))
+        });
         Ok(Self {
+            online,
             rules,
             anchors,
             subjects,
@@ -82,6 +105,12 @@ impl TrustStore {
     #[must_use]
     pub fn rules(&self) -> &TrustRules {
         &self.rules
+    }
+
+    /// What it asks about revocation, if it does: a cache is to be attached.
+    #[must_use]
+    pub fn online_revocation(&self) -> Option<&Arc<OnlineRevocation>> {
+        self.online.as_ref()
     }
 
     /// Reads a certificate, or finds the one that was read and found trusted before, with its key
@@ -111,7 +140,9 @@ impl TrustStore {
         intermediates: &[Certificate],
         now: Timestamp,
     ) -> Result<(), TrustError> {
-        if let Some(window) = self.cache.window(certificate)
+        // Read before anything is looked up: what is told meanwhile is looked up the next time.
+        let generation = self.online.as_ref().map_or(0, |online| online.generation());
+        if let Some(window) = self.cache.window(certificate, generation)
             && (window.contains(now) || self.rules.ignore_validity)
         {
             return Ok(());
@@ -120,6 +151,7 @@ impl TrustStore {
         self.cache.remember(Entry {
             certificate: certificate.clone(),
             window,
+            generation,
         });
         Ok(())
     }

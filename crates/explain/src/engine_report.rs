@@ -126,6 +126,7 @@ fn holder_of(holder: &Signer) -> String {
         Signer::Holder {
             issuer, subject, ..
         } => format!("`{subject}`, whose key an assertion of `{issuer}` names"),
+        Signer::User(name) => format!("the user `{name}`, by a key from the password"),
         Signer::Context { name, .. } => format!("the other party of {name}"),
         Signer::Kerberos(client) => {
             format!("whoever has the session key of the Kerberos token of `{client}`")

@@ -17,6 +17,7 @@ fn every_gateway_file_of_the_guides_is_read() {
         "docs/call-a-secured-service.md",
         "docs/configuration.md",
         "docs/configure-from-a-wsdl.md",
+        "docs/registry.md",
         "docs/run-an-sts.md",
         "docs/weak-algorithms.md",
     ] {

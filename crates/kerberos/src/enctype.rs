@@ -30,9 +30,7 @@ impl Enctype {
     /// The type with a name.
     pub fn from_name(name: &str) -> Option<Self> {
         let mut names = NAMES.iter();
-        names
-            .find(|(_, one)| *one == name)
-            .map(|one| Self(one.0))
+        names.find(|(_, one)| *one == name).map(|one| Self(one.0))
     }
 
     /// The names.

@@ -165,6 +165,7 @@ fn binding_name(binding: KeyBinding) -> &'static str {
     match binding {
         KeyBinding::Shared => "shared",
         KeyBinding::Context => "context",
+        KeyBinding::Password => "password",
         _ => "certificate",
     }
 }

@@ -92,6 +92,32 @@ impl Assertion {
 }
 
 impl Alternative {
+    /// The same without the assertions of these names, wherever they are; `dropped` learns of each.
+    /// Assertions of WS-SecurityPolicy stay.
+    pub(crate) fn without(&self, ignored: &[Name], dropped: &mut Vec<(Name, Place)>) -> Self {
+        if ignored.is_empty() {
+            return self.clone();
+        }
+        let mut assertions = Vec::with_capacity(self.assertions.len());
+        for assertion in &self.assertions {
+            let name = assertion.name();
+            if name.security_version().is_none() && ignored.contains(name) {
+                dropped.push((name.clone(), assertion.place().clone()));
+                continue;
+            }
+            let Some(nested) = &assertion.nested else {
+                assertions.push(Arc::clone(assertion));
+                continue;
+            };
+            assertions.push(Arc::new(Assertion {
+                node: Arc::clone(&assertion.node),
+                nested: Some(nested.without(ignored, dropped)),
+                weight: assertion.weight,
+            }));
+        }
+        Self { assertions }
+    }
+
     /// Elements of all of its assertions, written out. Alternatives share assertions, but whoever
     /// looks at them does not.
     pub(crate) fn weight(&self) -> usize {

@@ -110,6 +110,11 @@ impl PolicyDocument {
             .collect()
     }
 
+    /// The root elements of all documents.
+    pub(crate) fn roots(&self) -> Vec<&Arc<Node>> {
+        self.parts().map(|part| &part.root).collect()
+    }
+
     /// The first document and the others, in the same order each time.
     fn parts(&self) -> impl Iterator<Item = &Part> {
         let mut labels: Vec<_> = self.others.keys().collect();

@@ -27,6 +27,9 @@ impl Agreement {
                 .to_owned(),
             );
         }
+        if self.http_basic.is_some() {
+            words.push("Requests carry a user and a password of HTTP (Basic).".to_owned());
+        }
         if self.addressing {
             words.push("Messages carry WS-Addressing headers.".to_owned());
         }
@@ -246,8 +249,8 @@ fn endorsements_in_words(policy: &Policy) -> Vec<String> {
         };
         let named = reference_in_words(endorsing.key.reference());
         let signature = endorsing_signature(policy, index);
-        let by_context = endorsing.key.kind() == KeyBinding::Context;
-        words.push(match (several, by_context) {
+        let by_secret = endorsing.key.kind() != KeyBinding::Certificate;
+        words.push(match (several, by_secret) {
             (true, false) => format!("The certificate of {signature}{covers} is {named}."),
             (false, false) => format!(
                 "The signature is endorsed by a second one: the sender's certificate{covers} is {named}."
@@ -322,7 +325,8 @@ pub(crate) fn algorithms(policy: &Policy) -> String {
         let endorses =
             |with: KeyBinding| policy.endorsing_beside().any(|one| one.key.kind() == with);
         let symmetric = key != KeyBinding::Certificate;
-        if symmetric || endorses(KeyBinding::Context) {
+        let by_secret = endorses(KeyBinding::Context) || endorses(KeyBinding::Password);
+        if symmetric || by_secret {
             names.extend(
                 suite
                     .symmetric_signature
@@ -397,6 +401,9 @@ fn key_in_words(key: KeyBinding, reference: KeyReference, recipient: Option<Reci
             }
             _ => "the key of the conversation".to_owned(),
         },
+        KeyBinding::Password => {
+            "a key from the password of a user, whose token is in the message".to_owned()
+        }
     }
 }
 

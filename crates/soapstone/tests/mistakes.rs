@@ -194,18 +194,20 @@ fn all_mistakes_of_a_table_are_told_at_once() {
 }
 
 #[test]
-fn profiles_are_reserved() {
+fn a_profile_is_named_alone_and_decides_its_keys() {
     let folder = Folder::new();
-    assert_eq!(
-        folder.problems_of_security("profile = \"x\""),
-        "endpoint.toml:3:14: `profile` in [security] is reserved for later versions\n    \
-         hint: say mechanism = \"sign-encrypt\", for example"
-    );
+    let told = folder.problems_of_security("profile = \"x\"");
+    let start = "endpoint.toml:3:24: `profile` must be ";
+    assert!(told.starts_with(start), "{told}");
+    let told = folder.problems_of_security("profile = \"face\", mechanism = \"sign\"");
+    let both = "both `profile` and `mechanism` are given";
+    assert!(told.contains(both), "{told}");
+    let told = folder.problems_of_security("profile = \"face\", signed = [\"Body\"]");
+    let decided =
+        "endpoint.toml:3:32: `signed` is given beside the profile `face`, which decides it";
+    assert!(told.contains(decided), "{told}");
     let unknown = folder.problems_of_security("mechanism = \"sign\", frobnicate = 1");
-    assert!(
-        unknown.contains("known here: ") && !unknown.contains("profile"),
-        "{unknown}"
-    );
+    assert!(unknown.contains("known here: "), "{unknown}");
 }
 
 #[test]

@@ -175,7 +175,7 @@ fn description(address: &str) -> String {
 
 /// WS-Addressing 1.0 Metadata, 4.1.
 #[test]
-fn a_request_is_for_the_address_of_the_description() {
+fn a_request_is_for_the_requested_url_or_else_the_address_of_the_description() {
     let pair = Pair::new();
     let described = "https://tax.example/Tax.svc";
     pair.0.write("service.wsdl", description(described));
@@ -191,7 +191,11 @@ fn a_request_is_for_the_address_of_the_description() {
     let named = |policy: &str| format!("{policy}, addressing = {{ to = [\"urn:named\"] }}");
     let requested = Some("https://10.0.0.5/tax/a");
     for (security, requested, expected) in [
-        (by_description.to_owned(), requested, Ok(described)),
+        (
+            by_description.to_owned(),
+            requested,
+            Ok("https://10.0.0.5/tax/a"),
+        ),
         (by_description.to_owned(), None, Ok(described)),
         (named(by_description), requested, Ok("urn:named")),
         (without.to_owned(), requested, Ok("https://10.0.0.5/tax/a")),

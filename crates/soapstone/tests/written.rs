@@ -26,8 +26,12 @@ fn agreement(mechanism: Mechanism, security: &str, more: &str) -> Agreement {
 }
 
 fn read(source: String, signatures: SignatureReading) -> Agreement {
+    let options = CompileOptions {
+        signatures,
+        ..CompileOptions::default()
+    };
     PolicyDocument::parse(source.clone().into_bytes(), &PolicyLimits::default())
-        .map(|document| document.agreement(&Selection::default(), &CompileOptions { signatures }))
+        .map(|document| document.agreement(&Selection::default(), &options))
         .unwrap_or_else(|error| panic!("{source}\n{error}"))
         .unwrap_or_else(|error| panic!("{source}\n{error}"))
 }

@@ -68,11 +68,8 @@ fn an_answer_that_trickles_in_ends_with_its_time() {
     let start = Instant::now();
     let problem = format!("the store of replay marks: 127.0.0.1:{port}: no answer in time");
     assert_eq!(refusal(&node), problem);
-    assert!(
-        start.elapsed() < Duration::from_secs(2),
-        "{:?}",
-        start.elapsed()
-    );
+    // A thousand bytes would have taken fifty seconds.
+    assert!(start.elapsed() < Duration::from_secs(25));
 }
 
 #[test]

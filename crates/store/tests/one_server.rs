@@ -411,16 +411,15 @@ fn a_write_that_too_few_replicas_have_does_not_count() {
         "127.0.0.1:{}: fewer than 1 replicas have the write",
         server.port
     );
+    let start = Instant::now();
     let refused = node.replay.first_seen(&[mark(1, 300)], at(0)).unwrap_err();
+    let waited = start.elapsed();
     let expected = format!("the store of replay marks: {problem}");
     assert_eq!(refused, ReplayError::Unavailable { problem: expected });
     let start = Instant::now();
     let refused = node.contexts.insert("/", &context(1, 0)).unwrap_err();
     assert_eq!(refused, StoreUnavailable::Unreachable { problem });
-    assert!(
-        start.elapsed() < Duration::from_millis(500),
-        "it fails fast"
-    );
+    assert!(start.elapsed() < waited, "the second one does not wait");
     let found = node.contexts.find("/", &context(1, 0).name(), at(0));
     assert!(matches!(found, Ok(None)), "what is only read goes on");
 }

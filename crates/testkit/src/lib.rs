@@ -5,6 +5,7 @@
 //! failures    every failing case of a table, told together
 //! folder      temporary folders, each with a name of its own
 //! clock       moments of a story, and time that a test lets pass
+//! processor   the processor time of work, to compare with that of other work
 //! envelope    SOAP messages
 //! assertion   SAML assertions, signed by an issuer (feature `keys`)
 //! kdc         a realm of MIT Kerberos with its KDC
@@ -37,6 +38,7 @@ pub mod kdc;
 #[cfg(feature = "keys")]
 pub mod keys;
 mod not_run;
+mod processor;
 mod table;
 
 use std::path::PathBuf;
@@ -46,6 +48,7 @@ pub use clock::{Elapsed, at, moment};
 pub use directory::has_vectors_directory;
 pub use failures::Failures;
 pub use folder::Folder;
+pub use processor::processor_time;
 pub use table::{Row, rows};
 
 /// All cases of a kind: the project's own, and those of other projects where their vectors are

@@ -3,6 +3,7 @@
 
 use crate::conversation::DerivedKeyPolicy;
 use crate::kerberos::KerberosPolicy;
+use crate::username::PasswordKeyPolicy;
 
 /// Which key signs or encrypts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -21,6 +22,8 @@ pub enum KeyBinding {
     Context,
     /// The session key of a Kerberos token.
     Kerberos,
+    /// A key that is derived from the password of the user whom a `UsernameToken` names.
+    Password,
 }
 
 /// How a message names a key (SOAP Message Security 1.1.1, 7; X.509 Token Profile 1.1.1, 3.2).
@@ -221,6 +224,8 @@ pub enum SymmetricToken {
     },
     /// The session key of a Kerberos token (Kerberos Token Profile 1.1).
     Kerberos(KerberosPolicy),
+    /// A key that is derived from the password of a user. Messages carry its token.
+    Password(PasswordKeyPolicy),
 }
 
 /// Certificates that sign and encrypt.
@@ -342,6 +347,7 @@ impl SymmetricToken {
             Self::Session(_) => KeyBinding::SessionKey,
             Self::Context { .. } => KeyBinding::Context,
             Self::Kerberos(_) => KeyBinding::Kerberos,
+            Self::Password(_) => KeyBinding::Password,
         }
     }
 
@@ -349,7 +355,7 @@ impl SymmetricToken {
     const fn reference_mut(&mut self) -> Option<&mut KeyReference> {
         match self {
             Self::Shared(reference) | Self::Session(reference) => Some(reference),
-            Self::Request | Self::Context { .. } | Self::Kerberos(_) => None,
+            Self::Request | Self::Context { .. } | Self::Kerberos(_) | Self::Password(_) => None,
         }
     }
 
@@ -360,6 +366,7 @@ impl SymmetricToken {
             Self::Request => KeyReference::EncryptedKeySha1,
             Self::Context { carried } => context_reference(*carried),
             Self::Kerberos(kerberos) => context_reference(kerberos.carried),
+            Self::Password(_) => KeyReference::Direct,
         }
     }
 }

@@ -125,8 +125,10 @@ use crate::envelope::Envelope;
 use crate::facts::Receipt;
 use crate::forward;
 use crate::freshness::Freshness;
+use crate::inner::InnerEvidence;
 use crate::marks::Mark;
 use crate::part::Extent;
+use crate::passage::Passage;
 use crate::rejected::Rejected;
 use crate::suite::{KeyAgreementMethod, KeyTransportMethod};
 use crate::token::{Assertion, ConfirmationMethod};
@@ -154,6 +156,8 @@ pub enum Signer {
     },
     /// The client of a Kerberos token, or the service that it is for. By the client's principal.
     Kerberos(String),
+    /// The user whose password the key is derived from.
+    User(String),
     /// The other party of a security context.
     Context {
         /// Which.
@@ -307,8 +311,12 @@ pub struct Evidence {
     pub kerberos: Option<KerberosEvidence>,
     /// The assertion about the sender.
     pub assertion: Option<AssertionEvidence>,
+    /// The signature of an element of the Body by itself.
+    pub inner: Option<InnerEvidence>,
     /// The `wsse:UsernameToken` that says so.
     pub(crate) user_token: Option<NodeId>,
+    /// The tokens of the header that keys are derived from.
+    pub(crate) password_tokens: Vec<NodeId>,
     /// The `wsu:Timestamp`.
     pub(crate) timestamp: Option<NodeId>,
     /// The life of the message.
@@ -324,6 +332,9 @@ pub struct Evidence {
     /// ignores, by expanded name: they are not passed on. Of many the first ones, and of long
     /// names the beginning.
     pub dropped: Vec<String>,
+    /// Header blocks that an intermediary takes out since they are for it, by expanded name. Of
+    /// many the first ones, and of long names the beginning.
+    pub taken_out: Vec<String>,
     /// The items of the Security header that were not read: `UsernameToken`, or `other`.
     pub ignored: Vec<&'static str>,
     pub(crate) confirmations: Vec<Confirmation>,
@@ -379,6 +390,13 @@ impl Evidence {
         }
     }
 
+    /// Notes the name of a header block that is taken out.
+    pub(crate) fn note_taken_out(&mut self, name: String) {
+        if self.taken_out.len() < MOST_DROPPED {
+            self.taken_out.push(shortened(name));
+        }
+    }
+
     /// Counts signatures and decryptions, so that their order can be compared with the plan's.
     pub(crate) fn next_step(&mut self) -> u32 {
         self.step += 1;
@@ -392,7 +410,9 @@ impl Evidence {
     ///   makes a session key, and who has a context of his own has its key;
     /// - it is signed together with the message by a context, and was encrypted with the same one;
     /// - it was encrypted with the session key that also signs the message, and that no other
-    ///   message has.
+    ///   message has;
+    /// - it holds no password, and the key that signs the message, or endorses it, is derived from
+    ///   that of the user.
     ///
     /// Where it is signed as cipher text (`sp:EncryptBeforeSigning`), what signs has to be what
     /// encrypted it: who signs it need not know what it holds.
@@ -425,10 +445,13 @@ impl Evidence {
             Signer::SessionKey(_) => it
                 .token
                 .is_some_and(|key| hidden_with(CipherKey::Session(key))),
-            Signer::RequestKey(_) => false,
+            Signer::RequestKey(_) | Signer::User(_) => false,
         };
         let mut signatures = self.signatures.iter();
-        signatures.any(|it| it.role == SignatureRole::Message && shows(it))
+        signatures.any(|it| match it.signer {
+            Signer::User(_) => true,
+            _ => it.role == SignatureRole::Message && shows(it),
+        })
     }
 
     /// The certificate that made the message's signature, or else the one that endorsed it: of
@@ -501,6 +524,8 @@ pub struct Opened {
     pub(crate) inherits: bool,
     /// Something was deciphered.
     pub(crate) deciphered: bool,
+    /// How the message is passed on, where that is all that may be done with it.
+    pub(crate) passage: Option<Passage>,
 }
 
 impl Opened {
@@ -548,9 +573,13 @@ impl Opened {
     /// Admits the message on the word of the replay cache about its [late marks](Self::late_marks).
     ///
     /// # Errors
-    /// [`Rejected::ReplayUnknown`] if the word was given for another message.
+    /// [`Rejected::ReplayUnknown`] if the word was given for another message, and
+    /// [`Rejected::NotTheReceiver`] of an intermediary's plan.
     pub fn admit(self, first_seen: FirstSeen) -> Result<Verified<Envelope>, Rejected> {
         first_seen.vouch_for(self.late_marks())?;
+        if self.passage.is_some() {
+            return Err(Rejected::NotTheReceiver);
+        }
         Ok(Verified {
             inner: self.envelope,
             evidence: self.evidence,
@@ -604,6 +633,19 @@ impl Verified<Envelope> {
     /// ([`Receipt::operations`]).
     pub fn note_operations(&mut self, operations: Vec<usize>) {
         self.receipt.operations = operations;
+    }
+
+    /// Notes what the host has proven of an element of the Body
+    /// ([`InnerVerification`](crate::InnerVerification)).
+    pub fn note_inner(&mut self, inner: Option<InnerEvidence>) {
+        if let Some(inner) = &inner {
+            for name in &inner.weak {
+                if !self.evidence.weak.contains(name) {
+                    self.evidence.weak.push(name);
+                }
+            }
+        }
+        self.evidence.inner = inner;
     }
 
     /// Appends the message rebuilt from what the plan covers: no `wsse:Security` header, and, where

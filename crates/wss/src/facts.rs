@@ -2,12 +2,15 @@
 //!
 //! The one rule: an unproven message decides which facts are looked up, never what they are.
 
+use std::sync::Arc;
+
 use soapstone_crypto::{Certificate, SecretBytes, SymmetricKey};
 
 use crate::conversation::{ContextName, SecurityContext};
 use crate::freshness::PeerClock;
 use crate::kerberos::{KerberosName, KerberosSession};
 use crate::marks::Mark;
+use crate::username::User;
 
 /// What a message needs from outside to be opened. Nothing of it is proven.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
@@ -64,6 +67,9 @@ pub struct Receipt {
     pub session_keys: Vec<([u8; 20], SymmetricKey)>,
     /// Values of its signatures, which the answer may have to confirm.
     pub signature_values: Vec<Vec<u8>>,
+    /// The user whose password its keys were derived from. The keys of the answer are derived
+    /// from the same one.
+    pub user: Option<Arc<User>>,
     /// The security context it was secured with.
     pub context: Option<SecurityContext>,
     /// The Kerberos session it was secured with.

@@ -30,12 +30,14 @@ mod derived;
 mod digest;
 mod envelope;
 mod envelope_error;
+mod enveloped;
 mod event;
 mod evidence;
 mod facts;
 mod forward;
 mod freshness;
 mod header;
+mod inner;
 mod kerberos;
 mod key_locator;
 mod key_reference;
@@ -48,6 +50,8 @@ mod objects;
 mod open;
 mod operation;
 mod part;
+mod passage;
+mod passed_on;
 mod path;
 mod peek;
 mod plan;
@@ -82,6 +86,7 @@ pub use evidence::{
 pub use facts::{Facts, Lookups, Receipt, Relation};
 pub use freshness::{Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
 pub use header::{Content, Finding, HeaderItem, ItemKind, SecurityHeader};
+pub use inner::{InnerElement, InnerEvidence, InnerKeyInfo, InnerSigning, InnerVerification};
 pub use kerberos::{KerberosForm, KerberosName, KerberosPolicy, KerberosSession};
 pub use key_locator::KeyLocator;
 pub use limits::SecurityLimits;
@@ -91,11 +96,14 @@ pub use objects::{ObjectCache, ObjectError};
 pub use open::{Authenticated, DecipheringKey};
 pub use operation::{Operation, OperationObserver};
 pub use part::{EncryptedPart, Extent, Part, PartSyntax};
+pub use passed_on::PassedOn;
 pub use path::{ElementPath, PathError};
 pub use plan::{
     Assurance, Assured, InboundPlan, KeyField, Keys, OutboundPlan, PlanProblem, SharedKey,
 };
-pub use policy::{HeaderPolicy, MessageEncryption, MessageSignature, PartsPolicy, Policy};
+pub use policy::{
+    HeaderPolicy, Intermediary, MessageEncryption, MessageSignature, PartsPolicy, Policy,
+};
 pub use rejected::{AlgorithmUse, FaultCode, Rejected};
 pub use secure::{Outgoing, Secured};
 pub use secure_error::SecureError;
@@ -110,4 +118,6 @@ pub use token::{
     kerberos_sha1,
 };
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
-pub use username::{PasswordKind, Presence, User, UsernameDialects, UsernamePolicy};
+pub use username::{
+    PasswordKeyPolicy, PasswordKind, Presence, User, UsernameDialects, UsernamePolicy,
+};

@@ -23,7 +23,7 @@ impl InboundPlan {
         if self.demands.kerberos.is_some() {
             self.peek_kerberos(envelope, &mut lookups);
         }
-        if self.demands.username().is_some() {
+        if self.demands.username().is_some() || self.demands.password_keys.is_some() {
             self.peek_users(envelope, &mut lookups);
         }
         lookups

@@ -24,7 +24,7 @@ use crate::suite::{Retirement, Suite};
 use crate::supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 use crate::token::{AssertionPolicy, ConfirmationMethod, HolderUse};
 use crate::tuning::Tuning;
-use crate::username::UsernamePolicy;
+use crate::username::{PasswordKeyPolicy, UsernamePolicy};
 
 /// Requirements for one direction.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -57,8 +57,11 @@ pub struct Policy {
 /// The `wsse:Security` header, and the items in it that belong to no token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HeaderPolicy {
-    /// `soap:actor` (1.1) or `soap:role` (1.2); `None` is the ultimate receiver.
+    /// `soap:actor` (1.1) or `soap:role` (1.2); `None` is the ultimate receiver, and `next`
+    /// whichever node the message reaches next.
     pub actor: Option<String>,
+    /// Inbound: the receiver passes messages on to other nodes, and is not their last one.
+    pub intermediary: Option<Intermediary>,
     /// Whether the header of messages that we make must be understood.
     pub must_understand: bool,
     /// Order of its elements.
@@ -71,6 +74,17 @@ pub struct HeaderPolicy {
     /// Inbound: items of the header that are not read, by namespace and local name. The plan has
     /// no use for them, and they are not passed on.
     pub ignored: Vec<(String, String)>,
+}
+
+/// A node between the sender and the ultimate receiver (SOAP 1.2 part 1, 2.7).
+///
+/// It reads one `wsse:Security` header, that of its actor, and proves what its policy names. All
+/// else goes on byte for byte, and is proven by nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Intermediary {
+    /// Whether the message goes on with plaintext in the place of the cipher text that was for
+    /// this node.
+    pub reinserts: bool,
 }
 
 /// The parts of messages that are protected with the keys of the binding, or must be there.
@@ -439,10 +453,44 @@ impl Policy {
         endorsing.find(|token| matches!(token.key, EndorsingKey::Context { .. }))
     }
 
-    /// The token of the symmetric key that endorses: a security context's, or a Kerberos token's.
+    /// The token that endorses with a symmetric key: of a security context or a
+    /// Kerberos token, or from a password.
     pub(crate) fn endorsing_secret(&self) -> Option<&EndorsingToken> {
         let mut endorsing = self.endorsing_beside();
-        endorsing.find(|token| token.key.is_secret())
+        endorsing.find(|token| !matches!(token.key, EndorsingKey::Certificate(_)))
+    }
+
+    /// How keys are derived from passwords, where they are: to protect messages, or to endorse.
+    pub fn password_keys(&self) -> Option<PasswordKeyPolicy> {
+        let protecting = match &self.binding {
+            Binding::Symmetric(binding) => match binding.key {
+                SymmetricToken::Password(keys) => Some(keys),
+                _ => None,
+            },
+            _ => None,
+        };
+        let mut endorsing = self.endorsing().filter_map(|token| match token.key {
+            EndorsingKey::Password { keys, .. } => Some(keys),
+            _ => None,
+        });
+        protecting.or_else(|| endorsing.next())
+    }
+
+    /// Sets the bounds of [`password_keys`](Self::password_keys), where there are such keys; says
+    /// whether there are.
+    pub fn bound_password_keys(&mut self, bounds: PasswordKeyPolicy) -> bool {
+        let mut found = false;
+        if let Binding::Symmetric(binding) = &mut self.binding
+            && let SymmetricToken::Password(keys) = &mut binding.key
+        {
+            (*keys, found) = (bounds, true);
+        }
+        for token in self.endorsing_mut() {
+            if let EndorsingKey::Password { keys, .. } = &mut token.key {
+                (*keys, found) = (bounds, true);
+            }
+        }
+        found
     }
 
     /// Whether certificates make endorsing signatures.

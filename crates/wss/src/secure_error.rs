@@ -22,6 +22,14 @@ pub enum SecureError {
         /// The part.
         part: Part,
     },
+    /// A header block is protected for a node, and addressed to one that the message reaches
+    /// before, or to none that is known: that one takes it out.
+    TakenOutBefore {
+        /// The header block.
+        part: Part,
+        /// Whom it is addressed to.
+        actor: String,
+    },
     /// Messages have addressing headers, and nothing says where this one goes.
     DestinationUnknown,
     /// The message is of no operation that its sender knows.
@@ -63,6 +71,9 @@ pub enum SecureError {
     NotTheHolder,
     /// The plan speaks in a conversation, and was given no security context.
     ContextMissing,
+    /// Keys are to be derived from the password of a user, and there is none: the plan's keys have
+    /// none, or the request that is answered was secured by nobody's password.
+    UserMissing,
     /// The security context has expired.
     ContextExpired {
         /// When.
@@ -88,6 +99,13 @@ pub enum SecureError {
         algorithm: &'static str,
         /// Since when.
         since: Timestamp,
+    },
+    /// An element of the Body is to be signed by itself, and cannot be.
+    InnerSignature {
+        /// Expanded name of the element.
+        element: String,
+        /// Why.
+        problem: String,
     },
     /// What is to be signed has no canonical form within the limits.
     Canonicalization(C14nError),
@@ -120,6 +138,10 @@ impl fmt::Display for SecureError {
             Self::PartMissing { part } => write!(
                 out,
                 "expected `{part}` in the message, found no such element"
+            ),
+            Self::TakenOutBefore { part, actor } => write!(
+                out,
+                "`{part}` is addressed to `{actor}`, which takes it out before the message reaches the node that it is protected for"
             ),
             Self::DestinationUnknown => out.write_str(
                 "messages have addressing headers, and nothing says the address for `wsa:To`",
@@ -154,6 +176,9 @@ impl fmt::Display for SecureError {
             Self::NotTheHolder => out.write_str(
                 "expected a private key of the assertion's holder, found another one",
             ),
+            Self::UserMissing => out.write_str(
+                "keys are to be derived from a user's password, and there is no user",
+            ),
             Self::ContextMissing => out.write_str(
                 "the message belongs to a conversation, and no security context is at hand",
             ),
@@ -172,6 +197,9 @@ impl fmt::Display for SecureError {
                     out,
                     "`{algorithm}` is not to be used with this peer any more, since {since}"
                 )
+            }
+            Self::InnerSignature { element, problem } => {
+                write!(out, "`{element}` is to be signed by itself: {problem}")
             }
             Self::Canonicalization(error) => error.fmt(out),
             Self::Crypto(error) => error.fmt(out),

@@ -226,6 +226,21 @@ impl Suite {
         })
     }
 
+    /// A suite of which no algorithm is known: it protects and accepts nothing.
+    pub fn without_algorithms(name: &str) -> Self {
+        Self {
+            name: name.to_owned(),
+            signature: Vec::new(),
+            symmetric_signature: Vec::new(),
+            digest: Vec::new(),
+            canonicalization: Vec::new(),
+            key_transport: Vec::new(),
+            key_agreement: Vec::new(),
+            data: Vec::new(),
+            derivation_info: None,
+        }
+    }
+
     /// The suite of this name; `None` if there is none.
     pub fn named(name: &str) -> Option<Self> {
         let modern = [

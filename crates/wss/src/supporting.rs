@@ -5,7 +5,7 @@ use crate::conversation::DerivedKeyPolicy;
 use crate::kerberos::KerberosPolicy;
 use crate::part::Part;
 use crate::token::AssertionPolicy;
-use crate::username::UsernamePolicy;
+use crate::username::{PasswordKeyPolicy, UsernamePolicy};
 
 /// A token beside those of the binding.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
@@ -87,6 +87,13 @@ pub enum EndorsingKey {
         /// Whether the key that signs is derived from that of the session.
         derived_keys: Option<DerivedKeyPolicy>,
     },
+    /// A key that is derived from the password of a user. Messages carry its token.
+    Password {
+        /// How it is derived.
+        keys: PasswordKeyPolicy,
+        /// As with a context.
+        derived_keys: Option<DerivedKeyPolicy>,
+    },
 }
 
 impl EndorsingToken {
@@ -122,6 +129,7 @@ impl EndorsingKey {
             Self::Certificate(_) => KeyBinding::Certificate,
             Self::Context { .. } => KeyBinding::Context,
             Self::Kerberos { .. } => KeyBinding::Kerberos,
+            Self::Password { .. } => KeyBinding::Password,
         }
     }
 
@@ -136,6 +144,7 @@ impl EndorsingKey {
             Self::Certificate(reference) => *reference,
             Self::Context { carried, .. } => context_reference(*carried),
             Self::Kerberos { token, .. } => context_reference(token.carried),
+            Self::Password { .. } => KeyReference::Direct,
         }
     }
 
@@ -143,9 +152,9 @@ impl EndorsingKey {
     pub const fn derived_keys(&self) -> Option<DerivedKeyPolicy> {
         match self {
             Self::Certificate(_) => None,
-            Self::Context { derived_keys, .. } | Self::Kerberos { derived_keys, .. } => {
-                *derived_keys
-            }
+            Self::Context { derived_keys, .. }
+            | Self::Kerberos { derived_keys, .. }
+            | Self::Password { derived_keys, .. } => *derived_keys,
         }
     }
 }

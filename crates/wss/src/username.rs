@@ -2,9 +2,10 @@
 
 use std::time::Duration;
 
-use soapstone_crypto::SecretBytes;
+use soapstone_crypto::{PasswordKey, SecretBytes};
 
 use crate::freshness::TimestampPolicy;
+use crate::suite::Suite;
 
 /// How a user proves to know the password (UsernameToken Profile 1.1.1, 3.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -68,6 +69,40 @@ impl UsernamePolicy {
             nonce: Presence::Sent,
             created: Presence::Sent,
             dialects: UsernameDialects::default(),
+        }
+    }
+}
+
+/// Keys that are derived from passwords (UsernameToken Profile 1.1.1, 4).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct PasswordKeyPolicy {
+    /// Fewest iterations accepted. The profile recommends 1,000.
+    pub least: u32,
+    /// Most iterations accepted. Whoever can send a message has them done for it, once for each
+    /// of at most two keys, before anything is proven. 10,000 take about as long as one signature
+    /// with an RSA key of 2048 bits.
+    pub most: u32,
+    /// Iterations of the keys of messages that we make.
+    pub iterations: u32,
+}
+
+impl PasswordKeyPolicy {
+    /// Bounds of [`most`](Self::most), whatever a policy says: a tenth of a second of work.
+    pub const MAXIMUM_ITERATIONS: u32 = 1_000_000;
+
+    /// Whether a key from a password is long enough for all data encryption of a suite.
+    pub fn encrypts_by(suite: &Suite) -> bool {
+        let mut data = suite.data.iter();
+        data.all(|data| data.key_length() <= PasswordKey::LENGTH)
+    }
+}
+
+impl Default for PasswordKeyPolicy {
+    fn default() -> Self {
+        Self {
+            least: 1_000,
+            most: 10_000,
+            iterations: 10_000,
         }
     }
 }

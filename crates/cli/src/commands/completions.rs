@@ -34,7 +34,7 @@ pub struct Arguments {
 pub fn run(arguments: Arguments, words: &[OsString]) -> Result<ExitCode, Failure> {
     if sibling::program(sibling::LAB).is_ok() {
         let asked = [OsString::from("--of-soapstone")];
-        return sibling::run(&[words, &asked].concat());
+        return sibling::run(sibling::LAB, &[words, &asked].concat());
     }
     let own = crate::arguments::Arguments::command();
     print(arguments.shell, own, sibling::SOAPSTONE).map(|()| ExitCode::SUCCESS)

@@ -36,7 +36,10 @@ pub fn run(arguments: Arguments, words: &[OsString]) -> Result<ExitCode, Failure
     let log = arguments.log;
     let quiet = || log.start_at(Level::WARN);
     match arguments.command {
-        Command::Demo(_) | Command::Services(_) | Command::Lab(_) => return sibling::run(words),
+        Command::Demo(_) | Command::Services(_) | Command::Lab(_) => {
+            return sibling::run(sibling::LAB, words);
+        }
+        Command::Registry(_) => return sibling::run(sibling::REGISTRY, words),
         Command::Init(arguments) => {
             quiet();
             init::run(&arguments)

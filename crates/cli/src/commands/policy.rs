@@ -114,13 +114,14 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         } else {
             signatures
         },
+        ..CompileOptions::default()
     };
     let explained = explain(&document, &selection, &options)
         .map_err(|error| Failure::file(&arguments.file, error))?;
     let told = files::print(if arguments.json {
         report::json(&explained)
     } else {
-        report::text(&explained)
+        report::text(&explained, &document.unattached())
     });
     // Whether anybody reads the report or not, the exit code says what it comes to.
     match refusal(&explained) {

@@ -1,8 +1,8 @@
-//! Where revocation lists are published, as certificates and lists name it (RFC 5280 sections
-//! 4.2.1.13 and 5.2.5).
+//! Where revocation lists are published and responders answer, as certificates and lists name it
+//! (RFC 5280 sections 4.2.1.13, 4.2.2.1 and 5.2.5).
 //!
-//! Nothing is fetched from there: the names only tell which of several lists of an issuer a
-//! certificate would be on.
+//! Nothing is fetched here. The names tell which of several lists of an issuer a certificate would
+//! be on, and which URLs whoever fetches may ask for.
 
 use crate::der::{self, NotDer, Reader};
 use crate::name::DistinguishedName;
@@ -56,6 +56,14 @@ impl PointName {
         Ok(names)
     }
 
+    /// The URL, if the name is one of HTTP.
+    fn url(&self) -> Option<String> {
+        let Self::Other(name) = self else {
+            return None;
+        };
+        http_url(name)
+    }
+
     pub(crate) fn matches(&self, other: &Self) -> bool {
         match (self, other) {
             (Self::Directory(one), Self::Directory(two)) => one.matches(two),
@@ -63,6 +71,56 @@ impl PointName {
             _ => false,
         }
     }
+}
+
+/// Most URLs of one kind that are read of a certificate. Real ones have one or two.
+const MOST_URLS: usize = 4;
+
+/// Longest URL that is read, in bytes.
+const LONGEST_URL: usize = 2048;
+
+/// The tag of `uniformResourceIdentifier` in a `GeneralName`.
+const URI: u8 = der::context_primitive(6);
+
+/// The URL of a `GeneralName`, if it is one of HTTP in printable ASCII.
+fn http_url(name: &[u8]) -> Option<String> {
+    let text = Reader::new(name).expect(URI).ok()?;
+    let text = std::str::from_utf8(text).ok()?;
+    let is_plain = text.len() <= LONGEST_URL && text.bytes().all(|byte| byte.is_ascii_graphic());
+    let scheme = text.split_once("://")?.0;
+    let is_http = ["http", "https"]
+        .iter()
+        .any(|known| scheme.eq_ignore_ascii_case(known));
+    (is_plain && is_http).then(|| text.to_owned())
+}
+
+/// The URLs of responders in the DER of `AuthorityInfoAccessSyntax`.
+pub(super) fn responders(access: &[u8]) -> Result<Vec<String>, NotDer> {
+    const OCSP: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 48, 1];
+    let mut outer = Reader::new(access);
+    let mut list = outer.enter(der::SEQUENCE)?;
+    outer.end()?;
+    let mut found = Vec::new();
+    while !list.is_empty() {
+        let mut description = list.enter(der::SEQUENCE)?;
+        let method = description.expect(der::OID)?;
+        let location = description.any()?;
+        description.end()?;
+        if method == OCSP
+            && found.len() < MOST_URLS
+            && let Some(url) = http_url(location.whole)
+        {
+            found.push(url);
+        }
+    }
+    Ok(found)
+}
+
+/// The URLs of lists among distribution points, but of those of other issuers.
+pub(super) fn list_urls(points: &[DistributionPoint]) -> Vec<String> {
+    let direct = points.iter().filter(|point| !point.indirect);
+    let names = direct.flat_map(|point| &point.names);
+    names.filter_map(PointName::url).take(MOST_URLS).collect()
 }
 
 impl DistributionPoint {

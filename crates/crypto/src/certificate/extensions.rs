@@ -18,6 +18,10 @@ pub(super) struct Extensions {
     pub(super) path_length: Option<u32>,
     /// The DER of `CRLDistributionPoints`, read when a revocation list is asked.
     pub(super) distribution_points: Option<Vec<u8>>,
+    /// The DER of `AuthorityInfoAccessSyntax`, read when a responder is looked for.
+    pub(super) authority_access: Option<Vec<u8>>,
+    /// Whether `id-pkix-ocsp-nocheck` is there (RFC 6960 section 4.2.2.2.1).
+    pub(super) ocsp_no_check: bool,
 }
 
 /// What a certificate's key may be used for (RFC 5280 section 4.2.1.3).
@@ -118,6 +122,14 @@ impl Extensions {
             }
             [0x55, 0x1d, 31] => {
                 self.distribution_points = Some(value.to_vec());
+                return Ok(());
+            }
+            [0x2b, 6, 1, 5, 5, 7, 1, 1] => {
+                self.authority_access = Some(value.to_vec());
+                return Ok(());
+            }
+            [0x2b, 6, 1, 5, 5, 7, 48, 1, 5] => {
+                self.ocsp_no_check = true;
                 return Ok(());
             }
             [0x55, 0x1d, 37] => {

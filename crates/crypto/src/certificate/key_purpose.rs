@@ -11,6 +11,7 @@ pub struct KeyPurpose(Vec<u8>);
 
 const ANY: &[u8] = &[0x55, 0x1d, 0x25, 0];
 const CLIENT_AUTH: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 2];
+const OCSP_SIGNING: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 9];
 const EMAIL_PROTECTION: &[u8] = &[0x2b, 6, 1, 5, 5, 7, 3, 4];
 
 /// RFC 5280 section 4.2.1.12 and RFC 9336.
@@ -21,7 +22,7 @@ const NAMES: &[(&[u8], &str)] = &[
     (&[0x2b, 6, 1, 5, 5, 7, 3, 3], "codeSigning"),
     (EMAIL_PROTECTION, "emailProtection"),
     (&[0x2b, 6, 1, 5, 5, 7, 3, 8], "timeStamping"),
-    (&[0x2b, 6, 1, 5, 5, 7, 3, 9], "OCSPSigning"),
+    (OCSP_SIGNING, "OCSPSigning"),
     (&[0x2b, 6, 1, 5, 5, 7, 3, 36], "documentSigning"),
 ];
 
@@ -53,6 +54,12 @@ impl KeyPurpose {
     #[must_use]
     pub fn is_any(&self) -> bool {
         self.0 == ANY
+    }
+
+    /// Whether it lets a key answer for the authority that issued its certificate.
+    #[must_use]
+    pub fn is_ocsp_signing(&self) -> bool {
+        self.0 == OCSP_SIGNING
     }
 
     /// Whether it covers the signing of messages between programs, for which no purpose of its own

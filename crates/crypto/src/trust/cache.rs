@@ -18,6 +18,8 @@ const MOST: usize = 1024;
 pub(super) struct Entry {
     pub(super) certificate: Certificate,
     pub(super) window: Window,
+    /// What was known of revocation then: see `RevocationCache::generation`.
+    pub(super) generation: u64,
 }
 
 #[derive(Default)]
@@ -47,12 +49,13 @@ impl Cache {
             .map(|entry| entry.certificate.clone())
     }
 
-    /// When this certificate is trusted, if it ever was.
-    pub(super) fn window(&self, certificate: &Certificate) -> Option<Window> {
+    /// When this certificate is trusted, if it was since revocation was last told of.
+    pub(super) fn window(&self, certificate: &Certificate, generation: u64) -> Option<Window> {
         let digest = certificate.thumbprint_sha256();
         self.entries()
             .by_digest
             .get(&digest)
+            .filter(|entry| entry.generation == generation)
             .map(|entry| entry.window)
     }
 

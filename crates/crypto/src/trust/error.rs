@@ -48,6 +48,13 @@ pub enum TrustError {
         /// When the next one was due.
         since: Timestamp,
     },
+    /// An answer about revocation is demanded, and there is none.
+    RevocationUnanswered {
+        /// Whose: the signer's or that of an authority on its path.
+        subject: String,
+        /// Why.
+        why: &'static str,
+    },
     /// A key is too short.
     WeakKey {
         /// Whose: the signer's or that of an authority on its path.
@@ -112,9 +119,9 @@ impl TrustError {
             Self::Expired { .. } => "certificate-expired",
             Self::NotYetValid { .. } => "certificate-not-yet-valid",
             Self::Revoked { .. } => "certificate-revoked",
-            Self::RevocationUnknown { .. } | Self::RevocationListExpired { .. } => {
-                "revocation-unknown"
-            }
+            Self::RevocationUnknown { .. }
+            | Self::RevocationListExpired { .. }
+            | Self::RevocationUnanswered { .. } => "revocation-unknown",
             Self::WeakKey { .. } | Self::WeakSignature { .. } => "certificate-weak",
             Self::KeyUsage { .. } | Self::ExtendedKeyUsage { .. } => "key-usage",
             Self::SubjectNotAllowed { .. } => "subject-not-allowed",
@@ -158,6 +165,10 @@ impl fmt::Display for TrustError {
                     "the revocation list of `{issuer}` is out of date since {since}"
                 )
             }
+            Self::RevocationUnanswered { subject, why } => write!(
+                formatter,
+                "it is not known whether the certificate of `{subject}` was revoked: {why}"
+            ),
             Self::WeakKey {
                 subject,
                 bits,

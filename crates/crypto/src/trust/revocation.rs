@@ -1,4 +1,4 @@
-//! Certificate revocation lists (RFC 5280 section 5), given by the operator.
+//! Certificate revocation lists (RFC 5280 section 5), given by the operator or fetched.
 //!
 //! Lists are read once and kept as a set of serial numbers. A list counts for a certificate when
 //! both name the same issuer and, for a list in parts, the same distribution point. Its signature
@@ -9,6 +9,7 @@ use std::sync::OnceLock;
 
 use jiff::Timestamp;
 
+use super::window::Window;
 use crate::certificate::{self, Certificate, DistributionPoint, PointName};
 use crate::der::{self, NotDer, Reader};
 use crate::error::CryptoError;
@@ -183,7 +184,15 @@ impl RevocationList {
         }))
     }
 
-    fn facts(&self) -> RevocationListFacts {
+    /// When it holds.
+    pub(super) fn window(&self) -> Window {
+        Window {
+            from: self.this_update,
+            to: self.next_update.unwrap_or(Timestamp::MAX),
+        }
+    }
+
+    pub(super) fn facts(&self) -> RevocationListFacts {
         RevocationListFacts {
             issuer: self.issuer_name.to_string(),
             this_update: self.this_update,
@@ -260,7 +269,7 @@ fn coverage_of_part(part: &[PointName], certificate: &Certificate) -> Coverage {
 /// The first extension that cannot be taken: `understood` says which it takes (`true`) and which
 /// make a list unusable (`false`); of the others, it is the first critical one. An extension occurs
 /// once (RFC 5280 section 4.2).
-fn first_refused<'a>(
+pub(super) fn first_refused<'a>(
     extensions: &'a [u8],
     mut understood: impl FnMut(&[u8], &'a [u8]) -> Result<Option<bool>, NotDer>,
 ) -> Result<Option<&'a [u8]>, NotDer> {

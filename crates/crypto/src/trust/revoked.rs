@@ -31,7 +31,7 @@ impl TrustStore {
             from: Timestamp::MIN,
             to: Timestamp::MAX,
         };
-        if self.revocation_lists.is_empty() {
+        if self.revocation_lists.is_empty() && self.online.is_none() {
             return Ok(window);
         }
         for (index, pair) in path.windows(2).enumerate() {
@@ -61,27 +61,51 @@ impl TrustStore {
                 .filter(|(_, coverage)| *coverage == Coverage::Everything)
                 .map(|(list, _)| *list)
                 .max_by_key(|list| list.this_update);
+            let by_list = self.by_list(newest, issuer, index, now);
+            let Some(online) = &self.online else {
+                window = window.narrowed(by_list?);
+                continue;
+            };
+            // Either answer is enough, and what was revoked by either is revoked.
+            let is_answered = newest.is_some() && by_list.is_ok();
+            let is_signer = index == 0;
+            let told = online.check(certificate, issuer, is_signer, is_answered, now)?;
+            window = window.narrowed(told);
+            if is_answered {
+                window = window.narrowed(by_list?);
+            }
+        }
+        Ok(window)
+    }
+
+    /// Until when the newest list that tells about a certificate holds.
+    fn by_list(
+        &self,
+        newest: Option<&RevocationList>,
+        issuer: &Certificate,
+        index: usize,
+        now: Timestamp,
+    ) -> Result<Window, TrustError> {
+        let always = Window {
+            from: Timestamp::MIN,
+            to: Timestamp::MAX,
+        };
+        match newest {
             // Of authorities in between, only what lists there are is asked: their issuers publish
             // rarely.
-            if index == 0 && newest.is_none() {
-                let issuer = issuer.subject_name().to_string();
-                return Err(TrustError::RevocationUnknown { issuer });
-            }
-            if let Some(list) = newest
-                && !self.rules.ignore_validity
-            {
-                let holds = Window {
-                    from: list.this_update,
-                    to: list.next_update.unwrap_or(Timestamp::MAX),
-                };
+            None if index == 0 => Err(TrustError::RevocationUnknown {
+                issuer: issuer.subject_name().to_string(),
+            }),
+            Some(list) if !self.rules.ignore_validity => {
+                let holds = list.window();
                 if !holds.contains(now) {
                     let issuer = list.issuer_name.to_string();
                     let since = if now > holds.to { holds.to } else { holds.from };
                     return Err(TrustError::RevocationListExpired { issuer, since });
                 }
-                window = window.narrowed(holds);
+                Ok(holds)
             }
+            _ => Ok(always),
         }
-        Ok(window)
     }
 }

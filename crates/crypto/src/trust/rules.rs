@@ -2,6 +2,7 @@
 //!
 //! The one rule: the defaults trust nobody, and every weaker choice is a field.
 
+use super::revocation_rules::RevocationRules;
 use crate::certificate::{Certificate, KeyPurpose};
 use crate::name::DistinguishedName;
 
@@ -29,6 +30,8 @@ pub struct TrustRules {
     /// Revocation lists, PEM or DER. A certificate whose issuer has none among them is refused,
     /// unless this is empty.
     pub revocation_lists: Vec<Vec<u8>>,
+    /// Whom to ask about revocation beside these lists; nobody where there is nothing.
+    pub revocation: Option<RevocationRules>,
     /// Fewest bits of an RSA or DSA key, in the certificate and everywhere on its path.
     pub min_rsa_bits: u32,
     /// Whether certificates may be signed with SHA-1.
@@ -54,6 +57,7 @@ impl Default for TrustRules {
             subject_match: SubjectMatch::default(),
             extended_key_usage: Vec::new(),
             revocation_lists: Vec::new(),
+            revocation: None,
             min_rsa_bits: 2048,
             allow_sha1_certificates: false,
             allow_legacy_certificates: false,

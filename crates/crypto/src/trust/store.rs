@@ -1,10 +1,12 @@
 //! Rules that are prepared for use, and what is remembered of their answers.
 
 use std::fmt;
+use std::sync::Arc;
 
 use rustls_pki_types::TrustAnchor;
 
 use super::cache::Cache;
+use super::online::OnlineRevocation;
 use super::revocation::RevocationList;
 use super::rules::TrustRules;
 use crate::name::DistinguishedName;
@@ -18,6 +20,8 @@ pub struct TrustStore {
     pub(super) anchors: Vec<TrustAnchor<'static>>,
     pub(super) subjects: Vec<DistinguishedName>,
     pub(super) revocation_lists: Vec<RevocationList>,
+    /// What others tell of revocation.
+    pub(super) online: Option<Arc<OnlineRevocation>>,
     pub(super) cache: Cache,
 }
 

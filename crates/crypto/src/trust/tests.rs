@@ -1,5 +1,6 @@
 //! Paths of certificates: accepted, and refused for the exact reason.
 
+mod online;
 mod profile;
 
 use super::*;
@@ -661,6 +662,7 @@ fn refusals_are_not_remembered_and_the_cache_is_bounded() {
         store.cache.remember(Entry {
             window: Window::of(&one),
             certificate: one,
+            generation: 0,
         });
     }
     assert_eq!(store.cache.len(), 1024);

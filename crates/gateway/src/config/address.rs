@@ -7,7 +7,7 @@ use std::net::{Ipv4Addr, SocketAddr};
 use soapstone::config::Table;
 
 /// Reads the address under a key; what is wrong with it is reported.
-pub(super) fn read_address(table: &mut Table<'_>, key: &'static str) -> Option<SocketAddr> {
+pub fn read_address(table: &mut Table<'_>, key: &'static str) -> Option<SocketAddr> {
     let text = table.string(key)?;
     match listening_address(&text.value) {
         Ok(address) => Some(address),

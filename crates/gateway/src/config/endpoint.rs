@@ -3,7 +3,10 @@
 //! The rule kept here: nothing runs yet. Whatever the endpoint will remember begins when the route
 //! is built.
 
+use std::sync::Arc;
+
 use soapstone::config::{EndpointConfig, Located, Place, SecuritySource, Table, Warning};
+use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Dated, Directions, Endpoint, Fixed};
 use soapstone_policy::TransportRequirement;
 use soapstone_store::{Contexts, Replay, StoreError, Stores};
@@ -33,10 +36,11 @@ impl<P: Directions> EndpointSpec<P> {
         conversation.is_some_and(|conversation| !conversation.hides_its_keys())
     }
 
-    /// Whether it wants an assertion of messages that arrive.
-    pub(super) fn accepts_assertions(&self) -> bool {
+    /// Whether it wants a proof of messages that arrive that `identity` tells: an assertion, or an
+    /// inner signature.
+    pub(super) fn proves_an_identity(&self) -> bool {
         let mut inbound = self.endpoint.inbound();
-        inbound.any(|plan| plan.policy().assertion().is_some())
+        self.endpoint.verifies_inner() || inbound.any(|plan| plan.policy().assertion().is_some())
     }
 }
 
@@ -57,6 +61,8 @@ pub(crate) trait SideSpec {
     /// See [`Endpoint::dated`].
     fn dated(&self) -> &[Dated];
 
+    /// What of it asks whether certificates were revoked.
+    fn online_revocation(&self) -> &[Arc<OnlineRevocation>];
     /// Opens its stores, each of which may fail.
     fn open(&self, stores: &Stores) -> (Result<Replay, StoreError>, Result<Contexts, StoreError>);
 }
@@ -80,6 +86,10 @@ impl<P: Directions> SideSpec for EndpointSpec<P> {
 
     fn dated(&self) -> &[Dated] {
         self.endpoint.dated()
+    }
+
+    fn online_revocation(&self) -> &[Arc<OnlineRevocation>] {
+        self.endpoint.online_revocation()
     }
 
     fn open(&self, stores: &Stores) -> (Result<Replay, StoreError>, Result<Contexts, StoreError>) {

@@ -13,6 +13,8 @@ pub(crate) struct IdentityHeaders {
     pub(crate) subject: Option<HeaderName>,
     /// Its issuer.
     pub(crate) issuer: Option<HeaderName>,
+    /// The subject of the certificate that signed an element of the Body by itself.
+    pub(crate) document_signer: Option<HeaderName>,
     /// Attributes by their names.
     pub(crate) attributes: Vec<(String, HeaderName)>,
 }
@@ -23,6 +25,7 @@ pub(super) fn read_identity(mut table: Table<'_>) -> Option<IdentityHeaders> {
     let mut used: Vec<HeaderName> = Vec::new();
     let subject = table.string("subject");
     let issuer = table.string("issuer");
+    let document_signer = table.string("document_signer");
     let attributes: Vec<_> = table
         .tables("attributes")
         .into_iter()
@@ -45,6 +48,7 @@ pub(super) fn read_identity(mut table: Table<'_>) -> Option<IdentityHeaders> {
     let headers = IdentityHeaders {
         subject: named(subject),
         issuer: named(issuer),
+        document_signer: named(document_signer),
         attributes: attributes
             .into_iter()
             .filter_map(|(name, header)| Some((name, named(Some(header))?)))

@@ -23,7 +23,7 @@ pub struct LogConfig {
 }
 
 /// Reads `[log]`.
-pub(super) fn read_log(table: Option<Table<'_>>) -> LogConfig {
+pub fn read_log(table: Option<Table<'_>>) -> LogConfig {
     let mut log = LogConfig {
         level: tracing::Level::INFO,
         format: LogFormat::Text,

@@ -4,12 +4,13 @@
 //! addresses was found while it was read; starting a gateway from it can only fail because the
 //! system refuses.
 
-mod address;
+pub(crate) mod address;
 pub(crate) mod admin;
 pub(crate) mod balance;
 mod client_trust;
 pub(crate) mod considered;
 pub(crate) mod direction;
+mod discovery;
 mod display;
 pub(crate) mod endpoint;
 pub(crate) mod identity;
@@ -22,8 +23,12 @@ pub(crate) mod published;
 pub(crate) mod rate;
 pub(crate) mod read;
 pub(crate) mod record;
+pub(crate) mod registry;
+pub(crate) mod revocation;
+pub(crate) mod roles;
 pub(crate) mod route;
 mod security_index;
+pub(crate) mod source;
 pub(crate) mod timeouts;
 pub(crate) mod tls;
 pub(crate) mod traces;
@@ -48,6 +53,9 @@ use endpoint::EndpointSpec;
 use limits::GatewayLimits;
 use log::LogConfig;
 use record::RecordConfig;
+use registry::RegistrySpec;
+use revocation::RevocationConfig;
+use roles::RoleSpec;
 use route::RouteSpec;
 use soapstone::endpoint::Serving;
 use timeouts::Timeouts;
@@ -85,6 +93,12 @@ pub struct Config {
     pub(crate) record: Option<RecordConfig>,
     /// Where spans are sent.
     pub(crate) traces: Option<TracesConfig>,
+    /// Who may do what; everybody everything, where there are none.
+    pub(crate) roles: Option<Vec<RoleSpec>>,
+    /// Who may be asked about revocation.
+    pub(crate) revocation: Option<RevocationConfig>,
+    /// The registry that the gateway registers in and reads.
+    pub(crate) registry: Option<RegistrySpec>,
     files: Vec<(PathBuf, FileState)>,
     risks: Vec<Warning>,
 }
@@ -136,6 +150,17 @@ impl Config {
         warnings(&dated_in(&self.certificates, &self.routes), now).collect()
     }
 
+    /// The certificates and revocation lists that it names, each as often as it is used.
+    pub fn dated(&self) -> Vec<Dated> {
+        let placed = dated_in(&self.certificates, &self.routes);
+        placed.into_iter().map(|placed| placed.dated).collect()
+    }
+
+    /// The folder in which answers about revocation are kept.
+    pub fn revocation_folder(&self) -> Option<&Path> {
+        self.revocation.as_ref()?.folder.as_deref()
+    }
+
     /// The problems of the stores that its endpoints share with other nodes. It asks the stores,
     /// and waits for those that do not answer.
     pub fn store_problems(&self) -> Vec<StoreProblem> {
@@ -185,7 +210,7 @@ impl Config {
     }
 
     /// The keys that a gateway takes into use only when it starts, each with what it says.
-    pub(crate) fn at_start(&self) -> [(&'static str, String); 12] {
+    pub(crate) fn at_start(&self) -> [(&'static str, String); 13] {
         let limits = &self.limits;
         [
             ("listen", self.listen.to_string()),
@@ -207,6 +232,13 @@ impl Config {
             ("timeouts.drain", format!("{:?}", self.timeouts.drain)),
             ("audit.file", format!("{:?}", self.audit)),
             ("record", format!("{:?}", self.record)),
+            (
+                "registry",
+                self.registry
+                    .as_ref()
+                    .map(RegistrySpec::fingerprint)
+                    .unwrap_or_default(),
+            ),
             ("log.level", self.log.level.to_string()),
             ("log.format", format!("{:?}", self.log.format)),
         ]

@@ -81,8 +81,14 @@ impl PublishedPolicy {
         config: &EndpointConfig,
         transport: Option<TransportRequirement>,
     ) -> Result<Publication, String> {
+        if config.intermediary.is_some() {
+            return Err("it is that of a node on the way, and not of the service".to_owned());
+        }
         match &config.security.source.value {
             SecuritySource::Mechanism(_) => Self::of_preset(config, transport),
+            SecuritySource::Policy(_) if config.security.algorithms.is_some() => {
+                Err("`algorithms` takes the place of what the policy file says".to_owned())
+            }
             SecuritySource::Policy(file) => match Self::of_file(file) {
                 Some(published) => Ok(Publication {
                     published: Some(published),

@@ -5,7 +5,9 @@
 use std::net::SocketAddr;
 use std::path::Path;
 
-use soapstone::config::{Document, Environment, KnownKey, Located, Problems, Surroundings, Table};
+use soapstone::config::{
+    Document, Environment, KnownKey, Located, Problem, Problems, Surroundings, Table,
+};
 use soapstone_policy::TransportRequirement;
 
 use super::Config;
@@ -14,6 +16,9 @@ use super::admin::{AdminConfig, read_admin};
 use super::limits::read_limits;
 use super::log::read_log;
 use super::record::read_record;
+use super::registry::{RegistrySpec, read_registry};
+use super::revocation::{RevocationConfig, read_revocation};
+use super::roles::{RoleSpec, read_roles};
 use super::route::{ClientSide, RouteSpec, read_route};
 use super::timeouts::read_timeouts;
 use super::tls::{ServerTls, read_server};
@@ -98,6 +103,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let client_side = ClientSide {
         transport,
         through_tls: has_tls,
+        public_url: public_url.as_deref(),
     };
     let timeouts = read_timeouts(&mut root);
     let limits = root.table("limits").map(read_limits).unwrap_or_default();
@@ -113,8 +119,12 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let has_admin = admin.is_some();
     let record = root.table("record");
     let record = record.and_then(|table| read_record(table, has_admin));
+    let has_registry = root.has("registry");
+    let registry = root.table("registry").and_then(read_registry);
     let has_traces = root.has("traces");
     let traces = root.table("traces").and_then(read_traces);
+    let revocation = root.table("revocation").and_then(read_revocation);
+    let has_revocation = root.has("revocation");
     const SAY_ROUTES: &str =
         "say what is served: [[routes]] with path = \"/…\" and backend = \"http://…\"";
     if !root.has("routes") {
@@ -129,6 +139,9 @@ fn read(document: &Document<'_>) -> Option<Config> {
         .into_iter()
         .filter_map(|table| read_route(table, timeouts, client_side, &mut paths))
         .collect();
+    demand_registry(&root, &routes, has_registry, registry.as_ref());
+    let roles = root.has("roles").then(|| root.tables("roles"));
+    let roles = roles.map(|tables| read_roles_of(document, tables, &routes));
     root.belong_elsewhere(
         &[
             "identity",
@@ -144,7 +157,15 @@ fn read(document: &Document<'_>) -> Option<Config> {
         "the tables of an endpoint stand below a route: [routes.inbound] or [routes.outbound]",
     );
     root.finish();
-    if routes.len() != count || (has_tls && tls.is_none()) || (has_traces && traces.is_none()) {
+    // What is wrong with a table that is there has been reported.
+    if revocation.is_some() || !has_revocation {
+        refuse_unasked(document, &routes, revocation.as_ref());
+    }
+    if routes.len() != count
+        || (has_tls && tls.is_none())
+        || (has_traces && traces.is_none())
+        || (has_registry && registry.is_none())
+    {
         return None;
     }
     let file = document.file().to_path_buf();
@@ -168,9 +189,94 @@ fn read(document: &Document<'_>) -> Option<Config> {
         audit,
         record,
         traces,
+        revocation,
+        roles,
+        registry,
         files,
         risks,
     })
+}
+
+/// Reports routes that need a registry, or a name in it, where there is none.
+fn demand_registry(
+    root: &Table<'_>,
+    routes: &[RouteSpec],
+    has_registry: bool,
+    registry: Option<&RegistrySpec>,
+) {
+    let business = registry.map(|registry| registry.business.is_some());
+    for route in routes {
+        let provides = route.provides.is_some();
+        let message = match (has_registry, business) {
+            (false, _) if provides || route.reads_registry() => {
+                "the route needs a registry, and the file names none"
+            }
+            (true, Some(false)) if provides => {
+                "the route provides a service, and `registry.business` is missing"
+            }
+            _ => continue,
+        };
+        let hint = "[registry] with url, business and client";
+        root.report_with_hint(route.place, message, hint);
+    }
+}
+
+/// Reads `[[roles]]`, and reports routes on which no role allows anything: they would serve nobody.
+fn read_roles_of(
+    document: &Document<'_>,
+    tables: Vec<Table<'_>>,
+    routes: &[RouteSpec],
+) -> Vec<RoleSpec> {
+    let governed = || routes.iter().filter(|route| route.inbound.is_some());
+    let names: Vec<&str> = governed().map(|route| route.name.as_str()).collect();
+    let count = tables.len();
+    let roles = read_roles(tables, &names);
+    // What is wrong with a role that is there has been reported.
+    if roles.len() < count {
+        return roles;
+    }
+    for route in governed() {
+        let mut grants = roles.iter().flat_map(|role| &role.allow);
+        if !grants.any(|grant| grant.is_for(&route.name)) {
+            let message = format!(
+                "route {} serves nobody: no role allows anything on it",
+                route.path
+            );
+            let problem = Problem::new(document.file(), route.place, message);
+            let hint = "there are `roles`, and what no role allows is refused: allow = [\"NAME:*\"] in one of them";
+            document.report(problem.with_hint(hint));
+        }
+    }
+    roles
+}
+
+/// Reports routes that ask about revocation where nobody may be asked: with certificates that have
+/// to be answered for, they would serve nobody.
+fn refuse_unasked(
+    document: &Document<'_>,
+    routes: &[RouteSpec],
+    revocation: Option<&RevocationConfig>,
+) {
+    const HINT: &str =
+        "say which hosts may be asked: [revocation] hosts = [\"ocsp.example.com\", …]";
+    for route in routes {
+        for online in route.online_revocation() {
+            let rules = online.rules();
+            let mut named = rules.responder.iter().chain(&rules.list_urls);
+            let refused = |url: &&String| {
+                let allows = |uri| revocation.is_some_and(|allowed| allowed.allows(&uri));
+                !url.parse().is_ok_and(allows)
+            };
+            let message = match (revocation, named.find(refused)) {
+                (None, _) => "asks whether certificates were revoked, and no host may be asked",
+                (Some(_), Some(_)) => "names a host in `revocation` that may not be asked",
+                (Some(_), None) => continue,
+            };
+            let message = format!("route {} {message}", route.path);
+            let problem = Problem::new(document.file(), route.place, message);
+            document.report(problem.with_hint(HINT));
+        }
+    }
 }
 
 /// Whether two listeners cannot have these addresses at once.

@@ -3,17 +3,24 @@
 //! The rule kept here: whatever is wrong with a route is reported where it stands, all of it at
 //! once; one with a problem is no route.
 
+use std::sync::Arc;
+
 use http::Uri;
 use soapstone::config::{Located, Place, Table};
+use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Calling, Serving};
 use soapstone_policy::TransportRequirement;
 
-use super::balance::{Balance, GroupSpec, MemberSpec, Rules, Sticky, read_backends, read_balance};
+use super::balance::{
+    Balance, GroupSpec, MemberSpec, Rules, Sticky, nobody, read_backends, read_balance,
+};
 use super::direction::Direction;
 use super::endpoint::{EndpointSpec, Publishing, SideSpec, read_endpoint};
 use super::identity::{IdentityHeaders, read_identity};
 use super::rate::{Rate, read_rate};
+use super::registry::{ProvidedSpec, read_provided};
 use super::security_index::security_index;
+use super::source::read_source;
 use super::timeouts::Timeouts;
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
@@ -41,9 +48,17 @@ pub(crate) struct RouteSpec {
     pub(crate) warm_up: Option<WarmUp>,
     /// The header fields that tell the backend who sent a request.
     pub(crate) identity: Option<IdentityHeaders>,
+    /// What is registered of it.
+    pub(crate) provides: Option<ProvidedSpec>,
 }
 
 impl RouteSpec {
+    /// Whether its backends are the providers that a registry knows.
+    pub(super) fn reads_registry(&self) -> bool {
+        let group = self.group.as_ref();
+        group.is_some_and(|group| group.source.is_some())
+    }
+
     /// Its endpoints.
     pub(super) fn endpoints(&self) -> impl Iterator<Item = (Direction, &dyn SideSpec)> {
         let inbound = self.inbound.as_ref().map(|side| side as &dyn SideSpec);
@@ -54,6 +69,12 @@ impl RouteSpec {
         let own = members.filter_map(|member| member.outbound.as_ref());
         let own = own.map(|side| (Direction::Outbound, side as &dyn SideSpec));
         inbound.into_iter().chain(outbound).chain(own)
+    }
+
+    /// What of it asks whether certificates were revoked.
+    pub(crate) fn online_revocation(&self) -> impl Iterator<Item = &Arc<OnlineRevocation>> {
+        self.endpoints()
+            .flat_map(|(_, side)| side.online_revocation())
     }
 
     /// The URLs of its backends.
@@ -105,11 +126,13 @@ impl RouteSpec {
 
 /// How clients come.
 #[derive(Clone, Copy)]
-pub(super) struct ClientSide {
+pub(super) struct ClientSide<'u> {
     /// What descriptions say of it.
     pub(super) transport: Option<TransportRequirement>,
     /// Whether they come to us over TLS.
     pub(super) through_tls: bool,
+    /// `public_url`.
+    pub(super) public_url: Option<&'u str>,
 }
 
 /// Reads one of `[[routes]]`. `paths` are those of the routes before it, and get its own.
@@ -117,7 +140,7 @@ pub(super) struct ClientSide {
 pub(super) fn read_route(
     mut table: Table<'_>,
     timeouts: Timeouts,
-    client_side: ClientSide,
+    client_side: ClientSide<'_>,
     paths: &mut Vec<Located<String>>,
 ) -> Option<RouteSpec> {
     let route_place = table.place();
@@ -153,9 +176,22 @@ pub(super) fn read_route(
         });
     let name = table.string("name");
     let several_place = table.place_of("backends");
-    let several = table.tables("backends");
+    let has_source = table.is_table("backends");
+    let source = match has_source {
+        true => table.table("backends").map(read_source),
+        false => None,
+    };
+    let several = match has_source {
+        true => Vec::new(),
+        false => table.tables("backends"),
+    };
     let (backend, members) = match several_place {
         None => (read_backend(&mut table), None),
+        Some(place) if has_source => {
+            let nobody = nobody();
+            let value = nobody.url.clone();
+            (Some(Located { value, place }), Some(Some(vec![nobody])))
+        }
         Some(place) => {
             if let Some(alone) = table.string("backend") {
                 table.report(
@@ -263,6 +299,16 @@ pub(super) fn read_route(
             "give the gateway a certificate, [tls], or name a bootstrap that encrypts",
         );
     }
+    let passes_on = inbound
+        .as_ref()
+        .is_some_and(|side| side.endpoint.is_intermediary());
+    if let (Some(place), true) = (outbound_place, passes_on) {
+        table.report_with_hint(
+            place,
+            "`outbound` is given, and `inbound` passes messages on: their answers are for whoever sent them",
+            "leave it out; headers for the next nodes are made by `recipients` of `inbound`",
+        );
+    }
     if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
         && side.endpoint.needs_tls()
         && !secure
@@ -298,6 +344,13 @@ pub(super) fn read_route(
             "say what requests need in `needs`",
         );
     }
+    if let (Some(place), true) = (balance.requirements_place(), passes_on) {
+        table.report_with_hint(
+            place,
+            "`requirements` is given, and `inbound` passes on what nothing proves here",
+            "say what requests need in `needs`",
+        );
+    }
     if let Some(sticky) = &balance.sticky {
         demand_sticky(&table, sticky, inbound.as_ref());
     }
@@ -308,19 +361,22 @@ pub(super) fn read_route(
     });
     let identity_place = table.place_of("identity");
     let identity = table.table("identity").map(read_identity);
-    let has_assertions = inbound
+    let proves_one = inbound
         .as_ref()
-        .is_some_and(EndpointSpec::accepts_assertions);
+        .is_some_and(EndpointSpec::proves_an_identity);
     if let (Some(place), false) = (
         identity_place,
-        has_assertions || has_sides.0 != inbound.is_some(),
+        proves_one || has_sides.0 != inbound.is_some(),
     ) {
         table.report_with_hint(
             place,
-            "`identity` tells of assertions, and none is asked for",
-            "say in `inbound` which are accepted: saml = { … }",
+            "`identity` tells of assertions and of inner signatures, and neither is asked for",
+            "say in `inbound` which are accepted: saml = { … }, or inner = { … }",
         );
     }
+    let provided = path.clone().unwrap_or_default();
+    let provides = table.table("provides");
+    let provides = provides.map(|it| read_provided(it, &provided, client_side.public_url));
     table.finish();
     if has_sides != (inbound.is_some(), outbound.is_some()) {
         return None;
@@ -337,6 +393,11 @@ pub(super) fn read_route(
         Some(members) => Some(GroupSpec {
             members: with_security(members?, outbound.as_ref()),
             settings: balance.settings,
+            source: match source {
+                // What is wrong with it has been reported.
+                Some(source) => Some(source?),
+                None => None,
+            },
             rules: Rules {
                 sticky: balance.sticky.map(|sticky| sticky.value),
                 idempotent: balance.idempotent,
@@ -366,6 +427,10 @@ pub(super) fn read_route(
             Some(warm_up) => Some(warm_up?),
             None => None,
         },
+        provides: match provides {
+            Some(provides) => Some(provides?),
+            None => None,
+        },
     })
 }
 
@@ -389,7 +454,7 @@ fn read_backend(table: &mut Table<'_>) -> Option<Located<Uri>> {
 }
 
 /// Backends with what the policy in front of each gives: its own, or else that of the route.
-fn with_security(
+pub(super) fn with_security(
     mut members: Vec<MemberSpec>,
     outbound: Option<&EndpointSpec<Calling>>,
 ) -> Vec<MemberSpec> {

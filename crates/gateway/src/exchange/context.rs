@@ -184,9 +184,12 @@ impl Exchange<'_> {
         self.connection
             .forwarded
             .apply(&mut head.headers, upstream.backend.authority());
+        if let Some(authorization) = upstream.authorization() {
+            head.headers.insert(header::AUTHORIZATION, authorization);
+        }
         if let Some(identity) = &self.route.identity {
             // Nothing is proven yet.
-            identity.apply(&mut head.headers, None);
+            identity.apply(&mut head.headers, None, None);
         }
     }
 }

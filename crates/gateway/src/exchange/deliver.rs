@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Response, request};
-use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
+use soapstone::wss::{AssertionEvidence, InnerEvidence, Receipt, SoapVersion};
 use tokio::time::Instant;
 
 use super::attempt::{failure_by, repeatable};
@@ -37,6 +37,8 @@ pub(super) struct Sending {
 pub(super) struct Told<'a> {
     /// Who sent it, if an assertion proves that.
     pub(super) assertion: Option<&'a AssertionEvidence>,
+    /// Who signed an element of its Body by itself.
+    pub(super) inner: Option<&'a InnerEvidence>,
     /// Names of header blocks that nothing proves.
     pub(super) unproven: &'a [String],
 }
@@ -92,7 +94,7 @@ pub(super) async fn deliver(
         // Behind the fields of the connection, whose names the client chooses.
         mark_unproven(&mut head.headers, told.unproven);
         if let Some(identity) = &exchange.route.identity {
-            identity.apply(&mut head.headers, told.assertion);
+            identity.apply(&mut head.headers, told.assertion, told.inner);
         }
         let begun = Instant::now();
         let sent = once(reporter, &mut sending, head, version, reservation).await;

@@ -4,13 +4,19 @@
 //! are set last, so that no field of the client can take them out or stand beside them.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use soapstone::wss::AssertionEvidence;
+use soapstone::wss::{AssertionEvidence, InnerEvidence};
 
 use crate::config::identity::IdentityHeaders;
 
 impl IdentityHeaders {
-    /// Takes out what the client says of itself, and puts in what its assertion proves.
-    pub(crate) fn apply(&self, headers: &mut HeaderMap, proven: Option<&AssertionEvidence>) {
+    /// Takes out what the client says of itself, and puts in what its assertion and its inner
+    /// signature prove.
+    pub(crate) fn apply(
+        &self,
+        headers: &mut HeaderMap,
+        proven: Option<&AssertionEvidence>,
+        inner: Option<&InnerEvidence>,
+    ) {
         let ours = self.names();
         let is_said = |name: &&HeaderName| {
             let meant = name.as_str().replace('_', "-");
@@ -20,13 +26,16 @@ impl IdentityHeaders {
         for name in said {
             headers.remove(name);
         }
-        let Some(AssertionEvidence { assertion, .. }) = proven else {
-            return;
-        };
         let mut put = |name: &HeaderName, text: &str| {
             if let Ok(value) = HeaderValue::try_from(encoded(text)) {
                 headers.append(name, value);
             }
+        };
+        if let (Some(name), Some(inner)) = (&self.document_signer, inner) {
+            put(name, &inner.subject);
+        }
+        let Some(AssertionEvidence { assertion, .. }) = proven else {
+            return;
         };
         if let Some(name) = &self.subject {
             put(name, &assertion.subject.value);
@@ -45,7 +54,10 @@ impl IdentityHeaders {
     fn names(&self) -> Vec<&HeaderName> {
         let attributes = self.attributes.iter().map(|(_, name)| name);
         let known = self.subject.iter().chain(&self.issuer);
-        known.chain(attributes).collect()
+        known
+            .chain(&self.document_signer)
+            .chain(attributes)
+            .collect()
     }
 }
 
@@ -71,6 +83,7 @@ mod tests {
         IdentityHeaders {
             subject: Some(HeaderName::from_static("x-subject")),
             issuer: None,
+            document_signer: None,
             attributes: vec![("role".to_owned(), HeaderName::from_static("x-role"))],
         }
     }
@@ -82,7 +95,7 @@ mod tests {
             headers.append(name, HeaderValue::from_static("admin"));
             headers.append(name, HeaderValue::from_static("root"));
         }
-        identity().apply(&mut headers, None);
+        identity().apply(&mut headers, None, None);
         let left: Vec<&str> = headers.keys().map(HeaderName::as_str).collect();
         assert_eq!(left, ["x-other"]);
     }

@@ -9,6 +9,7 @@
 //! endpoint let through, and the description of the service.
 
 mod attempt;
+mod authorize;
 pub(crate) mod carry;
 mod choose;
 pub(crate) mod connection;
@@ -20,7 +21,7 @@ mod open;
 mod pass;
 mod peer_clock;
 mod read;
-mod refusal_moment;
+pub(crate) mod refusal_moment;
 mod reporter;
 mod request;
 mod requirements;
@@ -56,6 +57,7 @@ pub(crate) async fn serve(
     mut traced: Option<Traced>,
 ) -> Response<Reply> {
     let route = exchange.route;
+    let _in_hand = route.metrics.in_hand();
     exchange.note(|found| {
         found.operation = media::action_of(request.headers());
         found.request_bytes = request.body().size_hint().exact();

@@ -6,13 +6,14 @@
 use std::sync::Arc;
 
 use soapstone::crypto::Certificate;
-use soapstone::endpoint::{Arrived, ReadRequest, TokenAnswer};
-use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
+use soapstone::endpoint::{Arrived, OpenedMessage, ReadRequest, TokenAnswer};
+use soapstone::wss::{AssertionEvidence, ContextOwner, InnerEvidence, Receipt, SoapVersion};
 use soapstone_trust::addressing::Addressing;
 
 use super::steps::{EndpointError, read_request, receive};
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
+use crate::route::roles::Proven;
 use crate::scheduling::endpoint::InboundEndpoint;
 use crate::scheduling::task::Desk;
 
@@ -48,8 +49,12 @@ pub(super) struct Opened {
     pub(super) action: Option<String>,
     /// Who sent it, as far as that was proven.
     pub(super) sender: Option<Sender>,
+    /// The same, for those who decide what it may do.
+    pub(super) proven: Proven,
     /// The assertion about its sender.
     pub(super) assertion: Option<Box<AssertionEvidence>>,
+    /// Who signed an element of its Body by itself.
+    pub(super) inner: Option<Box<InnerEvidence>>,
     /// Header blocks that are passed on although nothing proves them.
     pub(super) unproven: Vec<String>,
 }
@@ -64,9 +69,30 @@ impl Opened {
             addressing: None,
             action: None,
             sender: None,
+            proven: Proven::Nobody,
             assertion: None,
+            inner: None,
             unproven: Vec::new(),
         }
+    }
+}
+
+/// Who sent a request, for those who decide what it may do: its user, if the user is the sender
+/// beyond doubt; or else its signer, the owner of its conversation, or the user whom the policy
+/// takes. The holder of an assertion's key counts by the assertion alone: nobody has checked the
+/// name in that certificate.
+fn proven(opened: &OpenedMessage, private: bool) -> Proven {
+    let evidence = &opened.evidence;
+    let user = evidence.user.as_ref();
+    let is_sender = private || evidence.user_is_sender();
+    let context = opened.receipt.context.as_ref();
+    match (user, evidence.signer(), context.map(|it| &it.owner)) {
+        (Some(user), ..) if is_sender => Proven::User(user.clone()),
+        (_, Some(signer), _) => Proven::Certificate(signer.clone()),
+        (_, _, Some(ContextOwner::User(owner))) => Proven::User(owner.clone()),
+        (_, _, Some(ContextOwner::Certificate(owner))) => Proven::Certificate(owner.clone()),
+        (Some(user), _, None) => Proven::User(user.clone()),
+        _ => Proven::Nobody,
     }
 }
 
@@ -91,7 +117,9 @@ pub(super) async fn open(
     match receive(endpoint, request, observed, desk).await? {
         Arrived::Message(mut opened) => Ok(Entered::Message(Box::new(Opened {
             sender: Sender::of(&opened),
+            proven: proven(&opened, private),
             assertion: opened.evidence.assertion.take().map(Box::new),
+            inner: opened.evidence.inner.take().map(Box::new),
             unproven: opened.evidence.unproven,
             octets: opened.bytes,
             version: opened.version,

@@ -21,7 +21,7 @@ const TICK_MESSAGE: usize = 1 << 20;
 
 /// When a message of this size that arrived then is answered for, if it is refused: the first of
 /// its moments that is not past.
-pub(super) fn refusal_moment(arrived: Instant, bytes: usize) -> Instant {
+pub fn refusal_moment(arrived: Instant, bytes: usize) -> Instant {
     let times = u32::try_from(bytes / TICK_MESSAGE).unwrap_or(u32::MAX);
     let tick = REFUSAL_TICK.saturating_mul(times.saturating_add(1));
     let ticks = arrived.elapsed().as_millis() / tick.as_millis() + 1;

@@ -218,6 +218,12 @@ impl<'c> Reporter<'c> {
                 let detail = format!("{} request: {error}", direction.name());
                 self.fail(version, cause, reason, detail)
             }
+            EndpointError::Denied(denied) => {
+                let rule = denied.denial.name();
+                self.exchange.route.metrics.denial(rule);
+                let detail = format!("{rule}: {}", denied.detail);
+                self.fail(version, Cause::NotAllowed, "not-allowed", detail)
+            }
             EndpointError::WouldExpose => self.fail(
                 version,
                 Cause::Internal,
@@ -250,7 +256,9 @@ impl<'c> Reporter<'c> {
                 );
                 response
             }
-            trouble @ EndpointError::WouldExpose => self.request_error(version, trouble),
+            trouble @ (EndpointError::WouldExpose | EndpointError::Denied(_)) => {
+                self.request_error(version, trouble)
+            }
             EndpointError::Unsecurable { direction, error } => {
                 let (cause, reason) = match &error {
                     SecureError::Envelope(_)

@@ -13,6 +13,7 @@ use soapstone::wss::SoapVersion;
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
+use super::authorize::authorize;
 use super::choose::{self, Chosen, Destination, Unready};
 use super::open::{Entered, Incoming, Opened, open};
 use super::refusal_moment::refusal_moment;
@@ -36,6 +37,8 @@ pub(super) struct Arrived {
     pub(super) said: Said,
     /// Everything that it says of that beside the message, where the endpoint asks.
     pub(super) actions: Vec<String>,
+    /// The same, where roles ask.
+    pub(super) claimed: Vec<String>,
 }
 
 /// What is to become of a request.
@@ -86,6 +89,7 @@ async fn prepare(
         version,
         said,
         actions,
+        claimed,
     } = request;
     let exchange = reporter.exchange;
     let destination = Destination::of(exchange, said.action.as_deref());
@@ -111,11 +115,16 @@ async fn prepare(
     let observed = exchange.observed();
     let (asked, opening) = (Arc::clone(&endpoint.stores), Arc::clone(endpoint));
     let beside = said.clone();
+    let roles = exchange.serving.roles.clone();
+    let route = exchange.route.name.clone();
     let steps = |desk: Desk| async move {
         let mut opened = match open(&opening, incoming, private, shown, &observed, &desk).await? {
             Entered::Message(opened) => *opened,
             Entered::Answered(answer) => return Ok(Stepped::Prepared(Prepared::Answered(answer))),
         };
+        if let Some(roles) = &roles {
+            authorize(roles, &route, &opened, &claimed)?;
+        }
         let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,
             Err(unready) => return Ok(Stepped::Unready(Box::new(opened), unready)),

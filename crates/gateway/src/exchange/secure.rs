@@ -4,7 +4,7 @@
 
 use std::sync::Arc;
 
-use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
+use soapstone::wss::{AssertionEvidence, InnerEvidence, Receipt, SoapVersion};
 use soapstone_trust::addressing::Addressing;
 
 use super::choose::Chosen;
@@ -29,6 +29,8 @@ pub(super) struct Forward {
     pub(super) sender: Option<Sender>,
     /// The assertion about its sender.
     pub(super) assertion: Option<Box<AssertionEvidence>>,
+    /// Who signed an element of its Body by itself.
+    pub(super) inner: Option<Box<InnerEvidence>>,
     /// Header blocks in it that nothing proves.
     pub(super) unproven: Vec<String>,
     /// The conversation with the backend that it is secured in.
@@ -93,6 +95,7 @@ pub(super) async fn secure(
         action: opened.action,
         sender: opened.sender,
         assertion: opened.assertion,
+        inner: opened.inner,
         unproven: opened.unproven,
         conversation: None,
         balanced: attempt.map(|attempt| Balanced {

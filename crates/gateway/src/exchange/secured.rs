@@ -60,6 +60,10 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             }
             _ => Vec::new(),
         },
+        claimed: match &exchange.serving.roles {
+            Some(_) => media::actions_of(&head.headers),
+            None => Vec::new(),
+        },
     };
     let mut forward = match prepare_request(reporter, arrived, &mut reservation).await {
         Ok(Prepared::Forward(forward)) => forward,
@@ -72,6 +76,8 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     }
     exchange.note(|found| {
         found.sender = forward.sender.take();
+        let signed = forward.inner.as_ref();
+        found.document_signer = signed.map(|inner| inner.subject.clone());
         if let Some(action) = &forward.action {
             found.operation = Some(action.clone());
         }
@@ -94,6 +100,7 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     let mut receipts = forward.receipts;
     let told = Told {
         assertion: forward.assertion.as_deref(),
+        inner: forward.inner.as_deref(),
         unproven: &forward.unproven,
     };
     let delivered = deliver(reporter, sending, head, told, version, &mut reservation).await;

@@ -17,6 +17,7 @@ use tokio::time::Instant;
 use crate::config::direction::Direction;
 use crate::observe::metrics::Unsecured;
 use crate::observe::traces::Observed;
+use crate::route::roles::Denied;
 use crate::route::upstream::Label;
 use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint};
 use crate::scheduling::task::Desk;
@@ -37,6 +38,8 @@ pub(crate) enum EndpointError {
     },
     /// The answer to a request for a token would show its key.
     WouldExpose,
+    /// No role lets the sender do it.
+    Denied(Denied),
 }
 
 impl EndpointError {

@@ -118,6 +118,8 @@ impl Sender {
 #[derive(Debug, Default)]
 pub(crate) struct Found {
     pub(crate) sender: Option<Sender>,
+    /// Subject of the certificate that signed an element of the Body by itself.
+    pub(crate) document_signer: Option<String>,
     pub(crate) operation: Option<String>,
     /// The name of the backend that it went to last, and why that one, where there are several.
     pub(crate) backend: Option<(String, &'static str)>,
@@ -163,7 +165,7 @@ impl Line<'_> {
         let sender = found.sender.as_ref();
         let operation = found.operation.as_ref();
         let backend = found.backend.as_ref();
-        let fields: [(&str, Option<Value>); 16] = [
+        let fields: [(&str, Option<Value>); 17] = [
             ("time", Some(Timestamp::now().to_string().into())),
             ("route", Some(self.route.into())),
             ("request", self.request.map(Value::from)),
@@ -171,6 +173,10 @@ impl Line<'_> {
             ("client", Some(self.client.to_string().into())),
             ("sender", sender.map(|sender| sender.name.as_str().into())),
             ("proven_by", sender.map(|sender| sender.by.into())),
+            (
+                "document_signer",
+                found.document_signer.as_deref().map(Value::from),
+            ),
             (
                 "operation",
                 operation.map(|operation| Beginning(operation).to_string().into()),

@@ -19,6 +19,7 @@ use tokio::time::Instant;
 
 use super::upstream::Upstream;
 use crate::config::balance::Rules;
+use crate::config::source::SourceSpec;
 use crate::observe::metrics::RouteMetrics;
 use crate::wire::backend::Backend;
 
@@ -28,6 +29,8 @@ pub(crate) struct Balancer {
     /// Those of the pool's members, in their order.
     pub(crate) members: Vec<BalancedMember>,
     pub(crate) rules: Rules,
+    /// Where the backends come from, if it is not the file.
+    pub(crate) source: Option<SourceSpec>,
     pub(crate) metrics: Arc<RouteMetrics>,
 }
 

@@ -10,7 +10,8 @@ use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::sync::Arc;
 
-use http::Uri;
+use http::{HeaderValue, Uri};
+use soapstone::crypto::trust::RevocationCache;
 use soapstone::endpoint::{Directions, SentMessages};
 use soapstone_broker::{Dice, Pool};
 use soapstone_store::{StoreError, Stores};
@@ -19,6 +20,7 @@ use tokio_rustls::TlsAcceptor;
 
 use super::balancer::{BalancedMember, Balancer};
 use super::remembered::Remembered;
+use super::roles::Roles;
 use super::routes::Routes;
 use super::serving::Serving;
 use super::upstream::Upstream;
@@ -46,6 +48,8 @@ pub(crate) struct RouteResources {
     pub(crate) background: Arc<Background>,
     pub(crate) memory: MessageMemory,
     pub(crate) remembered: Remembered,
+    /// What is known of revocation, by whatever configuration it was asked.
+    pub(crate) revocation: Arc<RevocationCache>,
 }
 
 /// Why a configuration cannot be taken into use.
@@ -126,6 +130,10 @@ pub(crate) fn serving(
     resources: &RouteResources,
 ) -> Serving {
     let config = opened.config;
+    let known_roles = former.and_then(|former| former.roles.as_deref());
+    let roles = config
+        .roles
+        .map(|specs| Arc::new(Roles::new(specs, known_roles)));
     let former: Vec<&Route> = former
         .into_iter()
         .flat_map(|former| former.routes.iter())
@@ -140,6 +148,9 @@ pub(crate) fn serving(
     let remembered = &resources.remembered;
     remembered.accepted.reconfigured();
     let dated = dated_in(&config.certificates, &config.routes);
+    for online in config.routes.iter().flat_map(RouteSpec::online_revocation) {
+        online.attach(&resources.revocation);
+    }
     let specs = config.routes.into_iter().zip(opened.of_routes);
     let routes: Vec<Route> = specs
         .filter_map(|(spec, stores)| builder.route(spec, stores))
@@ -157,6 +168,8 @@ pub(crate) fn serving(
         tls: config.tls.map(TlsAcceptor::from),
         dated,
         stores: opened.stores,
+        roles,
+        revocation: config.revocation.map(Arc::new),
     }
 }
 
@@ -252,6 +265,7 @@ impl Builder<'_> {
     ) -> Option<Arc<Upstream>> {
         let memory = self.resources.memory.clone();
         let mut upstream = Upstream::plain(url, tls, spec.timeouts, memory, self.limit)?;
+        upstream.errand.authorization = endpoint.as_deref().and_then(authorization);
         let begun = endpoint
             .as_ref()
             .filter(|endpoint| endpoint.endpoint.conversation().is_some());
@@ -338,6 +352,7 @@ impl Builder<'_> {
             pool,
             members,
             rules: group.rules,
+            source: group.source,
             metrics: Arc::clone(metrics),
         })
     }
@@ -360,4 +375,11 @@ fn mechanism_towards_backends(spec: &RouteSpec) -> Option<&'static str> {
         true => first,
         false => Some("several"),
     }
+}
+
+/// The value of `Authorization` that the policy of an endpoint demands of requests.
+fn authorization(endpoint: &OutboundEndpoint) -> Option<HeaderValue> {
+    let mut value = HeaderValue::from_str(endpoint.endpoint.http_authorization()?).ok()?;
+    value.set_sensitive(true);
+    Some(value)
 }

@@ -5,6 +5,7 @@
 pub(crate) mod balancer;
 pub(crate) mod build;
 pub(crate) mod remembered;
+pub(crate) mod roles;
 pub(crate) mod routes;
 pub(crate) mod serving;
 pub(crate) mod upstream;
@@ -16,6 +17,7 @@ use http::Uri;
 use crate::config::identity::IdentityHeaders;
 use crate::config::path::{is_below, reading};
 use crate::config::rate::Rate;
+use crate::config::registry::ProvidedSpec;
 use crate::config::route::RouteSpec;
 use crate::config::warm_up::WarmUp;
 use crate::observe::metrics::RouteMetrics;
@@ -47,6 +49,8 @@ pub(crate) struct Route {
     pub(crate) warm_up: Option<Arc<WarmUp>>,
     /// The header fields that tell the backend who sent a request.
     pub(crate) identity: Option<IdentityHeaders>,
+    /// What is registered of it.
+    pub(crate) provides: Option<ProvidedSpec>,
 }
 
 impl Route {
@@ -71,6 +75,7 @@ impl Route {
             rate: spec.rate.map(|rate| (rate, Bucket::default())),
             warm_up: spec.warm_up.map(Arc::new),
             identity: spec.identity,
+            provides: spec.provides,
         }
     }
 
@@ -164,6 +169,7 @@ pub(crate) mod tests {
             rate: None,
             warm_up: None,
             identity: None,
+            provides: None,
         };
         let metrics = RouteMetrics::new(path, None, None);
         let memory = MessageMemory::new(0);

@@ -7,8 +7,10 @@ use std::sync::Arc;
 use soapstone_store::Stores;
 use tokio_rustls::TlsAcceptor;
 
+use super::roles::Roles;
 use super::routes::Routes;
 use crate::config::limits::GatewayLimits;
+use crate::config::revocation::RevocationConfig;
 use crate::config::timeouts::Timeouts;
 use crate::config::validity::ExpiringMaterial;
 
@@ -21,4 +23,8 @@ pub(crate) struct Serving {
     pub(crate) tls: Option<TlsAcceptor>,
     pub(crate) dated: Vec<ExpiringMaterial>,
     pub(crate) stores: Arc<Stores>,
+    /// Who may do what; everybody everything, where there are none.
+    pub(crate) roles: Option<Arc<Roles>>,
+    /// Who may be asked about revocation.
+    pub(crate) revocation: Option<Arc<RevocationConfig>>,
 }

@@ -6,8 +6,8 @@
 
 use std::sync::Arc;
 
-use http::Uri;
 use http::uri::PathAndQuery;
+use http::{HeaderValue, Uri};
 
 use crate::config::timeouts::Timeouts;
 use crate::config::tls::ClientTls;
@@ -75,6 +75,7 @@ impl Upstream {
                 backend: Arc::clone(&backend),
                 memory,
                 limit,
+                authorization: None,
             },
             backend,
             url: url.clone(),
@@ -90,6 +91,12 @@ impl Upstream {
             action: said.action,
             to: Arc::clone(&self.address),
         }
+    }
+
+    /// The value of `Authorization` that the policy of requests demands, in the place of what
+    /// clients send.
+    pub(crate) fn authorization(&self) -> Option<HeaderValue> {
+        self.errand.authorization.clone()
     }
 
     /// What to ask the backend for, in origin-form, when a client asks a route at `base` for

@@ -101,7 +101,11 @@ async fn answer_known(
         ),
         "/backends" if detail == Detail::Everything => {
             let serving = state.current.serving();
-            text(StatusCode::OK, "application/json", backends(&serving))
+            text(
+                StatusCode::OK,
+                "application/json",
+                backends(&serving, &state.discovered),
+            )
         }
         _ => match (peer, &state.resources.records) {
             (Some(peer), Some(records)) => refused(records, peer, path),

@@ -5,10 +5,11 @@
 use serde_json::{Value, json};
 use soapstone_broker::{MemberStatus, State};
 
+use super::registry::Discovered;
 use crate::route::serving::Serving;
 
 /// All of them.
-pub(super) fn backends(serving: &Serving) -> String {
+pub(super) fn backends(serving: &Serving, discovered: &Discovered) -> String {
     let routes = serving.routes.iter().filter_map(|route| {
         let balancer = route.balancer.as_ref()?;
         let urls = route.upstreams().map(|upstream| upstream.url.to_string());
@@ -26,6 +27,7 @@ pub(super) fn backends(serving: &Serving) -> String {
             "route": route.name,
             "selection": balancer.pool.settings().selection.name(),
             "backends": members,
+            "registry": balancer.source.as_ref().map(|source| discovered.status(source)),
         }))
     });
     let routes: Vec<Value> = routes.collect();

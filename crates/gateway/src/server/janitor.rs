@@ -9,6 +9,8 @@ use jiff::Timestamp;
 
 use super::checks;
 use super::key_usage::KeyUsageWarnings;
+use super::registry;
+use super::revocation;
 use super::state::State;
 use super::stores;
 use crate::config::validity::tell;
@@ -54,6 +56,14 @@ pub(crate) async fn tidy(state: Arc<State>) {
             tell(&state.current.serving().dated, Timestamp::now());
         }
     };
+    let registry = async {
+        if let Some(client) = &state.registry {
+            tokio::join!(
+                registry::register(&state, client),
+                registry::discover(&state, client)
+            );
+        }
+    };
     let traces = state.resources.traces.export();
     tokio::join!(
         connections,
@@ -61,6 +71,8 @@ pub(crate) async fn tidy(state: Arc<State>) {
         validity,
         stores::watch(&state.current),
         checks::run(&state.current),
+        revocation::run(&state),
+        registry,
         traces
     );
 }

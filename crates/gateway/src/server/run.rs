@@ -52,6 +52,7 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
     let mut looking = tokio::time::interval(LOOKING);
     looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut last = LastReading::default();
+    let mut providers = gateway.state().discovered.changes();
     loop {
         let mut asked = false;
         tokio::select! {
@@ -70,6 +71,8 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
                 asked = true;
                 gateway.reopen_audit();
             }
+            // The file is read again for other providers, too: a configuration is used once.
+            Ok(()) = providers.changed() => {}
             _ = looking.tick() => if !watched.changed() && last.is_in_use() { continue },
         }
         match Config::load(&file, &|name| std::env::var(name).ok()) {

@@ -17,11 +17,12 @@ use tokio::task::{JoinHandle, JoinSet};
 
 use super::current::Current;
 use super::listener::{Listener, Phase, Role};
+use super::registry::{self, Discovered, RegistryClient};
 use super::snapshot::exposition;
 use super::sockets::listen;
 use super::start_error::StartError;
 use super::state::State;
-use super::{descriptors, janitor, notices};
+use super::{descriptors, janitor, notices, revocation};
 use crate::config::Config;
 use crate::config::validity::tell;
 use crate::exchange::resources::{RequestNames, Resources};
@@ -112,15 +113,24 @@ pub(crate) async fn begin(
     let traces = Traces::new(name.clone());
     traces.configure(config.traces.take());
     let drain = config.timeouts.drain;
+    let discovered = Discovered::begin(config.sources());
+    config = config.resolved(&discovered.known());
     let memory = MessageMemory::new(config.limits.buffered);
     let fitting = descriptors::clients_that_fit();
     descriptors::tell_if_out_of_reach(config.limits.connections, fitting);
+    let memory_of_registry = memory.clone();
     let routes = RouteResources {
         executor: Arc::clone(&executor),
         background: Arc::new(Background::new()),
         memory: memory.clone(),
         remembered: Remembered::default(),
+        revocation: Arc::default(),
     };
+    // Before the first request: where answers are demanded, it would be refused.
+    let revocation = config.revocation.as_ref();
+    if let Some(folder) = revocation.and_then(|it| it.folder.as_ref()) {
+        revocation::restore(folder, &routes.revocation);
+    }
     let resources = Resources {
         executor,
         memory,
@@ -131,9 +141,23 @@ pub(crate) async fn begin(
         metrics,
         requests: RequestNames::new(name),
     };
+    let registry = match config.registry.take() {
+        None => None,
+        Some(spec) => {
+            let client = RegistryClient::new(spec, memory_of_registry);
+            client.map_err(|source| StartError::Registry { source })?
+        }
+    };
     let current = Current::new(build(Opened::new(config)?, None, &routes));
     let access = admin.map(|admin| admin.access);
-    let state = State::new(current, resources, routes, access, fitting);
+    let state = State::new(
+        current,
+        resources,
+        routes,
+        access,
+        fitting,
+        (registry, discovered),
+    );
     let state = Arc::new(state);
     let (phase, watching) = watch::channel(Phase::Running);
     let begun = |socket, role| {
@@ -211,6 +235,7 @@ impl Running {
     pub(super) fn take_into_use(&self, mut config: Config) -> Result<(), StartError> {
         let state = &self.state;
         let traces = config.traces.take();
+        let config = config.resolved(&state.discovered.known());
         let opened = Opened::new(config)?;
         let connections = opened.config().limits.connections;
         descriptors::tell_if_out_of_reach(connections, state.fitting);
@@ -272,6 +297,10 @@ impl Running {
     /// many connections had to be dropped.
     pub async fn shutdown(mut self) -> u64 {
         self.announce_end();
+        if let Some(registry) = &self.state.registry {
+            // A registry that is away learns it from the silence.
+            let _ = tokio::time::timeout(FAREWELL, registry::withdraw(&self.state, registry)).await;
+        }
         self.phase.send_replace(Phase::Draining);
         let drained = tokio::time::timeout(self.drain, self.routes.end()).await;
         let mut left = 0;

@@ -4,6 +4,7 @@
 
 use std::sync::Arc;
 
+use jiff::Timestamp;
 use soapstone::endpoint::Directions;
 
 use super::state::State;
@@ -31,6 +32,7 @@ pub(crate) fn exposition(state: &State, detail: Detail) -> String {
         lost_audit_lines: resources.audit.as_ref().map_or(0, Audit::lost),
         waiting_audit: resources.audit.as_ref().map_or(0, Audit::waiting),
         spans: resources.traces.counts(),
+        revocation: state.routes.revocation.counts(Timestamp::now()),
         ..Snapshot::default()
     };
     let mut routes: Vec<Arc<RouteMetrics>> = Vec::new();

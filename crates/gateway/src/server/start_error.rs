@@ -53,6 +53,11 @@ pub enum StartError {
         /// Why.
         source: CryptoError,
     },
+    /// The store of the registry's answers cannot be opened any more.
+    Registry {
+        /// Why.
+        source: StoreError,
+    },
     /// The system gives no threads.
     Threads {
         /// Why.
@@ -113,6 +118,7 @@ impl fmt::Display for StartError {
                     "no key seals the messages that are recorded: {source}"
                 )
             }
+            Self::Registry { source } => write!(formatter, "registry: {source}"),
             Self::Threads { source } => {
                 write!(formatter, "the crypto workers cannot be started: {source}")
             }
@@ -127,7 +133,7 @@ impl std::error::Error for StartError {
             | Self::Sockets { source }
             | Self::Audit { source, .. }
             | Self::Threads { source } => Some(source),
-            Self::Store { source, .. } => Some(source),
+            Self::Store { source, .. } | Self::Registry { source } => Some(source),
             Self::Records { source } => Some(source),
             Self::Unnamed { .. } => None,
         }

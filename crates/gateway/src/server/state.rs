@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use super::cold::Cold;
 use super::current::Current;
 use super::readiness::Readiness;
+use super::registry::{Discovered, RegistryClient};
 use crate::config::admin::AdminAccess;
 use crate::exchange::resources::Resources;
 use crate::route::build::RouteResources;
@@ -27,6 +28,10 @@ pub(crate) struct State {
     pub(crate) admin: Option<AdminAccess>,
     /// How many clients there are file descriptors for.
     pub(crate) fitting: Option<u64>,
+    /// What speaks to the registry, if there is one.
+    pub(crate) registry: Option<Arc<RegistryClient>>,
+    /// The providers that the registry knows.
+    pub(crate) discovered: Discovered,
 }
 
 impl State {
@@ -37,6 +42,7 @@ impl State {
         routes: RouteResources,
         admin: Option<AdminAccess>,
         fitting: Option<u64>,
+        (registry, discovered): (Option<Arc<RegistryClient>>, Discovered),
     ) -> Self {
         let serving = current.serving();
         let cold = serving
@@ -52,6 +58,8 @@ impl State {
             draining: AtomicBool::new(false),
             admin,
             fitting,
+            registry,
+            discovered,
         }
     }
 

@@ -113,6 +113,7 @@ impl From<EndpointError> for Failure {
                 Self::Other(format!("{} cannot secure: {error}", direction.name()))
             }
             EndpointError::WouldExpose => Self::of("the answer would show a key"),
+            EndpointError::Denied(denied) => Self::Other(denied.detail),
         }
     }
 }

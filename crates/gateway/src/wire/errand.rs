@@ -23,6 +23,8 @@ pub(crate) struct Errand {
     pub(crate) memory: MessageMemory,
     /// Largest answer.
     pub(crate) limit: u64,
+    /// The user of HTTP that the policy of requests demands.
+    pub(crate) authorization: Option<HeaderValue>,
 }
 
 /// Why there is no answer.
@@ -66,6 +68,9 @@ impl Errand {
         let headers = request.headers_mut();
         headers.insert(header::HOST, self.backend.authority().clone());
         headers.insert(header::CONTENT_TYPE, media::with_action(version, action));
+        if let Some(authorization) = &self.authorization {
+            headers.insert(header::AUTHORIZATION, authorization.clone());
+        }
         if version == SoapVersion::V11
             && let Ok(action) = HeaderValue::try_from(format!("\"{action}\""))
         {

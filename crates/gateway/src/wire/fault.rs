@@ -56,6 +56,8 @@ pub(crate) enum Cause {
     NeedsUnclear,
     /// No backend has the security that the message needs.
     NeedsUncovered,
+    /// No role lets the sender do it.
+    NotAllowed,
     /// More requests than the client, the partner or the route may have.
     TooMany,
     /// A mistake of ours.
@@ -88,6 +90,7 @@ impl Cause {
             | Self::OperationUnknown
             | Self::OperationUnclear
             | Self::NeedsTls
+            | Self::NotAllowed
             | Self::NeedsUnclear
             | Self::NeedsClientCertificate => "soap:Client",
             Self::BadGateway
@@ -125,6 +128,7 @@ impl Cause {
             Self::NeedsUncovered => {
                 "No service behind this gateway has the security that the message needs"
             }
+            Self::NotAllowed => "The sender may not do this here",
             Self::TooMany => "Too many requests; try again later",
             Self::Internal => "The gateway failed",
         }
@@ -140,7 +144,9 @@ impl Cause {
             Self::RequestTimeout => StatusCode::REQUEST_TIMEOUT,
             Self::MediaType => StatusCode::UNSUPPORTED_MEDIA_TYPE,
             Self::Incomplete => StatusCode::BAD_REQUEST,
-            Self::NeedsTls | Self::NeedsClientCertificate => StatusCode::FORBIDDEN,
+            Self::NeedsTls | Self::NeedsClientCertificate | Self::NotAllowed => {
+                StatusCode::FORBIDDEN
+            }
             Self::BadGateway => StatusCode::BAD_GATEWAY,
             Self::GatewayTimeout => StatusCode::GATEWAY_TIMEOUT,
             Self::Busy => StatusCode::SERVICE_UNAVAILABLE,
@@ -173,6 +179,16 @@ pub(crate) fn response(version: SoapVersion, cause: Cause) -> Response<Reply> {
             .insert(header::RETRY_AFTER, HeaderValue::from_static("1"));
     }
     response
+}
+
+/// Status and envelope of the fault for a message that the engine refused: for other servers than
+/// the gateway.
+pub fn refusal(version: SoapVersion, code: FaultCode) -> (StatusCode, String) {
+    let cause = Cause::Refused(code);
+    (
+        cause.status(version),
+        envelope(version, cause, cause.reason()),
+    )
 }
 
 /// The envelope of a fault that says more, or less, than its cause does.

@@ -195,7 +195,50 @@ async fn assertions_by_the_connection_want_tls() {
     );
     let told = config_problems(&folder, &plain);
     assert!(
-        told.contains("`identity` tells of assertions, and none is asked for"),
+        told.contains(
+            "`identity` tells of assertions and of inner signatures, and neither is asked for"
+        ),
         "{told}"
     );
+}
+
+/// Roles go by what the assertion says, and never by the name in its holder's certificate: nobody
+/// has checked that.
+#[tokio::test]
+async fn an_attribute_of_an_assertion_makes_a_member_and_the_name_of_its_holder_does_not() {
+    let attribute = |issuer: &str, value: &str| {
+        format!("attributes = [{{ issuer = \"{issuer}\", name = \"role\", value = \"{value}\" }}]")
+    };
+    for (members, expected) in [
+        (attribute("https://idp.example", "reader"), StatusCode::OK),
+        (
+            attribute("https://idp.example", "writer"),
+            StatusCode::FORBIDDEN,
+        ),
+        (
+            attribute("https://other.example", "reader"),
+            StatusCode::FORBIDDEN,
+        ),
+        (
+            "subjects = [\"CN=client\"]".to_owned(),
+            StatusCode::FORBIDDEN,
+        ),
+        ("users = [\"alice\"]".to_owned(), StatusCode::FORBIDDEN),
+    ] {
+        let backend = Backend::echo().await;
+        let folder = folder();
+        let roles = format!(
+            "[[roles]]\nname = \"readers\"\nmembers = {{ {members} }}\nallow = [\"/echo:*\"]\n"
+        );
+        let text =
+            file(backend.address, MUTUAL).replace("[[routes]]", &format!("{roles}[[routes]]"));
+        let gateway = folder.gateway(&text).await;
+        let idp = keys::identity("CN=idp", keys::RSA);
+        let client = keys::identity("CN=client", keys::RSA);
+        let right = message(&assertion("alice", client.certificate(), &idp));
+        let stream = connect(gateway.address(), b"http/1.1", true).await;
+        let stream = stream.expect("a handshake");
+        let answer = send_over(stream, boasting(right)).await.expect("an answer");
+        assert_eq!(answer.status, expected, "{members}: {}", answer.body);
+    }
 }

@@ -52,6 +52,20 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
             ]),
         ),
         (
+            "revocation",
+            table([("hosts", value("[\"ocsp.example.com\"]"))]),
+        ),
+        (
+            "roles",
+            tables(table([
+                ("name", value("\"clerks\"")),
+                (
+                    "members",
+                    table([("attributes", tables(table([("name", value("\"role\""))])))]),
+                ),
+            ])),
+        ),
+        (
             "routes",
             tables(table([
                 ("path", value("\"/\"")),
@@ -121,12 +135,36 @@ fn balanced(outbound: Node) -> Node {
     ])
 }
 
+/// A file with a registry, which this endpoint faces.
+fn registered(client: Node) -> Node {
+    let registry = table([
+        ("url", value("\"https://127.0.0.1:1/\"")),
+        ("tls", table([("ca", value("[]"))])),
+        ("client", client),
+    ]);
+    let source = table([("service", value("\"a\""))]);
+    let provides = table([("service", value("\"a\""))]);
+    table([
+        ("listen", value("\"127.0.0.1:0\"")),
+        ("registry", registry),
+        (
+            "routes",
+            tables(table([
+                ("path", value("\"/\"")),
+                ("backends", source),
+                ("provides", provides),
+            ])),
+        ),
+    ])
+}
+
 /// Files that between them have every table.
-fn samples() -> [Node; 3] {
+fn samples() -> [Node; 4] {
     [
         gateway([(); 3].map(|()| every_table())),
         right(),
         balanced(every_table()),
+        registered(every_table()),
     ]
 }
 
@@ -151,6 +189,7 @@ fn no_value_of_a_gateways_keys_is_told_that_may_be_a_secret() {
         gateway([(); 3].map(|()| without_mistakes())),
         right(),
         balanced(without_mistakes()),
+        registered(without_mistakes()),
     ] {
         // Those of endpoints are tested where endpoint files are, and read by the same readers.
         let keys = known(&sample).into_iter().filter(|key| {
@@ -159,6 +198,7 @@ fn no_value_of_a_gateways_keys_is_told_that_may_be_a_secret() {
                 "routes.outbound",
                 "routes.warm_up.client",
                 "routes.backends.outbound",
+                "registry.client",
             ];
             !sides.iter().any(|side| key.table.starts_with(side))
         });

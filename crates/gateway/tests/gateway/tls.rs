@@ -2,7 +2,9 @@
 
 use std::sync::Arc;
 
-use http::StatusCode;
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use http_body_util::Full;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::{ClientConfig, RootCertStore};
@@ -240,6 +242,51 @@ async fn a_client_with_a_self_signed_certificate_is_served_if_it_is_named() {
             StatusCode::BAD_GATEWAY
         };
         assert_eq!(answer.status, expected, "{named}, {shown}: {}", answer.body);
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 5.4.10, and RFC 7617: the policy's user takes the place of the client's.
+#[tokio::test]
+async fn the_user_of_http_that_a_policy_demands_goes_to_the_backend() {
+    const POLICY: &str = "<wsp:Policy xmlns:wsp='http://www.w3.org/ns/ws-policy' \
+        xmlns:sp='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702'><sp:TransportBinding><wsp:Policy>\
+        <sp:TransportToken><wsp:Policy><sp:HttpsToken><wsp:Policy><sp:HttpBasicAuthentication/></wsp:Policy></sp:HttpsToken>\
+        </wsp:Policy></sp:TransportToken><sp:AlgorithmSuite><wsp:Policy><sp:Basic256/></wsp:Policy></sp:AlgorithmSuite>\
+        </wsp:Policy></sp:TransportBinding></wsp:Policy>";
+    let backend = Backend::answering(|request| {
+        let told = request.headers.get("authorization");
+        let told = told.map_or("none", |value| value.to_str().expect("text"));
+        let body = ENVELOPE.replace("hello", told);
+        let mut response = Response::new(Full::new(Bytes::from(body)));
+        let media_type = "text/xml".parse().expect("a value");
+        response.headers_mut().insert("content-type", media_type);
+        response
+    })
+    .await;
+    let folder = Folder::with_keys();
+    folder.write("policy.xml", POLICY);
+    let server = folder
+        .gateway(&format!("LISTEN\n{MUTUAL}\n{}", route(backend.address)))
+        .await;
+    let port = server.address().port();
+    let front = |users: &str| {
+        format!(
+            "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"https://localhost:{port}/echo\"\n\
+             tls = {{ ca = [\"ca.cert.pem\"], certificate = \"client.cert.pem\", key = \"client.key.pem\" }}\n\
+             [routes.outbound]\n{users}\nsecurity = {{ policy = \"policy.xml\" }}\n"
+        )
+    };
+    let alice = "users = [{ name = \"alice\", password = \"opens it\" }]";
+    for (users, expected) in [
+        (alice, "Basic YWxpY2U6b3BlbnMgaXQ="),
+        ("", "Basic Ym9iOg=="),
+    ] {
+        let gateway = folder.gateway(&front(users)).await;
+        let mut request = post("/echo", ENVELOPE);
+        let own = "Basic Ym9iOg==".parse().expect("a value");
+        request.headers_mut().insert("authorization", own);
+        let answer = send(gateway.address(), request).await;
+        assert!(answer.body.contains(expected), "{}", answer.body);
     }
 }
 

@@ -2,18 +2,21 @@
 
 use soapstone_wss::{
     self as wss, AssertionProtection, EncryptedPart, EncryptionKey, EncryptionToken, Extent,
-    HolderUse, KeyReference, Mechanism, Part, Policy, Recipient, Suite, SupportingToken,
-    SymmetricToken, TimestampPolicy,
+    HolderUse, KeyReference, Mechanism, Part, PasswordKeyPolicy, Policy, Recipient, Suite,
+    SupportingToken, SymmetricToken, TimestampPolicy,
 };
 
 use super::options::{CompileOptions, SignatureReading};
 use super::parts::add;
-use super::tokens::{assertion, certificate, derived_keys, kerberos, reference, refused};
+use super::tokens::{
+    assertion, certificate, derived_keys, kerberos, reference, refused, user_with_key,
+};
 use crate::names::Name;
 use crate::node::Place;
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{
-    AsymmetricBinding, Binding, BindingProperties, Requirements, SymmetricBinding, Token, TokenKind,
+    AlgorithmSuite, AsymmetricBinding, Binding, BindingProperties, Requirements, SymmetricBinding,
+    Token, TokenKind,
 };
 
 /// Of which message the policy is.
@@ -99,6 +102,9 @@ impl Message<'_> {
         }
         match named {
             Some(named) => {
+                if let Some(custom) = &named.custom {
+                    return self.custom_suite(named, custom, problems);
+                }
                 let suite = named.suite().clone();
                 match self.options.signatures {
                     SignatureReading::Sha256 if named.has_sha256_reading() => {
@@ -107,18 +113,24 @@ impl Message<'_> {
                     _ => suite,
                 }
             }
-            None => Suite::named(NO_SUITE).unwrap_or_else(|| Suite {
-                name: String::new(),
-                signature: Vec::new(),
-                symmetric_signature: Vec::new(),
-                digest: Vec::new(),
-                canonicalization: Vec::new(),
-                key_transport: Vec::new(),
-                key_agreement: Vec::new(),
-                data: Vec::new(),
-                derivation_info: None,
-            }),
+            None => Suite::named(NO_SUITE).unwrap_or_else(|| Suite::without_algorithms(NO_SUITE)),
         }
+    }
+
+    /// A suite whose algorithms the operator says.
+    fn custom_suite(
+        &self,
+        named: &AlgorithmSuite,
+        (name, place): &(Name, Place),
+        problems: &mut Vec<PolicyProblem>,
+    ) -> Suite {
+        if let Some(suite) = &self.options.custom_suite {
+            return suite.clone();
+        }
+        let reason = "its algorithms are in the configuration of CXF, and not in the policy: `algorithms` beside `policy` says them";
+        let kind = ProblemKind::NotSupported { reason };
+        problems.push(PolicyProblem::at(name, place, kind));
+        named.suite().clone()
     }
 
     /// Parts that nothing says how to protect.
@@ -169,6 +181,12 @@ impl Message<'_> {
                 };
                 SymmetricToken::Kerberos(kerberos)
             }
+            TokenKind::Username { .. } => {
+                if !user_with_key(token, problems) {
+                    return;
+                }
+                SymmetricToken::Password(PasswordKeyPolicy::default())
+            }
             _ => {
                 if !certificate(token, problems) {
                     return;
@@ -186,6 +204,9 @@ impl Message<'_> {
         });
         self.sign(policy, properties);
         self.encrypt(policy, properties);
+        if let SymmetricToken::Password(_) = key {
+            refuse_encryption_by_password(token, policy, problems);
+        }
     }
 
     /// WS-SecurityPolicy 1.3, 7.5.
@@ -361,6 +382,25 @@ impl Message<'_> {
                 },
             ));
         }
+    }
+}
+
+/// Encryption that a key from a password does not do.
+fn refuse_encryption_by_password(
+    token: &Token,
+    policy: &Policy,
+    problems: &mut Vec<PolicyProblem>,
+) {
+    let Some(encryption) = policy.encryption() else {
+        return;
+    };
+    if policy.signature().is_none() {
+        let reason = "a key from a password encrypts for a user whom a signature proves: sign the Body, or include a Timestamp";
+        problems.push(refused(token, reason));
+    }
+    if encryption.derived_keys.is_none() && !PasswordKeyPolicy::encrypts_by(&policy.suite) {
+        let reason = "a key from a password has 20 bytes, and the suite's encryption wants more: demand derived keys, or a suite of AES-128";
+        problems.push(refused(token, reason));
     }
 }
 

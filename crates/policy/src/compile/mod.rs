@@ -20,8 +20,10 @@ pub(crate) use parts::headers_in_words;
 pub use select::{AgreementError, Selection};
 pub use table::{AgreedOperation, Agreements, OperationTable};
 
+use crate::alternative::Alternative;
 use crate::names::Name;
 use crate::node::Place;
+use crate::notice::{Notice, NoticeKind};
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{Binding, Requirements, Token, TokenKind, Trust, TrustVersion};
 use crate::wsdl::SubjectAlternative;
@@ -43,8 +45,12 @@ pub struct Agreement {
     pub trust: Option<Trust>,
     /// Messages carry WS-Addressing headers.
     pub addressing: bool,
+    /// Requests carry a user and a password of HTTP (RFC 7617): the assertion that demands it.
+    pub http_basic: Option<(Name, Place)>,
     /// Assertions that say nothing about messages.
     pub passed_over: Vec<(Name, Place)>,
+    /// What an operator must know of assertions that are obeyed, or left out by permission.
+    pub notices: Vec<Notice>,
 }
 
 /// What a transport binding wants of the connection.
@@ -103,6 +109,7 @@ impl Agreement {
                 applies_to: trust.applies_to,
             }),
             addressing: self.addressing,
+            http_basic: self.http_basic.is_some(),
         }
     }
 }
@@ -116,6 +123,7 @@ pub(crate) struct Terms<'a> {
     conversation: Option<ConversationTerms<'a>>,
     trust: Option<TrustTerms>,
     addressing: bool,
+    http_basic: bool,
 }
 
 /// How contexts come about.
@@ -161,8 +169,13 @@ pub fn compile(
     options: &CompileOptions,
 ) -> Result<Agreement, Vec<PolicyProblem>> {
     let mut problems = Vec::new();
-    let request = Requirements::read(&alternative.request, &mut problems);
-    let response = Requirements::read(&alternative.response, &mut problems);
+    let mut ignored = Vec::new();
+    let mut read = |written: &Alternative| {
+        let written = written.without(&options.ignored, &mut ignored);
+        Requirements::read(&written, &mut problems)
+    };
+    let request = read(&alternative.request);
+    let response = read(&alternative.response);
     let agreement = agree(&request, &response, options, Depth::Outer, &mut problems);
     problems.sort_by(|left, right| {
         (&left.place, &left.assertion).cmp(&(&right.place, &right.assertion))
@@ -170,9 +183,26 @@ pub fn compile(
     // What both directions have in common was read for both.
     problems.dedup();
     match agreement {
-        Some(agreement) if problems.is_empty() => Ok(agreement),
+        Some(mut agreement) if problems.is_empty() => {
+            let ignored = ignored.iter();
+            let notices =
+                ignored.map(|(name, place)| Notice::new(name, place, NoticeKind::Ignored));
+            agreement.notices.extend(notices);
+            let notices = std::mem::take(&mut agreement.notices);
+            agreement.notices = in_order(notices);
+            Ok(agreement)
+        }
         _ => Err(problems),
     }
+}
+
+/// Notices by their places, each once: both directions read what they have in common.
+fn in_order(mut notices: Vec<Notice>) -> Vec<Notice> {
+    notices.sort_by(|left, right| {
+        (&left.place, &left.assertion).cmp(&(&right.place, &right.assertion))
+    });
+    notices.dedup();
+    notices
 }
 
 /// Whether a policy is that of messages, or of the messages that make their conversation.
@@ -225,6 +255,18 @@ fn agree(
             message::check_bootstrap(request, &there, problems);
         }
     }
+    let http_basic = [request, response].into_iter().find_map(http_basic);
+    let mut notices: Vec<Notice> = [&request.notices, &response.notices]
+        .into_iter()
+        .flatten()
+        .cloned()
+        .collect();
+    if let Some(bootstrap) = conversation.as_ref().and_then(|it| it.bootstrap.as_ref()) {
+        notices.extend(bootstrap.notices.iter().cloned());
+    }
+    if let Some((name, place)) = &http_basic {
+        notices.push(Notice::new(name, place, NoticeKind::HttpBasic));
+    }
     (problems.len() == before).then(|| Agreement {
         request: there,
         response: back,
@@ -232,8 +274,26 @@ fn agree(
         conversation,
         trust: request.trust.clone(),
         addressing: request.addressing,
+        http_basic,
         passed_over: request.passed_over.clone(),
+        notices,
     })
+}
+
+/// The assertion in `sp:HttpsToken` (WS-SecurityPolicy 1.3, 5.4.10).
+const HTTP_BASIC: &str = "HttpBasicAuthentication";
+
+/// The assertion that demands a user and a password of HTTP.
+fn http_basic(requirements: &Requirements) -> Option<(Name, Place)> {
+    let of_token = match &requirements.binding {
+        Some(Binding::Transport(binding)) => match binding.token.as_ref().map(|it| &it.kind) {
+            Some(TokenKind::Https { authentication, .. }) => authentication.as_ref(),
+            _ => None,
+        },
+        _ => None,
+    };
+    let found = of_token.or(requirements.http_basic.as_ref());
+    found.cloned()
 }
 
 /// WS-SecurityPolicy 1.3, 7.3.
@@ -257,12 +317,14 @@ fn transport(
             client_certificate,
             authentication,
         } => {
-            if let Some((name, place)) = authentication {
+            if let Some((name, place)) = authentication
+                && &*name.local != HTTP_BASIC
+            {
                 problems.push(PolicyProblem::at(
                     name,
                     place,
                     ProblemKind::NotSupported {
-                        reason: "users are authenticated by messages, not by HTTP",
+                        reason: "of the ways in which HTTP authenticates users, only Basic is supported",
                     },
                 ));
             }

@@ -2,6 +2,10 @@
 
 use std::fmt;
 
+use soapstone_wss::Suite;
+
+use crate::names::Name;
+
 /// How the `…Sha256` suites are read.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum SignatureReading {
@@ -14,10 +18,17 @@ pub enum SignatureReading {
 }
 
 /// Choices that a policy leaves open.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct CompileOptions {
     /// How `…Sha256` suites are read.
     pub signatures: SignatureReading,
+    /// The algorithms of a suite that are in no policy (CXF's `CustomAlgorithmSuite`).
+    pub custom_suite: Option<Suite>,
+    /// Assertions of other languages that are left out, whatever they demand. Assertions of
+    /// WS-SecurityPolicy and WS-Policy are never left out.
+    pub ignored: Vec<Name>,
+    /// `sp:NoPassword` is obeyed also where nothing proves who the user is.
+    pub unproven_users: bool,
 }
 
 impl fmt::Display for SignatureReading {

@@ -1,4 +1,4 @@
-//! Supporting tokens of requests: users, endorsing certificates, and security contexts that endorse
+//! Supporting tokens of requests: users, and certificates, security contexts and users that endorse
 //! (WS-SecurityPolicy 1.3, 8).
 //!
 //! Over a transport binding the connection signs and encrypts them; in a message binding the
@@ -6,20 +6,24 @@
 
 use soapstone_wss::{
     self as wss, AssertionProtection, EncryptedPart, EndorsingKey, EndorsingToken, HolderUse, Part,
-    PasswordKind, Policy, Recipient, SupportingToken, UsernamePolicy,
+    PasswordKeyPolicy, PasswordKind, Policy, Recipient, SupportingToken, UsernamePolicy,
 };
 
 use super::message::{Message, missing};
 use super::parts::{add_elements, add_signed};
 use super::security_header::refuse_endorsed;
 use super::tokens::{
-    TOKEN_INSIDE, assertion, certificate, derived_keys, items, kerberos, password, refused, why_not,
+    TOKEN_INSIDE, assertion, certificate, derived_keys, items, kerberos, password, refused,
+    user_with_key, why_not,
 };
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{Binding, Requirements, SupportingTokens, Token, TokenKind};
 
 /// Why there is no fourth endorsing token.
 const MOST_ENDORSEMENTS: &str = "a message has three endorsing signatures at most";
+
+/// Why the key of a user does not endorse beside that of a conversation.
+const ONE_SECRET: &str = "one symmetric key endorses";
 
 /// Why there is no second security context.
 const ONE_CONVERSATION: &str = "a message belongs to one conversation";
@@ -73,6 +77,9 @@ impl Message<'_> {
                     TokenKind::Username { .. } if !supporting.kind.endorsing => {
                         self.user(supporting, token, policy, problems);
                     }
+                    TokenKind::Username { .. } => {
+                        self.endorse_by_user(supporting, token, policy, problems);
+                    }
                     TokenKind::X509 { .. } if supporting.kind.endorsing => {
                         self.endorse(supporting, token, policy, problems);
                     }
@@ -114,13 +121,16 @@ impl Message<'_> {
         let Some(password) = password(token, problems) else {
             return;
         };
-        if policy.username().is_some() {
+        if policy.username().is_some() || policy.password_keys().is_some() {
             problems.push(refused(token, "a message has one user"));
             return;
         }
         let is_vouched = self.protects_messages() && supporting.kind.signed;
-        if password == PasswordKind::Absent && !is_vouched {
-            problems.push(refused(token, "a user without a password proves nothing"));
+        let is_allowed = is_vouched || self.options.unproven_users;
+        if password == PasswordKind::Absent && !is_allowed {
+            let reason =
+                "a user without a password proves nothing; `password = \"none\"` accepts it";
+            problems.push(refused(token, reason));
             return;
         }
         let (nonce, created) = items(token, password);
@@ -327,6 +337,34 @@ impl Message<'_> {
         problems.push(refused(token, reason));
     }
 
+    /// A key from the password of the user endorses (UsernameToken Profile 1.1.1, 4).
+    fn endorse_by_user(
+        &self,
+        supporting: &SupportingTokens,
+        token: &Token,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        if !user_with_key(token, problems) {
+            return;
+        }
+        if policy.username().is_some() || policy.password_keys().is_some() {
+            problems.push(refused(token, "a message has one user"));
+            return;
+        }
+        if policy.uses_context() || policy.kerberos().is_some() {
+            problems.push(refused(token, ONE_SECRET));
+            return;
+        }
+        let properties = self.requirements.binding.as_ref().map(Binding::properties);
+        let suite = properties.and_then(|properties| properties.suite.as_ref());
+        let endorsing = EndorsingToken::by(EndorsingKey::Password {
+            keys: PasswordKeyPolicy::default(),
+            derived_keys: derived_keys(token, suite),
+        });
+        self.endorse_with(supporting, token, endorsing, policy, problems);
+    }
+
     /// Where the connection protects the message there is no signature to endorse: each token signs
     /// the Timestamp (8.3, 8.4) and what is named in particular. The first of them makes the
     /// message's signature or, where there is one, the security context.
@@ -356,9 +394,11 @@ impl Message<'_> {
             return;
         }
         match endorsing.key {
-            EndorsingKey::Context { .. } | EndorsingKey::Kerberos { .. } => {
-                let context = SupportingToken::Endorsing(endorsing);
-                policy.supporting.insert(0, context);
+            EndorsingKey::Context { .. }
+            | EndorsingKey::Password { .. }
+            | EndorsingKey::Kerberos { .. } => {
+                let first = SupportingToken::Endorsing(endorsing);
+                policy.supporting.insert(0, first);
             }
             EndorsingKey::Certificate(_) => policy.endorse_with(endorsing),
         }

@@ -149,7 +149,9 @@ pub(super) fn why_not(token: &Token) -> &'static str {
         (_, "SpnegoContextToken") => "SPNEGO is not supported",
         (_, "KeyValueToken" | "RsaToken") => "a bare key proves nobody",
         (_, "SslContextToken") => "TLS within SOAP messages is not supported",
-        (TokenKind::Username { .. }, _) => "passwords are no keys here",
+        (TokenKind::Username { .. }, _) => {
+            "a user's password gives the key of a symmetric binding, or one that endorses"
+        }
         (TokenKind::Https { .. }, _) => "HTTPS protects connections, not messages",
         (TokenKind::X509 { .. }, _) => "a certificate cannot be used for this",
         (TokenKind::SecureConversation { .. } | TokenKind::SecurityContext { .. }, _) => {
@@ -230,13 +232,50 @@ pub(super) fn derived_keys(
     })
 }
 
+/// Checks that a token names a user from whose password keys can be derived: it tells no password
+/// (UsernameToken Profile 1.1.1, 4).
+pub(super) fn user_with_key(token: &Token, problems: &mut Vec<PolicyProblem>) -> bool {
+    let TokenKind::Username {
+        password,
+        created,
+        nonce,
+    } = &token.kind
+    else {
+        return false;
+    };
+    let wrong = [
+        (
+            !token.inclusion.in_requests(),
+            "a key from a password needs the token that says how it is derived: let messages carry it",
+        ),
+        (
+            *password == PasswordDemand::Hash,
+            "a token that keys are derived from holds no password",
+        ),
+        (
+            *created || *nonce,
+            "a token that keys are derived from has a salt, and neither nonce nor time",
+        ),
+        (
+            token.issuer.is_some(),
+            "issuers and claims of users are not checked",
+        ),
+    ];
+    let found = wrong.into_iter().find(|(is_wrong, _)| *is_wrong);
+    if let Some((_, reason)) = found {
+        problems.push(refused(token, reason));
+    }
+    found.is_none()
+}
+
 /// Which password a user proves; `None` with a problem if it is none that can be checked.
 pub(super) fn password(token: &Token, problems: &mut Vec<PolicyProblem>) -> Option<PasswordKind> {
     let TokenKind::Username { password, .. } = &token.kind else {
         return None;
     };
     if token.derived_keys.is_some() {
-        problems.push(refused(token, "keys are not derived from passwords"));
+        let reason = "a user whose token signs nothing has no use for derived keys: let it endorse";
+        problems.push(refused(token, reason));
         return None;
     }
     if token.issuer.is_some() {

@@ -5,7 +5,8 @@ use std::sync::Arc;
 use soapstone_wss::{Layout, ProtectionOrder};
 
 use super::model::{
-    AsymmetricBinding, Binding, BindingProperties, SymmetricBinding, Token, TransportBinding,
+    AsymmetricBinding, Binding, BindingProperties, SupportingKind, SymmetricBinding, Token,
+    TransportBinding,
 };
 use super::reading::{is_security, nested, refuse_beside};
 use super::suite::AlgorithmSuite;
@@ -16,6 +17,7 @@ use crate::problem::{PolicyProblem, ProblemKind};
 impl Binding {
     pub(super) fn read(
         assertion: &Arc<Assertion>,
+        beside: &[Arc<Assertion>],
         problems: &mut Vec<PolicyProblem>,
     ) -> Option<Self> {
         let mut read = Reading {
@@ -30,6 +32,7 @@ impl Binding {
                 protect_tokens: false,
                 only_entire_headers_and_body: false,
                 incomplete: false,
+                misplaced: Vec::new(),
                 canonical: assertion.canonical(),
             },
             tokens: Vec::new(),
@@ -50,9 +53,12 @@ impl Binding {
         };
         let before = problems.len();
         refuse_beside(assertion, problems);
-        for inner in nested(assertion) {
+        for inner in nested(assertion).iter().chain(beside) {
             if is_security(inner, problems) {
-                refuse_beside(inner, problems);
+                // What belongs beside the binding is read there, with what is in it.
+                if !belongs_beside(&inner.name().local) {
+                    refuse_beside(inner, problems);
+                }
                 read.inner(inner, roles, problems);
             }
         }
@@ -174,6 +180,10 @@ impl Reading {
                 }
                 return;
             }
+            _ if belongs_beside(local) => {
+                self.properties.misplaced.push(Arc::clone(inner));
+                return;
+            }
             _ => {
                 problems.push(PolicyProblem::new(inner, ProblemKind::Unknown));
                 return;
@@ -181,6 +191,41 @@ impl Reading {
         };
         *flag = true;
     }
+}
+
+/// Properties of bindings (WS-SecurityPolicy 1.3, 7), which some descriptions have beside their
+/// binding.
+pub(super) fn is_property(local: &str) -> bool {
+    matches!(
+        local,
+        "AlgorithmSuite"
+            | "Layout"
+            | "IncludeTimestamp"
+            | "EncryptSignature"
+            | "EncryptBeforeSigning"
+            | "ProtectTokens"
+            | "OnlySignEntireHeadersAndBody"
+    )
+}
+
+/// Whether an assertion that some descriptions have in their binding belongs beside it
+/// (WS-SecurityPolicy 1.3, 4, 8 to 10).
+fn belongs_beside(local: &str) -> bool {
+    SupportingKind::named(local).is_some()
+        || matches!(
+            local,
+            "SignedParts"
+                | "EncryptedParts"
+                | "RequiredParts"
+                | "SignedElements"
+                | "EncryptedElements"
+                | "ContentEncryptedElements"
+                | "RequiredElements"
+                | "Wss10"
+                | "Wss11"
+                | "Trust10"
+                | "Trust13"
+        )
 }
 
 const TWO_TOKENS: ProblemKind = ProblemKind::Conflict {

@@ -36,15 +36,10 @@ const CONFIGURATION: [&str; 16] = [
 pub(super) const MICROSOFT: &str = "http://schemas.microsoft.com/ws/2005/07/securitypolicy";
 
 /// Namespaces whose assertions demand something that is not done here, and what.
-const REFUSED: [(&str, &str); 18] = [
+const REFUSED: [(&str, &str); 16] = [
     (
-        "http://schemas.xmlsoap.org/ws/2004/09/policy/optimizedmimeserialization",
-        ATTACHMENTS,
-    ),
-    ("http://www.w3.org/2007/08/soap12-mtom-policy", ATTACHMENTS),
-    (
-        "http://schemas.microsoft.com/ws/06/2004/policy/http",
-        "users are authenticated by messages, not by HTTP",
+        MICROSOFT_HTTP,
+        "of the ways in which HTTP authenticates users, only Basic is supported",
     ),
     (
         "http://schemas.microsoft.com/ws/2006/05/framing/policy",
@@ -90,11 +85,26 @@ const REFUSED: [(&str, &str); 18] = [
     ),
 ];
 
-const ATTACHMENTS: &str = "messages are SOAP without attachments";
 const NOT_HTTP: &str = "messages come over HTTP";
 const RELIABLE: &str = "reliable messaging is not supported";
 const TRANSACTIONS: &str = "transactions over several services are not supported";
 const ORACLE: &str = "this is the language of Oracle's Web Services Manager: ask for the policy that it advertises, in WS-SecurityPolicy";
+
+/// Assertions of Microsoft's on how HTTP authenticates users.
+const MICROSOFT_HTTP: &str = "http://schemas.microsoft.com/ws/06/2004/policy/http";
+
+/// Whether an assertion demands MTOM: by the submission of 2004, or by that of 2007.
+pub(super) fn demands_mtom(name: &Name) -> bool {
+    name.is(
+        "http://schemas.xmlsoap.org/ws/2004/09/policy/optimizedmimeserialization",
+        "OptimizedMimeSerialization",
+    ) || name.is("http://www.w3.org/2007/08/soap12-mtom-policy", "MTOM")
+}
+
+/// Whether an assertion demands a user and a password of HTTP, as Microsoft writes it.
+pub(super) fn demands_http_basic(name: &Name) -> bool {
+    name.is(MICROSOFT_HTTP, "BasicAuthentication")
+}
 
 /// Whether an assertion says nothing about messages.
 pub(super) fn says_nothing(assertion: &Assertion) -> bool {

@@ -31,8 +31,14 @@ use crate::alternative::{Alternative, Assertion};
 use crate::names::{
     ADDRESSING_2004_POLICY, ADDRESSING_METADATA, ADDRESSING_METADATA_DRAFT, ADDRESSING_WSDL,
 };
+use crate::notice::{Notice, NoticeKind};
 use crate::problem::{PolicyProblem, ProblemKind};
 use reading::{nested, not_supported};
+
+/// Where supporting tokens, parts and options belong (WS-SecurityPolicy 1.3, 3).
+const BESIDE_BINDING: &str = "beside the binding, not in it";
+/// Where the properties of bindings belong (WS-SecurityPolicy 1.3, 7).
+const IN_BINDING: &str = "in the binding, not beside it";
 
 /// Namespaces in which policies ask for addressing headers.
 const ADDRESSING: [&str; 4] = [
@@ -42,23 +48,67 @@ const ADDRESSING: [&str; 4] = [
     ADDRESSING_2004_POLICY,
 ];
 
+fn is_binding(assertion: &Assertion) -> bool {
+    let name = assertion.name();
+    let bindings = ["TransportBinding", "SymmetricBinding", "AsymmetricBinding"];
+    name.security_version().is_some() && bindings.contains(&&*name.local)
+}
+
 impl Requirements {
     /// Reads an alternative.
     ///
     /// What is not understood is added to `problems`, and missing in the result.
     pub fn read(alternative: &Alternative, problems: &mut Vec<PolicyProblem>) -> Self {
         let mut read = Self::default();
-        for assertion in &alternative.assertions {
-            read.assertion(assertion, problems);
+        let has_binding = alternative.assertions.iter().any(|it| is_binding(it));
+        let (properties, others): (Vec<_>, Vec<_>) =
+            alternative.assertions.iter().cloned().partition(|it| {
+                let name = it.name();
+                has_binding
+                    && name.security_version().is_some()
+                    && binding::is_property(&name.local)
+            });
+        for property in &properties {
+            read.note(property, IN_BINDING);
+        }
+        for assertion in &others {
+            read.assertion(assertion, &properties, problems);
         }
         read
     }
 
-    fn assertion(&mut self, assertion: &Arc<Assertion>, problems: &mut Vec<PolicyProblem>) {
+    /// Notes that an assertion is obeyed although it is in another place than its own.
+    fn note(&mut self, assertion: &Assertion, belongs: &'static str) {
+        let kind = NoticeKind::Misplaced { belongs };
+        let notice = Notice::new(assertion.name(), assertion.place(), kind);
+        self.notices.push(notice);
+    }
+
+    /// Notes which of several suites is used.
+    fn note_suite(&mut self, suite: Option<&AlgorithmSuite>) {
+        self.notices
+            .extend(suite.and_then(|suite| suite.notice().cloned()));
+    }
+
+    /// `properties` are those of the binding that are beside it.
+    fn assertion(
+        &mut self,
+        assertion: &Arc<Assertion>,
+        properties: &[Arc<Assertion>],
+        problems: &mut Vec<PolicyProblem>,
+    ) {
         let name = assertion.name();
         let namespace = &*name.namespace;
         if ADDRESSING.contains(&namespace) {
             return self.addressing_assertion(assertion, problems);
+        }
+        if foreign::demands_mtom(name) {
+            let notice = Notice::new(name, assertion.place(), NoticeKind::WithoutMtom);
+            return self.notices.push(notice);
+        }
+        if foreign::demands_http_basic(name) {
+            self.http_basic = Some((name.clone(), assertion.place().clone()));
+            return;
         }
         if name.security_version().is_none() {
             // What is understood is obeyed, ignorable or not: that word is for those who do not
@@ -73,13 +123,19 @@ impl Requirements {
         }
         match &*name.local {
             "TransportBinding" | "SymmetricBinding" | "AsymmetricBinding" => {
-                let binding = Binding::read(assertion, problems);
+                let binding = Binding::read(assertion, properties, problems);
                 if let Some(known) = &self.binding {
                     if known.canonical() != assertion.canonical() {
                         problems.push(PolicyProblem::new(assertion, ProblemKind::Repeated));
                     }
-                } else {
-                    self.binding = binding;
+                } else if let Some(binding) = binding {
+                    self.note_suite(binding.properties().suite.as_ref());
+                    let misplaced = binding.properties().misplaced.clone();
+                    self.binding = Some(binding);
+                    for assertion in misplaced {
+                        self.note(&assertion, BESIDE_BINDING);
+                        self.assertion(&assertion, &[], problems);
+                    }
                 }
             }
             "Wss10" | "Wss11" => match (&mut self.wss, Wss::read(assertion, problems)) {
@@ -99,6 +155,7 @@ impl Requirements {
             let tokens = SupportingTokens::read(kind, assertion, problems);
             // What is attached twice, to a port and to an operation, is one assertion.
             if !self.supporting.iter().any(|one| one.place == tokens.place) {
+                self.note_suite(tokens.suite.as_ref());
                 self.supporting.push(tokens);
             }
             return;

@@ -3,13 +3,17 @@
 //! They are in one file since they hold each other: a token may say in its bootstrap policy how
 //! the messages are protected that make it. Each kind of assertion is read in a file of its own.
 
+use std::sync::Arc;
+
 use soapstone_wss::{ConversationVersion, KerberosForm, Layout, ProtectionOrder, SamlVersion};
 
 use super::options::{Trust, Wss};
 use super::parts::{ElementsDemand, PartsDemand};
 use super::suite::AlgorithmSuite;
+use crate::alternative::Assertion;
 use crate::names::{Name, SecurityPolicyVersion};
 use crate::node::Place;
+use crate::notice::Notice;
 
 /// What one alternative demands.
 #[derive(Clone, Debug, Default)]
@@ -38,9 +42,14 @@ pub struct Requirements {
     pub trust: Option<Trust>,
     /// Messages carry WS-Addressing headers.
     pub addressing: bool,
+    /// A user and a password of HTTP are demanded beside a transport binding, as Microsoft writes
+    /// it.
+    pub http_basic: Option<(Name, Place)>,
     /// Assertions that say nothing about messages: ignorable ones, and the configuration of other
     /// stacks.
     pub passed_over: Vec<(Name, Place)>,
+    /// What is to be known of assertions that are obeyed.
+    pub notices: Vec<Notice>,
 }
 
 impl Requirements {
@@ -154,6 +163,8 @@ pub struct BindingProperties {
     pub only_entire_headers_and_body: bool,
     /// Something in it is among the problems: what seems to be missing may be that.
     pub(crate) incomplete: bool,
+    /// Assertions in it that belong beside it.
+    pub(super) misplaced: Vec<Arc<Assertion>>,
     /// A text that two bindings share if they say the same.
     pub(super) canonical: String,
 }

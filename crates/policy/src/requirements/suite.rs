@@ -6,13 +6,14 @@
 
 use std::sync::Arc;
 
-use soapstone_crypto::DataEncryption;
-use soapstone_wss::Suite;
+use soapstone_crypto::{DataEncryption, DigestAlgorithm, SignatureAlgorithm};
+use soapstone_wss::{KeyTransportMethod, Suite};
 
 use super::reading::{nested, not_supported, refuse_beside};
 use crate::alternative::Assertion;
 use crate::names::{CXF_SUITES, Name};
 use crate::node::Place;
+use crate::notice::{Notice, NoticeKind};
 use crate::problem::{PolicyProblem, ProblemKind};
 
 /// `sp:AlgorithmSuite`.
@@ -22,11 +23,21 @@ pub struct AlgorithmSuite {
     /// `sp:InclusiveC14N` or `sp:InclusiveC14N11`: signatures in another canonical form than the
     /// exclusive one.
     pub inclusive: Option<(Name, Place)>,
+    /// The assertion and its place where the algorithms are not in the policy: CXF has them in its
+    /// configuration.
+    pub(crate) custom: Option<(Name, Place)>,
+    /// Which suite of several it is.
+    notice: Option<Notice>,
     /// Where it stands.
     pub place: Place,
 }
 
 impl AlgorithmSuite {
+    /// Which suite is used, where several are listed.
+    pub(crate) fn notice(&self) -> Option<&Notice> {
+        self.notice.as_ref()
+    }
+
     /// The suite's name.
     pub fn name(&self) -> &str {
         &self.suite.name
@@ -62,6 +73,9 @@ impl AlgorithmSuite {
     ) -> Option<Self> {
         let mut found: Option<Suite> = None;
         let mut inclusive = None;
+        let mut others = Vec::new();
+        let mut unknown = Vec::new();
+        let mut custom = None;
         let before = problems.len();
         refuse_beside(assertion, problems);
         for inner in nested(assertion) {
@@ -74,18 +88,22 @@ impl AlgorithmSuite {
                 None
             };
             if let Some(suite) = suite {
-                if found.as_ref().is_some_and(|known| known.name != suite.name) {
-                    problems.push(PolicyProblem::new(inner, ProblemKind::Repeated));
+                match &found {
+                    None => found = Some(suite),
+                    Some(known) if known.name == suite.name => {}
+                    // All of them together (WS-Policy 1.5, 4.3.1) no message can have: its author
+                    // means that any of them will do.
+                    Some(_) => others.push(suite.name),
                 }
-                found = Some(suite);
                 continue;
             }
             // Newer versions of CXF write it in the namespace of WS-SecurityPolicy.
-            if &*name.local == "CustomAlgorithmSuite" {
-                problems.push(not_supported(
-                    inner,
-                    "its algorithms are in the configuration of CXF, and not in the policy",
-                ));
+            if &*name.local == CUSTOM {
+                custom = Some((name.clone(), inner.place().clone()));
+                continue;
+            }
+            if names_suite(name) {
+                unknown.push(PolicyProblem::new(inner, ProblemKind::Unknown));
                 continue;
             }
             if name.security_version().is_none() {
@@ -109,6 +127,23 @@ impl AlgorithmSuite {
                 _ => problems.push(PolicyProblem::new(inner, ProblemKind::Unknown)),
             }
         }
+        // What is listed beside a suite that has a name is not needed.
+        let custom = match (custom, &found) {
+            (Some(_), Some(_)) => {
+                others.push(CUSTOM.to_owned());
+                None
+            }
+            (Some(custom), None) => {
+                found = Some(Suite::without_algorithms(CUSTOM));
+                Some(custom)
+            }
+            (None, _) => None,
+        };
+        // Of several suites one that is known does; alone, one that is not is a problem.
+        match found {
+            Some(_) => others.extend(unknown.iter().map(|it| it.assertion.local.to_string())),
+            None => problems.append(&mut unknown),
+        }
         if found.is_none() && problems.len() == before {
             problems.push(PolicyProblem::new(
                 assertion,
@@ -117,15 +152,33 @@ impl AlgorithmSuite {
                 },
             ));
         }
+        let suite = found?;
+        let notice = (!others.is_empty()).then(|| {
+            let chosen = suite.name.clone();
+            let kind = NoticeKind::SuiteChosen { chosen, others };
+            Notice::new(assertion.name(), assertion.place(), kind)
+        });
         Some(Self {
-            suite: found?,
+            suite,
             inclusive,
+            custom,
+            notice,
             place: assertion.place().clone(),
         })
     }
 }
 
-/// Every name that [`suite_in_namespace_of_cxf`] knows.
+/// CXF's word for a suite whose algorithms are in its configuration.
+const CUSTOM: &str = "CustomAlgorithmSuite";
+
+/// Whether a name is that of a suite, be it one that is not known: all of them begin with the
+/// cipher of their data.
+fn names_suite(name: &Name) -> bool {
+    let language = name.security_version().is_some() || &*name.namespace == CXF_SUITES;
+    language && (name.local.starts_with("Basic") || name.local.starts_with("TripleDes"))
+}
+
+/// The names in CXF's namespace that policies are written with: those that every CXF knows.
 pub(crate) const CXF_SUITE_NAMES: [&str; 9] = [
     "Basic256GCM",
     "Basic192GCM",
@@ -138,8 +191,39 @@ pub(crate) const CXF_SUITE_NAMES: [&str; 9] = [
     "Basic128GCMSha256Rsa15",
 ];
 
+/// The suites that CXF's own tests add, and descriptions made from those: OAEP of XML-Enc 1.1 with
+/// SHA-256 in its mask, and RSA with SHA-512.
+fn suite_of_cxf_tests(name: &str) -> Option<Suite> {
+    let mut suite = match name {
+        "Basic256GCMMGFSHA256" => Suite::named("Basic256")?,
+        "Basic256GCMMGFSHA256Digest" => Suite::named("Basic256Sha256")?,
+        "Basic128RsaSha512" => Suite {
+            signature: vec![SignatureAlgorithm::RsaSha512],
+            digest: vec![DigestAlgorithm::Sha512],
+            ..Suite::named("Basic128")?
+        },
+        _ => return None,
+    };
+    if name.starts_with("Basic256GCM") {
+        suite.data = vec![DataEncryption::Aes256Gcm];
+        let digest = suite.digest.clone();
+        suite.key_transport = digest
+            .into_iter()
+            .map(|digest| KeyTransportMethod {
+                digest,
+                ..KeyTransportMethod::OAEP_SHA256
+            })
+            .collect();
+    }
+    suite.name = name.to_owned();
+    Some(suite)
+}
+
 /// The suites in CXF's own namespace.
 pub(crate) fn suite_in_namespace_of_cxf(name: &str) -> Option<Suite> {
+    if let Some(suite) = suite_of_cxf_tests(name) {
+        return Some(suite);
+    }
     let (size, rest) = name.split_once("GCM")?;
     let data = match size {
         "Basic128" => DataEncryption::Aes128Gcm,

@@ -58,6 +58,8 @@ impl Assertions<'_> {
             self.conversation(agreement, conversation)
         } else if !protects {
             self.without_keys(agreement)
+        } else if uses(KeyBinding::Password) {
+            self.by_user(agreement)
         } else if uses(KeyBinding::RequestKey) || uses(KeyBinding::SessionKey) {
             self.symmetric(agreement)
         } else {
@@ -129,7 +131,14 @@ impl Assertions<'_> {
         } else {
             ""
         };
-        let token = nest("TransportToken", &nest("HttpsToken", certificate));
+        let basic = match agreement.http_basic {
+            Some(_) => "<sp:HttpBasicAuthentication/>",
+            None => "",
+        };
+        let token = nest(
+            "TransportToken",
+            &nest("HttpsToken", &format!("{certificate}{basic}")),
+        );
         let common = self.common(agreement, demanded(&agreement.request));
         nest("TransportBinding", &(token + &common))
     }
@@ -161,6 +170,19 @@ impl Assertions<'_> {
         nest("SymmetricBinding", &(token + &common)) + &self.wss(&named)
     }
 
+    /// WS-SecurityPolicy 1.3, 7.4 and 5.4.1: keys from the password of a user. Each message has a
+    /// token of its own.
+    fn by_user(&mut self, agreement: &Agreement) -> String {
+        let request = &agreement.request;
+        let derived = derived_keys(request);
+        let form = format!("<sp:NoPassword/>{derived}<sp:WssUsernameToken11/>");
+        let token = self.token("UsernameToken", "Always", &form);
+        let timestamp = self.timestamp(request);
+        let common = self.common(agreement, timestamp);
+        let binding = nest("ProtectionToken", &token) + &common;
+        nest("SymmetricBinding", &binding) + &nest("Wss11", "")
+    }
+
     /// WS-SecurityPolicy 1.3, 7.4 and 5.4.7.
     fn conversation(&mut self, agreement: &Agreement, conversation: &Conversation) -> String {
         let Some(first) = &conversation.bootstrap else {
@@ -183,13 +205,7 @@ impl Assertions<'_> {
             "BootstrapPolicy",
             &format!("{endpoint}{messages}{}", trust(conversation.version)),
         );
-        let derived = agreement.request.derived_keys();
-        let derived = match derived.map(|derived| (derived.exclusive, derived.form)) {
-            None => "",
-            Some((false, _)) => "<sp:RequireDerivedKeys/>",
-            Some((true, DerivedKeyForm::Explicit)) => "<sp:RequireExplicitDerivedKeys/>",
-            Some((true, DerivedKeyForm::Implied)) => "<sp:RequireImpliedDerivedKeys/>",
-        };
+        let derived = derived_keys(&agreement.request);
         let forbidden: String = [
             (conversation.may_cancel, "<sp:MustNotSendCancel/>"),
             (conversation.may_amend, "<sp:MustNotSendAmend/>"),
@@ -445,6 +461,17 @@ fn parts(policy: &Policy) -> String {
     };
     said("SignedParts", signed.filter_map(part).collect())
         + &said("EncryptedParts", encrypted.filter_map(part).collect())
+}
+
+/// How keys are derived from that of a token (WS-SecurityPolicy 1.3, 5.3).
+fn derived_keys(policy: &Policy) -> &'static str {
+    let derived = policy.derived_keys();
+    match derived.map(|derived| (derived.exclusive, derived.form)) {
+        None => "",
+        Some((false, _)) => "<sp:RequireDerivedKeys/>",
+        Some((true, DerivedKeyForm::Explicit)) => "<sp:RequireExplicitDerivedKeys/>",
+        Some((true, DerivedKeyForm::Implied)) => "<sp:RequireImpliedDerivedKeys/>",
+    }
 }
 
 /// The Body or a header block; other parts are options of bindings, or tokens.

@@ -151,6 +151,7 @@ impl WrittenPolicy {
     fn read_back(&self) -> Option<Agreement> {
         let options = CompileOptions {
             signatures: self.signatures,
+            ..CompileOptions::default()
         };
         PolicyDocument::parse(self.to_xml().into_bytes(), &PolicyLimits::default())
             .ok()?

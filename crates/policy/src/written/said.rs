@@ -24,6 +24,9 @@ pub(super) fn difference(meant: &Agreement, read: &Agreement) -> Option<&'static
     if meant.transport != read.transport {
         return Some("the connection");
     }
+    if meant.http_basic.is_some() != read.http_basic.is_some() {
+        return Some("the user of HTTP");
+    }
     if meant.addressing != read.addressing {
         return Some("the addressing headers");
     }

@@ -486,6 +486,7 @@ fn all_suites_of_the_specification_are_known_in_both_readings() {
     let by_the_letter = CompileOptions::default();
     let with_sha256 = CompileOptions {
         signatures: SignatureReading::Sha256,
+        ..CompileOptions::default()
     };
     for name in SUITE_NAMES.iter().filter(|name| !name.contains("GCM")) {
         let policy = format!("{}{SIGNED_BODY}", asymmetric(&suite(name)));

@@ -209,11 +209,11 @@ fn users_that_nothing_proves_are_refused() {
     for (inner, reason) in [
         (
             "<sp:NoPassword/>",
-            "a user without a password proves nothing",
+            "a user without a password proves nothing; `password = \"none\"` accepts it",
         ),
         (
             "<sp:RequireDerivedKeys/>",
-            "keys are not derived from passwords",
+            "a user whose token signs nothing has no use for derived keys: let it endorse",
         ),
     ] {
         let users = nest(
@@ -326,7 +326,7 @@ fn a_suite_whose_algorithms_are_not_in_the_policy_is_refused() {
     assert_eq!(name, "CustomAlgorithmSuite");
     assert_eq!(
         reason,
-        "its algorithms are in the configuration of CXF, and not in the policy"
+        "its algorithms are in the configuration of CXF, and not in the policy: `algorithms` beside `policy` says them"
     );
 }
 

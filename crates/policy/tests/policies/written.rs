@@ -7,13 +7,14 @@ use crate::support::*;
 
 /// What is read from `assertions`, written and read once more, has the same words for both
 /// messages.
-fn read_again(assertions: &str) {
+pub(crate) fn read_again(assertions: &str) {
     let meant = agreement(assertions);
     let written = meant
         .write()
         .unwrap_or_else(|problems| panic!("{problems:?}"));
     let options = soapstone_policy::CompileOptions {
         signatures: written.signatures(),
+        ..soapstone_policy::CompileOptions::default()
     };
     let again = document(&written.to_xml())
         .agreement(&soapstone_policy::Selection::default(), &options)

@@ -14,6 +14,7 @@ use std::path::{Component, Path, PathBuf};
 use super::confidential::Confidential;
 use super::known_key::KnownKey;
 use super::problem::{Place, Problem, Problems};
+use super::profile;
 use super::tree::Tree;
 use super::warning::Warning;
 
@@ -177,7 +178,7 @@ impl<'e> Document<'e> {
     }
 
     fn parse_in(text: &str, surroundings: Surroundings<'e>, state: FileState) -> Self {
-        let (root, mut errors) = Tree::parse(text);
+        let (mut root, mut errors) = Tree::parse(text);
         let other = if errors.is_empty() {
             None
         } else {
@@ -187,7 +188,7 @@ impl<'e> Document<'e> {
             // The others follow from the first.
             errors.truncate(1);
         }
-        let problems: Vec<Problem> = errors
+        let mut problems: Vec<Problem> = errors
             .into_iter()
             .map(|(place, message)| {
                 let message = format!("not valid TOML: {message}");
@@ -198,11 +199,18 @@ impl<'e> Document<'e> {
                 }
             })
             .collect();
+        let well_formed = problems.is_empty();
+        let given = profile::expand(&mut root).into_iter();
+        problems.extend(given.map(|(place, message)| {
+            Problem::new(&surroundings.file, place, message).with_hint(
+                "leave it out, or say what the profile says with a mechanism of your own",
+            )
+        }));
         let files = RefCell::new(vec![(surroundings.file.clone(), state)]);
         Self {
             surroundings,
             root,
-            well_formed: problems.is_empty(),
+            well_formed,
             problems: RefCell::new(problems),
             files,
             known: RefCell::default(),

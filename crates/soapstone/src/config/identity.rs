@@ -99,7 +99,7 @@ fn has_any(table: &Table<'_>, keys: [&str; 3]) -> bool {
     keys.iter().any(|key| table.has(key))
 }
 
-fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
+pub(super) fn read_identity(mut table: Table<'_>) -> Option<IdentityConfig> {
     let place_of_table = table.place();
     if let (Some(place), true) = (
         table.place_of("keystore"),

@@ -4,9 +4,11 @@
 //! for the compiler of plans to say. The rule kept here: every name with a closed set of values is
 //! checked here, once.
 
+use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use soapstone_policy::Name;
 use soapstone_trust::addressing::AddressingVersion;
 use soapstone_wss::names::{DS, WSSE, WSSE11, WSU, XENC};
 use soapstone_wss::{
@@ -14,10 +16,13 @@ use soapstone_wss::{
 };
 
 use super::clock::{ClockConfig, read_clock};
+use super::confidential::Confidential;
 use super::document::LoadedFile;
 use super::key_naming::{EncryptionNaming, SignatureNaming, key_reference};
 use super::memory::{ConversationsConfig, ReplayConfig, read_conversations, read_replay};
+use super::password_keys::{PasswordKeysConfig, read_password_keys};
 use super::problem::{Located, Place};
+use super::profile::PROFILES;
 use super::quoting::{OTHER_TEXT, slip};
 use super::store::Shared;
 use super::table::{FlagOrStrings, FlagOrTable, Table};
@@ -128,7 +133,8 @@ pub enum MayBeEmpty {
     Operations(Vec<Located<String>>),
 }
 
-/// `policy_subject = { … }`, `sha256_suites` and `same_endorser`: what a WSDL leaves open.
+/// `policy_subject = { … }`, `sha256_suites`, `same_endorser`, `policy_may_be_empty` and
+/// `ignore_assertions`: what a WSDL leaves open.
 #[derive(Clone, Debug, Default)]
 pub struct PolicyChoice {
     /// The service that is meant.
@@ -143,6 +149,8 @@ pub struct PolicyChoice {
     pub same_endorser: bool,
     /// What may be without protection.
     pub may_be_empty: MayBeEmpty,
+    /// Assertions of other languages that are left out, by namespace and local name.
+    pub ignored: Vec<Located<(String, String)>>,
 }
 
 /// `allow_weak_until = { "rsa-sha1" = "2027-01-01" }`: one algorithm and the moment from which it
@@ -188,6 +196,8 @@ pub struct SecurityConfig {
     pub encryption: EncryptionNaming,
     /// How passwords travel.
     pub password: Option<Located<PasswordKind>>,
+    /// How keys are derived from the passwords of users.
+    pub password_keys: Option<PasswordKeysConfig>,
     /// What tokens of users look like.
     pub username_token: Option<UsernameTokenConfig>,
     /// Timestamp settings.
@@ -242,6 +252,7 @@ impl SecurityConfig {
                 "sha256_suites",
                 "same_endorser",
                 "policy_may_be_empty",
+                "ignore_assertions",
             ] {
                 if let Some(place) = table.place_of(key) {
                     let message = format!("`{key}` is given without `policy`, of which it speaks");
@@ -275,6 +286,7 @@ impl SecurityConfig {
                 ("none", PasswordKind::Absent),
             ],
         );
+        let password_keys = table.table("password_keys").map(read_password_keys);
         let username_token = table.table("username_token").map(read_username_token);
         let timestamp = read_timestamp(&mut table);
         let addressing = table.table("addressing").and_then(read_addressing);
@@ -314,6 +326,7 @@ impl SecurityConfig {
             signature,
             encryption,
             password,
+            password_keys,
             username_token,
             timestamp,
             addressing,
@@ -332,15 +345,23 @@ impl SecurityConfig {
 }
 
 fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {
-    const EXAMPLE: &str = "say mechanism = \"sign-encrypt\", for example";
-    let reserved = table.reserve("profile", EXAMPLE);
-    let given: Vec<&str> = ["mechanism", "policy"]
+    let profiles: Vec<(&str, usize)> = PROFILES
+        .iter()
+        .enumerate()
+        .map(|(index, profile)| (profile.name, index))
+        .collect();
+    let profile = table.choice("profile", &profiles);
+    let by_profile = table.place_of("profile");
+    // What a profile says is where the profile is named.
+    let of_file = |key: &&str| {
+        let place = table.place_of(key);
+        place.is_some() && (*key == "profile" || place != by_profile)
+    };
+    let given: Vec<&str> = ["profile", "mechanism", "policy"]
         .into_iter()
-        .filter(|key| table.has(key))
+        .filter(of_file)
         .collect();
     match given.as_slice() {
-        // Whoever says that means it in the place of the others.
-        [] if reserved => {}
         [] => table.missing(
             "mechanism",
             "say mechanism = \"sign-encrypt\", for example; \"none\" is plain SOAP",
@@ -359,7 +380,16 @@ fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {
     let mechanism = table
         .choice("mechanism", &choices)
         .map(|preset| preset.map(SecuritySource::Mechanism));
-    let policy = table.file("policy").map(|file| Located {
+    let policy = table.file("policy").or_else(|| {
+        let profile = profile?;
+        let found = &PROFILES[profile.value];
+        Some(LoadedFile {
+            path: PathBuf::from(format!("the profile {}", found.name)),
+            bytes: Confidential::new(found.policy?.as_bytes().to_vec()),
+            place: profile.place,
+        })
+    });
+    let policy = policy.map(|file| Located {
         place: file.place,
         value: SecuritySource::Policy(Box::new(file)),
     });
@@ -390,6 +420,7 @@ fn read_policy_choice(table: &mut Table<'_>) -> PolicyChoice {
         sha256_signatures,
         same_endorser,
         may_be_empty,
+        ignored: read_ignored_assertions(table),
         ..PolicyChoice::default()
     };
     if let Some(mut subject) = table.table("policy_subject") {
@@ -476,6 +507,49 @@ pub(super) fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
     }
 }
 
+/// `ignore_assertions`: assertions of other languages that are left out of a policy.
+fn read_ignored_assertions(table: &mut Table<'_>) -> Vec<Located<(String, String)>> {
+    const KEY: &str = "ignore_assertions";
+    let names = table.strings(KEY).unwrap_or_default();
+    let mut ignored = Vec::with_capacity(names.len());
+    for name in names {
+        let Some((namespace, local)) = expanded(&name.value) else {
+            table.report_with_hint(
+                name.place,
+                format!("`{KEY}` must name assertions, found {OTHER_TEXT}"),
+                "an assertion is {namespace}local",
+            );
+            continue;
+        };
+        let name_of_policies = Name {
+            namespace: namespace.as_str().into(),
+            local: local.as_str().into(),
+        };
+        let is_security = name_of_policies.security_version().is_some();
+        if is_security || name_of_policies.policy_version().is_some() {
+            table.report_with_hint(
+                name.place,
+                format!("`{KEY}` names an assertion of WS-SecurityPolicy or WS-Policy, which is never ignored"),
+                "it is for assertions of other languages",
+            );
+            continue;
+        }
+        ignored.push(Located {
+            value: (namespace, local),
+            place: name.place,
+        });
+    }
+    ignored
+}
+
+/// A name written as `{namespace}local`.
+fn expanded(text: &str) -> Option<(String, String)> {
+    text.strip_prefix('{')
+        .and_then(|rest| rest.rsplit_once('}'))
+        .filter(|(_, local)| !local.is_empty())
+        .map(|(namespace, local)| (namespace.to_owned(), local.to_owned()))
+}
+
 /// Items of the Security header that may be ignored.
 fn read_ignored(table: &mut Table<'_>) -> Vec<Located<(String, String)>> {
     let names = table.strings("ignore").unwrap_or_default();
@@ -483,11 +557,7 @@ fn read_ignored(table: &mut Table<'_>) -> Vec<Located<(String, String)>> {
     for name in names {
         let value = match name.value.as_str() {
             "UsernameToken" => Some((WSSE.to_owned(), name.value.clone())),
-            text => text
-                .strip_prefix('{')
-                .and_then(|rest| rest.rsplit_once('}'))
-                .filter(|(_, local)| !local.is_empty())
-                .map(|(namespace, local)| (namespace.to_owned(), local.to_owned())),
+            text => expanded(text),
         };
         let Some((namespace, local)) = value else {
             table.report_with_hint(

@@ -31,7 +31,6 @@ pub struct Table<'d> {
     name: String,
     asked: Vec<&'static str>,
     elsewhere: Vec<(&'static [&'static str], &'static str)>,
-    reserved: Vec<&'static str>,
 }
 
 /// What stands where a flag is short for all names of a kind.
@@ -67,7 +66,6 @@ impl<'d> Table<'d> {
             name: String::new(),
             asked: Vec::new(),
             elsewhere: Vec::new(),
-            reserved: Vec::new(),
         }
     }
 
@@ -448,20 +446,6 @@ impl<'d> Table<'d> {
         self.elsewhere.push((keys, hint));
     }
 
-    /// Refuses a key that has no meaning yet and will have one, and tells whether it is there.
-    pub fn reserve(&mut self, key: &'static str, hint: &str) -> bool {
-        let Some(entry) = self.table.entry(key) else {
-            return false;
-        };
-        self.reserved.push(key);
-        let message = match self.name.as_str() {
-            "" => format!("`{key}` is reserved for later versions"),
-            name => format!("`{key}` in [{name}] is reserved for later versions"),
-        };
-        self.report_with_hint(entry.key_place, message, hint);
-        true
-    }
-
     /// Reports the keys that nobody asked for, and ends the reading of this table. Like
     /// [`Self::missing`], it says nothing about a file with syntax errors.
     pub fn finish(self) {
@@ -470,7 +454,7 @@ impl<'d> Table<'d> {
         }
         for entry in &self.table.entries {
             let (name, place) = (entry.key.as_str(), entry.key_place);
-            if self.asked.contains(&name) || self.reserved.contains(&name) {
+            if self.asked.contains(&name) {
                 continue;
             }
             let message = match self.name.as_str() {
@@ -512,7 +496,6 @@ impl<'d> Table<'d> {
             name,
             asked: Vec::new(),
             elsewhere: Vec::new(),
-            reserved: Vec::new(),
         }
     }
 

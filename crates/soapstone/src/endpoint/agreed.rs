@@ -9,12 +9,16 @@ use soapstone_policy::{
     PolicyLimits, Selection, SignatureReading, TransportRequirement,
 };
 use soapstone_trust::Operation;
-use soapstone_wss::{Binding, ConversationVersion, KeyReference, Mechanism, Policy, Recipient};
+use soapstone_wss::{
+    Binding, ConversationVersion, KeyReference, Mechanism, PasswordKind, Policy, Recipient,
+};
 
 use super::answer_actions::AnswerActions;
 use super::compiler::Compiler;
 use super::freshness::freshness_alone;
+use super::http_basic::HttpBasic;
 use super::kerberos_policy::rests_on_connection;
+use super::remarks::{Remark, named};
 use super::role::Role;
 use super::saml::needs_connection;
 use crate::config::{
@@ -39,6 +43,10 @@ pub(super) struct Agreed {
     pub(super) private_transport: bool,
     /// The client shows a certificate while the connection is made.
     pub(super) client_certificate: bool,
+    /// Requests that leave carry a user and a password of HTTP.
+    pub(super) http_basic: Option<HttpBasic>,
+    /// What an operator must know of the policy.
+    pub(super) remarks: Vec<Remark>,
 }
 
 /// The policies of requests and of their responses.
@@ -78,6 +86,8 @@ impl Agreed {
             },
             private_transport,
             client_certificate: false,
+            http_basic: None,
+            remarks: Vec::new(),
         }
     }
 }
@@ -211,7 +221,11 @@ impl Compiler<'_> {
         let mut request = self.policy(mechanism, suite.clone());
         self.add_assertion(&mut request, role);
         self.add_kerberos(&mut request, mechanism);
-        let response = self.answer_policy(&request, mechanism, has_certificate, role)?;
+        let response = match &self.config.intermediary {
+            // Answers pass as they come.
+            Some(_) => Mechanism::None.policy(suite.clone()),
+            None => self.answer_policy(&request, mechanism, has_certificate, role)?,
+        };
         let addressing = self.writes_addressing(role);
         if mechanism != Mechanism::SecureConversation {
             return Some(Agreed::by_preset(
@@ -266,13 +280,22 @@ impl Compiler<'_> {
             } else {
                 SignatureReading::Letter
             },
+            custom_suite: self.custom_suite(),
+            ignored: choice
+                .ignored
+                .iter()
+                .map(|name| named(&name.value))
+                .collect(),
+            unproven_users: self.allows_unproven_users(),
         };
         let source = file.bytes.expose().clone();
         let limits = PolicyLimits::default();
         let resolver = |uri: &str| read_beside(&file.path, uri, limits.document);
+        let mut unattached = Vec::new();
         let agreements = PolicyDocument::parse_with(source, &limits, &resolver)
             .map_err(|error| error.to_string())
             .and_then(|document| {
+                unattached = document.unattached();
                 let agreements = document.agreements(&selection, &options);
                 let messages = document.operation_messages(&selection);
                 let address = document.address(&selection);
@@ -297,11 +320,16 @@ impl Compiler<'_> {
                 return None;
             }
         };
+        let remarks = self.remarks(&agreements, &unattached, file, role);
+        let http_basic = self.http_basic(&agreements, file.place, role);
         let agreed = self.by_agreements(agreements, operations, file.place, role)?;
         self.refuse_empty_policies(&agreed, file);
         Some(Agreed {
             answer_actions: AnswerActions::of(&messages),
             address,
+            private_transport: agreed.private_transport || http_basic.is_some(),
+            http_basic,
+            remarks,
             ..agreed
         })
     }
@@ -438,6 +466,8 @@ impl Compiler<'_> {
             client_certificate: transports
                 .iter()
                 .any(|transport| transport.client_certificate),
+            http_basic: None,
+            remarks: Vec::new(),
         })
     }
 
@@ -459,6 +489,7 @@ impl Compiler<'_> {
                 policy.set_freshness(ttl, skew);
             }
         }
+        policy.suite = self.with_algorithms(policy.suite);
         policy.same_endorser = self.config.security.policy_choice.same_endorser;
         self.settle(&mut policy);
         policy
@@ -468,13 +499,6 @@ impl Compiler<'_> {
         let security = &self.config.security;
         let beside = [
             ("suite", security.suite.as_ref().map(|suite| suite.place)),
-            (
-                "algorithms",
-                security
-                    .algorithms
-                    .as_ref()
-                    .map(|algorithms| algorithms.place),
-            ),
             (
                 "key_reference",
                 security
@@ -492,7 +516,19 @@ impl Compiler<'_> {
             ),
             (
                 "password",
-                security.password.as_ref().map(|password| password.place),
+                security
+                    .password
+                    .as_ref()
+                    .filter(|password| password.value != PasswordKind::Absent)
+                    .map(|password| password.place),
+            ),
+            (
+                "password_keys.derived",
+                security
+                    .password_keys
+                    .as_ref()
+                    .and_then(|keys| keys.derived.as_ref())
+                    .map(|derived| derived.place),
             ),
             (
                 "nonce",

@@ -28,7 +28,9 @@ pub fn preset_agreement(config: &EndpointConfig) -> Result<Option<Agreement>, Pr
         conversation,
         trust: None,
         addressing: exchange.addressing,
+        http_basic: None,
         passed_over: Vec::new(),
+        notices: Vec::new(),
     };
     let conversation = agreed.bootstrap.map(|bootstrap| {
         let first = Exchange {

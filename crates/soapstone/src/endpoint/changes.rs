@@ -5,8 +5,9 @@ use soapstone_crypto::{
     DataEncryption, DigestAlgorithm, KeyTransport, KeyWrap, SignatureAlgorithm,
 };
 use soapstone_wss::{
-    AsymmetricBinding, Binding, EncryptionToken, KeyBinding, KeyReference, Mechanism, Part,
-    PasswordKind, Policy, Presence, ProtectionOrder, Retirement, Suite, SymmetricToken,
+    AsymmetricBinding, Binding, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy,
+    EncryptionToken, Intermediary, KeyBinding, KeyReference, Mechanism, Part, PasswordKind, Policy,
+    Presence, ProtectionOrder, Retirement, Suite, SymmetricToken,
 };
 
 use super::compiler::Compiler;
@@ -38,6 +39,7 @@ impl Compiler<'_> {
         if shared && (policy.binding.signs() || policy.binding.encrypts()) {
             policy.protect_with(SymmetricToken::Shared(KeyReference::KeyName));
         }
+        self.protect_with_passwords(&mut policy);
         if let Some(reference) = reference {
             policy.binding.name_keys(reference);
         }
@@ -68,6 +70,55 @@ impl Compiler<'_> {
         self.refuse_parts_that_are_nowhere(&policy);
         self.settle(&mut policy);
         policy
+    }
+
+    /// Protects messages with keys from passwords, where the file says so. Their signature covers
+    /// the token, unless the file says what it covers: two users may have one password.
+    fn protect_with_passwords(&mut self, policy: &mut Policy) {
+        let config = self.config;
+        let Some(given) = &config.security.password_keys else {
+            return;
+        };
+        let signs = policy.binding.signs() && policy.signs_with() != Some(KeyBinding::Context);
+        if !signs {
+            self.report_with_hint(
+                given.place,
+                "`password_keys` is given, and no key signs messages",
+                "leave it out, or take mechanism = \"sign\", \"sign-encrypt\" or \"encrypt-sign\"",
+            );
+            return;
+        }
+        for (place, message) in [
+            (
+                config.shared_key.as_ref().map(|key| key.place),
+                "`shared_key` is given beside `password_keys`: one key signs and encrypts",
+            ),
+            (
+                config.security.key_reference.as_ref().map(|one| one.place),
+                "`key_reference` is given beside `password_keys`: messages carry the token of such a key",
+            ),
+        ] {
+            if let Some(place) = place {
+                self.report_with_hint(place, message, "leave one of them out");
+            }
+        }
+        let signature_length = policy.suite.derived_signature_length();
+        policy.protect_with(SymmetricToken::Password(given.iterations));
+        let form = match &given.derived {
+            Some(form) => form.value,
+            None => Some(DerivedKeyForm::Explicit),
+        };
+        if let Binding::Symmetric(binding) = &mut policy.binding {
+            binding.derived_keys = form.map(|form| DerivedKeyPolicy {
+                version: ConversationVersion::V13,
+                form,
+                exclusive: false,
+                signature_length,
+            });
+        }
+        if config.security.signed.is_none() {
+            policy.parts.signed.push(Part::Token);
+        }
     }
 
     /// Applies what the file says of the nonce and the time of our tokens.
@@ -186,7 +237,16 @@ impl Compiler<'_> {
             let unsigned = security.unsigned.iter();
             policy.parts.unsigned = unsigned.map(|part| part.value.clone()).collect();
         }
+        if let Some(keys) = &security.password_keys {
+            policy.bound_password_keys(keys.iterations);
+        }
         policy.header.actor = security.actor.as_ref().map(|actor| actor.value.clone());
+        if let Some(config) = &config.intermediary {
+            policy.header.actor = Some(config.role.value.clone());
+            policy.header.intermediary = Some(Intermediary {
+                reinserts: config.reinserts,
+            });
+        }
         if let Some(references) = &config.limits.references {
             policy.limits.references = usize::try_from(references.value).unwrap_or(usize::MAX);
         }

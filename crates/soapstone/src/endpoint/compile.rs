@@ -131,6 +131,7 @@ impl Compiler<'_> {
         };
         let agreed = agreed?;
         self.refuse_users_without_passwords(&agreed);
+        self.check_password_keys(&agreed);
         let conversation = match agreed.bootstrap {
             Some(bootstrap) => {
                 let bits = self.secret_bits(&agreed.exchanges)?;
@@ -144,7 +145,10 @@ impl Compiler<'_> {
         let demands = self.demands(role, &agreed.exchanges);
         let answers = self.answers(&agreed.exchanges);
         self.refuse_needless_unsigned(&agreed.exchanges);
+        self.check_intermediary(role);
+        let recipients = self.recipients(&agreed.exchanges, &keys, role);
         let request_headers = self.request_headers(role, agreed.address.clone());
+        let inner = self.inner(role, conversation.is_some());
         let peer_clock = self.peer_clock(role, &agreed.exchanges);
         let operations = (!agreed.operations.is_empty()).then(|| {
             let requests: Vec<bool> = agreed
@@ -173,6 +177,7 @@ impl Compiler<'_> {
             answers,
             request_headers,
             demands,
+            inner,
             limits,
             ids: self.config.security.ids.clone(),
             users,
@@ -181,13 +186,17 @@ impl Compiler<'_> {
             conversations: self.config.security.conversations.clone(),
             time: self.config.security.time.as_ref().map(|time| time.value),
             peer_clock,
+            recipients: recipients?,
             mechanism: agreed.mechanism,
             suite,
             scope: String::new(),
             conversation,
             private_transport: agreed.private_transport,
             client_certificate: agreed.client_certificate,
+            http_basic: agreed.http_basic,
+            remarks: agreed.remarks,
             dated: std::mem::take(&mut self.dated),
+            online: std::mem::take(&mut self.online),
             sent,
             all_sent,
         })
@@ -328,7 +337,7 @@ impl Compiler<'_> {
         })
     }
 
-    fn plan<P>(&mut self, plan: Result<P, Vec<PlanProblem>>, place: Place) -> Option<P> {
+    pub(super) fn plan<P>(&mut self, plan: Result<P, Vec<PlanProblem>>, place: Place) -> Option<P> {
         match plan {
             Ok(plan) => Some(plan),
             Err(problems) => {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use soapstone_crypto::SecretBytes;
 use soapstone_crypto::key::CipherUsage;
+use soapstone_crypto::trust::OnlineRevocation;
 use soapstone_wss::{Envelope, EnvelopeError, InboundPlan, OutboundPlan, Policy, SharedKey};
 use soapstone_xml::{Buffers, Limits};
 
@@ -15,10 +16,13 @@ use super::answers::Answers;
 use super::bootstrap::Conversation;
 use super::dated::Dated;
 use super::demands::Demands;
+use super::http_basic::HttpBasic;
+use super::inner::Inner;
 use super::kerberos::Kerberos;
 use super::known_clock::KnownClock;
 use super::operations::Operations;
 use super::plans::{Directions, Plans};
+use super::remarks::Remark;
 use super::request_headers::RequestHeaders;
 use super::sent::{Sent, SentMessages};
 use crate::config::{ConversationsConfig, ReplayConfig};
@@ -40,6 +44,8 @@ pub struct Endpoint<P> {
     pub(super) request_headers: RequestHeaders,
     /// What the file demands beside its policy.
     pub(super) demands: Demands,
+    /// Elements of the Body that are signed by themselves.
+    pub(super) inner: Inner,
     pub(super) limits: Limits,
     /// Attributes without a namespace that are ids in messages that arrive.
     pub(super) ids: Vec<&'static str>,
@@ -50,13 +56,21 @@ pub struct Endpoint<P> {
     pub(super) conversations: Option<ConversationsConfig>,
     pub(super) time: Option<Timestamp>,
     pub(super) peer_clock: KnownClock,
+    /// What is done to messages that leave for nodes on their way, in the order in which these are
+    /// reached.
+    pub(super) recipients: Vec<OutboundPlan>,
     pub(super) mechanism: &'static str,
     pub(super) suite: String,
     pub(super) scope: String,
     pub(super) conversation: Option<Conversation>,
     pub(super) private_transport: bool,
     pub(super) client_certificate: bool,
+    /// The user and the password of HTTP of requests that leave.
+    pub(super) http_basic: Option<HttpBasic>,
+    /// What an operator must know of the policy.
+    pub(super) remarks: Vec<Remark>,
     pub(super) dated: Vec<Dated>,
+    pub(super) online: Vec<Arc<OnlineRevocation>>,
     /// What comes back to us, if it comes.
     pub(super) sent: Arc<Sent>,
     /// What it may come back to as well: other endpoints of the process.
@@ -74,6 +88,7 @@ impl<P: Directions> Endpoint<P> {
             answers: Answers::default(),
             request_headers: RequestHeaders::default(),
             demands: Demands::default(),
+            inner: Inner::default(),
             limits,
             ids: Vec::new(),
             users: Vec::new(),
@@ -82,13 +97,17 @@ impl<P: Directions> Endpoint<P> {
             conversations: None,
             time: None,
             peer_clock: KnownClock::default(),
+            recipients: Vec::new(),
             mechanism: "policy",
             suite: String::new(),
             scope: String::new(),
             conversation: None,
             private_transport: false,
             client_certificate: false,
+            http_basic: None,
+            remarks: Vec::new(),
             dated: Vec::new(),
+            online: Vec::new(),
             sent,
             all_sent,
         }
@@ -141,6 +160,12 @@ impl<P: Directions> Endpoint<P> {
         self.private_transport
     }
 
+    /// The value of the `Authorization` field that the policy demands of requests that leave, if
+    /// the file names the user.
+    pub fn http_authorization(&self) -> Option<&str> {
+        self.http_basic.as_ref()?.authorization()
+    }
+
     /// Whether its policy wants clients to show a certificate while the connection is made
     /// (`sp:RequireClientCertificate`).
     pub fn needs_client_certificate(&self) -> bool {
@@ -151,6 +176,12 @@ impl<P: Directions> Endpoint<P> {
     /// once for each use.
     pub fn dated(&self) -> &[Dated] {
         &self.dated
+    }
+
+    /// What asks whether certificates were revoked: whoever can ask others attaches a cache to
+    /// each, and brings it the answers. Without a cache nobody has answered.
+    pub fn online_revocation(&self) -> &[Arc<OnlineRevocation>] {
+        &self.online
     }
 
     /// Names the endpoint: the conversations of one name are not those of another.
@@ -224,13 +255,21 @@ impl<P: Directions> Endpoint<P> {
 
     /// Whether every message will do, in both directions.
     pub fn demands_nothing(&self) -> bool {
-        self.policies().all(Policy::demands_nothing)
+        self.policies().all(Policy::demands_nothing) && !self.inner.is_used()
+    }
+
+    /// Whether messages that arrive must have an element of the Body signed by itself.
+    pub fn verifies_inner(&self) -> bool {
+        self.inner.verifies()
     }
 
     /// Whether messages pass through this endpoint as they are, in both directions: nothing is
-    /// demanded of them, and no addressing headers are written or taken out on behalf of peers.
+    /// demanded of them, no addressing headers are written or taken out on behalf of peers, and
+    /// requests get no user of HTTP.
     pub fn is_plain(&self) -> bool {
-        self.demands_nothing() && !self.agreements.iter().any(|agreement| agreement.addressing)
+        self.demands_nothing()
+            && self.http_authorization().is_none()
+            && !self.agreements.iter().any(|agreement| agreement.addressing)
     }
 
     /// Operations whose requests nothing protects, neither the messages nor the connection,
@@ -258,13 +297,28 @@ impl<P: Directions> Endpoint<P> {
     /// Whether no message that arrives takes an operation of a key pair. Of an endpoint with
     /// conversations: no message within one.
     pub fn opens_lightly(&self) -> bool {
-        self.inbound().all(|plan| !plan.policy().uses_key_pair())
+        !self.inner.verifies()
+            && self.inbound().all(|plan| !plan.policy().uses_key_pair())
+            && self.goes_on_lightly()
     }
 
     /// Whether no message that leaves takes an operation of a key pair. Of an endpoint with
     /// conversations: no message within one.
     pub fn secures_lightly(&self) -> bool {
-        self.outbound().all(|plan| !plan.policy().uses_key_pair())
+        !self.inner.signs()
+            && self.outbound().all(|plan| !plan.policy().uses_key_pair())
+            && self.goes_on_lightly()
+    }
+
+    /// Whether nothing that is done for nodes on the way takes an operation of a key pair.
+    fn goes_on_lightly(&self) -> bool {
+        let mut recipients = self.recipients.iter();
+        recipients.all(|plan| !plan.policy().uses_key_pair())
+    }
+
+    /// Whether it passes messages on to other nodes, and is not their last one.
+    pub fn is_intermediary(&self) -> bool {
+        self.inbound().any(InboundPlan::passes_on)
     }
 
     /// Whether messages that are secured have Kerberos tokens, so that a KDC may be asked.
@@ -290,12 +344,15 @@ impl<P: Directions> Endpoint<P> {
         let bootstrap = self.conversation.iter();
         let inbound = bootstrap.clone().map(|one| &one.bootstrap_inbound);
         let outbound = bootstrap.map(|one| &one.bootstrap_outbound);
-        self.inbound()
-            .chain(inbound)
-            .any(InboundPlan::waits_for_keys)
+        self.inner.waits_for_keys()
+            || self
+                .inbound()
+                .chain(inbound)
+                .any(InboundPlan::waits_for_keys)
             || self
                 .outbound()
                 .chain(outbound)
+                .chain(&self.recipients)
                 .any(OutboundPlan::waits_for_keys)
     }
 

@@ -2,6 +2,10 @@
 //!
 //! The one rule: everything that is wrong comes out together, in the order of the file.
 
+use std::sync::Arc;
+
+use soapstone_crypto::trust::OnlineRevocation;
+
 use super::dated::Dated;
 use crate::config::{EndpointConfig, Place, Problem, Problems};
 
@@ -10,6 +14,8 @@ pub(super) struct Compiler<'c> {
     problems: Vec<Problem>,
     /// What keys and trust were made of so far.
     pub(super) dated: Vec<Dated>,
+    /// What of it asks about revocation.
+    pub(super) online: Vec<Arc<OnlineRevocation>>,
 }
 
 /// What `work` makes of a file, or everything that it found wrong with it.
@@ -21,6 +27,7 @@ pub(super) fn compiled<T>(
         config,
         problems: Vec::new(),
         dated: Vec::new(),
+        online: Vec::new(),
     };
     match work(&mut compiler) {
         Some(made) if compiler.problems.is_empty() => Ok(made),
@@ -52,9 +59,11 @@ impl Compiler<'_> {
             config,
             problems: std::mem::take(&mut self.problems),
             dated: std::mem::take(&mut self.dated),
+            online: std::mem::take(&mut self.online),
         };
         let made = work(&mut other);
         (self.problems, self.dated) = (other.problems, other.dated);
+        self.online = other.online;
         made
     }
 

@@ -25,6 +25,9 @@ pub enum DatedUse {
     Decryption,
     /// It says who endorses, where that is not [`Self::Identity`].
     Endorsing,
+    /// It says who signs elements of the Body by themselves, where that is not
+    /// [`Self::Identity`].
+    Inner,
     /// We encrypt to it.
     Peer,
     /// It is believed as it is.
@@ -44,6 +47,7 @@ impl DatedUse {
             Self::Identity => "identity",
             Self::Decryption => "identity.decryption",
             Self::Endorsing => "identity.endorsing",
+            Self::Inner => "inner.identity",
             Self::Peer => "peer",
             Self::Pinned => "trust.pinned",
             Self::Anchor => "trust.anchors",
@@ -62,6 +66,7 @@ pub struct Dated {
     name: String,
     first: Timestamp,
     last: Option<Timestamp>,
+    certificate: Option<Certificate>,
 }
 
 impl Dated {
@@ -73,6 +78,7 @@ impl Dated {
             name: certificate.subject_name().to_string(),
             first: certificate.not_before(),
             last: Some(certificate.not_after()),
+            certificate: Some(certificate.clone()),
         }
     }
 
@@ -84,12 +90,23 @@ impl Dated {
             name: list.issuer,
             first: list.this_update,
             last: list.next_update,
+            certificate: None,
         }
     }
 
     /// What it is there for.
     pub fn usage(&self) -> DatedUse {
         self.usage
+    }
+
+    /// The file that it stands in.
+    pub fn file(&self) -> &Path {
+        &self.file
+    }
+
+    /// The certificate, if it is one.
+    pub fn certificate_itself(&self) -> Option<&Certificate> {
+        self.certificate.as_ref()
     }
 
     /// Last moment of validity; for a revocation list, when the next one is due, if it says so.

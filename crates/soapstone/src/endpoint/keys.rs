@@ -2,7 +2,8 @@
 
 use std::sync::Arc;
 
-use soapstone_crypto::trust::RevocationListFacts;
+use jiff::SignedDuration;
+use soapstone_crypto::trust::{RevocationListFacts, RevocationRules};
 use soapstone_crypto::{
     Certificate, CryptoError, Identity, KeyPurpose, KeyStore, SecretBytes, SymmetricKey,
     TrustRules, TrustStore,
@@ -12,7 +13,8 @@ use soapstone_wss::{Keys, SharedKey, User};
 use super::compiler::Compiler;
 use super::dated::{Dated, DatedUse};
 use crate::config::{
-    IdentityConfig, IdentitySource, LoadedFile, Located, OTHER_TEXT, TrustConfig, UserConfig,
+    IdentityConfig, IdentitySource, LoadedFile, Located, OTHER_TEXT, RevocationConfig, TrustConfig,
+    UserConfig,
 };
 
 /// The password of a user; of one without, nothing, which no password is equal to.
@@ -20,6 +22,26 @@ fn secret_of(user: &UserConfig) -> SecretBytes {
     let password = user.password.as_ref();
     let octets = password.map(|password| password.value.expose().as_bytes());
     SecretBytes::copy_of(octets.unwrap_or_default())
+}
+
+/// Whom a table has asked about revocation.
+fn revocation_rules(config: &RevocationConfig) -> RevocationRules {
+    let mut rules = RevocationRules::default();
+    if let Some(ocsp) = &config.ocsp {
+        rules.ocsp = ocsp.value;
+    }
+    if let Some(lists) = &config.crl {
+        rules.lists = lists.value;
+    }
+    rules.responder = config.responder.as_ref().map(|url| url.value.clone());
+    let urls = config.crl_urls.iter();
+    rules.list_urls = urls.map(|url| url.value.clone()).collect();
+    rules.accept_unanswered = config.accept_unanswered;
+    rules.must_repeat_nonce = config.must_repeat_nonce;
+    if let Some(age) = &config.max_age {
+        rules.max_age = SignedDuration::try_from(age.value).unwrap_or(SignedDuration::MAX);
+    }
+    rules
 }
 
 impl Compiler<'_> {
@@ -71,7 +93,11 @@ impl Compiler<'_> {
             .collect()
     }
 
-    fn identity(&mut self, config: &IdentityConfig, usage: DatedUse) -> Option<Arc<Identity>> {
+    pub(super) fn identity(
+        &mut self,
+        config: &IdentityConfig,
+        usage: DatedUse,
+    ) -> Option<Arc<Identity>> {
         let password = config
             .password
             .as_ref()
@@ -214,6 +240,7 @@ impl Compiler<'_> {
             .iter()
             .map(|file| file.bytes.expose().clone())
             .collect();
+        rules.revocation = config.revocation.as_ref().map(revocation_rules);
         if let Some(bits) = &config.min_rsa_bits {
             rules.min_rsa_bits = u32::try_from(bits.value).unwrap_or(u32::MAX);
         }
@@ -227,7 +254,10 @@ impl Compiler<'_> {
             }
         }
         match TrustStore::new(rules) {
-            Ok(store) => Some(store),
+            Ok(store) => {
+                self.online.extend(store.online_revocation().cloned());
+                Some(store)
+            }
             Err(error) => {
                 self.unusable_trust(config, &error);
                 None
@@ -287,7 +317,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn peer(&mut self, file: &LoadedFile) -> Option<Certificate> {
+    pub(super) fn peer(&mut self, file: &LoadedFile) -> Option<Certificate> {
         let certificate = self.certificates(file).into_iter().next()?;
         self.note(DatedUse::Peer, file, [&certificate]);
         Some(certificate)

@@ -14,8 +14,8 @@
 
 use jiff::Timestamp;
 use soapstone_wss::{
-    Authenticated, DecipheringKey, Envelope, Facts, FirstSeen, InboundPlan, Mark, Opened, Rejected,
-    Verified,
+    Authenticated, DecipheringKey, Envelope, Facts, FirstSeen, InboundPlan, InnerEvidence, Mark,
+    Opened, Rejected, Verified,
 };
 
 use super::arriving::Arriving;
@@ -31,6 +31,27 @@ use crate::replay::ReplayError;
 /// Most openings that have not ended under one key. Stacks that use one `EncryptedKey` for several
 /// messages send few at once; an attack on one block of CBC needs 258 (Jager and Somorovsky, 2011).
 const MOST_OPEN: u32 = 32;
+
+/// A message that was opened and is new, before it is said what it is for.
+pub(super) struct Judged {
+    pub(super) opened: Opened,
+    /// The word of the replay cache about its late marks.
+    pub(super) late: FirstSeen,
+    /// The operations that it may be of.
+    operations: Vec<usize>,
+    /// The inner signature, where one was verified.
+    inner: Option<InnerEvidence>,
+}
+
+impl Judged {
+    /// The message, where it ends here.
+    pub(super) fn admit(self) -> Result<Verified<Envelope>, Rejected> {
+        let mut verified = self.opened.admit(self.late)?;
+        verified.note_operations(self.operations);
+        verified.note_inner(self.inner);
+        Ok(verified)
+    }
+}
 
 /// What the store is told of one message: its replay keys, and the openings under its keys.
 struct Tries {
@@ -58,7 +79,7 @@ impl<P: Directions> Endpoint<P> {
         workspace: &Workspace,
         now: Timestamp,
         observer: &mut dyn StepObserver,
-    ) -> Result<Verified<Envelope>, Rejected> {
+    ) -> Result<Judged, Rejected> {
         let mut nobody = ();
         let authenticated = {
             let buffers = &mut workspace.buffers();
@@ -82,7 +103,7 @@ impl<P: Directions> Endpoint<P> {
             Err(rejected) if rejected.is_temporary() => tries.untried(workspace, now).await,
             Err(_) => tries.failed(workspace, now).await,
         };
-        let (opened, operations) = opened?;
+        let (opened, operations, inner) = opened?;
         // The message is good. What the store has not heard of ends by itself.
         if ended.unwrap_or(true) {
             observer.ended(Step::Replay);
@@ -101,13 +122,16 @@ impl<P: Directions> Endpoint<P> {
                 first_seen
             }
         };
-        let mut verified = opened.admit(late)?;
-        verified.note_operations(operations);
-        Ok(verified)
+        Ok(Judged {
+            opened,
+            late,
+            operations,
+            inner,
+        })
     }
 
     /// Whether an opened message is of the operation that it was taken for and answers its request,
-    /// and none of what it held was sent from here.
+    /// none of what it held was sent from here, and its inner signature is good.
     pub(super) fn examined(
         &self,
         plan: &InboundPlan,
@@ -115,7 +139,7 @@ impl<P: Directions> Endpoint<P> {
         arriving: Arriving<'_>,
         facts: &Facts,
         now: Timestamp,
-    ) -> Result<(Opened, Vec<usize>), Rejected> {
+    ) -> Result<(Opened, Vec<usize>, Option<InnerEvidence>), Rejected> {
         let operations = match &self.operations {
             Some(table) => opened.examine(|envelope| table.confirm(envelope, arriving.expected))?,
             None => Vec::new(),
@@ -127,7 +151,8 @@ impl<P: Directions> Endpoint<P> {
         }
         self.refuse_our_own(opened.late_marks(), now)
             .map_err(|rejected| opened.refused(rejected))?;
-        Ok((opened, operations))
+        let inner = self.inner.verified(&opened, now)?;
+        Ok((opened, operations, inner))
     }
 
     fn refuse_our_own(&self, marks: &[Mark], now: Timestamp) -> Result<(), Rejected> {

@@ -85,6 +85,16 @@ impl<P: Directions> Endpoint<P> {
                 "use TLS, encrypt the UsernameToken, or say password = \"digest\"",
             );
         }
+        if !is_private && all.iter().any(|policy| policy.password_keys().is_some()) {
+            let keys = security.password_keys.as_ref().map(|keys| keys.place);
+            warn(
+                "keys-from-passwords",
+                keys.unwrap_or(source),
+                "anybody who sees a message can try passwords on it: keys are derived from them, and TLS does not hide it"
+                    .to_owned(),
+                "use TLS, and passwords that a program has drawn",
+            );
+        }
         let names_alone = |policy: &&Policy| {
             let username = policy.username();
             username.is_some_and(|it| it.passwords.contains(&PasswordKind::Absent))
@@ -137,6 +147,14 @@ impl<P: Directions> Endpoint<P> {
                     "where the log is enough, which has their text always, leave it out",
                 );
             }
+        }
+        for remark in &self.remarks {
+            warn(
+                remark.name,
+                remark.place,
+                remark.message.clone(),
+                remark.hint,
+            );
         }
         let replay = security.replay.as_ref();
         let says_to = security

@@ -143,14 +143,14 @@ impl Compiler<'_> {
             forwarded: config.forward,
             from_message: config.from_request,
             signature: self
-                .algorithms_of_issuers(
+                .algorithms(
                     &config.signature_algorithms,
                     SignatureAlgorithm::from_name,
                     "signature",
                 )
                 .unwrap_or(usual.signature),
             digest: self
-                .algorithms_of_issuers(
+                .algorithms(
                     &config.digest_algorithms,
                     DigestAlgorithm::from_name,
                     "digest",
@@ -186,7 +186,8 @@ impl Compiler<'_> {
         named
     }
 
-    fn algorithms_of_issuers<T>(
+    /// The algorithms of a list; `None` of an empty one.
+    pub(super) fn algorithms<T>(
         &mut self,
         named: &[Located<String>],
         known: fn(&str) -> Option<T>,

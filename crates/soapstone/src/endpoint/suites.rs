@@ -44,42 +44,61 @@ impl Compiler<'_> {
                 suite
             }
         };
-        let mut suite = suite?;
-        if let Some(algorithms) = &config.security.algorithms {
-            suite.name = "custom".to_owned();
-            self.override_list(
-                &algorithms.digest,
-                &mut suite.digest,
-                DigestAlgorithm::from_name,
-                "digest algorithm",
-            );
-            self.override_list(
-                &algorithms.data,
-                &mut suite.data,
-                DataEncryption::from_name,
-                "data encryption algorithm",
-            );
-            self.override_list(
-                &algorithms.canonicalization,
-                &mut suite.canonicalization,
-                Canonicalization::from_name,
-                "canonicalization",
-            );
-            let mut signatures = Vec::new();
-            self.override_list(
-                &algorithms.signature,
-                &mut signatures,
-                SignatureAlgorithm::from_name,
-                "signature algorithm",
-            );
-            if !signatures.is_empty() {
-                (suite.symmetric_signature, suite.signature) =
-                    signatures.into_iter().partition(|one| one.is_mac());
-            }
-            self.key_transport(&mut suite);
-            self.key_agreement(&mut suite);
+        let suite = suite?;
+        Some(self.with_algorithms(suite))
+    }
+
+    /// The algorithms of a suite whose policy names none, if the file names enough of them.
+    pub(super) fn custom_suite(&mut self) -> Option<Suite> {
+        let named = self.config.security.algorithms.as_ref()?;
+        let wraps = !named.key_transport.is_empty() || !named.key_agreement.is_empty();
+        let is_whole = wraps
+            && !named.signature.is_empty()
+            && !named.digest.is_empty()
+            && !named.data.is_empty();
+        let suite = Suite::named(DEFAULT_SUITE).filter(|_| is_whole)?;
+        Some(self.with_algorithms(suite))
+    }
+
+    /// A suite with what the file lists one by one in the place of its own.
+    pub(super) fn with_algorithms(&mut self, mut suite: Suite) -> Suite {
+        let config = self.config;
+        let Some(algorithms) = &config.security.algorithms else {
+            return suite;
+        };
+        suite.name = "custom".to_owned();
+        self.override_list(
+            &algorithms.digest,
+            &mut suite.digest,
+            DigestAlgorithm::from_name,
+            "digest algorithm",
+        );
+        self.override_list(
+            &algorithms.data,
+            &mut suite.data,
+            DataEncryption::from_name,
+            "data encryption algorithm",
+        );
+        self.override_list(
+            &algorithms.canonicalization,
+            &mut suite.canonicalization,
+            Canonicalization::from_name,
+            "canonicalization",
+        );
+        let mut signatures = Vec::new();
+        self.override_list(
+            &algorithms.signature,
+            &mut signatures,
+            SignatureAlgorithm::from_name,
+            "signature algorithm",
+        );
+        if !signatures.is_empty() {
+            (suite.symmetric_signature, suite.signature) =
+                signatures.into_iter().partition(|one| one.is_mac());
         }
-        Some(suite)
+        self.key_transport(&mut suite);
+        self.key_agreement(&mut suite);
+        suite
     }
 
     fn override_list<T>(

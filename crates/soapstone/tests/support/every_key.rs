@@ -38,7 +38,13 @@ pub(crate) fn every_table() -> Node {
         ),
         ("peer", table([("certificate", value("\"peer.pem\""))])),
         ("shared_key", table([("name", value("\"both\""))])),
-        ("trust", table([("anchors", value("[\"ca.pem\"]"))])),
+        (
+            "trust",
+            table([
+                ("anchors", value("[\"ca.pem\"]")),
+                ("revocation", table([("ocsp", value("true"))])),
+            ]),
+        ),
         ("users", tables(table([("name", value("\"alice\""))]))),
         ("kerberos", table([("form", value("\"gss\""))])),
         (
@@ -47,8 +53,22 @@ pub(crate) fn every_table() -> Node {
                 ("confirmation", value("[\"bearer\"]")),
                 (
                     "issuers",
-                    tables(table([("name", value("\"https://idp.example\""))])),
+                    tables(table([
+                        ("name", value("\"https://idp.example\"")),
+                        ("revocation", table([("ocsp", value("true"))])),
+                    ])),
                 ),
+            ]),
+        ),
+        (
+            "inner",
+            table([
+                ("requests", value("\"{urn:tax}Order\"")),
+                (
+                    "identity",
+                    table([("key", value("\"key.pem\"")), ("pkcs11", token())]),
+                ),
+                ("trust", table([("anchors", value("[\"ca.pem\"]"))])),
             ]),
         ),
         (
@@ -67,6 +87,7 @@ pub(crate) fn every_table() -> Node {
                 ("timestamp", table([("ttl", value("\"5m\""))])),
                 ("clock", table([("offset", value("\"-37s\""))])),
                 ("username_token", table([("nonce", value("true"))])),
+                ("password_keys", table([("most", value("10000"))])),
                 (
                     "addressing",
                     table([
@@ -79,6 +100,17 @@ pub(crate) fn every_table() -> Node {
                 ("replay", store()),
                 ("conversations", store()),
             ]),
+        ),
+        ("role", value("\"urn:hop\"")),
+        (
+            "recipients",
+            tables(table([
+                ("actor", value("\"urn:hop\"")),
+                ("mechanism", value("\"sign\"")),
+                ("peer", table([("certificate", value("\"peer.pem\""))])),
+                ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
+                ("timestamp", table([("ttl", value("\"5m\""))])),
+            ])),
         ),
         (
             "answers",

@@ -14,11 +14,11 @@ impl Message<'_> {
     pub(super) fn check_algorithms(
         &self,
         signature: &Signature,
-        by_context: bool,
+        by_secret: bool,
     ) -> Result<(), Rejected> {
         let suite = &self.demands().suite;
         let family = signature.method.family();
-        let allowed = self.demands().signature_algorithms(family, by_context);
+        let allowed = self.demands().signature_algorithms(family, by_secret);
         if !allowed.contains(&signature.method) {
             return Err(not_allowed(
                 AlgorithmUse::Signature,

@@ -193,6 +193,7 @@ impl Comparison<'_, '_> {
                 | Signer::SharedKey(_)
                 | Signer::Holder { .. }
                 | Signer::Kerberos(_)
+                | Signer::User(_)
                 | Signer::Context { .. } => true,
                 // Everybody makes one. What it enciphered itself was not in another message.
                 Signer::SessionKey(_) => signature.token.is_some_and(|key| {

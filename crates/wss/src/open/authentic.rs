@@ -55,8 +55,8 @@ pub(super) struct Authentic {
     pub(super) node: NodeId,
     pub(super) signature: Signature,
     pub(super) found: Found,
-    /// Whether it is the signature with which a security context endorses.
-    pub(super) by_context: bool,
+    /// Whether it is the signature with which a symmetric key endorses.
+    pub(super) by_secret: bool,
     /// What each reference proves, where it was digested before anything was deciphered.
     pub(super) proven: Vec<Option<Proven>>,
 }

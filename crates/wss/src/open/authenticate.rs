@@ -122,13 +122,13 @@ impl Opening<'_> {
         cipher_text: &mut CipherText,
     ) -> Result<Option<Authentic>, Rejected> {
         let signature = self.parse_signature(node)?;
-        let (by_context, found) = match self.key_of_signature(&signature) {
+        let (by_secret, found) = match self.key_of_signature(&signature) {
             Err(Rejected::KeyNotFound { .. }) if cipher_text.hides_items => return Ok(None),
             found => found?,
         };
         self.budget.references(signature.references.len())?;
         self.observer.ended(Operation::Key);
-        self.verify_value(&signature, &found.key)?;
+        self.verify_value(&signature, &found)?;
         let early: Vec<bool> = signature
             .references
             .iter()
@@ -139,7 +139,7 @@ impl Opening<'_> {
             node,
             signature,
             found,
-            by_context,
+            by_secret,
             proven,
         }))
     }
@@ -150,6 +150,8 @@ impl Opening<'_> {
         let signatures = self.authentic.iter();
         let signatures = signatures.map(|one| mark_of(&one.signature, &one.found.key));
         self.replay.mark(end, signatures);
+        let salts = self.message.salts(&self.evidence.password_tokens);
+        self.replay.mark(end, salts);
         if !self.budget.is_authenticated {
             // Nothing but their keys tells such messages from messages that a stranger has changed.
             let keys = self.keyring.wrapped.iter();
@@ -207,7 +209,7 @@ impl Opening<'_> {
             self.authentic.iter().any(|one| {
                 let proven = one.proven.iter().flatten();
                 let nodes: Vec<NodeId> = proven.filter_map(Proven::node).collect();
-                let role = message.role_of(&one.found.key, one.by_context, &nodes);
+                let role = message.role_of(&one.found.key, one.by_secret, &nodes);
                 role == SignatureRole::Message && nodes.iter().any(|node| holders.contains(node))
             })
         };

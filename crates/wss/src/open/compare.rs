@@ -120,6 +120,10 @@ impl Comparison<'_, '_> {
             let outcome = self.compare_kerberos();
             self.judge(Demand::Kerberos, outcome)?;
         }
+        if demands.password_keys.is_some() {
+            let outcome = self.compare_password_tokens();
+            self.judge(Demand::Username, outcome)?;
+        }
         if demands.confirms {
             let outcome = self.compare_confirmation();
             self.judge(Demand::Confirmation, outcome)?;

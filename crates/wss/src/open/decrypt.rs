@@ -24,6 +24,7 @@ use crate::evidence::{CipherKey, EncryptionEvidence, Signer};
 use crate::key_locator::KeyLocator;
 use crate::part::Extent;
 use crate::rejected::Rejected;
+use crate::token;
 
 /// What something was enciphered with.
 struct DecryptionKey {
@@ -145,13 +146,16 @@ impl Opening<'_> {
                 (Signer::Context { .. } | Signer::Kerberos(_), _) => CipherKey::Context,
                 _ => CipherKey::Known,
             };
-            let key = if origin == CipherKey::Context && !demands.derives_keys {
-                let misused = |problem: String| Rejected::KeyMisused { problem };
-                conversation::encryption_key(&resolved.key, data.method)
-                    .map_err(|error| misused(error.to_string()))?
-            } else {
-                resolved.key
+            let key = resolved.key;
+            let key = match &resolved.holder {
+                _ if demands.derives_keys => Ok(key),
+                Signer::Context { .. } => conversation::encryption_key(&key, data.method),
+                Signer::User(_) => token::password_encryption_key(&key, data.method),
+                _ => Ok(key),
             };
+            let key = key.map_err(|error| Rejected::KeyMisused {
+                problem: error.to_string(),
+            })?;
             Ok(DecryptionKey { key, origin })
         })
     }

@@ -8,6 +8,7 @@ use soapstone_crypto::Certificate;
 use soapstone_xml::NodeId;
 
 use super::comparison::Comparison;
+use crate::binding::KeyBinding;
 use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::part::Part;
 use crate::plan::EndorsementDemand;
@@ -126,11 +127,13 @@ impl Comparison<'_, '_> {
         demand: &EndorsementDemand,
     ) -> Result<(), Rejected> {
         let part = Part::EndorsingToken;
-        let by_context = matches!(
-            endorsement.signer,
-            Signer::Context { .. } | Signer::Kerberos(_)
-        );
-        if by_context != demand.by_context {
+        let key = match endorsement.signer {
+            Signer::Context { .. } => KeyBinding::Context,
+            Signer::User(_) => KeyBinding::Password,
+            Signer::Kerberos(_) => KeyBinding::Kerberos,
+            _ => KeyBinding::Certificate,
+        };
+        if key != demand.key {
             return Err(Rejected::EndorsementMissing);
         }
         if self.demands().endorsements.over_timestamp {

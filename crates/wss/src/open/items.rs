@@ -77,6 +77,7 @@ impl Opening<'_> {
             retired: &|algorithm| message.demands().retired(algorithm, message.now),
             demanded: &message.demands().supporting,
             kerberos: message.demands().kerberos,
+            password_keys: message.demands().password_keys.as_ref(),
             facts: message.facts,
             now: message.now,
             token: node,

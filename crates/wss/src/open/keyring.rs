@@ -18,7 +18,8 @@ use crate::kerberos::KerberosSession;
 use crate::key_locator::KeyLocator;
 use crate::names::XENC;
 use crate::rejected::Rejected;
-use crate::token::Derivation;
+use crate::token::{Derivation, PasswordKeyUse};
+use crate::username::User;
 
 /// An `EncryptedKey` of the header, as it was read before anything was deciphered.
 pub(super) struct WrappedKey {
@@ -45,6 +46,14 @@ pub(super) struct Derived {
     pub(super) key: SymmetricKey,
 }
 
+/// A key that was derived from a password.
+pub(super) struct FromPassword {
+    pub(super) user: String,
+    pub(super) token: NodeId,
+    pub(super) usage: PasswordKeyUse,
+    pub(super) key: SymmetricKey,
+}
+
 /// The keys of one message.
 #[derive(Default)]
 pub(super) struct Keyring {
@@ -58,6 +67,10 @@ pub(super) struct Keyring {
     pub(super) kerberos: Option<KerberosSession>,
     /// Keys that were derived from the context for this message.
     pub(super) derived: Vec<Derived>,
+    /// Keys that were derived from passwords.
+    pub(super) from_passwords: Vec<FromPassword>,
+    /// The user whose password they come from.
+    pub(super) user: Option<Arc<User>>,
     /// Which element of the header uses which token.
     uses: Vec<(NodeId, NodeId)>,
 }

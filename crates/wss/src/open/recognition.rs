@@ -39,6 +39,7 @@ pub(super) fn partner(signer: &Signer) -> Option<[u8; 32]> {
         Signer::SharedKey(name) => (b"shared key", name.as_bytes()),
         Signer::Kerberos(client) => (b"kerberos", client.as_bytes()),
         Signer::Context { name, .. } => (b"context", name.identifier.as_bytes()),
+        Signer::User(name) => (b"user", name.as_bytes()),
         Signer::RequestKey(_) | Signer::SessionKey(_) | Signer::Holder { .. } => return None,
     };
     Some(digest::mark([b"partner".as_slice(), kind, name]))

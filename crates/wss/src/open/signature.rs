@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 
 use soapstone_xml::NodeId;
-use soapstone_xmlsec::dsig::{Signature, VerificationKey};
+use soapstone_xmlsec::dsig::{Signature, SignatureError, VerificationKey};
 
 use super::authentic::{Authentic, Found, Key, Proven};
 use super::opening::Opening;
@@ -15,7 +15,7 @@ use super::recognition::partner;
 use super::references::digests_of;
 use crate::envelope::expanded_name;
 use crate::event::Event;
-use crate::evidence::{SignatureEvidence, SignatureRole};
+use crate::evidence::{SignatureEvidence, SignatureRole, Signer};
 use crate::marks;
 use crate::operation::Operation;
 use crate::rejected::Rejected;
@@ -38,16 +38,16 @@ impl Opening<'_> {
         Ok(Signature::parse(document, node, &rules)?)
     }
 
-    /// The key of a signature whose algorithms the suite lists, and whether it is a context's that
-    /// endorses.
+    /// The key of a signature whose algorithms the suite lists, and whether it is a symmetric one
+    /// that endorses.
     pub(super) fn key_of_signature(
         &mut self,
         signature: &Signature,
     ) -> Result<(bool, Found), Rejected> {
         self.read_embedded_assertion(signature)?;
         let message = &self.message;
-        let by_context = message.is_by_context(signature)?;
-        message.check_algorithms(signature, by_context)?;
+        let by_secret = message.endorses_by_secret(signature)?;
+        message.check_algorithms(signature, by_secret)?;
         let (weak, name) = (signature.method.is_weak(), signature.method.short_name());
         message.note_weak(&mut self.evidence, weak, name)?;
         self.observer.ended(Operation::Other);
@@ -57,20 +57,21 @@ impl Opening<'_> {
                 let observer = &mut self.observer;
                 let message = &self.message;
                 self.keyring
-                    .signing_key(message, signature, by_context, observer)?
+                    .signing_key(message, signature, by_secret, observer)?
             }
         };
         self.observer.ended(Operation::Key);
-        Ok((by_context, found))
+        Ok((by_secret, found))
     }
 
-    /// Verifies the value of a signature.
+    /// Verifies the value of a signature. With a key from a password, one that does not verify is a
+    /// wrong password, or an unknown user.
     pub(super) fn verify_value(
         &mut self,
         signature: &Signature,
-        key: &Key,
+        found: &Found,
     ) -> Result<(), Rejected> {
-        let key = match key {
+        let key = match &found.key {
             Key::Public(key) => VerificationKey::Public(key),
             Key::Secret(key) => VerificationKey::Secret(key),
         };
@@ -82,9 +83,13 @@ impl Opening<'_> {
                 signed_info: scratch.signed_info(),
                 refused: verified.as_ref().err(),
             });
-        verified?;
         self.observer.ended(Operation::Signature);
-        Ok(())
+        match (&found.signer, verified) {
+            (Signer::User(user), Err(SignatureError::ValueMismatch { .. })) => {
+                Err(Rejected::AuthenticationFailed { user: user.clone() })
+            }
+            (_, verified) => Ok(verified?),
+        }
     }
 
     /// Processes a signature in its turn. The value of one that was there when the message came is
@@ -94,7 +99,7 @@ impl Opening<'_> {
         let Authentic {
             signature,
             found,
-            by_context,
+            by_secret,
             mut proven,
             ..
         } = match authentic.position(|one| one.node == node) {
@@ -125,9 +130,13 @@ impl Opening<'_> {
             .copied()
             .filter(|node| message.element(*node).is_replaced());
         self.plaintext.sign(gone);
+        if let Signer::User(user) = &found.signer {
+            self.evidence.user = Some(user.clone());
+            self.evidence.user_token = found.token;
+        }
         let partner = plan.known.as_ref().and_then(|_| partner(&found.signer));
         let step = self.evidence.next_step();
-        let role = message.role_of(&found.key, by_context, &nodes);
+        let role = message.role_of(&found.key, by_secret, &nodes);
         // The token of another signature may have the certificate that endorses, too: what is
         // demanded of the token that endorses is not demanded of that.
         let is_others = role == SignatureRole::Endorsing && found.by_name;
@@ -156,15 +165,15 @@ impl Opening<'_> {
         }
         let signature = self.parse_signature(node)?;
         self.budget.references(signature.references.len())?;
-        let (by_context, found) = self.key_of_signature(&signature)?;
-        self.verify_value(&signature, &found.key)?;
+        let (by_secret, found) = self.key_of_signature(&signature)?;
+        self.verify_value(&signature, &found)?;
         self.replay.note_late(mark_of(&signature, &found.key));
         let proven = signature.references.iter().map(|_| None).collect();
         Ok(Authentic {
             node,
             signature,
             found,
-            by_context,
+            by_secret,
             proven,
         })
     }

@@ -26,12 +26,12 @@ impl Keyring {
         &mut self,
         message: &Message<'_>,
         signature: &Signature,
-        by_context: bool,
+        by_secret: bool,
         observer: &mut Observer<'_>,
     ) -> Result<Found, Rejected> {
         let item = signature.node;
         if signature.method.family() == SignatureFamily::Hmac {
-            let purpose = match by_context {
+            let purpose = match by_secret {
                 true => Purpose::Endorsing,
                 false => Purpose::Verifying,
             };
@@ -86,18 +86,20 @@ impl Keyring {
 }
 
 impl Message<'_> {
-    /// Whether a signature is the one with which a security context endorses. The message's own is
+    /// Whether a signature is the one with which a symmetric key endorses. The message's own is
     /// made with a key of another kind there.
-    pub(super) fn is_by_context(&self, signature: &Signature) -> Result<bool, Rejected> {
-        let endorses = self.demands().endorsements.context.is_some();
+    pub(super) fn endorses_by_secret(&self, signature: &Signature) -> Result<bool, Rejected> {
         let is_hmac = signature.method.family() == SignatureFamily::Hmac;
-        Ok(endorses && is_hmac && self.leads_to_context(signature.key_info)?)
+        match &self.demands().endorsements.secret {
+            Some(demand) if is_hmac => self.leads_to(demand.source, signature.key_info),
+            _ => Ok(false),
+        }
     }
 
     /// What a signature is there for. Where the message's own signature is made with a symmetric
-    /// key, one by certificate endorses it, or by a context; where both are made with
+    /// key, one by certificate endorses it, or by another symmetric key; where both are made with
     /// certificates, the one that covers a signature does.
-    pub(super) fn role_of(&self, key: &Key, by_context: bool, nodes: &[NodeId]) -> SignatureRole {
+    pub(super) fn role_of(&self, key: &Key, by_secret: bool, nodes: &[NodeId]) -> SignatureRole {
         let covers_signature = || {
             let is_signature = |node: &NodeId| self.element(*node).is(DS, "Signature");
             nodes.iter().any(is_signature)
@@ -105,7 +107,7 @@ impl Message<'_> {
         let signature = self.demands().signature.as_ref();
         let by_certificate = signature.map(|signature| signature.by_certificate);
         let endorses = match (key, by_certificate) {
-            (Key::Secret(_), _) => by_context,
+            (Key::Secret(_), _) => by_secret,
             (Key::Public(_), Some(CertificateRole::Message)) => false,
             (Key::Public(_), Some(CertificateRole::ByCoverage)) => covers_signature(),
             (Key::Public(_), Some(CertificateRole::Endorsing) | None) => true,

@@ -1,5 +1,5 @@
 //! From the `ds:KeyInfo` of a signature or of cipher text to a symmetric key: through derived key
-//! tokens, to a shared key, a session key or a security context.
+//! tokens, to a shared key, a session key, a security context or a password.
 //!
 //! The one rule: the plan says where the key comes from; the message says only which one of those
 //! it is. A key from elsewhere is not found, however well it would fit.
@@ -17,13 +17,13 @@ use crate::names::WSSE;
 use crate::operation::Observer;
 use crate::plan::{KeyDemand, KeySource};
 use crate::rejected::Rejected;
-use crate::token::{self, Derivation};
+use crate::token::{self, Derivation, PasswordKeyUse};
 
 /// What a key is wanted for.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(super) enum Purpose {
     Verifying,
-    /// To verify the endorsing signature of a security context.
+    /// To verify the endorsing signature of a symmetric key.
     Endorsing,
     Deciphering,
 }
@@ -157,7 +157,7 @@ impl Keyring {
         user: NodeId,
         observer: &mut Observer<'_>,
     ) -> Result<Resolved, Rejected> {
-        let resolved = self.resolved(message, locator, wanted, user)?;
+        let resolved = self.resolved(message, locator, wanted, user, observer)?;
         observer.found(&message.envelope, || Event::KeyFound {
             user,
             named: locator,
@@ -173,6 +173,7 @@ impl Keyring {
         locator: Option<&KeyLocator>,
         wanted: Wanted,
         user: NodeId,
+        observer: &mut Observer<'_>,
     ) -> Result<Resolved, Rejected> {
         let Wanted { purpose, item } = wanted;
         let not_found = || Rejected::KeyNotFound {
@@ -253,6 +254,20 @@ impl Keyring {
                     self.note_use(token, user);
                 }
                 self.kerberos_key(message, &sha1, token)
+            }
+            Some(KeySource::Password) => {
+                let token = match locator {
+                    Some(KeyLocator::Token(id)) => message.token_by_id(id)?,
+                    _ => return Err(not_found()),
+                };
+                let demand = message.key_demand(purpose);
+                let derived = demand.is_some_and(|demand| demand.derived_keys.is_some());
+                let usage = match purpose {
+                    Purpose::Deciphering if !derived => PasswordKeyUse::Encryption,
+                    _ => PasswordKeyUse::Mac,
+                };
+                self.note_use(token, user);
+                self.password_key(message, token, usage, observer)
             }
             Some(KeySource::PrivateKey) | None => Err(not_found()),
         }
@@ -343,10 +358,15 @@ impl Keyring {
 }
 
 impl Message<'_> {
-    /// Whether a `ds:KeyInfo` leads to a security context, by a derived key or without one. Where a
-    /// context endorses and nothing else is protected with one, this tells its signature from
-    /// the message's; whether it is a context that may is for the key to show.
-    pub(super) fn leads_to_context(&self, key_info: Option<NodeId>) -> Result<bool, Rejected> {
+    /// Whether a `ds:KeyInfo` leads to a security context, or to a key from a password, by a
+    /// derived key or without one. Where such a key endorses and nothing else is protected with
+    /// one, this tells its signature from the message's; whether it is a key that may is for
+    /// the key to show.
+    pub(super) fn leads_to(
+        &self,
+        source: KeySource,
+        key_info: Option<NodeId>,
+    ) -> Result<bool, Rejected> {
         let Some(info) = key_info.map(|info| self.element(info)) else {
             return Ok(false);
         };
@@ -358,10 +378,19 @@ impl Message<'_> {
             }
         }
         Ok(match &locator {
-            KeyLocator::Context(_) | KeyLocator::KerberosSha1(_) => true,
+            KeyLocator::Context(_) => source == KeySource::Token,
+            KeyLocator::KerberosSha1(_) => source == KeySource::Kerberos,
             KeyLocator::Token(id) => {
                 let token = self.element(self.token_by_id(id)?);
-                token::secret(token)?.is_some()
+                match source {
+                    KeySource::Token => {
+                        matches!(token::secret(token)?, Some(KeyLocator::Context(_)))
+                    }
+                    KeySource::Kerberos => {
+                        matches!(token::secret(token)?, Some(KeyLocator::KerberosSha1(_)))
+                    }
+                    _ => token::is_username_token(token),
+                }
             }
             _ => false,
         })
@@ -372,7 +401,7 @@ impl Message<'_> {
         let demands = self.demands();
         match purpose {
             Purpose::Verifying => demands.signature.as_ref().map(|signature| &signature.key),
-            Purpose::Endorsing => demands.endorsements.context.as_ref(),
+            Purpose::Endorsing => demands.endorsements.secret.as_ref(),
             Purpose::Deciphering => demands
                 .encryption
                 .as_ref()

@@ -13,6 +13,7 @@ use super::key_source::KeySource;
 use super::keys::Keys;
 use super::protection::{Protection, Signing};
 use super::{InboundPlan, OutboundPlan};
+use crate::binding::KeyBinding;
 use crate::part::Part;
 use crate::suite::Suite;
 use crate::username::{PasswordKind, UsernamePolicy};
@@ -81,6 +82,7 @@ impl OutboundPlan {
             let key = match one.key {
                 KeySource::Wrapped => wrapped,
                 KeySource::PrivateKey => own,
+                KeySource::Password => PASSWORD_STRENGTH,
                 _ => u16::MAX,
             };
             (
@@ -100,6 +102,7 @@ impl OutboundPlan {
         let encryption = encryption.as_ref().map(|one| {
             let key = match one.key {
                 KeySource::Wrapped => wrapped,
+                KeySource::Password => PASSWORD_STRENGTH,
                 _ => u16::MAX,
             };
             Encryption {
@@ -146,6 +149,7 @@ impl InboundPlan {
             let key = match source {
                 KeySource::PrivateKey => trusted,
                 KeySource::Wrapped => wrapped,
+                KeySource::Password => PASSWORD_STRENGTH,
                 _ => u16::MAX,
             };
             let names = permitted.iter().map(|one| one.short_name());
@@ -161,6 +165,7 @@ impl InboundPlan {
             let algorithm = suite.data.iter().map(|one| one.strength()).min();
             let key = match one.key.source {
                 KeySource::Wrapped => wrapped,
+                KeySource::Password => PASSWORD_STRENGTH,
                 _ => u16::MAX,
             };
             Encryption {
@@ -181,6 +186,9 @@ impl InboundPlan {
         })
     }
 }
+
+/// Bits of a password, and of a key that is derived from one: nobody knows how many.
+const PASSWORD_STRENGTH: u16 = 0;
 
 /// Whether a token's user is known by a password.
 fn proves_user(username: Option<&UsernamePolicy>) -> bool {
@@ -232,7 +240,8 @@ impl Assurance {
                 KeySource::PrivateKey
                 | KeySource::Shared
                 | KeySource::Token
-                | KeySource::Kerberos => assured(signature.bits),
+                | KeySource::Kerberos
+                | KeySource::Password => assured(signature.bits),
                 KeySource::Request if proves_holder => assured(signature.bits),
                 KeySource::Request | KeySource::Wrapped => None,
             };
@@ -241,8 +250,7 @@ impl Assurance {
         if assurance.authentication.is_none() {
             assurance.authentication = match (endorsed, knows_user) {
                 (Some(bits), _) => assured(bits),
-                // Nobody knows the strength of a password.
-                (None, true) => assured(0),
+                (None, true) => assured(PASSWORD_STRENGTH),
                 (None, false) => None,
             };
         }
@@ -291,7 +299,7 @@ fn endorsed_by_certificate(demands: &Demands) -> bool {
         .endorsements
         .demands
         .iter()
-        .any(|one| !one.by_context);
+        .any(|one| one.key == KeyBinding::Certificate);
     let role = demands.signature.as_ref().map(|one| one.by_certificate);
     by_certificate && role != Some(CertificateRole::Message)
 }

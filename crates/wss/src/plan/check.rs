@@ -6,11 +6,12 @@ use soapstone_crypto::KeyDerivation;
 use super::PlanProblem;
 use crate::binding::{KeyBinding, KeyReference};
 use crate::conversation::{LONGEST_KEY, SHORTEST_KEY};
+use crate::names::ULTIMATE_RECEIVER;
 use crate::part::Part;
 use crate::policy::Policy;
 use crate::supporting::{EndorsingToken, SupportingToken};
 use crate::token::{AssertionPolicy, AssertionProtection};
-use crate::username::{PasswordKind, Presence, UsernamePolicy};
+use crate::username::{PasswordKeyPolicy, PasswordKind, Presence, UsernamePolicy};
 
 impl Policy {
     /// Everything that is wrong.
@@ -54,12 +55,27 @@ impl Policy {
     /// Demands that fit no message, or not each other.
     fn wrong_combinations(&self) -> impl Iterator<Item = &'static str> {
         let beside = || self.endorsing_beside();
-        let by_secret = |token: &&EndorsingToken| token.key.is_secret();
-        let contexts = beside().filter(by_secret).count();
+        let count = |kind| beside().filter(|token| token.key.kind() == kind).count();
+        let contexts = count(KeyBinding::Context) + count(KeyBinding::Kerberos);
         let of_context = self.uses(KeyBinding::Context) || self.uses(KeyBinding::Kerberos);
         let kerberos = self.supporting.iter();
         let kerberos = kerberos.filter(|token| matches!(token, SupportingToken::Kerberos(_)));
         let kerberos = kerberos.count();
+        let is_looked_up = |token: &&EndorsingToken| {
+            matches!(token.key.kind(), KeyBinding::Context | KeyBinding::Kerberos)
+        };
+        let passwords = count(KeyBinding::Password);
+        let by_password = self.password_keys();
+        let out_of_bounds = |keys: PasswordKeyPolicy| {
+            let is_ordered = keys.least > 0 && keys.least <= keys.most;
+            let made = 1..=PasswordKeyPolicy::MAXIMUM_ITERATIONS;
+            !is_ordered
+                || keys.most > PasswordKeyPolicy::MAXIMUM_ITERATIONS
+                || !made.contains(&keys.iterations)
+        };
+        let encrypts_with_password = self
+            .encryption()
+            .is_some_and(|one| one.key == KeyBinding::Password && one.derived_keys.is_none());
         let hides = |token: &EndorsingToken| token.encrypted && !self.is_by_connection();
         let is_hidden = |token: &EndorsingToken| {
             let is_named = token.key.reference() != KeyReference::Direct;
@@ -85,7 +101,18 @@ impl Policy {
             let lacks = [username.nonce, username.created].contains(&Presence::Absent);
             username.passwords.contains(&PasswordKind::Digest) && lacks
         };
+        let passes_on = self.header.intermediary.is_some();
+        let actor = self.header.actor.as_deref();
+        let is_last = actor.is_none_or(|actor| actor.is_empty() || actor == ULTIMATE_RECEIVER);
         let problems = [
+            (
+                passes_on && is_last,
+                "an intermediary has an actor: a header without one is for the last node",
+            ),
+            (
+                passes_on && self.demands_nothing(),
+                "an intermediary that demands nothing proves nothing",
+            ),
             (
                 self.username().is_some_and(digests_alone),
                 "a password digest has a nonce and the time of its making: without them it can be repeated",
@@ -139,6 +166,26 @@ impl Policy {
                 "a message belongs to one conversation, or to the session of one Kerberos token",
             ),
             (
+                by_password.is_some_and(out_of_bounds),
+                "the iterations of a key from a password are at least 1, at most 1000000, and the fewest are not more than the most",
+            ),
+            (
+                by_password.is_some() && self.username().is_some(),
+                "a message has one user: its token holds a password, or keys are derived from it",
+            ),
+            (
+                self.uses(KeyBinding::Password) && self.signature().is_none(),
+                "a key from a password encrypts for a user whom a signature proves",
+            ),
+            (
+                encrypts_with_password && !PasswordKeyPolicy::encrypts_by(&self.suite),
+                "a key from a password has 20 bytes, and the suite's data encryption wants more: take a suite of AES-128, or derive keys from it",
+            ),
+            (
+                passwords > 0 && (contexts + passwords > 1 || self.uses(KeyBinding::Password)),
+                "one symmetric key endorses, and the key of a user endorses nothing that it signs itself",
+            ),
+            (
                 kerberos > 1 || kerberos == 1 && (of_context || contexts > 0),
                 "a message has one Kerberos token",
             ),
@@ -147,7 +194,7 @@ impl Policy {
                 "a Kerberos token whose key does nothing is tied to no message: a connection has to protect both, or its key endorse",
             ),
             (
-                self.endorsing_secret().is_some_and(is_hidden),
+                beside().find(is_looked_up).is_some_and(is_hidden),
                 "a security context or a Kerberos token is looked up before anything is deciphered: what names it must stay readable",
             ),
         ];

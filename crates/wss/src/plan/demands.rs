@@ -15,18 +15,22 @@ use crate::header::ItemKind;
 use crate::kerberos::KerberosPolicy;
 use crate::limits::SecurityLimits;
 use crate::part::{EncryptedPart, Part};
-use crate::policy::Policy;
+use crate::policy::{Intermediary, Policy};
 use crate::suite::{Retirement, Suite, retired};
 use crate::supporting::{EndorsingToken, SupportingToken};
 use crate::token::{AssertionPolicy, TokenKind};
 use crate::tuning::Tuning;
-use crate::username::UsernamePolicy;
+use crate::username::{PasswordKeyPolicy, UsernamePolicy};
 
 /// Everything that one plan demands of messages.
 #[derive(Debug)]
 pub(crate) struct Demands {
     /// `soap:actor` or `soap:role` of the header to process.
     pub(crate) actor: Option<String>,
+    /// Whether messages are passed on to other nodes, and how.
+    pub(crate) intermediary: Option<Intermediary>,
+    /// The header blocks that are understood here, by namespace and local name.
+    pub(crate) understood_blocks: Vec<(String, String)>,
     /// Whether a `wsse:Security` header is processed at all.
     pub(crate) has_security: bool,
     /// Whether a message without that header is refused, whatever it answers.
@@ -71,6 +75,8 @@ pub(crate) struct Demands {
     pub(crate) kerberos: Option<KerberosPolicy>,
     /// Whether it is demanded for itself, and not for its key.
     pub(crate) kerberos_beside: bool,
+    /// How keys are derived from passwords, where they are.
+    pub(crate) password_keys: Option<PasswordKeyPolicy>,
     /// Whether a session key is wrapped to our certificate.
     pub(crate) wraps_key: bool,
     /// Whether what signs and encrypts is derived from symmetric keys.
@@ -98,7 +104,7 @@ pub(crate) struct SignatureDemand {
     pub(crate) parts: Vec<(Part, ProtectionOrder)>,
     /// The role of a signature with a private key.
     pub(crate) by_certificate: CertificateRole,
-    /// The permitted algorithms of HMACs by other keys than an endorsing context's, and of
+    /// The permitted algorithms of HMACs by other keys than a symmetric one that endorses, and of
     /// signatures with private keys.
     hmac: bool,
     public: bool,
@@ -141,8 +147,9 @@ pub(crate) struct Endorsements {
     pub(crate) assigns_message: bool,
     /// Whether one key may make several of them.
     pub(crate) same_endorser: bool,
-    /// The key of the security context, or of the Kerberos token, that endorses.
-    pub(crate) context: Option<KeyDemand>,
+    /// The symmetric key that endorses: of a security context or a Kerberos token, or from a
+    /// password.
+    pub(crate) secret: Option<KeyDemand>,
     /// Whether they cover parts of the message in particular.
     pub(crate) cover_parts: bool,
 }
@@ -150,7 +157,8 @@ pub(crate) struct Endorsements {
 /// The demand of one endorsing signature.
 #[derive(Debug)]
 pub(crate) struct EndorsementDemand {
-    pub(crate) by_context: bool,
+    /// The kind of its key.
+    pub(crate) key: KeyBinding,
     pub(crate) parts: Vec<Part>,
     pub(crate) covers_token: bool,
     pub(crate) token_signed: bool,
@@ -186,6 +194,13 @@ impl Demands {
         let is_named = |part: &&&Part| matches!(part, Part::Id(_) | Part::Path(_));
         Self {
             actor: header.actor.clone(),
+            intermediary: header.intermediary,
+            understood_blocks: {
+                let encrypted = parts.iter().map(|wanted| &wanted.part);
+                let others = policy.parts.required.iter().chain(&policy.parts.unsigned);
+                let named = all_signed.iter().copied().chain(encrypted).chain(others);
+                named.filter_map(|part| block(&part)).collect()
+            },
             has_security: policy.has_security(),
             requires_header: signature.is_some()
                 || encryption.is_some()
@@ -246,6 +261,7 @@ impl Demands {
             uses_context: policy.uses_context(),
             kerberos: policy.kerberos(),
             kerberos_beside: policy.kerberos_beside().is_some(),
+            password_keys: policy.password_keys(),
             wraps_key: policy.wraps_key(),
             derives_keys: derived_keys.is_some(),
             single_session_key: policy.uses(KeyBinding::SessionKey) || derived_keys.is_some(),
@@ -306,7 +322,7 @@ impl Demands {
     pub(crate) fn signature_algorithms(
         &self,
         family: SignatureFamily,
-        by_context: bool,
+        by_secret: bool,
     ) -> &[SignatureAlgorithm] {
         let suite = &self.suite;
         let (hmac, public) = match &self.signature {
@@ -314,7 +330,7 @@ impl Demands {
             None => (false, false),
         };
         match family == SignatureFamily::Hmac {
-            true if by_context || hmac => &suite.symmetric_signature,
+            true if by_secret || hmac => &suite.symmetric_signature,
             false if !public => &suite.symmetric_signature,
             _ => &suite.signature,
         }
@@ -358,7 +374,7 @@ fn role_of_certificates(policy: &Policy) -> CertificateRole {
 fn endorsements(policy: &Policy) -> Endorsements {
     let over_timestamp = policy.endorses_timestamp();
     let demand = |one: &EndorsingToken| EndorsementDemand {
-        by_context: one.key.is_secret(),
+        key: one.key.kind(),
         parts: one.parts.clone(),
         covers_token: one.covers_token,
         token_signed: one.signed && !over_timestamp,
@@ -373,7 +389,7 @@ fn endorsements(policy: &Policy) -> Endorsements {
         over_timestamp,
         assigns_message: over_timestamp && policy.signs_by_certificate(),
         same_endorser: policy.same_endorser,
-        context: policy.endorsing_secret().map(|one| KeyDemand {
+        secret: policy.endorsing_secret().map(|one| KeyDemand {
             source: KeySource::of_signature(one.key.kind()),
             derived_keys: one.key.derived_keys(),
         }),

@@ -20,6 +20,8 @@ pub(crate) enum KeySource {
     Token,
     /// The session key of a Kerberos token.
     Kerberos,
+    /// A key that is derived from a password, as a token says.
+    Password,
 }
 
 impl KeySource {
@@ -32,6 +34,7 @@ impl KeySource {
             KeyBinding::SessionKey => Self::Wrapped,
             KeyBinding::Context => Self::Token,
             KeyBinding::Kerberos => Self::Kerberos,
+            KeyBinding::Password => Self::Password,
         }
     }
 

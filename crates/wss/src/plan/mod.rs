@@ -308,12 +308,13 @@ fn endorsers(policy: &Policy, keys: &Keys, problems: &mut Vec<PlanProblem>) -> V
         let algorithm = fitting(policy, identity, problems)?;
         Some(Endorser::Certificate(Arc::clone(identity), algorithm))
     });
-    let by_context = policy.suite.symmetric_signature.first();
+    let by_secret = policy.suite.symmetric_signature.first().copied();
     let all = policy
         .endorsing_beside()
         .filter_map(|token| match token.key {
-            EndorsingKey::Context { .. } => by_context.copied().map(Endorser::Context),
-            EndorsingKey::Kerberos { .. } => by_context.copied().map(Endorser::Kerberos),
+            EndorsingKey::Context { .. } => by_secret.map(Endorser::Context),
+            EndorsingKey::Password { .. } => by_secret.map(Endorser::User),
+            EndorsingKey::Kerberos { .. } => by_secret.map(Endorser::Kerberos),
             EndorsingKey::Certificate(_) => endorsers.next(),
         });
     all.collect()
@@ -433,6 +434,11 @@ impl InboundPlan {
         &self.policy
     }
 
+    /// Whether it is that of an intermediary: messages are passed on, and never admitted.
+    pub fn passes_on(&self) -> bool {
+        self.demands.intermediary.is_some()
+    }
+
     /// Whether a private key of the plan is held elsewhere, so that its operations may wait.
     pub fn waits_for_keys(&self) -> bool {
         self.keys.may_wait()
@@ -486,7 +492,8 @@ impl OutboundPlan {
                 KeyBinding::RequestKey
                 | KeyBinding::SessionKey
                 | KeyBinding::Context
-                | KeyBinding::Kerberos => {
+                | KeyBinding::Kerberos
+                | KeyBinding::Password => {
                     algorithm = policy.suite.symmetric_signature.first().copied()
                 }
             }
@@ -540,7 +547,8 @@ impl OutboundPlan {
                 KeyBinding::RequestKey
                 | KeyBinding::SessionKey
                 | KeyBinding::Context
-                | KeyBinding::Kerberos => {}
+                | KeyBinding::Kerberos
+                | KeyBinding::Password => {}
             }
         }
         if policy.uses(KeyBinding::SessionKey) {

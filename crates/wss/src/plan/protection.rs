@@ -19,7 +19,7 @@ use crate::policy::Policy;
 use crate::secure_error::SecureError;
 use crate::suite::{Retirement, Suite, retired};
 use crate::tuning::Tuning;
-use crate::username::UsernamePolicy;
+use crate::username::{PasswordKeyPolicy, UsernamePolicy};
 
 /// Everything that one plan does to messages.
 #[derive(Debug)]
@@ -47,6 +47,8 @@ pub(crate) struct Protection {
     pub(crate) kerberos_by_identifier: bool,
     /// The user of messages.
     pub(crate) username: Option<UsernamePolicy>,
+    /// How keys are derived from the password of the user, where they are.
+    pub(crate) password_keys: Option<PasswordKeyPolicy>,
     /// Whether answers repeat the signature values of their request.
     pub(crate) confirms: bool,
     pub(crate) suite: Suite,
@@ -146,6 +148,8 @@ pub(crate) enum Endorser {
     Context(SignatureAlgorithm),
     /// The client of the Kerberos token.
     Kerberos(SignatureAlgorithm),
+    /// The user, whose password the key is derived from.
+    User(SignatureAlgorithm),
 }
 
 impl Endorser {
@@ -153,7 +157,8 @@ impl Endorser {
         match self {
             Self::Certificate(_, algorithm)
             | Self::Context(algorithm)
-            | Self::Kerberos(algorithm) => *algorithm,
+            | Self::Kerberos(algorithm)
+            | Self::User(algorithm) => *algorithm,
         }
     }
 }
@@ -262,6 +267,7 @@ impl Protection {
             kerberos_by_identifier: policy.kerberos().is_some_and(|it| it.by_identifier),
             kerberos_form: policy.kerberos().map(|wanted| wanted.form),
             username: policy.username().cloned(),
+            password_keys: policy.password_keys(),
             confirms: header.signature_confirmation,
             suite: suite.clone(),
             tuning: policy.tuning,

@@ -106,9 +106,18 @@ impl Rejected {
             Self::Encryption(_) => {
                 "the peer encrypts to another certificate than that of `identity`, or the cipher text was changed on the way"
             }
+            Self::InnerSignature { .. } => {
+                "compare `inner` with what the peer signs by itself: `soapstone xml verify` judges such a signature alone"
+            }
             Self::Undeciphered { .. } => {
                 "somebody took a reference out of the `xenc:ReferenceList`, or the application has cipher text of its own: that wants the whole Body \
                  encrypted, or signatures before encryption"
+            }
+            Self::HeaderNotUnderstood { .. } => {
+                "name the header among the parts that the policy protects, or have the sender address it to another node"
+            }
+            Self::SignatureWouldBreak { .. } => {
+                "have the sender sign for later nodes before he encrypts for this one, and nothing that is addressed to this one; or leave `reinsert` out"
             }
             Self::HeaderNotVerified { .. } => "add the header to `signed`, in both policies",
             Self::ContextUnknown { .. } => {

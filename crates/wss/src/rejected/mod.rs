@@ -82,6 +82,20 @@ pub enum Rejected {
         /// Expanded name of the block.
         header: String,
     },
+    /// A header block for this node must be understood, and nothing here understands it (SOAP 1.1,
+    /// 4.2.3; SOAP 1.2 part 1, 2.6).
+    HeaderNotUnderstood {
+        /// Expanded name of the block.
+        header: String,
+    },
+    /// A signature of another node's header covers an element that would be taken out, or changed,
+    /// where this node passes the message on.
+    SignatureWouldBreak {
+        /// Expanded name of what it covers.
+        element: String,
+    },
+    /// An intermediary was to keep a message that it can only pass on, or the other way round.
+    NotTheReceiver,
     /// An element in the `wsse:Security` header that the plan has no use for.
     ElementUnexpected {
         /// Expanded name.
@@ -354,6 +368,13 @@ pub enum Rejected {
     SignedElsewhere {
         /// Expanded name of the element.
         element: String,
+    },
+    /// An element of the Body is to be signed by itself, and is not, or in another form.
+    InnerSignature {
+        /// Expanded name of the element.
+        element: String,
+        /// What was expected and what was found.
+        problem: String,
     },
     /// Cipher text is left in what would be passed on, and `part`, which the plan wants encrypted
     /// where it is in the message, may be in it.

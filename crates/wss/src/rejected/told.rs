@@ -30,6 +30,9 @@ impl Rejected {
             Self::SecurityUnexpected => "security-unexpected",
             Self::SecurityOfDraft => "security-of-draft",
             Self::HeaderNotVerified { .. } => "header-not-verified",
+            Self::HeaderNotUnderstood { .. } => "header-not-understood",
+            Self::SignatureWouldBreak { .. } => "signature-would-break",
+            Self::NotTheReceiver => "not-the-receiver",
             Self::ElementUnexpected { .. } => "element-unexpected",
             Self::Malformed { .. } => "malformed",
             Self::TooMany { .. } => "too-many",
@@ -86,6 +89,7 @@ impl Rejected {
             Self::Unsigned { .. } => "unsigned",
             Self::Unendorsed { .. } => "unendorsed",
             Self::SignedElsewhere { .. } => "signed-elsewhere",
+            Self::InnerSignature { .. } => "inner-signature",
             Self::Undeciphered { .. } => "undeciphered",
             Self::Unencrypted { .. } => "unencrypted",
             Self::WrongOrder { .. } => "wrong-order",
@@ -171,6 +175,17 @@ impl fmt::Display for Rejected {
                     "header `{header}` must be understood, and no signature covers it"
                 )
             }
+            Self::HeaderNotUnderstood { header } => write!(
+                out,
+                "header `{header}` is for this node and must be understood, and nothing here understands it"
+            ),
+            Self::SignatureWouldBreak { element } => write!(
+                out,
+                "the header of another node refers to `{element}`, which would be taken out or changed here"
+            ),
+            Self::NotTheReceiver => out.write_str(
+                "a message is kept by its last receiver alone, and passed on by an intermediary alone",
+            ),
             Self::ElementUnexpected { element } => {
                 write!(
                     out,
@@ -337,6 +352,9 @@ impl fmt::Display for Rejected {
                 out,
                 "`{element}` is signed and stands neither in the Body nor as a header block that can be read"
             ),
+            Self::InnerSignature { element, problem } => {
+                write!(out, "the inner signature of `{element}`: {problem}")
+            }
             Self::Undeciphered { part } => write!(
                 out,
                 "expected `{part}`, where it is in the message, to be listed for decryption; found an `xenc:EncryptedData` that is not, and it may be in that"

@@ -1,10 +1,12 @@
 //! The symmetric keys of a message: where they come from, and how the elements that use them name
 //! them.
 //!
-//! There is one root: a shared key, the request's session key, a fresh session key, or a security
-//! context. What signs and what encrypts is the root itself or, where the plan wants it, a key
-//! derived from it. Beside a private key that signs, the fresh session key is made here only where
-//! keys are derived from it.
+//! There is one root: a shared key, the request's session key, a fresh session key, a security
+//! context, or a password, from which two keys come. What signs and what encrypts is the root
+//! itself or, where the plan wants it, a key derived from it. Beside a private key that signs, the
+//! fresh session key is made here only where keys are derived from it.
+
+use std::sync::Arc;
 
 use soapstone_crypto::{
     Certificate, DataEncryption, KeyUse, NONCE_OCTETS, PHash, SymmetricKey, base64,
@@ -23,6 +25,7 @@ use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy,
 use crate::kerberos::KerberosForm;
 use crate::plan::{Endorser, KeySource, SharedKey};
 use crate::secure_error::SecureError;
+use crate::token::{self, PasswordKeyUse};
 
 /// What a token or a reference takes, as a rule.
 const PIECE_BYTES: usize = 512;
@@ -49,6 +52,8 @@ enum Reference<'p> {
     KerberosToken(String, &'static str),
     /// A Kerberos token of an earlier message, by its SHA-1 and type.
     KerberosSha1([u8; 20], &'static str),
+    /// A key from a password, by the id of its token in this message.
+    Password(String),
 }
 
 /// What a key is for.
@@ -74,9 +79,15 @@ impl<'p> Securing<'p> {
         }
         let encrypting = protection.encryption.as_ref();
         if let Some(encrypting) = encrypting.filter(|one| !one.wraps_alone) {
+            // The purpose of a key from a password is in its salt.
+            let is_of_both = |known: KeySource| match known {
+                KeySource::Shared => false,
+                KeySource::Password => encrypting.derived_keys.is_some(),
+                known => known == encrypting.key,
+            };
             let known = root
                 .take()
-                .filter(|(known, _)| *known == encrypting.key && *known != KeySource::Shared);
+                .filter(|(known, _)| *known == encrypting.key && is_of_both(*known));
             let found = match known {
                 Some((_, root)) => root,
                 None => self.root(encrypting.key, encrypting.reference, Purpose::Encrypting)?,
@@ -93,10 +104,11 @@ impl<'p> Securing<'p> {
         let endorsing = protection.endorsing.iter().enumerate();
         for (index, endorsing) in endorsing {
             let id = self.message.named(&numbered("endorse", index));
-            let (root, token) = match &endorsing.endorser {
+            let (root, token) = match endorsing.endorser {
                 Endorser::Certificate(..) => continue,
                 Endorser::Context(_) => self.context_root(endorsing.reference, id, false)?,
                 Endorser::Kerberos(_) => self.kerberos_root(endorsing.reference, id, false)?,
+                Endorser::User(_) => self.password_root(PasswordKeyUse::Mac, id, false)?,
             };
             let key = self.key_for(&root, Purpose::Endorsing, &endorsing.derived_keys, buffers)?;
             self.keys.endorsing[index] = Some(key);
@@ -169,6 +181,20 @@ impl<'p> Securing<'p> {
                 );
                 let (root, token) = self.kerberos_root(reference, id, stays)?;
                 self.pieces.context_token = token;
+                Ok(root)
+            }
+            KeySource::Password => {
+                let derived = self.derivation(purpose).is_some();
+                if purpose == Purpose::Encrypting && !derived {
+                    let id = self.message.named("ut-enc");
+                    let (root, token) = self.password_root(PasswordKeyUse::Encryption, id, true)?;
+                    self.pieces.derived.extend_from_slice(&token);
+                    return Ok(root);
+                }
+                let stays = !self.message.protection().signs_tokens();
+                let id = self.message.named("ut");
+                let (root, token) = self.password_root(PasswordKeyUse::Mac, id, stays)?;
+                self.pieces.password_token = token;
                 Ok(root)
             }
             KeySource::Wrapped => self.session_root(self.message.recipient()?, reference),
@@ -246,6 +272,27 @@ impl<'p> Securing<'p> {
         Ok(())
     }
 
+    /// A key from the password of the user, and the token with this id that says how it is derived,
+    /// which `stays` in the header as it is written, or does not.
+    fn password_root(
+        &mut self,
+        usage: PasswordKeyUse,
+        id: String,
+        stays: bool,
+    ) -> Result<(Root<'p>, Vec<u8>), SecureError> {
+        let user = self.message.user()?;
+        let policy = self.message.protection().password_keys;
+        let policy = policy.ok_or(SecureError::KeyMissing)?;
+        let derivation = token::password_derivation(&policy, usage, &mut self.supply);
+        let key = derivation.derive(&user.password)?;
+        let mut token = Vec::with_capacity(PIECE_BYTES);
+        let mut scope = self.pieces.declarations.scope(stays);
+        references::write_password_token(&user.name, &derivation, &id, &mut scope, &mut token);
+        self.receipt.user = Some(Arc::clone(user));
+        let reference = Reference::Password(id);
+        Ok((Root { key, reference }, token))
+    }
+
     /// A fresh key, wrapped to `recipient`.
     fn session_root(
         &mut self,
@@ -289,6 +336,9 @@ impl<'p> Securing<'p> {
                     | Reference::KerberosSha1(..),
                     Purpose::Encrypting,
                 ) => conversation::encryption_key(&root.key, plan.protection.suite.data[0])?,
+                (Reference::Password(_), Purpose::Encrypting) => {
+                    token::password_encryption_key(&root.key, plan.protection.suite.data[0])?
+                }
                 _ => root.key.clone(),
             };
             return Ok(Use { key, key_info });
@@ -441,6 +491,7 @@ impl Reference<'_> {
             Self::KerberosSha1(sha1, value_type) => {
                 references::write_kerberos_sha1(sha1, value_type, implied, scope, out);
             }
+            Self::Password(id) => references::write_password_reference(id, implied, scope, out),
         }
     }
 }

@@ -2,6 +2,8 @@
 //!
 //! The one rule: nothing here changes while the message is secured.
 
+use std::sync::Arc;
+
 use jiff::Timestamp;
 use soapstone_crypto::random::Supply;
 use soapstone_crypto::{Certificate, SymmetricKey};
@@ -17,6 +19,7 @@ use crate::part::Part;
 use crate::plan::{OutboundPlan, Protection};
 use crate::secure_error::SecureError;
 use crate::token::AssertionToken;
+use crate::username::User;
 
 /// Random bytes in the ids of a message.
 pub(super) const ID_BYTES: usize = 8;
@@ -169,6 +172,15 @@ impl<'p> Message<'p> {
             }),
             false => Ok(session),
         }
+    }
+
+    /// The user whose password keys are derived from: that of the request, or we ourselves.
+    pub(super) fn user(&self) -> Result<&'p Arc<User>, SecureError> {
+        let user = match self.outgoing.answers {
+            Some(request) => request.user.as_ref(),
+            None => self.plan.keys.user.as_ref(),
+        };
+        user.ok_or(SecureError::UserMissing)
     }
 
     /// The assertion that the message carries.

@@ -30,6 +30,8 @@ pub(super) struct Pieces {
     pub(super) tokens: Vec<u8>,
     pub(super) tokens_of_keys: Vec<u8>,
     pub(super) context_token: Vec<u8>,
+    /// The `UsernameToken` that the key of the signature is derived by.
+    pub(super) password_token: Vec<u8>,
     /// The `EncryptedKey` of a session key that signs as well.
     pub(super) session_key: Vec<u8>,
     pub(super) derived: Vec<u8>,
@@ -108,9 +110,10 @@ impl Pieces {
             .chain(endorsing_tokens(true))
             .chain(signatures())
             .chain(std::iter::once(behind));
-        let tokens_of_keys: [&[u8]; 4] = [
+        let tokens_of_keys: [&[u8]; 5] = [
             &self.tokens_of_keys,
             &self.context_token,
+            &self.password_token,
             &self.session_key,
             &self.derived,
         ];

@@ -6,7 +6,7 @@
 
 use std::borrow::Cow;
 
-use soapstone_crypto::{Certificate, Identity, NameStyle, PublicKey, base64};
+use soapstone_crypto::{Certificate, Identity, NameStyle, PasswordKey, PublicKey, base64};
 use soapstone_xmlsec::write;
 
 use super::scope::Scope;
@@ -15,7 +15,7 @@ use crate::binding::KeyReference;
 use crate::conversation::{ConversationVersion, SecurityContext};
 use crate::names::{
     BASE64_BINARY, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, KERBEROS_AP_REQ_SHA1, THUMBPRINT_SHA1,
-    WSSE, X509_PKI_PATH_V1, X509_SKI, X509_V3,
+    USERNAME_TOKEN, WSSE, X509_PKI_PATH_V1, X509_SKI, X509_V3,
 };
 use crate::plan::SharedKey;
 use crate::token::AssertionToken;
@@ -473,6 +473,47 @@ pub(super) fn write_context_token(
         put(&["</wsc:Instance>"], out);
     }
     put(&["</wsc:SecurityContextToken>"], out);
+}
+
+/// Appends a `wsse:UsernameToken` that says how a key is derived from the password of a user
+/// (UsernameToken Profile 1.1.1, 4).
+pub(super) fn write_password_token(
+    user: &str,
+    key: &PasswordKey,
+    id: &str,
+    scope: &mut Scope<'_>,
+    out: &mut Vec<u8>,
+) {
+    put(&["<wsse:UsernameToken"], out);
+    scope.wsse(out);
+    scope.wsu(out);
+    put(&[" wsu:Id=\"", id, "\"><wsse:Username>"], out);
+    soapstone_xml::escape::text(user, out);
+    put(&["</wsse:Username><wsse11:Salt"], out);
+    scope.wsse11(out);
+    put(&[">"], out);
+    base64::encode_into(&key.salt, out);
+    put(&["</wsse11:Salt><wsse11:Iteration"], out);
+    scope.wsse11(out);
+    put(&[">", &key.iterations.to_string()], out);
+    put(&["</wsse11:Iteration></wsse:UsernameToken>"], out);
+}
+
+/// Appends a reference to such a token of this message.
+pub(super) fn write_password_reference(
+    id: &str,
+    implied: Option<&ImpliedDerivation<'_>>,
+    scope: &mut Scope<'_>,
+    out: &mut Vec<u8>,
+) {
+    let attributes = ReferenceAttributes {
+        id: None,
+        token_type: None,
+        implied,
+    };
+    open_reference(attributes, scope, out);
+    write_direct(id, Some(USERNAME_TOKEN), out);
+    put(&[REFERENCE_END], out);
 }
 
 fn write_identifier(value_type: &str, octets: &[u8], out: &mut Vec<u8>) {

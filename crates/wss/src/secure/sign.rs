@@ -328,7 +328,9 @@ impl Securing<'_> {
                     };
                     self.sign_by_certificate(&id, &signed, &by, default, buffers)?
                 }
-                Endorser::Context(algorithm) | Endorser::Kerberos(algorithm) => {
+                Endorser::Context(algorithm)
+                | Endorser::Kerberos(algorithm)
+                | Endorser::User(algorithm) => {
                     let ready = self.keys.endorsing[index].take();
                     let ready = ready.ok_or(SecureError::KeyMissing)?;
                     self.sign_by_key(&id, &signed, &ready, *algorithm, buffers)?
@@ -495,6 +497,7 @@ impl Securing<'_> {
                         put(&self.pieces.session_key, "key")?;
                     }
                     put(&self.pieces.context_token, "sct")?;
+                    put(&self.pieces.password_token, "ut")?;
                 }
                 Part::SignatureConfirmation => {
                     for (index, confirmation) in self.pieces.confirmations.iter().enumerate() {

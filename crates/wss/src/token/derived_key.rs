@@ -31,7 +31,7 @@ pub(super) static KIND: Kind = Kind {
         version.is_some_and(|version| claimed == version.derived_key_type())
     },
     is_used_by: |policy| {
-        let endorsing = policy.endorsing_context();
+        let endorsing = policy.endorsing_secret();
         policy.derived_keys().is_some()
             || endorsing.is_some_and(|one| one.key.derived_keys().is_some())
     },

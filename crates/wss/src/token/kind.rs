@@ -15,6 +15,7 @@ use crate::operation::OperationObserver;
 use crate::policy::Policy;
 use crate::rejected::Rejected;
 use crate::supporting::SupportingToken;
+use crate::username::PasswordKeyPolicy;
 
 /// A `ValueType` of `KeyIdentifier`s, and what the bytes of one mean.
 pub(super) type Identifier = (&'static str, fn(Vec<u8>) -> KeyLocator);
@@ -120,6 +121,8 @@ pub(crate) struct Proving<'a> {
     pub(crate) demanded: &'a [SupportingToken],
     /// What the plan wants of a Kerberos token.
     pub(crate) kerberos: Option<KerberosPolicy>,
+    /// How keys are derived from passwords, where the plan has them.
+    pub(crate) password_keys: Option<&'a PasswordKeyPolicy>,
     pub(crate) facts: &'a Facts,
     pub(crate) now: Timestamp,
     /// The token itself.

@@ -27,7 +27,10 @@ pub use self::saml::{
     AssertionToken, ConfirmationMethod, HolderUse, NameIdentifier, SamlVersion,
 };
 pub(crate) use self::saml::{HolderKey, Presentation, PresentedSignature, version_of};
-pub(crate) use self::username::write as write_username;
+pub(crate) use self::username::{
+    PasswordKeyToken, PasswordKeyUse, derivation as password_derivation,
+    encryption_key as password_encryption_key, is_username_token, write as write_username,
+};
 pub(crate) use self::x509::unreadable;
 use crate::envelope::expanded_name;
 use crate::key_locator::KeyLocator;

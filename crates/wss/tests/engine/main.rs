@@ -18,6 +18,7 @@ mod kerberos;
 mod libraries;
 mod mutants;
 mod oracles;
+mod password_keys;
 mod paths;
 mod references;
 mod reflections;

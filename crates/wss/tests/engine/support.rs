@@ -11,9 +11,9 @@ use soapstone_testkit::keys;
 use soapstone_wss::{
     AsymmetricBinding, Binding, ConversationVersion, DerivedKeyPolicy, EncryptionKey,
     EncryptionToken, EndorsingToken, Envelope, Facts, FirstSeen, InboundPlan, KerberosForm,
-    KerberosPolicy, KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Policy,
-    ProtectionOrder, Receipt, Recipient, Rejected, Secured, SharedKey, Suite, SupportingToken,
-    SymmetricToken, User, Verified, names,
+    KerberosPolicy, KeyBinding, KeyReference, Keys, Mechanism, OutboundPlan, Outgoing,
+    PasswordKeyPolicy, Policy, ProtectionOrder, Receipt, Recipient, Rejected, Secured, SharedKey,
+    Suite, SupportingToken, SymmetricToken, User, Verified, names,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -182,6 +182,7 @@ pub(crate) fn symmetric_token(key: KeyBinding, reference: KeyReference) -> Symme
             carried: reference == KeyReference::Direct,
             by_identifier: false,
         }),
+        KeyBinding::Password => SymmetricToken::Password(PasswordKeyPolicy::default()),
         KeyBinding::Certificate => panic!("a certificate is no symmetric key"),
     }
 }

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 use soapstone::policy::{
-    Agreement, AgreementError, NormalPolicy, PolicyProblem, PolicySubject, message_in_words,
+    Agreement, AgreementError, NormalPolicy, Place, PolicyProblem, PolicySubject, message_in_words,
 };
 use soapstone::wss::{
     ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, Extent, KeyBinding, Layout, Part,
@@ -12,7 +12,9 @@ use soapstone::wss::{
 use super::Explained;
 
 /// Everything that is explained, in words.
-pub(super) fn text(explained: &[Explained]) -> String {
+///
+/// `unattached` are policies that are defined and attached to nothing.
+pub(super) fn text(explained: &[Explained], unattached: &[(String, Place)]) -> String {
     if explained.is_empty() {
         return "The document has neither a port nor a policy.\n".to_owned();
     }
@@ -44,6 +46,11 @@ pub(super) fn text(explained: &[Explained]) -> String {
                 "  Not applied, faults are answers like others: {fault}\n"
             ));
         }
+    }
+    for (name, place) in unattached {
+        out.push_str(&format!(
+            "\nAttached to nothing, so that no message has it: {name} (at {place})\n"
+        ));
     }
     out
 }
@@ -106,6 +113,10 @@ pub(super) fn agreement_lines(agreement: &Agreement) -> Vec<String> {
         .collect();
     if !passed_over.is_empty() {
         indented(&mut lines, "Says nothing about messages:", passed_over);
+    }
+    let notices: Vec<String> = agreement.notices.iter().map(ToString::to_string).collect();
+    if !notices.is_empty() {
+        indented(&mut lines, "To be known:", notices);
     }
     lines
 }
@@ -213,6 +224,7 @@ struct AgreementFound {
     request: MessageFound,
     response: MessageFound,
     passed_over: Vec<String>,
+    notices: Vec<String>,
 }
 
 #[derive(Serialize)]
@@ -329,6 +341,7 @@ fn agreement_found(agreement: &Agreement) -> AgreementFound {
             .iter()
             .map(|(name, _)| name.to_string())
             .collect(),
+        notices: agreement.notices.iter().map(ToString::to_string).collect(),
     }
 }
 
@@ -435,6 +448,7 @@ fn key(key: KeyBinding) -> &'static str {
         KeyBinding::SessionKey => "session-key",
         KeyBinding::Context => "context",
         KeyBinding::Kerberos => "kerberos",
+        KeyBinding::Password => "password",
     }
 }
 

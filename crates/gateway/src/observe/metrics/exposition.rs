@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
+use soapstone::crypto::trust::RevocationCounts;
 use soapstone_broker::{MemberStatus, Reason, State};
 
 use super::text::{COUNTER, Exposition, GAUGE, HISTOGRAM, Samples, escape, route_label};
@@ -50,6 +51,8 @@ pub(crate) struct Snapshot {
     /// What certificates and revocation lists are there for, with the second at which the first of
     /// them expires.
     pub(crate) expiries: BTreeMap<ExpiryLabels, i64>,
+    /// What is known of revocation.
+    pub(crate) revocation: RevocationCounts,
     /// Route and side, with the part of its limit that a shared key has enciphered.
     pub(crate) shared_keys: Vec<(String, Direction, f64)>,
     /// Route and side, with the seconds that the peer's clock is ahead.
@@ -74,7 +77,7 @@ pub(crate) enum Detail {
 }
 
 /// Why requests fail, besides what the engine refuses: each is there from the start.
-const FAILURES: [&str; 33] = [
+const FAILURES: [&str; 34] = [
     "backend-broken",
     "backend-connect-timeout",
     "backend-description",
@@ -97,6 +100,7 @@ const FAILURES: [&str; 33] = [
     "needs-unclear",
     "needs-uncovered",
     "no-room",
+    "not-allowed",
     "not-secured",
     "operation-unclear",
     "operation-unknown",
@@ -109,6 +113,9 @@ const FAILURES: [&str; 33] = [
     "worker-failed",
     "would-expose",
 ];
+
+/// Rules of roles that refuse requests.
+const RULES: [&str; 6] = ["action", "hours", "no-role", "operation", "rate", "size"];
 
 /// Writes everything in Prometheus' text format.
 pub(crate) fn expose(
@@ -123,6 +130,7 @@ pub(crate) fn expose(
     of_backends(snapshot, &mut out);
     of_expiries(snapshot, &mut out);
     of_shared_keys(snapshot, &mut out);
+    of_revocation(gateway, snapshot, &mut out);
     of_requests(routes, &mut out);
     of_security(routes, detail, &mut out);
     of_conversations(routes, snapshot, &mut out);
@@ -133,6 +141,8 @@ pub(crate) fn expose(
         // Names of backends are mostly their addresses.
         of_members(snapshot, &mut out);
         of_choices(routes, snapshot, &mut out);
+        // A client is told that it may not, and not why.
+        of_denials(routes, &mut out);
         process::expose(&mut out);
     }
     out.0
@@ -275,6 +285,49 @@ fn of_traces(snapshot: &Snapshot, out: &mut Exposition) {
     ] {
         out.family(family).sample("", value);
     }
+}
+
+fn of_revocation(gateway: &GatewayMetrics, snapshot: &Snapshot, out: &mut Exposition) {
+    let counts = &snapshot.revocation;
+    let help = "Certificates that responders are asked about, by what is known of them.";
+    let mut samples = out.family(("soapstone_revocation_certificates", GAUGE, help));
+    let good = counts.certificates - counts.unanswered - counts.revoked;
+    for (status, count) in [
+        ("good", good),
+        ("revoked", counts.revoked),
+        ("unanswered", counts.unanswered),
+    ] {
+        samples.sample(&format!("status=\"{status}\""), count);
+    }
+    let help = "Revocation lists that are fetched, by whether they are up to date.";
+    let mut samples = out.family(("soapstone_revocation_lists", GAUGE, help));
+    for (state, count) in [
+        ("fresh", counts.lists - counts.stale_lists),
+        ("stale", counts.stale_lists),
+    ] {
+        samples.sample(&format!("state=\"{state}\""), count);
+    }
+    let help = "Checks that believed a certificate although nobody answered (`fail = \"soft\"`).";
+    out.family(("soapstone_revocation_soft_fails_total", COUNTER, help))
+        .sample("", counts.admitted);
+    let help = "Questions about revocation, by how they were asked and what became of them.";
+    let mut samples = out.family(("soapstone_revocation_questions_total", COUNTER, help));
+    for ((kind, outcome), count) in gateway.revocation.entries() {
+        samples.sample(&format!("kind=\"{kind}\",outcome=\"{outcome}\""), count);
+    }
+}
+
+fn of_denials(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
+    let help = "Requests that no role let through, by the rule of the nearest role.";
+    out.family(("soapstone_denied_total", COUNTER, help))
+        .counts(routes, "rule", |route| {
+            let mut rules: BTreeMap<_, _> = RULES.map(|rule| (rule, 0)).into();
+            rules.extend(route.denials.entries());
+            let rules = rules.into_iter();
+            rules
+                .map(|(rule, count)| (route.label(), rule.to_owned(), count))
+                .collect()
+        });
 }
 
 fn of_stores(gateway: &GatewayMetrics, out: &mut Exposition) {

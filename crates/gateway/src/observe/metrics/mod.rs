@@ -61,6 +61,50 @@ impl Histogram {
     }
 }
 
+/// What a histogram had counted at a moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct TimesSample {
+    pub(crate) buckets: [u64; BOUNDS.len() + 1],
+    pub(crate) nanoseconds: u64,
+}
+
+impl TimesSample {
+    fn of(histogram: &Histogram) -> Self {
+        let buckets = histogram.buckets.each_ref();
+        Self {
+            buckets: buckets.map(|count| count.load(Ordering::Relaxed)),
+            nanoseconds: histogram.nanoseconds.load(Ordering::Relaxed),
+        }
+    }
+
+    pub(crate) fn count(&self) -> u64 {
+        self.buckets.iter().sum()
+    }
+
+    /// The bounds of a bucket, in microseconds. The last one is taken to end at twice its start.
+    pub(crate) fn bounds(bucket: usize) -> (f64, f64) {
+        let last = BOUNDS[BOUNDS.len() - 1];
+        let from = match bucket.checked_sub(1) {
+            Some(before) => BOUNDS.get(before).copied().unwrap_or(last),
+            None => 0,
+        };
+        let to = BOUNDS.get(bucket).copied().unwrap_or(last * 2);
+        (from as f64, to as f64)
+    }
+}
+
+/// What a route had counted at a moment.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub(crate) struct RouteSample {
+    pub(crate) request: TimesSample,
+    pub(crate) backend: TimesSample,
+    /// Time of all steps of its endpoints.
+    pub(crate) security_nanoseconds: u64,
+    pub(crate) refusals: u64,
+    pub(crate) failures: u64,
+    pub(crate) in_hand: u64,
+}
+
 /// Counts by name, for what happens seldom.
 #[derive(Debug)]
 struct Tally<K>(Mutex<BTreeMap<K, u64>>);
@@ -104,6 +148,8 @@ pub(crate) struct RouteMetrics {
     /// By side, class (the code of the fault that the peer is told) and reason.
     refusals: Tally<(Direction, &'static str, &'static str)>,
     failures: Tally<&'static str>,
+    /// Requests that no role let through, by the rule.
+    denials: Tally<&'static str>,
     /// By prefix and local name.
     faults: Tally<(&'static str, &'static str)>,
     weak: Tally<(Direction, &'static str)>,
@@ -124,6 +170,8 @@ pub(crate) struct RouteMetrics {
     choices: [AtomicU64; Reason::NAMES.len()],
     /// Requests that went to another backend, by how the one before failed.
     retries: Tally<&'static str>,
+    /// Requests in hand.
+    in_hand: AtomicU64,
 }
 
 /// An answer that nothing proves.
@@ -169,6 +217,7 @@ impl RouteMetrics {
             octets: Default::default(),
             refusals: Tally::default(),
             failures: Tally::default(),
+            denials: Tally::default(),
             faults: Tally::default(),
             weak: Tally::default(),
             ignored: Tally::default(),
@@ -180,6 +229,7 @@ impl RouteMetrics {
             resent: AtomicU64::new(0),
             choices: Default::default(),
             retries: Tally::default(),
+            in_hand: AtomicU64::new(0),
         })
     }
 
@@ -198,6 +248,28 @@ impl RouteMetrics {
     /// Whose numbers they are.
     pub(crate) fn route(&self) -> &str {
         &self.route
+    }
+
+    /// Counts a request as in hand until the guard is dropped.
+    pub(crate) fn in_hand(&self) -> InFlightGuard<'_> {
+        self.in_hand.fetch_add(1, Ordering::Relaxed);
+        InFlightGuard(&self.in_hand)
+    }
+
+    /// What it has counted until now.
+    pub(crate) fn sample(&self) -> RouteSample {
+        let steps = self.steps.iter().flatten();
+        let steps = steps.map(|step| step.nanoseconds.load(Ordering::Relaxed));
+        let refusals = self.refusals.entries();
+        let failures = self.failures.entries();
+        RouteSample {
+            request: TimesSample::of(&self.request_time),
+            backend: TimesSample::of(&self.backend_time),
+            security_nanoseconds: steps.sum(),
+            refusals: refusals.iter().map(|(_, count)| count).sum(),
+            failures: failures.iter().map(|(_, count)| count).sum(),
+            in_hand: self.in_hand.load(Ordering::Relaxed),
+        }
     }
 
     /// A response left for the client.
@@ -226,6 +298,11 @@ impl RouteMetrics {
     /// that the peer is told.
     pub(crate) fn refusal(&self, side: Direction, class: &'static str, reason: &'static str) {
         self.refusals.add((side, class, reason));
+    }
+
+    /// No role let a request through, by the rule of the nearest role.
+    pub(crate) fn denial(&self, rule: &'static str) {
+        self.denials.add(rule);
     }
 
     /// A request failed for a reason other than its security.
@@ -315,9 +392,16 @@ pub(crate) struct GatewayMetrics {
     pub(crate) store_waiting: AtomicU64,
     /// How long they waited.
     pub(crate) store_wait: Histogram,
+    /// What became of questions about revocation: how it was asked, and the outcome.
+    revocation: Tally<(&'static str, &'static str)>,
 }
 
 impl GatewayMetrics {
+    /// Counts a question about revocation by what became of it.
+    pub(crate) fn count_revocation(&self, kind: &'static str, outcome: &'static str) {
+        self.revocation.add((kind, outcome));
+    }
+
     /// Counts a request as in hand until the guard is dropped.
     pub(crate) fn in_flight(&self) -> InFlightGuard<'_> {
         self.in_flight.fetch_add(1, Ordering::Relaxed);

@@ -14,6 +14,9 @@ use crate::config::quoting::{is_like_a_path, is_readable_by_everybody};
 use crate::config::tree::Value;
 use crate::config::warning::Warning;
 
+/// Most files that are read of a folder: as many as certificates that are remembered as trusted.
+const MOST_FILES: usize = 1024;
+
 impl Table<'_> {
     /// A path, made absolute with the folder of the configuration file when it is relative.
     pub fn path(&mut self, key: &'static str) -> Option<Located<PathBuf>> {
@@ -54,6 +57,77 @@ impl Table<'_> {
         };
         let files = names.iter().filter_map(|name| self.load(key, name, true));
         Some(files.collect())
+    }
+
+    /// The same, where each name may also be that of a folder: its files with one of these endings
+    /// are read, in the order of their names. Hidden files are passed over, and folders in it.
+    pub fn files_or_folders(
+        &mut self,
+        key: &'static str,
+        endings: &[&str],
+    ) -> Option<Vec<LoadedFile>> {
+        let names = match self.table.entry(key).map(|entry| &entry.value) {
+            Some(Value::Text(_)) => vec![self.text(key, KeyKind::Files)?],
+            _ => self.strings_of(key, KeyKind::Files)?,
+        };
+        let mut files = Vec::new();
+        for name in &names {
+            let path = self.resolve(&name.value);
+            match path.is_dir() {
+                true => files.extend(self.load_folder(key, name, &path, endings)),
+                false => files.extend(self.load(key, name, true)),
+            }
+        }
+        Some(files)
+    }
+
+    /// The files of a folder. The folder is noted, so that a file that comes or goes is a change.
+    fn load_folder(
+        &self,
+        key: &str,
+        name: &Located<String>,
+        folder: &Path,
+        endings: &[&str],
+    ) -> Vec<LoadedFile> {
+        self.document.note_file(folder);
+        let entries = match std::fs::read_dir(folder) {
+            Ok(entries) => entries,
+            Err(error) => {
+                let folder = folder.display();
+                let message = format!("`{key}` names {folder}, which cannot be read: {error}");
+                self.report(name.place, message);
+                return Vec::new();
+            }
+        };
+        let has_ending = |path: &Path| {
+            let ending = path.extension().and_then(|ending| ending.to_str());
+            ending.is_some_and(|found| endings.iter().any(|it| found.eq_ignore_ascii_case(it)))
+        };
+        let is_hidden = |path: &Path| {
+            let name = path.file_name().unwrap_or_default();
+            name.as_encoded_bytes().starts_with(b".")
+        };
+        let paths = entries.filter_map(|entry| Some(entry.ok()?.path()));
+        let mut paths: Vec<PathBuf> = paths
+            .filter(|path| has_ending(path) && !is_hidden(path) && !path.is_dir())
+            .collect();
+        paths.sort();
+        if paths.is_empty() || paths.len() > MOST_FILES {
+            let message = format!(
+                "`{key}` names the folder {}: expected 1 to {MOST_FILES} files that end in {}, found {}",
+                folder.display(),
+                endings.join(", "),
+                paths.len()
+            );
+            self.report(name.place, message);
+            return Vec::new();
+        }
+        let files = paths.into_iter().filter_map(|path| {
+            let value = path.to_str()?.to_owned();
+            let place = name.place;
+            self.load(key, &Located { value, place }, true)
+        });
+        files.collect()
     }
 
     /// A secret text given as `key`, as `key_env` (an environment variable) or as `key_file` (its

@@ -4,16 +4,14 @@
 //! sign for another issuer, signs nothing in the name of this one.
 
 use jiff::Timestamp;
-use soapstone_crypto::{Certificate, SignatureFamily, TrustStore};
-use soapstone_xml::{Canonicalization, Document, NodeId};
-use soapstone_xmlsec::dsig::{
-    NoExtension, Rules, Scratch, Signature, Target, Transform, VerificationKey,
-};
-use soapstone_xmlsec::keyinfo::{KeySource, X509Data, sources};
+use soapstone_crypto::{SignatureFamily, TrustStore};
+use soapstone_xml::{Canonicalization, Document};
+use soapstone_xmlsec::dsig::{NoExtension, Scratch, Signature, Target, Transform};
 
 use super::assertion::Assertion;
 use super::policy::AssertionPolicy;
 use super::reading::{excerpt, malformed};
+use crate::enveloped;
 use crate::rejected::{AlgorithmUse, Rejected};
 
 /// Who may issue assertions, and with which keys.
@@ -25,12 +23,6 @@ pub struct AssertionIssuer {
     /// sender answers for the assertion, and signs it.
     pub trust: Option<TrustStore>,
 }
-
-/// Most certificates of a signature that are tried.
-const MOST_CERTIFICATES: usize = 8;
-
-/// Bytes of the `ds:SignedInfo` of an assertion: it has one reference.
-const LONGEST_SIGNED_INFO: usize = 16 * 1024;
 
 /// What is known of an assertion whose issuer was judged.
 pub(crate) struct Judged {
@@ -66,10 +58,11 @@ impl Assertion {
             };
         };
         let node = self.signature.ok_or(Rejected::AssertionUnsigned)?;
-        let signature = Signature::parse(document, node, &rules())?;
+        let signature = Signature::parse(document, node, &enveloped::rules())?;
         self.check_form(document, &signature, policy)?;
         let mut scratch = Scratch::default();
-        check_signer(document, &signature, trust, now, &mut scratch)?;
+        let unreadable = |problem: &str| malformed(format!("its signature: {problem}"));
+        enveloped::check_signer(document, &signature, trust, now, &mut scratch, unreadable)?;
         let reference = &signature.references[0];
         let target = Target::Element {
             node: self.node,
@@ -145,78 +138,4 @@ impl Assertion {
         }
         Ok(())
     }
-}
-
-/// The certificate of the issuer that a signature was made with.
-fn check_signer(
-    document: &Document,
-    signature: &Signature,
-    trust: &TrustStore,
-    now: Timestamp,
-    scratch: &mut Scratch,
-) -> Result<(), Rejected> {
-    let certificates = certificates(document, signature.key_info)?;
-    let mut refused = None;
-    let mut verify = |certificate: &Certificate, others: &[Certificate]| {
-        let trusted = trust.check(certificate, others, now);
-        let verified = trusted.map_err(Rejected::from).and_then(|()| {
-            let key = VerificationKey::Public(certificate.public_key());
-            let verified = signature.verify_value(document, key, scratch);
-            verified.map_err(Rejected::from)
-        });
-        match verified {
-            Ok(()) => true,
-            Err(rejected) => {
-                refused.get_or_insert(rejected);
-                false
-            }
-        }
-    };
-    let found = match certificates.is_empty() {
-        // The reader knows the key (XML-DSig 4.5).
-        true => {
-            let mut pinned = trust.rules().pinned.iter().take(MOST_CERTIFICATES);
-            pinned.any(|certificate| verify(certificate, &[]))
-        }
-        false => certificates
-            .iter()
-            .any(|certificate| verify(certificate, &certificates)),
-    };
-    match found {
-        true => Ok(()),
-        false => Err(refused.unwrap_or_else(|| Rejected::KeyNotFound {
-            reference: "the signature of an assertion without a certificate".to_owned(),
-        })),
-    }
-}
-
-/// The certificates in a `ds:KeyInfo`. What else stands there is a hint.
-fn certificates(
-    document: &Document,
-    key_info: Option<NodeId>,
-) -> Result<Vec<Certificate>, Rejected> {
-    let Some(info) = key_info.map(|info| document.element(info)) else {
-        return Ok(Vec::new());
-    };
-    let mut found = Vec::new();
-    let unreadable = |problem: String| malformed(format!("its signature: {problem}"));
-    let all = sources(info, MOST_CERTIFICATES).map_err(|error| unreadable(error.to_string()))?;
-    for source in all {
-        if let KeySource::X509Data(node) = source {
-            let data = X509Data::parse(document.element(node), MOST_CERTIFICATES);
-            let data = data.map_err(|error| unreadable(error.to_string()))?;
-            found.extend(data.certificates);
-        }
-    }
-    found.truncate(MOST_CERTIFICATES);
-    Ok(found)
-}
-
-fn rules() -> Rules {
-    let mut rules = Rules::default();
-    rules.references = 1;
-    rules.transforms = 2;
-    rules.signed_info = LONGEST_SIGNED_INFO;
-    rules.enveloped = true;
-    rules
 }

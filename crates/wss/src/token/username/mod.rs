@@ -1,13 +1,18 @@
 //! `wsse:UsernameToken` (UsernameToken Profile 1.1.1): written, read, and its password checked.
 //!
-//! It gives no key, and proves a user. The one rule: an unknown user costs the same time and gives
-//! the same answer as a wrong password.
+//! It proves a user by a password, or gives a key that is derived from one ([`keys`]). The one
+//! rule: an unknown user costs the same time and gives the same answer as a wrong password.
+
+mod keys;
 
 use jiff::Timestamp;
 use soapstone_crypto::random::{self, Supply};
 use soapstone_crypto::{SecretBytes, base64};
 use soapstone_xml::{Element, escape};
 
+pub(crate) use self::keys::{
+    PasswordKeyToken, PasswordKeyUse, derivation, encryption_key, is_username_token,
+};
 use super::kind::{Claim, Kind, Proving};
 use crate::attributes::only_attributes;
 use crate::digest;
@@ -43,8 +48,17 @@ pub(super) static KIND: Kind = Kind {
     ..Kind::named("UsernameToken")
 };
 
-/// Authenticates the user, and notes what a copy of the token is known by.
+/// Authenticates the user, and notes what a copy of the token is known by. Where keys are derived
+/// from passwords, a key authenticates in its turn: a token that asks for too much work is refused
+/// here.
 fn prove(element: Element<'_>, with: &mut Proving<'_>) -> Result<(), Rejected> {
+    if let Some(policy) = with.password_keys
+        && is_username_token(element)
+    {
+        PasswordKeyToken::read(element, policy)?;
+        with.evidence.password_tokens.push(with.token);
+        return Ok(());
+    }
     let mut demanded = with.demanded.iter();
     let Some(wanted) = demanded.find_map(SupportingToken::username) else {
         return Err(Rejected::ElementUnexpected {

@@ -1,0 +1,758 @@
+//! What is known of revocation: verified answers of responders, and lists that were fetched.
+//!
+//! Checks of certificates read it and leave their questions in it. Somebody else, with sockets and
+//! a clock, takes the questions that are due, asks, and brings the answers back.
+//!
+//! The one rule: a check never waits, and nothing enters that was not verified with the key of the
+//! issuer that the check found.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+use jiff::{SignedDuration, Timestamp};
+
+use super::answer_error::AnswerError;
+use super::ocsp::{self, Answer, CertificateStatus, Demands};
+use super::revocation::{Coverage, RevocationList, RevocationListFacts};
+use super::revocation_rules::RevocationRules;
+use super::schedule::Schedule;
+use super::window::Window;
+use crate::certificate::Certificate;
+use crate::keystore::pem;
+use crate::random;
+
+/// Most certificates that are asked about: as many as the store of trusted ones remembers.
+const MOST_ANSWERS: usize = 1024;
+/// Most lists that are fetched. An authority has one or two.
+const MOST_LISTS: usize = 64;
+/// Most bytes of all fetched lists together. Serial numbers take some three times as much in
+/// memory as in a list.
+const MOST_LIST_BYTES: usize = 128 << 20;
+/// How often a responder is asked again, and a list fetched, at the latest.
+const ANSWERS_EVERY: SignedDuration = SignedDuration::from_hours(1);
+const LISTS_EVERY: SignedDuration = SignedDuration::from_hours(4);
+/// Bytes of a nonce: what RFC 9654 section 2.1 recommends.
+const NONCE: usize = 32;
+
+/// The labels of kept answers. `X509 CRL` is that of RFC 7468; the other has no registered name.
+const RESPONSE_LABEL: &str = "OCSP RESPONSE";
+const LIST_LABEL: &str = "X509 CRL";
+/// How the line of a kept list begins that tells where it is from.
+const FROM: &str = "from ";
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct AnswerKey {
+    certificate: [u8; 32],
+    issuer: [u8; 32],
+    allow_sha1: bool,
+}
+
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+struct ListKey {
+    url: String,
+    issuer: [u8; 32],
+    allow_sha1: bool,
+}
+
+struct AnswerEntry {
+    certificate: Certificate,
+    issuer: Certificate,
+    /// Where to ask: none of an entry that was kept, until a check wants it.
+    urls: Vec<String>,
+    max_age: SignedDuration,
+    must_repeat: bool,
+    answer: Option<Answer>,
+    schedule: Schedule,
+}
+
+struct ListEntry {
+    issuer: Certificate,
+    list: Option<Arc<RevocationList>>,
+    bytes: usize,
+    schedule: Schedule,
+}
+
+#[derive(Default)]
+struct State {
+    answers: HashMap<AnswerKey, AnswerEntry>,
+    lists: HashMap<ListKey, ListEntry>,
+}
+
+/// What is known of revocation. One serves all stores of a process, and outlives them.
+#[derive(Default)]
+pub struct RevocationCache {
+    state: Mutex<State>,
+    /// Counts what may change the mind of a check.
+    generation: AtomicU64,
+    has_new_questions: AtomicBool,
+    /// Certificates that were believed although nobody answered.
+    admitted: AtomicU64,
+}
+
+/// A question for which nobody has an answer that is new enough.
+#[derive(Clone, Debug)]
+pub enum RevocationErrand {
+    /// For a responder.
+    Responder(ResponderErrand),
+    /// A list to fetch.
+    List {
+        /// From where.
+        url: String,
+    },
+}
+
+/// A question for a responder.
+#[derive(Clone, Debug)]
+pub struct ResponderErrand {
+    key: AnswerKey,
+    nonce: Vec<u8>,
+    /// The responder.
+    pub url: String,
+    /// The subject of the certificate that it is about.
+    pub subject: String,
+    /// The request in DER.
+    pub request: Vec<u8>,
+}
+
+#[cfg(test)]
+impl ResponderErrand {
+    pub(super) fn nonce(&self) -> &[u8] {
+        &self.nonce
+    }
+}
+
+impl RevocationErrand {
+    /// Where to ask.
+    #[must_use]
+    pub fn url(&self) -> &str {
+        match self {
+            Self::Responder(errand) => &errand.url,
+            Self::List { url } => url,
+        }
+    }
+
+    /// The name for metrics and logs.
+    #[must_use]
+    pub const fn kind(&self) -> &'static str {
+        match self {
+            Self::Responder(_) => "ocsp",
+            Self::List { .. } => "crl",
+        }
+    }
+}
+
+/// How much is known, for operators.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct RevocationCounts {
+    /// Certificates that responders are asked about.
+    pub certificates: usize,
+    /// Those of them without an answer that holds and says something.
+    pub unanswered: usize,
+    /// Those of them that are revoked.
+    pub revoked: usize,
+    /// Lists that are fetched.
+    pub lists: usize,
+    /// Those of them that are missing or out of date.
+    pub stale_lists: usize,
+    /// How often a certificate was believed although nobody answered.
+    pub admitted: u64,
+}
+
+/// What a check asks about one certificate of a path.
+pub(super) struct Question<'q> {
+    pub(super) certificate: &'q Certificate,
+    pub(super) issuer: &'q Certificate,
+    pub(super) rules: &'q RevocationRules,
+    pub(super) allow_sha1: bool,
+}
+
+/// What is known about the certificate of a question.
+#[derive(Clone, Copy)]
+pub(super) enum Known {
+    Revoked,
+    /// It is good, for as long.
+    Good(Window),
+    /// Nobody has answered yet, or not well.
+    Nothing,
+    /// There is nobody to ask.
+    NoSource,
+}
+
+impl RevocationCache {
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing here can be left half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Changes whenever an answer may change the mind of a check.
+    pub(super) fn generation(&self) -> u64 {
+        self.generation.load(Ordering::Acquire)
+    }
+
+    fn changed(&self) {
+        self.generation.fetch_add(1, Ordering::AcqRel);
+    }
+
+    pub(super) fn count_admitted(&self) {
+        self.admitted.fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// Whether a check has left a question since the last time that questions were taken.
+    #[must_use]
+    pub fn has_new_questions(&self) -> bool {
+        self.has_new_questions.load(Ordering::Acquire)
+    }
+
+    /// What is known, without waiting. What is not known is asked for.
+    pub(super) fn ask(&self, question: &Question<'_>, now: Timestamp) -> Known {
+        let responders = question.rules.responders_of(question.certificate);
+        let lists = question.rules.lists_of(question.certificate);
+        if responders.is_empty() && lists.is_empty() {
+            return Known::NoSource;
+        }
+        let mut state = self.state();
+        let mut holds: Option<Window> = None;
+        let mut is_revoked = false;
+        let mut is_new = false;
+        if !responders.is_empty() {
+            let (answer, added) = state.answer(question, responders, now);
+            is_new |= added;
+            match answer {
+                Some(answer) if matches!(answer.status, CertificateStatus::Revoked { .. }) => {
+                    is_revoked = true;
+                }
+                Some(answer) if answer.status == CertificateStatus::Good => {
+                    holds = answer.window(now);
+                }
+                _ => {}
+            }
+        }
+        for url in lists {
+            let (list, added) = state.list(url, question.issuer, question.allow_sha1, now);
+            is_new |= added;
+            let Some(list) = list else { continue };
+            let coverage = list.coverage(question.certificate);
+            if coverage == Coverage::Nothing {
+                continue;
+            }
+            is_revoked |= list.revoked.contains(question.certificate.serial());
+            if coverage == Coverage::Everything && list.window().contains(now) {
+                let window = list.window();
+                holds = Some(holds.map_or(window, |known| known.narrowed(window)));
+            }
+        }
+        drop(state);
+        if is_new {
+            self.has_new_questions.store(true, Ordering::Release);
+        }
+        match (is_revoked, holds) {
+            (true, _) => Known::Revoked,
+            (false, Some(window)) => Known::Good(window),
+            (false, None) => Known::Nothing,
+        }
+    }
+
+    /// Asks for a list before any check wants it.
+    pub fn want_list(&self, url: &str, issuer: &Certificate, allow_sha1: bool) {
+        let mut state = self.state();
+        // Nobody has a clock here: it counts as wanted from the first time that it is due.
+        state.list(url.to_owned(), issuer, allow_sha1, Timestamp::MIN);
+        self.has_new_questions.store(true, Ordering::Release);
+    }
+
+    /// The questions that are due. Each is given out once, until it is answered or has failed.
+    pub fn due(&self, now: Timestamp) -> Vec<RevocationErrand> {
+        self.has_new_questions.store(false, Ordering::Release);
+        let mut state = self.state();
+        let mut errands = Vec::new();
+        state
+            .answers
+            .retain(|_, entry| entry.is_revoked() || !entry.schedule.is_forgotten(now));
+        state
+            .lists
+            .retain(|_, entry| !entry.schedule.is_forgotten(now));
+        for (key, entry) in &mut state.answers {
+            let turn = entry.schedule.failures() as usize % entry.urls.len().max(1);
+            let Some(url) = entry.urls.get(turn) else {
+                continue;
+            };
+            if !entry.schedule.begin(now) {
+                continue;
+            }
+            let nonce = random::bytes::<NONCE>().to_vec();
+            errands.push(RevocationErrand::Responder(ResponderErrand {
+                key: key.clone(),
+                url: url.clone(),
+                subject: entry.certificate.subject_name().to_string(),
+                request: ocsp::request(&entry.certificate, &entry.issuer, &nonce),
+                nonce,
+            }));
+        }
+        let mut urls: Vec<&str> = Vec::new();
+        for (key, entry) in &mut state.lists {
+            if entry.schedule.begin(now) && !urls.contains(&key.url.as_str()) {
+                urls.push(&key.url);
+            }
+        }
+        errands.extend(urls.into_iter().map(|url| RevocationErrand::List {
+            url: url.to_owned(),
+        }));
+        errands
+    }
+
+    /// Notes that a question was not answered. It is asked again later, and ever later.
+    pub fn failed(&self, errand: &RevocationErrand, now: Timestamp) {
+        let mut state = self.state();
+        match errand {
+            RevocationErrand::Responder(errand) => {
+                if let Some(entry) = state.answers.get_mut(&errand.key) {
+                    entry.schedule.fail(now);
+                }
+            }
+            RevocationErrand::List { url } => {
+                for (_, entry) in state.lists.iter_mut().filter(|(key, _)| key.url == *url) {
+                    entry.schedule.fail(now);
+                }
+            }
+        }
+    }
+
+    /// Takes the response of a responder, and says what it tells. What is to be kept over a
+    /// restart comes with it: see [`restore`](Self::restore).
+    ///
+    /// # Errors
+    ///
+    /// [`AnswerError`]: why it does not count. What was known before stays, and the question is
+    /// asked again later.
+    pub fn take_response(
+        &self,
+        errand: &ResponderErrand,
+        response: &[u8],
+        now: Timestamp,
+    ) -> Result<(CertificateStatus, KeptAnswer), AnswerError> {
+        let taken = self.response(&errand.key, Some(&errand.nonce), response, now);
+        if taken.is_err() {
+            self.failed(&RevocationErrand::Responder(errand.clone()), now);
+        }
+        taken
+    }
+
+    fn response(
+        &self,
+        key: &AnswerKey,
+        nonce: Option<&[u8]>,
+        response: &[u8],
+        now: Timestamp,
+    ) -> Result<(CertificateStatus, KeptAnswer), AnswerError> {
+        let mut state = self.state();
+        let entry = state.answers.get(key).ok_or(AnswerError::NotAsked)?;
+        let (certificate, issuer) = (entry.certificate.clone(), entry.issuer.clone());
+        let lists: Vec<Arc<RevocationList>> = state
+            .lists
+            .iter()
+            .filter(|(of, _)| of.issuer == key.issuer)
+            .filter_map(|(_, entry)| entry.list.clone())
+            .collect();
+        let is_revoked = |responder: &Certificate| {
+            lists.iter().any(|list| {
+                list.coverage(responder) != Coverage::Nothing
+                    && list.revoked.contains(responder.serial())
+            })
+        };
+        let demands = Demands {
+            nonce,
+            must_repeat: entry.must_repeat,
+            max_age: entry.max_age,
+            allow_sha1: key.allow_sha1,
+            is_revoked: &is_revoked,
+            now,
+        };
+        drop(state);
+        // Signatures are checked while others read.
+        let answer = ocsp::read(response, &certificate, &issuer, &demands)?;
+        state = self.state();
+        let entry = state.answers.get_mut(key).ok_or(AnswerError::NotAsked)?;
+        if let Some(known) = &entry.answer {
+            let stays =
+                |status| matches!(status, CertificateStatus::Revoked { on_hold: false, .. });
+            if stays(known.status) && !stays(answer.status) {
+                return Err(AnswerError::RevokedBefore);
+            }
+            if answer.this_update < known.this_update {
+                let known = known.this_update;
+                return Err(AnswerError::Older { known });
+            }
+        }
+        let is_news = entry.answer.map(|known| known.status) != Some(answer.status)
+            || entry.answer.is_some_and(|known| known.holds_until < now);
+        entry.answer = Some(answer);
+        entry
+            .schedule
+            .succeed(now, Some(answer.holds_until), ANSWERS_EVERY);
+        drop(state);
+        if is_news {
+            self.changed();
+        }
+        let text = [
+            certificate.to_pem(),
+            issuer.to_pem(),
+            pem::block(RESPONSE_LABEL, response),
+        ];
+        let kept = KeptAnswer::new("ocsp", &key.certificate, &key.issuer, text.concat());
+        Ok((answer.status, kept))
+    }
+
+    /// Takes a list that was fetched from that URL.
+    ///
+    /// # Errors
+    ///
+    /// [`AnswerError`]: why it does not count. What was known before stays.
+    pub fn take_list(
+        &self,
+        url: &str,
+        bytes: &[u8],
+        now: Timestamp,
+    ) -> Result<(RevocationListFacts, Vec<KeptAnswer>), AnswerError> {
+        let list = RevocationList::from_file_contents(bytes).map_err(|error| {
+            let url = url.to_owned();
+            self.failed(&RevocationErrand::List { url }, now);
+            AnswerError::Malformed(error)
+        })?;
+        let list = Arc::new(list);
+        let wanted: Vec<(ListKey, Certificate)> = {
+            let state = self.state();
+            let of_url = state.lists.iter().filter(|(key, _)| key.url == url);
+            of_url
+                .map(|(key, entry)| (key.clone(), entry.issuer.clone()))
+                .collect()
+        };
+        let mut kept = Vec::new();
+        let mut refused = None;
+        for (key, issuer) in wanted {
+            let judged = judge_list(&list, &issuer, key.allow_sha1, now);
+            match judged.and_then(|()| self.put_list(&key, &list, bytes.len(), now)) {
+                Ok(()) => {
+                    let body = match std::str::from_utf8(bytes) {
+                        Ok(text) if pem::looks_like_pem(bytes) => text.to_owned(),
+                        _ => pem::block(LIST_LABEL, bytes),
+                    };
+                    let text = format!("{FROM}{url}\n{}{body}", issuer.to_pem());
+                    let digest = crate::digest::sha256(url.as_bytes());
+                    kept.push(KeptAnswer::new("crl", &digest, &key.issuer, text));
+                }
+                Err(error) => {
+                    if let Some(entry) = self.state().lists.get_mut(&key) {
+                        match error {
+                            // The list of another of the issuers that this URL is asked for.
+                            AnswerError::OtherCertificate => {
+                                entry.schedule.succeed(now, None, LISTS_EVERY);
+                            }
+                            _ => entry.schedule.fail(now),
+                        }
+                    }
+                    if refused.is_none() || refused == Some(AnswerError::OtherCertificate) {
+                        refused = Some(error);
+                    }
+                }
+            }
+        }
+        if kept.is_empty() {
+            return Err(refused.unwrap_or(AnswerError::NotAsked));
+        }
+        self.changed();
+        Ok((list.facts(), kept))
+    }
+
+    fn put_list(
+        &self,
+        key: &ListKey,
+        list: &Arc<RevocationList>,
+        bytes: usize,
+        now: Timestamp,
+    ) -> Result<(), AnswerError> {
+        let mut state = self.state();
+        let others = state.lists.iter().filter(|(of, _)| *of != key);
+        let others: usize = others.map(|(_, entry)| entry.bytes).sum();
+        if others.saturating_add(bytes) > MOST_LIST_BYTES {
+            return Err(AnswerError::NoRoom);
+        }
+        let entry = state.lists.get_mut(key).ok_or(AnswerError::NotAsked)?;
+        if let Some(known) = &entry.list
+            && list.this_update < known.this_update
+        {
+            let known = known.this_update;
+            return Err(AnswerError::Older { known });
+        }
+        entry.list = Some(Arc::clone(list));
+        entry.bytes = bytes;
+        entry.schedule.succeed(now, list.next_update, LISTS_EVERY);
+        Ok(())
+    }
+
+    /// Takes up what was kept before a restart. It is verified as if it came now. Answers signed
+    /// with SHA-1 are not taken up: they are asked for again.
+    ///
+    /// # Errors
+    ///
+    /// [`AnswerError`]: why it does not count any more.
+    pub fn restore(&self, text: &[u8], now: Timestamp) -> Result<(), AnswerError> {
+        let blocks = pem::blocks(text).map_err(AnswerError::Malformed)?;
+        let certificates: Vec<Certificate> = blocks
+            .iter()
+            .filter_map(Certificate::from_pem_block)
+            .collect::<Result<_, _>>()
+            .map_err(AnswerError::Malformed)?;
+        let body = blocks
+            .iter()
+            .find(|block| [RESPONSE_LABEL, LIST_LABEL].contains(&block.label));
+        match (certificates.as_slice(), body) {
+            ([certificate, issuer], Some(block)) if block.label == RESPONSE_LABEL => {
+                let key = AnswerKey::of(certificate, issuer, false);
+                self.state().add_kept(&key, certificate, issuer, now);
+                let taken = self.response(&key, None, block.octets.expose(), now);
+                taken.map(drop)
+            }
+            ([issuer], Some(block)) if block.label == LIST_LABEL => {
+                let first = text.split(|&byte| byte == b'\n').next();
+                let url = first.and_then(|line| line.strip_prefix(FROM.as_bytes()));
+                let url = url.and_then(|url| std::str::from_utf8(url).ok());
+                let url = url.ok_or(AnswerError::NotAsked)?;
+                self.state().list(url.to_owned(), issuer, false, now);
+                self.take_list(url, block.octets.expose(), now).map(drop)
+            }
+            _ => Err(AnswerError::NotAsked),
+        }
+    }
+
+    /// What is known of a certificate of that issuer, of all that is here and for whatever rules.
+    #[must_use]
+    pub fn is_known_to_be_revoked(&self, certificate: &Certificate) -> bool {
+        let state = self.state();
+        let digest = certificate.thumbprint_sha256();
+        let mut answers = state.answers.iter();
+        let mut lists = state.lists.values();
+        answers.any(|(key, entry)| key.certificate == digest && entry.is_revoked())
+            || lists.any(|entry| {
+                entry.list.as_ref().is_some_and(|list| {
+                    certificate.is_signed_by(entry.issuer.public_key())
+                        && list.coverage(certificate) != Coverage::Nothing
+                        && list.revoked.contains(certificate.serial())
+                })
+            })
+    }
+
+    /// How much is known.
+    #[must_use]
+    pub fn counts(&self, now: Timestamp) -> RevocationCounts {
+        let state = self.state();
+        let answers = || state.answers.values();
+        let unanswered = |entry: &&AnswerEntry| {
+            let answer = entry.answer.as_ref();
+            let is_good = |it: &Answer| it.status == CertificateStatus::Good;
+            let holds = |it: &Answer| is_good(it) && it.window(now).is_some();
+            !entry.is_revoked() && !answer.is_some_and(holds)
+        };
+        let fresh = |entry: &&ListEntry| {
+            let list = entry.list.as_ref();
+            list.is_some_and(|list| list.window().contains(now))
+        };
+        RevocationCounts {
+            certificates: state.answers.len(),
+            unanswered: answers().filter(unanswered).count(),
+            revoked: answers().filter(|entry| entry.is_revoked()).count(),
+            lists: state.lists.len(),
+            stale_lists: state.lists.len() - state.lists.values().filter(fresh).count(),
+            admitted: self.admitted.load(Ordering::Relaxed),
+        }
+    }
+}
+
+impl std::fmt::Debug for RevocationCache {
+    fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        out.debug_struct("RevocationCache").finish_non_exhaustive()
+    }
+}
+
+/// What is to be kept over a restart: a text, and a name for its file that is always the same for
+/// the same question.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KeptAnswer {
+    /// The name: letters, digits, a hyphen and a dot.
+    pub name: String,
+    /// The text, which [`RevocationCache::restore`] takes.
+    pub text: String,
+}
+
+impl KeptAnswer {
+    fn new(kind: &str, about: &[u8; 32], issuer: &[u8; 32], text: String) -> Self {
+        let digest = crate::digest::sha256(&[about.as_slice(), issuer].concat());
+        let digest = crate::hexadecimal::encode(&digest[..16]);
+        Self {
+            name: format!("{kind}-{digest}.pem"),
+            text,
+        }
+    }
+}
+
+impl AnswerKey {
+    fn of(certificate: &Certificate, issuer: &Certificate, allow_sha1: bool) -> Self {
+        Self {
+            certificate: certificate.thumbprint_sha256(),
+            issuer: issuer.thumbprint_sha256(),
+            allow_sha1,
+        }
+    }
+}
+
+impl AnswerEntry {
+    fn is_revoked(&self) -> bool {
+        let status = self.answer.map(|answer| answer.status);
+        matches!(status, Some(CertificateStatus::Revoked { .. }))
+    }
+}
+
+impl Answer {
+    /// When it holds, if it does.
+    fn window(&self, now: Timestamp) -> Option<Window> {
+        let window = Window {
+            from: Timestamp::MIN,
+            to: self.holds_until,
+        };
+        window.contains(now).then_some(window)
+    }
+}
+
+impl State {
+    /// The answer to a question, which is noted; and whether it is new here.
+    fn answer(
+        &mut self,
+        question: &Question<'_>,
+        urls: Vec<String>,
+        now: Timestamp,
+    ) -> (Option<Answer>, bool) {
+        let key = AnswerKey::of(question.certificate, question.issuer, question.allow_sha1);
+        let is_new = !self.answers.contains_key(&key);
+        if is_new {
+            self.make_room();
+        }
+        if is_new && self.answers.len() >= MOST_ANSWERS {
+            return (None, false);
+        }
+        let entry = self
+            .answers
+            .entry(key)
+            .or_insert_with(|| AnswerEntry::new(question.certificate, question.issuer, now));
+        let had_nobody = entry.urls.is_empty();
+        entry.urls = urls;
+        entry.max_age = question.rules.max_age;
+        entry.must_repeat = question.rules.must_repeat_nonce;
+        entry.schedule.want(now);
+        (entry.answer, is_new || had_nobody)
+    }
+
+    /// Makes room for a question in the place of the one that was not wanted for longest. What is
+    /// revoked stays.
+    fn make_room(&mut self) {
+        if self.answers.len() < MOST_ANSWERS {
+            return;
+        }
+        let others = self.answers.iter().filter(|(_, entry)| !entry.is_revoked());
+        let oldest = others.min_by_key(|(_, entry)| entry.schedule.wanted());
+        if let Some(key) = oldest.map(|(key, _)| key.clone()) {
+            self.answers.remove(&key);
+        }
+    }
+
+    /// An entry for an answer that was kept. Checks say later where to ask.
+    fn add_kept(
+        &mut self,
+        key: &AnswerKey,
+        certificate: &Certificate,
+        issuer: &Certificate,
+        now: Timestamp,
+    ) {
+        if self.answers.len() < MOST_ANSWERS {
+            self.answers
+                .entry(key.clone())
+                .or_insert_with(|| AnswerEntry::new(certificate, issuer, now));
+        }
+    }
+
+    /// The list of a URL as that issuer signed it, which is noted; and whether it is new here.
+    fn list(
+        &mut self,
+        url: String,
+        issuer: &Certificate,
+        allow_sha1: bool,
+        now: Timestamp,
+    ) -> (Option<Arc<RevocationList>>, bool) {
+        let key = ListKey {
+            url,
+            issuer: issuer.thumbprint_sha256(),
+            allow_sha1,
+        };
+        let is_new = !self.lists.contains_key(&key);
+        if is_new && self.lists.len() >= MOST_LISTS {
+            return (None, false);
+        }
+        let entry = self.lists.entry(key).or_insert_with(|| ListEntry {
+            issuer: issuer.clone(),
+            list: None,
+            bytes: 0,
+            schedule: Schedule::new(now),
+        });
+        entry.schedule.want(now);
+        (entry.list.clone(), is_new)
+    }
+}
+
+impl AnswerEntry {
+    fn new(certificate: &Certificate, issuer: &Certificate, now: Timestamp) -> Self {
+        let rules = RevocationRules::default();
+        Self {
+            certificate: certificate.clone(),
+            issuer: issuer.clone(),
+            urls: Vec::new(),
+            max_age: rules.max_age,
+            must_repeat: rules.must_repeat_nonce,
+            answer: None,
+            schedule: Schedule::new(now),
+        }
+    }
+}
+
+/// Whether a list that was fetched counts for that issuer (RFC 5280 section 6.3.3).
+fn judge_list(
+    list: &RevocationList,
+    issuer: &Certificate,
+    allow_sha1: bool,
+    now: Timestamp,
+) -> Result<(), AnswerError> {
+    if !list.issuer_name.matches(issuer.subject_name()) {
+        return Err(AnswerError::OtherCertificate);
+    }
+    let weak = list.signed_with.algorithm().is_none_or(|it| it.is_weak());
+    if weak && !allow_sha1 {
+        return Err(AnswerError::WeakSignature {
+            algorithm: list.signed_with.name().to_owned(),
+        });
+    }
+    let usage = issuer.key_usage();
+    if usage.is_some_and(|usage| !usage.may_sign_revocation_lists()) {
+        return Err(AnswerError::NotAuthorized {
+            why: "its certificate does not allow revocation lists",
+        });
+    }
+    if !list.is_signed_by(issuer.public_key()) {
+        return Err(AnswerError::BadSignature);
+    }
+    let from = list.this_update;
+    if now.checked_add(ocsp::SKEW).unwrap_or(Timestamp::MAX) < from {
+        return Err(AnswerError::NotYet { from });
+    }
+    match list.next_update {
+        Some(since) if since < now => Err(AnswerError::Stale { since }),
+        _ => Ok(()),
+    }
+}

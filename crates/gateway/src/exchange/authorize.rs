@@ -1,0 +1,73 @@
+//! What roles are asked about a request: after the message was verified, before a backend is
+//! chosen.
+//!
+//! The rule kept here: who somebody is comes from the evidence, and the operation from the message
+//! that goes on.
+
+use soapstone::wss::Envelope;
+use soapstone::xml::{Buffers, Element, Limits};
+
+use super::open::Opened;
+use super::steps::EndpointError;
+use crate::route::roles::{Asked, Roles};
+
+/// The namespaces of WS-Addressing that backends may read.
+const ADDRESSING: [&str; 4] = [
+    "http://www.w3.org/2005/08/addressing",
+    "http://schemas.xmlsoap.org/ws/2004/08/addressing",
+    "http://schemas.xmlsoap.org/ws/2004/03/addressing",
+    "http://schemas.xmlsoap.org/ws/2003/03/addressing",
+];
+
+/// Whether roles let a request through that was opened. `said` are the actions that the client says
+/// beside the message.
+///
+/// # Errors
+///
+/// [`EndpointError::Denied`].
+pub(super) fn authorize(
+    roles: &Roles,
+    route: &str,
+    opened: &Opened,
+    said: &[String],
+) -> Result<(), EndpointError> {
+    let (operation, mut actions) = read(&opened.octets);
+    actions.extend_from_slice(said);
+    // A header that is not passed on may be told to the backend beside the message.
+    actions.extend(opened.action.clone());
+    let assertion = opened.assertion.as_deref();
+    let asked = Asked {
+        route,
+        proven: &opened.proven,
+        assertion: assertion.map(|evidence| &evidence.assertion),
+        operation,
+        actions,
+        bytes: opened.octets.len() as u64,
+    };
+    let decided = roles.decide(&asked, jiff::Timestamp::now());
+    decided.map_err(EndpointError::Denied)
+}
+
+/// The one child of the Body, as `{namespace}local` and its local name; and the `wsa:Action` blocks
+/// of the header.
+fn read(octets: &[u8]) -> (Option<(String, String)>, Vec<String>) {
+    let parsed = Envelope::parse(octets.to_vec(), &Limits::default(), &mut Buffers::default());
+    let Ok(envelope) = parsed else {
+        return (None, Vec::new());
+    };
+    let mut children = envelope.body().children();
+    // One that holds several is of none: it is not known which of them the backend looks at.
+    let operation = match (children.next(), children.next()) {
+        (Some(only), None) => {
+            let (namespace, local) = (only.namespace(), only.local());
+            Some((format!("{{{namespace}}}{local}"), local.to_owned()))
+        }
+        _ => None,
+    };
+    let is_action =
+        |block: &Element<'_>| block.local() == "Action" && ADDRESSING.contains(&block.namespace());
+    let blocks = envelope.header().into_iter().flat_map(|it| it.children());
+    let actions = blocks.filter(is_action);
+    let actions = actions.map(|block| block.text().trim().to_owned());
+    (operation, actions.collect())
+}

@@ -1,0 +1,135 @@
+//! Asks the registry for the providers of routes, again and again.
+//!
+//! The rule kept here: a registry that is away, hangs or has lost its reports takes no backend out
+//! of use.
+
+use std::sync::Arc;
+
+use soapstone_registry::{Answer, Provider, ProviderQuery, Request, State as ProviderState};
+
+use super::client::{AskError, RegistryClient};
+use crate::config::source::{KnownProvider, SourceSpec};
+use crate::server::state::State;
+
+/// Asks for as long as the gateway serves.
+pub(in crate::server) async fn discover(state: &State, client: &Arc<RegistryClient>) {
+    let mut ticks = tokio::time::interval(client.period);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut was_away = false;
+    loop {
+        ticks.tick().await;
+        let serving = state.current.serving();
+        let balancers = serving.routes.iter().filter_map(|it| it.balancer.as_ref());
+        let mut sources: Vec<SourceSpec> = balancers.filter_map(|it| it.source.clone()).collect();
+        sources.dedup();
+        for source in sources {
+            match providers(client, &source).await {
+                Ok(providers) => {
+                    state.discovered.learn(&source, providers);
+                    if was_away {
+                        tracing::info!("the registry answers again");
+                        was_away = false;
+                    }
+                }
+                Err(error) if !was_away => {
+                    tracing::warn!(%error, "the registry is not to be had: what is known stays in use");
+                    was_away = true;
+                }
+                Err(_) => {}
+            }
+        }
+    }
+}
+
+async fn providers(
+    client: &Arc<RegistryClient>,
+    source: &SourceSpec,
+) -> Result<Vec<KnownProvider>, AskError> {
+    let query = Request::FindProviders(ProviderQuery {
+        service: source.service.clone(),
+        port_type: source.port_type.clone(),
+    });
+    match client.ask(&query).await? {
+        Answer::Providers(found) => Ok(usable(source, found)),
+        _ => Err(AskError::Other),
+    }
+}
+
+/// The providers that may be backends, in an order of their own.
+fn usable(source: &SourceSpec, found: Vec<Provider>) -> Vec<KnownProvider> {
+    let is_named = |provider: &Provider| {
+        let mut owners = source.owners.iter();
+        owners.any(|owner| owner == "*" || *owner == provider.owner.subject)
+    };
+    let known = found.into_iter().filter_map(|provider| {
+        let backup = match provider.state {
+            ProviderState::Active | ProviderState::Unmonitored => false,
+            // A registry that has just begun has no reports yet.
+            ProviderState::Inactive => true,
+            ProviderState::Withdrawn => return None,
+        };
+        is_named(&provider).then_some(KnownProvider {
+            access_point: provider.access_point,
+            backup,
+        })
+    });
+    let mut known: Vec<KnownProvider> = known.collect();
+    known.sort_by(|one, other| one.access_point.cmp(&other.access_point));
+    known
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone_registry::Owner;
+
+    use super::*;
+
+    fn provider(access_point: &str, owner: &str, state: ProviderState) -> Provider {
+        Provider {
+            binding_key: String::new(),
+            service_key: String::new(),
+            business: String::new(),
+            service: "Books".to_owned(),
+            port_type: None,
+            access_point: access_point.to_owned(),
+            wsdl: None,
+            policy: None,
+            agreements: Vec::new(),
+            owner: Owner {
+                subject: owner.to_owned(),
+                issuer: "CN=ca".to_owned(),
+            },
+            state,
+            age: None,
+            host: None,
+            figures: None,
+        }
+    }
+
+    #[test]
+    fn only_providers_of_named_owners_are_backends() {
+        let source = SourceSpec {
+            service: Some("Books".to_owned()),
+            port_type: None,
+            owners: vec!["CN=p1".to_owned()],
+            cache: None,
+        };
+        let found = vec![
+            provider("http://d/", "CN=p1", ProviderState::Unmonitored),
+            provider("http://evil/", "CN=mallory", ProviderState::Active),
+            provider("http://c/", "CN=p1", ProviderState::Withdrawn),
+            provider("http://b/", "CN=p1", ProviderState::Inactive),
+            provider("http://a/", "CN=p1", ProviderState::Active),
+        ];
+        let known = |access_point: &str, backup| KnownProvider {
+            access_point: access_point.to_owned(),
+            backup,
+        };
+        let expected = [
+            known("http://a/", false),
+            known("http://b/", true),
+            known("http://d/", false),
+        ];
+        assert_eq!(usable(&source, found), expected);
+    }
+}

@@ -1,0 +1,17 @@
+//! The registry of services: the gateway registers in it, reports to it, and reads providers from
+//! it.
+//!
+//! The rule kept here: no request waits for the registry, and nothing of a registry that hangs
+//! holds anything up.
+
+mod client;
+mod discovery;
+mod figures;
+mod host;
+mod known;
+mod registrar;
+
+pub(crate) use client::RegistryClient;
+pub(super) use discovery::discover;
+pub(crate) use known::Discovered;
+pub(super) use registrar::{register, withdraw};

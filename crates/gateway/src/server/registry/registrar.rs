@@ -1,0 +1,217 @@
+//! Registers the routes of a gateway, says how they do, and withdraws them in the end.
+//!
+//! The rule kept here: what is in the registry is what the configuration in use provides.
+
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+use jiff::Timestamp;
+use soapstone::crypto::{DigestAlgorithm, digest};
+use soapstone_registry::names::{
+    AGREEMENT, END_POINT, PROTOCOL_SOAP, REMOTE_POLICY, XML_LOCAL_NAME, XML_NAMESPACE,
+};
+use soapstone_registry::{
+    BindingTemplate, BusinessEntity, BusinessService, KeyedReference, Report, Request,
+    TModelInstance, Text,
+};
+
+use super::client::{AskError, RegistryClient};
+use super::figures::figures;
+use super::host::HostFigures;
+use crate::config::registry::ProvidedSpec;
+use crate::observe::metrics::RouteSample;
+use crate::route::Route;
+use crate::route::serving::Serving;
+use crate::server::state::State;
+
+/// Registers and reports for as long as the gateway serves.
+pub(in crate::server) async fn register(state: &State, client: &Arc<RegistryClient>) {
+    let Some(business) = &client.business else {
+        return;
+    };
+    let mut ticks = tokio::time::interval(client.period);
+    ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let mut registrar = Registrar {
+        client,
+        saved: None,
+        samples: BTreeMap::new(),
+        host: HostFigures::begin(),
+    };
+    let mut was_away = false;
+    loop {
+        ticks.tick().await;
+        let turn = client.saying.lock().await;
+        if state.is_draining() {
+            drop(turn);
+            return withdraw(state, client).await;
+        }
+        match registrar.say(state, business).await {
+            Ok(()) if was_away => {
+                tracing::info!("the registry answers again");
+                was_away = false;
+            }
+            Ok(()) => {}
+            Err(error) if !was_away => {
+                tracing::warn!(%error, "the registry does not know how this gateway does");
+                was_away = true;
+            }
+            Err(_) => {}
+        }
+    }
+}
+
+/// Says that the gateway takes no calls from now on.
+pub(in crate::server) async fn withdraw(state: &State, client: &Arc<RegistryClient>) {
+    let Some(business) = &client.business else {
+        return;
+    };
+    let _turn = client.saying.lock().await;
+    let entity = entity(business, &state.current.serving());
+    let services = entity.iter().flat_map(|entity| &entity.services);
+    let bindings = services.flat_map(|service| &service.bindings);
+    let keys: Vec<String> = bindings.map(|it| it.binding_key.clone()).collect();
+    if keys.is_empty() {
+        return;
+    }
+    match client.ask(&Request::Withdraw(keys)).await {
+        Ok(_) => tracing::info!("withdrawn from the registry"),
+        Err(error) => tracing::warn!(%error, "not withdrawn from the registry"),
+    }
+}
+
+struct Registrar<'c> {
+    client: &'c Arc<RegistryClient>,
+    /// What the registry has.
+    saved: Option<BusinessEntity>,
+    /// What each route had counted at the last report.
+    samples: BTreeMap<String, RouteSample>,
+    host: HostFigures,
+}
+
+impl Registrar<'_> {
+    async fn say(&mut self, state: &State, business: &str) -> Result<(), AskError> {
+        let serving = state.current.serving();
+        let wanted = entity(business, &serving);
+        if wanted != self.saved {
+            if let Some(former) = self.saved.take()
+                && wanted.as_ref().map(|it| &it.business_key) != Some(&former.business_key)
+            {
+                let keys = vec![former.business_key];
+                self.client.ask(&Request::DeleteBusiness(keys)).await?;
+            }
+            if let Some(entity) = &wanted {
+                let save = Request::SaveBusiness(vec![entity.clone()]);
+                self.client.ask(&save).await?;
+            }
+            self.saved = wanted;
+        }
+        let Some(saved) = &self.saved else {
+            return Ok(());
+        };
+        let queue = state.resources.executor.workers().waiting();
+        let mut bindings = Vec::new();
+        for route in serving.routes.iter() {
+            let Some(provided) = &route.provides else {
+                continue;
+            };
+            let key = binding_key(&saved.business_key, provided);
+            let now = route.metrics.sample();
+            bindings.push(figures(&key, &now, self.samples.get(&key), queue));
+            self.samples.insert(key, now);
+        }
+        let report = Request::Report(Report {
+            bindings,
+            taken: Timestamp::now().as_millisecond(),
+            period: u32::try_from(self.client.period.as_millis()).unwrap_or(u32::MAX),
+            host: self.host.next(),
+        });
+        let answer = self.client.ask(&report).await;
+        if answer.as_ref().is_err_and(AskError::is_unknown_key) {
+            // It was deleted there, or the registry has another database: it is saved again.
+            self.saved = None;
+        }
+        answer.map(drop)
+    }
+}
+
+/// What the routes provide, as the registry has it; `None` where they provide nothing.
+fn entity(business: &str, serving: &Serving) -> Option<BusinessEntity> {
+    let provided = serving.routes.iter();
+    let mut provided: Vec<(&Route, &ProvidedSpec)> = provided
+        .filter_map(|route| Some((route, route.provides.as_ref()?)))
+        .collect();
+    provided.sort_by_key(|(_, it)| (&it.service, &it.access_point));
+    let places = provided.iter().map(|(_, it)| it.access_point.as_str());
+    // Gateways of one business have entities of their own: none takes another one's bindings out.
+    let key = key_of("business", [business].into_iter().chain(places));
+    let services = provided.iter().map(|(route, it)| service(&key, route, it));
+    let services: Vec<BusinessService> = services.collect();
+    (!services.is_empty()).then(|| BusinessEntity {
+        business_key: key,
+        names: vec![Text::new(business)],
+        services,
+        ..BusinessEntity::default()
+    })
+}
+
+fn service(business: &str, route: &Route, provided: &ProvidedSpec) -> BusinessService {
+    let wsdl = format!("{}?wsdl", provided.access_point);
+    let policy = route.inbound.as_ref().and_then(|it| it.published.as_ref());
+    let policy = policy.map(|_| KeyedReference::new(REMOTE_POLICY, &wsdl));
+    let agreements = provided.agreements.iter();
+    let agreements = agreements.map(|offer| KeyedReference::new(AGREEMENT, offer));
+    let port_type = provided.port_type.iter().flat_map(|(namespace, local)| {
+        [
+            KeyedReference::new(XML_NAMESPACE, namespace),
+            KeyedReference::new(XML_LOCAL_NAME, local),
+        ]
+    });
+    let service_key = key_of(
+        "service",
+        [business, &provided.service, &provided.access_point],
+    );
+    let binding = BindingTemplate {
+        binding_key: binding_key(business, provided),
+        service_key: service_key.clone(),
+        access_point: provided.access_point.clone(),
+        use_type: END_POINT.to_owned(),
+        t_models: vec![TModelInstance {
+            t_model_key: PROTOCOL_SOAP.to_owned(),
+            overview_url: Some(wsdl.clone()),
+            ..TModelInstance::default()
+        }],
+        categories: policy.into_iter().chain(agreements).collect(),
+        ..BindingTemplate::default()
+    };
+    BusinessService {
+        service_key,
+        business_key: business.to_owned(),
+        names: vec![Text::new(&provided.service)],
+        bindings: vec![binding],
+        categories: port_type.collect(),
+        ..BusinessService::default()
+    }
+}
+
+fn binding_key(business: &str, provided: &ProvidedSpec) -> String {
+    key_of(
+        "binding",
+        [business, &provided.service, &provided.access_point],
+    )
+}
+
+/// A key that the same parts always have: a gateway that starts again finds its own entries.
+fn key_of<'p>(kind: &str, parts: impl IntoIterator<Item = &'p str>) -> String {
+    let mut text = String::from(kind);
+    for part in parts {
+        text.push('\n');
+        text.push_str(part);
+    }
+    // SHA-256 is always to be had.
+    let digest = digest(DigestAlgorithm::Sha256, text.as_bytes()).ok();
+    let bytes = digest
+        .iter()
+        .flat_map(|digest| digest.as_ref().iter().take(16));
+    let hex: String = bytes.map(|byte| format!("{byte:02x}")).collect();
+    format!("uddi:soapstone:{kind}:{hex}")
+}

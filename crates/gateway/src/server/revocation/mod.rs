@@ -1,0 +1,177 @@
+//! Asks responders and fetches revocation lists, in the background.
+//!
+//! Checks of certificates leave their questions in a cache and go on. Here they are asked, and the
+//! answers brought back.
+//!
+//! The rule kept here: no request waits for any of it, and no host is asked that the configuration
+//! does not name.
+
+mod fetch;
+mod keep;
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use soapstone::crypto::trust::{CertificateStatus, KeptAnswer, RevocationCache, RevocationErrand};
+use tokio::sync::Semaphore;
+use tokio::task::JoinSet;
+
+use super::state::State;
+use crate::config::revocation::RevocationConfig;
+use crate::observe::metrics::GatewayMetrics;
+use fetch::fetch;
+pub(super) use keep::restore;
+
+/// How often it is looked whether a check has left a question.
+const LOOKING: Duration = Duration::from_millis(100);
+/// So many looks later all questions are looked at: answers get old.
+const LOOKS: u32 = 10;
+/// Most questions that are asked at once.
+const AT_ONCE: usize = 8;
+
+/// What asks.
+#[derive(Clone)]
+struct Asker {
+    config: Arc<RevocationConfig>,
+    cache: Arc<RevocationCache>,
+    metrics: Arc<GatewayMetrics>,
+    room: Arc<Semaphore>,
+}
+
+/// Asks for as long as the gateway runs, by the configuration in use.
+pub(super) async fn run(state: &State) {
+    let mut looking = tokio::time::interval(LOOKING);
+    looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
+    let room = Arc::new(Semaphore::new(AT_ONCE));
+    let mut asking = JoinSet::new();
+    let mut looks = 0;
+    loop {
+        looking.tick().await;
+        while asking.try_join_next().is_some() {}
+        looks = (looks + 1) % LOOKS;
+        let cache = &state.routes.revocation;
+        if looks != 0 && !cache.has_new_questions() {
+            continue;
+        }
+        let Some(config) = state.current.serving().revocation.clone() else {
+            continue;
+        };
+        for errand in cache.due(Timestamp::now()) {
+            let asker = Asker {
+                config: Arc::clone(&config),
+                cache: Arc::clone(cache),
+                metrics: Arc::clone(&state.resources.metrics),
+                room: Arc::clone(&room),
+            };
+            asking.spawn(asker.ask(errand));
+        }
+    }
+}
+
+impl Asker {
+    async fn ask(self, errand: RevocationErrand) {
+        // It is closed by nobody.
+        let Ok(_permit) = self.room.acquire().await else {
+            return;
+        };
+        let (request, limit) = match &errand {
+            RevocationErrand::Responder(errand) => {
+                (Some(errand.request.clone()), self.config.largest_response)
+            }
+            RevocationErrand::List { .. } => (None, self.config.largest_list),
+        };
+        let answer = match fetch(&self.config, errand.url(), request, limit).await {
+            Ok(answer) => answer,
+            Err(error) => {
+                self.cache.failed(&errand, Timestamp::now());
+                self.tell_failure(&errand, error.name(), &error);
+                return;
+            }
+        };
+        // Signatures are checked and lists read where nobody else waits.
+        let asker = self.clone();
+        let taking = tokio::task::spawn_blocking(move || asker.take(&errand, &answer));
+        if taking.await.is_err() {
+            tracing::error!("an answer about revocation could not be read to its end");
+        }
+    }
+
+    fn take(&self, errand: &RevocationErrand, answer: &[u8]) {
+        let now = Timestamp::now();
+        let taken = match errand {
+            RevocationErrand::Responder(errand) => {
+                let taken = self.cache.take_response(errand, answer, now);
+                taken.map(|(status, kept)| (Some(status), vec![kept]))
+            }
+            RevocationErrand::List { url } => {
+                let taken = self.cache.take_list(url, answer, now);
+                taken.map(|(_, kept)| (None, kept))
+            }
+        };
+        match taken {
+            Ok((status, kept)) => {
+                self.tell_success(errand, status);
+                self.keep(&kept);
+            }
+            Err(error) => self.tell_failure(errand, error.name(), &error),
+        }
+    }
+
+    fn tell_success(&self, errand: &RevocationErrand, status: Option<CertificateStatus>) {
+        let outcome = status.map_or("taken", CertificateStatus::name);
+        self.metrics.count_revocation(errand.kind(), outcome);
+        let (url, kind) = (errand.url(), errand.kind());
+        let subject = subject_of(errand);
+        match status {
+            Some(CertificateStatus::Revoked { since, .. }) => {
+                tracing::warn!(url, kind, subject, %since, "a certificate was revoked");
+            }
+            Some(CertificateStatus::Unknown) => {
+                tracing::warn!(
+                    url,
+                    kind,
+                    subject,
+                    "a responder does not know a certificate"
+                );
+            }
+            _ => tracing::info!(url, kind, subject, outcome, "revocation was asked for"),
+        }
+    }
+
+    fn tell_failure(
+        &self,
+        errand: &RevocationErrand,
+        outcome: &'static str,
+        error: &dyn std::fmt::Display,
+    ) {
+        self.metrics.count_revocation(errand.kind(), outcome);
+        tracing::warn!(
+            url = errand.url(),
+            kind = errand.kind(),
+            subject = subject_of(errand),
+            reason = outcome,
+            %error,
+            "nothing was learnt about revocation; what was known stays, and it is asked again later"
+        );
+    }
+
+    fn keep(&self, kept: &[KeptAnswer]) {
+        let Some(folder) = &self.config.folder else {
+            return;
+        };
+        for answer in kept {
+            if let Err(error) = keep::write(folder, answer) {
+                let folder = folder.display();
+                tracing::warn!(%folder, %error, "an answer about revocation could not be kept");
+            }
+        }
+    }
+}
+
+fn subject_of(errand: &RevocationErrand) -> Option<&str> {
+    match errand {
+        RevocationErrand::Responder(errand) => Some(&errand.subject),
+        RevocationErrand::List { .. } => None,
+    }
+}

@@ -1,0 +1,263 @@
+//! The registry's file.
+//!
+//! The rule kept here: a registry that anybody could write to is no configuration: requests prove a
+//! certificate and a signed Body, and publishers are named.
+
+use std::net::SocketAddr;
+use std::path::Path;
+
+use soapstone::Service;
+use soapstone::config::{
+    Document, EndpointConfig, Environment, Place, Problems, Surroundings, Table,
+};
+use soapstone::wss::Part;
+use soapstone_gateway::{LogConfig, read_address, read_log, share_a_port};
+use soapstone_registry::{Limits, PublisherRule};
+
+use crate::location::Location;
+
+/// The file of entries where the configuration names none.
+const DATABASE: &str = "sqlite:registry.db";
+
+/// A registry's configuration, read and compiled.
+pub struct Config {
+    /// Where signed messages arrive.
+    pub(crate) listen: SocketAddr,
+    /// Where inquiries without a signature arrive.
+    pub(crate) inquiry: Option<SocketAddr>,
+    pub(crate) service: Service,
+    pub(crate) database: Location,
+    pub(crate) publishers: Vec<PublisherRule>,
+    pub(crate) limits: Limits,
+    pub(crate) ganglia: Option<GangliaConfig>,
+    /// Each `gmond` that is asked.
+    pub(crate) sources: Vec<SocketAddr>,
+    log: LogConfig,
+}
+
+/// How metrics are served to Ganglia.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct GangliaConfig {
+    /// Where `gmetad` connects.
+    pub listen: SocketAddr,
+    /// The name of the cluster.
+    pub cluster: String,
+}
+
+impl Config {
+    /// Loads a registry's file and everything that it names.
+    ///
+    /// # Errors
+    ///
+    /// Everything wrong with it, in the order of the file.
+    pub fn load(file: &Path, environment: &Environment<'_>) -> Result<Self, Problems> {
+        finish(Document::load(file, environment)?)
+    }
+
+    /// Reads a registry's configuration from a text. Relative paths start at the folder of `file`.
+    ///
+    /// # Errors
+    ///
+    /// Everything wrong with it, in the order of the file.
+    pub fn from_text(
+        text: &str,
+        file: &Path,
+        environment: &Environment<'_>,
+    ) -> Result<Self, Problems> {
+        let surroundings = Surroundings {
+            file: file.to_path_buf(),
+            environment,
+        };
+        finish(Document::parse(text, surroundings))
+    }
+
+    /// How log lines look.
+    pub fn log(&self) -> LogConfig {
+        self.log
+    }
+
+    /// Where entries are kept.
+    pub fn database(&self) -> &Location {
+        &self.database
+    }
+}
+
+fn finish(document: Document<'_>) -> Result<Config, Problems> {
+    let config = read(&document);
+    document.finish(config)
+}
+
+fn read(document: &Document<'_>) -> Option<Config> {
+    let mut root = document.root();
+    if !root.has("listen") {
+        let hint = "say where signed messages arrive: listen = \"127.0.0.1:8700\"";
+        root.missing("listen", hint);
+    }
+    let listen = read_address(&mut root, "listen");
+    let inquiry = read_address(&mut root, "inquiry");
+    if let (Some(listen), Some(inquiry), Some(place)) = (listen, inquiry, root.place_of("inquiry"))
+        && share_a_port(listen, inquiry)
+    {
+        root.report(place, "`inquiry` must be another address than `listen`");
+    }
+    let database = read_database(&mut root, document.file());
+    let service = match root.table("inbound") {
+        Some(table) => read_service(table),
+        None => {
+            let hint = "say whom to trust: [inbound] with identity, trust and security";
+            root.missing("inbound", hint);
+            None
+        }
+    };
+    let publishers = read_publishers(&mut root);
+    let limits = root.table("limits").map(read_limits).unwrap_or_default();
+    let ganglia = root.table("ganglia").map(read_ganglia);
+    let sources = root.tables("gmond").into_iter().map(|mut table| {
+        let address = read_address(&mut table, "address");
+        if !table.has("address") {
+            table.missing("address", "for example address = \"127.0.0.1:8649\"");
+        }
+        table.finish();
+        address
+    });
+    let sources: Option<Vec<SocketAddr>> = sources.collect();
+    let log = read_log(root.table("log"));
+    root.finish();
+    Some(Config {
+        listen: listen?,
+        inquiry,
+        service: service?,
+        database: database?,
+        publishers: publishers?,
+        limits,
+        ganglia: match ganglia {
+            // What is wrong with it has been reported.
+            Some(ganglia) => Some(ganglia?),
+            None => None,
+        },
+        sources: sources?,
+        log,
+    })
+}
+
+fn read_database(root: &mut Table<'_>, file: &Path) -> Option<Location> {
+    let folder = file.parent().unwrap_or(Path::new(""));
+    let given = root.secret("database", "database_env", "database_file");
+    let text = match &given {
+        Some(secret) => secret.value.expose().clone(),
+        None => DATABASE.to_owned(),
+    };
+    let location = Location::parse(&text, folder);
+    if let (None, Some(given)) = (&location, &given) {
+        let hint = "sqlite:PATH, or postgres://USER:PASSWORD@HOST/DATABASE";
+        root.report_with_hint(given.place, "`database` is none that is known", hint);
+    }
+    location
+}
+
+fn read_service(table: Table<'_>) -> Option<Service> {
+    let (document, place) = (table.document(), table.place());
+    let config = EndpointConfig::read(table)?;
+    let service = match Service::from_config(&config) {
+        Ok(service) => service.with_scope("registry"),
+        Err(problems) => {
+            let problems = problems.0.into_iter();
+            problems.for_each(|problem| document.report(problem));
+            return None;
+        }
+    };
+    let report = |place: Place, message: &str, hint: &str| {
+        document.root().report_with_hint(place, message, hint);
+    };
+    let mut plans = service.inbound();
+    if !plans.all(|plan| plan.policy().parts.signed.contains(&Part::Body)) {
+        let message = "the policy of the registry must have the Body of requests signed";
+        report(
+            place,
+            message,
+            "for example security = { mechanism = \"sign\" }",
+        );
+    }
+    if !config.has("trust") {
+        let message = "the registry knows publishers by their certificates: `trust` is missing";
+        report(
+            place,
+            message,
+            "for example trust = { anchors = [\"ca.cert.pem\"] }",
+        );
+    }
+    drop(plans);
+    if service.needs_tls() {
+        let message = "the policy leaves protection to TLS, and the registry has none";
+        report(
+            place,
+            message,
+            "protect messages: security = { mechanism = \"sign\" }",
+        );
+    }
+    Some(service)
+}
+
+fn read_publishers(root: &mut Table<'_>) -> Option<Vec<PublisherRule>> {
+    const HINT: &str = "say who may publish: [[publishers]] with subject = \"CN=…\"";
+    if !root.has("publishers") {
+        root.missing("publishers", HINT);
+    }
+    let rules = root.tables("publishers").into_iter().map(|mut table| {
+        let subject = table.required_string("subject", HINT);
+        let services = table.strings("services");
+        let points = table.strings("access_points");
+        for point in points.iter().flatten() {
+            let has_host = ["http://", "https://"].iter().any(|scheme| {
+                let rest = point.value.strip_prefix(scheme);
+                rest.is_some_and(|rest| rest.find('/').is_some_and(|at| at > 0))
+            });
+            if !has_host || !point.value.ends_with('/') {
+                let message = "`access_points` has URLs that end with /";
+                let hint = "for example \"http://10.0.0.5:8443/\"";
+                table.report_with_hint(point.place, message, hint);
+            }
+        }
+        let words = |given: Option<Vec<soapstone::config::Located<String>>>| {
+            given.map(|given| given.into_iter().map(|it| it.value).collect())
+        };
+        let (services, access_points) = (words(services), words(points));
+        table.finish();
+        Some(PublisherRule {
+            // `*` is every certificate that is trusted.
+            subject: Some(subject?.value).filter(|subject| subject != "*"),
+            services,
+            access_points,
+        })
+    });
+    rules.collect()
+}
+
+fn read_limits(mut table: Table<'_>) -> Limits {
+    let default = Limits::default();
+    let per_owner = table.integer("per_owner", 1, 1_000_000);
+    let entries = table.integer("entries", 1, 10_000_000);
+    let period = table.duration("period");
+    table.finish();
+    let count = |given: u64| usize::try_from(given).unwrap_or(usize::MAX);
+    Limits {
+        per_owner: per_owner.map_or(default.per_owner, |it| count(it.value)),
+        entries: entries.map_or(default.entries, |it| count(it.value)),
+        period: period.map_or(default.period, |it| {
+            u32::try_from(it.value.as_millis()).unwrap_or(u32::MAX)
+        }),
+    }
+}
+
+fn read_ganglia(mut table: Table<'_>) -> Option<GangliaConfig> {
+    if !table.has("listen") {
+        table.missing("listen", "for example listen = \"127.0.0.1:8651\"");
+    }
+    let listen = read_address(&mut table, "listen");
+    let cluster = table.string("cluster");
+    table.finish();
+    Some(GangliaConfig {
+        listen: listen?,
+        cluster: cluster.map_or_else(|| "soapstone".to_owned(), |it| it.value),
+    })
+}

@@ -1,0 +1,216 @@
+//! The sockets of a registry, and its end.
+//!
+//! The rule kept here: a registry that was started can be stopped, and then everything it began is
+//! over.
+
+use std::convert::Infallible;
+use std::fmt;
+use std::net::SocketAddr;
+use std::pin::Pin;
+use std::sync::Arc;
+use std::time::Duration;
+
+use http::{Request, Response};
+use http_body_util::Full;
+use hyper::body::{Bytes, Incoming};
+use hyper::service::service_fn;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use soapstone_registry::Registry;
+use soapstone_store::{StoreError, Stores};
+use tokio::net::TcpListener;
+use tokio::task::JoinSet;
+
+use crate::answer::{self, Signed};
+use crate::config::Config;
+use crate::ganglia;
+use crate::shared::Shared;
+use crate::storage::{Storage, StorageError};
+
+/// How long a connection may be idle, or take for the head of a request.
+const IDLE: Duration = Duration::from_secs(75);
+/// Connections to one address at once; others wait to be accepted.
+const CONNECTIONS: usize = 1024;
+
+/// Why a registry cannot start.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StartError {
+    /// An address cannot be had.
+    Listen {
+        /// Which.
+        address: SocketAddr,
+        /// What the system said.
+        source: std::io::Error,
+    },
+    /// Entries cannot be read.
+    Storage {
+        /// Where they are, without a password.
+        location: String,
+        /// Why not.
+        source: StorageError,
+    },
+    /// The store of messages that were seen cannot be opened.
+    Store(StoreError),
+}
+
+impl fmt::Display for StartError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Listen { address, source } => write!(out, "cannot listen on {address}: {source}"),
+            Self::Storage { location, source } => write!(out, "{location}: {source}"),
+            Self::Store(error) => error.fmt(out),
+        }
+    }
+}
+
+impl std::error::Error for StartError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Listen { source, .. } => Some(source),
+            Self::Storage { source, .. } => Some(source),
+            Self::Store(error) => Some(error),
+        }
+    }
+}
+
+/// A registry that serves. Dropping it ends it.
+#[derive(Debug)]
+pub struct Running {
+    address: SocketAddr,
+    inquiry: Option<SocketAddr>,
+    ganglia: Option<SocketAddr>,
+    tasks: JoinSet<()>,
+}
+
+impl Running {
+    /// Where signed messages arrive, with the real port.
+    pub fn address(&self) -> SocketAddr {
+        self.address
+    }
+
+    /// Where inquiries without a signature arrive.
+    pub fn inquiry(&self) -> Option<SocketAddr> {
+        self.inquiry
+    }
+
+    /// Where Ganglia connects.
+    pub fn ganglia(&self) -> Option<SocketAddr> {
+        self.ganglia
+    }
+
+    /// Ends it. What was kept is kept.
+    pub async fn shutdown(mut self) {
+        self.tasks.shutdown().await;
+    }
+}
+
+/// Opens the storage, listens, and serves in the background.
+///
+/// # Errors
+///
+/// What cannot be had.
+// Boxed, so that drivers and HTTP are compiled with this crate and not into each that calls it.
+pub fn start(config: Config) -> Pin<Box<dyn Future<Output = Result<Running, StartError>> + Send>> {
+    Box::pin(begin(config))
+}
+
+async fn begin(config: Config) -> Result<Running, StartError> {
+    let listener = listen(config.listen).await?;
+    let inquiries = match config.inquiry {
+        Some(address) => Some(listen(address).await?),
+        None => None,
+    };
+    let metrics = match &config.ganglia {
+        Some(ganglia) => Some((listen(ganglia.listen).await?, ganglia.cluster.clone())),
+        None => None,
+    };
+    let opened = Storage::open(&config.database).await;
+    let (storage, records) = opened.map_err(|source| StartError::Storage {
+        location: config.database.to_string(),
+        source,
+    })?;
+    let entries = records.len();
+    let registry = Registry::new(config.publishers, config.limits, records);
+    let shared = Arc::new(Shared::new(registry, storage));
+    let stores = Stores::default();
+    let replay = stores
+        .replay(config.service.replay())
+        .map_err(StartError::Store)?;
+    let contexts = stores
+        .contexts(config.service.conversations())
+        .map_err(StartError::Store)?;
+    let address = listener.1;
+    tracing::info!(%address, database = %config.database, entries, "registry serves");
+    let signed = Arc::new(Signed::new(
+        config.service,
+        replay,
+        contexts,
+        Arc::clone(&shared),
+    ));
+    let mut tasks = JoinSet::new();
+    tasks.spawn(accept(listener.0, move |request| {
+        Arc::clone(&signed).answer(request)
+    }));
+    let inquiry = inquiries.map(|(listener, address)| {
+        let shared = Arc::clone(&shared);
+        tasks.spawn(accept(listener, move |request| {
+            answer::inquire(Arc::clone(&shared), request)
+        }));
+        address
+    });
+    let ganglia = metrics.map(|((listener, address), cluster)| {
+        tasks.spawn(ganglia::serve(listener, cluster, Arc::clone(&shared)));
+        address
+    });
+    for source in config.sources {
+        tasks.spawn(ganglia::poll(source, Arc::clone(&shared)));
+    }
+    Ok(Running {
+        address,
+        inquiry,
+        ganglia,
+        tasks,
+    })
+}
+
+async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartError> {
+    let failed = |source| StartError::Listen { address, source };
+    let listener = TcpListener::bind(address).await.map_err(failed)?;
+    let address = listener.local_addr().map_err(failed)?;
+    Ok((listener, address))
+}
+
+/// Serves the connections to one address. They end with this task.
+async fn accept<A, F>(listener: TcpListener, answer: A)
+where
+    A: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
+    F: Future<Output = Response<Full<Bytes>>> + Send + 'static,
+{
+    let mut connections = JoinSet::new();
+    loop {
+        tokio::select! {
+            accepted = listener.accept(), if connections.len() < CONNECTIONS => {
+                let Ok((stream, _)) = accepted else {
+                    // Most often there are no file descriptors, and others give some back.
+                    tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                };
+                let answer = answer.clone();
+                let service = service_fn(move |request| {
+                    let answering = answer(request);
+                    async move { Ok::<_, Infallible>(answering.await) }
+                });
+                let serving = hyper::server::conn::http1::Builder::new()
+                    .timer(TokioTimer::new())
+                    .header_read_timeout(IDLE)
+                    .serve_connection(TokioIo::new(stream), service);
+                connections.spawn(async move {
+                    if let Err(error) = serving.await {
+                        tracing::debug!(%error, "a connection broke");
+                    }
+                });
+            }
+            Some(_) = connections.join_next() => {}
+        }
+    }
+}

@@ -1,0 +1,224 @@
+//! Entries in a database: one table, in SQLite or PostgreSQL.
+//!
+//! One process owns a database. It has all entries in memory and writes changes through, so that a
+//! second process would not see them: SQLite's file is locked, and PostgreSQL has an advisory lock.
+//!
+//! The rule kept here: the changes of a request are kept together or not at all.
+
+use std::fmt;
+use std::time::Duration;
+
+use soapstone_registry::{Change, Entry, Owner, Record};
+#[cfg(feature = "servers")]
+use sqlx::postgres::{PgConnectOptions, PgConnection, Postgres};
+use sqlx::sqlite::{Sqlite, SqliteConnectOptions, SqliteConnection, SqliteLockingMode};
+use sqlx::{
+    ColumnIndex, ConnectOptions, Connection, Decode, Encode, Executor, IntoArguments, QueryBuilder,
+    Row, Type,
+};
+use tokio::sync::Mutex;
+
+use crate::location::Location;
+
+/// How long a database may take for a change, or to be connected to.
+const PATIENCE: Duration = Duration::from_secs(5);
+
+const TABLE: &str = "CREATE TABLE IF NOT EXISTS soapstone_registry (kind VARCHAR(16) NOT NULL, \
+     entry_key VARCHAR(1024) NOT NULL, owner TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (kind, entry_key))";
+
+/// Why entries cannot be kept or read.
+#[derive(Debug)]
+#[non_exhaustive]
+pub enum StorageError {
+    /// The database does not answer in time.
+    Slow,
+    /// Another process has the database.
+    InUse,
+    /// The database refuses, or is not there.
+    Database(sqlx::Error),
+    /// A row that this program did not write.
+    Row {
+        /// The key of the entry.
+        key: String,
+    },
+    /// The program was built without the driver of this database.
+    #[cfg(not(feature = "servers"))]
+    NoDriver,
+}
+
+impl fmt::Display for StorageError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Slow => write!(out, "the database did not answer within {PATIENCE:?}"),
+            Self::InUse => out.write_str("another registry uses the database"),
+            Self::Database(error) => write!(out, "the database refuses: {error}"),
+            Self::Row { key } => write!(out, "the row {key} is not of this program"),
+            #[cfg(not(feature = "servers"))]
+            Self::NoDriver => out.write_str("this program was built without its driver"),
+        }
+    }
+}
+
+impl std::error::Error for StorageError {
+    fn source(&self) -> Option<&(dyn std::error::Error + 'static)> {
+        match self {
+            Self::Database(error) => Some(error),
+            _ => None,
+        }
+    }
+}
+
+impl From<sqlx::Error> for StorageError {
+    fn from(error: sqlx::Error) -> Self {
+        let is_locked = error.as_database_error().is_some_and(|it| {
+            // SQLITE_BUSY, which has no SQLSTATE.
+            it.code().as_deref() == Some("5")
+        });
+        match is_locked {
+            true => Self::InUse,
+            false => Self::Database(error),
+        }
+    }
+}
+
+/// A database with entries.
+pub(crate) enum Storage {
+    Sqlite(Mutex<SqliteConnection>),
+    #[cfg(feature = "servers")]
+    Postgres(Mutex<PgConnection>),
+}
+
+impl Storage {
+    /// Connects, makes the table if it is missing, and reads all entries.
+    pub(crate) async fn open(location: &Location) -> Result<(Self, Vec<Record>), StorageError> {
+        in_time(Self::connect(location)).await
+    }
+
+    async fn connect(location: &Location) -> Result<(Self, Vec<Record>), StorageError> {
+        match location {
+            Location::Sqlite(path) => {
+                let options = SqliteConnectOptions::new()
+                    .filename(path)
+                    .create_if_missing(true)
+                    .busy_timeout(Duration::ZERO)
+                    .locking_mode(SqliteLockingMode::Exclusive)
+                    .disable_statement_logging();
+                let mut connection = options.connect().await?;
+                // The lock comes with the first write, and stays.
+                connection.execute("BEGIN EXCLUSIVE").await?;
+                connection.execute(TABLE).await?;
+                connection.execute("COMMIT").await?;
+                let records = load::<Sqlite>(&mut connection).await?;
+                Ok((Self::Sqlite(Mutex::new(connection)), records))
+            }
+            #[cfg(not(feature = "servers"))]
+            Location::Postgres(_) => Err(StorageError::NoDriver),
+            #[cfg(feature = "servers")]
+            Location::Postgres(url) => {
+                let options: PgConnectOptions = url.parse()?;
+                let mut connection = options.disable_statement_logging().connect().await?;
+                // Any number will do that no other program is likely to take.
+                let lock = "SELECT pg_try_advisory_lock(5009507002)";
+                let row = connection.fetch_one(lock).await?;
+                if !row.try_get::<bool, _>(0)? {
+                    return Err(StorageError::InUse);
+                }
+                connection.execute(TABLE).await?;
+                let records = load::<Postgres>(&mut connection).await?;
+                Ok((Self::Postgres(Mutex::new(connection)), records))
+            }
+        }
+    }
+
+    /// Keeps changes.
+    pub(crate) async fn keep(&self, changes: &[Change]) -> Result<(), StorageError> {
+        if changes.is_empty() {
+            return Ok(());
+        }
+        in_time(async {
+            match self {
+                Self::Sqlite(connection) => {
+                    keep::<Sqlite>(&mut *connection.lock().await, changes).await
+                }
+                #[cfg(feature = "servers")]
+                Self::Postgres(connection) => {
+                    keep::<Postgres>(&mut *connection.lock().await, changes).await
+                }
+            }
+        })
+        .await
+    }
+}
+
+async fn in_time<T>(
+    work: impl Future<Output = Result<T, StorageError>>,
+) -> Result<T, StorageError> {
+    let done = tokio::time::timeout(PATIENCE, work).await;
+    done.unwrap_or(Err(StorageError::Slow))
+}
+
+async fn load<DB>(connection: &mut DB::Connection) -> Result<Vec<Record>, StorageError>
+where
+    DB: sqlx::Database,
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+    for<'r> String: Decode<'r, DB> + Type<DB>,
+    usize: ColumnIndex<DB::Row>,
+{
+    let rows = "SELECT entry_key, owner, body FROM soapstone_registry";
+    let rows = connection.fetch_all(rows).await?;
+    let read = |row: &DB::Row| {
+        let (key, owner, body): (String, String, String) =
+            (row.try_get(0)?, row.try_get(1)?, row.try_get(2)?);
+        let owner: Result<Owner, _> = serde_json::from_str(&owner);
+        let entry: Result<Entry, _> = serde_json::from_str(&body);
+        match (owner, entry) {
+            (Ok(owner), Ok(entry)) if entry.key() == key => Ok(Record { owner, entry }),
+            _ => Err(StorageError::Row { key }),
+        }
+    };
+    rows.iter().map(read).collect()
+}
+
+async fn keep<DB>(connection: &mut DB::Connection, changes: &[Change]) -> Result<(), StorageError>
+where
+    DB: sqlx::Database,
+    DB::Arguments: IntoArguments<DB>,
+    for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
+    for<'q> String: Encode<'q, DB> + Type<DB>,
+    for<'q> &'q str: Encode<'q, DB> + Type<DB>,
+{
+    let mut transaction = connection.begin().await?;
+    for change in changes {
+        let mut query = match change {
+            Change::Put(record) => {
+                let (kind, key) = (record.entry.kind().name(), record.entry.key());
+                // Records are structures of texts and finite numbers: each has a JSON form.
+                let owner = serde_json::to_string(&record.owner).unwrap_or_default();
+                let body = serde_json::to_string(&record.entry).unwrap_or_default();
+                let mut query = QueryBuilder::<DB>::new(
+                    "INSERT INTO soapstone_registry (kind, entry_key, owner, body) VALUES (",
+                );
+                let mut values = query.separated(", ");
+                values
+                    .push_bind(kind)
+                    .push_bind(key)
+                    .push_bind(owner)
+                    .push_bind(body);
+                query.push(
+                    ") ON CONFLICT (kind, entry_key) DO UPDATE SET owner = excluded.owner, body = excluded.body",
+                );
+                query
+            }
+            Change::Delete(kind, key) => {
+                let mut query =
+                    QueryBuilder::<DB>::new("DELETE FROM soapstone_registry WHERE kind = ");
+                query.push_bind(kind.name());
+                query.push(" AND entry_key = ").push_bind(key.as_str());
+                query
+            }
+        };
+        query.build().execute(&mut *transaction).await?;
+    }
+    transaction.commit().await?;
+    Ok(())
+}

@@ -1,0 +1,217 @@
+//! What an endpoint file says beside its policy: algorithms, assertions that are left out, users
+//! without a password, and the user of HTTP.
+
+use soapstone::config::{EndpointConfig, Problems};
+use soapstone::endpoint::{Endpoint, Fixed};
+use soapstone::{Client, Service};
+use soapstone_testkit::Folder;
+use soapstone_testkit::envelope::{HELLO, SOAP11, with_header};
+use soapstone_testkit::keys::RSA;
+
+const HEAD: &str = "<wsp:Policy xmlns:wsp='http://www.w3.org/ns/ws-policy' xmlns:sp='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702'>";
+
+fn nest(name: &str, inner: &str) -> String {
+    format!("<sp:{name}><wsp:Policy>{inner}</wsp:Policy></sp:{name}>")
+}
+
+/// An asymmetric binding with that in its suite, a signed Body, and what is beside them.
+fn signed(suite: &str, beside: &str) -> String {
+    let token = |inclusion: &str| {
+        format!(
+            "<sp:X509Token sp:IncludeToken='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702/IncludeToken/{inclusion}'>\
+             <wsp:Policy><sp:WssX509V3Token10/></wsp:Policy></sp:X509Token>"
+        )
+    };
+    let binding = [
+        nest("InitiatorToken", &token("AlwaysToRecipient")),
+        nest("RecipientToken", &token("Always")),
+        nest("AlgorithmSuite", suite),
+    ];
+    format!(
+        "{HEAD}{}<sp:SignedParts><sp:Body/></sp:SignedParts>{beside}</wsp:Policy>",
+        nest("AsymmetricBinding", &binding.concat())
+    )
+}
+
+/// A transport binding with that in its `sp:HttpsToken`, and what is beside it.
+fn over_tls(https: &str, beside: &str) -> String {
+    let token = nest("TransportToken", &nest("HttpsToken", https));
+    let suite = nest("AlgorithmSuite", "<sp:Basic256/>");
+    let binding = nest("TransportBinding", &format!("{token}{suite}"));
+    format!("{HEAD}{binding}{beside}</wsp:Policy>")
+}
+
+struct Files(Folder);
+
+impl Files {
+    fn new(policy: &str) -> Self {
+        let folder = Folder::with_keys(RSA, &["both"]);
+        folder.write("policy.xml", policy);
+        Self(folder)
+    }
+
+    fn config(&self, users: &str, security: &str) -> Result<EndpointConfig, Problems> {
+        let text = format!(
+            "identity = {{ key = \"both.key.pem\", certificate = \"both.cert.pem\" }}\n\
+             peer = {{ certificate = \"both.cert.pem\" }}\ntrust = {{ anchors = [\"ca.cert.pem\"] }}\n\
+             {users}\n[security]\npolicy = \"policy.xml\"\n{security}\n"
+        );
+        EndpointConfig::from_text(&text, &self.0.path("endpoint.toml"), &|_| None)
+    }
+
+    fn endpoint<P: Fixed>(&self, users: &str, security: &str) -> Endpoint<P> {
+        let config = self.config(users, security);
+        let endpoint = config.and_then(|config| Endpoint::from_config(&config));
+        endpoint.unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    fn problems<P: Fixed>(&self, users: &str, security: &str) -> String {
+        let config = self.config(users, security);
+        let endpoint: Result<Endpoint<P>, Problems> =
+            config.and_then(|config| Endpoint::from_config(&config));
+        let problems = endpoint.err().map(|problems| problems.to_string());
+        self.0.relative(&problems.unwrap_or_default())
+    }
+
+    /// The names of what the start warns of.
+    fn risks(&self, users: &str, security: &str) -> Vec<&'static str> {
+        let client: Client = self.endpoint(users, security);
+        let config = self.config(users, security).expect("it was read");
+        let risks = client.risks(&config, true);
+        risks.into_iter().map(|risk| risk.name).collect()
+    }
+}
+
+const ALICE: &str = "users = [{ name = \"alice\", password = \"opens it\" }]";
+
+fn secured(client: &Client) -> String {
+    let plain = with_header(SOAP11, "", HELLO).into_bytes();
+    let secured = client.secure(plain).expect("it is secured");
+    String::from_utf8(secured.bytes).expect("text")
+}
+
+/// Digikoppeling (SIGN001) demands SHA-2, and the description of its gateway names suites with
+/// SHA-1 (`cases/sectors/13`).
+#[test]
+fn algorithms_beside_a_policy_take_the_place_of_those_of_its_suite() {
+    let suites = "<sp:Basic128Rsa15/><sp:Basic256Rsa15/><sp:TripleDesRsa15/>";
+    let files = Files::new(&signed(suites, ""));
+    let by_policy = secured(&files.endpoint("", ""));
+    assert!(by_policy.contains("#rsa-sha1\""), "{by_policy}");
+    let algorithms = "algorithms = { signature = [\"rsa-sha256\"], digest = [\"sha256\"] }";
+    let changed = secured(&files.endpoint("", algorithms));
+    assert!(changed.contains("#rsa-sha256\""), "{changed}");
+    assert!(!changed.contains("sha1\""), "{changed}");
+    assert_eq!(
+        files.risks("", algorithms),
+        ["no-subjects", "several-suites"],
+        "nothing is weak: nothing is encrypted"
+    );
+    let wrong = "algorithms = { signature = [\"rsa-sha257\"] }";
+    let problems = files.problems::<soapstone::endpoint::Calling>("", wrong);
+    assert!(
+        problems.contains("expected the name of a signature algorithm"),
+        "{problems}"
+    );
+}
+
+#[test]
+fn a_custom_suite_needs_all_of_its_algorithms() {
+    let custom = "<c:CustomAlgorithmSuite xmlns:c='http://cxf.apache.org/custom/security-policy'/>";
+    let files = Files::new(&signed(custom, ""));
+    let some = "algorithms = { signature = [\"rsa-sha512\"], digest = [\"sha512\"] }";
+    for security in ["", some] {
+        let problems = files.problems::<soapstone::endpoint::Calling>("", security);
+        assert!(
+            problems.contains("`algorithms` beside `policy` says them"),
+            "{problems}"
+        );
+    }
+    let all = "algorithms = { signature = [\"rsa-sha512\"], digest = [\"sha512\"], data = [\"aes256-gcm\"], key_transport = [\"rsa-oaep\"] }";
+    let message = secured(&files.endpoint("", all));
+    assert!(message.contains("#rsa-sha512\""), "{message}");
+}
+
+/// `cases/clients/14`.
+#[test]
+fn foreign_assertions_are_left_out_by_name_and_warned_of() {
+    let foreign = "<c:CarbonSecConfig xmlns:c='urn:carbon'/>";
+    let files = Files::new(&signed("<sp:Basic256/>", foreign));
+    let problems = files.problems::<soapstone::endpoint::Calling>("", "");
+    let unknown = "no assertion `{urn:carbon}CarbonSecConfig` is known here";
+    assert!(problems.contains(unknown), "{problems}");
+    let ignored = "ignore_assertions = [\"{urn:carbon}CarbonSecConfig\"]";
+    let risks = files.risks("", ignored);
+    assert!(risks.contains(&"ignored-assertion"), "{risks:?}");
+    for (security, told) in [
+        (
+            "ignore_assertions = [\"{urn:carbon}CarbonSecConfig\", \"{urn:carbon}Other\"]",
+            "endpoint.toml:7:53: `ignore_assertions` names an assertion that the policy does not have",
+        ),
+        (
+            "ignore_assertions = [\"{http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702}SignedParts\"]",
+            "endpoint.toml:7:22: `ignore_assertions` names an assertion of WS-SecurityPolicy or WS-Policy, which is never ignored",
+        ),
+        (
+            "ignore_assertions = [\"CarbonSecConfig\"]",
+            "endpoint.toml:7:22: `ignore_assertions` must name assertions, found another text",
+        ),
+    ] {
+        let problems = files.problems::<soapstone::endpoint::Calling>("", security);
+        assert!(problems.contains(told), "{problems}");
+    }
+}
+
+#[test]
+fn a_policy_without_passwords_is_obeyed_by_permission_and_no_other_one_takes_it() {
+    let user = nest("UsernameToken", "<sp:NoPassword/>");
+    let files = Files::new(&over_tls("", &nest("SupportingTokens", &user)));
+    let nameless = "users = [{ name = \"alice\" }]";
+    let problems = files.problems::<soapstone::endpoint::Calling>(nameless, "");
+    assert!(
+        problems.contains("a user without a password proves nothing"),
+        "{problems}"
+    );
+    let message = secured(&files.endpoint(nameless, "password = \"none\""));
+    assert!(message.contains("alice"), "{message}");
+    assert!(!message.contains("Password"), "{message}");
+    let other = Files::new(&signed("<sp:Basic256/>", ""));
+    let problems = other.problems::<soapstone::endpoint::Calling>("", "password = \"none\"");
+    assert!(
+        problems.contains("the policy demands none such"),
+        "{problems}"
+    );
+}
+
+#[test]
+fn the_user_of_http_goes_with_requests_that_leave_and_is_refused_of_those_that_arrive() {
+    let microsoft =
+        "<h:BasicAuthentication xmlns:h='http://schemas.microsoft.com/ws/06/2004/policy/http'/>";
+    let policies = [
+        over_tls("<sp:HttpBasicAuthentication/>", ""),
+        over_tls("", microsoft),
+        // Without TLS in the policy it is needed all the same.
+        signed("<sp:Basic256/>", microsoft),
+    ];
+    for policy in policies {
+        let files = Files::new(&policy);
+        let client: Client = files.endpoint(ALICE, "");
+        // RFC 7617: alice:opens it.
+        let expected = Some("Basic YWxpY2U6b3BlbnMgaXQ=");
+        assert_eq!(client.http_authorization(), expected);
+        assert!(client.needs_tls());
+        let client: Client = files.endpoint("", "");
+        assert_eq!(client.http_authorization(), None);
+        let risks = files.risks("", "");
+        assert!(risks.contains(&"http-user-of-clients"), "{risks:?}");
+        let colon = "users = [{ name = \"a:b\", password = \"opens it\" }]";
+        let problems = files.problems::<soapstone::endpoint::Calling>(colon, "");
+        assert!(problems.contains("a colon is in the name"), "{problems}");
+        let problems = files.problems::<soapstone::endpoint::Serving>(ALICE, "");
+        assert!(problems.contains("which is not checked here"), "{problems}");
+    }
+    let files = Files::new(&signed("<sp:Basic256/>", ""));
+    let client: Client = files.endpoint(ALICE, "");
+    assert_eq!(client.http_authorization(), None);
+    let _: Service = files.endpoint(ALICE, "");
+}

@@ -1,0 +1,96 @@
+//! Signatures inside of the Body: one element of it is signed as a document of its own, whatever
+//! protects the message around it.
+//!
+//! The form is an enveloped signature (XML-DSig 6.6.4) with one reference. The element stays in the
+//! Body, or the Body has it as base64. Tax authorities and banks want such signatures, to keep them
+//! with the document.
+//!
+//! The one rule: an inner signature adds a proof. It takes the place of none.
+
+mod signing;
+mod verifying;
+
+use std::fmt;
+
+use soapstone_xml::{Document, Element, ParseOptions};
+use soapstone_xmlsec::namespaces::DSIG;
+
+use crate::envelope::Envelope;
+
+pub use signing::{InnerKeyInfo, InnerSigning};
+pub use verifying::{InnerEvidence, InnerVerification};
+
+/// Where the document of an inner signature is.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InnerElement {
+    /// Namespace of the element; empty for none.
+    pub namespace: String,
+    /// Its local name.
+    pub local: String,
+    /// Whether the element holds the document as base64. Otherwise it is the document.
+    pub encoded: bool,
+}
+
+impl fmt::Display for InnerElement {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(out, "{{{}}}{}", self.namespace, self.local)
+    }
+}
+
+/// What is wrong with an inner signature, in words.
+type Problem = String;
+
+impl InnerElement {
+    /// The one element of this name in the Body. `None` in a fault, which has no such element.
+    ///
+    /// # Errors
+    /// There is none, or there are several: which of them a receiver reads would be open.
+    fn find<'e>(&self, envelope: &'e Envelope) -> Result<Option<Element<'e>>, Problem> {
+        let body = envelope.body();
+        let soap = envelope.version().namespace();
+        if body
+            .first_child()
+            .is_some_and(|child| child.is(soap, "Fault"))
+        {
+            return Ok(None);
+        }
+        let mut named = body
+            .descendants()
+            .filter(|element| element.is(&self.namespace, &self.local));
+        let (first, others) = (named.next(), named.count());
+        match (first, others) {
+            (Some(element), 0) => Ok(Some(element)),
+            (None, _) => Err("expected one such element in the Body, found none".to_owned()),
+            (Some(_), others) => Err(format!(
+                "expected one such element in the Body, found {}",
+                others.saturating_add(1)
+            )),
+        }
+    }
+
+    /// The document that an element holds as base64.
+    fn decoded(&self, element: Element<'_>, options: &ParseOptions) -> Result<Document, Problem> {
+        let text = element
+            .text_strict()
+            .ok_or("expected base64, found elements or comments")?;
+        let bytes = soapstone_crypto::base64::decode_xml_to_vec(text.as_bytes())
+            .map_err(|error| format!("expected base64: {error}"))?;
+        Document::parse(bytes, options, &mut soapstone_xml::Buffers::new())
+            .map_err(|error| format!("expected base64 of a document: {error}"))
+    }
+}
+
+/// The signatures among the children of an element.
+fn signatures<'d>(element: Element<'d>) -> impl Iterator<Item = Element<'d>> {
+    element
+        .children()
+        .filter(|child| child.is(DSIG, "Signature"))
+}
+
+/// Attributes that are ids, of XML-Signature users: without a namespace, and `xml:id`.
+const ID_ATTRIBUTES: [(&str, &str); 4] = [
+    ("", "Id"),
+    ("", "ID"),
+    ("", "id"),
+    ("http://www.w3.org/XML/1998/namespace", "id"),
+];
