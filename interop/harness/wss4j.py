@@ -6,13 +6,13 @@ One JVM answers all jobs, so that the matrix costs one start of it.
 import json
 from pathlib import Path
 
-from . import envelopes, jobs
+from . import envelopes, jobs, password_keys
 from .endpoints import Endpoint
 from .installing import INTEROP
 from .processes import Failure, must, must_refuse
 
 JAR = INTEROP / "wss4j" / "target" / "wss4j-peer.jar"
-USER = ("alice", "correct horse battery staple")
+USER = password_keys.USER
 
 MECHANISMS = ["username", "username-digest", "sign", "encrypt", "sign-encrypt", "encrypt-sign"]
 SUITES = ["Basic128", "Basic256", "Basic256Sha256", "TripleDes", "TripleDesRsa15", "Basic128GCM"]
@@ -221,6 +221,7 @@ def run(report, soapstone, keys, folder):
             test = lambda: _refused(sent, demanded, reason, *both)
             report.check("wss4j", f"refused: {name}", "wss4j -> soapstone", test)
         report.check("wss4j", "refused: replayed", "wss4j -> soapstone", lambda: _replayed(*both))
+        password_keys.run(report, soapstone, folder, wss4j)
 
 
 def _to_wss4j(case, wss4j, soapstone, keys, folder, plain):

@@ -4,9 +4,9 @@
 //! [`Registry`] decides what a request may do:
 //!
 //! ```text
-//! body ─▶ uddi::read_request ─▶ Request ─▶ Registry::apply(request, owner, now)
-//!                                            └▶ Applied { answer, changes } ─▶ the host keeps the changes
-//!                                                                           ─▶ Registry::commit(changes) ─▶ answer
+//! body ─▶ uddi::read_request ─▶ Request
+//! Request ─▶ Registry::apply ─▶ Applied { answer, changes }
+//! changes ─▶ the host keeps them ─▶ Registry::commit ─▶ the answer is sent
 //! ```
 //!
 //! The rule kept here: facts in, answer and changes out. There is no socket, file, clock or thread;

@@ -451,7 +451,7 @@ fn a_registry_goes_on_with_the_records_of_its_storage() {
         .changes
         .into_iter()
         .filter_map(|change| match change {
-            Change::Put(record) => Some(record),
+            Change::Put(record) => Some(*record),
             Change::Delete(..) => None,
         })
         .collect();

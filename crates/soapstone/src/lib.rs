@@ -18,7 +18,7 @@ pub mod replay;
 pub use attempts::{Attempts, KeyName, Outcome, Tally};
 pub use endpoint::{
     Arrived, Call, Client, Handshake, HandshakeError, Handshakes, Memory, OpenedMessage, Opener,
-    ReceiveError, Securer, Service,
+    PassedMessage, ReceiveError, Securer, Service,
 };
 pub use replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
 

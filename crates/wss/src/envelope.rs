@@ -4,6 +4,7 @@
 //! stack sends: a DTD, ids that occur twice, a second Body, anything after the Body. What it
 //! returns says nothing about who sent it.
 
+use std::borrow::Cow;
 use std::fmt;
 use std::ops::Range;
 
@@ -12,7 +13,9 @@ use soapstone_xml::{
 };
 
 use crate::envelope_error::EnvelopeError;
-use crate::names::{SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE, WSSE_2002, WSSE11};
+use crate::names::{
+    NEXT, NEXT_11, NEXT_12, SOAP11, SOAP12, ULTIMATE_RECEIVER, WSSE, WSSE_2002, WSSE11,
+};
 use crate::recognize::{LOOKED_AT, recognized};
 use crate::rejected::Rejected;
 
@@ -47,6 +50,22 @@ impl SoapVersion {
         match self {
             Self::V11 => "actor",
             Self::V12 => "role",
+        }
+    }
+
+    /// The actor or role of whichever node a message reaches next.
+    pub const fn next_role(self) -> &'static str {
+        match self {
+            Self::V11 => NEXT_11,
+            Self::V12 => NEXT_12,
+        }
+    }
+
+    /// The actor or role that a policy names: `next` is another URI in each version.
+    pub(crate) fn role(self, named: &str) -> &str {
+        match named {
+            NEXT => self.next_role(),
+            uri => uri,
         }
     }
 }
@@ -308,11 +327,24 @@ impl Envelope {
     /// Whether a header block is addressed to `actor` (`None`: the ultimate receiver, however
     /// spelled).
     pub(crate) fn is_for(&self, block: Element<'_>, actor: Option<&str>) -> bool {
+        self.actor_of(block).as_deref() == actor.map(|actor| self.version.role(actor))
+    }
+
+    /// The actor or role that a header block is addressed to; `None` is the ultimate receiver,
+    /// however spelled.
+    pub fn actor_of<'e>(&self, block: Element<'e>) -> Option<Cow<'e, str>> {
         let said = block.attribute(self.version.namespace(), self.version.actor_attribute());
-        let said = said
-            .as_deref()
-            .filter(|role| !role.is_empty() && *role != ULTIMATE_RECEIVER);
-        said == actor
+        said.filter(|role| !role.is_empty() && *role != ULTIMATE_RECEIVER)
+    }
+
+    /// Whether a header block goes on with the message where nothing has processed it (SOAP 1.2
+    /// part 1, 5.2.4).
+    pub(crate) fn is_relayed(&self, block: Element<'_>) -> bool {
+        let said = match self.version {
+            SoapVersion::V11 => None,
+            SoapVersion::V12 => block.attribute(SOAP12, "relay"),
+        };
+        matches!(said.as_deref().map(str::trim), Some("1" | "true"))
     }
 
     /// Whether the receiver must understand a header block or fail.

@@ -128,6 +128,7 @@ use crate::freshness::Freshness;
 use crate::inner::InnerEvidence;
 use crate::marks::Mark;
 use crate::part::Extent;
+use crate::passage::Passage;
 use crate::rejected::Rejected;
 use crate::suite::{KeyAgreementMethod, KeyTransportMethod};
 use crate::token::{Assertion, ConfirmationMethod};
@@ -320,6 +321,9 @@ pub struct Evidence {
     /// ignores, by expanded name: they are not passed on. Of many the first ones, and of long
     /// names the beginning.
     pub dropped: Vec<String>,
+    /// Header blocks that an intermediary takes out since they are for it, by expanded name. Of
+    /// many the first ones, and of long names the beginning.
+    pub taken_out: Vec<String>,
     /// The items of the Security header that were not read: `UsernameToken`, or `other`.
     pub ignored: Vec<&'static str>,
     pub(crate) confirmations: Vec<Confirmation>,
@@ -372,6 +376,13 @@ impl Evidence {
     pub(crate) fn note_dropped(&mut self, name: String) {
         if self.dropped.len() < MOST_DROPPED {
             self.dropped.push(shortened(name));
+        }
+    }
+
+    /// Notes the name of a header block that is taken out.
+    pub(crate) fn note_taken_out(&mut self, name: String) {
+        if self.taken_out.len() < MOST_DROPPED {
+            self.taken_out.push(shortened(name));
         }
     }
 
@@ -500,6 +511,8 @@ pub struct Opened {
     pub(crate) inherits: bool,
     /// Something was deciphered.
     pub(crate) deciphered: bool,
+    /// How the message is passed on, where that is all that may be done with it.
+    pub(crate) passage: Option<Passage>,
 }
 
 impl Opened {
@@ -547,9 +560,13 @@ impl Opened {
     /// Admits the message on the word of the replay cache about its [late marks](Self::late_marks).
     ///
     /// # Errors
-    /// [`Rejected::ReplayUnknown`] if the word was given for another message.
+    /// [`Rejected::ReplayUnknown`] if the word was given for another message, and
+    /// [`Rejected::NotTheReceiver`] of an intermediary's plan.
     pub fn admit(self, first_seen: FirstSeen) -> Result<Verified<Envelope>, Rejected> {
         first_seen.vouch_for(self.late_marks())?;
+        if self.passage.is_some() {
+            return Err(Rejected::NotTheReceiver);
+        }
         Ok(Verified {
             inner: self.envelope,
             evidence: self.evidence,

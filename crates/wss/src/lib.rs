@@ -49,6 +49,8 @@ mod objects;
 mod open;
 mod operation;
 mod part;
+mod passage;
+mod passed_on;
 mod path;
 mod peek;
 mod plan;
@@ -92,11 +94,14 @@ pub use objects::{ObjectCache, ObjectError};
 pub use open::{Authenticated, DecipheringKey};
 pub use operation::{Operation, OperationObserver};
 pub use part::{EncryptedPart, Extent, Part, PartSyntax};
+pub use passed_on::PassedOn;
 pub use path::{ElementPath, PathError};
 pub use plan::{
     Assurance, Assured, InboundPlan, KeyField, Keys, OutboundPlan, PlanProblem, SharedKey,
 };
-pub use policy::{HeaderPolicy, MessageEncryption, MessageSignature, PartsPolicy, Policy};
+pub use policy::{
+    HeaderPolicy, Intermediary, MessageEncryption, MessageSignature, PartsPolicy, Policy,
+};
 pub use rejected::{AlgorithmUse, FaultCode, Rejected};
 pub use secure::{Outgoing, Secured};
 pub use secure_error::SecureError;

@@ -111,6 +111,7 @@ impl Mechanism {
             suite,
             header: HeaderPolicy {
                 actor: None,
+                intermediary: None,
                 must_understand: true,
                 layout: Layout::Lax,
                 timestamp: (self != Self::None).then_some(TimestampPolicy {

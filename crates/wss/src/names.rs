@@ -28,6 +28,13 @@ pub const XENC11: &str = "http://www.w3.org/2009/xmlenc11#";
 /// SOAP 1.2 role of the last node of the message path (SOAP 1.2 part 1, 2.2).
 pub const ULTIMATE_RECEIVER: &str = "http://www.w3.org/2003/05/soap-envelope/role/ultimateReceiver";
 
+/// SOAP 1.1 actor of whichever node a message reaches next (SOAP 1.1, 4.2.2).
+pub const NEXT_11: &str = "http://schemas.xmlsoap.org/soap/actor/next";
+/// SOAP 1.2 role of whichever node a message reaches next (SOAP 1.2 part 1, 2.2).
+pub const NEXT_12: &str = "http://www.w3.org/2003/05/soap-envelope/role/next";
+/// How a policy names that actor or role, whatever the version of the message.
+pub const NEXT: &str = "next";
+
 /// `EncodingType` of base64 text (SOAP Message Security 1.1.1, 6.3).
 pub const BASE64_BINARY: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-soap-message-security-1.0#Base64Binary";
 /// The STR Dereference Transform (SOAP Message Security 1.1.1, 8.3).

@@ -56,8 +56,11 @@ pub struct Policy {
 /// The `wsse:Security` header, and the items in it that belong to no token.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct HeaderPolicy {
-    /// `soap:actor` (1.1) or `soap:role` (1.2); `None` is the ultimate receiver.
+    /// `soap:actor` (1.1) or `soap:role` (1.2); `None` is the ultimate receiver, and `next`
+    /// whichever node the message reaches next.
     pub actor: Option<String>,
+    /// Inbound: the receiver passes messages on to other nodes, and is not their last one.
+    pub intermediary: Option<Intermediary>,
     /// Whether the header of messages that we make must be understood.
     pub must_understand: bool,
     /// Order of its elements.
@@ -70,6 +73,17 @@ pub struct HeaderPolicy {
     /// Inbound: items of the header that are not read, by namespace and local name. The plan has
     /// no use for them, and they are not passed on.
     pub ignored: Vec<(String, String)>,
+}
+
+/// A node between the sender and the ultimate receiver (SOAP 1.2 part 1, 2.7).
+///
+/// It reads one `wsse:Security` header, that of its actor, and proves what its policy names. All
+/// else goes on byte for byte, and is proven by nothing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub struct Intermediary {
+    /// Whether the message goes on with plaintext in the place of the cipher text that was for
+    /// this node.
+    pub reinserts: bool,
 }
 
 /// The parts of messages that are protected with the keys of the binding, or must be there.

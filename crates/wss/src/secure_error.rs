@@ -22,6 +22,14 @@ pub enum SecureError {
         /// The part.
         part: Part,
     },
+    /// A header block is protected for a node, and addressed to one that the message reaches
+    /// before, or to none that is known: that one takes it out.
+    TakenOutBefore {
+        /// The header block.
+        part: Part,
+        /// Whom it is addressed to.
+        actor: String,
+    },
     /// Messages have addressing headers, and nothing says where this one goes.
     DestinationUnknown,
     /// The message is of no operation that its sender knows.
@@ -109,6 +117,10 @@ impl fmt::Display for SecureError {
             Self::PartMissing { part } => write!(
                 out,
                 "expected `{part}` in the message, found no such element"
+            ),
+            Self::TakenOutBefore { part, actor } => write!(
+                out,
+                "`{part}` is addressed to `{actor}`, which takes it out before the message reaches the node that it is protected for"
             ),
             Self::DestinationUnknown => out.write_str(
                 "messages have addressing headers, and nothing says the address for `wsa:To`",

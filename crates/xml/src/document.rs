@@ -186,6 +186,20 @@ impl Document {
         );
     }
 
+    /// The elements that grafts took the place of, in the order of the tape.
+    pub fn replaced_elements(&self) -> impl Iterator<Item = NodeId> {
+        self.parts.replaced.iter().map(|(at, _)| NodeId::new(*at))
+    }
+
+    /// Writes what took the place of an element, grafts in it included: nothing, if nothing did.
+    pub fn write_graft(&self, at: NodeId, sink: &mut impl Sink) {
+        let index = at.index() as u32;
+        for &(_, graft) in self.replaced(index..index + 1) {
+            let graft = &self.parts.grafts[graft as usize];
+            self.write_range(graft.start..graft.end, graft.first..graft.last, sink);
+        }
+    }
+
     fn write_range(&self, range: Range<u32>, elements: Range<u32>, sink: &mut impl Sink) {
         let mut written = range.start;
         if !elements.is_empty() {

@@ -8,13 +8,13 @@ use std::path::PathBuf;
 use serde::Serialize;
 use soapstone::crypto::{Certificate, hexadecimal};
 use soapstone::wss::{
-    AssertionAttribute, AssertionEvidence, Envelope, Extent, FaultCode, InnerEvidence, KeyEvidence,
-    Rejected, Signer, Verified,
+    AssertionAttribute, AssertionEvidence, Envelope, Evidence, Extent, FaultCode, InnerEvidence,
+    KeyEvidence, Rejected, Signer,
 };
 use soapstone::xml::{Buffers, NodeId};
 use soapstone::xmlsec::dsig::SignatureError;
 use soapstone::xmlsec::enc::EncryptionError;
-use soapstone::{Memory, Opener};
+use soapstone::{Memory, Opener, PassedMessage, ReceiveError};
 use soapstone_store::Replay;
 
 use crate::failure::{Failure, Refusal};
@@ -25,7 +25,10 @@ pub(crate) const ABOUT: &str = "\
 Open one message: secured SOAP in, a verdict and plain SOAP out.
 
 The endpoint file says what a message must prove. A message that proves it is decrypted and written without its security \
-header, rebuilt from what was proven; one that does not is refused, with the reason on standard error and exit code 2.";
+header, rebuilt from what was proven; one that does not is refused, with the reason on standard error and exit code 2.
+
+With `role` in the endpoint file this is a node on the way: the message is written for the next node, byte for byte, without \
+what was for this one.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -78,24 +81,52 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         let _ = writeln!(std::io::stderr(), "{NO_HTTP}");
     }
     let message = files::read_at_most(arguments.input.as_deref(), opener.limits().message)?;
-    let verified = opener.verify(message, Memory::without_conversations(&replay));
+    let memory = Memory::without_conversations(&replay);
     let mut plain = Vec::new();
-    let verified = verified.and_then(|verified| {
-        verified.forward(&mut plain, &mut Buffers::default())?;
-        Ok(verified)
-    });
-    let told = if arguments.json {
-        files::print(json(&verdict(&opener, &verified)))
+    let told = if opener.is_intermediary() {
+        let passed = match opener.pass_on(message, memory) {
+            Ok(PassedMessage { bytes, passed }) => {
+                plain = bytes;
+                Ok(passed)
+            }
+            Err(ReceiveError::Rejected(rejected)) => Err(rejected),
+            Err(error) => {
+                return Err(Failure::new(format_args!(
+                    "the message cannot be passed on: {error}"
+                )));
+            }
+        };
+        let found = passed.as_ref().map(|it| (it.envelope(), it.evidence()));
+        let told = tell(&opener, found, arguments.json);
+        passed.map_err(|rejected| refusal(&rejected))?;
+        told
     } else {
-        Ok(())
+        let verified = opener.verify(message, memory).and_then(|verified| {
+            verified.forward(&mut plain, &mut Buffers::default())?;
+            Ok(verified)
+        });
+        let found = verified.as_ref().map(|it| (it.envelope(), it.evidence()));
+        let told = tell(&opener, found, arguments.json);
+        verified.map_err(|rejected| refusal(&rejected))?;
+        told
     };
     // Whether anybody reads the verdict or not, it is the exit code.
-    verified.map_err(|rejected| refusal(&rejected))?;
     told?;
     if !arguments.json || arguments.output.is_some() {
         files::write(arguments.output.as_deref(), &plain)?;
     }
     Ok(())
+}
+
+/// The message that was opened, and what was proven of it.
+type Found<'m> = (&'m Envelope, &'m Evidence);
+
+/// Prints the verdict, where it is asked for.
+fn tell(opener: &Opener, found: Result<Found<'_>, &Rejected>, wanted: bool) -> Result<(), Failure> {
+    match wanted {
+        true => files::print(json(&verdict(opener, found))),
+        false => Ok(()),
+    }
 }
 
 /// A fault code as it stands in a SOAP 1.1 fault.
@@ -175,9 +206,12 @@ struct Accepted {
     /// Weak algorithms that the message used and the endpoint file allows.
     weak: Vec<&'static str>,
     /// Header blocks that nothing proves and that are passed on, since the endpoint file names
-    /// them.
+    /// them; at an intermediary everything that is for others.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     unproven: Vec<String>,
+    /// Header blocks that were for this node, where it passes the message on.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    taken_out: Vec<String>,
     /// Header blocks that no signature covers: they are not passed on.
     dropped: Vec<String>,
 }
@@ -336,9 +370,9 @@ struct TimestampFound {
     expires: String,
 }
 
-fn verdict(opener: &Opener, outcome: &Result<Verified<Envelope>, Rejected>) -> Verdict {
-    let verified = match outcome {
-        Ok(verified) => verified,
+fn verdict(opener: &Opener, outcome: Result<Found<'_>, &Rejected>) -> Verdict {
+    let (envelope, evidence) = match outcome {
+        Ok(found) => found,
         Err(rejected) => {
             return Verdict::Refused {
                 reason: rejected.cause().name(),
@@ -349,8 +383,7 @@ fn verdict(opener: &Opener, outcome: &Result<Verified<Envelope>, Rejected>) -> V
             };
         }
     };
-    let evidence = verified.evidence();
-    let name = |node: NodeId| expanded_name(verified.envelope(), node);
+    let name = |node: NodeId| expanded_name(envelope, node);
     let signatures = evidence.signatures.iter().map(|signature| SignatureFound {
         signer: match &signature.signer {
             Signer::Certificate(certificate) => certificate_found(certificate),
@@ -399,6 +432,7 @@ fn verdict(opener: &Opener, outcome: &Result<Verified<Envelope>, Rejected>) -> V
         }),
         weak: evidence.weak.clone(),
         unproven: evidence.unproven.clone(),
+        taken_out: evidence.taken_out.clone(),
         dropped: evidence.dropped.clone(),
     }))
 }

@@ -11,9 +11,9 @@ use soapstone::config::{FlagOrTable, Located, OTHER_TEXT, Place, Table};
 use soapstone::endpoint::Calling;
 use soapstone_broker::{Checks, Ejection, FailureShare, Needs, Selection, Settings, Terms};
 
-use super::discovery::SourceSpec;
 use super::endpoint::{EndpointSpec, read_endpoint};
 use super::needs::{ClassSpec, read_classes, read_needs};
+use super::source::SourceSpec;
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
 
@@ -66,6 +66,21 @@ pub(crate) struct MemberSpec {
     /// The endpoint in front of it, where it is not that of the route.
     pub(crate) outbound: Option<EndpointSpec<Calling>>,
     pub(crate) terms: Terms,
+}
+
+/// The backend of a route for which no provider is known: it takes no call, so that clients are
+/// told to come again. Nothing has its name (RFC 6761, section 6.4).
+pub(super) fn nobody() -> MemberSpec {
+    MemberSpec {
+        name: "no provider is known".to_owned(),
+        url: Uri::from_static("http://registry.invalid/"),
+        tls: None,
+        outbound: None,
+        terms: Terms {
+            limit: Some(0),
+            ..Terms::default()
+        },
+    }
 }
 
 /// Which calls go to the same backend.

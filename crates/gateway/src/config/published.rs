@@ -81,6 +81,9 @@ impl PublishedPolicy {
         config: &EndpointConfig,
         transport: Option<TransportRequirement>,
     ) -> Result<Publication, String> {
+        if config.intermediary.is_some() {
+            return Err("it is that of a node on the way, and not of the service".to_owned());
+        }
         match &config.security.source.value {
             SecuritySource::Mechanism(_) => Self::of_preset(config, transport),
             SecuritySource::Policy(_) if config.security.algorithms.is_some() => {

@@ -16,7 +16,7 @@ use super::admin::{AdminConfig, read_admin};
 use super::limits::read_limits;
 use super::log::read_log;
 use super::record::read_record;
-use super::registry::read_registry;
+use super::registry::{RegistrySpec, read_registry};
 use super::revocation::{RevocationConfig, read_revocation};
 use super::roles::{RoleSpec, read_roles};
 use super::route::{ClientSide, RouteSpec, read_route};
@@ -139,25 +139,9 @@ fn read(document: &Document<'_>) -> Option<Config> {
         .into_iter()
         .filter_map(|table| read_route(table, timeouts, client_side, &mut paths))
         .collect();
+    demand_registry(&root, &routes, has_registry, registry.as_ref());
     let roles = root.has("roles").then(|| root.tables("roles"));
     let roles = roles.map(|tables| read_roles_of(document, tables, &routes));
-    for route in &routes {
-        let provides = route.provides.is_some();
-        let business = registry
-            .as_ref()
-            .map(|registry| registry.business.is_some());
-        let message = match (has_registry, business) {
-            (false, _) if provides || route.reads_registry() => {
-                "the route needs a registry, and the file names none"
-            }
-            (true, Some(false)) if provides => {
-                "the route provides a service, and `registry.business` is missing"
-            }
-            _ => continue,
-        };
-        let hint = "[registry] with url, business and client";
-        root.report_with_hint(route.place, message, hint);
-    }
     root.belong_elsewhere(
         &[
             "identity",
@@ -211,6 +195,30 @@ fn read(document: &Document<'_>) -> Option<Config> {
         files,
         risks,
     })
+}
+
+/// Reports routes that need a registry, or a name in it, where there is none.
+fn demand_registry(
+    root: &Table<'_>,
+    routes: &[RouteSpec],
+    has_registry: bool,
+    registry: Option<&RegistrySpec>,
+) {
+    let business = registry.map(|registry| registry.business.is_some());
+    for route in routes {
+        let provides = route.provides.is_some();
+        let message = match (has_registry, business) {
+            (false, _) if provides || route.reads_registry() => {
+                "the route needs a registry, and the file names none"
+            }
+            (true, Some(false)) if provides => {
+                "the route provides a service, and `registry.business` is missing"
+            }
+            _ => continue,
+        };
+        let hint = "[registry] with url, business and client";
+        root.report_with_hint(route.place, message, hint);
+    }
 }
 
 /// Reads `[[roles]]`, and reports routes on which no role allows anything: they would serve nobody.

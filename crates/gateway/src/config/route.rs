@@ -11,14 +11,16 @@ use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Calling, Serving};
 use soapstone_policy::TransportRequirement;
 
-use super::balance::{Balance, GroupSpec, MemberSpec, Rules, Sticky, read_backends, read_balance};
+use super::balance::{
+    Balance, GroupSpec, MemberSpec, Rules, Sticky, nobody, read_backends, read_balance,
+};
 use super::direction::Direction;
-use super::discovery::{nobody, read_source};
 use super::endpoint::{EndpointSpec, Publishing, SideSpec, read_endpoint};
 use super::identity::{IdentityHeaders, read_identity};
 use super::rate::{Rate, read_rate};
 use super::registry::{ProvidedSpec, read_provided};
 use super::security_index::security_index;
+use super::source::read_source;
 use super::timeouts::Timeouts;
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
@@ -297,6 +299,16 @@ pub(super) fn read_route(
             "give the gateway a certificate, [tls], or name a bootstrap that encrypts",
         );
     }
+    let passes_on = inbound
+        .as_ref()
+        .is_some_and(|side| side.endpoint.is_intermediary());
+    if let (Some(place), true) = (outbound_place, passes_on) {
+        table.report_with_hint(
+            place,
+            "`outbound` is given, and `inbound` passes messages on: their answers are for whoever sent them",
+            "leave it out; headers for the next nodes are made by `recipients` of `inbound`",
+        );
+    }
     if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
         && side.endpoint.needs_tls()
         && !secure
@@ -329,6 +341,13 @@ pub(super) fn read_route(
         table.report_with_hint(
             place,
             "`requirements` is for a route with `inbound`: without it nobody proves what a message needs",
+            "say what requests need in `needs`",
+        );
+    }
+    if let (Some(place), true) = (balance.requirements_place(), passes_on) {
+        table.report_with_hint(
+            place,
+            "`requirements` is given, and `inbound` passes on what nothing proves here",
             "say what requests need in `needs`",
         );
     }

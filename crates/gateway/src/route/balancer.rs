@@ -19,7 +19,7 @@ use tokio::time::Instant;
 
 use super::upstream::Upstream;
 use crate::config::balance::Rules;
-use crate::config::discovery::SourceSpec;
+use crate::config::source::SourceSpec;
 use crate::observe::metrics::RouteMetrics;
 use crate::wire::backend::Backend;
 

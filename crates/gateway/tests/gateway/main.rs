@@ -18,6 +18,7 @@ mod description;
 mod heads;
 mod ignored;
 mod inner;
+mod intermediaries;
 mod key_usage;
 mod keys;
 mod lifecycle;

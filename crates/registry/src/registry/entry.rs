@@ -137,7 +137,7 @@ pub struct Record {
 #[derive(Clone, Debug, PartialEq)]
 pub enum Change {
     /// An entry is there, new or in the place of the one with its kind and key.
-    Put(Record),
+    Put(Box<Record>),
     /// An entry is gone.
     Delete(EntryKind, String),
 }

@@ -75,7 +75,12 @@ impl Registry {
             limits,
             ..Self::default()
         };
-        registry.commit(records.into_iter().map(Change::Put).collect());
+        registry.commit(
+            records
+                .into_iter()
+                .map(|record| Change::Put(Box::new(record)))
+                .collect(),
+        );
         registry
     }
 
@@ -83,7 +88,7 @@ impl Registry {
     pub fn commit(&mut self, changes: Vec<Change>) {
         for change in changes {
             match change {
-                Change::Put(record) => self.put(record),
+                Change::Put(record) => self.put(*record),
                 Change::Delete(kind, key) => self.remove(kind, key),
             }
         }
@@ -234,7 +239,8 @@ impl Draft<'_> {
 
     fn put(&mut self, entry: Entry) {
         let owner = self.owner.clone();
-        self.changes.push(Change::Put(Record { owner, entry }));
+        let record = Box::new(Record { owner, entry });
+        self.changes.push(Change::Put(record));
     }
 
     /// The key of an entry that is saved. One that is there must be its owner's.

@@ -10,10 +10,12 @@ use soapstone_wss::Tuning;
 
 use super::answers::AnswersConfig;
 use super::confidential::Confidential;
-use super::document::{Document, Environment, LoadedFile, Surroundings};
+use super::document::{Document, Environment, Surroundings};
 use super::identity::{self, IdentityConfig};
 use super::inner::{self, InnerConfig};
 use super::known_key::KnownKey;
+use super::nodes::{IntermediaryConfig, RecipientConfig, read_recipients};
+use super::peer::{PeerConfig, read_peer};
 use super::problem::{Located, Place, Problem, Problems};
 use super::saml::{self, SamlConfig};
 use super::security::{SecurityConfig, WITHOUT_POLICY};
@@ -22,15 +24,6 @@ use super::table::Table;
 use super::trust::{TrustConfig, read_trust};
 use super::tuning;
 use super::values::decode_hexadecimal;
-
-/// `[peer]`.
-#[derive(Clone, Debug)]
-pub struct PeerConfig {
-    /// Where the table begins.
-    pub place: Place,
-    /// Whom to encrypt to.
-    pub certificate: LoadedFile,
-}
 
 /// `[shared_key]`: a symmetric key that both sides hold.
 #[derive(Clone, Debug)]
@@ -115,6 +108,11 @@ pub struct EndpointConfig {
     pub store: Option<StoreConfig>,
     /// What is done to messages.
     pub security: SecurityConfig,
+    /// Whether it passes messages on to other nodes, and how.
+    pub intermediary: Option<IntermediaryConfig>,
+    /// Nodes that get a header of their own in messages that leave, in the order in which a
+    /// message reaches them.
+    pub recipients: Vec<RecipientConfig>,
     /// What answers prove or get, where that differs from requests.
     pub answers: Option<AnswersConfig>,
     /// Bounds.
@@ -225,6 +223,16 @@ impl EndpointConfig {
             .as_ref()
             .is_some_and(SecurityConfig::may_lack_passwords);
         let users = read_users(&mut table, names_alone);
+        let intermediary = IntermediaryConfig::read(&mut table);
+        let actor = security.as_ref().and_then(|it| it.actor.as_ref());
+        if let (Some(_), Some(actor)) = (&intermediary, actor) {
+            table.report_with_hint(
+                actor.place,
+                "both `role` and `actor` are given",
+                "keep `role`, which is the actor of an intermediary",
+            );
+        }
+        let recipients = read_recipients(&mut table);
         let answers = table.table("answers").map(AnswersConfig::read);
         let limits = table.table("limits").map(read_limits).unwrap_or_default();
         let tuning = table.table("tuning").map(tuning::read).unwrap_or_default();
@@ -258,6 +266,8 @@ impl EndpointConfig {
             inner,
             store,
             security: security?,
+            intermediary,
+            recipients,
             answers,
             limits,
             tuning,
@@ -268,22 +278,6 @@ impl EndpointConfig {
         let endpoint = Self::read(document.root());
         document.finish(endpoint)
     }
-}
-
-fn read_peer(mut table: Table<'_>) -> Option<PeerConfig> {
-    let place = table.place();
-    if !table.has("certificate") {
-        table.missing(
-            "certificate",
-            "name a PEM file with the certificate to encrypt to",
-        );
-    }
-    let certificate = table.file("certificate");
-    table.finish();
-    Some(PeerConfig {
-        place,
-        certificate: certificate?,
-    })
 }
 
 fn read_shared_key(mut table: Table<'_>) -> Option<SharedKeyConfig> {

@@ -20,7 +20,9 @@ mod inner;
 mod key_naming;
 mod known_key;
 mod memory;
+mod nodes;
 mod password_keys;
+mod peer;
 mod problem;
 mod profile;
 mod quoting;
@@ -41,14 +43,17 @@ pub use answers::{AnswerProtection, AnswersConfig, UnsecuredFaults};
 pub use clock::{ClockConfig, ClockOffset, ClockSource};
 pub use confidential::Confidential;
 pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};
-pub use endpoint::{EndpointConfig, LimitsConfig, PeerConfig, SharedKeyConfig, UserConfig};
+pub use endpoint::{EndpointConfig, LimitsConfig, SharedKeyConfig, UserConfig};
 pub use identity::{IdentityConfig, IdentitySource};
 pub use inner::InnerConfig;
 pub use known_key::{KeyKind, KnownKey};
 pub use memory::{
     ConversationStoreConfig, ConversationsConfig, ReplayConfig, ReplayScope, ReplayStoreConfig,
 };
+pub(crate) use nodes::is_next;
+pub use nodes::{IntermediaryConfig, RecipientConfig};
 pub use password_keys::PasswordKeysConfig;
+pub use peer::PeerConfig;
 pub use problem::{Located, Place, Problem, Problems};
 pub use quoting::{OTHER_TEXT, slip};
 pub use saml::{AssertionIssuerConfig, SamlConfig};

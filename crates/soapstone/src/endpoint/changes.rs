@@ -6,8 +6,8 @@ use soapstone_crypto::{
 };
 use soapstone_wss::{
     AsymmetricBinding, Binding, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy,
-    EncryptionToken, KeyBinding, KeyReference, Mechanism, Part, PasswordKind, Policy, Presence,
-    ProtectionOrder, Retirement, Suite, SymmetricToken,
+    EncryptionToken, Intermediary, KeyBinding, KeyReference, Mechanism, Part, PasswordKind, Policy,
+    Presence, ProtectionOrder, Retirement, Suite, SymmetricToken,
 };
 
 use super::compiler::Compiler;
@@ -241,6 +241,12 @@ impl Compiler<'_> {
             policy.bound_password_keys(keys.iterations);
         }
         policy.header.actor = security.actor.as_ref().map(|actor| actor.value.clone());
+        if let Some(config) = &config.intermediary {
+            policy.header.actor = Some(config.role.value.clone());
+            policy.header.intermediary = Some(Intermediary {
+                reinserts: config.reinserts,
+            });
+        }
         if let Some(references) = &config.limits.references {
             policy.limits.references = usize::try_from(references.value).unwrap_or(usize::MAX);
         }

@@ -138,6 +138,8 @@ impl Compiler<'_> {
         let demands = self.demands(role, &agreed.exchanges);
         let answers = self.answers(&agreed.exchanges);
         self.refuse_needless_unsigned(&agreed.exchanges);
+        self.check_intermediary(role);
+        let recipients = self.recipients(&agreed.exchanges, &keys, role);
         let request_headers = self.request_headers(role, agreed.address.clone());
         let inner = self.inner(role, conversation.is_some());
         let peer_clock = self.peer_clock(role, &agreed.exchanges);
@@ -176,6 +178,7 @@ impl Compiler<'_> {
             conversations: self.config.security.conversations.clone(),
             time: self.config.security.time.as_ref().map(|time| time.value),
             peer_clock,
+            recipients: recipients?,
             mechanism: agreed.mechanism,
             suite,
             scope: String::new(),
@@ -326,7 +329,7 @@ impl Compiler<'_> {
         })
     }
 
-    fn plan<P>(&mut self, plan: Result<P, Vec<PlanProblem>>, place: Place) -> Option<P> {
+    pub(super) fn plan<P>(&mut self, plan: Result<P, Vec<PlanProblem>>, place: Place) -> Option<P> {
         match plan {
             Ok(plan) => Some(plan),
             Err(problems) => {

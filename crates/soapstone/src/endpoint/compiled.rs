@@ -53,6 +53,9 @@ pub struct Endpoint<P> {
     pub(super) conversations: Option<ConversationsConfig>,
     pub(super) time: Option<Timestamp>,
     pub(super) peer_clock: KnownClock,
+    /// What is done to messages that leave for nodes on their way, in the order in which these are
+    /// reached.
+    pub(super) recipients: Vec<OutboundPlan>,
     pub(super) mechanism: &'static str,
     pub(super) suite: String,
     pub(super) scope: String,
@@ -90,6 +93,7 @@ impl<P: Directions> Endpoint<P> {
             conversations: None,
             time: None,
             peer_clock: KnownClock::default(),
+            recipients: Vec::new(),
             mechanism: "policy",
             suite: String::new(),
             scope: String::new(),
@@ -289,13 +293,28 @@ impl<P: Directions> Endpoint<P> {
     /// Whether no message that arrives takes an operation of a key pair. Of an endpoint with
     /// conversations: no message within one.
     pub fn opens_lightly(&self) -> bool {
-        !self.inner.verifies() && self.inbound().all(|plan| !plan.policy().uses_key_pair())
+        !self.inner.verifies()
+            && self.inbound().all(|plan| !plan.policy().uses_key_pair())
+            && self.goes_on_lightly()
     }
 
     /// Whether no message that leaves takes an operation of a key pair. Of an endpoint with
     /// conversations: no message within one.
     pub fn secures_lightly(&self) -> bool {
-        !self.inner.signs() && self.outbound().all(|plan| !plan.policy().uses_key_pair())
+        !self.inner.signs()
+            && self.outbound().all(|plan| !plan.policy().uses_key_pair())
+            && self.goes_on_lightly()
+    }
+
+    /// Whether nothing that is done for nodes on the way takes an operation of a key pair.
+    fn goes_on_lightly(&self) -> bool {
+        let mut recipients = self.recipients.iter();
+        recipients.all(|plan| !plan.policy().uses_key_pair())
+    }
+
+    /// Whether it passes messages on to other nodes, and is not their last one.
+    pub fn is_intermediary(&self) -> bool {
+        self.inbound().any(InboundPlan::passes_on)
     }
 
     /// Whether a private key is held elsewhere, so that operations with it may wait.
@@ -311,6 +330,7 @@ impl<P: Directions> Endpoint<P> {
             || self
                 .outbound()
                 .chain(outbound)
+                .chain(&self.recipients)
                 .any(OutboundPlan::waits_for_keys)
     }
 

@@ -24,6 +24,7 @@ use super::arriving::Arriving;
 use super::asking::{Store, Workspace};
 use super::bootstrap::encrypts_body_afresh;
 use super::compiled::Endpoint;
+use super::opened::OpenedMessage;
 use super::operations::{Expected, holds_token_request};
 use super::plans::{Opens, Secures};
 use super::step::{Step, StepObserver};
@@ -97,9 +98,15 @@ impl<P: Opens + Secures> Endpoint<P> {
             expected,
             said: Some(&actions),
         };
-        let verified = self
+        let judged = self
             .proven(plan, arriving, envelope, &facts, workspace, now, observer)
             .await?;
+        if plan.passes_on() {
+            let message = self.passed_on(judged, workspace, now, observer)?;
+            let opened = OpenedMessage::passed_on(message, &mut workspace.buffers());
+            return Ok(Arrived::Message(Box::new(opened)));
+        }
+        let verified = judged.admit()?;
         let token_request = self
             .conversation
             .as_ref()

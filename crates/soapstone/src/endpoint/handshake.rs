@@ -246,17 +246,16 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
             expected: Expected::Anything,
             said: None,
         };
-        self.endpoint
-            .proven(
-                plan,
-                arriving,
-                envelope,
-                &facts,
-                workspace,
-                now,
-                &mut nobody,
-            )
-            .await
+        let judged = self.endpoint.proven(
+            plan,
+            arriving,
+            envelope,
+            &facts,
+            workspace,
+            now,
+            &mut nobody,
+        );
+        judged.await?.admit()
     }
 
     /// Secures a client's request for a token.

@@ -317,7 +317,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn peer(&mut self, file: &LoadedFile) -> Option<Certificate> {
+    pub(super) fn peer(&mut self, file: &LoadedFile) -> Option<Certificate> {
         let certificate = self.certificates(file).into_iter().next()?;
         self.note(DatedUse::Peer, file, [&certificate]);
         Some(certificate)

@@ -14,6 +14,7 @@ use super::arriving::Arriving;
 use super::asking::{Store, Workspace};
 use super::compiled::Endpoint;
 use super::opened::OpenedMessage;
+use super::opening::Judged;
 use super::operations::{Expected, Operations, carries_token_request};
 use super::plans::{Directions, Opens, Plans, Secures};
 use super::step::{Step, StepObserver};
@@ -30,6 +31,20 @@ impl<P: Opens> Endpoint<P> {
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<(Verified<Envelope>, &Plans<P>), Rejected> {
+        let judged = self.judged(bytes, request, workspace, now, observer);
+        let (judged, agreement) = judged.await?;
+        Ok((judged.admit()?, agreement))
+    }
+
+    /// A message that was opened, and the agreement that it was opened by.
+    pub(super) async fn judged(
+        &self,
+        bytes: Vec<u8>,
+        request: Option<Receipt>,
+        workspace: &Workspace,
+        now: Timestamp,
+        observer: &mut dyn StepObserver,
+    ) -> Result<(Judged, &Plans<P>), Rejected> {
         let now = self.clock(now);
         let envelope = self.parse(bytes, &mut workspace.buffers())?;
         observer.ended(Step::Parse);
@@ -46,10 +61,10 @@ impl<P: Opens> Endpoint<P> {
             expected,
             said: None,
         };
-        let verified = self
+        let judged = self
             .proven(plan, arriving, envelope, &facts, workspace, now, observer)
             .await?;
-        Ok((verified, agreement))
+        Ok((judged, agreement))
     }
 
     /// A message that was verified and rebuilt from what was proven.
@@ -78,15 +93,25 @@ impl<P: Secures> Endpoint<P> {
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<Secured, SecureError> {
+        let is_request = outgoing.answers.is_none();
+        if !is_request && self.is_intermediary() {
+            // It is for whoever sent the request, and protected for him.
+            return Ok(Secured {
+                bytes,
+                receipt: Receipt::default(),
+            });
+        }
         let bytes = self.inner.signed(bytes, &self.limits, buffers)?;
         let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
         observer.ended(Step::Parse);
-        let is_request = outgoing.answers.is_none();
         if is_request && self.conversation.is_some() && carries_token_request(&envelope) {
             return Err(SecureError::TokenRequest);
         }
         let (agreement, operations) = self.leaving(&envelope, outgoing)?;
         let plan = agreement.securing();
+        if is_request {
+            self.check_addressees(&envelope, plan)?;
+        }
         let now = self.clock(now);
         let relates = is_request.then_some(agreement.relates);
         let relation = relates.and_then(|demanded| relation::of_request(&envelope, demanded));
@@ -99,6 +124,9 @@ impl<P: Secures> Endpoint<P> {
         secured.receipt.operations = operations;
         secured.receipt.relation = relation;
         observer.ended(Step::Secure);
+        if is_request {
+            secured.bytes = self.secured_onward(secured.bytes, now, buffers, observer)?;
+        }
         Ok(secured)
     }
 }

@@ -3,14 +3,16 @@
 //! The one rule: what is given out was proven.
 
 use soapstone_trust::addressing::Addressing;
-use soapstone_wss::{Evidence, Receipt, SoapVersion};
+use soapstone_wss::{Evidence, PassedOn, Receipt, SoapVersion};
+use soapstone_xml::Buffers;
 
-use super::fault::Blame;
+use super::fault::{self, Blame};
 
 /// A message that was accepted.
 #[derive(Debug)]
 pub struct OpenedMessage {
-    /// The plain envelope, rebuilt from what the plan covers.
+    /// The plain envelope, rebuilt from what the plan covers. At an intermediary the message for
+    /// the next node, of which [`Evidence::unproven`] and the Body are nobody's word.
     pub bytes: Vec<u8>,
     /// Its version.
     pub version: SoapVersion,
@@ -26,4 +28,32 @@ pub struct OpenedMessage {
     /// `wsa:Action` of a request whose addressing headers are taken out, if it would have been
     /// passed on: where the plan wants signatures, only a signed one would.
     pub action: Option<String>,
+}
+
+/// A message that an intermediary passes on.
+#[derive(Debug)]
+pub struct PassedMessage {
+    /// The message for the next node.
+    pub bytes: Vec<u8>,
+    /// What was proven of it for this node, and nothing more.
+    pub passed: PassedOn,
+}
+
+impl OpenedMessage {
+    /// A message that an intermediary passes on.
+    pub(super) fn passed_on(message: PassedMessage, buffers: &mut Buffers) -> Self {
+        let PassedMessage { bytes, passed } = message;
+        let envelope = passed.envelope();
+        let (version, fault) = (envelope.version(), fault::blame(envelope));
+        let (evidence, receipt) = passed.finish(buffers);
+        Self {
+            bytes,
+            version,
+            fault,
+            evidence,
+            receipt,
+            addressing: None,
+            action: None,
+        }
+    }
 }

@@ -32,6 +32,27 @@ use crate::replay::ReplayError;
 /// messages send few at once; an attack on one block of CBC needs 258 (Jager and Somorovsky, 2011).
 const MOST_OPEN: u32 = 32;
 
+/// A message that was opened and is new, before it is said what it is for.
+pub(super) struct Judged {
+    pub(super) opened: Opened,
+    /// The word of the replay cache about its late marks.
+    pub(super) late: FirstSeen,
+    /// The operations that it may be of.
+    operations: Vec<usize>,
+    /// The inner signature, where one was verified.
+    inner: Option<InnerEvidence>,
+}
+
+impl Judged {
+    /// The message, where it ends here.
+    pub(super) fn admit(self) -> Result<Verified<Envelope>, Rejected> {
+        let mut verified = self.opened.admit(self.late)?;
+        verified.note_operations(self.operations);
+        verified.note_inner(self.inner);
+        Ok(verified)
+    }
+}
+
 /// What the store is told of one message: its replay keys, and the openings under its keys.
 struct Tries {
     marks: Vec<Mark>,
@@ -58,7 +79,7 @@ impl<P: Directions> Endpoint<P> {
         workspace: &Workspace,
         now: Timestamp,
         observer: &mut dyn StepObserver,
-    ) -> Result<Verified<Envelope>, Rejected> {
+    ) -> Result<Judged, Rejected> {
         let mut nobody = ();
         let authenticated = {
             let buffers = &mut workspace.buffers();
@@ -101,10 +122,12 @@ impl<P: Directions> Endpoint<P> {
                 first_seen
             }
         };
-        let mut verified = opened.admit(late)?;
-        verified.note_operations(operations);
-        verified.note_inner(inner);
-        Ok(verified)
+        Ok(Judged {
+            opened,
+            late,
+            operations,
+            inner,
+        })
     }
 
     /// Whether an opened message is of the operation that it was taken for and answers its request,

@@ -106,6 +106,17 @@ pub(crate) fn every_table() -> Node {
                 ("conversations", store()),
             ]),
         ),
+        ("role", value("\"urn:hop\"")),
+        (
+            "recipients",
+            tables(table([
+                ("actor", value("\"urn:hop\"")),
+                ("mechanism", value("\"sign\"")),
+                ("peer", table([("certificate", value("\"peer.pem\""))])),
+                ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
+                ("timestamp", table([("ttl", value("\"5m\""))])),
+            ])),
+        ),
         (
             "answers",
             table([

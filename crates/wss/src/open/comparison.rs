@@ -81,6 +81,8 @@ impl<'a, 'p> Comparison<'a, 'p> {
             Part::Header { namespace, local } => self
                 .header_blocks()
                 .filter(|block| block.is(namespace, local))
+                // The header that is read covers others of its name, and never itself.
+                .filter(|block| Some(block.id()) != self.message.security)
                 .map(|block| block.id())
                 .collect(),
             Part::Id(id) => self.message.named(id).into_iter().collect(),

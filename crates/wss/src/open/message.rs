@@ -2,13 +2,16 @@
 //!
 //! The one rule: nothing of it changes but the document, which plaintext is grafted onto.
 
+use std::collections::HashSet;
+
 use jiff::Timestamp;
 use soapstone_crypto::Certificate;
 use soapstone_xml::{Document, Element, NodeId};
 
-use crate::envelope::Envelope;
+use crate::envelope::{Envelope, expanded_name};
 use crate::evidence::Evidence;
 use crate::facts::Facts;
+use crate::names::{NEXT, WSSE};
 use crate::plan::{Demands, InboundPlan};
 use crate::rejected::Rejected;
 
@@ -65,6 +68,7 @@ impl<'p> Message<'p> {
             return Err(Rejected::SecurityDuplicated);
         }
         drop(headers);
+        self.check_other_headers()?;
         match first {
             None if self.demands_header() && of_draft.next().is_some() => {
                 Err(Rejected::SecurityOfDraft)
@@ -79,6 +83,31 @@ impl<'p> Message<'p> {
             }
             Some(header) => Ok(Some(header)),
         }
+    }
+
+    /// Refuses `wsse:Security` headers for this node beside its own: every node is the next one for
+    /// whoever sends to it (SOAP 1.1, 4.2.2). An intermediary refuses two headers for one actor,
+    /// whoever that is (SOAP Message Security 1.1.1, 5): of these, later nodes might read different
+    /// ones.
+    fn check_other_headers(&self) -> Result<(), Rejected> {
+        let (demands, envelope) = (self.demands(), &self.envelope);
+        let is_intermediary = demands.intermediary.is_some();
+        let own = demands.actor.as_deref();
+        let blocks = envelope.header().into_iter().flat_map(|it| it.children());
+        let mut actors = HashSet::new();
+        for header in blocks.filter(|block| block.is(WSSE, "Security")) {
+            let is_for_next = envelope.is_for(header, Some(NEXT)) && !envelope.is_for(header, own);
+            if is_for_next && !is_intermediary && envelope.must_understand(header) {
+                return Err(Rejected::HeaderNotUnderstood {
+                    header: expanded_name(header),
+                });
+            }
+            let is_again = is_intermediary && !actors.insert(envelope.actor_of(header));
+            if is_again || is_intermediary && is_for_next {
+                return Err(Rejected::SecurityDuplicated);
+            }
+        }
+        Ok(())
     }
 
     fn demands_header(&self) -> bool {

@@ -27,6 +27,7 @@ mod key_agreement;
 mod keyring;
 mod message;
 mod opening;
+mod passing;
 mod password_keys;
 mod places;
 mod plaintext;
@@ -50,6 +51,7 @@ use crate::facts::{Facts, Receipt};
 use crate::header::ItemKind;
 use crate::marks::{self, End, Mark};
 use crate::operation::{Operation, OperationObserver};
+use crate::passage::Passage;
 use crate::plan::InboundPlan;
 use crate::rejected::Rejected;
 
@@ -153,7 +155,7 @@ impl Opening<'_> {
     fn run(mut self, buffers: &mut Buffers) -> Result<Opened, Rejected> {
         let known_marks = self.replay.marks.len();
         match self.process_header_and_compare(buffers) {
-            Ok(blocks) => {
+            Ok((blocks, passage)) => {
                 self.keyring.keep_derived_keys(&self.message);
                 let receipt = self.receipt();
                 self.scratch.recycle(buffers);
@@ -167,6 +169,7 @@ impl Opening<'_> {
                     blocks: blocks.proven,
                     passed: blocks.in_order,
                     deciphered: self.plaintext.is_tried,
+                    passage,
                 })
             }
             // What was deciphered when it was refused is said in it.
@@ -176,12 +179,14 @@ impl Opening<'_> {
     }
 
     /// Processes the header and compares what was proven with the plan; returns the header blocks
-    /// to pass on.
+    /// to pass on, and how an intermediary passes the message on.
     fn process_header_and_compare(
         &mut self,
         buffers: &mut Buffers,
-    ) -> Result<PassedBlocks, Rejected> {
+    ) -> Result<(PassedBlocks, Option<Passage>), Rejected> {
         let security = self.message.security;
+        let sealed = self.sealed_as_cipher_text();
+        let sealed = self.judge(sealed)?.unwrap_or_default();
         let first = security.and_then(|security| self.message.element(security).first_child());
         let mut next = first.map(|child| child.id());
         while let Some(node) = next {
@@ -197,9 +202,11 @@ impl Opening<'_> {
         let blocks = self.comparison().blocks_to_pass_on();
         self.observer.ended(Operation::Other);
         let blocks = self.judge(blocks)?;
+        let passage = self.passage(&sealed);
+        let passage = self.judge(passage)?;
         match self.refusals.first.take() {
             Some(refused) => Err(refused),
-            None => Ok(blocks.unwrap_or_default()),
+            None => Ok((blocks.unwrap_or_default(), passage.flatten())),
         }
     }
 

@@ -108,6 +108,12 @@ impl Comparison<'_, '_> {
     }
 
     fn proven_blocks(&mut self) -> Result<PassedBlocks, Rejected> {
+        if self.demands().intermediary.is_some() {
+            return Ok(PassedBlocks {
+                proven: self.blocks_at_intermediary(),
+                in_order: None,
+            });
+        }
         let mut blocks = Vec::new();
         let mut unproven = Vec::new();
         let mut dropped = Vec::new();
@@ -213,7 +219,7 @@ pub(super) struct PassedBlocks {
 
 /// Most header blocks that are passed on although nothing proves them: a message has one of a name,
 /// or few.
-const MOST_UNPROVEN: usize = 64;
+pub(super) const MOST_UNPROVEN: usize = 64;
 
 /// Whether an element is one that is looked for in the header, or one of these header blocks. In a
 /// Body that is not signed, somebody may have put it aside; in one that is, it was there.

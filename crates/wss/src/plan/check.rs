@@ -6,6 +6,7 @@ use soapstone_crypto::KeyDerivation;
 use super::PlanProblem;
 use crate::binding::{KeyBinding, KeyReference};
 use crate::conversation::{LONGEST_KEY, SHORTEST_KEY};
+use crate::names::ULTIMATE_RECEIVER;
 use crate::part::Part;
 use crate::policy::Policy;
 use crate::supporting::{EndorsingToken, SupportingToken};
@@ -93,7 +94,18 @@ impl Policy {
             let lacks = [username.nonce, username.created].contains(&Presence::Absent);
             username.passwords.contains(&PasswordKind::Digest) && lacks
         };
+        let passes_on = self.header.intermediary.is_some();
+        let actor = self.header.actor.as_deref();
+        let is_last = actor.is_none_or(|actor| actor.is_empty() || actor == ULTIMATE_RECEIVER);
         let problems = [
+            (
+                passes_on && is_last,
+                "an intermediary has an actor: a header without one is for the last node",
+            ),
+            (
+                passes_on && self.demands_nothing(),
+                "an intermediary that demands nothing proves nothing",
+            ),
             (
                 self.username().is_some_and(digests_alone),
                 "a password digest has a nonce and the time of its making: without them it can be repeated",

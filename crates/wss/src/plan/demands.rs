@@ -14,7 +14,7 @@ use crate::freshness::TimestampPolicy;
 use crate::header::ItemKind;
 use crate::limits::SecurityLimits;
 use crate::part::{EncryptedPart, Part};
-use crate::policy::Policy;
+use crate::policy::{Intermediary, Policy};
 use crate::suite::{Retirement, Suite, retired};
 use crate::supporting::{EndorsingToken, SupportingToken};
 use crate::token::{AssertionPolicy, TokenKind};
@@ -26,6 +26,10 @@ use crate::username::{PasswordKeyPolicy, UsernamePolicy};
 pub(crate) struct Demands {
     /// `soap:actor` or `soap:role` of the header to process.
     pub(crate) actor: Option<String>,
+    /// Whether messages are passed on to other nodes, and how.
+    pub(crate) intermediary: Option<Intermediary>,
+    /// The header blocks that are understood here, by namespace and local name.
+    pub(crate) understood_blocks: Vec<(String, String)>,
     /// Whether a `wsse:Security` header is processed at all.
     pub(crate) has_security: bool,
     /// Whether a message without that header is refused, whatever it answers.
@@ -184,6 +188,13 @@ impl Demands {
         let is_named = |part: &&&Part| matches!(part, Part::Id(_) | Part::Path(_));
         Self {
             actor: header.actor.clone(),
+            intermediary: header.intermediary,
+            understood_blocks: {
+                let encrypted = parts.iter().map(|wanted| &wanted.part);
+                let others = policy.parts.required.iter().chain(&policy.parts.unsigned);
+                let named = all_signed.iter().copied().chain(encrypted).chain(others);
+                named.filter_map(|part| block(&part)).collect()
+            },
             has_security: policy.has_security(),
             requires_header: signature.is_some()
                 || encryption.is_some()

@@ -433,6 +433,11 @@ impl InboundPlan {
         &self.policy
     }
 
+    /// Whether it is that of an intermediary: messages are passed on, and never admitted.
+    pub fn passes_on(&self) -> bool {
+        self.demands.intermediary.is_some()
+    }
+
     /// Whether a private key of the plan is held elsewhere, so that its operations may wait.
     pub fn waits_for_keys(&self) -> bool {
         self.keys.may_wait()

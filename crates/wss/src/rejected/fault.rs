@@ -96,10 +96,14 @@ impl Rejected {
             | Self::Canonicalization(_)
             | Self::OperationUnknown { .. }
             | Self::OperationUnclear { .. } => FaultCode::Sender,
-            Self::SecurityUnexpected | Self::HeaderNotVerified { .. } => FaultCode::MustUnderstand,
+            Self::SecurityUnexpected
+            | Self::HeaderNotVerified { .. }
+            | Self::HeaderNotUnderstood { .. } => FaultCode::MustUnderstand,
             Self::SecurityMissing
             | Self::SecurityOfDraft
             | Self::SecurityDuplicated
+            | Self::SignatureWouldBreak { .. }
+            | Self::NotTheReceiver
             | Self::ElementUnexpected { .. }
             | Self::Malformed { .. }
             | Self::TooMany { .. }

@@ -113,6 +113,12 @@ impl Rejected {
                 "somebody took a reference out of the `xenc:ReferenceList`, or the application has cipher text of its own: that wants the whole Body \
                  encrypted, or signatures before encryption"
             }
+            Self::HeaderNotUnderstood { .. } => {
+                "name the header among the parts that the policy protects, or have the sender address it to another node"
+            }
+            Self::SignatureWouldBreak { .. } => {
+                "have the sender sign for later nodes before he encrypts for this one, and nothing that is addressed to this one; or leave `reinsert` out"
+            }
             Self::HeaderNotVerified { .. } => "add the header to `signed`, in both policies",
             Self::ContextUnknown { .. } => {
                 "the conversation was cancelled, or the node that knew it is gone: a shared store keeps conversations over restarts"

@@ -82,6 +82,20 @@ pub enum Rejected {
         /// Expanded name of the block.
         header: String,
     },
+    /// A header block for this node must be understood, and nothing here understands it (SOAP 1.1,
+    /// 4.2.3; SOAP 1.2 part 1, 2.6).
+    HeaderNotUnderstood {
+        /// Expanded name of the block.
+        header: String,
+    },
+    /// A signature of another node's header covers an element that would be taken out, or changed,
+    /// where this node passes the message on.
+    SignatureWouldBreak {
+        /// Expanded name of what it covers.
+        element: String,
+    },
+    /// An intermediary was to keep a message that it can only pass on, or the other way round.
+    NotTheReceiver,
     /// An element in the `wsse:Security` header that the plan has no use for.
     ElementUnexpected {
         /// Expanded name.

@@ -30,6 +30,9 @@ impl Rejected {
             Self::SecurityUnexpected => "security-unexpected",
             Self::SecurityOfDraft => "security-of-draft",
             Self::HeaderNotVerified { .. } => "header-not-verified",
+            Self::HeaderNotUnderstood { .. } => "header-not-understood",
+            Self::SignatureWouldBreak { .. } => "signature-would-break",
+            Self::NotTheReceiver => "not-the-receiver",
             Self::ElementUnexpected { .. } => "element-unexpected",
             Self::Malformed { .. } => "malformed",
             Self::TooMany { .. } => "too-many",
@@ -167,6 +170,17 @@ impl fmt::Display for Rejected {
                     "header `{header}` must be understood, and no signature covers it"
                 )
             }
+            Self::HeaderNotUnderstood { header } => write!(
+                out,
+                "header `{header}` is for this node and must be understood, and nothing here understands it"
+            ),
+            Self::SignatureWouldBreak { element } => write!(
+                out,
+                "the header of another node refers to `{element}`, which would be taken out or changed here"
+            ),
+            Self::NotTheReceiver => out.write_str(
+                "a message is kept by its last receiver alone, and passed on by an intermediary alone",
+            ),
             Self::ElementUnexpected { element } => {
                 write!(
                     out,

@@ -37,7 +37,7 @@ impl Securing<'_> {
         if let Some(actor) = &protection.actor {
             let name = version.actor_attribute();
             put(&[" ", attribute_prefix, ":", name, "=\""], &mut header);
-            soapstone_xml::escape::attribute(actor, &mut header);
+            soapstone_xml::escape::attribute(version.role(actor), &mut header);
             header.push(b'"');
         }
         header.push(b'>');

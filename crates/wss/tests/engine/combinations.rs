@@ -204,6 +204,7 @@ pub(crate) fn drawn(choices: &mut Choices) -> Policy {
     drawn.header = HeaderPolicy {
         ignored: Vec::new(),
         actor: choices.once_in(5).then(|| "urn:actor".to_owned()),
+        intermediary: None,
         must_understand: choices.once_in(2),
         layout: choices.one_of(&[
             Layout::Strict,

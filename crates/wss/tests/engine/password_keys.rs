@@ -225,6 +225,25 @@ fn an_answer_is_under_a_new_key_from_the_password_of_the_request() {
     }
 }
 
+/// The receiver of a message has its key as well, and could send it back.
+#[test]
+fn what_a_message_is_known_by_is_remembered_where_it_was_made() {
+    for form in FORMS {
+        let policy = by_password(Mechanism::SignEncrypt, form);
+        let secured = secure_with(&policy, password_alone(), PLAIN, None);
+        let plan = InboundPlan::compile(policy, Keys::default()).unwrap();
+        let mut buffers = Buffers::default();
+        let opened = plan.open_unmarked(envelope(&text(&secured)), &facts(), now(), &mut buffers);
+        let opened = opened.unwrap();
+        let known = |key| opened.marks().iter().any(|mark| mark.key == key);
+        let sent = &secured.receipt.marks;
+        assert!(
+            !sent.is_empty() && sent.iter().all(|mark| known(mark.key)),
+            "{form:?}"
+        );
+    }
+}
+
 #[test]
 fn an_answer_to_nobody_is_not_secured() {
     let plan = OutboundPlan::compile(signed(), password_alone()).unwrap();
@@ -244,14 +263,29 @@ fn unknown_users_and_wrong_passwords_are_not_told_apart_and_cost_one_derivation_
         for facts in [
             knowing(&[("alice", b"guess")]),
             knowing(&[("bob", PASSWORD)]),
-            // A user whose password is empty has none.
-            knowing(&[("alice", b"")]),
         ] {
             let (counted, refused) = derivations(&policy, &facts, &message);
             assert_eq!((counted, refused.as_ref()), (1, Some(&wrong_user())));
             assert_eq!(refused.unwrap().fault(), FaultCode::FailedAuthentication);
         }
     }
+}
+
+/// Otherwise everybody would be a user whose password was left out by mistake.
+#[test]
+fn a_user_whose_password_is_empty_has_none() {
+    let nothing = soapstone_wss::User {
+        name: "alice".to_owned(),
+        password: SecretBytes::copy_of(b""),
+    };
+    let keys = Keys {
+        user: Some(Arc::new(nothing)),
+        ..Keys::default()
+    };
+    let message = text(&secure_with(&signed(), keys, PLAIN, None));
+    let empty = knowing(&[("alice", b"")]);
+    let found = derivations(&signed(), &empty, &message);
+    assert_eq!(found, (1, Some(wrong_user())));
 }
 
 #[test]
@@ -617,6 +651,25 @@ fn the_key_of_a_user_endorses_what_other_keys_or_the_connection_protect() {
             let refused = open_with(&policy, service_keys(), &guess, &message, now());
             assert_eq!(refused.unwrap_err(), wrong_user(), "{what}");
         }
+    }
+}
+
+#[test]
+fn the_token_of_a_user_who_endorses_may_be_encrypted() {
+    for form in FORMS {
+        let mut policy = endorsed(form, false);
+        policy.token(0).encrypted = true;
+        let message = secure(&policy, PLAIN);
+        assert!(!message.contains("alice"), "{form:?}");
+        let verified = open(&policy, &message).unwrap_or_else(|it| panic!("{form:?}: {it}"));
+        assert_eq!(
+            verified.evidence().user.as_deref(),
+            Some("alice"),
+            "{form:?}"
+        );
+        let guess = knowing(&[("alice", b"guess")]);
+        let refused = open_with(&policy, service_keys(), &guess, &message, now());
+        assert_eq!(refused.unwrap_err(), wrong_user(), "{form:?}");
     }
 }
 

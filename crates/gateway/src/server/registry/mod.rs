@@ -8,9 +8,10 @@ mod client;
 mod discovery;
 mod figures;
 mod host;
+mod known;
 mod registrar;
 
 pub(crate) use client::RegistryClient;
-pub(crate) use discovery::Discovered;
 pub(super) use discovery::discover;
+pub(crate) use known::Discovered;
 pub(super) use registrar::{register, withdraw};

@@ -42,6 +42,7 @@ final class Opening {
     private final Crypto crypto;
     private final AlgorithmSuite algorithms = new AlgorithmSuite();
     private final boolean rsa15;
+    private final boolean passwordKeys;
     private final boolean aes192;
     private final boolean profile;
     private final String signed;
@@ -55,8 +56,9 @@ final class Opening {
         Suite suite = Suite.of(options);
         crypto = Keys.crypto(options);
         rsa15 = suite.keyTransport().endsWith("rsa-1_5");
+        passwordKeys = options.optional("password-keys") != null;
         algorithms.addSignatureMethod(
-            mechanism == Mechanism.SECURE_CONVERSATION ? suite.symmetricSignature() : suite.signature());
+            mechanism == Mechanism.SECURE_CONVERSATION || passwordKeys ? suite.symmetricSignature() : suite.signature());
         algorithms.addC14nAlgorithm(Suite.EXCLUSIVE);
         algorithms.addDigestAlgorithm(suite.digest());
         algorithms.addTransformAlgorithm(Suite.EXCLUSIVE);
@@ -99,6 +101,7 @@ final class Opening {
         data.setAllowRSA15KeyTransportAlgorithm(rsa15);
         data.setRequireTimestampExpires(true);
         data.setDisableBSPEnforcement(!profile);
+        data.setAllowUsernameTokenNoPassword(passwordKeys);
         if (aes192) {
             // The Basic Security Profile knows no AES-192; WS-SecurityPolicy's Basic192 suites demand it.
             data.setIgnoredBSPRules(List.of(BSPRule.R5620));
@@ -131,11 +134,15 @@ final class Opening {
         if (mechanism.usernames()) {
             require(results, WSConstants.UT, "UsernameToken");
         }
+        if (passwordKeys) {
+            require(results, WSConstants.UT_NOPASSWORD, "UsernameToken that a key is derived from");
+        }
         if (mechanism.signs()) {
-            require(results, WSConstants.SIGN, "Signature");
+            int signature = signature(results);
+            require(results, signature, "Signature");
             for (String name : signed.split(",")) {
                 Element wanted = Envelopes.find(name, document);
-                if (wanted == null || !covered(results, WSConstants.SIGN, wanted, false)) {
+                if (wanted == null || !covered(results, signature, wanted, false)) {
                     throw new Refused(name + " is not signed");
                 }
             }
@@ -150,11 +157,16 @@ final class Opening {
             }
         }
         // Results stand in the opposite order of processing: what was done last to the message is undone first.
-        if (mechanism == Mechanism.SIGN_ENCRYPT && position(results, WSConstants.ENCR) < position(results, WSConstants.SIGN)
-            || mechanism == Mechanism.ENCRYPT_SIGN
-                && position(results, WSConstants.SIGN) < position(results, WSConstants.ENCR)) {
+        int verified = position(results, signature(results));
+        if (mechanism == Mechanism.SIGN_ENCRYPT && position(results, WSConstants.ENCR) < verified
+            || mechanism == Mechanism.ENCRYPT_SIGN && verified < position(results, WSConstants.ENCR)) {
             throw new Refused("signature and encryption stand in the other order");
         }
+    }
+
+    /** WSS4J has an action of its own for a signature by a key from a password that is used as it is. */
+    private int signature(List<WSSecurityEngineResult> results) {
+        return passwordKeys && position(results, WSConstants.SIGN) < 0 ? WSConstants.UT_SIGN : WSConstants.SIGN;
     }
 
     private static int position(List<WSSecurityEngineResult> results, int action) {

@@ -17,7 +17,7 @@ import org.apache.xml.security.parser.XMLParserException;
  * <pre>
  * secure|open --mechanism M --suite S [--signature A] [--key-reference R] [--encryption-key-reference R]
  *             [--signed LIST] [--encrypted LIST] [--key ours.pem --cert ours.pem] [--peer peer.pem] [--ca ca.pem]
- *             [--user NAME --password WORD] IN OUT
+ *             [--user NAME --password WORD [--password-keys plain|derived --iterations N]] IN OUT
  * bench secure|open … [--payload NAME --items N --warm-up SECONDS] [--seconds SECONDS | --repetitions N] IN
  * versions
  * --jobs FILE|-     one of the above a line, words separated by tabs; one line of JSON each

@@ -32,6 +32,7 @@ final class Securing {
     private final String encrypted;
     private final String user;
     private final String password;
+    private final PasswordKeys passwordKeys;
 
     Securing(Options options) {
         mechanism = Mechanism.named(options.required("mechanism"));
@@ -46,6 +47,7 @@ final class Securing {
         encrypted = options.optional("encrypted", "Body");
         user = options.optional("user");
         password = options.optional("password");
+        passwordKeys = options.optional("password-keys") == null ? null : new PasswordKeys(options, suite);
     }
 
     private static int reference(String name) {
@@ -77,6 +79,10 @@ final class Securing {
         WSSecTimestamp timestamp = new WSSecTimestamp(header);
         timestamp.setTimeToLive(LIFETIME_SECONDS);
         timestamp.build();
+        if (passwordKeys != null) {
+            passwordKeys.protect(header, document, mechanism, signed, encrypted);
+            return;
+        }
         if (mechanism.usernames()) {
             name(header);
         }

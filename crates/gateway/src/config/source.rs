@@ -1,0 +1,63 @@
+//! `backends = { … }` of a route: its backends are the providers that a registry knows.
+//!
+//! The rule kept here: a provider is a backend only if its owner is one that the file names.
+
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+
+use soapstone::config::Table;
+
+/// Which providers are backends of a route.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct SourceSpec {
+    /// Of the service with this name or key.
+    pub(crate) service: Option<String>,
+    /// Of this port type: `{namespace}name`, or its name alone.
+    pub(crate) port_type: Option<String>,
+    /// Subjects of the certificates that own entries; `*` is every one that the registry trusts.
+    pub(crate) owners: Vec<String>,
+    /// Where the providers that are known are kept while the gateway does not run.
+    pub(crate) cache: Option<PathBuf>,
+}
+
+/// A provider that may be a backend.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct KnownProvider {
+    pub(crate) access_point: String,
+    /// It does not say how it does: others are preferred.
+    pub(crate) backup: bool,
+}
+
+/// The providers that are known for each route with a source.
+pub(crate) type KnownProviders = BTreeMap<SourceSpec, Vec<KnownProvider>>;
+
+/// Reads `backends` where it is a table.
+pub(super) fn read_source(mut table: Table<'_>) -> Option<SourceSpec> {
+    let place = table.place();
+    let service = table.string("service").map(|it| it.value);
+    let port_type = table.string("port_type").map(|it| it.value);
+    if service.is_none() && port_type.is_none() {
+        let hint = "for example backends = { service = \"Books\", owners = [\"CN=provider\"] }";
+        table.report_with_hint(
+            place,
+            "`backends` names neither `service` nor `port_type`",
+            hint,
+        );
+    }
+    let owners = table.strings("owners");
+    if owners.as_ref().is_none_or(Vec::is_empty) {
+        let hint =
+            "owners = [\"CN=provider\"]; \"*\" is every certificate that the registry trusts";
+        table.missing("owners", hint);
+    }
+    let cache = table.string("cache");
+    let folder = table.document().file().parent().map(PathBuf::from);
+    let cache = cache.map(|it| folder.unwrap_or_default().join(it.value));
+    table.finish();
+    Some(SourceSpec {
+        service,
+        port_type,
+        owners: owners?.into_iter().map(|it| it.value).collect(),
+        cache,
+    })
+}

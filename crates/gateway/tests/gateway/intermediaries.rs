@@ -1,0 +1,224 @@
+//! Gateways as nodes on the way: client, two nodes, and the gateway before the service.
+
+use std::sync::{Arc, Mutex};
+
+use bytes::Bytes;
+use http::{Response, StatusCode};
+use http_body_util::Full;
+use soapstone::config::EndpointConfig;
+use soapstone::endpoint::Endpoint;
+use soapstone::{Client, ForgetfulReplayCache, Memory};
+use soapstone_gateway::{Config, Running};
+use soapstone_testkit::envelope::{HELLO, SOAP11, SOAP12, with_header};
+use soapstone_testkit::keys::RSA;
+
+use crate::support::{Backend, Seen, post, send};
+
+const ROUTE: &str = "<h:route xmlns:h=\"urn:hop\">north</h:route>";
+
+/// The nodes with their keys.
+struct Nodes(soapstone_testkit::Folder);
+
+impl Nodes {
+    fn new() -> Self {
+        let names = ["client", "first", "second", "service"];
+        Self(soapstone_testkit::Folder::with_keys(RSA, &names))
+    }
+
+    fn keys(name: &str) -> String {
+        format!(
+            "identity = {{ key = \"{name}.key.pem\", certificate = \"{name}.cert.pem\" }}\n\
+             trust = {{ anchors = [\"ca.cert.pem\"] }}\n"
+        )
+    }
+
+    /// A client that secures requests for the service, and for both nodes.
+    fn client(&self) -> Client {
+        let text = Self::keys("client")
+            + "peer = { certificate = \"service.cert.pem\" }\n\
+               security = { mechanism = \"sign-encrypt\", suite = \"Basic256GCM\" }\n\
+               [[recipients]]\nactor = \"next\"\npeer = { certificate = \"first.cert.pem\" }\n\
+               mechanism = \"sign-encrypt\"\nsigned = [\"Timestamp\", \"{urn:hop}route\"]\nencrypted = [\"{urn:hop}route\"]\n\
+               [[recipients]]\nactor = \"urn:second\"\nmechanism = \"sign\"\nsigned = [\"Timestamp\"]\n";
+        let config = EndpointConfig::from_text(&text, &self.0.path("client.toml"), &|_| None);
+        let client = config.and_then(|config| Endpoint::from_config(&config));
+        client.unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    fn config(&self, name: &str, backend: &str, inbound: &str) -> Result<Config, String> {
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{backend}/echo\"\n[routes.inbound]\n{}{inbound}",
+            Self::keys(name)
+        );
+        let config = Config::from_text(&text, &self.0.path("gateway.toml"), &|_| None);
+        config.map_err(|problems| problems.to_string())
+    }
+
+    async fn gateway(&self, name: &str, backend: std::net::SocketAddr, inbound: &str) -> Running {
+        let config = self.config(name, &backend.to_string(), inbound);
+        let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+        let started = soapstone_gateway::Gateway::start(config).await;
+        started.expect("the system has ports")
+    }
+}
+
+const FIRST: &str = "role = \"next\"\nsecurity = { mechanism = \"sign-encrypt\", suite = \"Basic256GCM\", \
+     signed = [\"Timestamp\", \"{urn:hop}route\"], encrypted = [\"{urn:hop}route\"] }\n";
+const SECOND: &str = "role = \"urn:second\"\nsecurity = { mechanism = \"sign\", suite = \"Basic256GCM\", signed = [\"Timestamp\"] }\n";
+const SERVICE: &str = "security = { mechanism = \"sign-encrypt\", suite = \"Basic256GCM\" }\n";
+
+/// A server that passes on what it gets to a gateway, and keeps both messages.
+async fn tap(to: std::net::SocketAddr) -> (Backend, Arc<Mutex<Vec<(Bytes, Bytes)>>>) {
+    let kept = Arc::new(Mutex::new(Vec::new()));
+    let keeping = Arc::clone(&kept);
+    let handle = tokio::runtime::Handle::current();
+    let backend = Backend::answering(move |seen: &Seen| {
+        let mut request = post("/echo", seen.body.clone());
+        *request.headers_mut() = seen.headers.clone();
+        let answer = tokio::task::block_in_place(|| handle.block_on(send(to, request)));
+        let body = Bytes::from(answer.body);
+        let mut kept = keeping.lock().expect("nobody panicked");
+        kept.push((seen.body.clone(), body.clone()));
+        let mut response = Response::new(Full::new(body));
+        *response.status_mut() = answer.status;
+        if let Some(media_type) = answer.headers.get("content-type") {
+            response
+                .headers_mut()
+                .insert("content-type", media_type.clone());
+        }
+        response
+    })
+    .await;
+    (backend, kept)
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn a_call_goes_over_two_gateways_to_a_third_and_its_answer_comes_back_whole() {
+    let nodes = Nodes::new();
+    let client = nodes.client();
+    for soap in [SOAP11, SOAP12] {
+        let mut backend = Backend::echo().await;
+        let service = nodes.gateway("service", backend.address, SERVICE).await;
+        let (before_service, at_service) = tap(service.address()).await;
+        let second = nodes
+            .gateway("second", before_service.address, SECOND)
+            .await;
+        let (before_second, at_second) = tap(second.address()).await;
+        let first = nodes.gateway("first", before_second.address, FIRST).await;
+
+        let plain = with_header(
+            soap,
+            &format!("\n {ROUTE}\t<!-- kept -->"),
+            &format!("{HELLO}\n"),
+        );
+        let secured = client.secure(plain.into_bytes()).expect("it is secured");
+        let sent = String::from_utf8(secured.bytes.clone()).expect("text");
+        let mut request = post("/echo", secured.bytes.clone());
+        if soap == SOAP12 {
+            let media_type = http::HeaderValue::from_static("application/soap+xml; charset=utf-8");
+            request.headers_mut().insert("content-type", media_type);
+        }
+        let answer = send(first.address(), request).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+
+        // Each node has taken its own header out, and nothing else.
+        let end = "</wsse:Security>";
+        let header = |message: &str| {
+            let start = message.find("<wsse:Security ").expect("a header");
+            let behind = start + message[start..].find(end).expect("its end") + end.len();
+            message[start..behind].to_owned()
+        };
+        let to_second = sent.replacen(&header(&sent), "", 1);
+        let to_service = to_second.replacen(&header(&to_second), "", 1);
+        let (found, answered) = at_second.lock().expect("nobody panicked")[0].clone();
+        assert_eq!(String::from_utf8_lossy(&found), to_second);
+        let (found, end_answer) = at_service.lock().expect("nobody panicked")[0].clone();
+        assert_eq!(String::from_utf8_lossy(&found), to_service);
+        // The answer passes both of them as the service's gateway made it.
+        assert_eq!(answered, end_answer);
+        assert_eq!(answer.body.as_bytes(), &end_answer[..]);
+        let memory = Memory::without_conversations(&ForgetfulReplayCache);
+        let opened = client.open(answer.body.into_bytes(), secured.receipt, memory);
+        let opened = String::from_utf8(opened.expect("the answer").bytes).expect("text");
+        assert!(opened.contains(HELLO), "{opened}");
+        let seen = backend.seen.recv().await.expect("a request");
+        assert!(String::from_utf8_lossy(&seen.body).contains(HELLO));
+
+        // A copy gets nowhere.
+        let mut request = post("/echo", secured.bytes);
+        if soap == SOAP12 {
+            let media_type = http::HeaderValue::from_static("application/soap+xml; charset=utf-8");
+            request.headers_mut().insert("content-type", media_type);
+        }
+        let again = send(first.address(), request).await;
+        let refused = match soap {
+            SOAP11 => StatusCode::INTERNAL_SERVER_ERROR,
+            _ => StatusCode::BAD_REQUEST,
+        };
+        assert_eq!(again.status, refused, "{}", again.body);
+        assert_eq!(at_second.lock().expect("nobody panicked").len(), 1);
+    }
+}
+
+#[tokio::test]
+async fn the_next_node_is_told_what_nothing_proves_here() {
+    let nodes = Nodes::new();
+    let mut next = Backend::echo().await;
+    let first = nodes.gateway("first", next.address, FIRST).await;
+    let plain = with_header(SOAP11, ROUTE, HELLO);
+    let secured = nodes
+        .client()
+        .secure(plain.into_bytes())
+        .expect("it is secured");
+    let answer = send(first.address(), post("/echo", secured.bytes)).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let seen = next.seen.recv().await.expect("a request");
+    let told = seen.headers.get("x-soapstone-unproven").expect("a field");
+    let wsse = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd";
+    assert_eq!(
+        told.to_str().expect("text"),
+        format!("{{{wsse}}}Security, {{{SOAP11}}}Body")
+    );
+}
+
+#[tokio::test]
+async fn a_message_that_is_not_for_the_node_gets_no_further() {
+    let nodes = Nodes::new();
+    let mut next = Backend::echo().await;
+    let second = nodes.gateway("second", next.address, SECOND).await;
+    // It is still to pass the first node.
+    let plain = with_header(SOAP11, ROUTE, HELLO);
+    let secured = nodes
+        .client()
+        .secure(plain.into_bytes())
+        .expect("it is secured");
+    let answer = send(second.address(), post("/echo", secured.bytes)).await;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(answer.body.contains("InvalidSecurity"), "{}", answer.body);
+    assert!(next.seen.try_recv().is_err(), "nothing was passed on");
+}
+
+#[test]
+fn routes_that_no_node_can_keep_are_refused() {
+    let nodes = Nodes::new();
+    let outbound = "[routes.outbound]\npeer = { certificate = \"service.cert.pem\" }\nsecurity = { mechanism = \"none\" }\n";
+    let problem = |inbound: &str| {
+        let config = nodes.config("first", "127.0.0.1:1", inbound);
+        config.err().unwrap_or_default()
+    };
+    let told = problem(&(FIRST.to_owned() + outbound));
+    assert!(told.contains("`outbound` is given, and `inbound` passes messages on: their answers are for whoever sent them"), "{told}");
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/echo\"\npublish_policy = true\nbackends = [{{ url = \"http://127.0.0.1:1/\" }}]\n\
+         balance = {{ requirements = true }}\n[routes.inbound]\n{}{FIRST}",
+        Nodes::keys("first")
+    );
+    let config = Config::from_text(&text, &nodes.0.path("gateway.toml"), &|_| None);
+    let told = config.map(drop).expect_err("problems").to_string();
+    for expected in [
+        "`requirements` is given, and `inbound` passes on what nothing proves here",
+        "the policy cannot be published: it is that of a node on the way, and not of the service",
+    ] {
+        assert!(told.contains(expected), "{told}");
+    }
+}

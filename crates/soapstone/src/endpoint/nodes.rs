@@ -1,0 +1,301 @@
+//! The nodes on the path of messages: what is done for those that come next, and what an
+//! intermediary passes on.
+//!
+//! The one rule: a node never breaks what is for a later one. What would is refused, when a file is
+//! loaded where that can be told, and else of the message.
+
+use jiff::Timestamp;
+use soapstone_wss::{
+    EncryptedPart, Envelope, InboundPlan, Keys, Mechanism, OutboundPlan, Outgoing, Part, Policy,
+    SecureError,
+};
+use soapstone_xml::Buffers;
+
+use super::agreed::Exchange;
+use super::arrived::ReceiveError;
+use super::asking::{Workspace, drive};
+use super::call::{Call, make};
+use super::compiled::Endpoint;
+use super::compiler::Compiler;
+use super::memory::Memory;
+use super::opened::PassedMessage;
+use super::opening::Judged;
+use super::plans::{Directions, Opens};
+use super::role::Role;
+use super::step::{Step, StepObserver};
+use crate::config::{RecipientConfig, SecuritySource, is_next};
+
+impl Endpoint<InboundPlan> {
+    /// Opens what is for this node of a message, and has the rest go on as it came, with headers
+    /// for the next nodes where the file names some.
+    ///
+    /// # Errors
+    /// Why the message is refused, or cannot be secured for the next nodes.
+    pub fn pass_on(
+        &self,
+        bytes: Vec<u8>,
+        memory: Memory<'_>,
+    ) -> Result<PassedMessage, ReceiveError> {
+        make(|call| self.pass_on_with(bytes, memory, call))
+    }
+
+    /// [Passes](Self::pass_on) a message on in a tuned call.
+    ///
+    /// # Errors
+    /// As [`pass_on`](Self::pass_on).
+    pub fn pass_on_with(
+        &self,
+        bytes: Vec<u8>,
+        memory: Memory<'_>,
+        call: &mut Call<'_>,
+    ) -> Result<PassedMessage, ReceiveError> {
+        let now = call.now;
+        let (buffers, mut observer) = call.parts();
+        drive(memory, buffers, async |workspace| {
+            let judged = self.judged(bytes, None, workspace, now, &mut observer);
+            let (judged, _) = judged.await?;
+            self.passed_on(judged, workspace, now, &mut observer)
+        })
+    }
+}
+
+impl<P: Opens> Endpoint<P> {
+    /// What an intermediary makes of a message that it has judged.
+    pub(super) fn passed_on(
+        &self,
+        judged: Judged,
+        workspace: &Workspace,
+        now: Timestamp,
+        observer: &mut dyn StepObserver,
+    ) -> Result<PassedMessage, ReceiveError> {
+        let passed = judged.opened.pass_on(judged.late)?;
+        let buffers = &mut workspace.buffers();
+        let mut bytes = buffers.take(passed.envelope().document().bytes().len());
+        passed.forward(&mut bytes);
+        observer.ended(Step::Forward);
+        let bytes = self.secured_onward(bytes, now, buffers, observer);
+        let bytes = bytes.map_err(ReceiveError::Unsecurable)?;
+        Ok(PassedMessage { bytes, passed })
+    }
+}
+
+impl<P: Directions> Endpoint<P> {
+    /// A message with headers for the nodes on its way. What comes later on the way is done first:
+    /// each node undoes the last step that is left.
+    pub(super) fn secured_onward(
+        &self,
+        mut bytes: Vec<u8>,
+        now: Timestamp,
+        buffers: &mut Buffers,
+        observer: &mut dyn StepObserver,
+    ) -> Result<Vec<u8>, SecureError> {
+        if self.recipients.is_empty() {
+            return Ok(bytes);
+        }
+        let now = self.clock(now);
+        for plan in self.recipients.iter().rev() {
+            // It grew by what was done before.
+            let mut limits = self.limits.clone();
+            limits.message = limits.message.saturating_mul(2);
+            let envelope = Envelope::parse(bytes, &limits, buffers)?;
+            let outgoing = Outgoing {
+                clock: self.peer_clock(),
+                ..Outgoing::default()
+            };
+            let secured = plan.secure(envelope, outgoing, now, buffers)?;
+            self.note_sent(plan, &secured.receipt, now);
+            bytes = secured.bytes;
+        }
+        observer.ended(Step::Secure);
+        Ok(bytes)
+    }
+
+    /// Whether the blocks that are protected for a node are still there when the message reaches
+    /// it: one that is addressed to an earlier node is taken out by that (SOAP 1.1, 4.2.2).
+    pub(super) fn check_addressees(
+        &self,
+        envelope: &Envelope,
+        plan: &OutboundPlan,
+    ) -> Result<(), SecureError> {
+        if self.recipients.is_empty() {
+            return Ok(());
+        }
+        let last = std::iter::once((plan, self.recipients.len()));
+        let others = self.recipients.iter().zip(0..);
+        for (plan, place) in others.chain(last) {
+            let policy = plan.policy();
+            let encrypted = policy.encrypted_parts().iter().map(|one| &one.part);
+            let signed = policy.signed_parts();
+            for part in signed.iter().chain(encrypted) {
+                let Part::Header { namespace, local } = part else {
+                    continue;
+                };
+                let blocks = envelope.header().into_iter().flat_map(|it| it.children());
+                for block in blocks.filter(|block| block.is(namespace, local)) {
+                    let Some(actor) = envelope.actor_of(block) else {
+                        continue;
+                    };
+                    let is_of = |plan: &OutboundPlan| {
+                        let own = plan.policy().header.actor.as_deref();
+                        own == Some(&*actor) || own.is_some_and(is_next) && is_next(&actor)
+                    };
+                    let at = self.recipients.iter().position(is_of);
+                    let at = at.or_else(|| is_of(plan).then_some(self.recipients.len()));
+                    if at.is_none_or(|at| at < place) {
+                        return Err(SecureError::TakenOutBefore {
+                            part: part.clone(),
+                            actor: actor.into_owned(),
+                        });
+                    }
+                }
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Compiler<'_> {
+    /// Reports what an intermediary cannot do.
+    pub(super) fn check_intermediary(&mut self, role: Role) {
+        let Some(config) = &self.config.intermediary else {
+            return;
+        };
+        let place = config.role.place;
+        if matches!(role, Role::Client | Role::Secure) {
+            self.report_with_hint(
+                place,
+                "`role` is given, and this endpoint sends messages that nobody sent to it",
+                "leave it out; the nodes on the way are named in `recipients`",
+            );
+        }
+        if let Some(inner) = &self.config.inner {
+            self.report_with_hint(
+                inner.place,
+                "`inner` is of the last node, and an intermediary opens no Body for it",
+                "leave it out",
+            );
+        }
+        let source = &self.config.security.source;
+        let problem = match &source.value {
+            SecuritySource::Policy(_) => "`policy` describes what the last node wants of messages",
+            SecuritySource::Mechanism(Mechanism::SecureConversation) => {
+                "an intermediary holds no conversations"
+            }
+            _ => return,
+        };
+        self.report_with_hint(
+            source.place,
+            problem,
+            "name a mechanism for single messages, and the parts that are for this node",
+        );
+    }
+
+    /// The plans for the nodes on the way of messages that leave.
+    pub(super) fn recipients(
+        &mut self,
+        exchanges: &[Exchange],
+        keys: &Keys,
+        role: Role,
+    ) -> Option<Vec<OutboundPlan>> {
+        let config = self.config;
+        let Some(first) = config.recipients.first() else {
+            return Some(Vec::new());
+        };
+        let leave = matches!(role, Role::Client | Role::Secure) || config.intermediary.is_some();
+        if !leave {
+            self.report_with_hint(
+                first.place,
+                "`recipients` is for requests that leave, and this endpoint is where they end",
+                "leave it out, or say that it passes them on: role = \"next\"",
+            );
+        }
+        if exchanges.iter().any(|one| one.request.uses_context()) {
+            self.report_with_hint(
+                first.place,
+                "nodes on the way of conversations are not supported",
+                "take a mechanism for single messages",
+            );
+            return None;
+        }
+        let own = config
+            .intermediary
+            .as_ref()
+            .map(|it| it.role.value.as_str());
+        let own = own.or(config.security.actor.as_ref().map(|it| it.value.as_str()));
+        let mut policies = Vec::new();
+        let mut plans = Vec::new();
+        for recipient in &config.recipients {
+            let actor = recipient.actor.value.as_str();
+            if own.is_some_and(|own| own == actor || is_next(own) && is_next(actor)) {
+                self.report_with_hint(
+                    recipient.actor.place,
+                    "a recipient has the actor of this endpoint",
+                    "give it an actor of its own",
+                );
+            }
+            let (policy, plan) = self.recipient(recipient, keys)?;
+            policies.push(policy);
+            plans.push(plan);
+        }
+        if config.intermediary.is_none() {
+            policies.extend(exchanges.iter().map(|one| one.request.clone()));
+        }
+        for (at, recipient) in config.recipients.iter().enumerate() {
+            let (this, later) = (&policies[at], &policies[at + 1..]);
+            if !recipient.reinserts
+                && let Some(part) = lost(this, later)
+            {
+                let message = format!(
+                    "`{part}` is encrypted for this node, and later ones read it or its signature"
+                );
+                self.report_with_hint(
+                    recipient.place,
+                    message,
+                    "leave the part to one of them; or have that node put the plaintext back, and say so: reinserts = true",
+                );
+            }
+        }
+        Some(plans)
+    }
+
+    /// The policy and the plan for one node: the file's keys, with whom this node encrypts for.
+    fn recipient(
+        &mut self,
+        recipient: &RecipientConfig,
+        keys: &Keys,
+    ) -> Option<(Policy, OutboundPlan)> {
+        let mut config = self.config.clone();
+        config.peer.clone_from(&recipient.peer);
+        config.security = recipient.instead_of(&self.config.security);
+        config.intermediary = None;
+        let place = config.security.source.place;
+        self.instead_with(&config, |compiler| {
+            let suite = compiler.suite()?;
+            let policy = compiler.policy(recipient.mechanism.value, suite);
+            let peer = compiler.config.peer.as_ref();
+            let keys = Keys {
+                peer: peer.and_then(|peer| compiler.peer(&peer.certificate)),
+                ..keys.clone()
+            };
+            let plan = OutboundPlan::compile(policy.clone(), keys);
+            Some((policy, compiler.plan(plan, place)?))
+        })
+    }
+}
+
+/// A part that is in cipher text for one node, and that later nodes want to read.
+fn lost<'p>(this: &'p Policy, later: &[Policy]) -> Option<&'p Part> {
+    let is_of_message =
+        |part: &&Part| matches!(part, Part::Body | Part::Header { .. } | Part::Id(_));
+    let encrypted = this.encrypted_parts().iter();
+    let mut encrypted = encrypted
+        .map(|one: &EncryptedPart| &one.part)
+        .filter(is_of_message);
+    encrypted.find(|part| {
+        later.iter().any(|policy| match part {
+            // It may stand in whatever they protect.
+            Part::Id(_) => policy.signature().is_some() || policy.encryption().is_some(),
+            part => policy.signs(part) || policy.encrypts(part),
+        })
+    })
+}

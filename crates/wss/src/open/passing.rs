@@ -1,0 +1,355 @@
+//! How an intermediary passes a message on: what it takes out, what it puts back, and what it must
+//! not touch.
+//!
+//! The one rule: the header of another node never loses what it refers to, and no signature of
+//! another node breaks. Such a message is refused.
+
+use std::collections::HashSet;
+
+use soapstone_xml::{Element, NodeId};
+use soapstone_xmlsec::dsig::{NoExtension, Reference, SignatureError, Target};
+
+use super::comparison::Comparison;
+use super::opening::Opening;
+use super::places::MOST_UNPROVEN;
+use crate::envelope::{expanded_name, range};
+use crate::names::{DS, NEXT, WSSE, WSSE11, XENC};
+use crate::passage::Passage;
+use crate::rejected::Rejected;
+
+/// What a signature covers that is not of this node's header.
+pub(super) struct Sealed {
+    target: NodeId,
+    /// It covers cipher text as it came, or nobody here can tell.
+    as_cipher_text: bool,
+}
+
+impl Opening<'_> {
+    /// What signatures for other nodes cover that holds cipher text, before anything of it is
+    /// deciphered. No key is needed: their digests tell which form they are of.
+    pub(super) fn sealed_as_cipher_text(&mut self) -> Result<Vec<Sealed>, Rejected> {
+        let message = &self.message;
+        let demands = message.demands();
+        if !demands.intermediary.is_some_and(|it| it.reinserts) {
+            return Ok(Vec::new());
+        }
+        let document = message.document();
+        let data = document.root().descendants();
+        let data = data.filter(|element| element.is(XENC, "EncryptedData"));
+        let holds_cipher_text: HashSet<NodeId> = data
+            .flat_map(|data| std::iter::once(data).chain(data.ancestors()))
+            .map(|holder| holder.id())
+            .collect();
+        let rules = demands.limits.signature_rules();
+        let mut sealed = Vec::new();
+        let others = document.root().descendants().filter(|element| {
+            element.is(DS, "Reference") && !is_inside(*element, message.security)
+        });
+        for element in others {
+            let Some(target) = referred(document, element) else {
+                continue;
+            };
+            if !holds_cipher_text.contains(&target) {
+                continue;
+            }
+            if sealed.len() == demands.limits.references {
+                return Err(Rejected::TooMany {
+                    what: "references of other nodes to what holds cipher text",
+                    limit: demands.limits.references,
+                });
+            }
+            let signature = element.ancestors().find(|it| it.is(DS, "Signature"));
+            let signature = signature.map_or(element.id(), |it| it.id());
+            let reference = Reference::parse(element, signature, &rules);
+            let mut covers = |reference: &Reference| {
+                let target = Target::Element {
+                    node: target,
+                    comments: false,
+                };
+                reference.verify(document, target, &mut NoExtension, &mut self.scratch)
+            };
+            let as_cipher_text = match reference {
+                Ok(reference) => !matches!(
+                    covers(&reference),
+                    Err(SignatureError::DigestMismatch { .. })
+                ),
+                Err(_) => true,
+            };
+            sealed.push(Sealed {
+                target,
+                as_cipher_text,
+            });
+        }
+        Ok(sealed)
+    }
+
+    /// How the message is passed on; `None`, where this node is its last one.
+    pub(super) fn passage(&mut self, sealed: &[Sealed]) -> Result<Option<Passage>, Rejected> {
+        let Some(intermediary) = self.message.demands().intermediary else {
+            return Ok(None);
+        };
+        let taken_out = self.comparison().blocks_to_take_out()?;
+        self.evidence.unproven = self.comparison().unproven_at_intermediary(&taken_out)?;
+        let document = self.message.document();
+        let out: HashSet<NodeId> = taken_out.iter().copied().collect();
+        let goes = |element: Element<'_>| {
+            let mut around = element.ancestors();
+            around.any(|holder| out.contains(&holder.id()))
+        };
+        let source_end = document.bytes().len();
+        // Grafts have their places behind the message.
+        let in_source = |node: &NodeId| document.element(*node).range().end as usize <= source_end;
+        let mut changed: Vec<(NodeId, Vec<u8>)> =
+            taken_out.iter().map(|node| (*node, Vec::new())).collect();
+        let mut reinserted = Vec::new();
+        if intermediary.reinserts {
+            let replaced: Vec<NodeId> = document.replaced_elements().filter(in_source).collect();
+            for data in replaced {
+                let element = document.element(data);
+                if goes(element) {
+                    continue;
+                }
+                changed.push(self.reinsertion(data)?);
+                reinserted.push(data);
+            }
+        }
+        self.check_references(&taken_out, &reinserted, sealed)?;
+        let document = self.message.document();
+        changed.sort_by_key(|(node, _)| document.element(*node).range().start);
+        let mut passage = Passage::default();
+        for (node, with) in changed {
+            passage.exchange(range(document.element(node)), with);
+        }
+        for node in taken_out {
+            let element = self.message.element(node);
+            let name = expanded_name(readable(element));
+            self.evidence.note_taken_out(name);
+        }
+        Ok(Some(passage))
+    }
+
+    /// What plaintext takes the place of, and its bytes. An `EncryptedHeader` goes with its cipher
+    /// text (SOAP Message Security 1.1.1, 9.3).
+    fn reinsertion(&self, data: NodeId) -> Result<(NodeId, Vec<u8>), Rejected> {
+        let document = self.message.document();
+        let mut plain = Vec::new();
+        document.write_graft(data, &mut plain);
+        let holder = document.element(data).parent();
+        let header = self.message.envelope.header();
+        let is_header = |parent: Option<Element<'_>>| {
+            parent.map(|parent| parent.id()) == header.map(|header| header.id())
+        };
+        let Some(holder) = holder
+            .filter(|holder| holder.is(WSSE11, "EncryptedHeader") && is_header(holder.parent()))
+        else {
+            return Ok((data, plain));
+        };
+        let Some(block) = holder.first_child() else {
+            return Ok((data, plain));
+        };
+        // Nobody behind this node could tell it from a header that the sender addressed to him.
+        if block.is(WSSE, "Security") {
+            return Err(Rejected::Malformed {
+                element: "wsse11:EncryptedHeader",
+                problem:
+                    "expected a header block that may be put back, found a `wsse:Security` header"
+                        .to_owned(),
+            });
+        }
+        // What the EncryptedHeader declares is gone with it.
+        let outside = |prefix: &str| header.and_then(|header| header.namespace_of(prefix));
+        let own: Vec<&str> = block.declarations().map(|(prefix, _)| prefix).collect();
+        let mut declarations = String::new();
+        for (prefix, uri) in holder.declarations() {
+            if own.contains(&prefix) || outside(prefix).unwrap_or_default() == uri {
+                continue;
+            }
+            declarations.push_str(match prefix {
+                "" => " xmlns",
+                _ => " xmlns:",
+            });
+            declarations.push_str(prefix);
+            declarations.push_str("=\"");
+            let mut written = Vec::new();
+            soapstone_xml::escape::attribute(uri, &mut written);
+            declarations.push_str(&String::from_utf8_lossy(&written));
+            declarations.push('"');
+        }
+        let name = ["<", block.qualified_name()].concat();
+        let tag = plain
+            .windows(name.len())
+            .position(|window| window == name.as_bytes());
+        if let Some(tag) = tag {
+            let at = tag + name.len();
+            plain.splice(at..at, declarations.into_bytes());
+        }
+        Ok((holder.id(), plain))
+    }
+
+    /// Refuses a message in which something refers to what is taken out, or a signature covers what
+    /// is changed.
+    fn check_references(
+        &self,
+        taken_out: &[NodeId],
+        reinserted: &[NodeId],
+        sealed: &[Sealed],
+    ) -> Result<(), Rejected> {
+        let document = self.message.document();
+        let breaks = |element: Element<'_>| {
+            Err(Rejected::SignatureWouldBreak {
+                element: expanded_name(element),
+            })
+        };
+        let around = |nodes: &[NodeId]| -> HashSet<NodeId> {
+            let nodes = nodes.iter().map(|node| document.element(*node));
+            nodes
+                .flat_map(|node| node.ancestors().map(|holder| holder.id()))
+                .collect()
+        };
+        let around_taken_out = around(taken_out);
+        let out: HashSet<NodeId> = taken_out.iter().copied().collect();
+        let goes = |element: Element<'_>| {
+            let mut around = std::iter::once(element).chain(element.ancestors());
+            around.any(|holder| out.contains(&holder.id()))
+        };
+        let names = [
+            (DS, "Reference"),
+            (WSSE, "Reference"),
+            (XENC, "DataReference"),
+            (XENC, "KeyReference"),
+        ];
+        let refers = |element: &Element<'_>| {
+            let mut names = names.iter();
+            names.any(|(namespace, local)| element.is(namespace, local))
+        };
+        for element in document.root().descendants().filter(refers) {
+            if goes(element) {
+                continue;
+            }
+            let covers = element.is(DS, "Reference");
+            let Some(target) = referred(document, element) else {
+                let is_whole = element
+                    .attribute("", "URI")
+                    .is_some_and(|uri| uri.is_empty());
+                let of_header = element.ancestors().any(|it| it.is(WSSE, "Security"));
+                if covers && is_whole && of_header {
+                    return breaks(document.root());
+                }
+                continue;
+            };
+            let target = document.element(target);
+            if goes(target) || covers && around_taken_out.contains(&target.id()) {
+                return breaks(target);
+            }
+        }
+        let mut changed = around(reinserted);
+        changed.extend(reinserted);
+        let mut sealed = sealed.iter().filter(|one| one.as_cipher_text);
+        match sealed.find(|one| changed.contains(&one.target)) {
+            Some(one) => breaks(document.element(one.target)),
+            None => Ok(()),
+        }
+    }
+}
+
+impl Comparison<'_, '_> {
+    /// The header blocks that signatures for this node cover, or all that it knows of where nothing
+    /// is signed for it.
+    pub(super) fn blocks_at_intermediary(&self) -> Vec<NodeId> {
+        let is_proven = |block: &Element<'_>| {
+            let is_signed = self.signing_steps(block.id()).next().is_some();
+            !block.is(WSSE, "Security") && is_signed && !self.is_signed_unread(block.id())
+        };
+        let blocks = self.header_blocks().filter(is_proven);
+        blocks.map(|block| block.id()).collect()
+    }
+
+    /// What goes on and nothing here proves, by expanded name, each once.
+    fn unproven_at_intermediary(&self, taken_out: &[NodeId]) -> Result<Vec<String>, Rejected> {
+        let envelope = &self.message.envelope;
+        let out: HashSet<&NodeId> = taken_out.iter().collect();
+        let proven: HashSet<NodeId> = self.blocks_at_intermediary().into_iter().collect();
+        let mut unproven: Vec<String> = Vec::new();
+        let blocks = envelope.header().into_iter().flat_map(|it| it.children());
+        let left = blocks.zip(self.header_blocks());
+        let left =
+            left.filter(|(block, seen)| !out.contains(&block.id()) && !proven.contains(&seen.id()));
+        let body = envelope.body();
+        let body = Some(body).filter(|body| self.signing_steps(body.id()).next().is_none());
+        for element in left.map(|(_, seen)| seen).chain(body) {
+            let name = expanded_name(element);
+            if unproven.contains(&name) {
+                continue;
+            }
+            if unproven.len() == MOST_UNPROVEN {
+                return Err(Rejected::TooMany {
+                    what: "header blocks that nothing proves",
+                    limit: MOST_UNPROVEN,
+                });
+            }
+            unproven.push(name);
+        }
+        Ok(unproven)
+    }
+
+    /// The header blocks that are for this node, its `wsse:Security` header among them.
+    fn blocks_to_take_out(&self) -> Result<Vec<NodeId>, Rejected> {
+        let envelope = &self.message.envelope;
+        let actor = self.demands().actor.as_deref();
+        let is_ours = |block: Element<'_>| {
+            envelope.is_for(block, actor) || envelope.is_for(block, Some(NEXT))
+        };
+        let mut taken_out = Vec::new();
+        let blocks = envelope.header().into_iter().flat_map(|it| it.children());
+        for (block, seen) in blocks.zip(self.header_blocks()) {
+            if Some(block.id()) == self.message.security {
+                taken_out.push(block.id());
+                continue;
+            }
+            // One that was deciphered is for whom its plaintext says, and for whom its cipher text
+            // did.
+            if !is_ours(block) && !is_ours(seen) {
+                continue;
+            }
+            let mut understood = self.demands().understood_blocks.iter();
+            let is_understood = understood.any(|(namespace, local)| seen.is(namespace, local));
+            if !is_understood {
+                if envelope.must_understand(block) || envelope.must_understand(seen) {
+                    return Err(Rejected::HeaderNotUnderstood {
+                        header: expanded_name(seen),
+                    });
+                }
+                if envelope.is_relayed(block) {
+                    continue;
+                }
+            }
+            taken_out.push(block.id());
+        }
+        Ok(taken_out)
+    }
+}
+
+/// A header block, or the one that an `EncryptedHeader` held.
+fn readable(block: Element<'_>) -> Element<'_> {
+    let held = block
+        .is(WSSE11, "EncryptedHeader")
+        .then(|| block.first_child());
+    held.flatten().unwrap_or(block)
+}
+
+/// The element that a reference to an id of this message leads to.
+fn referred(document: &soapstone_xml::Document, reference: Element<'_>) -> Option<NodeId> {
+    let uri = reference.attribute("", "URI")?;
+    let id = uri.strip_prefix('#')?;
+    let id = id
+        .strip_prefix("xpointer(id('")
+        .and_then(|rest| rest.strip_suffix("'))"))
+        .unwrap_or(id);
+    document.by_id(id).ok().flatten()
+}
+
+fn is_inside(element: Element<'_>, holder: Option<NodeId>) -> bool {
+    element
+        .ancestors()
+        .any(|around| Some(around.id()) == holder)
+}

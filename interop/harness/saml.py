@@ -1,0 +1,176 @@
+"""SAML assertions with WSS4J 2.4.3 and OpenSAML 3.4.6, in both directions: it opens what we send, we open what it sends, and both refuse.
+
+One JVM answers all jobs. The assertions of both directions are OpenSAML's: we make none.
+"""
+
+import json
+from pathlib import Path
+
+from . import envelopes, jobs
+from .endpoints import Endpoint
+from .installing import INTEROP
+from .processes import Failure, must, must_refuse
+
+JAR = INTEROP / "saml" / "target" / "saml-peer.jar"
+ISSUER, AUDIENCE = "https://idp.example", "https://service.example"
+VERSIONS = ("2.0", "1.1")
+# How a message names the assertion, or its signature covers it: as WSS4J says it. A bearer's is named by nothing.
+REFERENCES = {
+    "bearer": ("over TLS", "signed with the message"),
+    "holder-of-key": ("named by its id", "named by a direct reference"),
+    "sender-vouches": ("named by its id", "named by a direct reference"),
+}
+
+
+class Case:
+    """One confirmation of one version, and how the message refers to the assertion."""
+
+    def __init__(self, version, confirmation, reference):
+        self.version, self.confirmation, self.reference = version, confirmation, reference
+        self.signs = reference != "over TLS"
+        self.direct = reference == "named by a direct reference"
+
+    def receives(self, keys, folder, attester="client", issuer="approver", audience=AUDIENCE):
+        """Our service."""
+        endpoint = Endpoint("sign" if self.signs else "none")
+        saml = {"issuers": [{"name": ISSUER, "pinned": [str(keys.certificate(issuer))]}], "audience": [audience]}
+        saml |= {"confirmation": [self.confirmation], "versions": [self.version]}
+        if self.confirmation == "sender-vouches":
+            saml["attesters"] = [_subject(keys, attester)]
+        if self.confirmation == "bearer":
+            saml["protection"] = "signature" if self.signs else "tls"
+        endpoint.tables["saml"] = saml
+        if self.signs and self.confirmation != "holder-of-key":
+            endpoint.trust(keys.ca)
+        return endpoint.write(folder)
+
+    def sends(self, keys, folder, assertion):
+        """Our client."""
+        # The key of an assertion's holder is named by the assertion: directly, or by its id.
+        holds = self.confirmation == "holder-of-key"
+        naming = {"key_reference": "direct" if self.direct else "ski"} if holds else {}
+        endpoint = Endpoint("sign" if self.signs else "none", **naming)
+        endpoint.tables["saml"] = {"assertion": str(assertion), "confirmation": [self.confirmation]}
+        if self.signs:
+            endpoint.ours(keys, "client")
+        return endpoint.write(folder)
+
+    def issuing(self, keys, holder="client", issuer="approver", **changes):
+        """What WSS4J is told of the assertion."""
+        options = {"version": self.version, "confirmation": self.confirmation, "audience": AUDIENCE}
+        options |= {"issuer-key": keys.key(issuer), "issuer-cert": keys.certificate(issuer)}
+        if self.confirmation == "holder-of-key":
+            options["holder-cert"] = keys.certificate(holder)
+        return _words(options | changes)
+
+    def message(self, keys, signer="client", beside="no"):
+        """What WSS4J is told of the message. Who signs beside an assertion uses no key of it, and vouches for nothing."""
+        options = {"confirmation": self.confirmation, "reference": "direct" if self.direct else "identifier"}
+        options |= {"signs": "yes" if self.signs else "no", "beside": beside, "key": keys.key(signer), "cert": keys.certificate(signer)}
+        return _words(options)
+
+    def opening(self, keys):
+        """What WSS4J demands."""
+        return [*self.message(keys, "server"), "--audience", AUDIENCE, "--ca", str(keys.ca)]
+
+
+def _words(options):
+    return [word for name, value in options.items() for word in (f"--{name}", str(value))]
+
+
+def _subject(keys, name):
+    told = must("openssl", "x509", "-noout", "-subject", "-nameopt", "RFC2253", "-in", keys.certificate(name)).output
+    return told.strip().removeprefix("subject=").strip()
+
+
+def cases():
+    """Every case by its name."""
+    for version in VERSIONS:
+        for confirmation, references in REFERENCES.items():
+            for reference in references:
+                yield f"SAML {version}, {confirmation}, {reference}", Case(version, confirmation, reference)
+
+
+def run(report, soapstone, keys, folder):
+    """Every case, both ways; a changed assertion is refused each time. Then what has to be refused."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    with jobs.running("SAML", JAR, folder / "saml.log") as peer:
+        for number, (name, case) in enumerate(cases()):
+            plain = folder / f"{number:03}.plain.xml"
+            plain.write_bytes(envelopes.books(5))
+            # Whoever vouches refers to the assertion as to any other signed part: there is one way.
+            if case.confirmation != "sender-vouches" or not case.direct:
+                report.check("saml", name, "soapstone -> wss4j", lambda: _to_wss4j(case, peer, soapstone, keys, folder, plain))
+            report.check("saml", name, "wss4j -> soapstone", lambda: _from_wss4j(case, peer, soapstone, keys, folder, plain))
+        plain = folder / "refused.plain.xml"
+        plain.write_bytes(envelopes.books(5))
+        for name, case, issued, signed, demanded, reason in refusals():
+            test = lambda: _refused(case, issued, signed, demanded, reason, peer, soapstone, keys, folder, plain)
+            report.check("saml", f"refused: {name}", "wss4j -> soapstone", test)
+        for version in VERSIONS:
+            test = lambda: _stolen(Case(version, "holder-of-key", "named by its id"), peer, soapstone, keys, folder, plain)
+            report.check("saml", f"refused: a stolen assertion of SAML {version}", "soapstone -> wss4j", test)
+
+
+def refusals():
+    """How the assertion is issued and the message signed; what our endpoint demands, and the reason that it gives."""
+    for version in VERSIONS:
+        holder = Case(version, "holder-of-key", "named by its id")
+        vouched = Case(version, "sender-vouches", "named by its id")
+        bearer = Case(version, "bearer", "over TLS")
+        yield f"an issuer's name with another key, SAML {version}", bearer, {"issuer": "server"}, {}, {}, "untrusted"
+        yield f"for another audience, SAML {version}", bearer, {}, {}, {"audience": "https://other.example"}, "audience-mismatch"
+        yield f"an attester who is not named, SAML {version}", vouched, {}, {"signer": "server"}, {}, "assertion-unconfirmed"
+        stolen = {"holder": "server"}
+        yield f"a stolen assertion, SAML {version}", holder, stolen, {"beside": "yes"}, {}, "key-not-found"
+
+
+def _to_wss4j(case, peer, soapstone, keys, folder, plain):
+    assertion, secured, opened = plain.with_suffix(".assertion"), plain.with_suffix(".ours"), plain.with_suffix(".ours-opened")
+    peer.must("issue", *case.issuing(keys), assertion)
+    must(soapstone, "secure", "--config", case.sends(keys, folder, assertion), plain, "-o", secured)
+    peer.must("open", *case.opening(keys), secured, opened)
+    envelopes.same_body(plain.read_bytes(), opened.read_bytes())
+    peer.must_refuse("open", *case.opening(keys), _promoted(secured), opened)
+
+
+def _from_wss4j(case, peer, soapstone, keys, folder, plain):
+    secured, opened = plain.with_suffix(".theirs"), plain.with_suffix(".theirs-opened")
+    peer.must("secure", *case.issuing(keys), *case.message(keys), plain, secured)
+    endpoint = case.receives(keys, folder)
+    must(soapstone, "open", "--config", endpoint, secured, "-o", opened)
+    envelopes.same_body(plain.read_bytes(), opened.read_bytes())
+    told = json.loads(must(soapstone, "open", "--json", "--config", endpoint, secured).output)["assertion"]
+    if (told["subject"]["name"], told["issuer"], told["confirmed"]) != ("alice", ISSUER, case.confirmation):
+        raise Failure(f"expected alice, {ISSUER} and {case.confirmation}, found {told}")
+    must_refuse(soapstone, "open", "--config", endpoint, _promoted(secured))
+
+
+def _promoted(secured):
+    """The message with another role in the assertion."""
+    path = secured.with_name(secured.name + "-promoted")
+    message = secured.read_bytes()
+    if b">reader<" not in message:
+        raise Failure(f"no assertion of a reader in {secured}")
+    path.write_bytes(message.replace(b">reader<", b">writer<"))
+    return path
+
+
+def _refused(case, issued, signed, demanded, reason, peer, soapstone, keys, folder, plain):
+    secured = plain.with_suffix(".theirs")
+    peer.must("secure", *case.issuing(keys, **issued), *case.message(keys, **signed), plain, secured)
+    endpoint = case.receives(keys, folder, **demanded)
+    verdict = json.loads(must_refuse(soapstone, "open", "--json", "--config", endpoint, secured).output)
+    if verdict["reason"] != reason:
+        raise Failure(f"expected the reason {reason}, found {verdict}")
+
+
+def _stolen(case, peer, soapstone, keys, folder, plain):
+    """The assertion of another key's holder: we do not send it with our key."""
+    assertion = plain.with_suffix(".assertion")
+    peer.must("issue", *case.issuing(keys, holder="server"), assertion)
+    endpoint = case.sends(keys, folder, assertion)
+    secured = must_refuse(soapstone, "secure", "--config", endpoint, plain, statuses=(1, 2))
+    if "holder" not in secured.errors:
+        raise Failure(f"expected a word of the holder, found {secured.describe()}")
