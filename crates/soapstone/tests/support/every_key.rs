@@ -68,7 +68,13 @@ pub(crate) fn every_table() -> Node {
                     "identity",
                     table([("key", value("\"key.pem\"")), ("pkcs11", token())]),
                 ),
-                ("trust", table([("anchors", value("[\"ca.pem\"]"))])),
+                (
+                    "trust",
+                    table([
+                        ("anchors", value("[\"ca.pem\"]")),
+                        ("revocation", table([("ocsp", value("true"))])),
+                    ]),
+                ),
             ]),
         ),
         (
