@@ -9,8 +9,9 @@ from .processes import Failure, must, must_refuse
 
 USER = ("alice", "correct horse battery staple")
 MECHANISMS = ("sign", "sign-encrypt", "encrypt-sign")
-# How the keys that sign and encrypt are derived from those of passwords: as our files say it, as WSS4J's options do, and suites.
-# WSS4J neither writes nor reads keys that the reference itself derives.
+# How the keys that sign and encrypt are derived from those of passwords: as our files say it, as
+# WSS4J's options do, and suites. WSS4J neither writes nor reads keys that the reference itself
+# derives.
 FORMS = {
     "as they are": ("none", "plain", ("Basic128", "Basic128GCM")),
     "derived": ("explicit", "derived", ("Basic128GCM", "Basic256", "Basic256Sha256", "Basic256GCM", "TripleDes")),

@@ -14,7 +14,8 @@ from .processes import Failure, must, must_refuse
 JAR = INTEROP / "saml" / "target" / "saml-peer.jar"
 ISSUER, AUDIENCE = "https://idp.example", "https://service.example"
 VERSIONS = ("2.0", "1.1")
-# How a message names the assertion, or its signature covers it: as WSS4J says it. A bearer's is named by nothing.
+# How a message names the assertion, or its signature covers it: as WSS4J says it. A bearer's is
+# named by nothing.
 REFERENCES = {
     "bearer": ("over TLS", "signed with the message"),
     "holder-of-key": ("named by its id", "named by a direct reference"),
