@@ -28,13 +28,22 @@ fn put_lab(folder: &Folder, name: &str) {
 }
 
 fn run(program: &Path, path: &str, words: &[&str]) -> Output {
-    Command::new(program)
-        .args(words)
-        .env("PATH", path)
-        .current_dir(program.ancestors().nth(2).expect("the folder"))
-        .stdin(std::process::Stdio::null())
-        .output()
-        .expect("the program runs")
+    loop {
+        let ended = Command::new(program)
+            .args(words)
+            .env("PATH", path)
+            .current_dir(program.ancestors().nth(2).expect("the folder"))
+            .stdin(std::process::Stdio::null())
+            .output();
+        match ended {
+            // Another test begins a process while the copy is written: it holds the copy open until
+            // it is its program.
+            Err(error) if error.kind() == std::io::ErrorKind::ExecutableFileBusy => {
+                std::thread::yield_now();
+            }
+            ended => return ended.expect("the program runs"),
+        }
+    }
 }
 
 #[test]

@@ -54,33 +54,16 @@ impl Policy {
 
     /// Demands that fit no message, or not each other.
     fn wrong_combinations(&self) -> impl Iterator<Item = &'static str> {
+        let general = self.wrong_generally();
+        general
+            .chain(self.wrong_assertions())
+            .chain(self.wrong_sessions())
+            .chain(self.wrong_passwords())
+    }
+
+    fn wrong_generally(&self) -> impl Iterator<Item = &'static str> {
         let beside = || self.endorsing_beside();
-        let count = |kind| beside().filter(|token| token.key.kind() == kind).count();
-        let contexts = count(KeyBinding::Context) + count(KeyBinding::Kerberos);
-        let of_context = self.uses(KeyBinding::Context) || self.uses(KeyBinding::Kerberos);
-        let kerberos = self.supporting.iter();
-        let kerberos = kerberos.filter(|token| matches!(token, SupportingToken::Kerberos(_)));
-        let kerberos = kerberos.count();
-        let is_looked_up = |token: &&EndorsingToken| {
-            matches!(token.key.kind(), KeyBinding::Context | KeyBinding::Kerberos)
-        };
-        let passwords = count(KeyBinding::Password);
-        let by_password = self.password_keys();
-        let out_of_bounds = |keys: PasswordKeyPolicy| {
-            let is_ordered = keys.least > 0 && keys.least <= keys.most;
-            let made = 1..=PasswordKeyPolicy::MAXIMUM_ITERATIONS;
-            !is_ordered
-                || keys.most > PasswordKeyPolicy::MAXIMUM_ITERATIONS
-                || !made.contains(&keys.iterations)
-        };
-        let encrypts_with_password = self
-            .encryption()
-            .is_some_and(|one| one.key == KeyBinding::Password && one.derived_keys.is_none());
         let hides = |token: &EndorsingToken| token.encrypted && !self.is_by_connection();
-        let is_hidden = |token: &EndorsingToken| {
-            let is_named = token.key.reference() != KeyReference::Direct;
-            hides(token) || is_named && self.encrypts(&Part::Signature)
-        };
         let from_password =
             |one: &crate::suite::KeyAgreementMethod| one.derivation == KeyDerivation::Pbkdf2;
         let own = self
@@ -89,13 +72,6 @@ impl Policy {
         let mut derived = self.derived_keys().into_iter().chain(own);
         let fits = |length| (SHORTEST_KEY..=LONGEST_KEY).contains(&length);
         let is_user = |token: &&SupportingToken| matches!(token, SupportingToken::Username(_));
-        let assertion = self.assertion();
-        let is_assertion =
-            |token: &&SupportingToken| matches!(token, SupportingToken::Assertion(_));
-        let accepts_nothing =
-            |one: &AssertionPolicy| one.methods.is_empty() || one.versions.is_empty();
-        let needs_signature =
-            |one: &AssertionPolicy| one.protection == AssertionProtection::Signature;
         let no_timestamp = self.has_security() && self.header.timestamp.is_none();
         let digests_alone = |username: &UsernamePolicy| {
             let lacks = [username.nonce, username.created].contains(&Presence::Absent);
@@ -134,6 +110,33 @@ impl Policy {
                 "a message has one user",
             ),
             (
+                self.signature().is_none() && beside().next().is_some(),
+                "an endorsing signature needs a signature to endorse",
+            ),
+            (
+                beside().any(hides) && !self.binding.encrypts(),
+                "the token of an endorsing signature is to be encrypted, and nothing says with which key",
+            ),
+            (
+                beside().next().is_some() && beside().count() >= self.limits.signatures,
+                "more endorsing signatures are demanded than a message may have",
+            ),
+        ];
+        let problems = problems.into_iter().filter(|(is_wrong, _)| *is_wrong);
+        problems.map(|(_, problem)| problem)
+    }
+
+    /// Of assertions.
+    fn wrong_assertions(&self) -> impl Iterator<Item = &'static str> {
+        let assertion = self.assertion();
+        let is_assertion =
+            |token: &&SupportingToken| matches!(token, SupportingToken::Assertion(_));
+        let accepts_nothing =
+            |one: &AssertionPolicy| one.methods.is_empty() || one.versions.is_empty();
+        let needs_signature =
+            |one: &AssertionPolicy| one.protection == AssertionProtection::Signature;
+        let problems = [
+            (
                 self.supporting.iter().filter(is_assertion).count() > 1,
                 "a message has one assertion",
             ),
@@ -149,22 +152,70 @@ impl Policy {
                 assertion.is_some_and(needs_signature) && self.signature().is_none(),
                 "an assertion is tied to its message by a signature, or by a connection that protects both",
             ),
-            (
-                self.signature().is_none() && beside().next().is_some(),
-                "an endorsing signature needs a signature to endorse",
-            ),
-            (
-                beside().any(hides) && !self.binding.encrypts(),
-                "the token of an endorsing signature is to be encrypted, and nothing says with which key",
-            ),
-            (
-                beside().next().is_some() && beside().count() >= self.limits.signatures,
-                "more endorsing signatures are demanded than a message may have",
-            ),
+        ];
+        let problems = problems.into_iter().filter(|(is_wrong, _)| *is_wrong);
+        problems.map(|(_, problem)| problem)
+    }
+
+    /// Of contexts and of Kerberos tokens, which hold a session's key.
+    fn wrong_sessions(&self) -> impl Iterator<Item = &'static str> {
+        let beside = || self.endorsing_beside();
+        let count = |kind| beside().filter(|token| token.key.kind() == kind).count();
+        let contexts = count(KeyBinding::Context) + count(KeyBinding::Kerberos);
+        let of_context = self.uses(KeyBinding::Context) || self.uses(KeyBinding::Kerberos);
+        let kerberos = self.supporting.iter();
+        let kerberos = kerberos.filter(|token| matches!(token, SupportingToken::Kerberos(_)));
+        let kerberos = kerberos.count();
+        let is_looked_up = |token: &&EndorsingToken| {
+            matches!(token.key.kind(), KeyBinding::Context | KeyBinding::Kerberos)
+        };
+        let hides = |token: &EndorsingToken| token.encrypted && !self.is_by_connection();
+        let is_hidden = |token: &EndorsingToken| {
+            let is_named = token.key.reference() != KeyReference::Direct;
+            hides(token) || is_named && self.encrypts(&Part::Signature)
+        };
+        let problems = [
             (
                 contexts > 0 && contexts + usize::from(of_context) > 1,
                 "a message belongs to one conversation, or to the session of one Kerberos token",
             ),
+            (
+                kerberos > 1 || kerberos == 1 && (of_context || contexts > 0),
+                "a message has one Kerberos token",
+            ),
+            (
+                kerberos == 1 && !self.is_by_connection(),
+                "a Kerberos token whose key does nothing is tied to no message: a connection has to protect both, or its key endorse",
+            ),
+            (
+                beside().find(is_looked_up).is_some_and(is_hidden),
+                "a security context or a Kerberos token is looked up before anything is deciphered: what names it must stay readable",
+            ),
+        ];
+        let problems = problems.into_iter().filter(|(is_wrong, _)| *is_wrong);
+        problems.map(|(_, problem)| problem)
+    }
+
+    /// Of keys from passwords.
+    fn wrong_passwords(&self) -> impl Iterator<Item = &'static str> {
+        let count = |kind| {
+            let beside = self.endorsing_beside();
+            beside.filter(|token| token.key.kind() == kind).count()
+        };
+        let contexts = count(KeyBinding::Context) + count(KeyBinding::Kerberos);
+        let passwords = count(KeyBinding::Password);
+        let by_password = self.password_keys();
+        let out_of_bounds = |keys: PasswordKeyPolicy| {
+            let is_ordered = keys.least > 0 && keys.least <= keys.most;
+            let made = 1..=PasswordKeyPolicy::MAXIMUM_ITERATIONS;
+            !is_ordered
+                || keys.most > PasswordKeyPolicy::MAXIMUM_ITERATIONS
+                || !made.contains(&keys.iterations)
+        };
+        let encrypts_with_password = self
+            .encryption()
+            .is_some_and(|one| one.key == KeyBinding::Password && one.derived_keys.is_none());
+        let problems = [
             (
                 by_password.is_some_and(out_of_bounds),
                 "the iterations of a key from a password are at least 1, at most 1000000, and the fewest are not more than the most",
@@ -184,18 +235,6 @@ impl Policy {
             (
                 passwords > 0 && (contexts + passwords > 1 || self.uses(KeyBinding::Password)),
                 "one symmetric key endorses, and the key of a user endorses nothing that it signs itself",
-            ),
-            (
-                kerberos > 1 || kerberos == 1 && (of_context || contexts > 0),
-                "a message has one Kerberos token",
-            ),
-            (
-                kerberos == 1 && !self.is_by_connection(),
-                "a Kerberos token whose key does nothing is tied to no message: a connection has to protect both, or its key endorse",
-            ),
-            (
-                beside().find(is_looked_up).is_some_and(is_hidden),
-                "a security context or a Kerberos token is looked up before anything is deciphered: what names it must stay readable",
             ),
         ];
         let problems = problems.into_iter().filter(|(is_wrong, _)| *is_wrong);

@@ -107,7 +107,7 @@ impl Rejected {
                 "the peer encrypts to another certificate than that of `identity`, or the cipher text was changed on the way"
             }
             Self::InnerSignature { .. } => {
-                "compare `inner` with what the peer signs by itself: `soapstone xml verify` judges such a signature alone"
+                "compare `inner` with what the peer signs by itself; the command xml verify judges such a signature alone"
             }
             Self::Undeciphered { .. } => {
                 "somebody took a reference out of the `xenc:ReferenceList`, or the application has cipher text of its own: that wants the whole Body \
