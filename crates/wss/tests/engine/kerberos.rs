@@ -149,11 +149,11 @@ fn a_session_ends_with_its_ticket_on_both_sides() {
     let policy = kerberos(Mechanism::Sign);
     let alice = session(b"a token", 7);
     let sent = text(&with_session(&policy, &alice, now()).unwrap());
+    let expired = now();
     let ended = KerberosSession {
-        expires: now(),
+        expires: expired,
         ..alice
     };
-    let expired = now();
     let reason = refused(&policy, &accepted(&ended), &sent);
     assert_eq!(reason, Rejected::KerberosExpired { expired });
     let unsent = with_session(&policy, &ended, now()).map(drop);
