@@ -548,11 +548,19 @@ fn mistakes_of_the_table_are_told_with_their_places() {
     let config = config.expect("its shape is right");
     let opener = Opener::from_config(&config).expect_err("nobody is trusted");
     assert!(
-        opener.to_string().contains("nobody is trusted to make it"),
+        opener
+            .to_string()
+            .contains("`trust` is needed to verify an inner signature"),
         "{opener}"
     );
-    let securer = Securer::from_config(&config).expect_err("no key is given");
-    assert!(securer.to_string().contains("no key is given"), "{securer}");
+    let securer = Securer::from_config(&config)
+        .expect_err("`identity` is needed to sign an element by itself");
+    assert!(
+        securer
+            .to_string()
+            .contains("`identity` is needed to sign an element by itself"),
+        "{securer}"
+    );
 }
 
 #[test]

@@ -115,7 +115,7 @@ impl Compiler<'_> {
             let Some(trust) = trust else {
                 self.report_with_hint(
                     element.place,
-                    "an inner signature is to be verified, and nobody is trusted to make it",
+                    "`trust` is needed to verify an inner signature",
                     "say whom to trust: inner = { …, trust = { pinned = [\"….cert.pem\"] } }",
                 );
                 return None;
@@ -144,7 +144,7 @@ impl Compiler<'_> {
         let Some(identity) = identity else {
             self.report_with_hint(
                 config.place,
-                "an element is to be signed, and no key is given",
+                "`identity` is needed to sign an element by itself",
                 "say whose key signs: inner = { …, identity = { key = \"….key.pem\", certificate = \"….cert.pem\" } }",
             );
             return None;

@@ -544,7 +544,9 @@ fn plans_for_contexts_that_cannot_endorse_are_none() {
     let hidden = combination(
         "a security context or a Kerberos token is looked up before anything is deciphered: what names it must stay readable",
     );
-    let one = combination("a message belongs to one conversation, or to the session of one Kerberos token");
+    let one = combination(
+        "a message belongs to one conversation, or to the session of one Kerberos token",
+    );
     assert_eq!(
         problems(&|policy| policy.token(0).encrypted = true),
         std::slice::from_ref(&hidden)
