@@ -51,7 +51,13 @@ fuzz_target!(|bytes: &[u8]| {
     let subjects = document.subjects().unwrap_or_default();
     for subject in subjects.iter().take(SOME) {
         for signatures in [SignatureReading::Letter, SignatureReading::Sha256] {
-            match document.agreement_of(subject, &CompileOptions { signatures }) {
+            match document.agreement_of(
+                subject,
+                &CompileOptions {
+                    signatures,
+                    ..CompileOptions::default()
+                },
+            ) {
                 Ok(agreement) => gives_plans(&agreement),
                 Err(AgreementError::NotSupported(problems)) => {
                     assert!(!problems.is_empty());
