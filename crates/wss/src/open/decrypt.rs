@@ -149,7 +149,9 @@ impl Opening<'_> {
             let key = resolved.key;
             let key = match &resolved.holder {
                 _ if demands.derives_keys => Ok(key),
-                Signer::Context { .. } => conversation::encryption_key(&key, data.method),
+                Signer::Context { .. } | Signer::Kerberos(_) => {
+                    conversation::encryption_key(&key, data.method)
+                }
                 Signer::User(_) => token::password_encryption_key(&key, data.method),
                 _ => Ok(key),
             };
