@@ -29,12 +29,11 @@ fn session(token: &[u8], secret: u8) -> KerberosSession {
 }
 
 fn kerberos(mechanism: Mechanism) -> Policy {
-    bound(
-        mechanism,
-        "Basic256",
-        KeyBinding::Kerberos,
-        KeyReference::Direct,
-    )
+    kerberos_by(mechanism, "Basic256")
+}
+
+fn kerberos_by(mechanism: Mechanism, suite: &str) -> Policy {
+    bound(mechanism, suite, KeyBinding::Kerberos, KeyReference::Direct)
 }
 
 fn accepted(session: &KerberosSession) -> Facts {
@@ -55,6 +54,22 @@ fn with_session(
         ..Outgoing::default()
     };
     plan.secure(envelope(PLAIN), outgoing, at, &mut Buffers::default())
+}
+
+/// The session's key is as long as that of its ticket, whatever the suite enciphers with in CBC.
+#[test]
+fn a_key_that_is_longer_than_the_ciphers_is_cut_on_both_sides() {
+    let alice = session(b"a token", 7);
+    for suite in ["Basic128", "Basic192", "Basic256"] {
+        for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+            let policy = kerberos_by(mechanism, suite);
+            let sent = with_session(&policy, &alice, now()).unwrap();
+            let keys = service_keys();
+            let opened = open_with(&policy, keys, &accepted(&alice), &text(&sent), now());
+            let opened = opened.unwrap_or_else(|error| panic!("{mechanism} {suite}: {error}"));
+            assert!(forwarded(&opened).contains("Grüße"));
+        }
+    }
 }
 
 #[test]
