@@ -169,6 +169,19 @@ fn a_fault_has_no_inner_signature() {
         .open(answered.bytes, secured.receipt, memory)
         .expect("it is opened");
     assert_eq!((read.evidence.inner, read.fault.is_some()), (None, true));
+    // With an answer beside it, which nobody signed by itself.
+    let secured = client
+        .secure(with_body(ORDER).into_bytes())
+        .expect("it is secured");
+    let opened = received(&service, secured.bytes).expect("it is opened");
+    let two = with_body("<s:Fault/><r:Receipt xmlns:r=\"urn:tax\"/>");
+    let unsigned: Service = pair.endpoint("service", "mechanism = \"sign\"", REQUESTS);
+    let answered = unsigned
+        .answer(two.into_bytes(), &opened.receipt)
+        .expect("it is secured");
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
+    let refused = client.open(answered.bytes, secured.receipt, memory);
+    assert_eq!(refused.expect_err("two things").name(), "inner-signature");
 }
 
 #[test]
@@ -193,6 +206,12 @@ fn a_document_in_base64_is_signed_as_a_whole() {
             "CN=clerk",
             "{document}"
         );
+        // No signature covers the declaration: one that changes what is read is refused.
+        if !written.starts_with("<?xml") {
+            let other = format!("<?xml version=\"1.1\"?>{written}");
+            let refused = pair.refused(&encoded(&other), &inner);
+            assert!(refused.ends_with("expected base64 of XML 1.0, found another version"));
+        }
         // What stands around the root is signed as well.
         let other = written.replacen("<?style x?>", "<?style y?>", 1);
         if other != written {
@@ -293,6 +312,19 @@ fn what_is_not_one_signature_over_the_one_element_is_refused() {
     let form = "inner-signature: the inner signature of `{urn:tax}Order`: ";
     let forged = before.replace(">12<", ">99<");
     for (content, expected) in [
+        // A request that says that it is a fault, alone or with the element beside or inside.
+        (
+            "<s:Fault/>".to_owned(),
+            format!("{form}expected one such element in the Body, found none"),
+        ),
+        (
+            format!("<s:Fault/>{own}"),
+            format!("{form}expected one `ds:Signature` among its children, found 0"),
+        ),
+        (
+            format!("<s:Fault><detail>{own}</detail></s:Fault>"),
+            format!("{form}expected one `ds:Signature` among its children, found 0"),
+        ),
         // Changed, or not signed at all.
         (element.replace(">12<", ">13<"), "digest-mismatch: ".to_owned()),
         (

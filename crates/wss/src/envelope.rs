@@ -357,7 +357,7 @@ impl Envelope {
 /// Whether a well-formed document is, by its declaration, of XML 1.0, which SOAP messages are
 /// serialized as (RFC 3902 for SOAP 1.2). A reader of XML 1.1 takes other characters for ends of
 /// lines.
-fn is_version_1_0(text: &[u8]) -> bool {
+pub(crate) fn is_version_1_0(text: &[u8]) -> bool {
     let text = text.strip_prefix(b"\xef\xbb\xbf").unwrap_or(text);
     let declaration = text
         .strip_prefix(b"<?xml")

@@ -102,6 +102,7 @@ fn read_element(
             namespace: namespace.to_owned(),
             local: local.to_owned(),
             encoded,
+            of_answers: key == "answers",
         },
         place: given.place,
     })

@@ -15,7 +15,7 @@ use std::fmt;
 use soapstone_xml::{Document, Element, ParseOptions};
 use soapstone_xmlsec::namespaces::DSIG;
 
-use crate::envelope::Envelope;
+use crate::envelope::{Envelope, is_version_1_0};
 
 pub use signing::{InnerKeyInfo, InnerSigning};
 pub use verifying::{InnerEvidence, InnerVerification};
@@ -29,6 +29,8 @@ pub struct InnerElement {
     pub local: String,
     /// Whether the element holds the document as base64. Otherwise it is the document.
     pub encoded: bool,
+    /// Whether it is an element of answers: one that is a fault, and nothing else, has none.
+    pub of_answers: bool,
 }
 
 impl fmt::Display for InnerElement {
@@ -41,17 +43,17 @@ impl fmt::Display for InnerElement {
 type Problem = String;
 
 impl InnerElement {
-    /// The one element of this name in the Body. `None` in a fault, which has no such element.
+    /// The one element of this name in the Body. `None` in an answer that is a fault.
     ///
     /// # Errors
     /// There is none, or there are several: which of them a receiver reads would be open.
     fn find<'e>(&self, envelope: &'e Envelope) -> Result<Option<Element<'e>>, Problem> {
         let body = envelope.body();
         let soap = envelope.version().namespace();
-        if body
-            .first_child()
-            .is_some_and(|child| child.is(soap, "Fault"))
-        {
+        let mut content = body.children();
+        let is_fault = content.next().is_some_and(|child| child.is(soap, "Fault"));
+        // What stands beside a fault, or is sent as one, could be read all the same.
+        if self.of_answers && is_fault && content.next().is_none() {
             return Ok(None);
         }
         let mut named = body
@@ -75,8 +77,13 @@ impl InnerElement {
             .ok_or("expected base64, found elements or comments")?;
         let bytes = soapstone_crypto::base64::decode_xml_to_vec(text.as_bytes())
             .map_err(|error| format!("expected base64: {error}"))?;
-        Document::parse(bytes, options, &mut soapstone_xml::Buffers::new())
-            .map_err(|error| format!("expected base64 of a document: {error}"))
+        let document = Document::parse(bytes, options, &mut soapstone_xml::Buffers::new())
+            .map_err(|error| format!("expected base64 of a document: {error}"))?;
+        // No signature covers the declaration.
+        match is_version_1_0(document.bytes()) {
+            true => Ok(document),
+            false => Err("expected base64 of XML 1.0, found another version".to_owned()),
+        }
     }
 }
 

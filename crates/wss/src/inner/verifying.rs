@@ -39,7 +39,7 @@ pub struct InnerEvidence {
 }
 
 impl InnerVerification {
-    /// Verifies the inner signature of a message. `None` of a fault, which has none.
+    /// Verifies the inner signature of a message. `None` of an answer that is a fault: it has none.
     ///
     /// To be called with a message that is otherwise proven, for what becomes known of it is in the
     /// clear then.
