@@ -7,6 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 
 use super::answer_error::AnswerError;
 use super::revocation::first_refused;
+use super::revocation_rules::AnswerRules;
 use crate::DigestAlgorithm;
 use crate::certificate::{self, Certificate, KeyPurpose};
 use crate::der::{self, NotDer, Reader};
@@ -62,21 +63,45 @@ impl CertificateStatus {
     }
 }
 
-/// A verified answer, and when it holds.
+/// A verified answer, and when it holds. Each check applies its own rules to it.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
     pub(super) status: CertificateStatus,
     pub(super) this_update: Timestamp,
-    pub(super) holds_until: Timestamp,
+    /// The end that the responder gave it.
+    pub(super) next_update: Timestamp,
+    /// Whether it repeats the nonce of our request.
+    pub(super) repeats_nonce: bool,
+}
+
+impl Answer {
+    pub(super) fn is_revoked(&self) -> bool {
+        matches!(self.status, CertificateStatus::Revoked { .. })
+    }
+
+    /// Whether the certificate is revoked for ever.
+    pub(super) fn is_final(&self) -> bool {
+        matches!(
+            self.status,
+            CertificateStatus::Revoked { on_hold: false, .. }
+        )
+    }
+
+    /// The end of the answer where none may be older than that.
+    pub(super) fn holds_until(&self, max_age: SignedDuration) -> Timestamp {
+        self.next_update.min(later(self.this_update, max_age))
+    }
+}
+
+fn later(moment: Timestamp, by: SignedDuration) -> Timestamp {
+    moment.checked_add(by).unwrap_or(Timestamp::MAX)
 }
 
 /// What is asked of an answer beside its signature.
 pub(super) struct Demands<'d> {
     /// The nonce of the request. An answer that comes from a file was asked with none.
     pub(super) nonce: Option<&'d [u8]>,
-    /// Whether an answer must repeat the nonce.
-    pub(super) must_repeat: bool,
-    pub(super) max_age: SignedDuration,
+    pub(super) rules: AnswerRules,
     pub(super) allow_sha1: bool,
     /// Whether a certificate of that issuer is known to be revoked.
     pub(super) is_revoked: &'d dyn Fn(&Certificate) -> bool,
@@ -142,11 +167,13 @@ pub(super) fn read(
         },
     })?;
     parts.verify(issuer, demands)?;
-    match (parts.nonce, demands.nonce) {
-        (None, Some(_)) if demands.must_repeat => return Err(AnswerError::NonceMissing),
+    let repeats_nonce = match (parts.nonce, demands.nonce) {
+        (None, Some(_)) if demands.rules.must_repeat_nonce => {
+            return Err(AnswerError::NonceMissing);
+        }
         (Some(found), Some(sent)) if found != sent => return Err(AnswerError::OtherNonce),
-        _ => {}
-    }
+        (found, sent) => found.is_some() && sent.is_some(),
+    };
     let mut matching = parts
         .answers
         .iter()
@@ -154,7 +181,7 @@ pub(super) fn read(
     let (Some(found), None) = (matching.next(), matching.next()) else {
         return Err(AnswerError::OtherCertificate);
     };
-    found.judge(parts.produced_at, demands)
+    found.judge(parts.produced_at, repeats_nonce, demands)
 }
 
 /// Why a response was not read.
@@ -422,28 +449,29 @@ impl<'r> Single<'r> {
     }
 
     /// Whether the answer is one of now (section 4.2.2.1).
-    fn judge(&self, produced_at: Timestamp, demands: &Demands<'_>) -> Result<Answer, AnswerError> {
-        let later = |moment: Timestamp, by| moment.checked_add(by).unwrap_or(Timestamp::MAX);
+    fn judge(
+        &self,
+        produced_at: Timestamp,
+        repeats_nonce: bool,
+        demands: &Demands<'_>,
+    ) -> Result<Answer, AnswerError> {
         let from = self.this_update.max(produced_at);
         if later(demands.now, SKEW) < from {
             return Err(AnswerError::NotYet { from });
         }
-        let most = later(self.this_update, demands.max_age);
-        let next = self.next_update;
-        let next = next.unwrap_or_else(|| later(self.this_update, WITHOUT_NEXT_UPDATE));
-        let holds_until = next.min(most);
-        // A certificate that was revoked stays so, however old the word of it is.
-        let is_final = matches!(
-            self.status,
-            CertificateStatus::Revoked { on_hold: false, .. }
-        );
-        if holds_until < demands.now && !is_final {
-            return Err(AnswerError::Stale { since: holds_until });
-        }
-        Ok(Answer {
+        let next_update = self.next_update;
+        let answer = Answer {
             status: self.status,
             this_update: self.this_update,
-            holds_until,
-        })
+            next_update: next_update
+                .unwrap_or_else(|| later(self.this_update, WITHOUT_NEXT_UPDATE)),
+            repeats_nonce,
+        };
+        let since = answer.holds_until(demands.rules.max_age);
+        // A certificate that was revoked stays so, however old the word of it is.
+        if since < demands.now && !answer.is_final() {
+            return Err(AnswerError::Stale { since });
+        }
+        Ok(answer)
     }
 }

@@ -15,7 +15,7 @@ use jiff::{SignedDuration, Timestamp};
 use super::answer_error::AnswerError;
 use super::ocsp::{self, Answer, CertificateStatus, Demands};
 use super::revocation::{Coverage, RevocationList, RevocationListFacts};
-use super::revocation_rules::RevocationRules;
+use super::revocation_rules::{AnswerRules, RevocationRules};
 use super::schedule::Schedule;
 use super::window::Window;
 use crate::certificate::Certificate;
@@ -41,11 +41,15 @@ const LIST_LABEL: &str = "X509 CRL";
 /// How the line of a kept list begins that tells where it is from.
 const FROM: &str = "from ";
 
+/// Stores with other responders or other rules ask on their own.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
 struct AnswerKey {
     certificate: [u8; 32],
     issuer: [u8; 32],
     allow_sha1: bool,
+    /// Where to ask. An answer that was kept over a restart has none.
+    urls: Vec<String>,
+    rules: AnswerRules,
 }
 
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -58,10 +62,6 @@ struct ListKey {
 struct AnswerEntry {
     certificate: Certificate,
     issuer: Certificate,
-    /// Where to ask: none of an entry that was kept, until a check wants it.
-    urls: Vec<String>,
-    max_age: SignedDuration,
-    must_repeat: bool,
     answer: Option<Answer>,
     schedule: Schedule,
 }
@@ -219,11 +219,9 @@ impl RevocationCache {
             let (answer, added) = state.answer(question, responders, now);
             is_new |= added;
             match answer {
-                Some(answer) if matches!(answer.status, CertificateStatus::Revoked { .. }) => {
-                    is_revoked = true;
-                }
+                Some(answer) if answer.is_revoked() => is_revoked = true,
                 Some(answer) if answer.status == CertificateStatus::Good => {
-                    holds = answer.window(now);
+                    holds = answer.window(question.rules.of_answers(), now);
                 }
                 _ => {}
             }
@@ -273,8 +271,8 @@ impl RevocationCache {
             .lists
             .retain(|_, entry| !entry.schedule.is_forgotten(now));
         for (key, entry) in &mut state.answers {
-            let turn = entry.schedule.failures() as usize % entry.urls.len().max(1);
-            let Some(url) = entry.urls.get(turn) else {
+            let turn = entry.schedule.failures() as usize % key.urls.len().max(1);
+            let Some(url) = key.urls.get(turn) else {
                 continue;
             };
             if !entry.schedule.begin(now) {
@@ -362,8 +360,7 @@ impl RevocationCache {
         };
         let demands = Demands {
             nonce,
-            must_repeat: entry.must_repeat,
-            max_age: entry.max_age,
+            rules: key.rules,
             allow_sha1: key.allow_sha1,
             is_revoked: &is_revoked,
             now,
@@ -374,22 +371,18 @@ impl RevocationCache {
         state = self.state();
         let entry = state.answers.get_mut(key).ok_or(AnswerError::NotAsked)?;
         if let Some(known) = &entry.answer {
-            let stays =
-                |status| matches!(status, CertificateStatus::Revoked { on_hold: false, .. });
-            if stays(known.status) && !stays(answer.status) {
-                return Err(AnswerError::RevokedBefore);
-            }
-            if answer.this_update < known.this_update {
-                let known = known.this_update;
-                return Err(AnswerError::Older { known });
-            }
+            answer.replaces(known)?;
         }
-        let is_news = entry.answer.map(|known| known.status) != Some(answer.status)
-            || entry.answer.is_some_and(|known| known.holds_until < now);
+        let held = entry
+            .answer
+            .filter(|known| known.window(key.rules, now).is_some());
+        let is_news = held.map(|known| known.status) != Some(answer.status);
         entry.answer = Some(answer);
-        entry
-            .schedule
-            .succeed(now, Some(answer.holds_until), ANSWERS_EVERY);
+        let until = answer.holds_until(key.rules.max_age);
+        entry.schedule.succeed(now, Some(until), ANSWERS_EVERY);
+        if answer.is_revoked() {
+            state.tell_others(key, answer);
+        }
         drop(state);
         if is_news {
             self.changed();
@@ -508,7 +501,7 @@ impl RevocationCache {
             .find(|block| [RESPONSE_LABEL, LIST_LABEL].contains(&block.label));
         match (certificates.as_slice(), body) {
             ([certificate, issuer], Some(block)) if block.label == RESPONSE_LABEL => {
-                let key = AnswerKey::of(certificate, issuer, false);
+                let key = AnswerKey::of_kept(certificate, issuer);
                 self.state().add_kept(&key, certificate, issuer, now);
                 let taken = self.response(&key, None, block.octets.expose(), now);
                 taken.map(drop)
@@ -546,11 +539,11 @@ impl RevocationCache {
     #[must_use]
     pub fn counts(&self, now: Timestamp) -> RevocationCounts {
         let state = self.state();
-        let answers = || state.answers.values();
-        let unanswered = |entry: &&AnswerEntry| {
+        let asked = || state.answers.iter().filter(|(key, _)| !key.urls.is_empty());
+        let unanswered = |(key, entry): &(&AnswerKey, &AnswerEntry)| {
             let answer = entry.answer.as_ref();
             let is_good = |it: &Answer| it.status == CertificateStatus::Good;
-            let holds = |it: &Answer| is_good(it) && it.window(now).is_some();
+            let holds = |it: &Answer| is_good(it) && it.window(key.rules, now).is_some();
             !entry.is_revoked() && !answer.is_some_and(holds)
         };
         let fresh = |entry: &&ListEntry| {
@@ -558,9 +551,9 @@ impl RevocationCache {
             list.is_some_and(|list| list.window().contains(now))
         };
         RevocationCounts {
-            certificates: state.answers.len(),
-            unanswered: answers().filter(unanswered).count(),
-            revoked: answers().filter(|entry| entry.is_revoked()).count(),
+            certificates: asked().count(),
+            unanswered: asked().filter(unanswered).count(),
+            revoked: asked().filter(|(_, entry)| entry.is_revoked()).count(),
             lists: state.lists.len(),
             stale_lists: state.lists.len() - state.lists.values().filter(fresh).count(),
             admitted: self.admitted.load(Ordering::Relaxed),
@@ -596,30 +589,70 @@ impl KeptAnswer {
 }
 
 impl AnswerKey {
-    fn of(certificate: &Certificate, issuer: &Certificate, allow_sha1: bool) -> Self {
+    fn of(question: &Question<'_>, urls: Vec<String>) -> Self {
+        Self {
+            certificate: question.certificate.thumbprint_sha256(),
+            issuer: question.issuer.thumbprint_sha256(),
+            allow_sha1: question.allow_sha1,
+            urls,
+            rules: question.rules.of_answers(),
+        }
+    }
+
+    fn of_kept(certificate: &Certificate, issuer: &Certificate) -> Self {
         Self {
             certificate: certificate.thumbprint_sha256(),
             issuer: issuer.thumbprint_sha256(),
-            allow_sha1,
+            allow_sha1: false,
+            urls: Vec::new(),
+            rules: AnswerRules::NONE,
         }
+    }
+
+    /// Whether a verified answer to the other question is one to this question, too.
+    fn is_about_the_same(&self, other: &Self) -> bool {
+        self.certificate == other.certificate
+            && self.issuer == other.issuer
+            && self.allow_sha1 == other.allow_sha1
     }
 }
 
 impl AnswerEntry {
+    fn new(certificate: &Certificate, issuer: &Certificate, now: Timestamp) -> Self {
+        Self {
+            certificate: certificate.clone(),
+            issuer: issuer.clone(),
+            answer: None,
+            schedule: Schedule::new(now),
+        }
+    }
+
     fn is_revoked(&self) -> bool {
-        let status = self.answer.map(|answer| answer.status);
-        matches!(status, Some(CertificateStatus::Revoked { .. }))
+        self.answer.is_some_and(|answer| answer.is_revoked())
     }
 }
 
 impl Answer {
-    /// When it holds, if it does.
-    fn window(&self, now: Timestamp) -> Option<Window> {
+    /// When it holds by these rules, if it does.
+    fn window(&self, rules: AnswerRules, now: Timestamp) -> Option<Window> {
         let window = Window {
             from: Timestamp::MIN,
-            to: self.holds_until,
+            to: self.holds_until(rules.max_age),
         };
-        window.contains(now).then_some(window)
+        let is_fresh = self.repeats_nonce || !rules.must_repeat_nonce;
+        (is_fresh && window.contains(now)).then_some(window)
+    }
+
+    /// Whether it may stand in the place of a known one.
+    fn replaces(&self, known: &Self) -> Result<(), AnswerError> {
+        if known.is_final() && !self.is_final() {
+            return Err(AnswerError::RevokedBefore);
+        }
+        if self.this_update < known.this_update {
+            let known = known.this_update;
+            return Err(AnswerError::Older { known });
+        }
+        Ok(())
     }
 }
 
@@ -631,7 +664,7 @@ impl State {
         urls: Vec<String>,
         now: Timestamp,
     ) -> (Option<Answer>, bool) {
-        let key = AnswerKey::of(question.certificate, question.issuer, question.allow_sha1);
+        let key = AnswerKey::of(question, urls);
         let is_new = !self.answers.contains_key(&key);
         if is_new {
             self.make_room();
@@ -639,16 +672,48 @@ impl State {
         if is_new && self.answers.len() >= MOST_ANSWERS {
             return (None, false);
         }
+        let learnt = is_new.then(|| self.learnt(&key, now)).flatten();
+        let max_age = key.rules.max_age;
         let entry = self
             .answers
             .entry(key)
             .or_insert_with(|| AnswerEntry::new(question.certificate, question.issuer, now));
-        let had_nobody = entry.urls.is_empty();
-        entry.urls = urls;
-        entry.max_age = question.rules.max_age;
-        entry.must_repeat = question.rules.must_repeat_nonce;
+        if let Some(answer) = learnt {
+            entry.answer = Some(answer);
+            let until = answer.holds_until(max_age);
+            entry.schedule.succeed(now, Some(until), ANSWERS_EVERY);
+        }
         entry.schedule.want(now);
-        (entry.answer, is_new || had_nobody)
+        (entry.answer, is_new)
+    }
+
+    /// What a new question can use of the answers to others about the same certificate, and of what
+    /// was kept over a restart.
+    fn learnt(&self, key: &AnswerKey, now: Timestamp) -> Option<Answer> {
+        let same = self
+            .answers
+            .iter()
+            .filter(|(of, _)| of.is_about_the_same(key));
+        let usable = |answer: &Answer| {
+            let is_good = answer.status == CertificateStatus::Good;
+            answer.is_revoked() || is_good && answer.window(key.rules, now).is_some()
+        };
+        same.filter_map(|(_, entry)| entry.answer)
+            .filter(usable)
+            .max_by_key(|answer| (answer.is_final(), answer.this_update))
+    }
+
+    /// A certificate that one responder calls revoked is revoked whomever a store asks.
+    fn tell_others(&mut self, key: &AnswerKey, answer: Answer) {
+        for (of, entry) in &mut self.answers {
+            if of.is_about_the_same(key)
+                && entry
+                    .answer
+                    .is_none_or(|known| answer.replaces(&known).is_ok())
+            {
+                entry.answer = Some(answer);
+            }
+        }
     }
 
     /// Makes room for a question in the place of the one that was not wanted for longest. What is
@@ -704,21 +769,6 @@ impl State {
         });
         entry.schedule.want(now);
         (entry.list.clone(), is_new)
-    }
-}
-
-impl AnswerEntry {
-    fn new(certificate: &Certificate, issuer: &Certificate, now: Timestamp) -> Self {
-        let rules = RevocationRules::default();
-        Self {
-            certificate: certificate.clone(),
-            issuer: issuer.clone(),
-            urls: Vec::new(),
-            max_age: rules.max_age,
-            must_repeat: rules.must_repeat_nonce,
-            answer: None,
-            schedule: Schedule::new(now),
-        }
     }
 }
 

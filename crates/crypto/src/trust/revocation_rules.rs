@@ -41,7 +41,29 @@ impl Default for RevocationRules {
     }
 }
 
+/// What one store demands of the answer of a responder.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(super) struct AnswerRules {
+    pub(super) max_age: SignedDuration,
+    pub(super) must_repeat_nonce: bool,
+}
+
+impl AnswerRules {
+    /// No demands: an answer that was kept over a restart is judged by the checks that want it.
+    pub(super) const NONE: Self = Self {
+        max_age: SignedDuration::MAX,
+        must_repeat_nonce: false,
+    };
+}
+
 impl RevocationRules {
+    pub(super) fn of_answers(&self) -> AnswerRules {
+        AnswerRules {
+            max_age: self.max_age,
+            must_repeat_nonce: self.must_repeat_nonce,
+        }
+    }
+
     pub(super) fn responders_of(&self, certificate: &Certificate) -> Vec<String> {
         match (&self.responder, self.ocsp) {
             (_, false) => Vec::new(),

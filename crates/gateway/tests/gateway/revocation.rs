@@ -149,10 +149,7 @@ impl Responder {
     }
 
     fn rules(&self) -> String {
-        format!(
-            "responder = \"http://{}/\", nonce = \"required\"",
-            self.address
-        )
+        format!("responder = \"http://{}/\"", self.address)
     }
 
     fn host(&self) -> String {
@@ -201,11 +198,32 @@ async fn a_live_responder_is_asked_in_the_background_and_its_answer_survives_a_r
 }
 
 #[tokio::test]
+async fn where_the_nonce_is_demanded_a_kept_answer_counts_for_nothing_after_a_restart() {
+    let folder = Folder::with_keys();
+    let backend = Backend::echo().await;
+    let responder = Responder::start(&folder, 'V');
+    std::fs::create_dir(folder.path("kept")).expect("a folder");
+    let rules = format!("{}, nonce = \"required\"", responder.rules());
+    let kept = ", cache = \"kept\"";
+    let text = file(&backend, &responder.host(), kept, &rules);
+    let gateway = folder.gateway(&text).await;
+    answered(&gateway, &folder, StatusCode::OK).await;
+    drop(gateway);
+    let again = folder.gateway(&text).await;
+    let first = status(&again, &folder).await;
+    assert_eq!(first, StatusCode::INTERNAL_SERVER_ERROR);
+    answered(&again, &folder, StatusCode::OK).await;
+}
+
+#[tokio::test]
 async fn a_certificate_that_a_live_responder_calls_revoked_is_refused_for_good() {
     let folder = Folder::with_keys();
     let backend = Backend::echo().await;
     let responder = Responder::start(&folder, 'R');
-    let rules = format!("{}, fail = \"soft\"", responder.rules());
+    let rules = format!(
+        "{}, nonce = \"required\", fail = \"soft\"",
+        responder.rules()
+    );
     let (said, _listening) = Said::listen();
     let gateway = folder
         .gateway(&file(&backend, &responder.host(), "", &rules))

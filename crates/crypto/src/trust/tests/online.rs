@@ -8,6 +8,8 @@ use crate::der;
 use crate::issue::signed;
 use crate::trust::ocsp;
 
+mod shared;
+
 const URL: &str = "http://ocsp.example.com/";
 const LIST_URL: &str = "http://crl.example.com/ca.crl";
 const EKU: [u8; 3] = [0x55, 0x1d, 37];
@@ -573,8 +575,7 @@ fn no_byte_of_a_response_can_be_changed_to_say_something_else() {
     let read = |response: &[u8]| {
         let demands = ocsp::Demands {
             nonce: None,
-            must_repeat: false,
-            max_age: RevocationRules::default().max_age,
+            rules: RevocationRules::default().of_answers(),
             allow_sha1: false,
             is_revoked: &|_| false,
             now: now(),
