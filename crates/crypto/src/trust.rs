@@ -166,10 +166,11 @@ impl TrustStore {
             self.rules.pinned.contains(certificate) || self.rules.anchors.contains(certificate);
         self.check_time(certificate, now)?;
         let mut window = Window::of(certificate);
+        let mut path = Vec::new();
         if itself_trusted {
             self.check_strength(certificate)?;
         } else {
-            let path = if self.rules.allow_legacy_certificates {
+            path = if self.rules.allow_legacy_certificates {
                 self.legacy_path(certificate, intermediates, now)?
             } else {
                 self.path(certificate, intermediates, now)?
@@ -185,7 +186,6 @@ impl TrustStore {
                     window = window.narrowed(Window::of(step));
                 }
             }
-            window = window.narrowed(self.check_revocation(&path, now)?);
         }
         let subject = || certificate.subject_name().to_string();
         if self.rules.require_key_usage
@@ -197,7 +197,8 @@ impl TrustStore {
         }
         self.check_purpose(certificate, Position::Signer)?;
         self.check_subject(certificate)?;
-        Ok(window)
+        // Last of all: a certificate that is refused anyway must leave no question in the cache.
+        Ok(window.narrowed(self.check_revocation(&path, now)?))
     }
 
     fn check_subject(&self, certificate: &Certificate) -> Result<(), TrustError> {

@@ -8,6 +8,7 @@ use crate::der;
 use crate::issue::signed;
 use crate::trust::ocsp;
 
+mod bounds;
 mod shared;
 
 const URL: &str = "http://ocsp.example.com/";
