@@ -20,6 +20,8 @@ pub struct OnlineRevocation {
     allow_sha1: bool,
     /// The authorities whose lists can be fetched before any message comes.
     authorities: Vec<Certificate>,
+    /// What the cache sees of the life of the store.
+    alive: Arc<()>,
     cache: OnceLock<Arc<RevocationCache>>,
 }
 
@@ -33,6 +35,7 @@ impl OnlineRevocation {
             rules,
             allow_sha1,
             authorities,
+            alive: Arc::default(),
             cache: OnceLock::new(),
         }
     }
@@ -50,7 +53,8 @@ impl OnlineRevocation {
         }
         for url in &self.rules.list_urls {
             for authority in &self.authorities {
-                cache.want_list(url, authority, self.allow_sha1);
+                let by = Arc::downgrade(&self.alive);
+                cache.want_list_for(url, authority, self.allow_sha1, by);
             }
         }
     }

@@ -8,7 +8,7 @@
 
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
 use jiff::{SignedDuration, Timestamp};
 
@@ -71,6 +71,14 @@ struct ListEntry {
     list: Option<Arc<RevocationList>>,
     bytes: usize,
     schedule: Schedule,
+    /// The stores whose rules name the list, each for as long as it lives.
+    named_by: Vec<Weak<()>>,
+}
+
+impl ListEntry {
+    fn is_named(&self) -> bool {
+        self.named_by.iter().any(|store| store.strong_count() > 0)
+    }
 }
 
 #[derive(Default)]
@@ -227,9 +235,12 @@ impl RevocationCache {
             }
         }
         for url in lists {
-            let (list, added) = state.list(url, question.issuer, question.allow_sha1, now);
+            let noted = state.note_list(url, question.issuer, question.allow_sha1, now);
+            let Some((entry, added)) = noted else {
+                continue;
+            };
             is_new |= added;
-            let Some(list) = list else { continue };
+            let Some(list) = &entry.list else { continue };
             let coverage = list.coverage(question.certificate);
             if coverage == Coverage::Nothing {
                 continue;
@@ -253,9 +264,25 @@ impl RevocationCache {
 
     /// Asks for a list before any check wants it.
     pub fn want_list(&self, url: &str, issuer: &Certificate, allow_sha1: bool) {
+        self.want_list_for(url, issuer, allow_sha1, Weak::new());
+    }
+
+    /// Asks for a list for as long as a store lives that names it, whether checks want it or not.
+    pub(super) fn want_list_for(
+        &self,
+        url: &str,
+        issuer: &Certificate,
+        allow_sha1: bool,
+        store: Weak<()>,
+    ) {
         let mut state = self.state();
         // Nobody has a clock here: it counts as wanted from the first time that it is due.
-        state.list(url.to_owned(), issuer, allow_sha1, Timestamp::MIN);
+        let noted = state.note_list(url.to_owned(), issuer, allow_sha1, Timestamp::MIN);
+        if let Some((entry, _)) = noted {
+            entry.named_by.retain(|store| store.strong_count() > 0);
+            entry.named_by.push(store);
+        }
+        drop(state);
         self.has_new_questions.store(true, Ordering::Release);
     }
 
@@ -267,9 +294,12 @@ impl RevocationCache {
         state
             .answers
             .retain(|_, entry| entry.is_revoked() || !entry.schedule.is_forgotten(now));
-        state
-            .lists
-            .retain(|_, entry| !entry.schedule.is_forgotten(now));
+        state.lists.retain(|_, entry| {
+            if entry.is_named() || entry.schedule.wanted() == Timestamp::MIN {
+                entry.schedule.want(now);
+            }
+            !entry.schedule.is_forgotten(now)
+        });
         for (key, entry) in &mut state.answers {
             let turn = entry.schedule.failures() as usize % key.urls.len().max(1);
             let Some(url) = key.urls.get(turn) else {
@@ -511,7 +541,7 @@ impl RevocationCache {
                 let url = first.and_then(|line| line.strip_prefix(FROM.as_bytes()));
                 let url = url.and_then(|url| std::str::from_utf8(url).ok());
                 let url = url.ok_or(AnswerError::NotAsked)?;
-                self.state().list(url.to_owned(), issuer, false, now);
+                self.state().note_list(url.to_owned(), issuer, false, now);
                 self.take_list(url, block.octets.expose(), now).map(drop)
             }
             _ => Err(AnswerError::NotAsked),
@@ -744,14 +774,15 @@ impl State {
         }
     }
 
-    /// The list of a URL as that issuer signed it, which is noted; and whether it is new here.
-    fn list(
+    /// The list of a URL as that issuer signed it, which is noted as wanted; and whether it is new
+    /// here. Nothing where there is no room for it.
+    fn note_list(
         &mut self,
         url: String,
         issuer: &Certificate,
         allow_sha1: bool,
         now: Timestamp,
-    ) -> (Option<Arc<RevocationList>>, bool) {
+    ) -> Option<(&mut ListEntry, bool)> {
         let key = ListKey {
             url,
             issuer: issuer.thumbprint_sha256(),
@@ -759,16 +790,17 @@ impl State {
         };
         let is_new = !self.lists.contains_key(&key);
         if is_new && self.lists.len() >= MOST_LISTS {
-            return (None, false);
+            return None;
         }
         let entry = self.lists.entry(key).or_insert_with(|| ListEntry {
             issuer: issuer.clone(),
             list: None,
             bytes: 0,
             schedule: Schedule::new(now),
+            named_by: Vec::new(),
         });
         entry.schedule.want(now);
-        (entry.list.clone(), is_new)
+        Some((entry, is_new))
     }
 }
 

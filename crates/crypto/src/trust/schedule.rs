@@ -11,9 +11,9 @@ const FIRST_WAIT: SignedDuration = SignedDuration::from_secs(10);
 const DOUBLINGS: u32 = 6;
 /// The shortest wait after an answer.
 const LEAST_WAIT: SignedDuration = SignedDuration::from_mins(1);
-/// How long a question is asked on that no check wants any more. Checks repeat theirs at least
-/// every [`HOLDS_AT_MOST`].
-const REMEMBERED: SignedDuration = SignedDuration::from_hours(48);
+/// How long a question is asked on that no check wants any more. Some partners are silent over a
+/// weekend, or send once a week: their first message must find an answer.
+const REMEMBERED: SignedDuration = SignedDuration::from_hours(7 * 24);
 
 /// How long a check goes by what it has learnt before it looks again.
 pub(super) const HOLDS_AT_MOST: SignedDuration = SignedDuration::from_hours(1);
@@ -54,12 +54,8 @@ impl Schedule {
         self.failures
     }
 
-    /// Whether no check has wanted the answer for long. A question that a configuration asks begins
-    /// to count when it is first looked at.
-    pub(super) fn is_forgotten(&mut self, now: Timestamp) -> bool {
-        if self.wanted == Timestamp::MIN {
-            self.wanted = now;
-        }
+    /// Whether no check has wanted the answer for long.
+    pub(super) fn is_forgotten(&self, now: Timestamp) -> bool {
         later(self.wanted, REMEMBERED) < now && !self.is_under_way
     }
 
