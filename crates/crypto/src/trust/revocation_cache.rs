@@ -6,7 +6,7 @@
 //! The one rule: a check never waits, and nothing enters that was not verified with the key of the
 //! issuer that the check found.
 
-use std::collections::HashMap;
+use std::collections::{BTreeSet, HashMap};
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
@@ -34,6 +34,10 @@ const ANSWERS_EVERY: SignedDuration = SignedDuration::from_hours(1);
 const LISTS_EVERY: SignedDuration = SignedDuration::from_hours(4);
 /// Bytes of a nonce: what RFC 9654 section 2.1 recommends.
 const NONCE: usize = 32;
+
+/// The kinds of questions.
+const OCSP: &str = "ocsp";
+const CRL: &str = "crl";
 
 /// The labels of kept answers. `X509 CRL` is that of RFC 7468; the other has no registered name.
 const RESPONSE_LABEL: &str = "OCSP RESPONSE";
@@ -85,6 +89,8 @@ impl ListEntry {
 struct State {
     answers: HashMap<AnswerKey, AnswerEntry>,
     lists: HashMap<ListKey, ListEntry>,
+    /// The kinds of questions that found no room since refusals were last taken.
+    refused: BTreeSet<&'static str>,
 }
 
 /// What is known of revocation. One serves all stores of a process, and outlives them.
@@ -144,8 +150,8 @@ impl RevocationErrand {
     #[must_use]
     pub const fn kind(&self) -> &'static str {
         match self {
-            Self::Responder(_) => "ocsp",
-            Self::List { .. } => "crl",
+            Self::Responder(_) => OCSP,
+            Self::List { .. } => CRL,
         }
     }
 }
@@ -286,14 +292,23 @@ impl RevocationCache {
         self.has_new_questions.store(true, Ordering::Release);
     }
 
+    /// The kinds of questions for which there was no room since this was last asked: as many are
+    /// under way, or stand in configurations, as there are places.
+    pub fn take_refusals(&self) -> Vec<&'static str> {
+        std::mem::take(&mut self.state().refused)
+            .into_iter()
+            .collect()
+    }
+
     /// The questions that are due. Each is given out once, until it is answered or has failed.
     pub fn due(&self, now: Timestamp) -> Vec<RevocationErrand> {
         self.has_new_questions.store(false, Ordering::Release);
         let mut state = self.state();
         let mut errands = Vec::new();
-        state
-            .answers
-            .retain(|_, entry| entry.is_revoked() || !entry.schedule.is_forgotten(now));
+        state.answers.retain(|_, entry| {
+            let has_expired = entry.certificate.not_after() < now && !entry.schedule.is_under_way();
+            !has_expired && (entry.is_revoked() || !entry.schedule.is_forgotten(now))
+        });
         state.lists.retain(|_, entry| {
             if entry.is_named() || entry.schedule.wanted() == Timestamp::MIN {
                 entry.schedule.want(now);
@@ -700,6 +715,7 @@ impl State {
             self.make_room();
         }
         if is_new && self.answers.len() >= MOST_ANSWERS {
+            self.refused.insert(OCSP);
             return (None, false);
         }
         let learnt = is_new.then(|| self.learnt(&key, now)).flatten();
@@ -747,15 +763,30 @@ impl State {
     }
 
     /// Makes room for a question in the place of the one that was not wanted for longest. What is
-    /// revoked stays.
+    /// revoked goes last. A question that is under way stays: what waits is bounded by it.
     fn make_room(&mut self) {
         if self.answers.len() < MOST_ANSWERS {
             return;
         }
-        let others = self.answers.iter().filter(|(_, entry)| !entry.is_revoked());
-        let oldest = others.min_by_key(|(_, entry)| entry.schedule.wanted());
+        let others = self.answers.iter();
+        let others = others.filter(|(_, entry)| !entry.schedule.is_under_way());
+        let oldest = others.min_by_key(|(_, entry)| (entry.is_revoked(), entry.schedule.wanted()));
         if let Some(key) = oldest.map(|(key, _)| key.clone()) {
             self.answers.remove(&key);
+        }
+    }
+
+    /// Makes room for a list in the place of the one that was not wanted for longest, and that no
+    /// configuration names.
+    fn make_room_for_list(&mut self) {
+        if self.lists.len() < MOST_LISTS {
+            return;
+        }
+        let may_go = |entry: &ListEntry| !entry.is_named() && !entry.schedule.is_under_way();
+        let others = self.lists.iter().filter(|(_, entry)| may_go(entry));
+        let oldest = others.min_by_key(|(_, entry)| entry.schedule.wanted());
+        if let Some(key) = oldest.map(|(key, _)| key.clone()) {
+            self.lists.remove(&key);
         }
     }
 
@@ -789,7 +820,11 @@ impl State {
             allow_sha1,
         };
         let is_new = !self.lists.contains_key(&key);
+        if is_new {
+            self.make_room_for_list();
+        }
         if is_new && self.lists.len() >= MOST_LISTS {
+            self.refused.insert(CRL);
             return None;
         }
         let entry = self.lists.entry(key).or_insert_with(|| ListEntry {

@@ -59,6 +59,11 @@ impl Schedule {
         later(self.wanted, REMEMBERED) < now && !self.is_under_way
     }
 
+    /// Whether it was asked, and has neither been answered nor failed.
+    pub(super) fn is_under_way(&self) -> bool {
+        self.is_under_way
+    }
+
     /// Whether it is to be asked now; then it is under way.
     pub(super) fn begin(&mut self, now: Timestamp) -> bool {
         let begins = !self.is_under_way && self.due <= now;

@@ -383,6 +383,19 @@ async fn a_list_that_the_configuration_names_is_there_before_the_first_request()
 }
 
 #[tokio::test]
+async fn more_lists_than_there_is_room_for_are_told() {
+    let folder = Folder::with_keys();
+    let backend = Backend::echo().await;
+    let (silent, _accepted) = silent_backend().await;
+    let urls = (0..65).map(|number| format!("\"http://{silent}/{number}.crl\""));
+    let urls: Vec<String> = urls.collect();
+    let rules = format!("crl_urls = [{}], ocsp = false", urls.join(", "));
+    let text = file(&backend, &format!("\"{silent}\""), "", &rules);
+    let gateway = folder.gateway(&text).await;
+    told(&gateway, &outcome("crl", "no-room")).await;
+}
+
+#[tokio::test]
 async fn asking_needs_hosts_that_may_be_asked() {
     let folder = Folder::with_keys();
     let backend = Backend::echo().await;

@@ -545,25 +545,6 @@ fn a_fetched_list_counts_if_the_issuer_signed_it_and_is_new() {
     assert_eq!(asked.check(), asked.revoked());
 }
 
-#[test]
-fn more_certificates_than_there_is_room_for_push_out_no_revoked_one() {
-    let asked = soft();
-    asked.check().unwrap();
-    let said = Said::revoked(&asked.certificate, &asked.authority, 1);
-    asked.take(&said.by(&asked.authority)).unwrap();
-    let key = PrivateKey::generate(EC).unwrap();
-    let uri = der::element(der::context_primitive(6), &[URL.as_bytes()]);
-    let method = der::element(der::OID, &[&[0x2b, 6, 1, 5, 5, 7, 48, 1]]);
-    let access = sequence(&[&sequence(&[&method, &uri])]);
-    for number in 0..1100 {
-        let template = template(&format!("CN={number}")).with_extension(&ACCESS, false, &access);
-        let other = issue::issued(&asked.authority, key.public_key(), &template).unwrap();
-        assert_eq!(asked.store.check(&other, &[], later(1)), Ok(()));
-    }
-    assert_eq!(asked.cache.counts(now()).certificates, 1024);
-    assert_eq!(asked.check(), asked.revoked());
-}
-
 /// Whatever is changed of a response, it is refused, or it says what it said.
 #[test]
 fn no_byte_of_a_response_can_be_changed_to_say_something_else() {

@@ -9,6 +9,7 @@
 mod fetch;
 mod keep;
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -46,6 +47,7 @@ pub(super) async fn run(state: &State) {
     let room = Arc::new(Semaphore::new(AT_ONCE));
     let mut asking = JoinSet::new();
     let mut looks = 0;
+    let mut told = BTreeSet::new();
     loop {
         looking.tick().await;
         while asking.try_join_next().is_some() {}
@@ -57,6 +59,12 @@ pub(super) async fn run(state: &State) {
         let Some(config) = state.current.serving().revocation.clone() else {
             continue;
         };
+        for kind in cache.take_refusals() {
+            state.resources.metrics.count_revocation(kind, "no-room");
+            if told.insert(kind) {
+                tracing::warn!(kind, "there is no room for more questions about revocation");
+            }
+        }
         for errand in cache.due(Timestamp::now()) {
             let asker = Asker {
                 config: Arc::clone(&config),

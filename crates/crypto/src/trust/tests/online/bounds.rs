@@ -94,3 +94,145 @@ fn an_answer_is_asked_for_on_for_a_week_after_the_last_message() {
     assert!(asked.cache.due(days(11)).is_empty());
     assert_eq!(asked.cache.counts(days(11)).certificates, 0);
 }
+
+/// Makes certificates of one key, which name a responder.
+struct Many {
+    authority: Identity,
+    key: PrivateKey,
+    access: Vec<u8>,
+}
+
+impl Many {
+    fn of(authority: &Identity) -> Self {
+        let uri = der::element(der::context_primitive(6), &[URL.as_bytes()]);
+        let method = der::element(der::OID, &[&[0x2b, 6, 1, 5, 5, 7, 48, 1]]);
+        Self {
+            authority: authority.clone(),
+            key: PrivateKey::generate(EC).unwrap(),
+            access: sequence(&[&sequence(&[&method, &uri])]),
+        }
+    }
+
+    fn numbered(&self, number: usize, not_after: Timestamp) -> Certificate {
+        let validity = Validity {
+            not_after,
+            ..validity()
+        };
+        let template = Template::new(&format!("CN={number}"), validity).unwrap();
+        let template = template.with_extension(&ACCESS, false, &self.access);
+        issue::issued(&self.authority, self.key.public_key(), &template).unwrap()
+    }
+}
+
+#[test]
+fn more_certificates_than_there_is_room_for_push_out_no_revoked_one() {
+    let asked = soft();
+    asked.check().unwrap();
+    let said = Said::revoked(&asked.certificate, &asked.authority, 1);
+    asked.take(&said.by(&asked.authority)).unwrap();
+    let many = Many::of(&asked.authority);
+    for number in 0..1100 {
+        let other = many.numbered(number, validity().not_after);
+        assert_eq!(asked.store.check(&other, &[], later(1)), Ok(()));
+    }
+    assert_eq!(asked.cache.counts(now()).certificates, 1024);
+    assert_eq!(asked.check(), asked.revoked());
+}
+
+/// Whoever has a certificate that was revoked must not take away a place for ever.
+#[test]
+fn where_all_are_revoked_the_one_that_was_wanted_longest_ago_makes_room() {
+    let asked = soft();
+    let many = Many::of(&asked.authority);
+    for number in 0..1024 {
+        let other = many.numbered(number, validity().not_after);
+        asked.store.check(&other, &[], now()).unwrap();
+        let said = Said::revoked(&other, &asked.authority, 1);
+        let [RevocationErrand::Responder(errand)] = &asked.cache.due(now())[..] else {
+            panic!("expected one question")
+        };
+        let response = said.by(&asked.authority);
+        asked.cache.take_response(errand, &response, now()).unwrap();
+    }
+    assert_eq!(asked.cache.counts(now()).revoked, 1024);
+    asked.check().unwrap();
+    let [RevocationErrand::Responder(errand)] = &asked.cache.due(now())[..] else {
+        panic!("expected the question of a new certificate")
+    };
+    assert_eq!(errand.subject, "CN=leaf,O=Acme");
+    assert_eq!(asked.cache.counts(now()).revoked, 1023);
+    assert!(asked.cache.take_refusals().is_empty());
+}
+
+/// No check wants to know it any more, and no answer may come.
+#[test]
+fn a_certificate_that_has_expired_is_not_asked_about_any_more() {
+    let asked = soft();
+    let many = Many::of(&asked.authority);
+    let short = many.numbered(1, later(60));
+    asked.store.check(&short, &[], now()).unwrap();
+    let [RevocationErrand::Responder(errand)] = &asked.cache.due(now())[..] else {
+        panic!("expected one question")
+    };
+    let response = Said::revoked(&short, &asked.authority, 1).by(&asked.authority);
+    asked.cache.take_response(errand, &response, now()).unwrap();
+    assert_eq!(asked.cache.counts(now()).revoked, 1);
+    assert!(asked.cache.due(later(61)).is_empty());
+    assert_eq!(asked.cache.counts(later(61)).certificates, 0);
+}
+
+/// While a question is under way nobody can take its place: so many questions wait at most.
+#[test]
+fn a_question_that_finds_no_room_is_told_once() {
+    let asked = soft();
+    let many = Many::of(&asked.authority);
+    for number in 0..1024 {
+        let other = many.numbered(number, validity().not_after);
+        asked.store.check(&other, &[], now()).unwrap();
+    }
+    assert_eq!(asked.cache.due(now()).len(), 1024);
+    for number in [2000, 2001] {
+        let other = many.numbered(number, validity().not_after);
+        asked.store.check(&other, &[], now()).unwrap();
+    }
+    assert_eq!(asked.cache.take_refusals(), ["ocsp"]);
+    assert!(asked.cache.take_refusals().is_empty());
+    assert!(asked.cache.due(now()).is_empty());
+}
+
+#[test]
+fn the_list_that_was_wanted_longest_ago_makes_room_unless_a_configuration_names_it() {
+    let authority = authority();
+    let certificate = leaf(&authority);
+    let named = |number: usize| format!("http://crl.example.com/{number}.crl");
+    let wanting = |urls: Vec<String>| RevocationRules {
+        list_urls: urls,
+        accept_unanswered: true,
+        ..RevocationRules::default()
+    };
+    let asked = Asked::of(authority, certificate, wanting(vec![named(0)]));
+    let urls = |minute| {
+        let due = asked.cache.due(later(minute));
+        let mut urls: Vec<String> = due.iter().map(|it| it.url().to_owned()).collect();
+        for errand in &due {
+            asked.cache.failed(errand, later(minute));
+        }
+        urls.sort();
+        urls
+    };
+    assert_eq!(urls(0), [named(0)]);
+    let issuer = asked.authority.certificate();
+    for number in 1..64 {
+        asked.cache.want_list(&named(number), issuer, false);
+    }
+    assert_eq!(urls(60).len(), 64);
+    let other = asked.beside(wanting(vec![named(64)]));
+    assert_eq!(asked.cache.counts(now()).lists, 64);
+    let all = urls(120);
+    assert!(all.contains(&named(0)) && all.contains(&named(64)));
+    let many: Vec<String> = (100..163).map(named).collect();
+    let more = asked.beside(wanting(many));
+    assert_eq!(asked.cache.take_refusals(), ["crl"], "65 are named");
+    assert_eq!(asked.cache.counts(now()).lists, 64);
+    drop((other, more));
+}

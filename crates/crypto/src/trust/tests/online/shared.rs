@@ -4,7 +4,7 @@ use super::*;
 
 impl Asked {
     /// Another store with the same cache.
-    fn beside(&self, revocation: RevocationRules) -> TrustStore {
+    pub(super) fn beside(&self, revocation: RevocationRules) -> TrustStore {
         let rules = TrustRules {
             revocation: Some(revocation),
             ..rules(&self.authority)
