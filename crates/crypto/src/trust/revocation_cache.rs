@@ -24,8 +24,11 @@ use crate::random;
 
 /// Most certificates that are asked about: as many as the store of trusted ones remembers.
 const MOST_ANSWERS: usize = 1024;
-/// Most lists that are fetched. An authority has one or two.
+/// Most addresses that lists are fetched from. An authority has one or two.
 const MOST_LISTS: usize = 64;
+/// Most pairs of such an address and an authority that may have signed the list there. Addresses of
+/// a configuration make a pair with each of its authorities.
+const MOST_PAIRS: usize = 1024;
 /// Most bytes of all fetched lists together. Serial numbers take some three times as much in
 /// memory as in a list.
 const MOST_LIST_BYTES: usize = 128 << 20;
@@ -77,6 +80,8 @@ struct ListEntry {
     schedule: Schedule,
     /// The stores whose rules name the list, each for as long as it lives.
     named_by: Vec<Weak<()>>,
+    /// Whether the address has the list of another authority.
+    is_of_another: bool,
 }
 
 impl ListEntry {
@@ -466,6 +471,7 @@ impl RevocationCache {
                 .collect()
         };
         let mut kept = Vec::new();
+        let mut of_others = Vec::new();
         let mut refused = None;
         for (key, issuer) in wanted {
             let judged = judge_list(&list, &issuer, key.allow_sha1, now);
@@ -485,6 +491,7 @@ impl RevocationCache {
                             // The list of another of the issuers that this URL is asked for.
                             AnswerError::OtherCertificate => {
                                 entry.schedule.succeed(now, None, LISTS_EVERY);
+                                of_others.push(key);
                             }
                             _ => entry.schedule.fail(now),
                         }
@@ -498,6 +505,13 @@ impl RevocationCache {
         if kept.is_empty() {
             return Err(refused.unwrap_or(AnswerError::NotAsked));
         }
+        let mut state = self.state();
+        for key in &of_others {
+            if let Some(entry) = state.lists.get_mut(key) {
+                entry.is_of_another = entry.list.is_none();
+            }
+        }
+        drop(state);
         self.changed();
         Ok((list.facts(), kept))
     }
@@ -524,6 +538,7 @@ impl RevocationCache {
         }
         entry.list = Some(Arc::clone(list));
         entry.bytes = bytes;
+        entry.is_of_another = false;
         entry.schedule.succeed(now, list.next_update, LISTS_EVERY);
         Ok(())
     }
@@ -591,16 +606,17 @@ impl RevocationCache {
             let holds = |it: &Answer| is_good(it) && it.window(key.rules, now).is_some();
             !entry.is_revoked() && !answer.is_some_and(holds)
         };
-        let fresh = |entry: &&ListEntry| {
+        let lists = || state.lists.values().filter(|entry| !entry.is_of_another);
+        let stale = |entry: &&ListEntry| {
             let list = entry.list.as_ref();
-            list.is_some_and(|list| list.window().contains(now))
+            !list.is_some_and(|list| list.window().contains(now))
         };
         RevocationCounts {
             certificates: asked().count(),
             unanswered: asked().filter(unanswered).count(),
             revoked: asked().filter(|(_, entry)| entry.is_revoked()).count(),
-            lists: state.lists.len(),
-            stale_lists: state.lists.len() - state.lists.values().filter(fresh).count(),
+            lists: lists().count(),
+            stale_lists: lists().filter(stale).count(),
             admitted: self.admitted.load(Ordering::Relaxed),
         }
     }
@@ -776,17 +792,31 @@ impl State {
         }
     }
 
-    /// Makes room for a list in the place of the one that was not wanted for longest, and that no
-    /// configuration names.
-    fn make_room_for_list(&mut self) {
-        if self.lists.len() < MOST_LISTS {
+    fn has_room_for_list(&self, url: &str) -> bool {
+        let urls: BTreeSet<&str> = self.lists.keys().map(|key| key.url.as_str()).collect();
+        self.lists.len() < MOST_PAIRS && (urls.contains(url) || urls.len() < MOST_LISTS)
+    }
+
+    /// Makes room for the list of a URL in the place of the URL that was not wanted for longest,
+    /// and that no configuration names.
+    fn make_room_for_list(&mut self, url: &str) {
+        if self.has_room_for_list(url) {
             return;
         }
-        let may_go = |entry: &ListEntry| !entry.is_named() && !entry.schedule.is_under_way();
-        let others = self.lists.iter().filter(|(_, entry)| may_go(entry));
-        let oldest = others.min_by_key(|(_, entry)| entry.schedule.wanted());
-        if let Some(key) = oldest.map(|(key, _)| key.clone()) {
-            self.lists.remove(&key);
+        // When each URL was wanted; nothing for those that stay.
+        let mut wanted: HashMap<&str, Option<Timestamp>> = HashMap::new();
+        for (key, entry) in &self.lists {
+            let stays = key.url == url || entry.is_named() || entry.schedule.is_under_way();
+            let of_url = wanted.entry(&key.url).or_insert(Some(Timestamp::MIN));
+            *of_url = of_url
+                .filter(|_| !stays)
+                .map(|wanted| wanted.max(entry.schedule.wanted()));
+        }
+        let may_go = wanted
+            .into_iter()
+            .filter_map(|(url, wanted)| Some((wanted?, url)));
+        if let Some(oldest) = may_go.min().map(|(_, url)| url.to_owned()) {
+            self.lists.retain(|key, _| key.url != oldest);
         }
     }
 
@@ -821,9 +851,9 @@ impl State {
         };
         let is_new = !self.lists.contains_key(&key);
         if is_new {
-            self.make_room_for_list();
+            self.make_room_for_list(&key.url);
         }
-        if is_new && self.lists.len() >= MOST_LISTS {
+        if is_new && !self.has_room_for_list(&key.url) {
             self.refused.insert(CRL);
             return None;
         }
@@ -833,6 +863,7 @@ impl State {
             bytes: 0,
             schedule: Schedule::new(now),
             named_by: Vec::new(),
+            is_of_another: false,
         });
         entry.schedule.want(now);
         Some((entry, is_new))

@@ -236,3 +236,52 @@ fn the_list_that_was_wanted_longest_ago_makes_room_unless_a_configuration_names_
     assert_eq!(asked.cache.counts(now()).lists, 64);
     drop((other, more));
 }
+
+#[test]
+fn an_address_whose_list_is_of_one_of_several_authorities_counts_once() {
+    let authority = authority();
+    let other = issue::authority("CN=other", EC, validity()).unwrap();
+    let urls: Vec<String> = (0..40).map(|it| format!("{LIST_URL}?{it}")).collect();
+    let revocation = RevocationRules {
+        list_urls: urls.clone(),
+        ..RevocationRules::default()
+    };
+    let store = TrustStore::new(TrustRules {
+        anchors: vec![authority.certificate().clone(), other.certificate().clone()],
+        revocation: Some(revocation),
+        ..TrustRules::default()
+    })
+    .unwrap();
+    let cache = Arc::<RevocationCache>::default();
+    store.online_revocation().unwrap().attach(&cache);
+    assert!(cache.take_refusals().is_empty());
+    assert_eq!(cache.due(now()).len(), 40);
+    for url in &urls {
+        let list = list_of(&authority, later(60));
+        cache.take_list(url, &list, now()).unwrap();
+    }
+    let counts = |at| {
+        let counts = cache.counts(at);
+        (counts.lists, counts.stale_lists)
+    };
+    assert_eq!(counts(now()), (40, 0));
+    assert_eq!(counts(later(61)), (40, 40), "they count when they get old");
+}
+
+/// An operator must see that nothing comes of an address.
+#[test]
+fn an_address_whose_list_is_of_no_authority_stays_stale() {
+    let authority = authority();
+    let certificate = leaf(&authority);
+    let rules = RevocationRules {
+        list_urls: vec![LIST_URL.to_owned()],
+        ..RevocationRules::default()
+    };
+    let asked = Asked::of(authority, certificate, rules);
+    let other = issue::authority("CN=other", EC, validity()).unwrap();
+    asked.cache.due(now());
+    let list = list_of(&other, later(60));
+    let taken = asked.cache.take_list(LIST_URL, &list, now());
+    assert_eq!(taken.map(drop), Err(AnswerError::OtherCertificate));
+    assert_eq!(asked.cache.counts(now()).stale_lists, 1);
+}
