@@ -95,7 +95,12 @@ impl OnlineRevocation {
             Known::Revoked => Err(TrustError::Revoked { subject: subject() }),
             Known::Good(window) => Ok(at_most.narrowed(window)),
             Known::NoSource if !is_signer => Ok(at_most),
-            Known::NoSource | Known::Nothing if is_answered => Ok(at_most),
+            _ if is_answered => Ok(at_most),
+            // Soft fail is for responders out of reach. This one has answered.
+            Known::Unknown => Err(TrustError::RevocationUnanswered {
+                subject: subject(),
+                why: "its responder does not know it",
+            }),
             Known::NoSource | Known::Nothing if self.rules.accept_unanswered => {
                 if let Some(cache) = cache {
                     cache.count_admitted();

@@ -192,6 +192,8 @@ pub(super) enum Known {
     Revoked,
     /// It is good, for as long.
     Good(Window),
+    /// The authority's responder does not know it, and nothing else tells that it is good.
+    Unknown,
     /// Nobody has answered yet, or not well.
     Nothing,
     /// There is nobody to ask.
@@ -233,16 +235,21 @@ impl RevocationCache {
         let mut state = self.state();
         let mut holds: Option<Window> = None;
         let mut is_revoked = false;
+        let mut is_unknown = false;
         let mut is_new = false;
         if !responders.is_empty() {
             let (answer, added) = state.answer(question, responders, now);
             is_new |= added;
             match answer {
                 Some(answer) if answer.is_revoked() => is_revoked = true,
-                Some(answer) if answer.status == CertificateStatus::Good => {
-                    holds = answer.window(question.rules.of_answers(), now);
+                Some(answer) => {
+                    let window = answer.window(question.rules.of_answers(), now);
+                    match answer.status {
+                        CertificateStatus::Good => holds = window,
+                        _ => is_unknown = window.is_some(),
+                    }
                 }
-                _ => {}
+                None => {}
             }
         }
         for url in lists {
@@ -269,6 +276,7 @@ impl RevocationCache {
         match (is_revoked, holds) {
             (true, _) => Known::Revoked,
             (false, Some(window)) => Known::Good(window),
+            (false, None) if is_unknown => Known::Unknown,
             (false, None) => Known::Nothing,
         }
     }

@@ -8,6 +8,7 @@ use crate::der;
 use crate::issue::signed;
 use crate::trust::ocsp;
 
+mod answers;
 mod bounds;
 mod shared;
 
@@ -439,19 +440,6 @@ fn a_certificate_on_hold_becomes_good_by_a_newer_answer_only() {
         .take_response(errand, &good.by(&asked.authority), now());
     assert_eq!(taken.map(|(status, _)| status), Ok(CertificateStatus::Good));
     assert_eq!(asked.check(), Ok(()));
-}
-
-#[test]
-fn a_responder_that_does_not_know_the_certificate_vouches_for_nothing() {
-    let asked = strict();
-    asked.check().unwrap_err();
-    let mut said = asked.good();
-    said.status = UNKNOWN.to_vec();
-    assert_eq!(
-        asked.take(&said.by(&asked.authority)),
-        Ok(CertificateStatus::Unknown)
-    );
-    assert_eq!(asked.check(), asked.unanswered());
 }
 
 #[test]

@@ -14,7 +14,7 @@ impl Asked {
         store
     }
 
-    fn check_by(&self, store: &TrustStore) -> Result<(), TrustError> {
+    pub(super) fn check_by(&self, store: &TrustStore) -> Result<(), TrustError> {
         store.check(&self.certificate, &[], now())
     }
 

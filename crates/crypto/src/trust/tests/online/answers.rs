@@ -1,0 +1,53 @@
+//! What becomes of answers that say little, or come in the wrong order.
+
+use super::*;
+
+fn unknown_by(asked: &Asked) -> Vec<u8> {
+    let mut said = asked.good();
+    said.status = UNKNOWN.to_vec();
+    said.by(&asked.authority)
+}
+
+/// RFC 6960 section 2.2: the responder does not know of a certificate that the authority issued.
+#[test]
+fn a_certificate_that_its_responder_does_not_know_is_refused_even_with_soft_fail() {
+    for asked in [strict(), soft()] {
+        // Soft fail believes until then.
+        asked.check().ok();
+        let taken = asked.take(&unknown_by(&asked));
+        assert_eq!(taken, Ok(CertificateStatus::Unknown));
+        assert_eq!(
+            asked.check(),
+            Err(TrustError::RevocationUnanswered {
+                subject: leaf_name(),
+                why: "its responder does not know it",
+            })
+        );
+    }
+}
+
+#[test]
+fn a_certificate_that_its_responder_does_not_know_is_believed_if_a_list_knows_it() {
+    let asked = soft();
+    asked.check().unwrap();
+    asked.take(&unknown_by(&asked)).unwrap();
+    let with_list = asked.beside(RevocationRules {
+        list_urls: vec![LIST_URL.to_owned()],
+        accept_unanswered: true,
+        ..RevocationRules::default()
+    });
+    let validity = Validity {
+        not_before: later(-1),
+        not_after: later(60),
+    };
+    let list = issue::revocation_list(&asked.authority, [], validity).unwrap();
+    asked.cache.take_list(LIST_URL, &list, now()).unwrap();
+    assert_eq!(asked.check_by(&with_list), Ok(()));
+    let given = TrustStore::new(TrustRules {
+        revocation_lists: vec![list],
+        ..asked.store.rules().clone()
+    });
+    let given = given.unwrap();
+    given.online_revocation().unwrap().attach(&asked.cache);
+    assert_eq!(asked.check_by(&given), Ok(()));
+}
