@@ -717,7 +717,8 @@ impl Answer {
         if known.is_final() && !self.is_final() {
             return Err(AnswerError::RevokedBefore);
         }
-        if self.this_update < known.this_update {
+        // A revocation for ever counts whenever its word comes.
+        if self.this_update < known.this_update && !self.is_final() {
             let known = known.this_update;
             return Err(AnswerError::Older { known });
         }

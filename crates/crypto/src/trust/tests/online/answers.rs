@@ -51,3 +51,17 @@ fn a_certificate_that_its_responder_does_not_know_is_believed_if_a_list_knows_it
     given.online_revocation().unwrap().attach(&asked.cache);
     assert_eq!(asked.check_by(&given), Ok(()));
 }
+
+/// A responder behind a cache may send the word of a revocation after a newer answer.
+#[test]
+fn a_revocation_for_ever_counts_though_a_newer_answer_was_good() {
+    let asked = strict();
+    asked.check().unwrap_err();
+    asked.take(&asked.good().by(&asked.authority)).unwrap();
+    assert_eq!(asked.check(), Ok(()));
+    let mut said = Said::revoked(&asked.certificate, &asked.authority, 1);
+    said.this_update = later(-30);
+    let taken = asked.take(&said.by(&asked.authority));
+    assert_eq!(taken.unwrap().name(), "revoked");
+    assert_eq!(asked.check(), asked.revoked());
+}
