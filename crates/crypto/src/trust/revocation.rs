@@ -7,7 +7,7 @@
 use std::collections::HashSet;
 use std::sync::OnceLock;
 
-use jiff::Timestamp;
+use jiff::{SignedDuration, Timestamp};
 
 use super::window::Window;
 use crate::certificate::{self, Certificate, DistributionPoint, PointName};
@@ -79,6 +79,10 @@ pub(super) enum Coverage {
     SomeReasons,
     Everything,
 }
+
+/// How long a fetched list holds that does not say when the next one comes, which RFC 5280 section
+/// 5.1.2.5 demands.
+const WITHOUT_NEXT_UPDATE: SignedDuration = SignedDuration::from_hours(24);
 
 /// Most extensions of a list or of one of its entries. RFC 5280 defines seven and three.
 const MOST_EXTENSIONS: usize = 32;
@@ -189,6 +193,18 @@ impl RevocationList {
         Window {
             from: self.this_update,
             to: self.next_update.unwrap_or(Timestamp::MAX),
+        }
+    }
+
+    /// When it holds if it was fetched. Whoever is on the way there can send an old list again:
+    /// none holds for ever.
+    pub(super) fn window_if_fetched(&self) -> Window {
+        let at_most = self.this_update.checked_add(WITHOUT_NEXT_UPDATE);
+        Window {
+            from: self.this_update,
+            to: self
+                .next_update
+                .unwrap_or(at_most.unwrap_or(Timestamp::MAX)),
         }
     }
 

@@ -264,8 +264,8 @@ impl RevocationCache {
                 continue;
             }
             is_revoked |= list.revoked.contains(question.certificate.serial());
-            if coverage == Coverage::Everything && list.window().contains(now) {
-                let window = list.window();
+            let window = list.window_if_fetched();
+            if coverage == Coverage::Everything && window.contains(now) {
                 holds = Some(holds.map_or(window, |known| known.narrowed(window)));
             }
         }
@@ -547,7 +547,8 @@ impl RevocationCache {
         entry.list = Some(Arc::clone(list));
         entry.bytes = bytes;
         entry.is_of_another = false;
-        entry.schedule.succeed(now, list.next_update, LISTS_EVERY);
+        let until = list.window_if_fetched().to;
+        entry.schedule.succeed(now, Some(until), LISTS_EVERY);
         Ok(())
     }
 
@@ -617,7 +618,7 @@ impl RevocationCache {
         let lists = || state.lists.values().filter(|entry| !entry.is_of_another);
         let stale = |entry: &&ListEntry| {
             let list = entry.list.as_ref();
-            !list.is_some_and(|list| list.window().contains(now))
+            !list.is_some_and(|list| list.window_if_fetched().contains(now))
         };
         RevocationCounts {
             certificates: asked().count(),
@@ -908,8 +909,9 @@ fn judge_list(
     if now.checked_add(ocsp::SKEW).unwrap_or(Timestamp::MAX) < from {
         return Err(AnswerError::NotYet { from });
     }
-    match list.next_update {
-        Some(since) if since < now => Err(AnswerError::Stale { since }),
-        _ => Ok(()),
+    let since = list.window_if_fetched().to;
+    if since < now {
+        return Err(AnswerError::Stale { since });
     }
+    Ok(())
 }

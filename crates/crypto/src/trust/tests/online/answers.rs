@@ -65,3 +65,38 @@ fn a_revocation_for_ever_counts_though_a_newer_answer_was_good() {
     assert_eq!(taken.unwrap().name(), "revoked");
     assert_eq!(asked.check(), asked.revoked());
 }
+
+/// RFC 5280 section 5.1.2.5: authorities must say when the next list comes.
+#[test]
+fn a_fetched_list_without_a_next_update_counts_for_a_day_at_most() {
+    let authority = authority();
+    let certificate = leaf(&authority);
+    let rules = RevocationRules {
+        list_urls: vec![LIST_URL.to_owned()],
+        ..RevocationRules::default()
+    };
+    let asked = Asked::of(authority, certificate, rules);
+    let list = |this_update| {
+        let algorithm = issue::usual_algorithm(asked.authority.key().kind()).unwrap();
+        let body = sequence(&[
+            &der::positive(&[1]),
+            &issue::x509_identifier(algorithm).unwrap(),
+            asked.authority.certificate().subject_der(),
+            &time(this_update),
+        ]);
+        signed(asked.authority.key(), algorithm, &body).unwrap()
+    };
+    let day = 24 * 60;
+    let taken = asked
+        .cache
+        .take_list(LIST_URL, &list(later(-day - 1)), now());
+    let since = later(-1);
+    assert_eq!(taken.map(drop), Err(AnswerError::Stale { since }));
+    let taken = asked.cache.take_list(LIST_URL, &list(now()), now());
+    assert_eq!(taken.map(drop), Ok(()));
+    let at = |minute| asked.store.check(&asked.certificate, &[], later(minute));
+    assert_eq!(at(day), Ok(()));
+    assert_eq!(asked.cache.counts(later(day)).stale_lists, 0);
+    assert_eq!(at(day + 1), asked.unanswered());
+    assert_eq!(asked.cache.counts(later(day + 1)).stale_lists, 1);
+}
