@@ -6,97 +6,36 @@
 //! The one rule: a check never waits, and nothing enters that was not verified with the key of the
 //! issuer that the check found.
 
-use std::collections::{BTreeSet, HashMap};
+mod state;
+
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 
 use super::answer_error::AnswerError;
 use super::ocsp::{self, Answer, CertificateStatus, Demands};
 use super::revocation::{Coverage, RevocationList, RevocationListFacts};
-use super::revocation_rules::{AnswerRules, RevocationRules};
-use super::schedule::Schedule;
 use super::window::Window;
 use crate::certificate::Certificate;
 use crate::keystore::pem;
 use crate::random;
+pub(super) use state::Question;
+use state::{
+    ANSWERS_EVERY, AnswerEntry, AnswerKey, CRL, LISTS_EVERY, ListEntry, ListKey, OCSP, State,
+};
 
-/// Most certificates that are asked about: as many as the store of trusted ones remembers.
-const MOST_ANSWERS: usize = 1024;
-/// Most addresses that lists are fetched from. An authority has one or two.
-const MOST_LISTS: usize = 64;
-/// Most pairs of such an address and an authority that may have signed the list there. Addresses of
-/// a configuration make a pair with each of its authorities.
-const MOST_PAIRS: usize = 1024;
 /// Most bytes of all fetched lists together. Serial numbers take some three times as much in
 /// memory as in a list.
 const MOST_LIST_BYTES: usize = 128 << 20;
-/// How often a responder is asked again, and a list fetched, at the latest.
-const ANSWERS_EVERY: SignedDuration = SignedDuration::from_hours(1);
-const LISTS_EVERY: SignedDuration = SignedDuration::from_hours(4);
 /// Bytes of a nonce: what RFC 9654 section 2.1 recommends.
 const NONCE: usize = 32;
-
-/// The kinds of questions.
-const OCSP: &str = "ocsp";
-const CRL: &str = "crl";
 
 /// The labels of kept answers. `X509 CRL` is that of RFC 7468; the other has no registered name.
 const RESPONSE_LABEL: &str = "OCSP RESPONSE";
 const LIST_LABEL: &str = "X509 CRL";
 /// How the line of a kept list begins that tells where it is from.
 const FROM: &str = "from ";
-
-/// Stores with other responders or other rules ask on their own.
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct AnswerKey {
-    certificate: [u8; 32],
-    issuer: [u8; 32],
-    allow_sha1: bool,
-    /// Where to ask. An answer that was kept over a restart has none.
-    urls: Vec<String>,
-    rules: AnswerRules,
-}
-
-#[derive(Clone, PartialEq, Eq, Hash, Debug)]
-struct ListKey {
-    url: String,
-    issuer: [u8; 32],
-    allow_sha1: bool,
-}
-
-struct AnswerEntry {
-    certificate: Certificate,
-    issuer: Certificate,
-    answer: Option<Answer>,
-    schedule: Schedule,
-}
-
-struct ListEntry {
-    issuer: Certificate,
-    list: Option<Arc<RevocationList>>,
-    bytes: usize,
-    schedule: Schedule,
-    /// The stores whose rules name the list, each for as long as it lives.
-    named_by: Vec<Weak<()>>,
-    /// Whether the address has the list of another authority.
-    is_of_another: bool,
-}
-
-impl ListEntry {
-    fn is_named(&self) -> bool {
-        self.named_by.iter().any(|store| store.strong_count() > 0)
-    }
-}
-
-#[derive(Default)]
-struct State {
-    answers: HashMap<AnswerKey, AnswerEntry>,
-    lists: HashMap<ListKey, ListEntry>,
-    /// The kinds of questions that found no room since refusals were last taken.
-    refused: BTreeSet<&'static str>,
-}
 
 /// What is known of revocation. One serves all stores of a process, and outlives them.
 #[derive(Default)]
@@ -176,14 +115,6 @@ pub struct RevocationCounts {
     pub stale_lists: usize,
     /// How often a certificate was believed although nobody answered.
     pub admitted: u64,
-}
-
-/// What a check asks about one certificate of a path.
-pub(super) struct Question<'q> {
-    pub(super) certificate: &'q Certificate,
-    pub(super) issuer: &'q Certificate,
-    pub(super) rules: &'q RevocationRules,
-    pub(super) allow_sha1: bool,
 }
 
 /// What is known about the certificate of a question.
@@ -655,228 +586,6 @@ impl KeptAnswer {
             name: format!("{kind}-{digest}.pem"),
             text,
         }
-    }
-}
-
-impl AnswerKey {
-    fn of(question: &Question<'_>, urls: Vec<String>) -> Self {
-        Self {
-            certificate: question.certificate.thumbprint_sha256(),
-            issuer: question.issuer.thumbprint_sha256(),
-            allow_sha1: question.allow_sha1,
-            urls,
-            rules: question.rules.of_answers(),
-        }
-    }
-
-    fn of_kept(certificate: &Certificate, issuer: &Certificate) -> Self {
-        Self {
-            certificate: certificate.thumbprint_sha256(),
-            issuer: issuer.thumbprint_sha256(),
-            allow_sha1: false,
-            urls: Vec::new(),
-            rules: AnswerRules::NONE,
-        }
-    }
-
-    /// Whether a verified answer to the other question is one to this question, too.
-    fn is_about_the_same(&self, other: &Self) -> bool {
-        self.certificate == other.certificate
-            && self.issuer == other.issuer
-            && self.allow_sha1 == other.allow_sha1
-    }
-}
-
-impl AnswerEntry {
-    fn new(certificate: &Certificate, issuer: &Certificate, now: Timestamp) -> Self {
-        Self {
-            certificate: certificate.clone(),
-            issuer: issuer.clone(),
-            answer: None,
-            schedule: Schedule::new(now),
-        }
-    }
-
-    fn is_revoked(&self) -> bool {
-        self.answer.is_some_and(|answer| answer.is_revoked())
-    }
-}
-
-impl Answer {
-    /// When it holds by these rules, if it does.
-    fn window(&self, rules: AnswerRules, now: Timestamp) -> Option<Window> {
-        let window = Window {
-            from: Timestamp::MIN,
-            to: self.holds_until(rules.max_age),
-        };
-        let is_fresh = self.repeats_nonce || !rules.must_repeat_nonce;
-        (is_fresh && window.contains(now)).then_some(window)
-    }
-
-    /// Whether it may stand in the place of a known one.
-    fn replaces(&self, known: &Self) -> Result<(), AnswerError> {
-        if known.is_final() && !self.is_final() {
-            return Err(AnswerError::RevokedBefore);
-        }
-        // A revocation for ever counts whenever its word comes.
-        if self.this_update < known.this_update && !self.is_final() {
-            let known = known.this_update;
-            return Err(AnswerError::Older { known });
-        }
-        Ok(())
-    }
-}
-
-impl State {
-    /// The answer to a question, which is noted; and whether it is new here.
-    fn answer(
-        &mut self,
-        question: &Question<'_>,
-        urls: Vec<String>,
-        now: Timestamp,
-    ) -> (Option<Answer>, bool) {
-        let key = AnswerKey::of(question, urls);
-        let is_new = !self.answers.contains_key(&key);
-        if is_new {
-            self.make_room();
-        }
-        if is_new && self.answers.len() >= MOST_ANSWERS {
-            self.refused.insert(OCSP);
-            return (None, false);
-        }
-        let learnt = is_new.then(|| self.learnt(&key, now)).flatten();
-        let max_age = key.rules.max_age;
-        let entry = self
-            .answers
-            .entry(key)
-            .or_insert_with(|| AnswerEntry::new(question.certificate, question.issuer, now));
-        if let Some(answer) = learnt {
-            entry.answer = Some(answer);
-            let until = answer.holds_until(max_age);
-            entry.schedule.succeed(now, Some(until), ANSWERS_EVERY);
-        }
-        entry.schedule.want(now);
-        (entry.answer, is_new)
-    }
-
-    /// What a new question can use of the answers to others about the same certificate, and of what
-    /// was kept over a restart.
-    fn learnt(&self, key: &AnswerKey, now: Timestamp) -> Option<Answer> {
-        let same = self
-            .answers
-            .iter()
-            .filter(|(of, _)| of.is_about_the_same(key));
-        let usable = |answer: &Answer| {
-            let is_good = answer.status == CertificateStatus::Good;
-            answer.is_revoked() || is_good && answer.window(key.rules, now).is_some()
-        };
-        same.filter_map(|(_, entry)| entry.answer)
-            .filter(usable)
-            .max_by_key(|answer| (answer.is_final(), answer.this_update))
-    }
-
-    /// A certificate that one responder calls revoked is revoked whomever a store asks.
-    fn tell_others(&mut self, key: &AnswerKey, answer: Answer) {
-        for (of, entry) in &mut self.answers {
-            if of.is_about_the_same(key)
-                && entry
-                    .answer
-                    .is_none_or(|known| answer.replaces(&known).is_ok())
-            {
-                entry.answer = Some(answer);
-            }
-        }
-    }
-
-    /// Makes room for a question in the place of the one that was not wanted for longest. What is
-    /// revoked goes last. A question that is under way stays: what waits is bounded by it.
-    fn make_room(&mut self) {
-        if self.answers.len() < MOST_ANSWERS {
-            return;
-        }
-        let others = self.answers.iter();
-        let others = others.filter(|(_, entry)| !entry.schedule.is_under_way());
-        let oldest = others.min_by_key(|(_, entry)| (entry.is_revoked(), entry.schedule.wanted()));
-        if let Some(key) = oldest.map(|(key, _)| key.clone()) {
-            self.answers.remove(&key);
-        }
-    }
-
-    fn has_room_for_list(&self, url: &str) -> bool {
-        let urls: BTreeSet<&str> = self.lists.keys().map(|key| key.url.as_str()).collect();
-        self.lists.len() < MOST_PAIRS && (urls.contains(url) || urls.len() < MOST_LISTS)
-    }
-
-    /// Makes room for the list of a URL in the place of the URL that was not wanted for longest,
-    /// and that no configuration names.
-    fn make_room_for_list(&mut self, url: &str) {
-        if self.has_room_for_list(url) {
-            return;
-        }
-        // When each URL was wanted; nothing for those that stay.
-        let mut wanted: HashMap<&str, Option<Timestamp>> = HashMap::new();
-        for (key, entry) in &self.lists {
-            let stays = key.url == url || entry.is_named() || entry.schedule.is_under_way();
-            let of_url = wanted.entry(&key.url).or_insert(Some(Timestamp::MIN));
-            *of_url = of_url
-                .filter(|_| !stays)
-                .map(|wanted| wanted.max(entry.schedule.wanted()));
-        }
-        let may_go = wanted
-            .into_iter()
-            .filter_map(|(url, wanted)| Some((wanted?, url)));
-        if let Some(oldest) = may_go.min().map(|(_, url)| url.to_owned()) {
-            self.lists.retain(|key, _| key.url != oldest);
-        }
-    }
-
-    /// An entry for an answer that was kept. Checks say later where to ask.
-    fn add_kept(
-        &mut self,
-        key: &AnswerKey,
-        certificate: &Certificate,
-        issuer: &Certificate,
-        now: Timestamp,
-    ) {
-        if self.answers.len() < MOST_ANSWERS {
-            self.answers
-                .entry(key.clone())
-                .or_insert_with(|| AnswerEntry::new(certificate, issuer, now));
-        }
-    }
-
-    /// The list of a URL as that issuer signed it, which is noted as wanted; and whether it is new
-    /// here. Nothing where there is no room for it.
-    fn note_list(
-        &mut self,
-        url: String,
-        issuer: &Certificate,
-        allow_sha1: bool,
-        now: Timestamp,
-    ) -> Option<(&mut ListEntry, bool)> {
-        let key = ListKey {
-            url,
-            issuer: issuer.thumbprint_sha256(),
-            allow_sha1,
-        };
-        let is_new = !self.lists.contains_key(&key);
-        if is_new {
-            self.make_room_for_list(&key.url);
-        }
-        if is_new && !self.has_room_for_list(&key.url) {
-            self.refused.insert(CRL);
-            return None;
-        }
-        let entry = self.lists.entry(key).or_insert_with(|| ListEntry {
-            issuer: issuer.clone(),
-            list: None,
-            bytes: 0,
-            schedule: Schedule::new(now),
-            named_by: Vec::new(),
-            is_of_another: false,
-        });
-        entry.schedule.want(now);
-        Some((entry, is_new))
     }
 }
 
