@@ -108,10 +108,10 @@ pub(super) struct Demands<'d> {
     pub(super) now: Timestamp,
 }
 
-/// The DER of a request about one certificate, with this nonce (RFC 6960 section 4.1, RFC 9654). It
-/// names the certificate by SHA-1, as RFC 5019 section
-/// 2.1.1 demands, so every responder understands it. The hash protects nothing: the answer is
-/// signed.
+/// The DER of a request about one certificate, with this nonce (RFC 6960 section 4.1, RFC 9654).
+///
+/// The request names the certificate by SHA-1, as RFC 5019 section 2.1.1 demands, so that every
+/// responder understands it. The hash protects nothing: the answer is signed.
 pub(super) fn request(certificate: &Certificate, issuer: &Certificate, nonce: &[u8]) -> Vec<u8> {
     let sequence = |parts: &[&[u8]]| der::element(der::SEQUENCE, parts);
     let single = sequence(&[&certificate_id(certificate, issuer)]);
