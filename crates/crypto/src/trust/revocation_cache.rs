@@ -6,6 +6,7 @@
 //! The one rule: a check never waits, and nothing enters that was not verified with the key of the
 //! issuer that the check found.
 
+mod kept;
 mod state;
 
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -18,8 +19,9 @@ use super::ocsp::{self, Answer, CertificateStatus, Demands};
 use super::revocation::{Coverage, RevocationList, RevocationListFacts};
 use super::window::Window;
 use crate::certificate::Certificate;
-use crate::keystore::pem;
 use crate::random;
+pub use kept::KeptAnswer;
+use kept::Restored;
 pub(super) use state::Question;
 use state::{
     ANSWERS_EVERY, AnswerEntry, AnswerKey, CRL, LISTS_EVERY, ListEntry, ListKey, OCSP, State,
@@ -30,12 +32,6 @@ use state::{
 const MOST_LIST_BYTES: usize = 128 << 20;
 /// Bytes of a nonce: what RFC 9654 section 2.1 recommends.
 const NONCE: usize = 32;
-
-/// The labels of kept answers. `X509 CRL` is that of RFC 7468; the other has no registered name.
-const RESPONSE_LABEL: &str = "OCSP RESPONSE";
-const LIST_LABEL: &str = "X509 CRL";
-/// How the line of a kept list begins that tells where it is from.
-const FROM: &str = "from ";
 
 /// What is known of revocation. One serves all stores of a process, and outlives them.
 #[derive(Default)]
@@ -376,12 +372,7 @@ impl RevocationCache {
         if is_news {
             self.changed();
         }
-        let text = [
-            certificate.to_pem(),
-            issuer.to_pem(),
-            pem::block(RESPONSE_LABEL, response),
-        ];
-        let kept = KeptAnswer::new("ocsp", &key.certificate, &key.issuer, text.concat());
+        let kept = KeptAnswer::of_response(&certificate, &issuer, response);
         Ok((answer.status, kept))
     }
 
@@ -415,15 +406,7 @@ impl RevocationCache {
         for (key, issuer) in wanted {
             let judged = judge_list(&list, &issuer, key.allow_sha1, now);
             match judged.and_then(|()| self.put_list(&key, &list, bytes.len(), now)) {
-                Ok(()) => {
-                    let body = match std::str::from_utf8(bytes) {
-                        Ok(text) if pem::looks_like_pem(bytes) => text.to_owned(),
-                        _ => pem::block(LIST_LABEL, bytes),
-                    };
-                    let text = format!("{FROM}{url}\n{}{body}", issuer.to_pem());
-                    let digest = crate::digest::sha256(url.as_bytes());
-                    kept.push(KeptAnswer::new("crl", &digest, &key.issuer, text));
-                }
+                Ok(()) => kept.push(KeptAnswer::of_list(url, &issuer, bytes)),
                 Err(error) => {
                     if let Some(entry) = self.state().lists.get_mut(&key) {
                         match error {
@@ -490,31 +473,20 @@ impl RevocationCache {
     ///
     /// [`AnswerError`]: why it does not count any more.
     pub fn restore(&self, text: &[u8], now: Timestamp) -> Result<(), AnswerError> {
-        let blocks = pem::blocks(text).map_err(AnswerError::Malformed)?;
-        let certificates: Vec<Certificate> = blocks
-            .iter()
-            .filter_map(Certificate::from_pem_block)
-            .collect::<Result<_, _>>()
-            .map_err(AnswerError::Malformed)?;
-        let body = blocks
-            .iter()
-            .find(|block| [RESPONSE_LABEL, LIST_LABEL].contains(&block.label));
-        match (certificates.as_slice(), body) {
-            ([certificate, issuer], Some(block)) if block.label == RESPONSE_LABEL => {
-                let key = AnswerKey::of_kept(certificate, issuer);
-                self.state().add_kept(&key, certificate, issuer, now);
-                let taken = self.response(&key, None, block.octets.expose(), now);
-                taken.map(drop)
+        match Restored::read(text)? {
+            Restored::Response {
+                certificate,
+                issuer,
+                response,
+            } => {
+                let key = AnswerKey::of_kept(&certificate, &issuer);
+                self.state().add_kept(&key, &certificate, &issuer, now);
+                self.response(&key, None, &response, now).map(drop)
             }
-            ([issuer], Some(block)) if block.label == LIST_LABEL => {
-                let first = text.split(|&byte| byte == b'\n').next();
-                let url = first.and_then(|line| line.strip_prefix(FROM.as_bytes()));
-                let url = url.and_then(|url| std::str::from_utf8(url).ok());
-                let url = url.ok_or(AnswerError::NotAsked)?;
-                self.state().note_list(url.to_owned(), issuer, false, now);
-                self.take_list(url, block.octets.expose(), now).map(drop)
+            Restored::List { url, issuer, list } => {
+                self.state().note_list(url.clone(), &issuer, false, now);
+                self.take_list(&url, &list, now).map(drop)
             }
-            _ => Err(AnswerError::NotAsked),
         }
     }
 
@@ -565,27 +537,6 @@ impl RevocationCache {
 impl std::fmt::Debug for RevocationCache {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         out.debug_struct("RevocationCache").finish_non_exhaustive()
-    }
-}
-
-/// What is to be kept over a restart: a text, and a name for its file that is always the same for
-/// the same question.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct KeptAnswer {
-    /// The name: letters, digits, a hyphen and a dot.
-    pub name: String,
-    /// The text, which [`RevocationCache::restore`] takes.
-    pub text: String,
-}
-
-impl KeptAnswer {
-    fn new(kind: &str, about: &[u8; 32], issuer: &[u8; 32], text: String) -> Self {
-        let digest = crate::digest::sha256(&[about.as_slice(), issuer].concat());
-        let digest = crate::hexadecimal::encode(&digest[..16]);
-        Self {
-            name: format!("{kind}-{digest}.pem"),
-            text,
-        }
     }
 }
 
