@@ -264,7 +264,8 @@ fn refuse_unasked(
             let rules = online.rules();
             let mut named = rules.responder.iter().chain(&rules.list_urls);
             let refused = |url: &&String| {
-                let allows = |uri| revocation.is_some_and(|allowed| allowed.allows(&uri));
+                let allows =
+                    |uri| revocation.is_some_and(|allowed| allowed.allowed_host(&uri).is_some());
                 !url.parse().is_ok_and(allows)
             };
             let message = match (revocation, named.find(refused)) {

@@ -52,21 +52,20 @@ impl AllowedHost {
 }
 
 impl RevocationConfig {
-    /// Whether that URL may be asked.
-    pub(crate) fn allows(&self, url: &Uri) -> bool {
-        let (Some(host), Some(scheme)) = (url.host(), url.scheme_str()) else {
-            return false;
-        };
-        let usual = match scheme {
+    /// The host of a URL that may be asked, and its port.
+    pub(crate) fn allowed_host(&self, url: &Uri) -> Option<(&str, u16)> {
+        let usual = match url.scheme_str()? {
             "http" => 80,
             "https" => 443,
-            _ => return false,
+            _ => return None,
         };
-        let host = without_brackets(host);
+        let host = without_brackets(url.host()?);
         let port = url.port_u16().unwrap_or(usual);
-        self.hosts.iter().any(|allowed| {
+        let mut hosts = self.hosts.iter();
+        let allowed = hosts.find(|allowed| {
             allowed.name.eq_ignore_ascii_case(host) && allowed.port.unwrap_or(usual) == port
-        })
+        })?;
+        Some((&allowed.name, port))
     }
 }
 
@@ -145,7 +144,8 @@ mod tests {
             ("http://127.0.0.1/", false),
             ("ftp://ocsp.example.com/", false),
         ] {
-            let allowed = url.parse().is_ok_and(|url| config.allows(&url));
+            let parsed = url.parse::<Uri>();
+            let allowed = parsed.is_ok_and(|url| config.allowed_host(&url).is_some());
             assert_eq!(allowed, expected, "{url}");
         }
     }

@@ -383,6 +383,36 @@ async fn a_list_that_the_configuration_names_is_there_before_the_first_request()
 }
 
 #[tokio::test]
+async fn a_host_that_hangs_takes_no_room_from_other_hosts() {
+    let folder = Folder::with_keys();
+    let backend = Backend::echo().await;
+    let (hanging, mut accepted) = silent_backend().await;
+    let authority = keys::authority(keys::AUTHORITY);
+    let validity = Validity::days(Timestamp::now(), 7);
+    let list = issue::revocation_list(&authority, [], validity).expect("a list");
+    let publisher =
+        Backend::answering(move |_| Response::new(Full::new(Bytes::from(list.clone())))).await;
+    let address = publisher.address;
+    let urls = (0..60).map(|number| format!("\"http://{hanging}/{number}.crl\""));
+    let urls: Vec<String> = urls.collect();
+    let rules = format!(
+        "crl_urls = [{}, \"http://{address}/ca.crl\"], ocsp = false",
+        urls.join(", ")
+    );
+    let hosts = format!("\"{hanging}\", \"{address}\"");
+    let text = file(&backend, &hosts, ", timeout = \"1h\"", &rules);
+    let gateway = folder.gateway(&text).await;
+    let mut held = Vec::new();
+    for _ in 0..8 {
+        held.push(soon("a question that hangs", accepted.recv()).await);
+    }
+    told(&gateway, "soapstone_revocation_lists{state=\"fresh\"} 1").await;
+    assert_eq!(status(&gateway, &folder).await, StatusCode::OK);
+    assert!(accepted.try_recv().is_err(), "8 at once for one host");
+    drop(held);
+}
+
+#[tokio::test]
 async fn more_lists_than_there_is_room_for_are_told() {
     let folder = Folder::with_keys();
     let backend = Backend::echo().await;

@@ -86,7 +86,7 @@ pub(super) async fn fetch(
     if uri.authority().is_some_and(|it| it.as_str().contains('@')) {
         return Err(unusable(&"it has a user"));
     }
-    if !config.allows(&uri) {
+    if config.allowed_host(&uri).is_none() {
         return Err(Unfetched::Host);
     }
     let tls = match uri.scheme_str() {

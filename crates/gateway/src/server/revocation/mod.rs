@@ -9,13 +9,14 @@
 mod fetch;
 mod keep;
 
-use std::collections::BTreeSet;
-use std::sync::Arc;
+use std::collections::{BTreeSet, HashMap};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
+use http::Uri;
 use jiff::Timestamp;
 use soapstone::crypto::trust::{CertificateStatus, KeptAnswer, RevocationCache, RevocationErrand};
-use tokio::sync::Semaphore;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::task::JoinSet;
 
 use super::state::State;
@@ -28,8 +29,31 @@ pub(super) use keep::restore;
 const LOOKING: Duration = Duration::from_millis(100);
 /// So many looks later all questions are looked at: answers get old.
 const LOOKS: u32 = 10;
-/// Most questions that are asked at once.
+/// Most questions that one host is asked at once.
 const AT_ONCE: usize = 8;
+
+/// The room of each host that is asked, by its name and port. A host that hangs fills its own.
+#[derive(Default)]
+struct Rooms(Mutex<HashMap<(String, u16), Arc<Semaphore>>>);
+
+impl Rooms {
+    /// Waits for a place. The hosts of the configuration bound the number of rooms: a room that
+    /// nobody uses goes when another host is asked for the first time.
+    async fn enter(&self, name: &str, port: u16) -> Option<OwnedSemaphorePermit> {
+        let room = {
+            // Nothing here can be left half done.
+            let mut rooms = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            let host = (name.to_owned(), port);
+            if !rooms.contains_key(&host) {
+                rooms.retain(|_, room| Arc::strong_count(room) > 1);
+            }
+            let room = rooms.entry(host);
+            Arc::clone(room.or_insert_with(|| Arc::new(Semaphore::new(AT_ONCE))))
+        };
+        // It is closed by nobody.
+        room.acquire_owned().await.ok()
+    }
+}
 
 /// What asks.
 #[derive(Clone)]
@@ -37,14 +61,14 @@ struct Asker {
     config: Arc<RevocationConfig>,
     cache: Arc<RevocationCache>,
     metrics: Arc<GatewayMetrics>,
-    room: Arc<Semaphore>,
+    rooms: Arc<Rooms>,
 }
 
 /// Asks for as long as the gateway runs, by the configuration in use.
 pub(super) async fn run(state: &State) {
     let mut looking = tokio::time::interval(LOOKING);
     looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let room = Arc::new(Semaphore::new(AT_ONCE));
+    let rooms = Arc::<Rooms>::default();
     let mut asking = JoinSet::new();
     let mut looks = 0;
     let mut told = BTreeSet::new();
@@ -70,7 +94,7 @@ pub(super) async fn run(state: &State) {
                 config: Arc::clone(&config),
                 cache: Arc::clone(cache),
                 metrics: Arc::clone(&state.resources.metrics),
-                room: Arc::clone(&room),
+                rooms: Arc::clone(&rooms),
             };
             asking.spawn(asker.ask(errand));
         }
@@ -79,9 +103,12 @@ pub(super) async fn run(state: &State) {
 
 impl Asker {
     async fn ask(self, errand: RevocationErrand) {
-        // It is closed by nobody.
-        let Ok(_permit) = self.room.acquire().await else {
-            return;
+        // A URL that may not be asked takes no room: it fails at once.
+        let url: Option<Uri> = errand.url().parse().ok();
+        let host = url.as_ref().and_then(|url| self.config.allowed_host(url));
+        let _permit = match host {
+            Some((name, port)) => self.rooms.enter(name, port).await,
+            None => None,
         };
         let (request, limit) = match &errand {
             RevocationErrand::Responder(errand) => {
