@@ -111,10 +111,10 @@ pub(super) fn read_revocation(mut table: Table<'_>) -> Option<RevocationConfig> 
 }
 
 #[cfg(test)]
-mod tests {
+pub(crate) mod tests {
     use super::*;
 
-    fn allowing(hosts: &[&str]) -> RevocationConfig {
+    pub(crate) fn allowing(hosts: &[&str]) -> RevocationConfig {
         RevocationConfig {
             hosts: hosts
                 .iter()

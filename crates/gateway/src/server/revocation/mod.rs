@@ -17,7 +17,7 @@ use http::Uri;
 use jiff::Timestamp;
 use soapstone::crypto::trust::{CertificateStatus, KeptAnswer, RevocationCache, RevocationErrand};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
-use tokio::task::JoinSet;
+use tokio::task::{JoinHandle, JoinSet};
 
 use super::state::State;
 use crate::config::revocation::RevocationConfig;
@@ -125,10 +125,17 @@ impl Asker {
             }
         };
         // Signatures are checked and lists read where nobody else waits.
-        let asker = self.clone();
-        let taking = tokio::task::spawn_blocking(move || asker.take(&errand, &answer));
+        let (asker, asked) = (self.clone(), errand.clone());
+        let taking = tokio::task::spawn_blocking(move || asker.take(&asked, &answer));
+        self.wait_for(taking, &errand).await;
+    }
+
+    /// Waits until an answer has been taken. After a panic the question counts as failed: it would
+    /// be under way for ever otherwise.
+    async fn wait_for(&self, taking: JoinHandle<()>, errand: &RevocationErrand) {
         if taking.await.is_err() {
-            tracing::error!("an answer about revocation could not be read to its end");
+            self.cache.failed(errand, Timestamp::now());
+            self.tell_failure(errand, "internal", &"the answer was not read to its end");
         }
     }
 
@@ -208,5 +215,32 @@ fn subject_of(errand: &RevocationErrand) -> Option<&str> {
     match errand {
         RevocationErrand::Responder(errand) => Some(&errand.subject),
         RevocationErrand::List { .. } => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone_testkit::keys;
+
+    use super::*;
+    use crate::config::revocation::tests::allowing;
+
+    #[tokio::test]
+    async fn a_question_whose_answer_ends_the_task_is_asked_again() {
+        let cache = Arc::<RevocationCache>::default();
+        let authority = keys::authority(keys::AUTHORITY);
+        let url = "http://crl.example.com/ca.crl";
+        cache.want_list(url, authority.certificate(), false);
+        let asked = cache.due(Timestamp::now());
+        let asker = Asker {
+            config: Arc::new(allowing(&["crl.example.com"])),
+            cache: Arc::clone(&cache),
+            metrics: Arc::default(),
+            rooms: Arc::default(),
+        };
+        let taking = tokio::task::spawn_blocking(|| panic!("a fault of a parser"));
+        asker.wait_for(taking, &asked[0]).await;
+        let soon = Timestamp::now().checked_add(Duration::from_secs(60));
+        assert_eq!(cache.due(soon.expect("a moment")).len(), 1);
     }
 }
