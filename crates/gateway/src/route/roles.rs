@@ -96,8 +96,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) bytes: u64,
 }
 
-/// Whether every reader takes an action for the same text: one that reads it to a quotation mark, or
-/// to the next separator, would see the beginning of another operation's.
+/// Whether every reader takes an action for the same text: one that reads it to a quotation mark,
+/// or to the next separator, would see the beginning of another operation's.
 fn is_plain(action: &str) -> bool {
     !action.contains(['"', '\'', '\\', ',', ';', '=']) && !action.contains(char::is_whitespace)
 }

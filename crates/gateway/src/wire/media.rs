@@ -88,9 +88,9 @@ pub(crate) fn actions_of(headers: &HeaderMap) -> Vec<String> {
     actions
 }
 
-/// Everything beside a message that a careless reader could take for what the message is about: what
-/// [`actions_of`] gives, parameters whose names only end like that of the action, and values that
-/// hold another parameter.
+/// Everything beside a message that a careless reader could take for what the message is about:
+/// what [`actions_of`] gives, parameters whose names only end like that of the action, and values
+/// that hold another parameter.
 pub(crate) fn claims_of(headers: &HeaderMap) -> Vec<String> {
     let mut claims = actions_of(headers);
     for parameter in parameters(content_type(headers).unwrap_or_default()) {

@@ -121,8 +121,8 @@ impl InnerVerification {
         })
     }
 
-    /// Refuses what the signature of a document does not cover and its reader may see: comments, and
-    /// instructions beside the root, unless the whole document is signed.
+    /// Refuses what the signature of a document does not cover and its reader may see: comments,
+    /// and instructions beside the root, unless the whole document is signed.
     fn refuse_unsigned_content(&self, document: &Document, whole: bool) -> Result<(), Rejected> {
         let root = document.root();
         let mut all = std::iter::once(root).chain(root.descendants());
