@@ -372,7 +372,7 @@ impl RevocationCache {
         if is_news {
             self.changed();
         }
-        let kept = KeptAnswer::of_response(&certificate, &issuer, response);
+        let kept = KeptAnswer::of_response(&certificate, &issuer, key.allow_sha1, response);
         Ok((answer.status, kept))
     }
 
@@ -406,7 +406,7 @@ impl RevocationCache {
         for (key, issuer) in wanted {
             let judged = judge_list(&list, &issuer, key.allow_sha1, now);
             match judged.and_then(|()| self.put_list(&key, &list, bytes.len(), now)) {
-                Ok(()) => kept.push(KeptAnswer::of_list(url, &issuer, bytes)),
+                Ok(()) => kept.push(KeptAnswer::of_list(url, &issuer, key.allow_sha1, bytes)),
                 Err(error) => {
                     if let Some(entry) = self.state().lists.get_mut(&key) {
                         match error {

@@ -26,6 +26,7 @@ impl KeptAnswer {
     pub(super) fn of_response(
         certificate: &Certificate,
         issuer: &Certificate,
+        allow_sha1: bool,
         response: &[u8],
     ) -> Self {
         let text = [
@@ -33,32 +34,34 @@ impl KeptAnswer {
             issuer.to_pem(),
             pem::block(RESPONSE_LABEL, response),
         ];
-        Self::new(
-            "ocsp",
-            &certificate.thumbprint_sha256(),
-            issuer,
-            text.concat(),
-        )
+        let about = question(&certificate.thumbprint_sha256(), issuer, allow_sha1);
+        Self::new("ocsp", &about, text.concat())
     }
 
-    pub(super) fn of_list(url: &str, issuer: &Certificate, list: &[u8]) -> Self {
+    pub(super) fn of_list(url: &str, issuer: &Certificate, allow_sha1: bool, list: &[u8]) -> Self {
         let body = match std::str::from_utf8(list) {
             Ok(text) if pem::looks_like_pem(list) => text.to_owned(),
             _ => pem::block(LIST_LABEL, list),
         };
         let text = format!("{FROM}{url}\n{}{body}", issuer.to_pem());
-        Self::new("crl", &crate::digest::sha256(url.as_bytes()), issuer, text)
+        let url = crate::digest::sha256(url.as_bytes());
+        Self::new("crl", &question(&url, issuer, allow_sha1), text)
     }
 
-    fn new(kind: &str, about: &[u8; 32], issuer: &Certificate, text: String) -> Self {
-        let about_both = [about.as_slice(), &issuer.thumbprint_sha256()].concat();
-        let digest = crate::digest::sha256(&about_both);
+    fn new(kind: &str, question: &[u8], text: String) -> Self {
+        let digest = crate::digest::sha256(question);
         let digest = crate::hexadecimal::encode(&digest[..16]);
         Self {
             name: format!("{kind}-{digest}.pem"),
             text,
         }
     }
+}
+
+/// What tells the question from others.
+fn question(about: &[u8; 32], issuer: &Certificate, allow_sha1: bool) -> Vec<u8> {
+    let issuer = issuer.thumbprint_sha256();
+    [about.as_slice(), &issuer, &[u8::from(allow_sha1)]].concat()
 }
 
 /// What a kept text holds; nobody has verified it.

@@ -140,3 +140,34 @@ fn stores_with_other_responders_keep_asking_their_own() {
     });
     assert_eq!(asked.check_by(&late), asked.revoked(), "also for a new one");
 }
+
+/// After a restart an answer signed with SHA-1 is refused, and its file removed.
+#[test]
+fn a_store_that_allows_sha1_keeps_its_answers_beside_those_of_a_strict_one() {
+    let asked = strict();
+    let allowing = TrustStore::new(TrustRules {
+        allow_sha1_certificates: true,
+        ..asked.store.rules().clone()
+    });
+    let allowing = allowing.unwrap();
+    allowing.online_revocation().unwrap().attach(&asked.cache);
+    asked.check().unwrap_err();
+    asked.check_by(&allowing).unwrap_err();
+    let response = asked.good().by(&asked.authority);
+    let names: Vec<String> = asked
+        .questions()
+        .iter()
+        .map(|errand| {
+            asked
+                .cache
+                .take_response(errand, &response, now())
+                .unwrap()
+                .1
+                .name
+        })
+        .collect();
+    let [first, second] = names.as_slice() else {
+        panic!("expected two questions, found {}", names.len())
+    };
+    assert_ne!(first, second);
+}
