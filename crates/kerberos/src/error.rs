@@ -70,6 +70,11 @@ pub enum KerberosError {
         /// The wait.
         after: Duration,
     },
+    /// No KDC can be reached, or the KDC says that it cannot answer now.
+    Unreachable {
+        /// The words of the library.
+        problem: String,
+    },
     /// The library says something else.
     Library {
         /// The call.
@@ -121,6 +126,7 @@ impl fmt::Display for KerberosError {
                 "the KDC did not answer in {} ms",
                 after.as_millis()
             ),
+            Self::Unreachable { problem } => write!(out, "the KDC is away: {problem}"),
             Self::Library { call, problem } => write!(out, "{call}: {problem}"),
             Self::Name { problem } => write!(out, "no name of a principal: {problem}"),
         }
@@ -132,6 +138,9 @@ impl std::error::Error for KerberosError {}
 impl KerberosError {
     /// Whether it says something of this machine or the KDC, and nothing of the token.
     pub const fn is_temporary(&self) -> bool {
-        matches!(self, Self::LibraryMissing { .. } | Self::TimedOut { .. })
+        matches!(
+            self,
+            Self::LibraryMissing { .. } | Self::TimedOut { .. } | Self::Unreachable { .. }
+        )
     }
 }

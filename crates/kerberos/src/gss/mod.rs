@@ -453,17 +453,22 @@ fn check(
         return Ok(());
     }
     let code = minor.cast_signed().wrapping_sub(FIRST_CODE);
+    let problem = || {
+        let both = [(major, abi::OF_GSS), (minor, abi::OF_MECHANISM)];
+        both.map(|(status, of)| words(functions, status, of))
+            .join(": ")
+    };
     Err(match code {
         31 | 41 => KerberosError::Integrity,
         32 => KerberosError::Expired,
         33 => KerberosError::NotYetValid,
         34 => KerberosError::Replayed,
         37 => KerberosError::Skew,
+        // KDC_ERR_SVC_UNAVAILABLE; KRB5_KDC_UNREACH and KRB5_REALM_CANT_RESOLVE of the library.
+        29 | 156 | 220 => KerberosError::Unreachable { problem: problem() },
         _ => KerberosError::Library {
             call,
-            problem: [(major, abi::OF_GSS), (minor, abi::OF_MECHANISM)]
-                .map(|(status, of)| words(functions, status, of))
-                .join(": "),
+            problem: problem(),
         },
     })
 }
