@@ -75,6 +75,14 @@ pub enum KerberosError {
         /// The words of the library.
         problem: String,
     },
+    /// A file of this machine cannot be used, or the machine lacks something: the keytab, the
+    /// replay cache, memory, descriptors.
+    Machine {
+        /// The call of the library.
+        call: &'static str,
+        /// The words of the library.
+        problem: String,
+    },
     /// The library says something else.
     Library {
         /// The call.
@@ -127,7 +135,7 @@ impl fmt::Display for KerberosError {
                 after.as_millis()
             ),
             Self::Unreachable { problem } => write!(out, "the KDC is away: {problem}"),
-            Self::Library { call, problem } => write!(out, "{call}: {problem}"),
+            Self::Machine { call, problem } | Self::Library { call, problem } => write!(out, "{call}: {problem}"),
             Self::Name { problem } => write!(out, "no name of a principal: {problem}"),
         }
     }
@@ -140,7 +148,10 @@ impl KerberosError {
     pub const fn is_temporary(&self) -> bool {
         matches!(
             self,
-            Self::LibraryMissing { .. } | Self::TimedOut { .. } | Self::Unreachable { .. }
+            Self::LibraryMissing { .. }
+                | Self::TimedOut { .. }
+                | Self::Unreachable { .. }
+                | Self::Machine { .. }
         )
     }
 }

@@ -165,7 +165,14 @@ impl Credential {
             )
         };
         let credential = Self { functions, handle };
-        check(functions, "gss_acquire_cred_from", major, minor)?;
+        let acquired = check(functions, "gss_acquire_cred_from", major, minor);
+        acquired.map_err(|error| match (usage, error) {
+            // No token was looked at yet.
+            (Usage::Accept { .. }, KerberosError::Library { call, problem }) => {
+                KerberosError::Machine { call, problem }
+            }
+            (_, error) => error,
+        })?;
         Ok(credential)
     }
 }
@@ -466,11 +473,31 @@ fn check(
         37 => KerberosError::Skew,
         // KDC_ERR_SVC_UNAVAILABLE; KRB5_KDC_UNREACH and KRB5_REALM_CANT_RESOLVE of the library.
         29 | 156 | 220 => KerberosError::Unreachable { problem: problem() },
+        // The library's own of replay caches, and of the names and forms of keytabs.
+        159..=161 | 164..=172 | 179 | 180 | 211 | 213 | 215 | 229 | 235 => KerberosError::Machine {
+            call,
+            problem: problem(),
+        },
+        _ if is_of_system(minor) => KerberosError::Machine {
+            call,
+            problem: problem(),
+        },
         _ => KerberosError::Library {
             call,
             problem: problem(),
         },
     })
+}
+
+/// The largest error number that a system call gives (Linux: `MAX_ERRNO`).
+const LAST_OF_SYSTEM: i32 = 4095;
+
+/// Whether a code is the error number of a system call, and not one that input can cause
+/// (`EINVAL`).
+fn is_of_system(minor: Word) -> bool {
+    let number = minor.cast_signed();
+    let error = std::io::Error::from_raw_os_error(number);
+    (1..=LAST_OF_SYSTEM).contains(&number) && error.kind() != std::io::ErrorKind::InvalidInput
 }
 
 /// What the library says of a status.
@@ -495,6 +522,18 @@ fn words(functions: &Functions, status: Word, of: c_int) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_system_calls_are_told_from_other_codes() {
+        // ENOENT, EACCES, EMFILE, ENOSPC, EROFS.
+        for number in [2, 13, 24, 28, 30] {
+            assert!(is_of_system(number), "{number}");
+        }
+        // None, EINVAL, a code of the mechanism, one of GSS.
+        for other in [0, 22, FIRST_CODE.cast_unsigned(), 100_001] {
+            assert!(!is_of_system(other), "{other}");
+        }
+    }
 
     #[test]
     fn the_type_of_a_key_is_the_last_arc_of_its_oid() {
