@@ -93,6 +93,11 @@ fn a_service_without_its_files_blames_itself() {
 }
 
 #[test]
+fn tickets_of_a_keytab_outlive_their_initiator() {
+    run(realm("", ""), "tickets_of_a_keytab_outlive_their_initiator");
+}
+
+#[test]
 fn a_kdc_that_is_away_has_its_reason_and_tickets_that_are_there_go_on() {
     let Some(mut realm) = realm("", "") else {
         return;
@@ -313,6 +318,31 @@ mod body {
         let keys_of_other = AcceptorRules::new(keytab_of(OTHER), principal(SERVICE));
         let problem = own_failure(keys_of_other);
         assert!(problem.contains("books.example"), "{problem}");
+    }
+
+    /// A gateway makes its initiators anew when it reads its files again.
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn tickets_of_a_keytab_outlive_their_initiator() {
+        // The ticket of the client, and that for the service.
+        let issued = || {
+            let log = std::fs::read_to_string(file("kdc.log"));
+            log.expect("the KDC writes one")
+                .matches(": ISSUE: ")
+                .count()
+        };
+        let before = issued();
+        for _ in 0..3 {
+            token();
+        }
+        assert_eq!(issued(), before + 2);
+        // Another service has tickets of its own: no service waits for the KDC of another.
+        let other = initiator(InitiatorRules {
+            service: principal(OTHER),
+            ..initiator_rules()
+        });
+        assert!(other.initiate().is_ok());
+        assert_eq!(issued(), before + 4);
     }
 
     /// A client with a ticket for the service, and one without.
