@@ -387,7 +387,7 @@ pub(crate) fn accept(
         mutual: flags & abi::MUTUAL != 0,
         key,
         enctype,
-        lifetime: Duration::from_secs(u64::from(seconds)),
+        lifetime: lifetime(seconds),
     })
 }
 
@@ -432,8 +432,15 @@ pub(crate) fn initiate(
         mutual: false,
         key,
         enctype,
-        lifetime: Duration::from_secs(u64::from(seconds)),
+        lifetime: lifetime(seconds),
     })
+}
+
+/// The rest of a ticket's time. The library subtracts two times: a ticket that ended a moment ago
+/// has a rest below zero, which it hands out without its sign.
+fn lifetime(seconds: Word) -> Duration {
+    let seconds = u64::try_from(seconds.cast_signed());
+    Duration::from_secs(seconds.unwrap_or_default())
 }
 
 fn expect_complete(call: &'static str, major: Word) -> Result<(), KerberosError> {
@@ -533,6 +540,14 @@ mod tests {
         for other in [0, 22, FIRST_CODE.cast_unsigned(), 100_001] {
             assert!(!is_of_system(other), "{other}");
         }
+    }
+
+    #[test]
+    fn a_ticket_that_ended_a_moment_ago_has_no_time_left() {
+        assert_eq!(lifetime(36_000), Duration::from_secs(36_000));
+        assert_eq!(lifetime(0), Duration::ZERO);
+        assert_eq!(lifetime((-1_i32).cast_unsigned()), Duration::ZERO);
+        assert_eq!(lifetime(i32::MIN.cast_unsigned()), Duration::ZERO);
     }
 
     #[test]
