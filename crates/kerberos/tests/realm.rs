@@ -257,9 +257,7 @@ mod body {
         // Two seconds, and one of skew.
         std::thread::sleep(Duration::from_secs(5));
         let accepted = acceptor(rules()).accept(&made.token, Framing::Gss);
-        let refused = accepted.map(drop).expect_err("the ticket has ended");
-        let ended = [KerberosError::Expired, KerberosError::Skew];
-        assert!(ended.contains(&refused), "{refused:?}");
+        assert_eq!(accepted.map(drop), Err(KerberosError::Expired));
     }
 
     #[test]
