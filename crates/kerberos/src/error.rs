@@ -70,6 +70,11 @@ pub enum KerberosError {
         /// The wait.
         after: Duration,
     },
+    /// As many callers as there may be wait for the KDC already.
+    Busy {
+        /// How many.
+        waiting: usize,
+    },
     /// No KDC can be reached, or the KDC says that it cannot answer now.
     Unreachable {
         /// The words of the library.
@@ -134,6 +139,9 @@ impl fmt::Display for KerberosError {
                 "the KDC did not answer in {} ms",
                 after.as_millis()
             ),
+            Self::Busy { waiting } => {
+                write!(out, "{waiting} callers wait for the KDC already")
+            }
             Self::Unreachable { problem } => write!(out, "the KDC is away: {problem}"),
             Self::Machine { call, problem } | Self::Library { call, problem } => write!(out, "{call}: {problem}"),
             Self::Name { problem } => write!(out, "no name of a principal: {problem}"),
@@ -150,6 +158,7 @@ impl KerberosError {
             self,
             Self::LibraryMissing { .. }
                 | Self::TimedOut { .. }
+                | Self::Busy { .. }
                 | Self::Unreachable { .. }
                 | Self::Machine { .. }
         )

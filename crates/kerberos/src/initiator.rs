@@ -156,8 +156,11 @@ impl Initiator {
         };
         match sent {
             Ok(()) => {}
-            // The KDC has been waited for by that many already.
-            Err(TrySendError::Full(_)) => return Err(timed_out),
+            Err(TrySendError::Full(_)) => {
+                return Err(KerberosError::Busy {
+                    waiting: MOST_WAITING,
+                });
+            }
             Err(TrySendError::Disconnected(_)) => return Err(ended()),
         }
         match answered.recv_timeout(timeout) {

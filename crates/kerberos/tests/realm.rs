@@ -384,5 +384,17 @@ mod body {
             assert_eq!(refused, Err(KerberosError::TimedOut { after }));
             assert!(cached.initiate().is_ok(), "a ticket that is there goes on");
         }
+        // One that the library has, 256 that wait for it, and others.
+        let refused: Vec<_> = std::thread::scope(|scope| {
+            let callers: Vec<_> = (0..300)
+                .map(|_| scope.spawn(|| asking.initiate().map(drop)))
+                .collect();
+            let refused = callers.into_iter().map(|caller| caller.join());
+            refused.map(|refused| refused.expect("no panic")).collect()
+        });
+        let busy = Err(KerberosError::Busy { waiting: 256 });
+        assert!(refused.contains(&busy), "{refused:?}");
+        let late = Err(KerberosError::TimedOut { after });
+        assert!(refused.iter().all(|one| *one == busy || *one == late));
     }
 }
