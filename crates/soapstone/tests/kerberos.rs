@@ -257,15 +257,20 @@ mod body {
         assert_eq!(empty, Err(Rejected::KerberosUnknown));
         let accepted = received(&keeps, later.bytes, memory).expect("a session that is kept");
         let answer = keeps.answer(plain(), &accepted.receipt).expect("an answer");
+        let session = later.receipt.kerberos.clone().expect("a session");
         let opened = client.open(answer.bytes, later.receipt, NO_CACHE);
         assert!(opened.is_ok(), "{:?}", opened.err());
         // A request that names its token has the form of an answer.
         let reflected = client.secure(plain()).expect("a session");
         let reflected = client.open(reflected.bytes, reflected.receipt, NO_CACHE);
         assert_eq!(reflected.map(drop), Err(Rejected::Reflected));
-        client.forget_kerberos_session();
+        client.forget_kerberos_session(&session);
         let anew = client.secure(plain()).expect("a token");
         assert!(text(&anew.bytes).contains("BinarySecurityToken"));
+        // A late word about the former session leaves the next one alone.
+        client.forget_kerberos_session(&session);
+        let later = client.secure(plain()).expect("a session");
+        assert!(!text(&later.bytes).contains("BinarySecurityToken"));
     }
 
     #[test]

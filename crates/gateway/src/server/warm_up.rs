@@ -29,7 +29,7 @@ use super::state::State;
 use crate::config::warm_up::WarmUp;
 use crate::conversation::handshake::Failed;
 use crate::exchange::steps::{
-    EndpointError, With, kerberos_session, open, secure_answer, secure_request,
+    EndpointError, SessionInUse, With, kerberos_session, open, secure_answer, secure_request,
 };
 use crate::observe::log::Beginning;
 use crate::observe::metrics::RouteMetrics;
@@ -325,7 +325,7 @@ impl Warming {
     ) -> Result<Option<Vec<u8>>, Failure> {
         let version = self.warm_up.version;
         let action = &self.warm_up.action;
-        let (mut receipt, mut context) = (Receipt::default(), None);
+        let (mut receipt, mut context, mut kerberos) = (Receipt::default(), None, None);
         if let Some(side) = &upstream.endpoint {
             if let Some(conversation) = &upstream.conversation {
                 context = Some(conversation.obtain(version).await?);
@@ -339,14 +339,14 @@ impl Warming {
                 let kerberos = kerberos_session(&side, &desk).await?;
                 let with = With {
                     context: context.as_ref().map(|context| context.context()),
-                    kerberos: kerberos.as_ref(),
+                    kerberos: kerberos.as_ref().and_then(SessionInUse::session),
                 };
                 let buffers = &mut desk.workspace().buffers();
                 let secured = secure_request(&side, octets, &label, with, &observed, buffers)?;
-                Ok((secured, context))
+                Ok((secured, context, kerberos))
             });
             let secured;
-            (secured, context) = done.await?;
+            (secured, context, kerberos) = done.await?;
             octets = secured.bytes;
             receipt = secured.receipt;
         }
@@ -360,6 +360,9 @@ impl Warming {
                 "the backend answered {}",
                 head.status
             )));
+        }
+        if let Some(kerberos) = kerberos {
+            kerberos.accepted();
         }
         if octets.is_empty() {
             return Ok(None);

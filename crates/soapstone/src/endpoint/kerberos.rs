@@ -133,10 +133,11 @@ mod with_library {
             Ok(Some(begun))
         }
 
-        /// Forgets a session that messages name: the service does not know it.
-        pub(in super::super) fn forget(&self) {
+        /// Forgets the session of this token, if messages still name it.
+        pub(in super::super) fn forget(&self, sha1: &[u8; 20]) {
             if let Self::Initiates { session, .. } = self {
-                *session.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                let mut known = session.lock().unwrap_or_else(PoisonError::into_inner);
+                known.take_if(|known| known.sha1 == *sha1);
             }
         }
 
@@ -436,7 +437,7 @@ mod without_library {
             match *self {}
         }
 
-        pub(in super::super) fn forget(&self) {
+        pub(in super::super) fn forget(&self, _: &[u8; 20]) {
             match *self {}
         }
 
