@@ -53,6 +53,14 @@ fn a_token_is_carried_once_where_both_sides_say_so() {
 }
 
 #[test]
+fn a_session_ends_when_its_client_is_not_accepted_any_more() {
+    run(
+        "a_session_ends_when_its_client_is_not_accepted_any_more",
+        &[],
+    );
+}
+
+#[test]
 fn a_copy_is_refused_by_the_library_without_our_cache() {
     run("a_copy_is_refused_by_the_library_without_our_cache", &[]);
 }
@@ -271,6 +279,33 @@ mod body {
         client.forget_kerberos_session(&session);
         let later = client.secure(plain()).expect("a session");
         assert!(!text(&later.bytes).contains("BinarySecurityToken"));
+    }
+
+    /// A session is kept beyond a reload, and the rules are those of today.
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn a_session_ends_when_its_client_is_not_accepted_any_more() {
+        let security = "mechanism = \"sign\", suite = \"Basic256GCM\"";
+        let once = ", include = \"once\"";
+        let (client, before) = (client(once, security), service(once, security));
+        let sessions = Granted::default();
+        let memory = Memory {
+            contexts: &sessions,
+            ..NO_CACHE
+        };
+        let first = client.secure(plain()).expect("a token");
+        assert_eq!(received(&before, first.bytes, memory).map(drop), Ok(()));
+        let later = |rules: &str| {
+            let reloaded = service(&format!("{once}{rules}"), security);
+            let later = client.secure(plain()).expect("a session").bytes;
+            assert!(!text(&later).contains("BinarySecurityToken"));
+            received(&reloaded, later, memory).map(drop)
+        };
+        let unknown = Err(Rejected::KerberosUnknown);
+        assert_eq!(later(&format!(", clients = [\"{BOB}\"]")), unknown);
+        assert_eq!(later(", realms = [\"ELSEWHERE.COM\"]"), unknown);
+        let named = format!(", clients = [\"{ALICE}\", \"{BOB}\"]");
+        assert_eq!(later(&named), Ok(()));
     }
 
     #[test]
