@@ -221,3 +221,84 @@ fn a_lost_first_request_leaves_no_session_behind_that_the_backend_does_not_know(
         assert!(answer.starts_with("HTTP/1.1 200"), "{answer}");
     }
 }
+
+/// Callers of `/out`: more than questions to KDCs and stores are asked at once, for all routes.
+const CALLERS: usize = 512;
+
+/// Most of them that wait for the KDC, for one route.
+const MOST_WAITING: usize = 48;
+
+/// A call whose gateway may end meanwhile: whether it was answered that somebody is busy.
+fn is_told_to_come_back(port: u16) -> bool {
+    let message = envelope(SOAP11);
+    let mut answer = String::new();
+    let Ok(mut stream) = TcpStream::connect(("127.0.0.1", port)) else {
+        return false;
+    };
+    let head = format!(
+        "POST /out HTTP/1.1\r\nHost: a\r\nContent-Type: text/xml\r\nSOAPAction: \"\"\r\n\
+         Connection: close\r\nContent-Length: {}\r\n\r\n",
+        message.len()
+    );
+    let sent = stream.write_all(&[head.as_bytes(), message.as_bytes()].concat());
+    let read = sent.and_then(|()| stream.read_to_string(&mut answer));
+    read.is_ok() && answer.starts_with("HTTP/1.1 503")
+}
+
+#[test]
+fn a_kdc_that_hangs_takes_no_turn_of_the_stores_of_other_routes() {
+    let Some((mut realm, folder)) = realm() else {
+        return;
+    };
+    // Longer than the test looks for refusals.
+    let client = folder.read("client.toml").replace("10s", "10m");
+    folder.write("client.toml", client);
+    let port = gateway_file(&folder);
+    let endpoint = |replay: &str| {
+        let key = "5a".repeat(32);
+        format!(
+            "shared_key = {{ hex = \"{key}\" }}\nsecurity = {{ mechanism = \"sign\", \
+             suite = \"Basic256GCM\", key_reference = \"key-name\"{replay} }}\n"
+        )
+    };
+    let file = format!(
+        ", replay = {{ store = \"file\", path = \"{}\" }}",
+        folder.path("replay.marks").display()
+    );
+    let routes = format!(
+        "[[routes]]\npath = \"/filed\"\nbackend = \"http://127.0.0.1:{port}/plain\"\n\
+         [routes.inbound]\n{}\
+         [[routes]]\npath = \"/signed\"\nbackend = \"http://127.0.0.1:{port}/filed\"\n\
+         [routes.outbound]\n{}",
+        endpoint(&file),
+        endpoint(""),
+    );
+    folder.write("gateway.toml", folder.read("gateway.toml") + &routes);
+    let _hangs = realm.hang_kdc();
+    let gateway = start(&realm, &folder);
+    let filed = call(port, "signed");
+    assert!(filed.starts_with("HTTP/1.1 200"), "{filed}");
+    let refused = AtomicUsize::new(0);
+    std::thread::scope(|scope| {
+        for _ in 0..CALLERS {
+            scope.spawn(|| {
+                if is_told_to_come_back(port) {
+                    refused.fetch_add(1, Ordering::SeqCst);
+                }
+            });
+        }
+        let others = CALLERS - MOST_WAITING;
+        let are_refused = (0..1200).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            refused.load(Ordering::SeqCst) >= others
+        });
+        assert!(are_refused, "{refused:?}");
+        for _ in 0..4 {
+            let filed = call(port, "signed");
+            assert!(filed.starts_with("HTTP/1.1 200"), "{filed}");
+        }
+        let refused = refused.load(Ordering::SeqCst);
+        assert!(refused < CALLERS, "the others wait for the KDC");
+        drop(gateway);
+    });
+}
