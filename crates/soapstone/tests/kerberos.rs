@@ -91,6 +91,34 @@ fn a_kdc_that_is_away_is_a_temporary_failure_with_its_reason() {
     drop(hangs);
 }
 
+#[test]
+fn a_keytab_that_is_not_there_is_reported_when_the_file_is_read() {
+    if !kdc::is_there() {
+        return;
+    }
+    let folder = soapstone_testkit::Folder::new();
+    let path = folder.path("gone.keytab");
+    let expected = format!(
+        "endpoint.toml:1:12: `{}`: No such file or directory (os error 2)",
+        path.display()
+    );
+    let common = format!("keytab = \"{}\"", path.display());
+    let config = |keys: &str| {
+        let text =
+            format!("kerberos = {{ {common}, {keys} }}\nsecurity = {{ mechanism = \"sign\" }}\n");
+        let file = std::path::Path::new("endpoint.toml");
+        EndpointConfig::from_text(&text, file, &|_| None).expect("well-formed")
+    };
+    let service = Service::from_config(&config(&format!("principal = \"{SERVICE}\"")));
+    let client = format!("principal = \"{ALICE}\", service = \"{SERVICE}\"");
+    let client = Client::from_config(&config(&client));
+    let problems = [
+        service.expect_err("no keys").to_string(),
+        client.expect_err("no keys").to_string(),
+    ];
+    assert_eq!(problems, [expected.clone(), expected]);
+}
+
 /// A cache that remembers marks for good.
 #[derive(Debug, Default)]
 struct Remembering(Mutex<HashSet<[u8; 32]>>);

@@ -18,6 +18,7 @@ pub(super) use self::without_library::Kerberos;
 
 #[cfg(feature = "kerberos")]
 mod with_library {
+    use std::path::Path;
     use std::sync::{Mutex, PoisonError};
     use std::time::Duration;
 
@@ -286,11 +287,7 @@ mod with_library {
                 );
                 return None;
             };
-            if let Err(error) = std::fs::File::open(keytab) {
-                let message = format!("`{}`: {error}", keytab.display());
-                self.report(config.place, message);
-                return None;
-            }
+            self.readable(keytab, config)?;
             let own = self.principal(principal)?;
             let mut rules = AcceptorRules::new(keytab, own);
             rules.enctypes = self.enctypes(config)?;
@@ -332,10 +329,13 @@ mod with_library {
             let service = self.principal(service)?;
             let credential = match (&config.cache, &config.keytab, &config.principal) {
                 (Some(cache), None, None) => ClientCredential::Cache(cache.clone()),
-                (None, Some(file), Some(principal)) => ClientCredential::Keytab {
-                    file: file.clone(),
-                    principal: self.principal(principal)?,
-                },
+                (None, Some(file), Some(principal)) => {
+                    self.readable(file, config)?;
+                    ClientCredential::Keytab {
+                        file: file.clone(),
+                        principal: self.principal(principal)?,
+                    }
+                }
                 _ => {
                     self.report_with_hint(
                         config.place,
@@ -376,6 +376,16 @@ mod with_library {
                 let message = format!("`{key}` is given, and this side {what}");
                 self.report_with_hint(config.place, message, "leave it out");
             }
+        }
+
+        /// Reports a keytab that cannot be read.
+        fn readable(&mut self, keytab: &Path, config: &KerberosConfig) -> Option<()> {
+            let opened = std::fs::File::open(keytab).map(drop);
+            let reported = opened.map_err(|error| {
+                let message = format!("`{}`: {error}", keytab.display());
+                self.report(config.place, message);
+            });
+            reported.ok()
         }
 
         fn principal(&mut self, name: &Located<String>) -> Option<Principal> {
