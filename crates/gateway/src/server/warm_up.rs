@@ -226,19 +226,25 @@ impl Warming {
         let action = Some(self.warm_up.action.clone()).filter(|action| !action.is_empty());
         let public = self.serving.public_url.as_deref().unwrap_or_default();
         let to = format!("{public}{}", self.path);
-        self.work(None, move |desk| async move {
+        let stores = Arc::clone(&side.stores);
+        self.work(Some(&stores), move |desk| async move {
+            let unsecurable = |error| Failure::Other(format!("client cannot secure: {error}"));
+            // No worker waits for the KDC.
+            let kerberos = client.kerberos_session(desk.workspace(), Timestamp::now());
+            let kerberos = kerberos.await.map_err(unsecurable)?;
             let buffers = &mut desk.workspace().buffers();
             let action = action.as_deref();
             let labelled = client.label_request(octets, action, Some(&to), buffers);
             let outgoing = Outgoing {
                 action,
+                kerberos: kerberos.as_ref(),
                 ..Outgoing::default()
             };
             let labelled = labelled.map_err(Failure::of)?;
             let mut call = Call::new(Timestamp::now(), buffers);
             let secured = client
                 .secure_with(labelled, outgoing, &mut call)
-                .map_err(|error| Failure::Other(format!("client cannot secure: {error}")))?;
+                .map_err(unsecurable)?;
             let refused = |rejected| Failure::Other(format!("inbound refuses: {rejected}"));
             let said = action.filter(|_| side.endpoint.asks_for_actions());
             let request = side
