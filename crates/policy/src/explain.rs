@@ -115,6 +115,9 @@ pub fn message_in_words(policy: &Policy) -> Vec<String> {
             .collect();
         words.push(format!("It names a user with {}.", kinds.join(" or ")));
     }
+    if policy.kerberos().is_some() {
+        words.push("A Kerberos token says who sends.".to_owned());
+    }
     if let Some(signature) = policy.signature() {
         let parts = parts_in_words(signature.parts.iter().map(|part| (part, None)));
         let tokens = endorsing_tokens(policy, |endorsing| endorsing.signed);

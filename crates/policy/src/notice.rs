@@ -70,7 +70,7 @@ impl fmt::Display for Notice {
             }
             NoticeKind::WithoutMtom => write!(
                 out,
-                "`{name}` demands MTOM: messages are sent and read as XML alone, which peers may refuse"
+                "`{name}` asks for MTOM: messages are sent and read as XML alone, which peers that insist on it refuse"
             )?,
             NoticeKind::HttpBasic => {
                 write!(

@@ -15,6 +15,9 @@ use soapstone_testkit::Folder;
 use soapstone_testkit::envelope::{SOAP11, SOAP12, with_body, with_header};
 use soapstone_testkit::keys::{P256, RSA};
 
+/// A document without comments, as one in base64 has to be.
+const PLAIN_ORDER: &str =
+    "<t:Order xmlns:t=\"urn:tax\" xmlns:unused=\"urn:u\"><t:total>12</t:total></t:Order>";
 const ORDER: &str = "<t:Order xmlns:t=\"urn:tax\" xmlns:unused=\"urn:u\"><t:total>12</t:total><!-- paid --></t:Order>";
 const REQUESTS: &str = "requests = \"{urn:tax}Order\"";
 const BY_CLERK: &str = "identity = { key = \"clerk.key.pem\", certificate = \"clerk.cert.pem\" }";
@@ -189,8 +192,8 @@ fn a_document_in_base64_is_signed_as_a_whole() {
     let pair = Pair::new();
     let inner = format!("{REQUESTS}, base64 = true");
     let documents = [
-        ORDER.to_owned(),
-        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<?style x?>{ORDER}<!-- end -->"),
+        PLAIN_ORDER.to_owned(),
+        format!("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n<?style x?>{PLAIN_ORDER}<?end?>"),
         "<Order xmlns=\"urn:bank\" xml:lang=\"fi\"><name>\u{e4}\u{e4}ni</name></Order>".to_owned(),
         "<Order/>".to_owned(),
     ];
@@ -206,6 +209,16 @@ fn a_document_in_base64_is_signed_as_a_whole() {
             "CN=clerk",
             "{document}"
         );
+        // Nor comments, which a reader of the first text stops at (CVE-2017-11427 and its like).
+        let start = written.find("><").map_or(written.len(), |at| at + 1);
+        let (before, behind) = written.split_at(start);
+        for commented in [
+            format!("{before}<!-- -->{behind}"),
+            format!("{written}<!-- -->"),
+        ] {
+            let refused = pair.refused(&encoded(&commented), &inner);
+            assert!(refused.contains("expected no comments"), "{refused}");
+        }
         // No signature covers the declaration: one that changes what is read is refused.
         if !written.starts_with("<?xml") {
             let other = format!("<?xml version=\"1.1\"?>{written}");

@@ -66,6 +66,8 @@ fn a_file_has_messages_protected_with_keys_from_passwords() {
         ] {
             let text = file(&format!("mechanism = \"{mechanism}\", {keys}"));
             let message = secured(&folder, &text);
+            // A derivation takes as long as a signature: it is a worker's.
+            assert!(!opener(&folder, &text).opens_lightly());
             let opened = open(&opener(&folder, &text), &message)
                 .unwrap_or_else(|rejected| panic!("{text}: {rejected}"));
             let evidence = &opened.evidence;

@@ -213,5 +213,35 @@ fn the_user_of_http_goes_with_requests_that_leave_and_is_refused_of_those_that_a
     let files = Files::new(&signed("<sp:Basic256/>", ""));
     let client: Client = files.endpoint(ALICE, "");
     assert_eq!(client.http_authorization(), None);
+    // Of the messages that begin a conversation, which are our own: no client sends it with them.
+    for demand in [
+        over_tls("<sp:HttpBasicAuthentication/>", ""),
+        over_tls("", microsoft),
+    ] {
+        let bootstrap = nest(
+            "BootstrapPolicy",
+            demand
+                .trim_start_matches(HEAD)
+                .trim_end_matches("</wsp:Policy>"),
+        );
+        let token = nest("SecureConversationToken", &bootstrap);
+        let binding = [
+            nest("ProtectionToken", &token),
+            nest("AlgorithmSuite", "<sp:Basic256/>"),
+        ];
+        let binding = nest("SymmetricBinding", &binding.concat());
+        let files = Files::new(&format!(
+            "{HEAD}{binding}<sp:SignedParts><sp:Body/></sp:SignedParts></wsp:Policy>"
+        ));
+        let client: Client = files.endpoint(ALICE, "");
+        assert!(client.http_authorization().is_some() && client.needs_tls());
+        let problems = files.problems::<soapstone::endpoint::Calling>("", "");
+        assert!(
+            problems.contains("messages that begin conversations"),
+            "{problems}"
+        );
+        let problems = files.problems::<soapstone::endpoint::Serving>(ALICE, "");
+        assert!(problems.contains("which is not checked here"), "{problems}");
+    }
     let _: Service = files.endpoint(ALICE, "");
 }

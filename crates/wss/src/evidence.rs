@@ -403,6 +403,16 @@ impl Evidence {
         self.step
     }
 
+    /// The principal of a Kerberos client who signed the message, or whose token it carries over a
+    /// connection that protects both.
+    pub fn kerberos_client(&self) -> Option<&str> {
+        let signed = self.signatures.iter().find_map(|it| match &it.signer {
+            Signer::Kerberos(client) => Some(client.as_str()),
+            _ => None,
+        });
+        signed.or_else(|| self.kerberos.as_ref().map(|it| it.client.as_str()))
+    }
+
     /// Whether whoever sent the message is the user, and not somebody who has moved his token into
     /// it, as it is or as cipher text. One of these shows it:
     ///

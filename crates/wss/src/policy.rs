@@ -427,6 +427,8 @@ impl Policy {
     /// a small one.
     pub fn uses_key_pair(&self) -> bool {
         self.uses(KeyBinding::Certificate) || self.wraps_key() || self.endorses_by_certificate()
+            // A derivation takes as long, and a stranger asks for it.
+            || self.password_keys().is_some()
     }
 
     /// Whether messages belong to a conversation: the key of a security context protects them, or

@@ -8,11 +8,12 @@ use std::path::{Path, PathBuf};
 use soapstone::config::{EndpointConfig, SecuritySource, read_beside};
 use soapstone::endpoint::preset_agreement;
 use soapstone::policy::{
-    Agreement, AgreementError, CompileOptions, IntersectionMode, MessageKind, NormalPolicy,
+    Agreement, AgreementError, CompileOptions, IntersectionMode, MessageKind, Name, NormalPolicy,
     PolicyDocument, PolicyError, PolicyLimits, PolicyProblem, PolicySubject, Selection,
     SignatureReading,
 };
 
+use soapstone::wss::PasswordKind;
 use soapstone_gateway::Config;
 
 use crate::failure::{Failure, Refusal};
@@ -98,6 +99,8 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let Source {
         document,
         signatures,
+        ignored,
+        unproven_users,
         meant,
     } = read(&arguments.file)?;
     let selection = Selection {
@@ -114,6 +117,8 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         } else {
             signatures
         },
+        ignored,
+        unproven_users,
         ..CompileOptions::default()
     };
     let explained = explain(&document, &selection, &options)
@@ -334,6 +339,10 @@ struct Source {
     document: PolicyDocument,
     /// How its `…Sha256` suites are read.
     signatures: SignatureReading,
+    /// Assertions that the endpoint file leaves out.
+    ignored: Vec<Name>,
+    /// Whether the endpoint file accepts users who prove nothing.
+    unproven_users: bool,
     /// What of it is meant.
     meant: Selection,
 }
@@ -353,6 +362,8 @@ fn read(path: &Path) -> Result<Source, Failure> {
     Ok(Source {
         document,
         signatures: SignatureReading::Letter,
+        ignored: Vec::new(),
+        unproven_users: false,
         meant: Selection::default(),
     })
 }
@@ -397,9 +408,18 @@ fn written(path: &Path) -> Result<Source, Failure> {
     let document = PolicyDocument::parse_with(source, &limits, &beside)
         .map_err(|error| Failure::file(named, error))?;
     let choice = config.security.policy_choice;
+    let password = config.security.password.map(|given| given.value);
+    let ignored = choice.ignored.into_iter().map(|name| name.value);
     Ok(Source {
         document,
         signatures,
+        ignored: ignored
+            .map(|(namespace, local)| Name {
+                namespace: namespace.into(),
+                local: local.into(),
+            })
+            .collect(),
+        unproven_users: password == Some(PasswordKind::Absent),
         meant: Selection {
             service: choice.service,
             port: choice.port,

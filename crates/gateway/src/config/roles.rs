@@ -33,6 +33,8 @@ pub(crate) struct RoleSpec {
 pub(crate) struct Members {
     /// Users that proved their password.
     pub(crate) users: Vec<String>,
+    /// Principals of Kerberos.
+    pub(crate) principals: Vec<String>,
     /// Subjects of certificates that signed.
     pub(crate) subjects: Vec<DistinguishedName>,
     /// What assertions say.
@@ -275,13 +277,21 @@ fn read_members(mut table: Table<'_>) -> Members {
         })
         .collect();
     let anybody = table.boolean("anybody").is_some_and(|it| it.value);
-    if users.is_empty() && !anybody && !["subjects", "attributes"].iter().any(|it| table.has(it)) {
-        let hint = "users, subjects of certificates, attributes of assertions, or anybody = true";
+    let principals = texts(table.strings("principals"));
+    if users.is_empty()
+        && principals.is_empty()
+        && !anybody
+        && !["subjects", "attributes"]
+            .iter()
+            .any(|it| table.has(it) && !table.is_empty_list(it))
+    {
+        let hint = "users, principals of Kerberos, subjects of certificates, attributes of assertions, or anybody = true";
         table.report_with_hint(place, "`members` names nobody", hint);
     }
     table.finish();
     Members {
         users: users.into_iter().map(|user| user.value).collect(),
+        principals: principals.into_iter().map(|it| it.value).collect(),
         subjects,
         attributes,
         anybody,

@@ -20,7 +20,7 @@ const ADDRESSING: [&str; 4] = [
 ];
 
 /// Whether roles let a request through that was opened. `said` are the actions that the client says
-/// beside the message.
+/// beside the message, and `limits` are those that it was opened with.
 ///
 /// # Errors
 ///
@@ -30,8 +30,10 @@ pub(super) fn authorize(
     route: &str,
     opened: &Opened,
     said: &[String],
+    limits: &Limits,
+    buffers: &mut Buffers,
 ) -> Result<(), EndpointError> {
-    let (operation, mut actions) = read(&opened.octets);
+    let (operation, mut actions) = read(&opened.octets, limits, buffers);
     actions.extend_from_slice(said);
     // A header that is not passed on may be told to the backend beside the message.
     actions.extend(opened.action.clone());
@@ -50,8 +52,12 @@ pub(super) fn authorize(
 
 /// The one child of the Body, as `{namespace}local` and its local name; and the `wsa:Action` blocks
 /// of the header.
-fn read(octets: &[u8]) -> (Option<(String, String)>, Vec<String>) {
-    let parsed = Envelope::parse(octets.to_vec(), &Limits::default(), &mut Buffers::default());
+fn read(
+    octets: &[u8],
+    limits: &Limits,
+    buffers: &mut Buffers,
+) -> (Option<(String, String)>, Vec<String>) {
+    let parsed = Envelope::parse(octets.to_vec(), limits, buffers);
     let Ok(envelope) = parsed else {
         return (None, Vec::new());
     };
@@ -68,6 +74,11 @@ fn read(octets: &[u8]) -> (Option<(String, String)>, Vec<String>) {
         |block: &Element<'_>| block.local() == "Action" && ADDRESSING.contains(&block.namespace());
     let blocks = envelope.header().into_iter().flat_map(|it| it.children());
     let actions = blocks.filter(is_action);
-    let actions = actions.map(|block| block.text().trim().to_owned());
-    (operation, actions.collect())
+    // What is more than text is read in several ways, and is no action of any operation.
+    let actions = actions.map(|block| match block.text_strict() {
+        Some(text) => text.trim().to_owned(),
+        None => "more than text".to_owned(),
+    });
+    let actions = actions.collect();
+    (operation, actions)
 }

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use http::Response;
 use soapstone::wss::SoapVersion;
+use soapstone::xml::Limits;
 use soapstone_broker::{Needs, Refusal, Repeatable};
 use tokio::time::Instant;
 
@@ -34,6 +35,8 @@ pub(super) enum Destination {
         client: Vec<u8>,
         /// What the client says that the request is about.
         action: Option<String>,
+        /// Bounds that the request was read with.
+        limits: Limits,
     },
 }
 
@@ -68,6 +71,7 @@ impl Destination {
                 balancer: Arc::clone(balancer),
                 client: client_key(exchange.connection),
                 action: action.map(str::to_owned),
+                limits: exchange.route.limits(),
             },
         }
     }
@@ -81,10 +85,12 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
             balancer,
             client,
             action,
+            limits,
         } => {
             let mut needs = Needs::nothing();
             if balancer.rules.requirements {
-                needs = requirements::take(&mut opened.octets).map_err(Unready::Unclear)?;
+                needs =
+                    requirements::take(&mut opened.octets, &limits).map_err(Unready::Unclear)?;
             }
             let sender = opened.sender.as_ref().map(|sender| sender.name.as_str());
             let wanted = Wanted {

@@ -86,12 +86,18 @@ fn proven(opened: &OpenedMessage, private: bool) -> Proven {
     let user = evidence.user.as_ref();
     let is_sender = private || evidence.user_is_sender();
     let context = opened.receipt.context.as_ref();
+    // The token of another user may stand beside an assertion.
+    let by_another = evidence.assertion.is_some();
     match (user, evidence.signer(), context.map(|it| &it.owner)) {
         (Some(user), ..) if is_sender => Proven::User(user.clone()),
         (_, Some(signer), _) => Proven::Certificate(signer.clone()),
         (_, _, Some(ContextOwner::User(owner))) => Proven::User(owner.clone()),
         (_, _, Some(ContextOwner::Certificate(owner))) => Proven::Certificate(owner.clone()),
-        (Some(user), _, None) => Proven::User(user.clone()),
+        _ if evidence.kerberos_client().is_some() => {
+            let client = evidence.kerberos_client();
+            Proven::Kerberos(client.unwrap_or_default().to_owned())
+        }
+        (Some(user), _, None) if !by_another => Proven::User(user.clone()),
         _ => Proven::Nobody,
     }
 }

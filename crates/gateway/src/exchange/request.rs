@@ -123,7 +123,8 @@ async fn prepare(
             Entered::Answered(answer) => return Ok(Stepped::Prepared(Prepared::Answered(answer))),
         };
         if let Some(roles) = &roles {
-            authorize(roles, &route, &opened, &claimed)?;
+            let (limits, buffers) = (opening.endpoint.limits(), &mut desk.workspace().buffers());
+            authorize(roles, &route, &opened, &claimed, limits, buffers)?;
         }
         let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,

@@ -28,15 +28,13 @@ const MOST: usize = 64;
 /// # Errors
 ///
 /// What is not understood of them.
-pub(super) fn take(octets: &mut Vec<u8>) -> Result<Needs, &'static str> {
+pub(super) fn take(octets: &mut Vec<u8>, limits: &Limits) -> Result<Needs, &'static str> {
     if !holds(octets, NAMESPACE.as_bytes()) {
         return Ok(Needs::nothing());
     }
-    let parsed = Envelope::parse(octets.clone(), &Limits::default(), &mut Buffers::default());
-    let Ok(envelope) = parsed else {
-        // What follows tells why.
-        return Ok(Needs::nothing());
-    };
+    let parsed = Envelope::parse(octets.clone(), limits, &mut Buffers::default());
+    // It may hold needs: a backend that is chosen without them would be a weaker one.
+    let envelope = parsed.map_err(|_| "its message cannot be read")?;
     let mut needs = Needs::nothing();
     let mut ranges = Vec::new();
     let blocks = envelope.header().into_iter().flat_map(|it| it.children());
@@ -122,7 +120,7 @@ mod tests {
              <q:Encrypted>Body</q:Encrypted><q:Milliseconds>500</q:Milliseconds><q:Availability>99</q:Availability></q:Requirements>\
              <b xmlns=\"urn:b\"/><q:Requirements><q:Bits>80</q:Bits><q:Milliseconds>300</q:Milliseconds></q:Requirements>",
         );
-        let needs = take(&mut octets).expect("it is understood");
+        let needs = take(&mut octets, &Limits::default()).expect("it is understood");
         let expected = Needs {
             properties: vec![Property::Authentication, Property::Integrity],
             bits: 112,
@@ -159,12 +157,16 @@ mod tests {
             ),
         ] {
             let block = format!("<q:Requirements>{block}</q:Requirements>");
-            assert_eq!(take(&mut message(&block)), Err(expected), "{block}");
+            assert_eq!(
+                take(&mut message(&block), &Limits::default()),
+                Err(expected),
+                "{block}"
+            );
         }
         let many = "<q:Bits>1</q:Bits>".repeat(MOST + 1);
         let block = format!("<q:Requirements>{many}</q:Requirements>");
         assert_eq!(
-            take(&mut message(&block)),
+            take(&mut message(&block), &Limits::default()),
             Err("it has more than 64 elements")
         );
     }
@@ -174,7 +176,7 @@ mod tests {
         let text = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Header/><s:Body>\
                     <q:Requirements xmlns:q=\"urn:soapstone:qos:1\"><q:Cost/></q:Requirements></s:Body></s:Envelope>";
         let mut octets = text.as_bytes().to_vec();
-        assert_eq!(take(&mut octets), Ok(Needs::nothing()));
+        assert_eq!(take(&mut octets, &Limits::default()), Ok(Needs::nothing()));
         assert_eq!(octets, text.as_bytes());
     }
 }

@@ -61,7 +61,7 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             _ => Vec::new(),
         },
         claimed: match &exchange.serving.roles {
-            Some(_) => media::actions_of(&head.headers),
+            Some(_) => media::claims_of(&head.headers),
             None => Vec::new(),
         },
     };

@@ -91,19 +91,25 @@ fn append(path: &Path) -> io::Result<File> {
 /// Who sent a message, as it was proven.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sender {
-    /// `user` or `certificate`.
+    /// `user`, `kerberos` or `certificate`.
     pub(crate) by: &'static str,
-    /// The user's name, or the certificate's subject.
+    /// The user's name, the principal, or the certificate's subject.
     pub(crate) name: String,
 }
 
 impl Sender {
-    /// Who sent a message that was opened: its user, or else its signer.
+    /// Who sent a message that was opened: its user, its Kerberos client, or else its signer.
     pub(crate) fn of(opened: &OpenedMessage) -> Option<Self> {
         if let Some(user) = &opened.evidence.user {
             return Some(Self {
                 by: "user",
                 name: user.clone(),
+            });
+        }
+        if let Some(client) = opened.evidence.kerberos_client() {
+            return Some(Self {
+                by: "kerberos",
+                name: client.to_owned(),
             });
         }
         let signer = opened.receipt.signer.as_ref()?;

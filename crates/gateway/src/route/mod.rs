@@ -13,6 +13,7 @@ pub(crate) mod upstream;
 use std::sync::Arc;
 
 use http::Uri;
+use soapstone::xml::Limits;
 
 use crate::config::identity::IdentityHeaders;
 use crate::config::path::{is_below, reading};
@@ -118,6 +119,12 @@ impl Route {
     /// Whether it leads from a path to these backends.
     fn is_at<'u>(&self, path: &str, backends: impl Iterator<Item = &'u Uri>) -> bool {
         self.path == path && self.upstreams().map(|upstream| &upstream.url).eq(backends)
+    }
+
+    /// Bounds on the requests of its clients.
+    pub(crate) fn limits(&self) -> Limits {
+        let inbound = self.inbound.as_ref();
+        inbound.map_or_else(Limits::default, |side| side.endpoint.limits().clone())
     }
 
     /// The path that clients use.

@@ -64,6 +64,8 @@ pub(crate) struct Denied {
 pub(crate) enum Proven {
     User(String),
     Certificate(Certificate),
+    /// A principal, which is no user: `users` names other people.
+    Kerberos(String),
     /// An assertion alone, or nobody.
     #[default]
     Nobody,
@@ -74,6 +76,7 @@ impl Proven {
         match self {
             Self::User(name) => name,
             Self::Certificate(certificate) => certificate.subject(),
+            Self::Kerberos(principal) => principal,
             Self::Nobody => "nobody",
         }
     }
@@ -91,6 +94,12 @@ pub(crate) struct Asked<'a> {
     pub(crate) actions: Vec<String>,
     /// How long the request is, in plain.
     pub(crate) bytes: u64,
+}
+
+/// Whether every reader takes an action for the same text: one that reads it to a quotation mark,
+/// or to the next separator, would see the beginning of another operation's.
+fn is_plain(action: &str) -> bool {
+    !action.contains(['"', '\'', '\\', ',', ';', '=']) && !action.contains(char::is_whitespace)
 }
 
 /// Whether an action is that of the operation: it ends with its name, as a whole word, perhaps with
@@ -112,6 +121,7 @@ impl Role {
                 .subjects
                 .iter()
                 .any(|subject| subject.matches(certificate.subject_name())),
+            Proven::Kerberos(principal) => members.principals.contains(principal),
             Proven::Nobody => false,
         };
         let is_proven = !matches!(asked.proven, Proven::Nobody) || asked.assertion.is_some();
@@ -153,7 +163,9 @@ impl Role {
             // A backend may go by the action: it must not be that of another operation.
             (false, Some(local)) => {
                 let fits = |action: &String| {
-                    action.is_empty() || is_of(action, local) || self.spec.actions.contains(action)
+                    action.is_empty()
+                        || self.spec.actions.contains(action)
+                        || is_plain(action) && is_of(action, local)
                 };
                 if !asked.actions.iter().all(fits) {
                     return Err(Denial::Action);
@@ -244,6 +256,48 @@ impl Roles {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::roles::Members;
+
+    /// The client of a Kerberos session is proven, and is no user of the same name.
+    #[test]
+    fn a_principal_has_the_roles_that_name_it() {
+        let proven = Proven::Kerberos("alice@EXAMPLE.COM".to_owned());
+        let has = |members: Members| {
+            let spec = RoleSpec {
+                name: "readers".to_owned(),
+                members,
+                allow: Vec::new(),
+                actions: Vec::new(),
+                bytes: None,
+                rate: None,
+                hours: Vec::new(),
+                zone: jiff::tz::TimeZone::UTC,
+            };
+            let asked = Asked {
+                route: "books",
+                proven: &proven,
+                assertion: None,
+                operation: None,
+                actions: Vec::new(),
+                bytes: 0,
+            };
+            let bucket = Arc::default();
+            Role { spec, bucket }.has(&asked)
+        };
+        let named = || vec!["alice@EXAMPLE.COM".to_owned()];
+        assert!(has(Members {
+            principals: named(),
+            ..Members::default()
+        }));
+        assert!(has(Members {
+            anybody: true,
+            ..Members::default()
+        }));
+        assert!(!has(Members {
+            users: named(),
+            ..Members::default()
+        }));
+    }
 
     #[test]
     fn an_action_is_of_an_operation_if_it_ends_with_its_name() {

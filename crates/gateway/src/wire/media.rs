@@ -88,6 +88,23 @@ pub(crate) fn actions_of(headers: &HeaderMap) -> Vec<String> {
     actions
 }
 
+/// Everything beside a message that a careless reader could take for what the message is about:
+/// what [`actions_of`] gives, parameters whose names only end like that of the action, and values
+/// that hold another parameter.
+pub(crate) fn claims_of(headers: &HeaderMap) -> Vec<String> {
+    let mut claims = actions_of(headers);
+    for parameter in parameters(content_type(headers).unwrap_or_default()) {
+        let (name, value) = parameter.split_once('=').unwrap_or((parameter, ""));
+        let name = plain_name(name).to_ascii_lowercase();
+        if name != "action" && name.ends_with("action") {
+            claims.push(value.trim().trim_matches('"').to_owned());
+        } else if name != "action" && value.to_ascii_lowercase().contains("action") {
+            claims.push(parameter.trim().to_owned());
+        }
+    }
+    claims
+}
+
 /// Octets of the longest action that is said beside a message: URIs of that length, every recipient
 /// should take (RFC 9110, 4.1).
 const LONGEST_ACTION: usize = 8000;
@@ -218,6 +235,20 @@ mod tests {
             "application/soap+xml; action=\"urn:a\"; action*=utf-8''urn%3Ab; Action *0=\"urn:\"",
         );
         assert_eq!(actions_of(&said), ["urn:a", "utf-8''urn%3Ab", "urn:"]);
+    }
+
+    #[test]
+    fn what_a_careless_reader_takes_for_an_action_is_claimed() {
+        let said = |text| claims_of(&headers(text));
+        assert_eq!(
+            said("application/soap+xml; transaction=urn:books/Delete; action=\"urn:books/Get\""),
+            ["urn:books/Get", "urn:books/Delete"]
+        );
+        assert_eq!(
+            said("application/soap+xml; x=\"a;action=urn:books/Delete\""),
+            ["x=\"a;action=urn:books/Delete\""]
+        );
+        assert!(said("application/soap+xml; charset=utf-8").is_empty());
     }
 
     #[test]

@@ -328,6 +328,9 @@ impl Message<'_> {
                 self.endorse_with(supporting, token, endorsing, policy, problems);
                 return;
             }
+            _ if token.derived_keys.is_some() => {
+                "a Kerberos token whose key does nothing has no use for derived keys: let it endorse"
+            }
             _ => {
                 self.no_parts_of_its_own(supporting, problems);
                 policy.supporting.push(SupportingToken::Kerberos(wanted));

@@ -102,7 +102,7 @@ impl Requirements {
         if ADDRESSING.contains(&namespace) {
             return self.addressing_assertion(assertion, problems);
         }
-        if foreign::demands_mtom(name) {
+        if foreign::demands_mtom(name) && nested(assertion).is_empty() {
             let notice = Notice::new(name, assertion.place(), NoticeKind::WithoutMtom);
             return self.notices.push(notice);
         }

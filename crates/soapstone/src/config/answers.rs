@@ -5,10 +5,11 @@
 use soapstone_wss::{EncryptedPart, KeyReference, Mechanism, Part};
 
 use super::key_naming::{EncryptionNaming, SignatureNaming, key_reference};
+use super::parts::{read_encrypted, read_signed};
 use super::problem::{Located, Place};
 use super::security::{
     AlgorithmsConfig, SecurityConfig, SecuritySource, TimestampConfig, read_algorithms,
-    read_encrypted, read_signed, read_timestamp,
+    read_timestamp,
 };
 use super::table::Table;
 

@@ -6,6 +6,7 @@
 use soapstone_wss::{InnerElement, InnerKeyInfo};
 
 use super::identity::{IdentityConfig, read_identity};
+use super::policy_choice::expanded;
 use super::problem::{Located, Place};
 use super::quoting::OTHER_TEXT;
 use super::table::Table;
@@ -85,11 +86,7 @@ fn read_element(
     encoded: bool,
 ) -> Option<Located<InnerElement>> {
     let given = table.string(key)?;
-    let parts = given
-        .value
-        .strip_prefix('{')
-        .and_then(|rest| rest.rsplit_once('}'));
-    let Some((namespace, local)) = parts.filter(|(_, local)| !local.is_empty()) else {
+    let Some((namespace, local)) = expanded(&given.value) else {
         table.report_with_hint(
             given.place,
             format!("`{key}` must name an element of the Body, found {OTHER_TEXT}"),
@@ -99,8 +96,8 @@ fn read_element(
     };
     Some(Located {
         value: InnerElement {
-            namespace: namespace.to_owned(),
-            local: local.to_owned(),
+            namespace,
+            local,
             encoded,
             of_answers: key == "answers",
         },

@@ -22,8 +22,10 @@ mod key_naming;
 mod known_key;
 mod memory;
 mod nodes;
+mod parts;
 mod password_keys;
 mod peer;
+mod policy_choice;
 mod problem;
 mod profile;
 mod quoting;
@@ -56,13 +58,14 @@ pub(crate) use nodes::is_next;
 pub use nodes::{IntermediaryConfig, RecipientConfig};
 pub use password_keys::PasswordKeysConfig;
 pub use peer::PeerConfig;
+pub use policy_choice::MayBeEmpty;
 pub use problem::{Located, Place, Problem, Problems};
 pub use quoting::{OTHER_TEXT, slip};
 pub use saml::{AssertionIssuerConfig, SamlConfig};
 pub use schema::json_schema;
 pub use security::{
-    AddressingConfig, AlgorithmsConfig, MayBeEmpty, SecurityConfig, SecuritySource,
-    TimestampConfig, UsernameTokenConfig, WeakUse,
+    AddressingConfig, AlgorithmsConfig, SecurityConfig, SecuritySource, TimestampConfig,
+    UsernameTokenConfig, WeakUse,
 };
 pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};

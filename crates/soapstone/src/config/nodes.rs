@@ -6,11 +6,13 @@ use soapstone_wss::names::{NEXT, NEXT_11, NEXT_12, ULTIMATE_RECEIVER};
 use soapstone_wss::{EncryptedPart, KeyReference, Mechanism, Part};
 
 use super::key_naming::{EncryptionNaming, SignatureNaming, key_reference};
+use super::parts::{read_encrypted, read_signed};
 use super::peer::{PeerConfig, read_peer};
+use super::policy_choice::PolicyChoice;
 use super::problem::{Located, Place};
 use super::security::{
-    AlgorithmsConfig, PolicyChoice, SecurityConfig, SecuritySource, TimestampConfig,
-    read_algorithms, read_encrypted, read_signed, read_timestamp,
+    AlgorithmsConfig, SecurityConfig, SecuritySource, TimestampConfig, read_algorithms,
+    read_timestamp,
 };
 use super::table::Table;
 

@@ -8,24 +8,23 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use soapstone_policy::Name;
 use soapstone_trust::addressing::AddressingVersion;
 use soapstone_wss::names::{DS, WSSE, WSSE11, WSU, XENC};
-use soapstone_wss::{
-    EncryptedPart, Extent, KeyReference, Mechanism, Part, PasswordKind, UsernameDialects,
-};
+use soapstone_wss::{EncryptedPart, KeyReference, Mechanism, Part, PasswordKind, UsernameDialects};
 
 use super::clock::{ClockConfig, read_clock};
 use super::confidential::Confidential;
 use super::document::LoadedFile;
 use super::key_naming::{EncryptionNaming, SignatureNaming, key_reference};
 use super::memory::{ConversationsConfig, ReplayConfig, read_conversations, read_replay};
+use super::parts::{read_encrypted, read_signed, read_unsigned};
 use super::password_keys::{PasswordKeysConfig, read_password_keys};
+use super::policy_choice::{PolicyChoice, WITHOUT_POLICY, expanded, read_policy_choice};
 use super::problem::{Located, Place};
 use super::profile::PROFILES;
-use super::quoting::{OTHER_TEXT, slip};
+use super::quoting::OTHER_TEXT;
 use super::store::Shared;
-use super::table::{FlagOrStrings, FlagOrTable, Table};
+use super::table::{FlagOrTable, Table};
 
 /// Where the policy comes from.
 #[derive(Clone, Debug)]
@@ -119,38 +118,6 @@ impl AddressingConfig {
     pub(crate) fn of_requests_that_leave(&self) -> Option<(&'static str, Place)> {
         self.of_requests_that_leave
     }
-}
-
-/// `policy_may_be_empty`: which operations of a policy may be without protection.
-#[derive(Clone, Debug, Default)]
-pub enum MayBeEmpty {
-    /// None.
-    #[default]
-    Nothing,
-    /// All of them, and the policy as a whole.
-    Everything,
-    /// The operations of these names.
-    Operations(Vec<Located<String>>),
-}
-
-/// `policy_subject = { … }`, `sha256_suites`, `same_endorser`, `policy_may_be_empty` and
-/// `ignore_assertions`: what a WSDL leaves open.
-#[derive(Clone, Debug, Default)]
-pub struct PolicyChoice {
-    /// The service that is meant.
-    pub service: Option<String>,
-    /// The port that is meant.
-    pub port: Option<String>,
-    /// The operation that is meant.
-    pub operation: Option<String>,
-    /// Signatures of the `…Sha256` suites use SHA-256 too.
-    pub sha256_signatures: bool,
-    /// One key may make several of the endorsing signatures.
-    pub same_endorser: bool,
-    /// What may be without protection.
-    pub may_be_empty: MayBeEmpty,
-    /// Assertions of other languages that are left out, by namespace and local name.
-    pub ignored: Vec<Located<(String, String)>>,
 }
 
 /// `allow_weak_until = { "rsa-sha1" = "2027-01-01" }`: one algorithm and the moment from which it
@@ -396,90 +363,6 @@ fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {
     mechanism.or(policy)
 }
 
-/// What to do about a key that changes nothing under a preset.
-pub(super) const WITHOUT_POLICY: &str =
-    "leave it out, or name a policy = \"service.wsdl\" in the place of the mechanism";
-
-fn read_policy_choice(table: &mut Table<'_>) -> PolicyChoice {
-    let sha256_signatures = table
-        .choice("sha256_suites", &[("letter", false), ("sha256", true)])
-        .is_some_and(|choice| choice.value);
-    let same_endorser = table
-        .boolean("same_endorser")
-        .is_some_and(|same| same.value);
-    let example = "[\"Ping\"]";
-    let may_be_empty = match table.flag_or_strings("policy_may_be_empty", example) {
-        None => MayBeEmpty::Nothing,
-        Some(given) => match given.value {
-            FlagOrStrings::Flag(false) => MayBeEmpty::Nothing,
-            FlagOrStrings::Flag(true) => MayBeEmpty::Everything,
-            FlagOrStrings::Strings(names) => MayBeEmpty::Operations(names),
-        },
-    };
-    let mut choice = PolicyChoice {
-        sha256_signatures,
-        same_endorser,
-        may_be_empty,
-        ignored: read_ignored_assertions(table),
-        ..PolicyChoice::default()
-    };
-    if let Some(mut subject) = table.table("policy_subject") {
-        let mut name = |key| subject.string(key).map(|name| name.value);
-        choice.service = name("service");
-        choice.port = name("port");
-        choice.operation = name("operation");
-        subject.finish();
-    }
-    choice
-}
-
-/// `signed`: the parts that a signature covers.
-pub(super) fn read_signed(table: &mut Table<'_>) -> Option<Vec<Located<Part>>> {
-    let signed = table.strings("signed").map(|names| {
-        names
-            .into_iter()
-            .filter_map(|name| read_part(table, "signed", &name.value, name.place))
-            .collect()
-    });
-    if table.is_empty_list("signed") {
-        let place = table.place_of("signed").unwrap_or(table.place());
-        table.report_with_hint(
-            place,
-            "`signed` names no part: a signature would prove nothing of a message",
-            "leave it out for Body and Timestamp, or take a mechanism that signs nothing",
-        );
-    }
-    signed
-}
-
-/// `encrypted`: the parts that are encrypted.
-pub(super) fn read_encrypted(table: &mut Table<'_>) -> Option<Vec<Located<EncryptedPart>>> {
-    table.strings("encrypted").map(|names| {
-        names
-            .into_iter()
-            .filter_map(|name| read_encrypted_part(table, name))
-            .collect()
-    })
-}
-
-/// `unsigned`: header blocks that are passed on although nothing proves them.
-fn read_unsigned(table: &mut Table<'_>) -> Vec<Located<Part>> {
-    let names = table.strings("unsigned").unwrap_or_default();
-    let mut parts = Vec::with_capacity(names.len());
-    for name in names {
-        match read_part(table, "unsigned", &name.value, name.place) {
-            Some(part) if matches!(part.value, Part::Header { .. }) => parts.push(part),
-            Some(_) => table.report_with_hint(
-                name.place,
-                "`unsigned` must name header blocks, found another part",
-                "a header block is {namespace}name",
-            ),
-            None => {}
-        }
-    }
-    parts
-}
-
 pub(super) fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
     let mut list = |key| table.strings(key).unwrap_or_default();
     let (signature, digest, canonicalization) =
@@ -505,49 +388,6 @@ pub(super) fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
         key_wrap,
         data,
     }
-}
-
-/// `ignore_assertions`: assertions of other languages that are left out of a policy.
-fn read_ignored_assertions(table: &mut Table<'_>) -> Vec<Located<(String, String)>> {
-    const KEY: &str = "ignore_assertions";
-    let names = table.strings(KEY).unwrap_or_default();
-    let mut ignored = Vec::with_capacity(names.len());
-    for name in names {
-        let Some((namespace, local)) = expanded(&name.value) else {
-            table.report_with_hint(
-                name.place,
-                format!("`{KEY}` must name assertions, found {OTHER_TEXT}"),
-                "an assertion is {namespace}local",
-            );
-            continue;
-        };
-        let name_of_policies = Name {
-            namespace: namespace.as_str().into(),
-            local: local.as_str().into(),
-        };
-        let is_security = name_of_policies.security_version().is_some();
-        if is_security || name_of_policies.policy_version().is_some() {
-            table.report_with_hint(
-                name.place,
-                format!("`{KEY}` names an assertion of WS-SecurityPolicy or WS-Policy, which is never ignored"),
-                "it is for assertions of other languages",
-            );
-            continue;
-        }
-        ignored.push(Located {
-            value: (namespace, local),
-            place: name.place,
-        });
-    }
-    ignored
-}
-
-/// A name written as `{namespace}local`.
-fn expanded(text: &str) -> Option<(String, String)> {
-    text.strip_prefix('{')
-        .and_then(|rest| rest.rsplit_once('}'))
-        .filter(|(_, local)| !local.is_empty())
-        .map(|(namespace, local)| (namespace.to_owned(), local.to_owned()))
 }
 
 /// Items of the Security header that may be ignored.
@@ -676,45 +516,4 @@ fn read_addressing(mut table: Table<'_>) -> Option<AddressingConfig> {
         version,
         of_requests_that_leave,
     })
-}
-
-fn read_encrypted_part(table: &Table<'_>, name: Located<String>) -> Option<Located<EncryptedPart>> {
-    let (extent, rest) = match name.value.split_once(':') {
-        Some(("content", rest)) => (Some(Extent::Content), rest),
-        Some(("element", rest)) => (Some(Extent::Element), rest),
-        _ => (None, name.value.as_str()),
-    };
-    let part = read_part(table, "encrypted", rest, name.place)?;
-    Some(part.map(|part| {
-        let customary = EncryptedPart::customary(part);
-        EncryptedPart {
-            extent: extent.unwrap_or(customary.extent),
-            ..customary
-        }
-    }))
-}
-
-/// Parts that have a name of their own.
-const NAMED_PARTS: [&str; 6] = [
-    "Body",
-    "Timestamp",
-    "Signature",
-    "UsernameToken",
-    "Assertion",
-    "Token",
-];
-
-fn read_part(table: &Table<'_>, key: &str, text: &str, place: Place) -> Option<Located<Part>> {
-    match text.parse::<Part>() {
-        Ok(value) => Some(Located { value, place }),
-        Err(_) => {
-            let (found, _) = slip(text, NAMED_PARTS.into_iter());
-            table.report_with_hint(
-                place,
-                format!("`{key}` must name parts of the envelope, found {found}"),
-                "a part is Body, Timestamp, Signature, UsernameToken, Assertion, Token, {namespace}header or #id",
-            );
-            None
-        }
-    }
 }

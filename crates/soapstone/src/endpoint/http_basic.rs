@@ -32,7 +32,10 @@ impl Compiler<'_> {
         place: Place,
         role: Role,
     ) -> Option<HttpBasic> {
-        let mut demands = agreements.iter().filter_map(|it| it.http_basic.as_ref());
+        let conversations = || agreements.iter().filter_map(|it| it.conversation.as_ref());
+        let bootstraps = conversations().filter_map(|it| it.bootstrap.as_deref());
+        let all = agreements.iter().chain(bootstraps);
+        let mut demands = all.filter_map(|it| it.http_basic.as_ref());
         let (assertion, _) = demands.next()?;
         if !matches!(role, Role::Client | Role::Secure) {
             self.report_with_hint(
@@ -46,6 +49,15 @@ impl Compiler<'_> {
         }
         let config = self.config;
         let Some(user) = config.users.first() else {
+            // Clients send none with messages that are our own.
+            if conversations().next().is_some() {
+                self.report_with_hint(
+                    place,
+                    format!("`{assertion}` demands a user of HTTP, also of the messages that begin conversations, which are our own"),
+                    "name it: users = [{ name = \"…\", password_env = \"…\" }]",
+                );
+                return None;
+            }
             let authorization = None;
             return Some(HttpBasic { authorization });
         };

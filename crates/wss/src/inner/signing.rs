@@ -47,8 +47,8 @@ pub struct InnerSigning {
 const ID_BYTES: usize = 16;
 
 impl InnerSigning {
-    /// The message with the signature as the last child of the element. An answer that is a fault stays as
-    /// it is.
+    /// The message with the signature as the last child of the element. An answer that is a fault
+    /// stays as it is.
     ///
     /// The element keeps its bytes; it gets an id if it has none.
     ///

@@ -2,7 +2,7 @@
 
 use jiff::Timestamp;
 use soapstone_crypto::{DigestAlgorithm, SignatureAlgorithm, SignatureFamily, TrustStore};
-use soapstone_xml::{Canonicalization, Document, Element};
+use soapstone_xml::{Canonicalization, Content, Document, Element};
 use soapstone_xmlsec::dsig::{NoExtension, Reference, Scratch, Signature, Target, Transform};
 
 use super::{ID_ATTRIBUTES, InnerElement, signatures};
@@ -82,6 +82,9 @@ impl InnerVerification {
         };
         let signature = Signature::parse(document, node.id(), &enveloped::rules())?;
         let reference = self.check_form(document, element, &signature)?;
+        if self.element.encoded {
+            self.refuse_unsigned_content(document, reference.uri.as_deref() == Some(""))?;
+        }
         let mut scratch = Scratch::default();
         let unreadable = |problem: &str| self.refused(format!("its `ds:KeyInfo`: {problem}"));
         let signer = enveloped::check_signer(
@@ -116,6 +119,24 @@ impl InnerVerification {
             serial: signer.serial_decimal().to_owned(),
             weak: weak.map(|(_, name)| name).collect(),
         })
+    }
+
+    /// Refuses what the signature of a document does not cover and its reader may see: comments,
+    /// and instructions beside the root, unless the whole document is signed.
+    fn refuse_unsigned_content(&self, document: &Document, whole: bool) -> Result<(), Rejected> {
+        let root = document.root();
+        let mut all = std::iter::once(root).chain(root.descendants());
+        let is_comment = |content: Content<'_>| matches!(content, Content::Comment(_));
+        let is_unsigned = |content: Content<'_>| match content {
+            Content::ProcessingInstruction { .. } => !whole,
+            content => is_comment(content),
+        };
+        if all.any(|element| element.contents().any(is_comment))
+            || document.contents().any(is_unsigned)
+        {
+            return Err(self.refused("expected no comments in the document, and nothing beside its root that is not signed"));
+        }
+        Ok(())
     }
 
     /// Whether the signature is one over this element alone, in the form of an enveloped signature.
