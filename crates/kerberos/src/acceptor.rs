@@ -108,6 +108,11 @@ impl Acceptor {
         })
     }
 
+    /// Whether the rules accept a client, by the name that [`Accepted::client`] has.
+    pub fn accepts_client(&self, client: &str) -> bool {
+        Principal::parse(client).is_ok_and(|client| self.check_client(&client).is_ok())
+    }
+
     /// Compares what stands in the clear with the rules.
     fn check(&self, request: &ApRequest<'_>) -> Result<(), KerberosError> {
         let own = &self.rules.principal;

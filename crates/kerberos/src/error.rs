@@ -70,6 +70,24 @@ pub enum KerberosError {
         /// The wait.
         after: Duration,
     },
+    /// As many callers as there may be wait for the KDC already.
+    Busy {
+        /// How many.
+        waiting: usize,
+    },
+    /// No KDC can be reached, or the KDC says that it cannot answer now.
+    Unreachable {
+        /// The words of the library.
+        problem: String,
+    },
+    /// A file of this machine cannot be used, or the machine lacks something: the keytab, the
+    /// replay cache, memory, descriptors.
+    Machine {
+        /// The call of the library.
+        call: &'static str,
+        /// The words of the library.
+        problem: String,
+    },
     /// The library says something else.
     Library {
         /// The call.
@@ -121,7 +139,11 @@ impl fmt::Display for KerberosError {
                 "the KDC did not answer in {} ms",
                 after.as_millis()
             ),
-            Self::Library { call, problem } => write!(out, "{call}: {problem}"),
+            Self::Busy { waiting } => {
+                write!(out, "{waiting} callers wait for the KDC already")
+            }
+            Self::Unreachable { problem } => write!(out, "the KDC is away: {problem}"),
+            Self::Machine { call, problem } | Self::Library { call, problem } => write!(out, "{call}: {problem}"),
             Self::Name { problem } => write!(out, "no name of a principal: {problem}"),
         }
     }
@@ -132,6 +154,13 @@ impl std::error::Error for KerberosError {}
 impl KerberosError {
     /// Whether it says something of this machine or the KDC, and nothing of the token.
     pub const fn is_temporary(&self) -> bool {
-        matches!(self, Self::LibraryMissing { .. } | Self::TimedOut { .. })
+        matches!(
+            self,
+            Self::LibraryMissing { .. }
+                | Self::TimedOut { .. }
+                | Self::Busy { .. }
+                | Self::Unreachable { .. }
+                | Self::Machine { .. }
+        )
     }
 }

@@ -4,10 +4,10 @@
 //! calls it, and callers wait for the thread. The rule kept here: a caller waits no longer than the
 //! timeout, and what nobody waits for any more is not begun.
 
+use std::collections::BTreeMap;
 use std::path::PathBuf;
-use std::sync::Mutex;
-use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
 
 use soapstone_crypto::SecretBytes;
@@ -84,6 +84,8 @@ struct Work {
     client: Option<Principal>,
     service: Principal,
     cache: String,
+    /// Held while the library uses the cache.
+    turn: Arc<Mutex<()>>,
     keytab: Option<String>,
     framing: Framing,
     enctypes: Vec<Enctype>,
@@ -103,16 +105,17 @@ impl Initiator {
         let (client, cache, keytab) = match &rules.credential {
             ClientCredential::Cache(path) => (None, file_name(path)?, None),
             ClientCredential::Keytab { file, principal } => {
-                // A cache of our own: nothing of this client is for other programs.
-                static CACHES: AtomicU64 = AtomicU64::new(0);
-                let number = CACHES.fetch_add(1, Ordering::Relaxed);
-                let cache = format!("MEMORY:soapstone-{number}");
-                (Some(principal.clone()), cache, Some(file_name(file)?))
+                // A cache of our own: nothing of this client is for other programs. The next
+                // initiator with these rules finds the tickets there.
+                let (keytab, service) = (file_name(file)?, &rules.service);
+                let cache = format!("MEMORY:soapstone {principal} {service} {keytab}");
+                (Some(principal.clone()), cache, Some(keytab))
             }
         };
         let work = Work {
             client,
             service: rules.service.clone(),
+            turn: turn(&cache),
             cache,
             keytab,
             framing: rules.framing,
@@ -148,13 +151,16 @@ impl Initiator {
         let deadline = Instant::now() + timeout;
         let sent = {
             let jobs = self.jobs.lock();
-            let jobs = jobs.unwrap_or_else(std::sync::PoisonError::into_inner);
+            let jobs = jobs.unwrap_or_else(PoisonError::into_inner);
             jobs.try_send(Job { deadline, answer })
         };
         match sent {
             Ok(()) => {}
-            // The KDC has been waited for by that many already.
-            Err(TrySendError::Full(_)) => return Err(timed_out),
+            Err(TrySendError::Full(_)) => {
+                return Err(KerberosError::Busy {
+                    waiting: MOST_WAITING,
+                });
+            }
             Err(TrySendError::Disconnected(_)) => return Err(ended()),
         }
         match answered.recv_timeout(timeout) {
@@ -164,6 +170,15 @@ impl Initiator {
             Err(RecvTimeoutError::Disconnected) => Err(timed_out),
         }
     }
+}
+
+/// Whose turn it is to use a cache. The library empties a cache in front of new tickets, and
+/// another thread would find none. There is one for each cache of the process, which its memory
+/// keeps.
+fn turn(cache: &str) -> Arc<Mutex<()>> {
+    static TURNS: Mutex<BTreeMap<String, Arc<Mutex<()>>>> = Mutex::new(BTreeMap::new());
+    let mut turns = TURNS.lock().unwrap_or_else(PoisonError::into_inner);
+    Arc::clone(turns.entry(cache.to_owned()).or_default())
 }
 
 fn ended() -> KerberosError {
@@ -177,11 +192,14 @@ impl Work {
     /// Makes tokens until nobody can ask for one any more.
     fn serve(&self, jobs: &Receiver<Job>) {
         while let Ok(job) = jobs.recv() {
+            let turn = self.turn.lock().unwrap_or_else(PoisonError::into_inner);
             if Instant::now() >= job.deadline {
                 continue;
             }
+            let token = self.token();
+            drop(turn);
             // A caller that has gone needs no answer.
-            let _ = job.answer.send(self.token());
+            let _ = job.answer.send(token);
         }
     }
 

@@ -53,6 +53,14 @@ fn a_token_is_carried_once_where_both_sides_say_so() {
 }
 
 #[test]
+fn a_session_ends_when_its_client_is_not_accepted_any_more() {
+    run(
+        "a_session_ends_when_its_client_is_not_accepted_any_more",
+        &[],
+    );
+}
+
+#[test]
 fn a_copy_is_refused_by_the_library_without_our_cache() {
     run("a_copy_is_refused_by_the_library_without_our_cache", &[]);
 }
@@ -81,6 +89,34 @@ fn a_kdc_that_is_away_is_a_temporary_failure_with_its_reason() {
     let hangs = realm.hang_kdc();
     kdc::within(&realm, "body::with_a_kdc_that_hangs", &[]);
     drop(hangs);
+}
+
+#[test]
+fn a_keytab_that_is_not_there_is_reported_when_the_file_is_read() {
+    if !kdc::is_there() {
+        return;
+    }
+    let folder = soapstone_testkit::Folder::new();
+    let path = folder.path("gone.keytab");
+    let expected = format!(
+        "endpoint.toml:1:12: `{}`: No such file or directory (os error 2)",
+        path.display()
+    );
+    let common = format!("keytab = \"{}\"", path.display());
+    let config = |keys: &str| {
+        let text =
+            format!("kerberos = {{ {common}, {keys} }}\nsecurity = {{ mechanism = \"sign\" }}\n");
+        let file = std::path::Path::new("endpoint.toml");
+        EndpointConfig::from_text(&text, file, &|_| None).expect("well-formed")
+    };
+    let service = Service::from_config(&config(&format!("principal = \"{SERVICE}\"")));
+    let client = format!("principal = \"{ALICE}\", service = \"{SERVICE}\"");
+    let client = Client::from_config(&config(&client));
+    let problems = [
+        service.expect_err("no keys").to_string(),
+        client.expect_err("no keys").to_string(),
+    ];
+    assert_eq!(problems, [expected.clone(), expected]);
 }
 
 /// A cache that remembers marks for good.
@@ -257,15 +293,47 @@ mod body {
         assert_eq!(empty, Err(Rejected::KerberosUnknown));
         let accepted = received(&keeps, later.bytes, memory).expect("a session that is kept");
         let answer = keeps.answer(plain(), &accepted.receipt).expect("an answer");
+        let session = later.receipt.kerberos.clone().expect("a session");
         let opened = client.open(answer.bytes, later.receipt, NO_CACHE);
         assert!(opened.is_ok(), "{:?}", opened.err());
         // A request that names its token has the form of an answer.
         let reflected = client.secure(plain()).expect("a session");
         let reflected = client.open(reflected.bytes, reflected.receipt, NO_CACHE);
         assert_eq!(reflected.map(drop), Err(Rejected::Reflected));
-        client.forget_kerberos_session();
+        client.forget_kerberos_session(&session);
         let anew = client.secure(plain()).expect("a token");
         assert!(text(&anew.bytes).contains("BinarySecurityToken"));
+        // A late word about the former session leaves the next one alone.
+        client.forget_kerberos_session(&session);
+        let later = client.secure(plain()).expect("a session");
+        assert!(!text(&later.bytes).contains("BinarySecurityToken"));
+    }
+
+    /// A session is kept beyond a reload, and the rules are those of today.
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn a_session_ends_when_its_client_is_not_accepted_any_more() {
+        let security = "mechanism = \"sign\", suite = \"Basic256GCM\"";
+        let once = ", include = \"once\"";
+        let (client, before) = (client(once, security), service(once, security));
+        let sessions = Granted::default();
+        let memory = Memory {
+            contexts: &sessions,
+            ..NO_CACHE
+        };
+        let first = client.secure(plain()).expect("a token");
+        assert_eq!(received(&before, first.bytes, memory).map(drop), Ok(()));
+        let later = |rules: &str| {
+            let reloaded = service(&format!("{once}{rules}"), security);
+            let later = client.secure(plain()).expect("a session").bytes;
+            assert!(!text(&later).contains("BinarySecurityToken"));
+            received(&reloaded, later, memory).map(drop)
+        };
+        let unknown = Err(Rejected::KerberosUnknown);
+        assert_eq!(later(&format!(", clients = [\"{BOB}\"]")), unknown);
+        assert_eq!(later(", realms = [\"ELSEWHERE.COM\"]"), unknown);
+        let named = format!(", clients = [\"{ALICE}\", \"{BOB}\"]");
+        assert_eq!(later(&named), Ok(()));
     }
 
     #[test]

@@ -17,6 +17,7 @@ use super::request::secure_anew;
 use super::retry::{secure_again, was_lost};
 use super::secure::{Balanced, Forward, InConversation};
 use super::send::{Arrival, Unanswered, send};
+use super::steps::SessionInUse;
 use crate::route::balancer::Attempt;
 use crate::route::upstream::Upstream;
 use crate::wire::budget::Reservation;
@@ -29,6 +30,7 @@ pub(super) struct Sending {
     octets: Bytes,
     receipt: Receipt,
     conversation: Option<InConversation>,
+    kerberos: Option<SessionInUse>,
     balanced: Option<Balanced>,
 }
 
@@ -69,6 +71,7 @@ impl Sending {
             octets: reporter.exchange.resources.memory.buffers.lend(octets),
             receipt: std::mem::take(&mut forward.receipts.outbound),
             conversation: forward.conversation.take(),
+            kerberos: forward.kerberos.take(),
             balanced: forward.balanced.take(),
         }
     }
@@ -171,8 +174,13 @@ async fn once(
         Some(_) => sending.octets.clone(),
         None => std::mem::take(&mut sending.octets),
     };
+    // Forgotten unless the backend accepts the request, also where its client goes away meanwhile.
+    let kerberos = sending.kerberos.take();
     let response = send(reporter, upstream, head, octets, reservation).await;
     let response = response.map_err(Undelivered::Unanswered)?;
+    if let Some(kerberos) = kerberos.filter(|_| response.0.status.is_success()) {
+        kerberos.accepted();
+    }
     // In use until the response is here.
     let (Some(conversation), Some(head)) = (sending.conversation.take(), repeated) else {
         return Ok(response);

@@ -9,7 +9,7 @@ use soapstone_trust::addressing::Addressing;
 
 use super::choose::Chosen;
 use super::open::Opened;
-use super::steps::{EndpointError, With, kerberos_session, secure_request};
+use super::steps::{EndpointError, SessionInUse, With, kerberos_session, secure_request};
 use crate::conversation::context::ContextLease;
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
@@ -35,6 +35,8 @@ pub(super) struct Forward {
     pub(super) unproven: Vec<String>,
     /// The conversation with the backend that it is secured in.
     pub(super) conversation: Option<InConversation>,
+    /// The Kerberos session with the backend that it is secured with.
+    pub(super) kerberos: Option<SessionInUse>,
     /// Where there are several backends.
     pub(super) balanced: Option<Balanced>,
 }
@@ -98,6 +100,7 @@ pub(super) async fn secure(
         inner: opened.inner,
         unproven: opened.unproven,
         conversation: None,
+        kerberos: None,
         balanced: attempt.map(|attempt| Balanced {
             attempt,
             plain: None,
@@ -121,10 +124,10 @@ pub(super) async fn secure(
             plain: octets.clone(),
             label: label.clone(),
         });
-        let kerberos = kerberos_session(endpoint, desk).await?;
+        forward.kerberos = kerberos_session(endpoint, desk).await?;
         let with = With {
             context: forward.conversation.as_ref().map(|it| it.lease.context()),
-            kerberos: kerberos.as_ref(),
+            kerberos: forward.kerberos.as_ref().and_then(SessionInUse::session),
         };
         let buffers = &mut desk.workspace().buffers();
         let secured = secure_request(endpoint, octets, &label, with, observed, buffers)?;

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use soapstone::endpoint::{Calling, Directions, Endpoint, Memory, Question, SentMessages, Serving};
 use soapstone_store::{Contexts, ProcessMemory, Replay, StoreError, Stores};
+use tokio::sync::{Semaphore, SemaphorePermit};
 
 use crate::config::endpoint::{EndpointSpec, SideSpec};
 use crate::config::published::PublishedPolicy;
@@ -36,7 +37,13 @@ pub(crate) struct RouteStores {
     pub(crate) contexts: Arc<Contexts>,
     /// Whether Kerberos tokens are accepted or made, which takes files and a KDC.
     reads_files: bool,
+    /// Held by messages that may wait for a KDC. A predecessor's go on: those that wait still do.
+    kdc_permits: Arc<Semaphore>,
 }
+
+/// Most messages of a route that wait for a KDC at once. With a ticket that is there a token takes
+/// less than a millisecond. Three routes whose KDCs hang leave as many permits to the others.
+const MOST_WAITING_FOR_A_KDC: usize = 48;
 
 impl RouteStores {
     /// Whether a question takes longer to be answered than work takes to be handed on: its store is
@@ -55,6 +62,11 @@ impl RouteStores {
             && matches!(&self.replay, Replay::Memory(_))
             && matches!(&*self.contexts, Contexts::Memory(_));
         !in_memory
+    }
+
+    /// The right to ask for a ticket; `None` if too many messages wait for the KDC.
+    pub(super) fn kdc_permit(&self) -> Option<SemaphorePermit<'_>> {
+        self.kdc_permits.try_acquire().ok()
     }
 
     pub(crate) fn memory(&self) -> Memory<'_> {
@@ -119,6 +131,10 @@ impl<P: Directions> RouteEndpoint<P> {
             contexts,
         } = stores;
         let mut contexts = Arc::new(contexts);
+        let kdc_permits = inheritance.predecessor.map_or_else(
+            || Arc::new(Semaphore::new(MOST_WAITING_FOR_A_KDC)),
+            |(predecessor, _)| Arc::clone(&predecessor.stores.kdc_permits),
+        );
         replay.share(inheritance.accepted);
         for former in inheritance.former {
             replay.know(&former.replay);
@@ -148,6 +164,7 @@ impl<P: Directions> RouteEndpoint<P> {
                 replay,
                 contexts,
                 reads_files,
+                kdc_permits,
             }),
             published: spec.published,
         })

@@ -1,6 +1,7 @@
 //! What does work: the crypto workers, and the threads that wait for stores.
 //!
-//! The rule kept here: both are bounded, and no question to a store takes a worker's permit.
+//! The rule kept here: both are bounded, and no question to a store takes a worker's permit. A
+//! question that waits for a KDC takes none of the stores' permits, either.
 
 use std::io;
 use std::sync::Arc;
@@ -16,6 +17,10 @@ use crate::observe::metrics::GatewayMetrics;
 /// a connection. A runtime has 512 such threads, and needs some to hand sockets on.
 const MOST_ASKED: usize = 256;
 
+/// Most questions that wait for KDCs at once, for all routes: the threads that the stores leave,
+/// but for some to hand sockets on.
+const MOST_WAITING_FOR_KDCS: usize = 192;
+
 /// Most requests in hand for each worker while work on messages that takes a private-key operation
 /// keeps the thread's sockets waiting: at some 0.3 ms each (RSA-2048), the last of them waits for 5
 /// ms.
@@ -26,6 +31,8 @@ pub(crate) struct Executor {
     workers: Workers,
     /// Held by whoever asks a store.
     store_permits: Semaphore,
+    /// Held by whoever may wait for a KDC.
+    kdc_permits: Semaphore,
     metrics: Arc<GatewayMetrics>,
 }
 
@@ -43,6 +50,7 @@ impl Executor {
         Ok(Arc::new(Self {
             workers: Workers::start(workers, queue)?,
             store_permits: Semaphore::new(MOST_ASKED),
+            kdc_permits: Semaphore::new(MOST_WAITING_FOR_KDCS),
             metrics,
         }))
     }
@@ -60,7 +68,7 @@ impl Executor {
         self.workers.run_here(job)
     }
 
-    /// How many messages wait for a store.
+    /// How many messages wait for a store or a KDC.
     pub(crate) fn waiting_for_stores(&self) -> u64 {
         self.metrics.store_waiting.load(Ordering::Relaxed)
     }
@@ -72,6 +80,11 @@ impl Executor {
     /// The right to ask a store; `None` never, since the semaphore is never closed.
     pub(super) async fn store_permit(&self) -> Option<SemaphorePermit<'_>> {
         self.store_permits.acquire().await.ok()
+    }
+
+    /// The right to ask for a ticket; `None` if too many wait for KDCs.
+    pub(super) fn kdc_permit(&self) -> Option<SemaphorePermit<'_>> {
+        self.kdc_permits.try_acquire().ok()
     }
 
     /// Whether so little is in hand that sockets may wait for all of it.

@@ -29,7 +29,7 @@ use super::state::State;
 use crate::config::warm_up::WarmUp;
 use crate::conversation::handshake::Failed;
 use crate::exchange::steps::{
-    EndpointError, With, kerberos_session, open, secure_answer, secure_request,
+    EndpointError, SessionInUse, With, kerberos_session, open, secure_answer, secure_request,
 };
 use crate::observe::log::Beginning;
 use crate::observe::metrics::RouteMetrics;
@@ -226,19 +226,25 @@ impl Warming {
         let action = Some(self.warm_up.action.clone()).filter(|action| !action.is_empty());
         let public = self.serving.public_url.as_deref().unwrap_or_default();
         let to = format!("{public}{}", self.path);
-        self.work(None, move |desk| async move {
+        let stores = Arc::clone(&side.stores);
+        self.work(Some(&stores), move |desk| async move {
+            let unsecurable = |error| Failure::Other(format!("client cannot secure: {error}"));
+            // No worker waits for the KDC.
+            let kerberos = client.kerberos_session(desk.workspace(), Timestamp::now());
+            let kerberos = kerberos.await.map_err(unsecurable)?;
             let buffers = &mut desk.workspace().buffers();
             let action = action.as_deref();
             let labelled = client.label_request(octets, action, Some(&to), buffers);
             let outgoing = Outgoing {
                 action,
+                kerberos: kerberos.as_ref(),
                 ..Outgoing::default()
             };
             let labelled = labelled.map_err(Failure::of)?;
             let mut call = Call::new(Timestamp::now(), buffers);
             let secured = client
                 .secure_with(labelled, outgoing, &mut call)
-                .map_err(|error| Failure::Other(format!("client cannot secure: {error}")))?;
+                .map_err(unsecurable)?;
             let refused = |rejected| Failure::Other(format!("inbound refuses: {rejected}"));
             let said = action.filter(|_| side.endpoint.asks_for_actions());
             let request = side
@@ -325,7 +331,7 @@ impl Warming {
     ) -> Result<Option<Vec<u8>>, Failure> {
         let version = self.warm_up.version;
         let action = &self.warm_up.action;
-        let (mut receipt, mut context) = (Receipt::default(), None);
+        let (mut receipt, mut context, mut kerberos) = (Receipt::default(), None, None);
         if let Some(side) = &upstream.endpoint {
             if let Some(conversation) = &upstream.conversation {
                 context = Some(conversation.obtain(version).await?);
@@ -339,14 +345,14 @@ impl Warming {
                 let kerberos = kerberos_session(&side, &desk).await?;
                 let with = With {
                     context: context.as_ref().map(|context| context.context()),
-                    kerberos: kerberos.as_ref(),
+                    kerberos: kerberos.as_ref().and_then(SessionInUse::session),
                 };
                 let buffers = &mut desk.workspace().buffers();
                 let secured = secure_request(&side, octets, &label, with, &observed, buffers)?;
-                Ok((secured, context))
+                Ok((secured, context, kerberos))
             });
             let secured;
-            (secured, context) = done.await?;
+            (secured, context, kerberos) = done.await?;
             octets = secured.bytes;
             receipt = secured.receipt;
         }
@@ -360,6 +366,9 @@ impl Warming {
                 "the backend answered {}",
                 head.status
             )));
+        }
+        if let Some(kerberos) = kerberos {
+            kerberos.accepted();
         }
         if octets.is_empty() {
             return Ok(None);

@@ -165,7 +165,14 @@ impl Credential {
             )
         };
         let credential = Self { functions, handle };
-        check(functions, "gss_acquire_cred_from", major, minor)?;
+        let acquired = check(functions, "gss_acquire_cred_from", major, minor);
+        acquired.map_err(|error| match (usage, error) {
+            // No token was looked at yet.
+            (Usage::Accept { .. }, KerberosError::Library { call, problem }) => {
+                KerberosError::Machine { call, problem }
+            }
+            (_, error) => error,
+        })?;
         Ok(credential)
     }
 }
@@ -380,7 +387,7 @@ pub(crate) fn accept(
         mutual: flags & abi::MUTUAL != 0,
         key,
         enctype,
-        lifetime: Duration::from_secs(u64::from(seconds)),
+        lifetime: lifetime(seconds),
     })
 }
 
@@ -425,8 +432,15 @@ pub(crate) fn initiate(
         mutual: false,
         key,
         enctype,
-        lifetime: Duration::from_secs(u64::from(seconds)),
+        lifetime: lifetime(seconds),
     })
+}
+
+/// The rest of a ticket's time. The library subtracts two times: a ticket that ended a moment ago
+/// has a rest below zero, which it hands out without its sign.
+fn lifetime(seconds: Word) -> Duration {
+    let seconds = u64::try_from(seconds.cast_signed());
+    Duration::from_secs(seconds.unwrap_or_default())
 }
 
 fn expect_complete(call: &'static str, major: Word) -> Result<(), KerberosError> {
@@ -453,19 +467,44 @@ fn check(
         return Ok(());
     }
     let code = minor.cast_signed().wrapping_sub(FIRST_CODE);
+    let problem = || {
+        let both = [(major, abi::OF_GSS), (minor, abi::OF_MECHANISM)];
+        both.map(|(status, of)| words(functions, status, of))
+            .join(": ")
+    };
     Err(match code {
         31 | 41 => KerberosError::Integrity,
         32 => KerberosError::Expired,
         33 => KerberosError::NotYetValid,
         34 => KerberosError::Replayed,
         37 => KerberosError::Skew,
+        // KDC_ERR_SVC_UNAVAILABLE; KRB5_KDC_UNREACH and KRB5_REALM_CANT_RESOLVE of the library.
+        29 | 156 | 220 => KerberosError::Unreachable { problem: problem() },
+        // The library's own of replay caches, and of the names and forms of keytabs.
+        159..=161 | 164..=172 | 179 | 180 | 211 | 213 | 215 | 229 | 235 => KerberosError::Machine {
+            call,
+            problem: problem(),
+        },
+        _ if is_of_system(minor) => KerberosError::Machine {
+            call,
+            problem: problem(),
+        },
         _ => KerberosError::Library {
             call,
-            problem: [(major, abi::OF_GSS), (minor, abi::OF_MECHANISM)]
-                .map(|(status, of)| words(functions, status, of))
-                .join(": "),
+            problem: problem(),
         },
     })
+}
+
+/// The largest error number that a system call gives (Linux: `MAX_ERRNO`).
+const LAST_OF_SYSTEM: i32 = 4095;
+
+/// Whether a code is the error number of a system call, and not one that input can cause
+/// (`EINVAL`).
+fn is_of_system(minor: Word) -> bool {
+    let number = minor.cast_signed();
+    let error = std::io::Error::from_raw_os_error(number);
+    (1..=LAST_OF_SYSTEM).contains(&number) && error.kind() != std::io::ErrorKind::InvalidInput
 }
 
 /// What the library says of a status.
@@ -490,6 +529,26 @@ fn words(functions: &Functions, status: Word, of: c_int) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn numbers_of_system_calls_are_told_from_other_codes() {
+        // ENOENT, EACCES, EMFILE, ENOSPC, EROFS.
+        for number in [2, 13, 24, 28, 30] {
+            assert!(is_of_system(number), "{number}");
+        }
+        // None, EINVAL, a code of the mechanism, one of GSS.
+        for other in [0, 22, FIRST_CODE.cast_unsigned(), 100_001] {
+            assert!(!is_of_system(other), "{other}");
+        }
+    }
+
+    #[test]
+    fn a_ticket_that_ended_a_moment_ago_has_no_time_left() {
+        assert_eq!(lifetime(36_000), Duration::from_secs(36_000));
+        assert_eq!(lifetime(0), Duration::ZERO);
+        assert_eq!(lifetime((-1_i32).cast_unsigned()), Duration::ZERO);
+        assert_eq!(lifetime(i32::MIN.cast_unsigned()), Duration::ZERO);
+    }
 
     #[test]
     fn the_type_of_a_key_is_the_last_arc_of_its_oid() {

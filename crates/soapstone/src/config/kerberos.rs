@@ -68,6 +68,16 @@ pub(super) fn read(mut table: Table<'_>) -> KerberosConfig {
     if let Some(zero) = timeout.as_ref().filter(|timeout| timeout.value.is_zero()) {
         table.report(zero.place, "`timeout` must be longer than nothing");
     }
+    for (key, hint) in [
+        ("enctypes", "leave it out for those with AES"),
+        ("realms", "leave it out for the realm of `principal`"),
+        ("clients", "leave it out for everybody of `realms`"),
+    ] {
+        let place = table.place_of(key).filter(|_| table.is_empty_list(key));
+        if let Some(place) = place {
+            table.report_with_hint(place, format!("`{key}` is a list of nothing"), hint);
+        }
+    }
     let config = KerberosConfig {
         place,
         keytab: table.path("keytab").map(|path| path.value),

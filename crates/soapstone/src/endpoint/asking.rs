@@ -37,6 +37,8 @@ pub(super) enum Store {
     Contexts,
     /// Of security contexts, and the library that accepts Kerberos tokens, which reads files.
     Kerberos,
+    /// Of tickets: the library that makes Kerberos tokens, which may wait for a KDC.
+    Tickets,
 }
 
 /// What work asks a store. The work goes on after [`answer`](Self::answer).
@@ -46,14 +48,19 @@ pub struct Question {
 }
 
 impl Question {
-    /// Whether it is for the store of security contexts, and not for that of replay marks.
+    /// Whether it is for the store of security contexts.
     pub fn is_for_contexts(&self) -> bool {
-        self.store != Store::Replay
+        matches!(self.store, Store::Contexts | Store::Kerberos)
     }
 
     /// Whether its answer takes longer than handing work on, whatever the store is.
     pub fn reads_files(&self) -> bool {
-        self.store == Store::Kerberos
+        matches!(self.store, Store::Kerberos | Store::Tickets)
+    }
+
+    /// Whether its answer may have to wait for a KDC, and for no store.
+    pub fn asks_for_tickets(&self) -> bool {
+        self.store == Store::Tickets
     }
 
     /// Asks the store, and waits for it.

@@ -101,7 +101,7 @@ impl Endpoint<Calling> {
         };
         let now = self.clock(now);
         let begin = move |_: Memory<'_>| kerberos.begin(now);
-        workspace.ask(Store::Kerberos, begin).await
+        workspace.ask(Store::Tickets, begin).await
     }
 
     /// Opens the answer to a request that left `receipt` behind, and rebuilds it from what was

@@ -8,7 +8,9 @@ use jiff::Timestamp;
 use soapstone_crypto::SecretBytes;
 use soapstone_crypto::key::CipherUsage;
 use soapstone_crypto::trust::OnlineRevocation;
-use soapstone_wss::{Envelope, EnvelopeError, InboundPlan, OutboundPlan, Policy, SharedKey};
+use soapstone_wss::{
+    Envelope, EnvelopeError, InboundPlan, KerberosSession, OutboundPlan, Policy, SharedKey,
+};
 use soapstone_xml::{Buffers, Limits};
 
 use super::answer_actions::AnswerActions;
@@ -331,11 +333,13 @@ impl<P: Directions> Endpoint<P> {
         self.kerberos.is_some() && !self.asks_for_tickets()
     }
 
-    /// Forgets the Kerberos session that requests name, because the service does not know it: the
-    /// next request carries a token.
-    pub fn forget_kerberos_session(&self) {
+    /// Forgets the Kerberos session of a request (`Receipt::kerberos`) that the service may not
+    /// know. If later requests would name that session, the next one carries a token.
+    ///
+    /// A request that was lost or refused leaves such a session behind.
+    pub fn forget_kerberos_session(&self, session: &KerberosSession) {
         if let Some(kerberos) = &self.kerberos {
-            kerberos.forget();
+            kerberos.forget(&session.sha1);
         }
     }
 

@@ -18,6 +18,7 @@ pub(super) use self::without_library::Kerberos;
 
 #[cfg(feature = "kerberos")]
 mod with_library {
+    use std::path::Path;
     use std::sync::{Mutex, PoisonError};
     use std::time::Duration;
 
@@ -95,7 +96,10 @@ mod with_library {
                     let found = found.map_err(|error| Rejected::ContextsUnavailable {
                         problem: error.to_string(),
                     })?;
-                    Ok(found.and_then(|context| from_context(sha1, context)))
+                    let found = found.and_then(|context| from_context(sha1, context));
+                    // The store may be older than the rules. The client is not proven yet, and
+                    // learns no more than anybody. With its next token the log has the reason.
+                    Ok(found.filter(|session| acceptor.accepts_client(&session.client)))
                 }
                 KerberosName::Sha1(_) => Ok(None),
             }
@@ -133,10 +137,11 @@ mod with_library {
             Ok(Some(begun))
         }
 
-        /// Forgets a session that messages name: the service does not know it.
-        pub(in super::super) fn forget(&self) {
+        /// Forgets the session of this token, if messages still name it.
+        pub(in super::super) fn forget(&self, sha1: &[u8; 20]) {
             if let Self::Initiates { session, .. } = self {
-                *session.lock().unwrap_or_else(PoisonError::into_inner) = None;
+                let mut known = session.lock().unwrap_or_else(PoisonError::into_inner);
+                known.take_if(|known| known.sha1 == *sha1);
             }
         }
 
@@ -282,11 +287,7 @@ mod with_library {
                 );
                 return None;
             };
-            if let Err(error) = std::fs::File::open(keytab) {
-                let message = format!("`{}`: {error}", keytab.display());
-                self.report(config.place, message);
-                return None;
-            }
+            self.readable(keytab, config)?;
             let own = self.principal(principal)?;
             let mut rules = AcceptorRules::new(keytab, own);
             rules.enctypes = self.enctypes(config)?;
@@ -328,10 +329,13 @@ mod with_library {
             let service = self.principal(service)?;
             let credential = match (&config.cache, &config.keytab, &config.principal) {
                 (Some(cache), None, None) => ClientCredential::Cache(cache.clone()),
-                (None, Some(file), Some(principal)) => ClientCredential::Keytab {
-                    file: file.clone(),
-                    principal: self.principal(principal)?,
-                },
+                (None, Some(file), Some(principal)) => {
+                    self.readable(file, config)?;
+                    ClientCredential::Keytab {
+                        file: file.clone(),
+                        principal: self.principal(principal)?,
+                    }
+                }
                 _ => {
                     self.report_with_hint(
                         config.place,
@@ -372,6 +376,16 @@ mod with_library {
                 let message = format!("`{key}` is given, and this side {what}");
                 self.report_with_hint(config.place, message, "leave it out");
             }
+        }
+
+        /// Reports a keytab that cannot be read.
+        fn readable(&mut self, keytab: &Path, config: &KerberosConfig) -> Option<()> {
+            let opened = std::fs::File::open(keytab).map(drop);
+            let reported = opened.map_err(|error| {
+                let message = format!("`{}`: {error}", keytab.display());
+                self.report(config.place, message);
+            });
+            reported.ok()
         }
 
         fn principal(&mut self, name: &Located<String>) -> Option<Principal> {
@@ -436,7 +450,7 @@ mod without_library {
             match *self {}
         }
 
-        pub(in super::super) fn forget(&self) {
+        pub(in super::super) fn forget(&self, _: &[u8; 20]) {
             match *self {}
         }
 

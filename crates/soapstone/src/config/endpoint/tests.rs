@@ -239,6 +239,18 @@ fn a_signature_over_nothing_is_not_agreed_on() {
     assert_eq!(problems, expected);
 }
 
+/// `clients = []` would accept everybody, and the other two nobody.
+#[test]
+fn lists_of_kerberos_that_name_nothing_are_reported() {
+    let problems = Folder::new().problems(
+        "security = { mechanism = \"sign\" }\nkerberos = { clients = [], enctypes = [], realms = [] }\n",
+    );
+    let expected = "endpoint.toml:2:24: `clients` is a list of nothing\n    hint: leave it out for everybody of `realms`\n\
+                        endpoint.toml:2:39: `enctypes` is a list of nothing\n    hint: leave it out for those with AES\n\
+                        endpoint.toml:2:52: `realms` is a list of nothing\n    hint: leave it out for the realm of `principal`";
+    assert_eq!(problems, expected);
+}
+
 #[test]
 fn a_user_whom_everybody_could_be_or_who_is_there_twice_is_reported() {
     let folder = Folder::new();
