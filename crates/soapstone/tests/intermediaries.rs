@@ -4,8 +4,11 @@
 //! Cases `mission/intermediary` and section 4 of the mission: each attack is a test.
 
 use soapstone::config::{EndpointConfig, Problems};
+use soapstone::crypto::base64;
 use soapstone::endpoint::Endpoint;
 use soapstone::wss::{Part, Rejected, SecureError};
+use soapstone::xml::{Buffers, Document, ParseOptions};
+use soapstone::xmlsec::dsig::{NoExtension, Reference, Rules, Scratch};
 use soapstone::{ForgetfulReplayCache, Memory, Opener, PassedMessage, ReceiveError, Securer};
 use soapstone_testkit::Folder;
 use soapstone_testkit::envelope::{HELLO, SOAP11, SOAP12, with_header};
@@ -733,6 +736,166 @@ fn no_security_header_comes_out_of_cipher_text() {
                 .to_owned(),
         }
     );
+}
+
+/// Attack: as above, and the reference is written in another form than `#id` (XML-DSig 4.4.3.2), or
+/// is another element than `ds:Reference`.
+#[test]
+fn a_reference_to_what_is_taken_out_is_found_in_every_form() {
+    let nodes = Nodes::new();
+    let reads = format!(
+        "role = \"next\"\nsecurity = {{ mechanism = \"sign\", {SUITE}, signed = [\"Timestamp\", \"{{urn:hop}}route\"] }}\n"
+    );
+    let for_first = format!(
+        "security = {{ mechanism = \"sign\", {SUITE}, actor = \"next\", signed = [\"Timestamp\", \"{{urn:hop}}route\"] }}\n"
+    );
+    let to_next = route(" s:actor=\"http://schemas.xmlsoap.org/soap/actor/next\"");
+    let once = nodes
+        .sent(&for_first, with_header(SOAP11, &to_next, HELLO))
+        .expect("it is secured");
+    let for_service = format!("security = {{ mechanism = \"sign\", {SUITE} }}\n");
+    let twice = nodes.sent(&for_service, once).expect("it is secured");
+    nodes
+        .passed("first", &reads, &twice)
+        .expect("nothing refers to what is taken out");
+    let is_for_next = |header: &&&str| header.contains("s:actor=");
+    let all = headers(&twice);
+    let of_first = all.iter().find(is_for_next).expect("a header");
+    let of_service = all.iter().find(|header| !is_for_next(header));
+    let of_service = of_service.expect("a header");
+    let id = |tag: &str| id_of(tag).to_owned();
+    let body = id(block(&twice, "<s:Body", ">"));
+    let route = id(block(&twice, "<h:route", ">"));
+    let changed = |from: &str, to: &str| {
+        assert!(of_service.contains(from), "{from} in {of_service}");
+        twice.replacen(of_service, &of_service.replacen(from, to, 1), 1)
+    };
+    let reference = format!("URI=\"#{body}\"");
+    for (form, element) in [
+        (format!("#xpointer(id('{route}'))"), "{urn:hop}route"),
+        (
+            format!("#xpointer(id(&quot;{route}&quot;))"),
+            "{urn:hop}route",
+        ),
+        (format!("#xpointer(id( '{route}' ))"), "{urn:hop}route"),
+        (format!(" #{route} "), "{urn:hop}route"),
+        (String::new(), &format!("{{{SOAP11}}}Envelope")),
+        ("#xpointer(/)".to_owned(), &format!("{{{SOAP11}}}Envelope")),
+    ] {
+        let refused = nodes
+            .passed(
+                "first",
+                &reads,
+                &changed(&reference, &format!("URI=\"{form}\"")),
+            )
+            .expect_err(&form);
+        let element = element.to_owned();
+        assert_eq!(refused, Rejected::SignatureWouldBreak { element }, "{form}");
+    }
+    let token = id(block(of_first, "<wsse:BinarySecurityToken", ">"));
+    let named = block(
+        of_service,
+        "<wsse:SecurityTokenReference",
+        "</wsse:SecurityTokenReference>",
+    );
+    let wsse = SECURITY.split(['{', '}']).nth(1).expect("a namespace");
+    for naming in [
+        format!("<ds:RetrievalMethod URI=\"#{token}\"/>"),
+        format!(
+            "<d:KeyInfoReference xmlns:d=\"http://www.w3.org/2009/xmldsig11#\" URI=\"#{token}\"/>"
+        ),
+        format!(
+            "<wsse:SecurityTokenReference><wsse:KeyIdentifier>\n{token}</wsse:KeyIdentifier></wsse:SecurityTokenReference>"
+        ),
+        format!(
+            "<x:CipherReference xmlns:x=\"http://www.w3.org/2001/04/xmlenc#\" URI=\"#{token}\"/>"
+        ),
+    ] {
+        let refused = nodes
+            .passed("first", &reads, &changed(named, &naming))
+            .expect_err(&naming);
+        let element = format!("{{{wsse}}}BinarySecurityToken");
+        assert_eq!(
+            refused,
+            Rejected::SignatureWouldBreak { element },
+            "{naming}"
+        );
+    }
+}
+
+/// Attack: as above, and the signature of another node covers comments as well (XML-DSig 4.4.3.3).
+#[test]
+fn plaintext_is_not_put_back_into_what_is_signed_with_its_comments() {
+    let nodes = Nodes::new();
+    let for_first = format!(
+        "peer = {{ certificate = \"first.cert.pem\" }}\nsecurity = {{ mechanism = \"sign-encrypt\", {SUITE}, actor = \"next\", \
+         must_understand = false, signed = [\"Timestamp\", \"{{urn:hop}}route\"], encrypted = [\"#x\"] }}\n"
+    );
+    let wsu = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+    let body = format!(
+        "<e:echo xmlns:e=\"urn:echo\"><!-- signed --><e:in u:Id=\"x\" xmlns:u=\"{wsu}\">mid</e:in></e:echo>"
+    );
+    let once = nodes
+        .sent(&for_first, with_header(SOAP11, &route(""), &body))
+        .expect("it is secured");
+    let for_service = format!("security = {{ mechanism = \"sign\", {SUITE} }}\n");
+    let twice = nodes.sent(&for_service, once).expect("it is secured");
+    let all = headers(&twice);
+    let of_service = all.iter().find(|header| !header.contains("s:actor="));
+    let of_service = of_service.expect("a header");
+    let id = id_of(block(&twice, "<s:Body", ">"));
+    let start = format!("<ds:Reference URI=\"#{id}\"");
+    let reference = block(of_service, &start, "</ds:Reference>");
+    let with_comments = reference
+        .replacen(&format!("#{id}"), &format!("#xpointer(id('{id}'))"), 1)
+        .replacen("xml-exc-c14n#", "xml-exc-c14n#WithComments", 1);
+    let commented = twice.replacen(reference, &with_comments, 1);
+    let old = block(&with_comments, "<ds:DigestValue>", "</ds:DigestValue>");
+    let new = format!(
+        "<ds:DigestValue>{}</ds:DigestValue>",
+        digest_of(&commented, &format!("#xpointer(id('{id}'))"))
+    );
+    assert_ne!(old, new, "comments are digested");
+    let commented = commented.replacen(&with_comments, &with_comments.replacen(old, &new, 1), 1);
+    let reads = first().replacen(
+        "encrypted = [\"{urn:hop}route\"]",
+        "encrypted = [\"#x\"]",
+        1,
+    );
+    let reinserting = reads.replacen("role = \"next\"\n", "role = \"next\"\nreinsert = true\n", 1);
+    nodes
+        .passed("first", &reads, &commented)
+        .expect("nothing is changed");
+    let refused = nodes
+        .passed("first", &reinserting, &commented)
+        .expect_err("it would break");
+    let element = format!("{{{SOAP11}}}Body");
+    assert_eq!(refused, Rejected::SignatureWouldBreak { element });
+}
+
+/// The digest of what the one reference with this URI covers.
+fn digest_of(message: &str, uri: &str) -> String {
+    let document = Document::parse(
+        message.as_bytes().to_vec(),
+        &ParseOptions::default(),
+        &mut Buffers::default(),
+    );
+    let document = document.expect("XML");
+    let mut all = document.root().descendants();
+    let element = all.find(|it| it.attribute("", "URI").as_deref() == Some(uri));
+    let element = element.expect("a reference");
+    let reference = Reference::parse(element, element.id(), &Rules::default());
+    let reference = reference.expect("a reference");
+    let target = reference.target(&document).expect("a target");
+    let mut scratch = Scratch::default();
+    let digested = reference.digested(&document, target, &mut NoExtension, &mut scratch);
+    base64::encode(digested.expect("a digest").1.as_ref())
+}
+
+/// The id in a start tag.
+fn id_of(tag: &str) -> &str {
+    let id = tag.split("Id=\"").nth(1).expect("an id");
+    id.split('"').next().expect("its end")
 }
 
 /// A node changes what is not its own, or nothing that is signed.

@@ -7,15 +7,28 @@
 use std::collections::HashSet;
 
 use soapstone_xml::{Element, NodeId};
-use soapstone_xmlsec::dsig::{NoExtension, Reference, SignatureError, Target};
+use soapstone_xmlsec::dsig::{NoExtension, Reference, SameDocument, SignatureError, Target};
 
 use super::comparison::Comparison;
 use super::opening::Opening;
 use super::places::MOST_UNPROVEN;
 use crate::envelope::{expanded_name, range};
-use crate::names::{DS, NEXT, WSSE, WSSE11, XENC};
+use crate::names::{DS, DSIG11, NEXT, WSSE, WSSE_2002, WSSE11, XENC};
 use crate::passage::Passage;
 use crate::rejected::Rejected;
+
+/// Elements that refer to others of the message: all but the last by their `URI`.
+const REFERENCES: [(&str, &str); 9] = [
+    (DS, "Reference"),
+    (DS, "RetrievalMethod"),
+    (DSIG11, "KeyInfoReference"),
+    (WSSE, "Reference"),
+    (WSSE_2002, "Reference"),
+    (XENC, "DataReference"),
+    (XENC, "KeyReference"),
+    (XENC, "CipherReference"),
+    (WSSE, "KeyIdentifier"),
+];
 
 /// What a signature covers that is not of this node's header.
 pub(super) struct Sealed {
@@ -46,10 +59,10 @@ impl Opening<'_> {
             element.is(DS, "Reference") && !is_inside(*element, message.security)
         });
         for element in others {
-            let Some(target) = referred(document, element) else {
+            let Some(target @ Target::Element { node, .. }) = referred(document, element) else {
                 continue;
             };
-            if !holds_cipher_text.contains(&target) {
+            if !holds_cipher_text.contains(&node) {
                 continue;
             }
             if sealed.len() == demands.limits.references {
@@ -62,10 +75,6 @@ impl Opening<'_> {
             let signature = signature.map_or(element.id(), |it| it.id());
             let reference = Reference::parse(element, signature, &rules);
             let mut covers = |reference: &Reference| {
-                let target = Target::Element {
-                    node: target,
-                    comments: false,
-                };
                 reference.verify(document, target, &mut NoExtension, &mut self.scratch)
             };
             let as_cipher_text = match reference {
@@ -76,7 +85,7 @@ impl Opening<'_> {
                 Err(_) => true,
             };
             sealed.push(Sealed {
-                target,
+                target: node,
                 as_cipher_text,
             });
         }
@@ -212,14 +221,8 @@ impl Opening<'_> {
             let mut around = std::iter::once(element).chain(element.ancestors());
             around.any(|holder| out.contains(&holder.id()))
         };
-        let names = [
-            (DS, "Reference"),
-            (WSSE, "Reference"),
-            (XENC, "DataReference"),
-            (XENC, "KeyReference"),
-        ];
         let refers = |element: &Element<'_>| {
-            let mut names = names.iter();
+            let mut names = REFERENCES.iter();
             names.any(|(namespace, local)| element.is(namespace, local))
         };
         for element in document.root().descendants().filter(refers) {
@@ -227,19 +230,20 @@ impl Opening<'_> {
                 continue;
             }
             let covers = element.is(DS, "Reference");
-            let Some(target) = referred(document, element) else {
-                let is_whole = element
-                    .attribute("", "URI")
-                    .is_some_and(|uri| uri.is_empty());
-                let of_header = element.ancestors().any(|it| it.is(WSSE, "Security"));
-                if covers && is_whole && of_header {
-                    return breaks(document.root());
+            match referred(document, element) {
+                Some(Target::Element { node, .. }) => {
+                    let target = document.element(node);
+                    if goes(target) || covers && around_taken_out.contains(&node) {
+                        return breaks(target);
+                    }
                 }
-                continue;
-            };
-            let target = document.element(target);
-            if goes(target) || covers && around_taken_out.contains(&target.id()) {
-                return breaks(target);
+                Some(Target::Document { .. }) => {
+                    let of_header = element.ancestors().any(|it| it.is(WSSE, "Security"));
+                    if covers && of_header {
+                        return breaks(document.root());
+                    }
+                }
+                _ => {}
             }
         }
         let mut changed = around(reinserted);
@@ -337,15 +341,23 @@ fn readable(block: Element<'_>) -> Element<'_> {
     held.flatten().unwrap_or(block)
 }
 
-/// The element that a reference to an id of this message leads to.
-fn referred(document: &soapstone_xml::Document, reference: Element<'_>) -> Option<NodeId> {
+/// What a reference of another node may lead to in this message. Another engine may be more lenient
+/// than this one: white space around a URI is none of it, and any text is an id.
+fn referred(document: &soapstone_xml::Document, reference: Element<'_>) -> Option<Target<'static>> {
+    let named = |id: &str, comments| {
+        let node = document.by_id(id).ok().flatten()?;
+        Some(Target::Element { node, comments })
+    };
+    if reference.is(WSSE, "KeyIdentifier") {
+        // The id of an assertion (SAML Token Profile 1.1.1, 3.4).
+        return named(reference.text().trim(), false);
+    }
     let uri = reference.attribute("", "URI")?;
-    let id = uri.strip_prefix('#')?;
-    let id = id
-        .strip_prefix("xpointer(id('")
-        .and_then(|rest| rest.strip_suffix("'))"))
-        .unwrap_or(id);
-    document.by_id(id).ok().flatten()
+    match SameDocument::parse(uri.trim()) {
+        Some(SameDocument::Document { comments }) => Some(Target::Document { comments }),
+        Some(SameDocument::Element { id, comments }) => named(id, comments),
+        None => named(uri.trim().strip_prefix('#')?, false),
+    }
 }
 
 fn is_inside(element: Element<'_>, holder: Option<NodeId>) -> bool {
