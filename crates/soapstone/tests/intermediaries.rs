@@ -898,6 +898,52 @@ fn id_of(tag: &str) -> &str {
     id.split('"').next().expect("its end")
 }
 
+/// Attack: a comment in front of an encrypted header block looks like its start tag. What the
+/// `EncryptedHeader` declares would be written into the comment.
+#[test]
+fn declarations_are_put_back_into_the_block_and_not_into_a_comment() {
+    let nodes = Nodes::new();
+    let wsu = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+    let before = "<!-- <h:route --><?h <h:route ?>\n";
+    let wrapper = format!(
+        "<w:wrapper xmlns:w=\"urn:w\" xmlns:h=\"urn:hop\" xmlns:u=\"{wsu}\" u:Id=\"w\">{before}<h:route u:Id=\"r\">north</h:route></w:wrapper>"
+    );
+    let for_first = format!(
+        "peer = {{ certificate = \"first.cert.pem\" }}\nsecurity = {{ mechanism = \"sign-encrypt\", {SUITE}, actor = \"next\", \
+         signed = [\"Timestamp\", \"#r\"], encrypted = [\"content:#w\"] }}\n"
+    );
+    let sent = nodes
+        .sent(&for_first, with_header(SOAP11, &wrapper, HELLO))
+        .expect("it is secured");
+    // What is in cipher text as content stands in an EncryptedHeader.
+    let wsse11 = "http://docs.oasis-open.org/wss/oasis-wss-wssecurity-secext-1.1.xsd";
+    let start = block(&sent, "<w:wrapper", ">");
+    let encrypted = start
+        .replacen("w:wrapper", "w:EncryptedHeader", 1)
+        .replacen("urn:w", wsse11, 1);
+    let sent =
+        sent.replacen(start, &encrypted, 1)
+            .replacen("</w:wrapper>", "</w:EncryptedHeader>", 1);
+    let reinserting =
+        first().replacen("role = \"next\"\n", "role = \"next\"\nreinsert = true\n", 1);
+    let passed = nodes
+        .passed("first", &reinserting, &sent)
+        .expect("the first node");
+    let left = text(&passed);
+    let tag = block(&left, "\n<h:route ", ">");
+    assert!(
+        left.contains(&format!("{before}{}", tag.trim_start())),
+        "{left}"
+    );
+    for declared in [
+        "xmlns:h=\"urn:hop\"",
+        &format!("xmlns:u=\"{wsu}\""),
+        &format!("xmlns:w=\"{wsse11}\""),
+    ] {
+        assert_eq!(tag.matches(declared).count(), 1, "{declared} in {tag}");
+    }
+}
+
 /// A node changes what is not its own, or nothing that is signed.
 #[test]
 fn what_nodes_do_on_the_way_is_noticed_at_the_end_where_it_matters() {

@@ -184,14 +184,10 @@ impl Opening<'_> {
             declarations.push_str(&String::from_utf8_lossy(&written));
             declarations.push('"');
         }
-        let name = ["<", block.qualified_name()].concat();
-        let tag = plain
-            .windows(name.len())
-            .position(|window| window == name.as_bytes());
-        if let Some(tag) = tag {
-            let at = tag + name.len();
-            plain.splice(at..at, declarations.into_bytes());
-        }
+        let at = first_tag(&plain) + 1 + block.qualified_name().len();
+        // An explanation goes on where the block may be another one.
+        let at = at.min(plain.len());
+        plain.splice(at..at, declarations.into_bytes());
         Ok((holder.id(), plain))
     }
 
@@ -358,6 +354,26 @@ fn referred(document: &soapstone_xml::Document, reference: Element<'_>) -> Optio
         Some(SameDocument::Element { id, comments }) => named(id, comments),
         None => named(uri.trim().strip_prefix('#')?, false),
     }
+}
+
+/// Where the first start tag begins in plaintext that holds an element. Comments, processing
+/// instructions and character data may stand before it.
+fn first_tag(plain: &[u8]) -> usize {
+    let skipped: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<?", b"?>"), (b"<![CDATA[", b"]]>")];
+    let mut at = 0;
+    while let Some(rest) = plain.get(at..) {
+        let opened = skipped.iter().find(|(open, _)| rest.starts_with(open));
+        at += match opened {
+            None if rest.first().is_none_or(|octet| *octet == b'<') => break,
+            None => 1,
+            Some((open, close)) => {
+                let inside = &rest[open.len()..];
+                let end = inside.windows(close.len()).position(|it| it == *close);
+                open.len() + end.unwrap_or(inside.len()) + close.len()
+            }
+        };
+    }
+    at
 }
 
 fn is_inside(element: Element<'_>, holder: Option<NodeId>) -> bool {
