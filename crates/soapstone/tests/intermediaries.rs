@@ -944,6 +944,134 @@ fn declarations_are_put_back_into_the_block_and_not_into_a_comment() {
     }
 }
 
+/// The message without the `EncryptedHeader` around its cipher text, as WSS 1.0 has it.
+fn bare(message: &str) -> String {
+    let holder = block(
+        message,
+        "<wsse11:EncryptedHeader",
+        "</wsse11:EncryptedHeader>",
+    );
+    let data = block(holder, "<xenc:EncryptedData", "</xenc:EncryptedData>");
+    message.replacen(holder, data, 1)
+}
+
+/// Attack: as for `no_security_header_comes_out_of_cipher_text`, and the cipher text itself is the
+/// header block.
+#[test]
+fn no_security_header_takes_the_place_of_a_header_block() {
+    let nodes = Nodes::new();
+    let wsse = SECURITY.split(['{', '}']).nth(1).expect("a namespace");
+    let for_first = format!(
+        "peer = {{ certificate = \"first.cert.pem\" }}\nsecurity = {{ mechanism = \"sign-encrypt\", {SUITE}, actor = \"next\", \
+         signed = [\"Timestamp\", \"{{urn:hop}}route\"], encrypted = [\"{SECURITY}\"] }}\n"
+    );
+    let reads = first().replacen(
+        "encrypted = [\"{urn:hop}route\"]",
+        &format!("encrypted = [\"{SECURITY}\"]"),
+        1,
+    );
+    let reinserting = reads.replacen("role = \"next\"\n", "role = \"next\"\nreinsert = true\n", 1);
+    for actor in ["", " s:actor=\"urn:third\""] {
+        let hidden = format!("<w:Security xmlns:w=\"{wsse}\"{actor}/>");
+        let plain = with_header(SOAP11, &(hidden + &route("")), HELLO);
+        let sent = nodes.sent(&for_first, plain).expect("it is secured");
+        let sent = bare(&sent);
+        let kept = nodes
+            .passed("first", &reads, &sent)
+            .expect("it stays in cipher text");
+        assert!(!text(&kept).contains("w:Security"), "{}", text(&kept));
+        let refused = nodes
+            .passed("first", &reinserting, &sent)
+            .expect_err("it would be read");
+        assert_eq!(refused, Rejected::SecurityDuplicated, "{actor}");
+    }
+}
+
+/// A block that the next node reads, and that stands in the header as cipher text.
+#[test]
+fn a_block_for_a_node_is_taken_out_as_the_cipher_text_that_it_was() {
+    let nodes = Nodes::new();
+    let to_next = route(" s:actor=\"http://schemas.xmlsoap.org/soap/actor/next\"");
+    let plain = with_header(SOAP11, &(to_next + &price("")), HELLO);
+    let sent = nodes.sent(&client(), plain).expect("it is secured");
+    let sent = bare(&sent);
+    let own = headers(&sent)[0];
+    let cipher = block(
+        sent.split(own).nth(1).expect("the rest"),
+        "<xenc:EncryptedData",
+        "</xenc:EncryptedData>",
+    );
+    let expected = sent.replacen(own, "", 1).replacen(cipher, "", 1);
+    let reinserting =
+        first().replacen("role = \"next\"\n", "role = \"next\"\nreinsert = true\n", 1);
+    for node in [first(), reinserting] {
+        let passed = nodes.passed("first", &node, &sent).expect("it goes on");
+        assert_eq!(
+            passed.passed.evidence().taken_out,
+            [SECURITY, "{urn:hop}route"]
+        );
+        assert_eq!(text(&passed), expected);
+    }
+}
+
+/// Attack: cipher text that holds a block for the node and one for another node. Taking it out
+/// would lose the other one, and putting it back would repeat the first.
+#[test]
+fn blocks_for_several_nodes_in_one_cipher_text_are_refused() {
+    let nodes = Nodes::new();
+    let wsu = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+    let reads = first().replacen(
+        "encrypted = [\"{urn:hop}route",
+        "encrypted = [\"{urn:hop}hidden",
+        1,
+    );
+    let reinserting = reads.replacen("role = \"next\"\n", "role = \"next\"\nreinsert = true\n", 1);
+    let sent = |of_route: &str, of_price: &str| {
+        let wrapper = format!(
+            "<w:wrapper xmlns:w=\"urn:w\" xmlns:u=\"{wsu}\" u:Id=\"w\">{}{}</w:wrapper>",
+            route(&format!("{of_route} u:Id=\"r\" xmlns:u=\"{wsu}\"")),
+            price(of_price)
+        );
+        let for_first = format!(
+            "peer = {{ certificate = \"first.cert.pem\" }}\nsecurity = {{ mechanism = \"sign-encrypt\", {SUITE}, actor = \"next\", \
+             signed = [\"Timestamp\", \"#r\"], encrypted = [\"content:#w\"] }}\n"
+        );
+        let sent = nodes
+            .sent(&for_first, with_header(SOAP11, &wrapper, HELLO))
+            .expect("it is secured");
+        let start = block(&sent, "<w:wrapper", ">").to_owned();
+        sent.replacen(&start, "", 1).replacen("</w:wrapper>", "", 1)
+    };
+    let to_next = " s:actor=\"http://schemas.xmlsoap.org/soap/actor/next\"";
+    for node in [&reads, &reinserting] {
+        let refused = nodes
+            .passed("first", node, &sent(to_next, ""))
+            .expect_err("one is for another node");
+        assert_eq!(
+            refused,
+            Rejected::Malformed {
+                element: "xenc:EncryptedData",
+                problem:
+                    "expected header blocks for this node alone in its cipher text, or for others alone"
+                        .to_owned(),
+            }
+        );
+        let passed = nodes
+            .passed("first", node, &sent(to_next, to_next))
+            .expect("both are for this node");
+        assert!(
+            !text(&passed).contains("EncryptedData"),
+            "{}",
+            text(&passed)
+        );
+        assert!(!text(&passed).contains("urn:hop"), "{}", text(&passed));
+    }
+    let passed = nodes
+        .passed("first", &reinserting, &sent("", ""))
+        .expect("both are for others");
+    assert!(text(&passed).contains(&price("")), "{}", text(&passed));
+}
+
 /// A node changes what is not its own, or nothing that is signed.
 #[test]
 fn what_nodes_do_on_the_way_is_noticed_at_the_end_where_it_matters() {

@@ -98,18 +98,22 @@ impl Opening<'_> {
             return Ok(None);
         };
         let taken_out = self.comparison().blocks_to_take_out()?;
+        if intermediary.reinserts {
+            self.check_blocks_put_back()?;
+        }
+        let places = self.places_of(&taken_out)?;
         self.evidence.unproven = self.comparison().unproven_at_intermediary(&taken_out)?;
         let document = self.message.document();
-        let out: HashSet<NodeId> = taken_out.iter().copied().collect();
+        let out: HashSet<NodeId> = places.iter().copied().collect();
         let goes = |element: Element<'_>| {
-            let mut around = element.ancestors();
+            let mut around = std::iter::once(element).chain(element.ancestors());
             around.any(|holder| out.contains(&holder.id()))
         };
         let source_end = document.bytes().len();
         // Grafts have their places behind the message.
         let in_source = |node: &NodeId| document.element(*node).range().end as usize <= source_end;
         let mut changed: Vec<(NodeId, Vec<u8>)> =
-            taken_out.iter().map(|node| (*node, Vec::new())).collect();
+            places.iter().map(|node| (*node, Vec::new())).collect();
         let mut reinserted = Vec::new();
         if intermediary.reinserts {
             let replaced: Vec<NodeId> = document.replaced_elements().filter(in_source).collect();
@@ -122,7 +126,8 @@ impl Opening<'_> {
                 reinserted.push(data);
             }
         }
-        self.check_references(&taken_out, &reinserted, sealed)?;
+        let gone = [taken_out.as_slice(), &places].concat();
+        self.check_references(&gone, &reinserted, sealed)?;
         let document = self.message.document();
         changed.sort_by_key(|(node, _)| document.element(*node).range().start);
         let mut passage = Passage::default();
@@ -135,6 +140,42 @@ impl Opening<'_> {
             self.evidence.note_taken_out(name);
         }
         Ok(Some(passage))
+    }
+
+    /// Refuses a `wsse:Security` header that was in cipher text, and is a header block by itself:
+    /// nobody behind this node could tell it from a header that the sender addressed to him.
+    fn check_blocks_put_back(&self) -> Result<(), Rejected> {
+        let header = self.message.envelope.header();
+        let mut blocks = header.into_iter().flat_map(|it| it.children());
+        let is_hidden =
+            |block: Element<'_>| is_security(block) && self.plaintext.origin(block.id()).is_some();
+        match blocks.any(is_hidden) {
+            true => Err(Rejected::SecurityDuplicated),
+            false => Ok(()),
+        }
+    }
+
+    /// The elements that blocks are taken out with, in the message as it came: each itself, or the
+    /// cipher text that it was in. That held no other block.
+    fn places_of(&self, blocks: &[NodeId]) -> Result<Vec<NodeId>, Rejected> {
+        let out: HashSet<NodeId> = blocks.iter().copied().collect();
+        let place = |block: NodeId| self.plaintext.place(block);
+        // Blocks of one cipher text stand side by side.
+        let mut places: Vec<NodeId> = blocks.iter().map(|block| place(*block)).collect();
+        places.dedup();
+        let emptied: HashSet<NodeId> = places.iter().copied().collect();
+        let header = self.message.envelope.header();
+        let mut stay = header.into_iter().flat_map(|it| it.children());
+        let is_lost =
+            |block: Element<'_>| !out.contains(&block.id()) && emptied.contains(&place(block.id()));
+        match stay.any(is_lost) {
+            true => Err(Rejected::Malformed {
+                element: "xenc:EncryptedData",
+                problem: "expected header blocks for this node alone in its cipher text, or for others alone"
+                    .to_owned(),
+            }),
+            false => Ok(places),
+        }
     }
 
     /// What plaintext takes the place of, and its bytes. An `EncryptedHeader` goes with its cipher
@@ -157,7 +198,7 @@ impl Opening<'_> {
             return Ok((data, plain));
         };
         // Nobody behind this node could tell it from a header that the sender addressed to him.
-        if block.is(WSSE, "Security") {
+        if is_security(block) {
             return Err(Rejected::Malformed {
                 element: "wsse11:EncryptedHeader",
                 problem:
@@ -327,6 +368,11 @@ impl Comparison<'_, '_> {
         }
         Ok(taken_out)
     }
+}
+
+/// Whether an element is a Security header, maybe of the draft.
+fn is_security(block: Element<'_>) -> bool {
+    block.is(WSSE, "Security") || block.is(WSSE_2002, "Security")
 }
 
 /// A header block, or the one that an `EncryptedHeader` held.
