@@ -1072,6 +1072,47 @@ fn blocks_for_several_nodes_in_one_cipher_text_are_refused() {
     assert!(text(&passed).contains(&price("")), "{}", text(&passed));
 }
 
+/// Attack: references that nobody has signed have a node digest the message again and again.
+#[test]
+fn what_other_headers_cover_is_digested_within_a_bound() {
+    let nodes = Nodes::new();
+    let sent = nodes.sent(&client(), plain(SOAP11)).expect("it is secured");
+    let reinserting =
+        first().replacen("role = \"next\"\n", "role = \"next\"\nreinsert = true\n", 1);
+    let id = id_of(block(&sent, "<s:Body", ">"));
+    let of_service = headers(&sent)[2];
+    let start = format!("<ds:Reference URI=\"#{id}\"");
+    let reference = block(of_service, &start, "</ds:Reference>");
+    let padding = format!("<!-- {} --></s:Body>", "x".repeat(100_000));
+    let with = |references: usize| {
+        let stranger = format!(
+            "<t:token xmlns:t=\"urn:t\" xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\">{}</t:token></s:Header>",
+            reference.repeat(references)
+        );
+        sent.replacen("</s:Header>", &stranger, 1)
+            .replacen("</s:Body>", &padding, 1)
+    };
+    for references in [0, 2] {
+        nodes
+            .passed("first", &reinserting, &with(references))
+            .expect("it is a few");
+    }
+    let message = with(8);
+    let refused = nodes
+        .passed("first", &reinserting, &message)
+        .expect_err("it is as much work as they like");
+    assert_eq!(
+        refused,
+        Rejected::TooMany {
+            what: "bytes that references of other nodes cover",
+            limit: 4 * message.len(),
+        }
+    );
+    nodes
+        .passed("first", &first(), &message)
+        .expect("nothing is put back");
+}
+
 /// A node changes what is not its own, or nothing that is signed.
 #[test]
 fn what_nodes_do_on_the_way_is_noticed_at_the_end_where_it_matters() {

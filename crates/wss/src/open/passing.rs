@@ -71,6 +71,8 @@ impl Opening<'_> {
                     limit: demands.limits.references,
                 });
             }
+            let bytes = document.source(node).map_or(0, <[u8]>::len);
+            self.budget.digest_of_others(bytes)?;
             let signature = element.ancestors().find(|it| it.is(DS, "Signature"));
             let signature = signature.map_or(element.id(), |it| it.id());
             let reference = Reference::parse(element, signature, &rules);
