@@ -130,6 +130,17 @@ fn a_token_in_another_place_is_refused_by_name() {
     }
 }
 
+#[test]
+fn the_algorithms_of_an_endorsing_token_are_told() {
+    let endorsing = nest("EndorsingSupportingTokens", &kerberos(GSS));
+    let binding = asymmetric(&suite("Basic256")) + SIGNED_BODY;
+    let request = agreement(&format!("{binding}{endorsing}")).request;
+    assert_eq!(
+        soapstone_policy::message_in_words(&request)[0],
+        "Algorithms: Basic256 (hmac-sha1, rsa-sha1, sha1)."
+    );
+}
+
 /// A client that was not told of the token would be refused without it.
 #[test]
 fn a_policy_with_the_token_is_not_written() {
