@@ -328,7 +328,7 @@ pub(crate) fn algorithms(policy: &Policy) -> String {
         let endorses =
             |with: KeyBinding| policy.endorsing_beside().any(|one| one.key.kind() == with);
         let symmetric = key != KeyBinding::Certificate;
-        let by_secret = endorses(KeyBinding::Context) || endorses(KeyBinding::Password);
+        let by_secret = policy.endorsing_beside().any(|one| one.key.is_secret());
         if symmetric || by_secret {
             names.extend(
                 suite

@@ -4,8 +4,11 @@
 //! Cases `mission/intermediary` and section 4 of the mission: each attack is a test.
 
 use soapstone::config::{EndpointConfig, Problems};
+use soapstone::crypto::base64;
 use soapstone::endpoint::Endpoint;
 use soapstone::wss::{Part, Rejected, SecureError};
+use soapstone::xml::{Buffers, Document, ParseOptions};
+use soapstone::xmlsec::dsig::{NoExtension, Reference, Rules, Scratch};
 use soapstone::{ForgetfulReplayCache, Memory, Opener, PassedMessage, ReceiveError, Securer};
 use soapstone_testkit::Folder;
 use soapstone_testkit::envelope::{HELLO, SOAP11, SOAP12, with_header};
@@ -733,6 +736,381 @@ fn no_security_header_comes_out_of_cipher_text() {
                 .to_owned(),
         }
     );
+}
+
+/// Attack: as above, and the reference is written in another form than `#id` (XML-DSig 4.4.3.2), or
+/// is another element than `ds:Reference`.
+#[test]
+fn a_reference_to_what_is_taken_out_is_found_in_every_form() {
+    let nodes = Nodes::new();
+    let reads = format!(
+        "role = \"next\"\nsecurity = {{ mechanism = \"sign\", {SUITE}, signed = [\"Timestamp\", \"{{urn:hop}}route\"] }}\n"
+    );
+    let for_first = format!(
+        "security = {{ mechanism = \"sign\", {SUITE}, actor = \"next\", signed = [\"Timestamp\", \"{{urn:hop}}route\"] }}\n"
+    );
+    let to_next = route(" s:actor=\"http://schemas.xmlsoap.org/soap/actor/next\"");
+    let once = nodes
+        .sent(&for_first, with_header(SOAP11, &to_next, HELLO))
+        .expect("it is secured");
+    let for_service = format!("security = {{ mechanism = \"sign\", {SUITE} }}\n");
+    let twice = nodes.sent(&for_service, once).expect("it is secured");
+    nodes
+        .passed("first", &reads, &twice)
+        .expect("nothing refers to what is taken out");
+    let is_for_next = |header: &&&str| header.contains("s:actor=");
+    let all = headers(&twice);
+    let of_first = all.iter().find(is_for_next).expect("a header");
+    let of_service = all.iter().find(|header| !is_for_next(header));
+    let of_service = of_service.expect("a header");
+    let id = |tag: &str| id_of(tag).to_owned();
+    let body = id(block(&twice, "<s:Body", ">"));
+    let route = id(block(&twice, "<h:route", ">"));
+    let changed = |from: &str, to: &str| {
+        assert!(of_service.contains(from), "{from} in {of_service}");
+        twice.replacen(of_service, &of_service.replacen(from, to, 1), 1)
+    };
+    let reference = format!("URI=\"#{body}\"");
+    for (form, element) in [
+        (format!("#xpointer(id('{route}'))"), "{urn:hop}route"),
+        (
+            format!("#xpointer(id(&quot;{route}&quot;))"),
+            "{urn:hop}route",
+        ),
+        (format!("#xpointer(id( '{route}' ))"), "{urn:hop}route"),
+        (format!(" #{route} "), "{urn:hop}route"),
+        (String::new(), &format!("{{{SOAP11}}}Envelope")),
+        ("#xpointer(/)".to_owned(), &format!("{{{SOAP11}}}Envelope")),
+    ] {
+        let refused = nodes
+            .passed(
+                "first",
+                &reads,
+                &changed(&reference, &format!("URI=\"{form}\"")),
+            )
+            .expect_err(&form);
+        let element = element.to_owned();
+        assert_eq!(refused, Rejected::SignatureWouldBreak { element }, "{form}");
+    }
+    let token = id(block(of_first, "<wsse:BinarySecurityToken", ">"));
+    let named = block(
+        of_service,
+        "<wsse:SecurityTokenReference",
+        "</wsse:SecurityTokenReference>",
+    );
+    let wsse = SECURITY.split(['{', '}']).nth(1).expect("a namespace");
+    for naming in [
+        format!("<ds:RetrievalMethod URI=\"#{token}\"/>"),
+        format!(
+            "<d:KeyInfoReference xmlns:d=\"http://www.w3.org/2009/xmldsig11#\" URI=\"#{token}\"/>"
+        ),
+        format!(
+            "<wsse:SecurityTokenReference><wsse:KeyIdentifier>\n{token}</wsse:KeyIdentifier></wsse:SecurityTokenReference>"
+        ),
+        format!(
+            "<x:CipherReference xmlns:x=\"http://www.w3.org/2001/04/xmlenc#\" URI=\"#{token}\"/>"
+        ),
+    ] {
+        let refused = nodes
+            .passed("first", &reads, &changed(named, &naming))
+            .expect_err(&naming);
+        let element = format!("{{{wsse}}}BinarySecurityToken");
+        assert_eq!(
+            refused,
+            Rejected::SignatureWouldBreak { element },
+            "{naming}"
+        );
+    }
+}
+
+/// Attack: as above, and the signature of another node covers comments as well (XML-DSig 4.4.3.3).
+#[test]
+fn plaintext_is_not_put_back_into_what_is_signed_with_its_comments() {
+    let nodes = Nodes::new();
+    let for_first = format!(
+        "peer = {{ certificate = \"first.cert.pem\" }}\nsecurity = {{ mechanism = \"sign-encrypt\", {SUITE}, actor = \"next\", \
+         must_understand = false, signed = [\"Timestamp\", \"{{urn:hop}}route\"], encrypted = [\"#x\"] }}\n"
+    );
+    let wsu = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+    let body = format!(
+        "<e:echo xmlns:e=\"urn:echo\"><!-- signed --><e:in u:Id=\"x\" xmlns:u=\"{wsu}\">mid</e:in></e:echo>"
+    );
+    let once = nodes
+        .sent(&for_first, with_header(SOAP11, &route(""), &body))
+        .expect("it is secured");
+    let for_service = format!("security = {{ mechanism = \"sign\", {SUITE} }}\n");
+    let twice = nodes.sent(&for_service, once).expect("it is secured");
+    let all = headers(&twice);
+    let of_service = all.iter().find(|header| !header.contains("s:actor="));
+    let of_service = of_service.expect("a header");
+    let id = id_of(block(&twice, "<s:Body", ">"));
+    let start = format!("<ds:Reference URI=\"#{id}\"");
+    let reference = block(of_service, &start, "</ds:Reference>");
+    let with_comments = reference
+        .replacen(&format!("#{id}"), &format!("#xpointer(id('{id}'))"), 1)
+        .replacen("xml-exc-c14n#", "xml-exc-c14n#WithComments", 1);
+    let commented = twice.replacen(reference, &with_comments, 1);
+    let old = block(&with_comments, "<ds:DigestValue>", "</ds:DigestValue>");
+    let new = format!(
+        "<ds:DigestValue>{}</ds:DigestValue>",
+        digest_of(&commented, &format!("#xpointer(id('{id}'))"))
+    );
+    assert_ne!(old, new, "comments are digested");
+    let commented = commented.replacen(&with_comments, &with_comments.replacen(old, &new, 1), 1);
+    let reads = first().replacen(
+        "encrypted = [\"{urn:hop}route\"]",
+        "encrypted = [\"#x\"]",
+        1,
+    );
+    let reinserting = reads.replacen("role = \"next\"\n", "role = \"next\"\nreinsert = true\n", 1);
+    nodes
+        .passed("first", &reads, &commented)
+        .expect("nothing is changed");
+    let refused = nodes
+        .passed("first", &reinserting, &commented)
+        .expect_err("it would break");
+    let element = format!("{{{SOAP11}}}Body");
+    assert_eq!(refused, Rejected::SignatureWouldBreak { element });
+}
+
+/// The digest of what the one reference with this URI covers.
+fn digest_of(message: &str, uri: &str) -> String {
+    let document = Document::parse(
+        message.as_bytes().to_vec(),
+        &ParseOptions::default(),
+        &mut Buffers::default(),
+    );
+    let document = document.expect("XML");
+    let mut all = document.root().descendants();
+    let element = all.find(|it| it.attribute("", "URI").as_deref() == Some(uri));
+    let element = element.expect("a reference");
+    let reference = Reference::parse(element, element.id(), &Rules::default());
+    let reference = reference.expect("a reference");
+    let target = reference.target(&document).expect("a target");
+    let mut scratch = Scratch::default();
+    let digested = reference.digested(&document, target, &mut NoExtension, &mut scratch);
+    base64::encode(digested.expect("a digest").1.as_ref())
+}
+
+/// The id in a start tag.
+fn id_of(tag: &str) -> &str {
+    let id = tag.split("Id=\"").nth(1).expect("an id");
+    id.split('"').next().expect("its end")
+}
+
+/// Attack: a comment in front of an encrypted header block looks like its start tag. What the
+/// `EncryptedHeader` declares would be written into the comment.
+#[test]
+fn declarations_are_put_back_into_the_block_and_not_into_a_comment() {
+    let nodes = Nodes::new();
+    let wsu = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+    let before = "<!-- <h:route --><?h <h:route ?>\n";
+    let wrapper = format!(
+        "<w:wrapper xmlns:w=\"urn:w\" xmlns:h=\"urn:hop\" xmlns:u=\"{wsu}\" u:Id=\"w\">{before}<h:route u:Id=\"r\">north</h:route></w:wrapper>"
+    );
+    let for_first = format!(
+        "peer = {{ certificate = \"first.cert.pem\" }}\nsecurity = {{ mechanism = \"sign-encrypt\", {SUITE}, actor = \"next\", \
+         signed = [\"Timestamp\", \"#r\"], encrypted = [\"content:#w\"] }}\n"
+    );
+    let sent = nodes
+        .sent(&for_first, with_header(SOAP11, &wrapper, HELLO))
+        .expect("it is secured");
+    // What is in cipher text as content stands in an EncryptedHeader.
+    let wsse11 = "http://docs.oasis-open.org/wss/oasis-wss-wssecurity-secext-1.1.xsd";
+    let start = block(&sent, "<w:wrapper", ">");
+    let encrypted = start
+        .replacen("w:wrapper", "w:EncryptedHeader", 1)
+        .replacen("urn:w", wsse11, 1);
+    let sent =
+        sent.replacen(start, &encrypted, 1)
+            .replacen("</w:wrapper>", "</w:EncryptedHeader>", 1);
+    let reinserting =
+        first().replacen("role = \"next\"\n", "role = \"next\"\nreinsert = true\n", 1);
+    let passed = nodes
+        .passed("first", &reinserting, &sent)
+        .expect("the first node");
+    let left = text(&passed);
+    let tag = block(&left, "\n<h:route ", ">");
+    assert!(
+        left.contains(&format!("{before}{}", tag.trim_start())),
+        "{left}"
+    );
+    for declared in [
+        "xmlns:h=\"urn:hop\"",
+        &format!("xmlns:u=\"{wsu}\""),
+        &format!("xmlns:w=\"{wsse11}\""),
+    ] {
+        assert_eq!(tag.matches(declared).count(), 1, "{declared} in {tag}");
+    }
+}
+
+/// The message without the `EncryptedHeader` around its cipher text, as WSS 1.0 has it.
+fn bare(message: &str) -> String {
+    let holder = block(
+        message,
+        "<wsse11:EncryptedHeader",
+        "</wsse11:EncryptedHeader>",
+    );
+    let data = block(holder, "<xenc:EncryptedData", "</xenc:EncryptedData>");
+    message.replacen(holder, data, 1)
+}
+
+/// Attack: as for `no_security_header_comes_out_of_cipher_text`, and the cipher text itself is the
+/// header block.
+#[test]
+fn no_security_header_takes_the_place_of_a_header_block() {
+    let nodes = Nodes::new();
+    let wsse = SECURITY.split(['{', '}']).nth(1).expect("a namespace");
+    let for_first = format!(
+        "peer = {{ certificate = \"first.cert.pem\" }}\nsecurity = {{ mechanism = \"sign-encrypt\", {SUITE}, actor = \"next\", \
+         signed = [\"Timestamp\", \"{{urn:hop}}route\"], encrypted = [\"{SECURITY}\"] }}\n"
+    );
+    let reads = first().replacen(
+        "encrypted = [\"{urn:hop}route\"]",
+        &format!("encrypted = [\"{SECURITY}\"]"),
+        1,
+    );
+    let reinserting = reads.replacen("role = \"next\"\n", "role = \"next\"\nreinsert = true\n", 1);
+    for actor in ["", " s:actor=\"urn:third\""] {
+        let hidden = format!("<w:Security xmlns:w=\"{wsse}\"{actor}/>");
+        let plain = with_header(SOAP11, &(hidden + &route("")), HELLO);
+        let sent = nodes.sent(&for_first, plain).expect("it is secured");
+        let sent = bare(&sent);
+        let kept = nodes
+            .passed("first", &reads, &sent)
+            .expect("it stays in cipher text");
+        assert!(!text(&kept).contains("w:Security"), "{}", text(&kept));
+        let refused = nodes
+            .passed("first", &reinserting, &sent)
+            .expect_err("it would be read");
+        assert_eq!(refused, Rejected::SecurityDuplicated, "{actor}");
+    }
+}
+
+/// A block that the next node reads, and that stands in the header as cipher text.
+#[test]
+fn a_block_for_a_node_is_taken_out_as_the_cipher_text_that_it_was() {
+    let nodes = Nodes::new();
+    let to_next = route(" s:actor=\"http://schemas.xmlsoap.org/soap/actor/next\"");
+    let plain = with_header(SOAP11, &(to_next + &price("")), HELLO);
+    let sent = nodes.sent(&client(), plain).expect("it is secured");
+    let sent = bare(&sent);
+    let own = headers(&sent)[0];
+    let cipher = block(
+        sent.split(own).nth(1).expect("the rest"),
+        "<xenc:EncryptedData",
+        "</xenc:EncryptedData>",
+    );
+    let expected = sent.replacen(own, "", 1).replacen(cipher, "", 1);
+    let reinserting =
+        first().replacen("role = \"next\"\n", "role = \"next\"\nreinsert = true\n", 1);
+    for node in [first(), reinserting] {
+        let passed = nodes.passed("first", &node, &sent).expect("it goes on");
+        assert_eq!(
+            passed.passed.evidence().taken_out,
+            [SECURITY, "{urn:hop}route"]
+        );
+        assert_eq!(text(&passed), expected);
+    }
+}
+
+/// Attack: cipher text that holds a block for the node and one for another node. Taking it out
+/// would lose the other one, and putting it back would repeat the first.
+#[test]
+fn blocks_for_several_nodes_in_one_cipher_text_are_refused() {
+    let nodes = Nodes::new();
+    let wsu = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
+    let reads = first().replacen(
+        "encrypted = [\"{urn:hop}route",
+        "encrypted = [\"{urn:hop}hidden",
+        1,
+    );
+    let reinserting = reads.replacen("role = \"next\"\n", "role = \"next\"\nreinsert = true\n", 1);
+    let sent = |of_route: &str, of_price: &str| {
+        let wrapper = format!(
+            "<w:wrapper xmlns:w=\"urn:w\" xmlns:u=\"{wsu}\" u:Id=\"w\">{}{}</w:wrapper>",
+            route(&format!("{of_route} u:Id=\"r\" xmlns:u=\"{wsu}\"")),
+            price(of_price)
+        );
+        let for_first = format!(
+            "peer = {{ certificate = \"first.cert.pem\" }}\nsecurity = {{ mechanism = \"sign-encrypt\", {SUITE}, actor = \"next\", \
+             signed = [\"Timestamp\", \"#r\"], encrypted = [\"content:#w\"] }}\n"
+        );
+        let sent = nodes
+            .sent(&for_first, with_header(SOAP11, &wrapper, HELLO))
+            .expect("it is secured");
+        let start = block(&sent, "<w:wrapper", ">").to_owned();
+        sent.replacen(&start, "", 1).replacen("</w:wrapper>", "", 1)
+    };
+    let to_next = " s:actor=\"http://schemas.xmlsoap.org/soap/actor/next\"";
+    for node in [&reads, &reinserting] {
+        let refused = nodes
+            .passed("first", node, &sent(to_next, ""))
+            .expect_err("one is for another node");
+        assert_eq!(
+            refused,
+            Rejected::Malformed {
+                element: "xenc:EncryptedData",
+                problem:
+                    "expected header blocks for this node alone in its cipher text, or for others alone"
+                        .to_owned(),
+            }
+        );
+        let passed = nodes
+            .passed("first", node, &sent(to_next, to_next))
+            .expect("both are for this node");
+        assert!(
+            !text(&passed).contains("EncryptedData"),
+            "{}",
+            text(&passed)
+        );
+        assert!(!text(&passed).contains("urn:hop"), "{}", text(&passed));
+    }
+    let passed = nodes
+        .passed("first", &reinserting, &sent("", ""))
+        .expect("both are for others");
+    assert!(text(&passed).contains(&price("")), "{}", text(&passed));
+}
+
+/// Attack: references that nobody has signed have a node digest the message again and again.
+#[test]
+fn what_other_headers_cover_is_digested_within_a_bound() {
+    let nodes = Nodes::new();
+    let sent = nodes.sent(&client(), plain(SOAP11)).expect("it is secured");
+    let reinserting =
+        first().replacen("role = \"next\"\n", "role = \"next\"\nreinsert = true\n", 1);
+    let id = id_of(block(&sent, "<s:Body", ">"));
+    let of_service = headers(&sent)[2];
+    let start = format!("<ds:Reference URI=\"#{id}\"");
+    let reference = block(of_service, &start, "</ds:Reference>");
+    let padding = format!("<!-- {} --></s:Body>", "x".repeat(100_000));
+    let with = |references: usize| {
+        let stranger = format!(
+            "<t:token xmlns:t=\"urn:t\" xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\">{}</t:token></s:Header>",
+            reference.repeat(references)
+        );
+        sent.replacen("</s:Header>", &stranger, 1)
+            .replacen("</s:Body>", &padding, 1)
+    };
+    for references in [0, 2] {
+        nodes
+            .passed("first", &reinserting, &with(references))
+            .expect("it is a few");
+    }
+    let message = with(8);
+    let refused = nodes
+        .passed("first", &reinserting, &message)
+        .expect_err("it is as much work as they like");
+    assert_eq!(
+        refused,
+        Rejected::TooMany {
+            what: "bytes that references of other nodes cover",
+            limit: 4 * message.len(),
+        }
+    );
+    nodes
+        .passed("first", &first(), &message)
+        .expect("nothing is put back");
 }
 
 /// A node changes what is not its own, or nothing that is signed.

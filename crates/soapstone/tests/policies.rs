@@ -115,6 +115,33 @@ fn algorithms_beside_a_policy_take_the_place_of_those_of_its_suite() {
     );
 }
 
+/// A signature that the key of a password makes is none that a certificate makes.
+#[test]
+fn what_certificates_sign_with_is_no_risk_where_a_password_endorses() {
+    let include =
+        "sp:IncludeToken='http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702/IncludeToken/";
+    let service = format!(
+        "<sp:X509Token {include}Never'><wsp:Policy><sp:WssX509V3Token10/></wsp:Policy></sp:X509Token>"
+    );
+    let user = format!(
+        "<sp:UsernameToken {include}AlwaysToRecipient'><wsp:Policy><sp:RequireDerivedKeys/></wsp:Policy></sp:UsernameToken>"
+    );
+    let binding = nest("ProtectionToken", &service) + &nest("AlgorithmSuite", "<sp:Basic256/>");
+    let policy = format!(
+        "{HEAD}{}<sp:SignedParts><sp:Body/></sp:SignedParts>{}</wsp:Policy>",
+        nest("SymmetricBinding", &binding),
+        nest("EndorsingSupportingTokens", &user)
+    );
+    let files = Files::new(&policy);
+    let risks = files.risks(ALICE, "algorithms = { digest = [\"sha256\"] }");
+    assert!(!risks.contains(&"weak-algorithm"), "{risks:?}");
+    let risks = files.risks(ALICE, "");
+    assert!(
+        risks.contains(&"weak-algorithm"),
+        "its digest is: {risks:?}"
+    );
+}
+
 #[test]
 fn a_custom_suite_needs_all_of_its_algorithms() {
     let custom = "<c:CustomAlgorithmSuite xmlns:c='http://cxf.apache.org/custom/security-policy'/>";

@@ -2,7 +2,7 @@
 //! chosen.
 //!
 //! The rule kept here: who somebody is comes from the evidence, and the operation from the message
-//! that goes on.
+//! that goes on, if its Body is proven.
 
 use soapstone::wss::Envelope;
 use soapstone::xml::{Buffers, Element, Limits};
@@ -34,6 +34,9 @@ pub(super) fn authorize(
     buffers: &mut Buffers,
 ) -> Result<(), EndpointError> {
     let (operation, mut actions) = read(&opened.octets, limits, buffers);
+    // At a node on the way, the Body may be nobody's word.
+    let body = format!("{{{}}}Body", opened.version.namespace());
+    let operation = operation.filter(|_| !opened.unproven.contains(&body));
     actions.extend_from_slice(said);
     // A header that is not passed on may be told to the backend beside the message.
     actions.extend(opened.action.clone());

@@ -181,6 +181,66 @@ async fn the_next_node_is_told_what_nothing_proves_here() {
     );
 }
 
+/// Attack: a sender with a role for one operation, and on the way somebody who writes another one
+/// into the Body. A node on the way does not notice where the Body is signed for the last node.
+#[tokio::test]
+async fn a_body_that_nothing_proves_here_calls_no_operation_of_a_role() {
+    let nodes = Nodes::new();
+    let mut next = Backend::echo().await;
+    let roles = |allow: &str| {
+        format!(
+            "[[roles]]\nname = \"callers\"\nmembers = {{ subjects = [\"CN=client\"] }}\nallow = [\"*:{allow}\"]\n"
+        )
+    };
+    let client = |signed: &str| {
+        let text = format!(
+            "{}security = {{ mechanism = \"sign\", suite = \"Basic256GCM\" }}\n\
+             [[recipients]]\nactor = \"urn:second\"\nmechanism = \"sign\"\nsigned = {signed}\n",
+            Nodes::keys("client")
+        );
+        let config = EndpointConfig::from_text(&text, &nodes.0.path("client.toml"), &|_| None);
+        let client = config.and_then(|config| Endpoint::from_config(&config));
+        let client: Client = client.unwrap_or_else(|problems| panic!("{problems}"));
+        let plain = with_header(SOAP11, "", HELLO);
+        let secured = client.secure(plain.into_bytes()).expect("it is secured");
+        secured.bytes
+    };
+    for (signed, demanded, allow, expected) in [
+        (
+            "[\"Timestamp\"]",
+            "[\"Timestamp\"]",
+            "echo",
+            StatusCode::FORBIDDEN,
+        ),
+        (
+            "[\"Timestamp\"]",
+            "[\"Timestamp\"]",
+            "{urn:echo}echo",
+            StatusCode::FORBIDDEN,
+        ),
+        ("[\"Timestamp\"]", "[\"Timestamp\"]", "*", StatusCode::OK),
+        (
+            "[\"Timestamp\", \"Body\"]",
+            "[\"Timestamp\", \"Body\"]",
+            "echo",
+            StatusCode::OK,
+        ),
+        // It is proven, although the node does not demand it.
+        (
+            "[\"Timestamp\", \"Body\"]",
+            "[\"Timestamp\"]",
+            "echo",
+            StatusCode::OK,
+        ),
+    ] {
+        let inbound = SECOND.replacen("[\"Timestamp\"]", demanded, 1) + &roles(allow);
+        let second = nodes.gateway("second", next.address, &inbound).await;
+        let answer = send(second.address(), post("/echo", client(signed))).await;
+        assert_eq!(answer.status, expected, "{signed} {allow}: {}", answer.body);
+        assert_eq!(next.seen.try_recv().is_ok(), expected == StatusCode::OK);
+    }
+}
+
 #[tokio::test]
 async fn a_message_that_is_not_for_the_node_gets_no_further() {
     let nodes = Nodes::new();

@@ -51,6 +51,9 @@ impl Assertions<'_> {
             self.problems.push(Unwritable::SharedKey);
             return Default::default();
         }
+        if uses(KeyBinding::Kerberos) {
+            return Default::default();
+        }
         let protects = [request, &agreement.response]
             .iter()
             .any(|policy| policy.signature().is_some() || policy.encryption().is_some());
@@ -77,6 +80,9 @@ impl Assertions<'_> {
         }
         if policy.assertion().is_some() {
             self.report(Unwritable::Assertion);
+        }
+        if policy.kerberos().is_some() {
+            self.report(Unwritable::Kerberos);
         }
         for part in policy.signed_parts().iter() {
             let said = matches!(

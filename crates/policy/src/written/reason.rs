@@ -18,6 +18,8 @@ pub enum Unwritable {
     },
     /// An assertion: no policy says whose, and how it is confirmed.
     Assertion,
+    /// A Kerberos token: no policy says for which service.
+    Kerberos,
     /// A key that both sides hold already: no token assertion stands for it.
     SharedKey,
     /// A part that is signed and has no assertion.
@@ -72,6 +74,9 @@ impl fmt::Display for Unwritable {
             Self::Assertion => out.write_str(
                 "no policy says whose assertions are accepted, and how they are confirmed",
             ),
+            Self::Kerberos => {
+                out.write_str("no policy says for which service a Kerberos token is")
+            }
             Self::SharedKey => out.write_str("no token stands for a key that both sides hold"),
             Self::Signed { part } => write!(out, "no assertion has this part signed: `{part}`"),
             Self::Encrypted { part } => {

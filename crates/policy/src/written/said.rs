@@ -5,8 +5,8 @@
 //! could see or be refused for does.
 
 use soapstone_wss::{
-    DerivedKeyPolicy, EndorsingToken, Extent, KeyBinding, KeyReference, Layout, Part, PasswordKind,
-    Policy, ProtectionOrder,
+    DerivedKeyPolicy, EndorsingToken, Extent, KerberosPolicy, KeyBinding, KeyReference, Layout,
+    Part, PasswordKind, Policy, ProtectionOrder,
 };
 
 use super::suites::Algorithms;
@@ -65,6 +65,7 @@ struct Message<'p> {
     algorithms: Algorithms<'p>,
     timestamp: bool,
     passwords: Option<&'p [PasswordKind]>,
+    kerberos: Option<KerberosPolicy>,
     signature: Option<Protection<Part>>,
     encryption: Option<Protection<(&'p Part, bool)>>,
     order: ProtectionOrder,
@@ -120,6 +121,7 @@ impl<'p> Message<'p> {
             passwords: policy
                 .username()
                 .map(|username| username.passwords.as_slice()),
+            kerberos: policy.kerberos(),
             signature,
             encryption,
             order: policy.order(),

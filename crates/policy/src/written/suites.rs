@@ -43,8 +43,7 @@ impl<'s> Algorithms<'s> {
         let by_certificate =
             signs == Some(KeyBinding::Certificate) || endorses(KeyBinding::Certificate);
         let by_symmetric_key = signs.is_some_and(|key| key != KeyBinding::Certificate)
-            || endorses(KeyBinding::Context)
-            || endorses(KeyBinding::Password);
+            || policy.endorsing_beside().any(|one| one.key.is_secret());
         let wraps =
             encrypts == Some(KeyBinding::Certificate) || policy.uses(KeyBinding::SessionKey);
         Self {

@@ -1,6 +1,7 @@
 //! `sp:KerberosToken` (WS-SecurityPolicy 1.3, 5.4.4) in the places where it may stand, and refused
 //! in the others.
 
+use soapstone_policy::Unwritable;
 use soapstone_wss::{
     Binding, EndorsingKey, KerberosForm, KerberosPolicy, Part, SupportingToken, SymmetricToken,
 };
@@ -126,5 +127,44 @@ fn a_token_in_another_place_is_refused_by_name() {
     ] {
         let (name, found) = not_supported(&assertions);
         assert_eq!((name.as_str(), found), ("KerberosToken", reason));
+    }
+}
+
+#[test]
+fn the_algorithms_of_an_endorsing_token_are_told() {
+    let endorsing = nest("EndorsingSupportingTokens", &kerberos(GSS));
+    let binding = asymmetric(&suite("Basic256")) + SIGNED_BODY;
+    let request = agreement(&format!("{binding}{endorsing}")).request;
+    assert_eq!(
+        soapstone_policy::message_in_words(&request)[0],
+        "Algorithms: Basic256 (hmac-sha1, rsa-sha1, sha1)."
+    );
+}
+
+/// A client that was not told of the token would be refused without it.
+#[test]
+fn a_policy_with_the_token_is_not_written() {
+    let tls = transport("<sp:IncludeTimestamp/>");
+    let supporting = |kind: &str| nest(kind, &kerberos(GSS));
+    let binding = asymmetric(&format!("{}<sp:IncludeTimestamp/>", suite("Basic256")));
+    let protecting = symmetric(
+        &kerberos(GSS),
+        &format!("{}<sp:IncludeTimestamp/>", suite("Basic256")),
+    );
+    for assertions in [
+        format!("{tls}{}", supporting("SupportingTokens")),
+        format!("{tls}{}", supporting("SignedSupportingTokens")),
+        format!("{tls}{}", supporting("EndorsingSupportingTokens")),
+        format!(
+            "{binding}{SIGNED_BODY}{}",
+            supporting("EndorsingSupportingTokens")
+        ),
+        format!("{protecting}{SIGNED_BODY}{ENCRYPTED_BODY}"),
+    ] {
+        let written = agreement(&assertions)
+            .write()
+            .map(|written| written.to_xml());
+        let problems = written.expect_err(&assertions);
+        assert_eq!(problems, [Unwritable::Kerberos], "{assertions}");
     }
 }

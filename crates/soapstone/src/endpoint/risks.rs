@@ -181,8 +181,8 @@ impl<P: Directions> Endpoint<P> {
 fn weak_in_use(policy: &Policy) -> Vec<&'static str> {
     let suite = &policy.suite;
     let mut weak = Vec::new();
-    let by_certificate =
-        policy.uses(KeyBinding::Certificate) || policy.endorsing_beside().next().is_some();
+    let by_certificate = policy.uses(KeyBinding::Certificate)
+        || policy.endorsing_beside().any(|one| !one.key.is_secret());
     let signs = policy.signature().is_some() || policy.endorsing_beside().next().is_some();
     if signs {
         let signatures = match by_certificate {

@@ -20,6 +20,8 @@ pub(super) struct Budget {
     message_bytes: usize,
     /// Bytes of cipher text that were deciphered without a verified signature.
     deciphered_bytes: usize,
+    /// Bytes that references of other nodes cover, and that were digested.
+    digested_bytes: usize,
     /// The one key that deciphers cipher text without authentication.
     deciphers_unauthenticated: Option<CipherKey>,
     /// A signature in the clear verified. It is made with a key that strangers do not have, or
@@ -47,6 +49,7 @@ impl Budget {
             confirmations: 0,
             message_bytes,
             deciphered_bytes: 0,
+            digested_bytes: 0,
             deciphers_unauthenticated: None,
             is_authenticated: false,
         }
@@ -82,6 +85,20 @@ impl Budget {
         } else {
             Ok(())
         }
+    }
+
+    /// Bounds what a stranger can have digested by references that nobody here verifies.
+    pub(super) fn digest_of_others(&mut self, bytes: usize) -> Result<(), Rejected> {
+        self.digested_bytes += bytes;
+        // Each of a few nodes may have the whole Body signed.
+        let limit = self.message_bytes.saturating_mul(4);
+        if self.digested_bytes > limit {
+            return Err(Rejected::TooMany {
+                what: "bytes that references of other nodes cover",
+                limit,
+            });
+        }
+        Ok(())
     }
 
     /// Bounds what a stranger can have deciphered: under CBC with one key, and without a verified

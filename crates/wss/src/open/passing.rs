@@ -7,15 +7,28 @@
 use std::collections::HashSet;
 
 use soapstone_xml::{Element, NodeId};
-use soapstone_xmlsec::dsig::{NoExtension, Reference, SignatureError, Target};
+use soapstone_xmlsec::dsig::{NoExtension, Reference, SameDocument, SignatureError, Target};
 
 use super::comparison::Comparison;
 use super::opening::Opening;
 use super::places::MOST_UNPROVEN;
 use crate::envelope::{expanded_name, range};
-use crate::names::{DS, NEXT, WSSE, WSSE11, XENC};
+use crate::names::{DS, DSIG11, NEXT, WSSE, WSSE_2002, WSSE11, XENC};
 use crate::passage::Passage;
 use crate::rejected::Rejected;
+
+/// Elements that refer to others of the message: all but the last by their `URI`.
+const REFERENCES: [(&str, &str); 9] = [
+    (DS, "Reference"),
+    (DS, "RetrievalMethod"),
+    (DSIG11, "KeyInfoReference"),
+    (WSSE, "Reference"),
+    (WSSE_2002, "Reference"),
+    (XENC, "DataReference"),
+    (XENC, "KeyReference"),
+    (XENC, "CipherReference"),
+    (WSSE, "KeyIdentifier"),
+];
 
 /// What a signature covers that is not of this node's header.
 pub(super) struct Sealed {
@@ -46,10 +59,10 @@ impl Opening<'_> {
             element.is(DS, "Reference") && !is_inside(*element, message.security)
         });
         for element in others {
-            let Some(target) = referred(document, element) else {
+            let Some(target @ Target::Element { node, .. }) = referred(document, element) else {
                 continue;
             };
-            if !holds_cipher_text.contains(&target) {
+            if !holds_cipher_text.contains(&node) {
                 continue;
             }
             if sealed.len() == demands.limits.references {
@@ -58,14 +71,12 @@ impl Opening<'_> {
                     limit: demands.limits.references,
                 });
             }
+            let bytes = document.source(node).map_or(0, <[u8]>::len);
+            self.budget.digest_of_others(bytes)?;
             let signature = element.ancestors().find(|it| it.is(DS, "Signature"));
             let signature = signature.map_or(element.id(), |it| it.id());
             let reference = Reference::parse(element, signature, &rules);
             let mut covers = |reference: &Reference| {
-                let target = Target::Element {
-                    node: target,
-                    comments: false,
-                };
                 reference.verify(document, target, &mut NoExtension, &mut self.scratch)
             };
             let as_cipher_text = match reference {
@@ -76,7 +87,7 @@ impl Opening<'_> {
                 Err(_) => true,
             };
             sealed.push(Sealed {
-                target,
+                target: node,
                 as_cipher_text,
             });
         }
@@ -89,18 +100,22 @@ impl Opening<'_> {
             return Ok(None);
         };
         let taken_out = self.comparison().blocks_to_take_out()?;
+        if intermediary.reinserts {
+            self.check_blocks_put_back()?;
+        }
+        let places = self.places_of(&taken_out)?;
         self.evidence.unproven = self.comparison().unproven_at_intermediary(&taken_out)?;
         let document = self.message.document();
-        let out: HashSet<NodeId> = taken_out.iter().copied().collect();
+        let out: HashSet<NodeId> = places.iter().copied().collect();
         let goes = |element: Element<'_>| {
-            let mut around = element.ancestors();
+            let mut around = std::iter::once(element).chain(element.ancestors());
             around.any(|holder| out.contains(&holder.id()))
         };
         let source_end = document.bytes().len();
         // Grafts have their places behind the message.
         let in_source = |node: &NodeId| document.element(*node).range().end as usize <= source_end;
         let mut changed: Vec<(NodeId, Vec<u8>)> =
-            taken_out.iter().map(|node| (*node, Vec::new())).collect();
+            places.iter().map(|node| (*node, Vec::new())).collect();
         let mut reinserted = Vec::new();
         if intermediary.reinserts {
             let replaced: Vec<NodeId> = document.replaced_elements().filter(in_source).collect();
@@ -113,7 +128,8 @@ impl Opening<'_> {
                 reinserted.push(data);
             }
         }
-        self.check_references(&taken_out, &reinserted, sealed)?;
+        let gone = [taken_out.as_slice(), &places].concat();
+        self.check_references(&gone, &reinserted, sealed)?;
         let document = self.message.document();
         changed.sort_by_key(|(node, _)| document.element(*node).range().start);
         let mut passage = Passage::default();
@@ -126,6 +142,42 @@ impl Opening<'_> {
             self.evidence.note_taken_out(name);
         }
         Ok(Some(passage))
+    }
+
+    /// Refuses a `wsse:Security` header that was in cipher text, and is a header block by itself:
+    /// nobody behind this node could tell it from a header that the sender addressed to him.
+    fn check_blocks_put_back(&self) -> Result<(), Rejected> {
+        let header = self.message.envelope.header();
+        let mut blocks = header.into_iter().flat_map(|it| it.children());
+        let is_hidden =
+            |block: Element<'_>| is_security(block) && self.plaintext.origin(block.id()).is_some();
+        match blocks.any(is_hidden) {
+            true => Err(Rejected::SecurityDuplicated),
+            false => Ok(()),
+        }
+    }
+
+    /// The elements that blocks are taken out with, in the message as it came: each itself, or the
+    /// cipher text that it was in. That held no other block.
+    fn places_of(&self, blocks: &[NodeId]) -> Result<Vec<NodeId>, Rejected> {
+        let out: HashSet<NodeId> = blocks.iter().copied().collect();
+        let place = |block: NodeId| self.plaintext.place(block);
+        // Blocks of one cipher text stand side by side.
+        let mut places: Vec<NodeId> = blocks.iter().map(|block| place(*block)).collect();
+        places.dedup();
+        let emptied: HashSet<NodeId> = places.iter().copied().collect();
+        let header = self.message.envelope.header();
+        let mut stay = header.into_iter().flat_map(|it| it.children());
+        let is_lost =
+            |block: Element<'_>| !out.contains(&block.id()) && emptied.contains(&place(block.id()));
+        match stay.any(is_lost) {
+            true => Err(Rejected::Malformed {
+                element: "xenc:EncryptedData",
+                problem: "expected header blocks for this node alone in its cipher text, or for others alone"
+                    .to_owned(),
+            }),
+            false => Ok(places),
+        }
     }
 
     /// What plaintext takes the place of, and its bytes. An `EncryptedHeader` goes with its cipher
@@ -148,7 +200,7 @@ impl Opening<'_> {
             return Ok((data, plain));
         };
         // Nobody behind this node could tell it from a header that the sender addressed to him.
-        if block.is(WSSE, "Security") {
+        if is_security(block) {
             return Err(Rejected::Malformed {
                 element: "wsse11:EncryptedHeader",
                 problem:
@@ -175,14 +227,10 @@ impl Opening<'_> {
             declarations.push_str(&String::from_utf8_lossy(&written));
             declarations.push('"');
         }
-        let name = ["<", block.qualified_name()].concat();
-        let tag = plain
-            .windows(name.len())
-            .position(|window| window == name.as_bytes());
-        if let Some(tag) = tag {
-            let at = tag + name.len();
-            plain.splice(at..at, declarations.into_bytes());
-        }
+        let at = first_tag(&plain) + 1 + block.qualified_name().len();
+        // An explanation goes on where the block may be another one.
+        let at = at.min(plain.len());
+        plain.splice(at..at, declarations.into_bytes());
         Ok((holder.id(), plain))
     }
 
@@ -212,14 +260,8 @@ impl Opening<'_> {
             let mut around = std::iter::once(element).chain(element.ancestors());
             around.any(|holder| out.contains(&holder.id()))
         };
-        let names = [
-            (DS, "Reference"),
-            (WSSE, "Reference"),
-            (XENC, "DataReference"),
-            (XENC, "KeyReference"),
-        ];
         let refers = |element: &Element<'_>| {
-            let mut names = names.iter();
+            let mut names = REFERENCES.iter();
             names.any(|(namespace, local)| element.is(namespace, local))
         };
         for element in document.root().descendants().filter(refers) {
@@ -227,19 +269,20 @@ impl Opening<'_> {
                 continue;
             }
             let covers = element.is(DS, "Reference");
-            let Some(target) = referred(document, element) else {
-                let is_whole = element
-                    .attribute("", "URI")
-                    .is_some_and(|uri| uri.is_empty());
-                let of_header = element.ancestors().any(|it| it.is(WSSE, "Security"));
-                if covers && is_whole && of_header {
-                    return breaks(document.root());
+            match referred(document, element) {
+                Some(Target::Element { node, .. }) => {
+                    let target = document.element(node);
+                    if goes(target) || covers && around_taken_out.contains(&node) {
+                        return breaks(target);
+                    }
                 }
-                continue;
-            };
-            let target = document.element(target);
-            if goes(target) || covers && around_taken_out.contains(&target.id()) {
-                return breaks(target);
+                Some(Target::Document { .. }) => {
+                    let of_header = element.ancestors().any(|it| it.is(WSSE, "Security"));
+                    if covers && of_header {
+                        return breaks(document.root());
+                    }
+                }
+                _ => {}
             }
         }
         let mut changed = around(reinserted);
@@ -329,6 +372,11 @@ impl Comparison<'_, '_> {
     }
 }
 
+/// Whether an element is a Security header, maybe of the draft.
+fn is_security(block: Element<'_>) -> bool {
+    block.is(WSSE, "Security") || block.is(WSSE_2002, "Security")
+}
+
 /// A header block, or the one that an `EncryptedHeader` held.
 fn readable(block: Element<'_>) -> Element<'_> {
     let held = block
@@ -337,15 +385,43 @@ fn readable(block: Element<'_>) -> Element<'_> {
     held.flatten().unwrap_or(block)
 }
 
-/// The element that a reference to an id of this message leads to.
-fn referred(document: &soapstone_xml::Document, reference: Element<'_>) -> Option<NodeId> {
+/// What a reference of another node may lead to in this message. Another engine may be more lenient
+/// than this one: white space around a URI is none of it, and any text is an id.
+fn referred(document: &soapstone_xml::Document, reference: Element<'_>) -> Option<Target<'static>> {
+    let named = |id: &str, comments| {
+        let node = document.by_id(id).ok().flatten()?;
+        Some(Target::Element { node, comments })
+    };
+    if reference.is(WSSE, "KeyIdentifier") {
+        // The id of an assertion (SAML Token Profile 1.1.1, 3.4).
+        return named(reference.text().trim(), false);
+    }
     let uri = reference.attribute("", "URI")?;
-    let id = uri.strip_prefix('#')?;
-    let id = id
-        .strip_prefix("xpointer(id('")
-        .and_then(|rest| rest.strip_suffix("'))"))
-        .unwrap_or(id);
-    document.by_id(id).ok().flatten()
+    match SameDocument::parse(uri.trim()) {
+        Some(SameDocument::Document { comments }) => Some(Target::Document { comments }),
+        Some(SameDocument::Element { id, comments }) => named(id, comments),
+        None => named(uri.trim().strip_prefix('#')?, false),
+    }
+}
+
+/// Where the first start tag begins in plaintext that holds an element. Comments, processing
+/// instructions and character data may stand before it.
+fn first_tag(plain: &[u8]) -> usize {
+    let skipped: [(&[u8], &[u8]); 3] = [(b"<!--", b"-->"), (b"<?", b"?>"), (b"<![CDATA[", b"]]>")];
+    let mut at = 0;
+    while let Some(rest) = plain.get(at..) {
+        let opened = skipped.iter().find(|(open, _)| rest.starts_with(open));
+        at += match opened {
+            None if rest.first().is_none_or(|octet| *octet == b'<') => break,
+            None => 1,
+            Some((open, close)) => {
+                let inside = &rest[open.len()..];
+                let end = inside.windows(close.len()).position(|it| it == *close);
+                open.len() + end.unwrap_or(inside.len()) + close.len()
+            }
+        };
+    }
+    at
 }
 
 fn is_inside(element: Element<'_>, holder: Option<NodeId>) -> bool {

@@ -51,6 +51,15 @@ impl Plaintext {
         is_brought.then_some(graft.encrypted_data)
     }
 
+    /// Where `node` is in the message as it came: itself, or the outermost `EncryptedData` that it
+    /// was in.
+    pub(super) fn place(&self, node: NodeId) -> NodeId {
+        let hidden = |node: &NodeId| self.origin(*node);
+        std::iter::successors(Some(node), hidden)
+            .last()
+            .unwrap_or(node)
+    }
+
     /// The next element after `node`, or after what took the place of `node`.
     pub(super) fn after(&self, document: &Document, node: NodeId) -> Option<NodeId> {
         let mut grafts = self.grafts.iter();
