@@ -4,12 +4,15 @@ use jiff::{SignedDuration, Timestamp};
 use soapstone_registry::ganglia::HostMetrics;
 use soapstone_registry::names::{AGREEMENT, PROTOCOL_SOAP, REMOTE_POLICY, XML_LOCAL_NAME};
 use soapstone_registry::{
-    Answer, Applied, Asked, BindingTemplate, BusinessEntity, BusinessService, Figures, Find,
+    Answer, Applied, Asked, BindingTemplate, BusinessEntity, BusinessService, Entry, Figures, Find,
     KeyedReference, Limits, Owner, Provider, ProviderQuery, PublisherRule, Record, Refusal,
-    Registry, Report, Request, State, TModelInstance, Text, Times, uddi,
+    Registry, Report, Request, State, TModel, TModelInstance, Text, Times, uddi,
 };
 use soapstone_registry::{Change, EntryKind};
 use soapstone_xml::{Buffers, Document, ParseOptions};
+
+#[path = "registry/rules.rs"]
+mod rules;
 
 const ANYBODY: PublisherRule = PublisherRule {
     subject: None,

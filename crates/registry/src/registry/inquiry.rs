@@ -10,7 +10,9 @@ use crate::ganglia::HostMetrics;
 use crate::model::{
     BindingTemplate, BusinessEntity, BusinessService, KeyedReference, TModel, Text, category,
 };
-use crate::names::{AGREEMENT, PROTOCOL_SOAP, REMOTE_POLICY, XML_LOCAL_NAME, XML_NAMESPACE};
+use crate::names::{
+    AGREEMENT, PROTOCOL_SOAP, REMOTE_POLICY, SCHEME, XML_LOCAL_NAME, XML_NAMESPACE,
+};
 use crate::refusal::Refusal;
 use crate::request::{Find, ProviderQuery, Request};
 
@@ -201,9 +203,13 @@ impl Registry {
         };
         let service = self.plain_service(&binding.service_key)?;
         let name = first(&service.names);
-        let fits = query.service.as_ref().is_none_or(|wanted| {
-            *wanted == service.service_key || service.names.iter().any(|it| it.text == *wanted)
-        });
+        let fits = query
+            .service
+            .as_ref()
+            .is_none_or(|wanted| match wanted.starts_with(SCHEME) {
+                true => *wanted == service.service_key,
+                false => service.names.iter().any(|it| it.text == *wanted),
+            });
         let local = category(&service.categories, XML_LOCAL_NAME);
         let port_type = local.map(|local| {
             let namespace = category(&service.categories, XML_NAMESPACE);
