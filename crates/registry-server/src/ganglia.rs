@@ -12,6 +12,7 @@ use soapstone_registry::ganglia::{self, HostMetrics, LARGEST};
 use soapstone_registry::{Answer, Provider, ProviderQuery, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 
 use crate::shared::Shared;
 
@@ -19,18 +20,28 @@ use crate::shared::Shared;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How often a `gmond` is asked: as often as `gmetad` would be asked for new figures by people.
 pub(crate) const POLLING: Duration = Duration::from_secs(2);
+/// Documents that are written at once.
+const AT_ONCE: usize = 8;
 /// `TMAX` of what is served, in seconds: monitors report every two.
 const TMAX: u64 = 20;
 
 /// Serves documents: each connection gets one, and is closed.
 pub(crate) async fn serve(listener: TcpListener, cluster: String, shared: Arc<Shared>) {
+    let turns = Arc::new(Semaphore::new(AT_ONCE));
     loop {
         let Ok((mut stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let document = document(&cluster, &shared).await;
+        // Others wait to be accepted.
+        let Ok(turn) = Arc::clone(&turns).acquire_owned().await else {
+            return;
+        };
+        let (cluster, shared) = (cluster.clone(), Arc::clone(&shared));
         tokio::spawn(async move {
+            let _turn = turn;
+            let written = tokio::task::spawn_blocking(move || document(&cluster, &shared)).await;
+            let document = written.unwrap_or_default();
             let writing = async {
                 stream.write_all(document.as_bytes()).await?;
                 stream.shutdown().await
@@ -41,10 +52,10 @@ pub(crate) async fn serve(listener: TcpListener, cluster: String, shared: Arc<Sh
     }
 }
 
-async fn document(cluster: &str, shared: &Shared) -> String {
+fn document(cluster: &str, shared: &Shared) -> String {
     let query = Request::FindProviders(ProviderQuery::default());
-    let providers = match shared.apply(&query, None).await {
-        Ok(Answer::Providers(providers)) => providers,
+    let providers = match shared.inquire(&query) {
+        Ok(Answer::Providers(providers)) => providers.found,
         _ => Vec::new(),
     };
     let hosts: Vec<HostMetrics> = providers.iter().filter_map(metrics).collect();

@@ -20,7 +20,7 @@ use soapstone_store::{StoreError, Stores};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::answer::{self, Signed};
+use crate::answer::{self, Signed, Turns};
 use crate::config::Config;
 use crate::ganglia;
 use crate::shared::Shared;
@@ -152,9 +152,9 @@ async fn begin(config: Config) -> Result<Running, StartError> {
         Arc::clone(&signed).answer(request)
     }));
     let inquiry = inquiries.map(|(listener, address)| {
-        let shared = Arc::clone(&shared);
+        let (shared, turns) = (Arc::clone(&shared), Arc::new(Turns::new()));
         tasks.spawn(accept(listener, move |request| {
-            answer::inquire(Arc::clone(&shared), request)
+            answer::inquire(Arc::clone(&shared), Arc::clone(&turns), request)
         }));
         address
     });

@@ -3,12 +3,13 @@
 //! The rule kept here: writers come one after another, and each is in force once it is kept;
 //! readers never wait for the database.
 
-use std::sync::{PoisonError, RwLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use jiff::Timestamp;
 use soapstone::crypto::random;
 use soapstone_registry::ganglia::HostMetrics;
-use soapstone_registry::{Answer, Asked, Owner, Refusal, Registry, Request};
+use soapstone_registry::{Answer, Applied, Asked, Owner, Refusal, Registry, Request};
 use tokio::sync::Mutex;
 
 use crate::storage::Storage;
@@ -18,6 +19,24 @@ pub(crate) struct Shared {
     registry: RwLock<Registry>,
     storage: Storage,
     writing: Mutex<()>,
+    turns: Turns,
+}
+
+/// The turns of owners who write: whoever sends many requests waits for himself.
+#[derive(Default)]
+struct Turns(std::sync::Mutex<BTreeMap<Owner, Weak<Mutex<()>>>>);
+
+impl Turns {
+    fn of(&self, owner: &Owner) -> Arc<Mutex<()>> {
+        let mut owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(turn) = owners.get(owner).and_then(Weak::upgrade) {
+            return turn;
+        }
+        owners.retain(|_, turn| turn.strong_count() > 0);
+        let turn = Arc::default();
+        owners.insert(owner.clone(), Arc::downgrade(&turn));
+        turn
+    }
 }
 
 impl Shared {
@@ -26,30 +45,40 @@ impl Shared {
             registry: RwLock::new(registry),
             storage,
             writing: Mutex::new(()),
+            turns: Turns::default(),
         }
     }
 
-    /// Does what is asked.
-    pub(crate) async fn apply(
+    /// Answers what changes nothing, in the thread that asks.
+    pub(crate) fn inquire(&self, request: &Request) -> Result<Answer, Refusal> {
+        match request.writes() {
+            true => Err(Refusal::Unsigned),
+            false => self.applied(request, None).map(|applied| applied.answer),
+        }
+    }
+
+    fn applied(&self, request: &Request, owner: Option<&Owner>) -> Result<Applied, Refusal> {
+        let registry = self.registry.read().unwrap_or_else(PoisonError::into_inner);
+        registry.apply(
+            request,
+            &mut Asked {
+                owner,
+                now: Timestamp::now(),
+                new_key: &mut new_key,
+            },
+        )
+    }
+
+    /// Does what changes something.
+    pub(crate) async fn write(
         &self,
         request: &Request,
         owner: Option<&Owner>,
     ) -> Result<Answer, Refusal> {
-        let _turn = match request.writes() {
-            true => Some(self.writing.lock().await),
-            false => None,
-        };
-        let applied = {
-            let registry = self.registry.read().unwrap_or_else(PoisonError::into_inner);
-            registry.apply(
-                request,
-                &mut Asked {
-                    owner,
-                    now: Timestamp::now(),
-                    new_key: &mut new_key,
-                },
-            )
-        }?;
+        let own = self.turns.of(owner.ok_or(Refusal::Unsigned)?);
+        let _own = own.lock().await;
+        let _turn = self.writing.lock().await;
+        let applied = self.applied(request, owner)?;
         if let Err(error) = self.storage.keep(&applied.changes).await {
             tracing::error!(%error, request = request.name(), "a change was not kept");
             return Err(Refusal::NotKept);
@@ -84,4 +113,25 @@ fn new_key() -> String {
         &hex[20..],
     ];
     format!("uddi:{}", parts.join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_owner_waits_for_himself_alone() {
+        let turns = Turns::default();
+        let owner = |subject: &str| Owner {
+            subject: subject.to_owned(),
+            issuer: "CN=ca".to_owned(),
+        };
+        let held = turns.of(&owner("CN=p1")).lock_owned().await;
+        let again = turns.of(&owner("CN=p1"));
+        assert!(again.try_lock().is_err());
+        assert!(turns.of(&owner("CN=p2")).try_lock().is_ok());
+        drop((held, again));
+        drop(turns.of(&owner("CN=p3")));
+        assert_eq!(turns.0.lock().expect("no panic").len(), 1);
+    }
 }

@@ -108,7 +108,7 @@ async fn providers(registry: &Running) -> Vec<Provider> {
     let address = registry.inquiry().expect("inquiries");
     let (_, body) = ask(address, "GET", "/providers").await;
     match serde_json::from_str(&body).expect("an answer") {
-        Answer::Providers(providers) => providers,
+        Answer::Providers(providers) => providers.found,
         other => panic!("{other:?}"),
     }
 }
@@ -299,4 +299,11 @@ fn what_a_route_says_of_a_registry_needs_one() {
     let anybody = "[[routes]]\npath = \"/\"\nbackends = { service = \"Books\" }\n";
     let found = said(&format!("{registry}{anybody}"));
     assert!(found.contains("owners"), "{found}");
+    // The rules of a registry bound names of services alone: anybody may claim a port type.
+    let claimed = anybody.replace("service = \"Books\"", "port_type = \"P\", owners = [\"*\"]");
+    let found = said(&format!("{registry}{claimed}"));
+    let expected = "any publisher can claim a port type";
+    assert!(found.contains(expected), "{found}");
+    let named = claimed.replace("\"*\"", "\"CN=p1\"");
+    assert_eq!(said(&format!("{registry}{named}")), "");
 }

@@ -148,7 +148,7 @@ fn providers(running: &Running) -> Vec<Provider> {
     let (status, body) = exchange(address, get);
     assert_eq!(status, 200);
     match serde_json::from_slice(&body).expect("an answer") {
-        Answer::Providers(providers) => providers,
+        Answer::Providers(providers) => providers.found,
         other => panic!("{other:?}"),
     }
 }

@@ -17,7 +17,10 @@ fn found(world: &mut World, service: &str) -> Vec<String> {
         ..ProviderQuery::default()
     });
     match world.apply(None, &query) {
-        Ok(Answer::Providers(providers)) => providers.into_iter().map(|it| it.service).collect(),
+        Ok(Answer::Providers(providers)) => {
+            let found = providers.found.into_iter();
+            found.map(|it| it.service).collect()
+        }
         other => panic!("{other:?}"),
     }
 }
@@ -66,6 +69,19 @@ fn the_name_of_a_service_is_not_taken_for_the_key_of_another_one() {
     world
         .apply(Some(&owner("mallory")), &request)
         .expect("it is saved");
+    assert_eq!(found(&mut world, "uddi:p1:service"), ["Books"]);
+}
+
+/// Who asked can see that the answer is about the question.
+#[test]
+fn a_service_with_several_names_is_answered_by_the_one_that_was_asked_for() {
+    let mut world = World::new(vec![ANYBODY]);
+    let mut named = business("p1", "http://10.0.0.1:9000/books");
+    named.services[0].names.push(Text::new("Livres"));
+    world
+        .apply(Some(&owner("p1")), &Request::SaveBusiness(vec![named]))
+        .expect("it is saved");
+    assert_eq!(found(&mut world, "Livres"), ["Livres"]);
     assert_eq!(found(&mut world, "uddi:p1:service"), ["Books"]);
 }
 

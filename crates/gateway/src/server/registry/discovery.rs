@@ -48,9 +48,14 @@ async fn providers(
     let query = Request::FindProviders(ProviderQuery {
         service: source.service.clone(),
         port_type: source.port_type.clone(),
+        owners: match source.is_open() {
+            true => Vec::new(),
+            false => source.owners.clone(),
+        },
     });
     match client.ask(&query).await? {
-        Answer::Providers(found) => Ok(usable(source, found)),
+        Answer::Providers(providers) if providers.truncated => Err(AskError::Truncated),
+        Answer::Providers(providers) => Ok(usable(source, providers.found)),
         _ => Err(AskError::Other),
     }
 }
@@ -58,8 +63,8 @@ async fn providers(
 /// The providers that may be backends, in an order of their own.
 fn usable(source: &SourceSpec, found: Vec<Provider>) -> Vec<KnownProvider> {
     let is_named = |provider: &Provider| {
-        let mut owners = source.owners.iter();
-        owners.any(|owner| owner == "*" || *owner == provider.owner.subject)
+        (source.is_open() || source.owners.contains(&provider.owner.subject))
+            && source.is_about(provider)
     };
     let known = found.into_iter().filter_map(|provider| {
         let backup = match provider.state {
@@ -131,5 +136,35 @@ mod tests {
             known("http://d/", false),
         ];
         assert_eq!(usable(&source, found), expected);
+    }
+
+    /// The answer of a registry that is mistaken, or one to another question.
+    #[test]
+    fn only_providers_of_what_was_asked_for_are_backends() {
+        let source = |service: Option<&str>, port_type: Option<&str>| SourceSpec {
+            service: service.map(str::to_owned),
+            port_type: port_type.map(str::to_owned),
+            owners: vec!["CN=p1".to_owned()],
+            cache: None,
+        };
+        let typed = |port_type: Option<&str>| Provider {
+            service_key: "uddi:p1:service".to_owned(),
+            port_type: port_type.map(str::to_owned),
+            ..provider("http://a/", "CN=p1", ProviderState::Active)
+        };
+        let books = Some("{urn:b}BooksPort");
+        for (source, port_type, fits) in [
+            (source(Some("Books"), None), None, true),
+            (source(Some("uddi:p1:service"), None), None, true),
+            (source(Some("Payments"), None), None, false),
+            (source(None, books), books, true),
+            (source(None, Some("BooksPort")), books, true),
+            (source(None, Some("{urn:c}BooksPort")), books, false),
+            (source(None, books), None, false),
+            (source(Some("Books"), books), Some("{}Other"), false),
+        ] {
+            let found = usable(&source, vec![typed(port_type)]);
+            assert_eq!(!found.is_empty(), fits, "{source:?} {port_type:?}");
+        }
     }
 }
