@@ -8,6 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use soapstone::crypto::{DigestAlgorithm, digest};
 use soapstone_registry::ganglia::{self, HostMetrics, LARGEST};
 use soapstone_registry::{Answer, Provider, ProviderQuery, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -22,6 +23,8 @@ const PATIENCE: Duration = Duration::from_secs(5);
 pub(crate) const POLLING: Duration = Duration::from_secs(2);
 /// Documents that are written at once.
 const AT_ONCE: usize = 8;
+/// Characters of a host's name, before what tells it from others.
+const LONGEST_NAME: usize = 150;
 /// `TMAX` of what is served, in seconds: monitors report every two.
 const TMAX: u64 = 20;
 
@@ -62,7 +65,7 @@ fn document(cluster: &str, shared: &Shared) -> String {
     ganglia::write(cluster, Timestamp::now().as_second(), &hosts)
 }
 
-/// A provider that reported, as a host of Ganglia. Its name is that of its access point.
+/// A provider that reported, as a host of Ganglia. Its name has business and access point in it.
 fn metrics(provider: &Provider) -> Option<HostMetrics> {
     let figures = provider.figures.as_ref()?;
     let mut metrics: Vec<(String, f64, String)> = Vec::new();
@@ -84,10 +87,20 @@ fn metrics(provider: &Provider) -> Option<HostMetrics> {
         add(&format!("{name}_p50"), times.p50, "ms");
         add(&format!("{name}_p95"), times.p95, "ms");
     }
+    // Two bindings may be alike in what is left of their names.
+    let digest = digest(DigestAlgorithm::Sha256, provider.binding_key.as_bytes()).ok()?;
+    let digest: String = digest
+        .as_ref()
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let name = format!("{} {}", provider.business, provider.access_point);
+    let name: String = name.chars().take(LONGEST_NAME).collect();
     let uri = provider.access_point.parse::<http::Uri>().ok()?;
     let address = uri.host().unwrap_or_default().trim_matches(['[', ']']);
     Some(HostMetrics {
-        name: format!("{} {}", provider.business, provider.access_point),
+        name: format!("{name}-{digest}"),
         address: address.to_owned(),
         seconds: provider.age.unwrap_or_default() / 1000,
         patience: TMAX,
