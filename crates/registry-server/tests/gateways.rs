@@ -173,6 +173,52 @@ async fn a_gateway_registers_reports_and_withdraws() {
     assert_eq!(providers[0].state, State::Withdrawn);
 }
 
+/// A reload that adds a route that the registry refuses takes out nothing that it does not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_route_that_the_registry_refuses_takes_no_other_one_out() {
+    let folder = folder();
+    let text = REGISTRY.replace("LISTEN", "127.0.0.1:0") + "services = [\"Books\"]\n";
+    let config = Config::from_text(&text, &folder.path("registry.toml"), &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    let registry = start(config)
+        .await
+        .unwrap_or_else(|error| panic!("{error}"));
+    let route = |service: &str| {
+        format!(
+            "[[routes]]\npath = \"/{service}\"\nbackend = \"http://127.0.0.1:1/\"\n\
+             provides = {{ service = \"{service}\", access_point = \"http://10.0.0.5/{service}\" }}\n"
+        )
+    };
+    let table = table(registry.address(), "p1");
+    let books = format!("listen = \"127.0.0.1:0\"\n{table}{}", route("Books"));
+    let file = folder.write("p1.toml", books.as_bytes());
+    let config = GatewayConfig::load(&file, &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    let running = tokio::spawn(async move {
+        let ended = soapstone_gateway::run(config, |_| {}).await;
+        ended.unwrap_or_else(|error| panic!("{error}"));
+    });
+    until("it reports", async || {
+        let providers = providers(&registry).await;
+        providers
+            .first()
+            .is_some_and(|it| it.state == State::Active)
+    })
+    .await;
+    let former = providers(&registry).await[0].binding_key.clone();
+    folder.write("p1.toml", format!("{books}{}", route("Payments")));
+    until("the other business takes its place", async || {
+        let providers = providers(&registry).await;
+        assert!(!providers.is_empty(), "at no moment nothing is there");
+        assert!(providers.iter().all(|it| it.service == "Books"));
+        providers.len() == 1
+            && providers[0].binding_key != former
+            && providers[0].state == State::Active
+    })
+    .await;
+    running.abort();
+}
+
 /// A broker whose route `/books` has the providers of `Books` that p1 and p2 own; it runs as the
 /// command does, and its address is given back.
 async fn broker(
@@ -264,7 +310,10 @@ async fn a_registry_that_hangs_or_lies_takes_no_backend_out() {
     let known = folder.read("books.json");
     assert_eq!(
         String::from_utf8(known).expect("text"),
-        format!("[\"http://{one}/\"]")
+        format!(
+            "{{\"of\":{{\"owners\":[\"CN=p1\",\"CN=p2\"],\"port_type\":null,\"service\":\"Books\"}},\
+             \"providers\":[{{\"access_point\":\"http://{one}/\",\"backup\":false}}]}}"
+        )
     );
     let (broker, running) = self::broker(&folder, address).await;
     assert_eq!(ask(broker, "POST", "/books").await, (200, "one".to_owned()));
