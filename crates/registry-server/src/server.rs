@@ -31,6 +31,9 @@ const IDLE: Duration = Duration::from_secs(75);
 /// Connections to one address at once; others wait to be accepted.
 const CONNECTIONS: usize = 1024;
 
+/// How many milliseconds the end of connections may take.
+const CLOSING: usize = 1_000;
+
 /// Why a registry cannot start.
 #[derive(Debug)]
 #[non_exhaustive]
@@ -74,12 +77,12 @@ impl std::error::Error for StartError {
 }
 
 /// A registry that serves. Dropping it ends it.
-#[derive(Debug)]
 pub struct Running {
     address: SocketAddr,
     inquiry: Option<SocketAddr>,
     ganglia: Option<SocketAddr>,
     tasks: JoinSet<()>,
+    shared: Arc<Shared>,
 }
 
 impl Running {
@@ -98,9 +101,24 @@ impl Running {
         self.ganglia
     }
 
+    /// Ends when the database has failed: the registry is to be ended, and started anew.
+    pub async fn failed(&self) {
+        self.shared.broken().await;
+    }
+
     /// Ends it. What was kept is kept.
     pub async fn shutdown(mut self) {
         self.tasks.shutdown().await;
+        // Connections that were told to end let go of it in a moment.
+        for _ in 0..CLOSING {
+            if Arc::strong_count(&self.shared) == 1 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        if let Some(shared) = Arc::into_inner(self.shared) {
+            shared.close().await;
+        }
     }
 }
 
@@ -170,6 +188,7 @@ async fn begin(config: Config) -> Result<Running, StartError> {
         inquiry,
         ganglia,
         tasks,
+        shared,
     })
 }
 

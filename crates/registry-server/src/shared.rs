@@ -1,7 +1,8 @@
 //! The registry that all connections share.
 //!
 //! The rule kept here: writers come one after another, and each is in force once it is kept;
-//! readers never wait for the database.
+//! readers never wait for the database. A registry whose database failed ends: it cannot know what
+//! the database has.
 
 use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
@@ -10,7 +11,7 @@ use jiff::Timestamp;
 use soapstone::crypto::random;
 use soapstone_registry::ganglia::HostMetrics;
 use soapstone_registry::{Answer, Applied, Asked, Owner, Refusal, Registry, Request};
-use tokio::sync::Mutex;
+use tokio::sync::{Mutex, Notify};
 
 use crate::storage::Storage;
 
@@ -20,6 +21,8 @@ pub(crate) struct Shared {
     storage: Storage,
     writing: Mutex<()>,
     turns: Turns,
+    /// Told once the storage has failed.
+    broken: Notify,
 }
 
 /// The turns of owners who write: whoever sends many requests waits for himself.
@@ -46,6 +49,7 @@ impl Shared {
             storage,
             writing: Mutex::new(()),
             turns: Turns::default(),
+            broken: Notify::new(),
         }
     }
 
@@ -81,6 +85,8 @@ impl Shared {
         let applied = self.applied(request, owner)?;
         if let Err(error) = self.storage.keep(&applied.changes).await {
             tracing::error!(%error, request = request.name(), "a change was not kept");
+            // Whether the database has it is not known: a registry that starts anew reads what it has.
+            self.broken.notify_one();
             return Err(Refusal::NotKept);
         }
         if !applied.changes.is_empty() {
@@ -89,6 +95,16 @@ impl Shared {
             registry.commit(applied.changes);
         }
         Ok(applied.answer)
+    }
+
+    /// Lets go of the database: another registry may have it.
+    pub(crate) async fn close(self) {
+        self.storage.close().await;
+    }
+
+    /// Ends when the storage has failed.
+    pub(crate) async fn broken(&self) {
+        self.broken.notified().await;
     }
 
     /// What a `gmond` says of its hosts.

@@ -12,6 +12,7 @@ use soapstone_registry::{
     Provider, ProviderQuery, Report, Request, State, Text, uddi,
 };
 use soapstone_registry_server::{Config, Running, start};
+use soapstone_services::{DatabaseLocation, DatabaseServer, NoServer};
 use soapstone_testkit::Folder;
 use soapstone_testkit::keys::P256;
 
@@ -411,13 +412,83 @@ async fn ganglia_reads_what_providers_report_and_is_read_for_those_that_do_not()
     .await;
 }
 
+/// PostgreSQL keeps what SQLite keeps, has one registry, and is missed when it is gone.
+#[tokio::test]
+async fn postgresql_keeps_entries_and_is_missed_when_it_is_gone() {
+    let mut server = match DatabaseServer::postgresql() {
+        Ok(server) => server,
+        Err(missing @ NoServer::NotInstalled { .. }) if std::env::var_os("CI").is_none() => {
+            eprintln!("skipped: {missing}");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let url = match server.location() {
+        DatabaseLocation::Postgres(url) => url.clone(),
+        other => panic!("{other:?}"),
+    };
+    let folder = folder();
+    let text = format!("database = \"{url}\"\n{SERVER}");
+    let begin = async || {
+        let config = config(&folder, &text).unwrap_or_else(|problems| panic!("{problems}"));
+        start(config).await
+    };
+    let running = begin().await.unwrap_or_else(|error| panic!("{error}"));
+    let Err(second) = begin().await else {
+        panic!("the first one has it");
+    };
+    let expected = "another registry uses the database";
+    assert!(second.to_string().ends_with(expected), "{second}");
+    let own = client(&folder, "p1");
+    let address = running.address();
+    let own = waiting(move || {
+        let (_, status, body) = call(address, &own, &uddi::write_request(&business(HOME)));
+        assert_eq!(status, 200, "{body}");
+        let taken = jiff::Timestamp::now().as_millisecond();
+        let (_, status, body) = call(address, &own, &uddi::write_request(&report(taken)));
+        assert_eq!(status, 200, "{body}");
+        own
+    })
+    .await;
+    running.shutdown().await;
+    // The server notices a little later that the first one has gone.
+    let mut begun = begin().await;
+    for _ in 0..200 {
+        if begun.is_ok() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        begun = begin().await;
+    }
+    let running = begun.unwrap_or_else(|error| panic!("{error}"));
+    let address = running.address();
+    let running = waiting(move || {
+        let found = providers(&running);
+        assert_eq!(found[0].access_point, HOME, "it is there after a restart");
+        assert_eq!(found[0].figures.as_ref().map(|it| it.in_hand), Some(3.0));
+        server.stop();
+        let moved = uddi::write_request(&business("http://127.0.0.1:9002/books"));
+        let (_, status, body) = call(address, &own, &moved);
+        assert_eq!(status, 500);
+        assert!(body.contains("errCode=\"E_fatalError\""), "{body}");
+        assert_eq!(providers(&running)[0].access_point, HOME);
+        running
+    })
+    .await;
+    running.failed().await;
+    running.shutdown().await;
+}
+
 #[tokio::test]
 async fn a_database_has_one_registry() {
     let folder = folder();
     let running = registry(&folder).await;
     let second =
         start(config(&folder, SERVER).unwrap_or_else(|problems| panic!("{problems}"))).await;
-    let error = second.expect_err("the first one has it").to_string();
+    let Err(error) = second else {
+        panic!("the first one has it");
+    };
+    let error = error.to_string();
     let expected = "another registry uses the database";
     assert!(error.ends_with(expected), "{error}");
     running.shutdown().await;
