@@ -23,11 +23,13 @@ use tokio::task::JoinSet;
 use crate::answer::{self, Signed, Turns};
 use crate::config::Config;
 use crate::ganglia;
+use crate::peers::Peers;
 use crate::shared::Shared;
+use crate::stalling::Stalling;
 use crate::storage::{Storage, StorageError};
 
 /// How long a connection may be idle, or take for the head of a request.
-const IDLE: Duration = Duration::from_secs(75);
+const IDLE: Duration = Duration::from_secs(10);
 /// Connections to one address at once; others wait to be accepted.
 const CONNECTIONS: usize = 1024;
 
@@ -206,12 +208,17 @@ where
     F: Future<Output = Response<Full<Bytes>>> + Send + 'static,
 {
     let mut connections = JoinSet::new();
+    let peers = Peers::default();
     loop {
         tokio::select! {
             accepted = listener.accept(), if connections.len() < CONNECTIONS => {
-                let Ok((stream, _)) = accepted else {
+                let Ok((stream, peer)) = accepted else {
                     // Most often there are no file descriptors, and others give some back.
                     tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                };
+                let Some(counted) = peers.one_more(peer.ip()) else {
+                    tracing::debug!(%peer, "an address has too many connections");
                     continue;
                 };
                 let answer = answer.clone();
@@ -222,8 +229,9 @@ where
                 let serving = hyper::server::conn::http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(IDLE)
-                    .serve_connection(TokioIo::new(stream), service);
+                    .serve_connection(Stalling::new(TokioIo::new(stream)), service);
                 connections.spawn(async move {
+                    let _counted = counted;
                     if let Err(error) = serving.await {
                         tracing::debug!(%error, "a connection broke");
                     }

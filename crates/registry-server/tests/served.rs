@@ -412,6 +412,36 @@ async fn ganglia_reads_what_providers_report_and_is_read_for_those_that_do_not()
     .await;
 }
 
+/// Whoever has one address takes no place of others.
+#[tokio::test]
+async fn an_address_has_so_many_connections() {
+    let folder = folder();
+    let running = registry(&folder).await;
+    let address = running.inquiry().expect("inquiries");
+    waiting(move || {
+        let get = b"GET /healthz HTTP/1.1\r\nhost: r\r\nconnection: close\r\n\r\n";
+        let silent: Vec<TcpStream> = (0..64)
+            .map(|_| TcpStream::connect(address).expect("it listens"))
+            .collect();
+        let mut more = TcpStream::connect(address).expect("it listens");
+        let mut answer = Vec::new();
+        // It is closed, or reset where the request had not been read.
+        let _ = more.write_all(get);
+        let _ = more.read_to_end(&mut answer);
+        assert_eq!(String::from_utf8_lossy(&answer), "");
+        drop(silent);
+        let answered = (0..1_000).any(|_| {
+            let mut stream = TcpStream::connect(address).expect("it listens");
+            let mut answer = Vec::new();
+            let sent = stream.write_all(get);
+            sent.and_then(|()| stream.read_to_end(&mut answer)).is_ok() && answer.ends_with(b"ok")
+        });
+        assert!(answered, "those that are gone take no place");
+        drop(running);
+    })
+    .await;
+}
+
 /// PostgreSQL keeps what SQLite keeps, has one registry, and is missed when it is gone.
 #[tokio::test]
 async fn postgresql_keeps_entries_and_is_missed_when_it_is_gone() {
@@ -513,6 +543,9 @@ fn a_registry_that_anybody_could_write_to_is_no_configuration() {
     );
     let expected = "`access_points` has URLs that end with /";
     assert!(said(&prefix).contains(expected), "{}", said(&prefix));
+    let never = format!("{SERVER}[limits]\nperiod = \"0s\"\n");
+    let expected = "`period` must be 1 ms at least";
+    assert!(said(&never).contains(expected), "{}", said(&never));
     let database = format!("database = \"mysql://db/x\"\n{SERVER}");
     let expected = "`database` is none that is known";
     assert!(said(&database).contains(expected), "{}", said(&database));
