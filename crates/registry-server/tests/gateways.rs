@@ -345,6 +345,28 @@ fn what_a_route_says_of_a_registry_needs_one() {
         found.contains("where clients call the route is not known"),
         "{found}"
     );
+    let cached = |path: &str, service: &str| {
+        format!(
+            "[[routes]]\npath = \"{path}\"\n\
+             backends = {{ service = \"{service}\", owners = [\"CN=p1\"], cache = \"known.json\" }}\n"
+        )
+    };
+    let shared = |service| {
+        format!(
+            "{registry}{}{}",
+            cached("/a", "Books"),
+            cached("/b", service)
+        )
+    };
+    assert_eq!(said(&shared("Books")), "");
+    let found = said(&shared("Payments"));
+    let expected = "`backends.cache` is the file of other providers, too";
+    assert!(found.contains(expected), "{found}");
+    // A provider that the same authority certifies would answer for the registry.
+    let unnamed = registry.replace(", subjects = [\"CN=registry\"]", "");
+    let found = said(&format!("{unnamed}{route}{provides}"));
+    let expected = "whoever has a certificate of these authorities would be the registry";
+    assert!(found.contains(expected), "{found}");
     let anybody = "[[routes]]\npath = \"/\"\nbackends = { service = \"Books\" }\n";
     let found = said(&format!("{registry}{anybody}"));
     assert!(found.contains("owners"), "{found}");
