@@ -3,6 +3,7 @@
 //! The rule kept here: a registry that is away, hangs or has lost its reports takes no backend out
 //! of use.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use soapstone_registry::{Answer, Provider, ProviderQuery, Request, State as ProviderState};
@@ -15,7 +16,7 @@ use crate::server::state::State;
 pub(in crate::server) async fn discover(state: &State, client: &Arc<RegistryClient>) {
     let mut ticks = tokio::time::interval(client.period);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut was_away = false;
+    let mut away: BTreeSet<SourceSpec> = BTreeSet::new();
     loop {
         ticks.tick().await;
         let serving = state.current.serving();
@@ -26,16 +27,17 @@ pub(in crate::server) async fn discover(state: &State, client: &Arc<RegistryClie
             match providers(client, &source).await {
                 Ok(providers) => {
                     state.discovered.learn(&source, providers);
-                    if was_away {
+                    if away.remove(&source) {
                         tracing::info!("the registry answers again");
-                        was_away = false;
                     }
                 }
-                Err(error) if !was_away => {
-                    tracing::warn!(%error, "the registry is not to be had: what is known stays in use");
-                    was_away = true;
+                Err(error) => {
+                    let service = source.service.as_deref().or(source.port_type.as_deref());
+                    if !away.contains(&source) {
+                        tracing::warn!(%error, service, "the registry is not to be had: what is known stays in use");
+                        away.insert(source);
+                    }
                 }
-                Err(_) => {}
             }
         }
     }
