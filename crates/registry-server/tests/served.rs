@@ -412,6 +412,71 @@ async fn ganglia_reads_what_providers_report_and_is_read_for_those_that_do_not()
     .await;
 }
 
+/// Runs until it is dropped.
+struct Program(std::process::Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // One that has ended by itself needs nothing.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// `gmetad` itself takes what is served: it ended on a host whose name was no name of a folder.
+#[tokio::test]
+async fn gmetad_takes_what_is_served() {
+    let gmetad = Path::new("/usr/sbin/gmetad");
+    if !gmetad.exists() {
+        assert!(std::env::var_os("CI").is_none(), "gmetad is not installed");
+        eprintln!("skipped: gmetad is not installed");
+        return;
+    }
+    let folder = folder();
+    let running = registry(&folder).await;
+    let (own, address) = (client(&folder, "p1"), running.address());
+    let source = running.ganglia().expect("metrics");
+    waiting(move || {
+        let request = uddi::write_request(&business("http://127.0.0.1:9001/books/../x"));
+        let (_, status, _) = call(address, &own, &request);
+        assert_eq!(status, 500, "no dot segments");
+        call(address, &own, &uddi::write_request(&business(HOME)));
+        let taken = jiff::Timestamp::now().as_millisecond();
+        call(address, &own, &uddi::write_request(&report(taken)));
+        let rounds = folder.path("rrds");
+        std::fs::create_dir(&rounds).expect("a folder");
+        let ports = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
+        let [xml, interactive] = ports.map(|it| it.local_addr().expect("it is bound").port());
+        let text = format!(
+            "data_source \"soapstone\" 1 {source}\nrrd_rootdir \"{}\"\nsetuid off\n\
+             xml_port {xml}\ninteractive_port {interactive}\n",
+            rounds.display()
+        );
+        let file = folder.write("gmetad.conf", text);
+        let log = std::fs::File::create(folder.path("gmetad.log")).expect("a file");
+        let mut command = std::process::Command::new(gmetad);
+        command.arg("-d1").arg("-c").arg(file);
+        command.stdout(log.try_clone().expect("a file")).stderr(log);
+        let mut program = Program(command.spawn().expect("it starts"));
+        let kept = || -> Option<std::path::PathBuf> {
+            let hosts = std::fs::read_dir(rounds.join("test")).ok()?;
+            let mut hosts = hosts.filter_map(|host| Some(host.ok()?.path()));
+            hosts.find(|host| host.join("soapstone_in_hand.rrd").exists())
+        };
+        let is_kept = (0..1_200).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            kept().is_some() || program.0.try_wait().expect("a state").is_some()
+        });
+        let said = folder.read("gmetad.log");
+        let said = String::from_utf8_lossy(&said);
+        assert!(is_kept && kept().is_some(), "{said}");
+        let ended = program.0.try_wait().expect("a state");
+        assert_eq!(ended, None, "{said}");
+        drop(running);
+    })
+    .await;
+}
+
 /// Whoever has one address takes no place of others.
 #[tokio::test]
 async fn an_address_has_so_many_connections() {
