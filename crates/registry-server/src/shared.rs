@@ -85,7 +85,8 @@ impl Shared {
         let applied = self.applied(request, owner)?;
         if let Err(error) = self.storage.keep(&applied.changes).await {
             tracing::error!(%error, request = request.name(), "a change was not kept");
-            // Whether the database has it is not known: a registry that starts anew reads what it has.
+            // Whether the database has it is not known: a registry that starts anew reads what it
+            // has.
             self.broken.notify_one();
             return Err(Refusal::NotKept);
         }

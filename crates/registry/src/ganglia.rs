@@ -56,8 +56,8 @@ impl HostMetrics {
     }
 }
 
-/// A name as `gmetad` may have it: hosts and metrics are folders and files there, and a slash in one
-/// of their names ends it.
+/// A name as `gmetad` may have it: hosts and metrics are folders and files there, and a slash in
+/// one of their names ends it.
 fn plain(name: &str) -> String {
     let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
     let name = name.trim_start_matches('.').chars().take(LONGEST_NAME);

@@ -164,7 +164,8 @@ impl Registry {
                 room.take(size_of_entry(&record.entry))?;
                 bindings.extend(binding_of(&record.entry));
             }
-            // Bindings are answered whole or not at all: their answer cannot say that more are there.
+            // Bindings are answered whole or not at all: their answer cannot say that more are
+            // there.
             if asked > MOST && found.next().is_some() {
                 return Err(Refusal::TooLarge);
             }

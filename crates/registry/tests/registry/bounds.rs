@@ -13,7 +13,9 @@ fn full_of(count: usize, name: &str) -> Vec<Record> {
     let mut service = business.services.remove(0);
     let mut binding = service.bindings.remove(0);
     service.business_key = business.business_key.clone();
-    service.names.extend(long_texts().into_iter().map(Text::new));
+    service
+        .names
+        .extend(long_texts().into_iter().map(Text::new));
     binding.service_key = service.service_key.clone();
     let offers = long_texts().into_iter();
     let offers = offers.map(|offer| KeyedReference::new(AGREEMENT, offer));
@@ -69,7 +71,11 @@ fn an_answer_has_its_largest_size() {
         Request::BindingDetail((0..100).map(|it| format!("uddi:p1:{it:05}")).collect()),
     ] {
         let name = request.name();
-        assert_eq!(world.apply(None, &request), Err(Refusal::TooLarge), "{name}");
+        assert_eq!(
+            world.apply(None, &request),
+            Err(Refusal::TooLarge),
+            "{name}"
+        );
     }
     // Where an answer can say that it leaves something out, it does.
     let answer = world.apply(None, &Request::FindService(Find::default()));

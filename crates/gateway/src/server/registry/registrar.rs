@@ -114,8 +114,8 @@ impl Registrar<'_> {
         saved.and(reported).and(self.delete_former().await)
     }
 
-    /// Saves what is wanted, before what was there before is deleted: at no moment the registry knows
-    /// neither.
+    /// Saves what is wanted, before what was there before is deleted: at no moment the registry
+    /// knows neither.
     async fn save(&mut self, wanted: Option<BusinessEntity>) -> Result<(), AskError> {
         let mut refused = Ok(());
         let saved = match wanted {
@@ -179,7 +179,8 @@ impl Registrar<'_> {
         Ok((entity, refused))
     }
 
-    /// Deletes what is no longer provided. What cannot be deleted is tried again with the next report.
+    /// Deletes what is no longer provided. What cannot be deleted is tried again with the next
+    /// report.
     async fn delete_former(&mut self) -> Result<(), AskError> {
         while let Some(key) = self.former.last() {
             self.delete(Request::DeleteBusiness(vec![key.clone()]))
