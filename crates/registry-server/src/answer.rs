@@ -28,11 +28,13 @@ use crate::envelope::{around, fault};
 use crate::shared::Shared;
 
 /// How long a request may take to arrive.
-const PATIENCE: Duration = Duration::from_secs(30);
+const PATIENCE: Duration = Duration::from_secs(10);
 /// Largest request: a business with three hundred services has some 500 kB.
 const LARGEST: usize = 1 << 20;
-/// Requests that are worked on at once; others wait.
+/// Requests of one address that are worked on at once; others wait.
 const AT_ONCE: usize = 32;
+/// Requests of one address that are read at once: they are in memory.
+const READ_AT_ONCE: usize = 256;
 
 type Reply = Response<Full<Bytes>>;
 
@@ -44,7 +46,31 @@ pub(crate) struct Signed {
     pub(crate) shared: Arc<Shared>,
     /// Since when messages are remembered, where they are remembered in this process alone.
     pub(crate) remembers_since: Option<Timestamp>,
-    turns: Semaphore,
+    turns: Turns,
+}
+
+/// What bounds the requests of one address.
+pub(crate) struct Turns {
+    reading: Semaphore,
+    working: Semaphore,
+}
+
+impl Turns {
+    pub(crate) fn new() -> Self {
+        Self {
+            reading: Semaphore::new(READ_AT_ONCE),
+            working: Semaphore::new(AT_ONCE),
+        }
+    }
+
+    /// Does work in a thread of its own. Nothing in it waits: a turn is not held for long.
+    async fn work<T: Send + 'static>(
+        &self,
+        work: impl FnOnce() -> T + Send + 'static,
+    ) -> Option<T> {
+        let _turn = self.working.acquire().await.ok()?;
+        tokio::task::spawn_blocking(work).await.ok()
+    }
 }
 
 /// What is the same of requests as SOAP and as JSON.
@@ -76,7 +102,7 @@ impl Signed {
             contexts,
             shared,
             remembers_since: in_memory.then(Timestamp::now),
-            turns: Semaphore::new(AT_ONCE),
+            turns: Turns::new(),
         }
     }
 
@@ -85,31 +111,30 @@ impl Signed {
         if request.uri().path() == "/healthz" {
             return text(StatusCode::OK, "ok");
         }
+        let Ok(reading) = self.turns.reading.acquire().await else {
+            return failed();
+        };
         let (version, body) = match soap_body(request).await {
             Ok(body) => body,
             Err(reply) => return reply,
         };
         let arrived = Instant::now();
         let length = body.len();
-        let Ok(_turn) = self.turns.acquire().await else {
-            return text(StatusCode::SERVICE_UNAVAILABLE, "the registry ends");
-        };
         let this = Arc::clone(&self);
-        let opened = tokio::task::spawn_blocking(move || this.open(body)).await;
+        let opened = self.turns.work(move || this.open(body)).await;
+        drop(reading);
         let opened = match opened {
-            Ok(Ok(opened)) => opened,
-            Ok(Err(Unopened::Refused(rejected))) => {
+            Some(Ok(opened)) => opened,
+            Some(Err(Unopened::Refused(rejected))) => {
                 tracing::warn!(reason = rejected.name(), detail = %OneLine(&rejected), "request refused");
                 let (status, fault) = refusal_fault(version, rejected.fault());
                 tokio::time::sleep_until(refusal_moment(arrived, length)).await;
                 return soap(status, version, fault);
             }
-            Ok(Err(Unopened::Answered(bytes, version))) => {
+            Some(Err(Unopened::Answered(bytes, version))) => {
                 return soap(StatusCode::OK, version, bytes);
             }
-            Ok(Err(Unopened::Failed)) | Err(_) => {
-                return text(StatusCode::INTERNAL_SERVER_ERROR, "the registry failed");
-            }
+            Some(Err(Unopened::Failed)) | None => return failed(),
         };
         Arc::clone(&self).serve(opened).await
     }
@@ -173,13 +198,24 @@ impl Signed {
         let owner = opened.owner.as_ref();
         let answered = match opened.request {
             Err(refusal) => Err(refusal),
-            Ok((form, request)) => {
-                let answer = self.shared.apply(&request, owner).await;
-                if answer.is_ok() && request.writes() {
+            Ok((form, request)) if request.writes() => {
+                let answer = self.shared.write(&request, owner).await;
+                if answer.is_ok() {
                     let owner = owner.map(|it| it.subject.as_str());
                     tracing::debug!(request = request.name(), owner, "request done");
                 }
                 answer.map(|answer| body_of(form, &answer))
+            }
+            Ok((form, request)) => {
+                let shared = Arc::clone(&self.shared);
+                let inquire = move || {
+                    let answer = shared.inquire(&request);
+                    answer.map(|answer| body_of(form, &answer))
+                };
+                match self.turns.work(inquire).await {
+                    Some(answered) => answered,
+                    None => return failed(),
+                }
             }
         };
         let (status, envelope) = match answered {
@@ -194,17 +230,17 @@ impl Signed {
             }
         };
         let (this, receipt) = (Arc::clone(&self), opened.receipt);
-        let secured = tokio::task::spawn_blocking(move || {
+        let secure = move || {
             let secured = this.service.answer(envelope.into_bytes(), &receipt);
             secured.map(|secured| secured.bytes)
-        });
-        match secured.await {
-            Ok(Ok(bytes)) => soap(status, opened.version, bytes),
-            Ok(Err(error)) => {
+        };
+        match self.turns.work(secure).await {
+            Some(Ok(bytes)) => soap(status, opened.version, bytes),
+            Some(Err(error)) => {
                 tracing::error!(%error, "an answer could not be secured");
-                text(StatusCode::INTERNAL_SERVER_ERROR, "the registry failed")
+                failed()
             }
-            Err(_) => text(StatusCode::INTERNAL_SERVER_ERROR, "the registry failed"),
+            None => failed(),
         }
     }
 }
@@ -256,57 +292,87 @@ fn json_of(answer: &Answer) -> String {
 }
 
 /// Answers one inquiry without a signature.
-pub(crate) async fn inquire(shared: Arc<Shared>, request: Request<Incoming>) -> Reply {
-    let path = request.uri().path();
-    match (request.method(), path) {
-        (&Method::GET, "/healthz") => text(StatusCode::OK, "ok"),
+pub(crate) async fn inquire(
+    shared: Arc<Shared>,
+    turns: Arc<Turns>,
+    request: Request<Incoming>,
+) -> Reply {
+    if (request.method(), request.uri().path()) == (&Method::GET, "/healthz") {
+        return text(StatusCode::OK, "ok");
+    }
+    let Ok(_reading) = turns.reading.acquire().await else {
+        return failed();
+    };
+    let asked = match asked(request).await {
+        Ok(asked) => asked,
+        Err(reply) => return reply,
+    };
+    let replied = turns.work(move || asked.answer(&shared)).await;
+    replied.unwrap_or_else(failed)
+}
+
+/// An inquiry that was read.
+enum Inquiry {
+    Providers(ProviderQuery),
+    Json(Vec<u8>),
+    Soap(SoapVersion, Vec<u8>),
+}
+
+async fn asked(request: Request<Incoming>) -> Result<Inquiry, Reply> {
+    match (request.method(), request.uri().path()) {
         (&Method::GET, "/providers") => {
-            let query = match provider_query(request.uri().query().unwrap_or_default()) {
-                Some(query) => soapstone_registry::Request::FindProviders(query),
-                None => return text(StatusCode::BAD_REQUEST, "expected service= or portType="),
-            };
-            json(shared.apply(&query, None).await)
+            let query = provider_query(request.uri().query().unwrap_or_default());
+            let said = "expected service=, portType= or owner=";
+            let query = query.ok_or_else(|| text(StatusCode::BAD_REQUEST, said))?;
+            Ok(Inquiry::Providers(query))
         }
-        (&Method::POST, "/json") => {
-            let body = match whole(request).await {
-                Ok(body) => body,
-                Err(reply) => return reply,
-            };
-            match serde_json::from_slice(&body) {
-                Ok(request) => json(shared.apply(&request, None).await),
-                Err(error) => json(Err(not_json(error))),
-            }
-        }
+        (&Method::POST, "/json") => whole(request).await.map(Inquiry::Json),
         _ => {
-            let (version, body) = match soap_body(request).await {
-                Ok(body) => body,
-                Err(reply) => return reply,
-            };
-            let buffers = &mut Buffers::default();
-            let envelope = match Envelope::parse(body, &Limits::default(), buffers) {
-                Ok(envelope) => envelope,
-                Err(_) => {
-                    let (status, fault) = refusal_fault(version, FaultCode::Sender);
-                    return soap(status, version, fault);
-                }
-            };
-            let version = envelope.version();
-            let request = uddi::read_request(envelope.body());
-            drop(envelope);
-            let answer = match request {
-                Ok(request) => shared.apply(&request, None).await,
-                Err(refusal) => Err(refusal),
-            };
-            match answer {
-                Ok(answer) => {
-                    let body = around(version, &uddi::write_answer(&answer));
-                    soap(StatusCode::OK, version, body)
-                }
-                Err(refusal) => {
-                    let status = fault_status(version, &refusal);
-                    soap(status, version, fault(version, &refusal))
-                }
+            let (version, body) = soap_body(request).await?;
+            Ok(Inquiry::Soap(version, body))
+        }
+    }
+}
+
+impl Inquiry {
+    fn answer(self, shared: &Shared) -> Reply {
+        match self {
+            Self::Providers(query) => {
+                json(shared.inquire(&soapstone_registry::Request::FindProviders(query)))
             }
+            Self::Json(body) => match serde_json::from_slice(&body) {
+                Ok(request) => json(shared.inquire(&request)),
+                Err(error) => json(Err(not_json(error))),
+            },
+            Self::Soap(version, body) => soap_answer(shared, version, body),
+        }
+    }
+}
+
+fn soap_answer(shared: &Shared, version: SoapVersion, body: Vec<u8>) -> Reply {
+    let buffers = &mut Buffers::default();
+    let envelope = match Envelope::parse(body, &Limits::default(), buffers) {
+        Ok(envelope) => envelope,
+        Err(_) => {
+            let (status, fault) = refusal_fault(version, FaultCode::Sender);
+            return soap(status, version, fault);
+        }
+    };
+    let version = envelope.version();
+    let request = uddi::read_request(envelope.body());
+    drop(envelope);
+    let answer = match request {
+        Ok(request) => shared.inquire(&request),
+        Err(refusal) => Err(refusal),
+    };
+    match answer {
+        Ok(answer) => {
+            let body = around(version, &uddi::write_answer(&answer));
+            soap(StatusCode::OK, version, body)
+        }
+        Err(refusal) => {
+            let status = fault_status(version, &refusal);
+            soap(status, version, fault(version, &refusal))
         }
     }
 }
@@ -347,6 +413,7 @@ fn provider_query(query: &str) -> Option<ProviderQuery> {
         match name {
             "service" => asked.service = value,
             "portType" => asked.port_type = value,
+            "owner" => asked.owners.extend(value),
             _ => return None,
         }
     }
@@ -426,6 +493,10 @@ fn soap(status: StatusCode, version: SoapVersion, body: impl Into<Bytes>) -> Rep
     reply(status, media_type, body)
 }
 
+fn failed() -> Reply {
+    text(StatusCode::INTERNAL_SERVER_ERROR, "the registry failed")
+}
+
 fn text(status: StatusCode, said: &'static str) -> Reply {
     let media_type = HeaderValue::from_static("text/plain; charset=utf-8");
     reply(status, media_type, said)
@@ -446,10 +517,13 @@ mod tests {
 
     #[test]
     fn a_query_names_service_and_port_type() {
-        let asked = provider_query("service=My+Books%21&portType=%7Burn%3Ab%7DBooks");
+        let asked = provider_query(
+            "service=My+Books%21&portType=%7Burn%3Ab%7DBooks&owner=CN%3Dp1&owner=CN%3Dp2",
+        );
         let expected = ProviderQuery {
             service: Some("My Books!".to_owned()),
             port_type: Some("{urn:b}Books".to_owned()),
+            owners: vec!["CN=p1".to_owned(), "CN=p2".to_owned()],
         };
         assert_eq!(asked, Some(expected));
         assert_eq!(provider_query(""), Some(ProviderQuery::default()));

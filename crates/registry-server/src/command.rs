@@ -44,6 +44,9 @@ A file:
   [[publishers]]
   subject = \"CN=provider\"";
 
+const BROKEN: &str =
+    "the database failed: the registry ends, and reads what is kept when it starts";
+
 /// The command line.
 #[derive(Debug, Parser)]
 #[command(
@@ -122,9 +125,15 @@ fn serve(arguments: &ServeArguments, log: LogArguments) -> Result<(), Failure> {
             said.push_str(&format!("metrics for Ganglia at {address}\n"));
         }
         files::print(said)?;
-        stop.await;
+        let failed = tokio::select! {
+            () = stop => false,
+            () = running.failed() => true,
+        };
         running.shutdown().await;
-        Ok(())
+        match failed {
+            true => Err(Failure::new(BROKEN)),
+            false => Ok(()),
+        }
     })
 }
 

@@ -238,6 +238,9 @@ fn read_limits(mut table: Table<'_>) -> Limits {
     let per_owner = table.integer("per_owner", 1, 1_000_000);
     let entries = table.integer("entries", 1, 10_000_000);
     let period = table.duration("period");
+    if let Some(period) = period.as_ref().filter(|it| it.value.as_millis() == 0) {
+        table.report(period.place, "`period` must be 1 ms at least");
+    }
     table.finish();
     let count = |given: u64| usize::try_from(given).unwrap_or(usize::MAX);
     Limits {

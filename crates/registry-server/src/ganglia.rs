@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use soapstone::crypto::{DigestAlgorithm, digest};
 use soapstone_registry::ganglia::{self, HostMetrics, LARGEST};
 use soapstone_registry::{Answer, Provider, ProviderQuery, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
+use tokio::sync::Semaphore;
 
 use crate::shared::Shared;
 
@@ -19,18 +21,30 @@ use crate::shared::Shared;
 const PATIENCE: Duration = Duration::from_secs(5);
 /// How often a `gmond` is asked: as often as `gmetad` would be asked for new figures by people.
 pub(crate) const POLLING: Duration = Duration::from_secs(2);
+/// Documents that are written at once.
+const AT_ONCE: usize = 8;
+/// Characters of a host's name, before what tells it from others.
+const LONGEST_NAME: usize = 150;
 /// `TMAX` of what is served, in seconds: monitors report every two.
 const TMAX: u64 = 20;
 
 /// Serves documents: each connection gets one, and is closed.
 pub(crate) async fn serve(listener: TcpListener, cluster: String, shared: Arc<Shared>) {
+    let turns = Arc::new(Semaphore::new(AT_ONCE));
     loop {
         let Ok((mut stream, _)) = listener.accept().await else {
             tokio::time::sleep(Duration::from_millis(50)).await;
             continue;
         };
-        let document = document(&cluster, &shared).await;
+        // Others wait to be accepted.
+        let Ok(turn) = Arc::clone(&turns).acquire_owned().await else {
+            return;
+        };
+        let (cluster, shared) = (cluster.clone(), Arc::clone(&shared));
         tokio::spawn(async move {
+            let _turn = turn;
+            let written = tokio::task::spawn_blocking(move || document(&cluster, &shared)).await;
+            let document = written.unwrap_or_default();
             let writing = async {
                 stream.write_all(document.as_bytes()).await?;
                 stream.shutdown().await
@@ -41,17 +55,17 @@ pub(crate) async fn serve(listener: TcpListener, cluster: String, shared: Arc<Sh
     }
 }
 
-async fn document(cluster: &str, shared: &Shared) -> String {
+fn document(cluster: &str, shared: &Shared) -> String {
     let query = Request::FindProviders(ProviderQuery::default());
-    let providers = match shared.apply(&query, None).await {
-        Ok(Answer::Providers(providers)) => providers,
+    let providers = match shared.inquire(&query) {
+        Ok(Answer::Providers(providers)) => providers.found,
         _ => Vec::new(),
     };
     let hosts: Vec<HostMetrics> = providers.iter().filter_map(metrics).collect();
     ganglia::write(cluster, Timestamp::now().as_second(), &hosts)
 }
 
-/// A provider that reported, as a host of Ganglia. Its name is that of its access point.
+/// A provider that reported, as a host of Ganglia. Its name has business and access point in it.
 fn metrics(provider: &Provider) -> Option<HostMetrics> {
     let figures = provider.figures.as_ref()?;
     let mut metrics: Vec<(String, f64, String)> = Vec::new();
@@ -73,10 +87,20 @@ fn metrics(provider: &Provider) -> Option<HostMetrics> {
         add(&format!("{name}_p50"), times.p50, "ms");
         add(&format!("{name}_p95"), times.p95, "ms");
     }
+    // Two bindings may be alike in what is left of their names.
+    let digest = digest(DigestAlgorithm::Sha256, provider.binding_key.as_bytes()).ok()?;
+    let digest: String = digest
+        .as_ref()
+        .iter()
+        .take(4)
+        .map(|byte| format!("{byte:02x}"))
+        .collect();
+    let name = format!("{} {}", provider.business, provider.access_point);
+    let name: String = name.chars().take(LONGEST_NAME).collect();
     let uri = provider.access_point.parse::<http::Uri>().ok()?;
     let address = uri.host().unwrap_or_default().trim_matches(['[', ']']);
     Some(HostMetrics {
-        name: format!("{} {}", provider.business, provider.access_point),
+        name: format!("{name}-{digest}"),
         address: address.to_owned(),
         seconds: provider.age.unwrap_or_default() / 1000,
         patience: TMAX,

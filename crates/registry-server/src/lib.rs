@@ -16,8 +16,10 @@ mod config;
 mod envelope;
 mod ganglia;
 mod location;
+mod peers;
 mod server;
 mod shared;
+mod stalling;
 mod storage;
 
 pub use config::{Config, GangliaConfig};

@@ -20,16 +20,21 @@ use soapstone_store::{StoreError, Stores};
 use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
-use crate::answer::{self, Signed};
+use crate::answer::{self, Signed, Turns};
 use crate::config::Config;
 use crate::ganglia;
+use crate::peers::Peers;
 use crate::shared::Shared;
+use crate::stalling::Stalling;
 use crate::storage::{Storage, StorageError};
 
 /// How long a connection may be idle, or take for the head of a request.
-const IDLE: Duration = Duration::from_secs(75);
+const IDLE: Duration = Duration::from_secs(10);
 /// Connections to one address at once; others wait to be accepted.
 const CONNECTIONS: usize = 1024;
+
+/// How many milliseconds the end of connections may take.
+const CLOSING: usize = 1_000;
 
 /// Why a registry cannot start.
 #[derive(Debug)]
@@ -74,12 +79,12 @@ impl std::error::Error for StartError {
 }
 
 /// A registry that serves. Dropping it ends it.
-#[derive(Debug)]
 pub struct Running {
     address: SocketAddr,
     inquiry: Option<SocketAddr>,
     ganglia: Option<SocketAddr>,
     tasks: JoinSet<()>,
+    shared: Arc<Shared>,
 }
 
 impl Running {
@@ -98,9 +103,24 @@ impl Running {
         self.ganglia
     }
 
+    /// Ends when the database has failed: the registry is to be ended, and started anew.
+    pub async fn failed(&self) {
+        self.shared.broken().await;
+    }
+
     /// Ends it. What was kept is kept.
     pub async fn shutdown(mut self) {
         self.tasks.shutdown().await;
+        // Connections that were told to end let go of it in a moment.
+        for _ in 0..CLOSING {
+            if Arc::strong_count(&self.shared) == 1 {
+                break;
+            }
+            tokio::time::sleep(Duration::from_millis(1)).await;
+        }
+        if let Some(shared) = Arc::into_inner(self.shared) {
+            shared.close().await;
+        }
     }
 }
 
@@ -152,9 +172,9 @@ async fn begin(config: Config) -> Result<Running, StartError> {
         Arc::clone(&signed).answer(request)
     }));
     let inquiry = inquiries.map(|(listener, address)| {
-        let shared = Arc::clone(&shared);
+        let (shared, turns) = (Arc::clone(&shared), Arc::new(Turns::new()));
         tasks.spawn(accept(listener, move |request| {
-            answer::inquire(Arc::clone(&shared), request)
+            answer::inquire(Arc::clone(&shared), Arc::clone(&turns), request)
         }));
         address
     });
@@ -170,6 +190,7 @@ async fn begin(config: Config) -> Result<Running, StartError> {
         inquiry,
         ganglia,
         tasks,
+        shared,
     })
 }
 
@@ -187,12 +208,17 @@ where
     F: Future<Output = Response<Full<Bytes>>> + Send + 'static,
 {
     let mut connections = JoinSet::new();
+    let peers = Peers::default();
     loop {
         tokio::select! {
             accepted = listener.accept(), if connections.len() < CONNECTIONS => {
-                let Ok((stream, _)) = accepted else {
+                let Ok((stream, peer)) = accepted else {
                     // Most often there are no file descriptors, and others give some back.
                     tokio::time::sleep(Duration::from_millis(50)).await;
+                    continue;
+                };
+                let Some(counted) = peers.one_more(peer.ip()) else {
+                    tracing::debug!(%peer, "an address has too many connections");
                     continue;
                 };
                 let answer = answer.clone();
@@ -203,8 +229,9 @@ where
                 let serving = hyper::server::conn::http1::Builder::new()
                     .timer(TokioTimer::new())
                     .header_read_timeout(IDLE)
-                    .serve_connection(TokioIo::new(stream), service);
+                    .serve_connection(Stalling::new(TokioIo::new(stream)), service);
                 connections.spawn(async move {
+                    let _counted = counted;
                     if let Err(error) = serving.await {
                         tracing::debug!(%error, "a connection broke");
                     }

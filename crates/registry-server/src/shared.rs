@@ -1,15 +1,17 @@
 //! The registry that all connections share.
 //!
 //! The rule kept here: writers come one after another, and each is in force once it is kept;
-//! readers never wait for the database.
+//! readers never wait for the database. A registry whose database failed ends: it cannot know what
+//! the database has.
 
-use std::sync::{PoisonError, RwLock};
+use std::collections::BTreeMap;
+use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use jiff::Timestamp;
 use soapstone::crypto::random;
 use soapstone_registry::ganglia::HostMetrics;
-use soapstone_registry::{Answer, Asked, Owner, Refusal, Registry, Request};
-use tokio::sync::Mutex;
+use soapstone_registry::{Answer, Applied, Asked, Owner, Refusal, Registry, Request};
+use tokio::sync::{Mutex, Notify};
 
 use crate::storage::Storage;
 
@@ -18,6 +20,26 @@ pub(crate) struct Shared {
     registry: RwLock<Registry>,
     storage: Storage,
     writing: Mutex<()>,
+    turns: Turns,
+    /// Told once the storage has failed.
+    broken: Notify,
+}
+
+/// The turns of owners who write: whoever sends many requests waits for himself.
+#[derive(Default)]
+struct Turns(std::sync::Mutex<BTreeMap<Owner, Weak<Mutex<()>>>>);
+
+impl Turns {
+    fn of(&self, owner: &Owner) -> Arc<Mutex<()>> {
+        let mut owners = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        if let Some(turn) = owners.get(owner).and_then(Weak::upgrade) {
+            return turn;
+        }
+        owners.retain(|_, turn| turn.strong_count() > 0);
+        let turn = Arc::default();
+        owners.insert(owner.clone(), Arc::downgrade(&turn));
+        turn
+    }
 }
 
 impl Shared {
@@ -26,32 +48,46 @@ impl Shared {
             registry: RwLock::new(registry),
             storage,
             writing: Mutex::new(()),
+            turns: Turns::default(),
+            broken: Notify::new(),
         }
     }
 
-    /// Does what is asked.
-    pub(crate) async fn apply(
+    /// Answers what changes nothing, in the thread that asks.
+    pub(crate) fn inquire(&self, request: &Request) -> Result<Answer, Refusal> {
+        match request.writes() {
+            true => Err(Refusal::Unsigned),
+            false => self.applied(request, None).map(|applied| applied.answer),
+        }
+    }
+
+    fn applied(&self, request: &Request, owner: Option<&Owner>) -> Result<Applied, Refusal> {
+        let registry = self.registry.read().unwrap_or_else(PoisonError::into_inner);
+        registry.apply(
+            request,
+            &mut Asked {
+                owner,
+                now: Timestamp::now(),
+                new_key: &mut new_key,
+            },
+        )
+    }
+
+    /// Does what changes something.
+    pub(crate) async fn write(
         &self,
         request: &Request,
         owner: Option<&Owner>,
     ) -> Result<Answer, Refusal> {
-        let _turn = match request.writes() {
-            true => Some(self.writing.lock().await),
-            false => None,
-        };
-        let applied = {
-            let registry = self.registry.read().unwrap_or_else(PoisonError::into_inner);
-            registry.apply(
-                request,
-                &mut Asked {
-                    owner,
-                    now: Timestamp::now(),
-                    new_key: &mut new_key,
-                },
-            )
-        }?;
+        let own = self.turns.of(owner.ok_or(Refusal::Unsigned)?);
+        let _own = own.lock().await;
+        let _turn = self.writing.lock().await;
+        let applied = self.applied(request, owner)?;
         if let Err(error) = self.storage.keep(&applied.changes).await {
             tracing::error!(%error, request = request.name(), "a change was not kept");
+            // Whether the database has it is not known: a registry that starts anew reads what it
+            // has.
+            self.broken.notify_one();
             return Err(Refusal::NotKept);
         }
         if !applied.changes.is_empty() {
@@ -60,6 +96,16 @@ impl Shared {
             registry.commit(applied.changes);
         }
         Ok(applied.answer)
+    }
+
+    /// Lets go of the database: another registry may have it.
+    pub(crate) async fn close(self) {
+        self.storage.close().await;
+    }
+
+    /// Ends when the storage has failed.
+    pub(crate) async fn broken(&self) {
+        self.broken.notified().await;
     }
 
     /// What a `gmond` says of its hosts.
@@ -84,4 +130,25 @@ fn new_key() -> String {
         &hex[20..],
     ];
     format!("uddi:{}", parts.join("-"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[tokio::test]
+    async fn an_owner_waits_for_himself_alone() {
+        let turns = Turns::default();
+        let owner = |subject: &str| Owner {
+            subject: subject.to_owned(),
+            issuer: "CN=ca".to_owned(),
+        };
+        let held = turns.of(&owner("CN=p1")).lock_owned().await;
+        let again = turns.of(&owner("CN=p1"));
+        assert!(again.try_lock().is_err());
+        assert!(turns.of(&owner("CN=p2")).try_lock().is_ok());
+        drop((held, again));
+        drop(turns.of(&owner("CN=p3")));
+        assert_eq!(turns.0.lock().expect("no panic").len(), 1);
+    }
 }

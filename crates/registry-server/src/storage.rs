@@ -130,6 +130,21 @@ impl Storage {
         }
     }
 
+    /// Disconnects.
+    pub(crate) async fn close(self) {
+        let closed = in_time(async {
+            match self {
+                Self::Sqlite(connection) => connection.into_inner().close().await?,
+                #[cfg(feature = "servers")]
+                Self::Postgres(connection) => connection.into_inner().close().await?,
+            }
+            Ok(())
+        });
+        if let Err(error) = closed.await {
+            tracing::debug!(%error, "the database was left without a word");
+        }
+    }
+
     /// Keeps changes.
     pub(crate) async fn keep(&self, changes: &[Change]) -> Result<(), StorageError> {
         if changes.is_empty() {

@@ -108,7 +108,7 @@ async fn providers(registry: &Running) -> Vec<Provider> {
     let address = registry.inquiry().expect("inquiries");
     let (_, body) = ask(address, "GET", "/providers").await;
     match serde_json::from_str(&body).expect("an answer") {
-        Answer::Providers(providers) => providers,
+        Answer::Providers(providers) => providers.found,
         other => panic!("{other:?}"),
     }
 }
@@ -171,6 +171,52 @@ async fn a_gateway_registers_reports_and_withdraws() {
     gateway.shutdown().await;
     let providers = providers(&registry).await;
     assert_eq!(providers[0].state, State::Withdrawn);
+}
+
+/// A reload that adds a route that the registry refuses takes out nothing that it does not.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_route_that_the_registry_refuses_takes_no_other_one_out() {
+    let folder = folder();
+    let text = REGISTRY.replace("LISTEN", "127.0.0.1:0") + "services = [\"Books\"]\n";
+    let config = Config::from_text(&text, &folder.path("registry.toml"), &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    let registry = start(config)
+        .await
+        .unwrap_or_else(|error| panic!("{error}"));
+    let route = |service: &str| {
+        format!(
+            "[[routes]]\npath = \"/{service}\"\nbackend = \"http://127.0.0.1:1/\"\n\
+             provides = {{ service = \"{service}\", access_point = \"http://10.0.0.5/{service}\" }}\n"
+        )
+    };
+    let table = table(registry.address(), "p1");
+    let books = format!("listen = \"127.0.0.1:0\"\n{table}{}", route("Books"));
+    let file = folder.write("p1.toml", books.as_bytes());
+    let config = GatewayConfig::load(&file, &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    let running = tokio::spawn(async move {
+        let ended = soapstone_gateway::run(config, |_| {}).await;
+        ended.unwrap_or_else(|error| panic!("{error}"));
+    });
+    until("it reports", async || {
+        let providers = providers(&registry).await;
+        providers
+            .first()
+            .is_some_and(|it| it.state == State::Active)
+    })
+    .await;
+    let former = providers(&registry).await[0].binding_key.clone();
+    folder.write("p1.toml", format!("{books}{}", route("Payments")));
+    until("the other business takes its place", async || {
+        let providers = providers(&registry).await;
+        assert!(!providers.is_empty(), "at no moment nothing is there");
+        assert!(providers.iter().all(|it| it.service == "Books"));
+        providers.len() == 1
+            && providers[0].binding_key != former
+            && providers[0].state == State::Active
+    })
+    .await;
+    running.abort();
 }
 
 /// A broker whose route `/books` has the providers of `Books` that p1 and p2 own; it runs as the
@@ -264,7 +310,10 @@ async fn a_registry_that_hangs_or_lies_takes_no_backend_out() {
     let known = folder.read("books.json");
     assert_eq!(
         String::from_utf8(known).expect("text"),
-        format!("[\"http://{one}/\"]")
+        format!(
+            "{{\"of\":{{\"owners\":[\"CN=p1\",\"CN=p2\"],\"port_type\":null,\"service\":\"Books\"}},\
+             \"providers\":[{{\"access_point\":\"http://{one}/\",\"backup\":false}}]}}"
+        )
     );
     let (broker, running) = self::broker(&folder, address).await;
     assert_eq!(ask(broker, "POST", "/books").await, (200, "one".to_owned()));
@@ -296,7 +345,36 @@ fn what_a_route_says_of_a_registry_needs_one() {
         found.contains("where clients call the route is not known"),
         "{found}"
     );
+    let cached = |path: &str, service: &str| {
+        format!(
+            "[[routes]]\npath = \"{path}\"\n\
+             backends = {{ service = \"{service}\", owners = [\"CN=p1\"], cache = \"known.json\" }}\n"
+        )
+    };
+    let shared = |service| {
+        format!(
+            "{registry}{}{}",
+            cached("/a", "Books"),
+            cached("/b", service)
+        )
+    };
+    assert_eq!(said(&shared("Books")), "");
+    let found = said(&shared("Payments"));
+    let expected = "`backends.cache` is the file of other providers, too";
+    assert!(found.contains(expected), "{found}");
+    // A provider that the same authority certifies would answer for the registry.
+    let unnamed = registry.replace(", subjects = [\"CN=registry\"]", "");
+    let found = said(&format!("{unnamed}{route}{provides}"));
+    let expected = "whoever has a certificate of these authorities would be the registry";
+    assert!(found.contains(expected), "{found}");
     let anybody = "[[routes]]\npath = \"/\"\nbackends = { service = \"Books\" }\n";
     let found = said(&format!("{registry}{anybody}"));
     assert!(found.contains("owners"), "{found}");
+    // The rules of a registry bound names of services alone: anybody may claim a port type.
+    let claimed = anybody.replace("service = \"Books\"", "port_type = \"P\", owners = [\"*\"]");
+    let found = said(&format!("{registry}{claimed}"));
+    let expected = "any publisher can claim a port type";
+    assert!(found.contains(expected), "{found}");
+    let named = claimed.replace("\"*\"", "\"CN=p1\"");
+    assert_eq!(said(&format!("{registry}{named}")), "");
 }

@@ -12,6 +12,7 @@ use soapstone_registry::{
     Provider, ProviderQuery, Report, Request, State, Text, uddi,
 };
 use soapstone_registry_server::{Config, Running, start};
+use soapstone_services::{DatabaseLocation, DatabaseServer, NoServer};
 use soapstone_testkit::Folder;
 use soapstone_testkit::keys::P256;
 
@@ -148,7 +149,7 @@ fn providers(running: &Running) -> Vec<Provider> {
     let (status, body) = exchange(address, get);
     assert_eq!(status, 200);
     match serde_json::from_slice(&body).expect("an answer") {
-        Answer::Providers(providers) => providers,
+        Answer::Providers(providers) => providers.found,
         other => panic!("{other:?}"),
     }
 }
@@ -411,13 +412,178 @@ async fn ganglia_reads_what_providers_report_and_is_read_for_those_that_do_not()
     .await;
 }
 
+/// Runs until it is dropped.
+struct Program(std::process::Child);
+
+impl Drop for Program {
+    fn drop(&mut self) {
+        // One that has ended by itself needs nothing.
+        let _ = self.0.kill();
+        let _ = self.0.wait();
+    }
+}
+
+/// `gmetad` itself takes what is served: it ended on a host whose name was no name of a folder.
+#[tokio::test]
+async fn gmetad_takes_what_is_served() {
+    let gmetad = Path::new("/usr/sbin/gmetad");
+    if !gmetad.exists() {
+        assert!(std::env::var_os("CI").is_none(), "gmetad is not installed");
+        eprintln!("skipped: gmetad is not installed");
+        return;
+    }
+    let folder = folder();
+    let running = registry(&folder).await;
+    let (own, address) = (client(&folder, "p1"), running.address());
+    let source = running.ganglia().expect("metrics");
+    waiting(move || {
+        let request = uddi::write_request(&business("http://127.0.0.1:9001/books/../x"));
+        let (_, status, _) = call(address, &own, &request);
+        assert_eq!(status, 500, "no dot segments");
+        call(address, &own, &uddi::write_request(&business(HOME)));
+        let taken = jiff::Timestamp::now().as_millisecond();
+        call(address, &own, &uddi::write_request(&report(taken)));
+        let rounds = folder.path("rrds");
+        std::fs::create_dir(&rounds).expect("a folder");
+        let ports = [(); 2].map(|()| TcpListener::bind("127.0.0.1:0").expect("a port"));
+        let [xml, interactive] = ports.map(|it| it.local_addr().expect("it is bound").port());
+        let text = format!(
+            "data_source \"soapstone\" 1 {source}\nrrd_rootdir \"{}\"\nsetuid off\n\
+             xml_port {xml}\ninteractive_port {interactive}\n",
+            rounds.display()
+        );
+        let file = folder.write("gmetad.conf", text);
+        let log = std::fs::File::create(folder.path("gmetad.log")).expect("a file");
+        let mut command = std::process::Command::new(gmetad);
+        command.arg("-d1").arg("-c").arg(file);
+        command.stdout(log.try_clone().expect("a file")).stderr(log);
+        let mut program = Program(command.spawn().expect("it starts"));
+        let kept = || -> Option<std::path::PathBuf> {
+            let hosts = std::fs::read_dir(rounds.join("test")).ok()?;
+            let mut hosts = hosts.filter_map(|host| Some(host.ok()?.path()));
+            hosts.find(|host| host.join("soapstone_in_hand.rrd").exists())
+        };
+        let is_kept = (0..1_200).any(|_| {
+            std::thread::sleep(std::time::Duration::from_millis(50));
+            kept().is_some() || program.0.try_wait().expect("a state").is_some()
+        });
+        let said = folder.read("gmetad.log");
+        let said = String::from_utf8_lossy(&said);
+        assert!(is_kept && kept().is_some(), "{said}");
+        let ended = program.0.try_wait().expect("a state");
+        assert_eq!(ended, None, "{said}");
+        drop(running);
+    })
+    .await;
+}
+
+/// Whoever has one address takes no place of others.
+#[tokio::test]
+async fn an_address_has_so_many_connections() {
+    let folder = folder();
+    let running = registry(&folder).await;
+    let address = running.inquiry().expect("inquiries");
+    waiting(move || {
+        let get = b"GET /healthz HTTP/1.1\r\nhost: r\r\nconnection: close\r\n\r\n";
+        let silent: Vec<TcpStream> = (0..64)
+            .map(|_| TcpStream::connect(address).expect("it listens"))
+            .collect();
+        let mut more = TcpStream::connect(address).expect("it listens");
+        let mut answer = Vec::new();
+        // It is closed, or reset where the request had not been read.
+        let _ = more.write_all(get);
+        let _ = more.read_to_end(&mut answer);
+        assert_eq!(String::from_utf8_lossy(&answer), "");
+        drop(silent);
+        let answered = (0..1_000).any(|_| {
+            let mut stream = TcpStream::connect(address).expect("it listens");
+            let mut answer = Vec::new();
+            let sent = stream.write_all(get);
+            sent.and_then(|()| stream.read_to_end(&mut answer)).is_ok() && answer.ends_with(b"ok")
+        });
+        assert!(answered, "those that are gone take no place");
+        drop(running);
+    })
+    .await;
+}
+
+/// PostgreSQL keeps what SQLite keeps, has one registry, and is missed when it is gone.
+#[tokio::test]
+async fn postgresql_keeps_entries_and_is_missed_when_it_is_gone() {
+    let mut server = match DatabaseServer::postgresql() {
+        Ok(server) => server,
+        Err(missing @ NoServer::NotInstalled { .. }) if std::env::var_os("CI").is_none() => {
+            eprintln!("skipped: {missing}");
+            return;
+        }
+        Err(error) => panic!("{error}"),
+    };
+    let url = match server.location() {
+        DatabaseLocation::Postgres(url) => url.clone(),
+        other => panic!("{other:?}"),
+    };
+    let folder = folder();
+    let text = format!("database = \"{url}\"\n{SERVER}");
+    let begin = async || {
+        let config = config(&folder, &text).unwrap_or_else(|problems| panic!("{problems}"));
+        start(config).await
+    };
+    let running = begin().await.unwrap_or_else(|error| panic!("{error}"));
+    let Err(second) = begin().await else {
+        panic!("the first one has it");
+    };
+    let expected = "another registry uses the database";
+    assert!(second.to_string().ends_with(expected), "{second}");
+    let own = client(&folder, "p1");
+    let address = running.address();
+    let own = waiting(move || {
+        let (_, status, body) = call(address, &own, &uddi::write_request(&business(HOME)));
+        assert_eq!(status, 200, "{body}");
+        let taken = jiff::Timestamp::now().as_millisecond();
+        let (_, status, body) = call(address, &own, &uddi::write_request(&report(taken)));
+        assert_eq!(status, 200, "{body}");
+        own
+    })
+    .await;
+    running.shutdown().await;
+    // The server notices a little later that the first one has gone.
+    let mut begun = begin().await;
+    for _ in 0..200 {
+        if begun.is_ok() {
+            break;
+        }
+        tokio::time::sleep(std::time::Duration::from_millis(50)).await;
+        begun = begin().await;
+    }
+    let running = begun.unwrap_or_else(|error| panic!("{error}"));
+    let address = running.address();
+    let running = waiting(move || {
+        let found = providers(&running);
+        assert_eq!(found[0].access_point, HOME, "it is there after a restart");
+        assert_eq!(found[0].figures.as_ref().map(|it| it.in_hand), Some(3.0));
+        server.stop();
+        let moved = uddi::write_request(&business("http://127.0.0.1:9002/books"));
+        let (_, status, body) = call(address, &own, &moved);
+        assert_eq!(status, 500);
+        assert!(body.contains("errCode=\"E_fatalError\""), "{body}");
+        assert_eq!(providers(&running)[0].access_point, HOME);
+        running
+    })
+    .await;
+    running.failed().await;
+    running.shutdown().await;
+}
+
 #[tokio::test]
 async fn a_database_has_one_registry() {
     let folder = folder();
     let running = registry(&folder).await;
     let second =
         start(config(&folder, SERVER).unwrap_or_else(|problems| panic!("{problems}"))).await;
-    let error = second.expect_err("the first one has it").to_string();
+    let Err(error) = second else {
+        panic!("the first one has it");
+    };
+    let error = error.to_string();
     let expected = "another registry uses the database";
     assert!(error.ends_with(expected), "{error}");
     running.shutdown().await;
@@ -442,6 +608,9 @@ fn a_registry_that_anybody_could_write_to_is_no_configuration() {
     );
     let expected = "`access_points` has URLs that end with /";
     assert!(said(&prefix).contains(expected), "{}", said(&prefix));
+    let never = format!("{SERVER}[limits]\nperiod = \"0s\"\n");
+    let expected = "`period` must be 1 ms at least";
+    assert!(said(&never).contains(expected), "{}", said(&never));
     let database = format!("database = \"mysql://db/x\"\n{SERVER}");
     let expected = "`database` is none that is known";
     assert!(said(&database).contains(expected), "{}", said(&database));

@@ -24,7 +24,7 @@ pub enum Answer {
     #[serde(rename = "tModelDetail")]
     TModelDetail(Vec<TModel>),
     /// Providers.
-    Providers(Vec<Provider>),
+    Providers(Providers),
     /// A token for publication, which says nothing.
     AuthToken(String),
     /// It was done.
@@ -39,6 +39,16 @@ pub struct List {
     pub kind: EntryKind,
     /// The entries.
     pub infos: Vec<Info>,
+    /// Whether there are more.
+    pub truncated: bool,
+}
+
+/// Providers that were found.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(rename_all = "camelCase")]
+pub struct Providers {
+    /// The providers.
+    pub found: Vec<Provider>,
     /// Whether there are more.
     pub truncated: bool,
 }
@@ -106,7 +116,7 @@ pub struct Provider {
     pub service_key: String,
     /// The name of the business.
     pub business: String,
-    /// The name of the service.
+    /// The name of the service: of several, the one that was asked for.
     pub service: String,
     /// `{namespace}name` of the port type.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -132,7 +142,7 @@ pub struct Provider {
     /// Figures of its machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
-    /// Its figures, of the last report.
+    /// Its figures, of the last report, without those of operations.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
 }

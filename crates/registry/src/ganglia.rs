@@ -14,6 +14,11 @@ use crate::report::Host;
 /// Largest document that is read, in bytes: a cluster of a thousand hosts has some 10 MB.
 pub const LARGEST: usize = 16 << 20;
 
+/// Longest name of a host or a metric, in characters: file systems have names of 255 bytes.
+const LONGEST_NAME: usize = 200;
+/// Most hosts that are read.
+const MOST_HOSTS: usize = 10_000;
+
 /// The version that documents are written in.
 const VERSION: &str = "3.7.2";
 
@@ -51,6 +56,14 @@ impl HostMetrics {
     }
 }
 
+/// A name as `gmetad` may have it: hosts and metrics are folders and files there, and a slash in
+/// one of their names ends it.
+fn plain(name: &str) -> String {
+    let is_plain = |c: char| c.is_ascii_alphanumeric() || matches!(c, '.' | '-');
+    let name = name.trim_start_matches('.').chars().take(LONGEST_NAME);
+    name.map(|c| if is_plain(c) { c } else { '_' }).collect()
+}
+
 /// Writes a document with one cluster.
 pub fn write(cluster: &str, now: i64, hosts: &[HostMetrics]) -> String {
     let mut out = String::with_capacity(512 + hosts.len() * 2048);
@@ -60,17 +73,14 @@ pub fn write(cluster: &str, now: i64, hosts: &[HostMetrics]) -> String {
         "<GANGLIA_XML VERSION=\"{VERSION}\" SOURCE=\"gmond\">\n<CLUSTER NAME=\"{name}\" LOCALTIME=\"{now}\" OWNER=\"unspecified\" LATLONG=\"unspecified\" URL=\"unspecified\">\n"
     ));
     for host in hosts {
-        let (name, address) = (
-            escape::value_of(&host.name),
-            escape::value_of(&host.address),
-        );
+        let (name, address) = (plain(&host.name), escape::value_of(&host.address));
         let reported = now.saturating_sub_unsigned(host.seconds);
         out.push_str(&format!(
             "<HOST NAME=\"{name}\" IP=\"{address}\" TAGS=\"\" REPORTED=\"{reported}\" TN=\"{}\" TMAX=\"{}\" DMAX=\"0\" LOCATION=\"unspecified\" GMOND_STARTED=\"0\">\n",
             host.seconds, host.patience
         ));
         for (name, value, units) in &host.metrics {
-            let (name, units) = (escape::value_of(name), escape::value_of(units));
+            let (name, units) = (plain(name), escape::value_of(units));
             out.push_str(&format!(
                 "<METRIC NAME=\"{name}\" VAL=\"{value}\" TYPE=\"double\" UNITS=\"{units}\" TN=\"{}\" TMAX=\"{}\" DMAX=\"0\" SLOPE=\"both\" SOURCE=\"soapstone\"/>\n",
                 host.seconds, host.patience
@@ -88,6 +98,8 @@ pub fn write(cluster: &str, now: i64, hosts: &[HostMetrics]) -> String {
 pub enum GangliaError {
     /// It has more bytes than are read.
     TooLarge,
+    /// It has more hosts than are read.
+    TooManyHosts,
     /// Its document type declares an entity, or does not end.
     Entity,
     /// It is no XML.
@@ -103,6 +115,7 @@ impl fmt::Display for GangliaError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge => write!(out, "expected at most {LARGEST} bytes"),
+            Self::TooManyHosts => write!(out, "expected at most {MOST_HOSTS} hosts"),
             Self::Entity => out.write_str("expected a document type without entities"),
             Self::Malformed(error) => error.fmt(out),
             Self::Root { found } => write!(out, "expected GANGLIA_XML, found {found}"),
@@ -139,7 +152,11 @@ pub fn read(document: &[u8]) -> Result<Vec<HostMetrics>, GangliaError> {
         });
     }
     let hosts = root.descendants().filter(|it| it.is("", "HOST"));
-    Ok(hosts.map(read_host).collect())
+    let hosts: Vec<HostMetrics> = hosts.take(MOST_HOSTS + 1).map(read_host).collect();
+    match hosts.len() <= MOST_HOSTS {
+        true => Ok(hosts),
+        false => Err(GangliaError::TooManyHosts),
+    }
 }
 
 /// The document from its root on, in UTF-8: values outside ASCII do not count here, and `gmond`

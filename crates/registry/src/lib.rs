@@ -25,7 +25,7 @@ mod report;
 mod request;
 pub mod uddi;
 
-pub use answer::{Answer, Info, List, Provider, State};
+pub use answer::{Answer, Info, List, Provider, Providers, State};
 pub use model::{
     BindingTemplate, BusinessEntity, BusinessService, KeyedReference, TModel, TModelInstance, Text,
 };

@@ -25,3 +25,6 @@ pub const AGREEMENT: &str = "uddi:soapstone:agreement-offer";
 
 /// The use type of an access point that takes calls (UDDI 3.0.2, section 3.5.2.1).
 pub const END_POINT: &str = "endPoint";
+
+/// What keys begin with (UDDI 3.0.2, section 4.4).
+pub(crate) const SCHEME: &str = "uddi:";

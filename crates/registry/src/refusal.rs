@@ -71,6 +71,8 @@ pub enum Refusal {
     Doubtful,
     /// The owner or the registry has as many entries as it may have.
     Full,
+    /// The answer would be larger than answers may be.
+    TooLarge,
     /// The changes could not be kept.
     NotKept,
 }
@@ -90,6 +92,7 @@ impl Refusal {
                 (40030, "E_invalidTime")
             }
             Self::Full => (10160, "E_accountLimitExceeded"),
+            Self::TooLarge => (40300, "E_resultSetTooLarge"),
         }
     }
 
@@ -110,6 +113,7 @@ impl Refusal {
             Self::FutureReport => "future-report",
             Self::Doubtful => "doubtful",
             Self::Full => "full",
+            Self::TooLarge => "answer-too-large",
             Self::NotKept => "not-kept",
         }
     }
@@ -143,6 +147,7 @@ impl fmt::Display for Refusal {
                 out.write_str("the registry began after the message was made: make it anew")
             }
             Self::Full => out.write_str("there is room for no more entries"),
+            Self::TooLarge => out.write_str("the answer would be too large: ask for less"),
             Self::NotKept => out.write_str("the change could not be kept"),
         }
     }

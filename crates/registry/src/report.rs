@@ -132,6 +132,15 @@ pub struct Times {
 }
 
 impl Figures {
+    /// The figures without those of operations.
+    pub(crate) fn of_binding(&self) -> Self {
+        Self {
+            binding_key: self.binding_key.clone(),
+            operations: Vec::new(),
+            ..*self
+        }
+    }
+
     /// Every number in it.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = f64> {
         let own = [

@@ -177,4 +177,7 @@ pub struct ProviderQuery {
     /// Of a port type: `{namespace}name`, or its name alone.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub port_type: Option<String>,
+    /// Whose entries, by the subjects of certificates; empty: everybody's.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub owners: Vec<String>,
 }

@@ -5,7 +5,7 @@ use soapstone_xml::Problem;
 
 fn host() -> HostMetrics {
     HostMetrics {
-        name: "p1 <\"&>".to_owned(),
+        name: "p1-10.0.0.1".to_owned(),
         address: "10.0.0.1".to_owned(),
         seconds: 3,
         patience: 20,
@@ -24,6 +24,42 @@ fn what_is_written_is_read_back() {
     assert_eq!(hosts[0].host().load_one, Some(0.25));
     assert_eq!(hosts[0].host().cpu_idle, Some(75.5));
     assert_eq!(hosts[0].host().mem_free, None);
+}
+
+/// `gmetad` makes a folder of the name of a host, and a file of that of a metric: it ends where one
+/// has a slash, and `..` leads out of its folder.
+#[test]
+fn names_of_hosts_and_metrics_are_names_of_files() {
+    let named = |name: &str| HostMetrics {
+        name: name.to_owned(),
+        metrics: vec![(name.to_owned(), 1.0, String::new())],
+        ..host()
+    };
+    let long = "x".repeat(300);
+    for (name, expected) in [
+        (
+            "p1 http://10.0.0.1:9000/books",
+            "p1_http___10.0.0.1_9000_books",
+        ),
+        ("../../etc/cron.d/x", "_.._etc_cron.d_x"),
+        ("..", ""),
+        ("<\"&>\u{e9}", "_____"),
+        (&long, &long[..200]),
+    ] {
+        let document = write("soapstone", 1_790_000_000, &[named(name)]);
+        let hosts = read(document.as_bytes()).expect("a document");
+        assert_eq!(hosts[0].name, expected);
+        assert_eq!(hosts[0].metrics[0].0, expected);
+    }
+}
+
+#[test]
+fn a_gmond_has_so_many_hosts() {
+    let document = |hosts: usize| format!("<GANGLIA_XML>{}</GANGLIA_XML>", "<HOST/>".repeat(hosts));
+    let hosts = read(document(10_000).as_bytes()).expect("a document");
+    assert_eq!(hosts.len(), 10_000);
+    let refused = read(document(10_001).as_bytes()).map(|hosts| hosts.len());
+    assert_eq!(refused, Err(GangliaError::TooManyHosts));
 }
 
 #[test]

@@ -4,12 +4,17 @@ use jiff::{SignedDuration, Timestamp};
 use soapstone_registry::ganglia::HostMetrics;
 use soapstone_registry::names::{AGREEMENT, PROTOCOL_SOAP, REMOTE_POLICY, XML_LOCAL_NAME};
 use soapstone_registry::{
-    Answer, Applied, Asked, BindingTemplate, BusinessEntity, BusinessService, Figures, Find,
-    KeyedReference, Limits, Owner, Provider, ProviderQuery, PublisherRule, Record, Refusal,
-    Registry, Report, Request, State, TModelInstance, Text, Times, uddi,
+    Answer, Applied, Asked, BindingTemplate, BusinessEntity, BusinessService, Entry, Figures, Find,
+    KeyedReference, Limits, Operation, Owner, Provider, ProviderQuery, PublisherRule, Record,
+    Refusal, Registry, Report, Request, State, TModel, TModelInstance, Text, Times, uddi,
 };
 use soapstone_registry::{Change, EntryKind};
 use soapstone_xml::{Buffers, Document, ParseOptions};
+
+#[path = "registry/bounds.rs"]
+mod bounds;
+#[path = "registry/rules.rs"]
+mod rules;
 
 const ANYBODY: PublisherRule = PublisherRule {
     subject: None,
@@ -58,7 +63,7 @@ impl World {
     fn providers(&mut self) -> Vec<Provider> {
         let query = Request::FindProviders(ProviderQuery::default());
         match self.apply(None, &query) {
-            Ok(Answer::Providers(providers)) => providers,
+            Ok(Answer::Providers(providers)) => providers.found,
             other => panic!("{other:?}"),
         }
     }
@@ -505,6 +510,7 @@ fn requests_and_answers_are_the_same_as_soap_and_as_json() {
         Request::FindProviders(ProviderQuery {
             service: Some("Books".to_owned()),
             port_type: Some("BooksPort".to_owned()),
+            owners: keys("CN=p1"),
         }),
         Request::Withdraw(keys("uddi:p1:binding")),
         Request::DeleteBusiness(keys("uddi:p1")),

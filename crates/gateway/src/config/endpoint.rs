@@ -18,6 +18,8 @@ pub(super) const NO_DEMANDS: &str = "the policy demands nothing of messages";
 
 /// One endpoint of a route.
 pub(crate) struct EndpointSpec<P> {
+    /// Whether everybody with a certificate of its authorities may sign.
+    pub(super) trusts_anybody: bool,
     pub(crate) endpoint: Endpoint<P>,
     /// What clients are told of the policy.
     pub(crate) published: Option<PublishedPolicy>,
@@ -235,7 +237,12 @@ pub(super) fn read_endpoint<P: Fixed>(
     }
     // What is wrong with a store has been reported.
     replay.and(contexts).ok()?;
+    let trusts_anybody = config
+        .trust
+        .as_ref()
+        .is_some_and(|trust| !trust.anchors.is_empty() && trust.subjects.is_empty());
     Some(EndpointSpec {
+        trusts_anybody,
         endpoint,
         published,
         remark,

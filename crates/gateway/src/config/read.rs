@@ -2,6 +2,7 @@
 //!
 //! The rule kept here: whatever is wrong with the file is reported at its place, all of it at once.
 
+use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;
 
@@ -20,6 +21,7 @@ use super::registry::{RegistrySpec, read_registry};
 use super::revocation::{RevocationConfig, read_revocation};
 use super::roles::{RoleSpec, read_roles};
 use super::route::{ClientSide, RouteSpec, read_route};
+use super::source::SourceSpec;
 use super::timeouts::read_timeouts;
 use super::tls::{ServerTls, read_server};
 use super::traces::read_traces;
@@ -140,6 +142,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         .filter_map(|table| read_route(table, timeouts, client_side, &mut paths))
         .collect();
     demand_registry(&root, &routes, has_registry, registry.as_ref());
+    refuse_shared_caches(&root, &routes);
     let roles = root.has("roles").then(|| root.tables("roles"));
     let roles = roles.map(|tables| read_roles_of(document, tables, &routes));
     root.belong_elsewhere(
@@ -195,6 +198,24 @@ fn read(document: &Document<'_>) -> Option<Config> {
         files,
         risks,
     })
+}
+
+/// Reports routes that share the file of another source: each would overwrite it.
+fn refuse_shared_caches(root: &Table<'_>, routes: &[RouteSpec]) {
+    let mut seen: BTreeMap<&Path, &SourceSpec> = BTreeMap::new();
+    for route in routes {
+        let group = route.group.as_ref();
+        let Some(source) = group.and_then(|group| group.source.as_ref()) else {
+            continue;
+        };
+        let Some(cache) = &source.cache else {
+            continue;
+        };
+        if *seen.entry(cache).or_insert(source) != source {
+            let message = "`backends.cache` is the file of other providers, too";
+            root.report_with_hint(route.place, message, "give each its own file");
+        }
+    }
 }
 
 /// Reports routes that need a registry, or a name in it, where there is none.

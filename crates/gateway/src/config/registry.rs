@@ -87,6 +87,11 @@ pub(super) fn read_registry(mut table: Table<'_>) -> Option<RegistrySpec> {
                 "for example security = { mechanism = \"sign\" }",
             );
         }
+        if client.trusts_anybody {
+            let message = "whoever has a certificate of these authorities would be the registry";
+            let hint = "name its subject, trust = { anchors = [...], subjects = [\"CN=registry\"] }, or pin its certificate";
+            table.report_with_hint(place, message, hint);
+        }
         Some(client)
     });
     table.finish();

@@ -6,6 +6,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 
 use soapstone::config::Table;
+use soapstone_registry::Provider;
 
 /// Which providers are backends of a route.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,6 +19,27 @@ pub(crate) struct SourceSpec {
     pub(crate) owners: Vec<String>,
     /// Where the providers that are known are kept while the gateway does not run.
     pub(crate) cache: Option<PathBuf>,
+}
+
+impl SourceSpec {
+    /// Whether providers of every owner may be backends.
+    pub(crate) fn is_open(&self) -> bool {
+        self.owners.iter().any(|owner| owner == "*")
+    }
+
+    /// Whether a provider is one of those that were asked for.
+    pub(crate) fn is_about(&self, provider: &Provider) -> bool {
+        let of_service = self
+            .service
+            .as_ref()
+            .is_none_or(|wanted| *wanted == provider.service || *wanted == provider.service_key);
+        let of_type = self.port_type.as_ref().is_none_or(|wanted| {
+            let found = provider.port_type.as_deref().unwrap_or_default();
+            let local = found.rsplit_once('}').map(|(_, local)| local);
+            wanted == found || local == Some(wanted)
+        });
+        of_service && of_type
+    }
 }
 
 /// A provider that may be a backend.
@@ -49,6 +71,13 @@ pub(super) fn read_source(mut table: Table<'_>) -> Option<SourceSpec> {
         let hint =
             "owners = [\"CN=provider\"]; \"*\" is every certificate that the registry trusts";
         table.missing("owners", hint);
+    }
+    let everybody = owners.iter().flatten().find(|owner| owner.value == "*");
+    if let (Some(everybody), None, Some(_)) = (everybody, &service, &port_type) {
+        // The rules of a registry are about names of services, and not about port types.
+        let message =
+            "`owners` has \"*\", and `service` is missing: any publisher can claim a port type";
+        table.report_with_hint(everybody.place, message, "name the owners, or the service");
     }
     let cache = table.string("cache");
     let folder = table.document().file().parent().map(PathBuf::from);

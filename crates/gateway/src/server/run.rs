@@ -23,6 +23,9 @@ use super::start::Gateway;
 use super::start_error::StartError;
 use crate::config::Config;
 
+/// The shortest time from one change of providers to the next: each has the whole file read again.
+const SETTLING: Duration = Duration::from_secs(5);
+
 /// How often files are looked at.
 const LOOKING: Duration = Duration::from_secs(2);
 
@@ -53,8 +56,15 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
     looking.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     let mut last = LastReading::default();
     let mut providers = gateway.state().discovered.changes();
+    let mut next_providers = tokio::time::Instant::now();
     loop {
-        let mut asked = false;
+        let (mut asked, mut found) = (false, false);
+        // A change is taken once it has waited: one that is dropped meanwhile is seen again.
+        let next = next_providers;
+        let changed = async {
+            tokio::time::sleep_until(next).await;
+            providers.changed().await
+        };
         tokio::select! {
             _ = terminate.recv() => {
                 gateway.announce_end();
@@ -72,7 +82,10 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
                 gateway.reopen_audit();
             }
             // The file is read again for other providers, too: a configuration is used once.
-            Ok(()) = providers.changed() => {}
+            Ok(()) = changed => {
+                found = true;
+                next_providers = tokio::time::Instant::now() + SETTLING;
+            }
             _ = looking.tick() => if !watched.changed() && last.is_in_use() { continue },
         }
         match Config::load(&file, &|name| std::env::var(name).ok()) {
@@ -86,7 +99,10 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
                     continue;
                 }
                 last = LastReading::InUse;
-                tracing::info!("the changed configuration is in use");
+                match found {
+                    true => tracing::info!("other providers are in use"),
+                    false => tracing::info!("the changed configuration is in use"),
+                }
                 if !waiting.is_empty() {
                     tracing::warn!(
                         keys = waiting.join(", "),

@@ -6,6 +6,7 @@
 use crate::model::{
     BindingTemplate, BusinessEntity, BusinessService, KeyedReference, TModel, Text,
 };
+use crate::names::SCHEME;
 use crate::refusal::Refusal;
 use crate::report::Report;
 
@@ -71,11 +72,19 @@ pub(super) fn key(part: &'static str, key: &str) -> Result<(), Refusal> {
     }
 }
 
-/// A key that may be left to the registry.
+/// A key that may be left to the registry. What a service is asked for by is its name or its key:
+/// the scheme keeps keys out of the names that rules allow.
 fn own_key(part: &'static str, own: &str) -> Result<(), Refusal> {
-    match own.is_empty() {
+    if own.is_empty() {
+        return Ok(());
+    }
+    key(part, own)?;
+    match own.starts_with(SCHEME) {
         true => Ok(()),
-        false => key(part, own),
+        false => Err(Refusal::Value {
+            part,
+            expected: "a URI that begins with uddi:",
+        }),
     }
 }
 

@@ -2,22 +2,31 @@
 //!
 //! The rule kept here: an answer is bounded, and says so where it leaves something out.
 
+use std::collections::BTreeSet;
+
 use jiff::{SignedDuration, Timestamp};
 
 use super::{Entry, EntryKind, Record, Registry, StoredReport};
-use crate::answer::{Answer, Info, List, Provider, State};
+use crate::answer::{Answer, Info, List, Provider, Providers, State};
 use crate::ganglia::HostMetrics;
 use crate::model::{
     BindingTemplate, BusinessEntity, BusinessService, KeyedReference, TModel, Text, category,
 };
-use crate::names::{AGREEMENT, PROTOCOL_SOAP, REMOTE_POLICY, XML_LOCAL_NAME, XML_NAMESPACE};
+use crate::names::{
+    AGREEMENT, PROTOCOL_SOAP, REMOTE_POLICY, SCHEME, XML_LOCAL_NAME, XML_NAMESPACE,
+};
 use crate::refusal::Refusal;
 use crate::request::{Find, ProviderQuery, Request};
+use crate::uddi::{size_of_entry, size_of_info, size_of_provider};
 
 /// Most entries of one answer.
 const MOST: usize = 1_000;
 /// Most keys of one request.
-const MOST_KEYS: usize = 1_000;
+const MOST_KEYS: usize = 100;
+/// Most owners of one query.
+const MOST_OWNERS: usize = 100;
+/// Largest answer, in bytes.
+const LARGEST: usize = 8 << 20;
 /// Most names, categories or tModels that are looked for at once.
 const MOST_WANTED: usize = 20;
 /// Longest pattern of a name, in characters.
@@ -30,37 +39,51 @@ impl Registry {
         if let Some((kind, find)) = request.found() {
             return self.find(kind, find);
         }
-        let detail = |keys| -> Result<(), Refusal> {
-            let keys: &Vec<String> = keys;
-            match keys.len() {
-                0 => Err(Refusal::Missing { part: "key" }),
-                count if count > MOST_KEYS => Err(Refusal::TooMany {
-                    part: "key",
-                    most: MOST_KEYS,
-                }),
-                _ => Ok(()),
-            }
-        };
+        let mut room = Room(LARGEST);
         Ok(match request {
             Request::BusinessDetail(keys) => {
-                detail(keys)?;
-                Answer::BusinessDetail(all(keys, |key| self.business(key))?)
+                Answer::BusinessDetail(all(keys, |key| self.business(key, &mut room))?)
             }
             Request::ServiceDetail(keys) => {
-                detail(keys)?;
-                Answer::ServiceDetail(all(keys, |key| self.service(key))?)
+                Answer::ServiceDetail(all(keys, |key| self.service(key, &mut room))?)
             }
             Request::BindingDetail(keys) => {
-                detail(keys)?;
-                Answer::BindingDetail(all(keys, |key| self.binding(key).cloned())?)
+                let binding = |key: &str| self.taken(EntryKind::Binding, key, &mut room);
+                Answer::BindingDetail(
+                    all(keys, binding)?
+                        .into_iter()
+                        .filter_map(binding_of)
+                        .collect(),
+                )
             }
             Request::TModelDetail(keys) => {
-                detail(keys)?;
-                Answer::TModelDetail(all(keys, |key| self.t_model(key).cloned())?)
+                let model = |key: &str| self.taken(EntryKind::TModel, key, &mut room);
+                Answer::TModelDetail(
+                    all(keys, model)?
+                        .into_iter()
+                        .filter_map(t_model_of)
+                        .collect(),
+                )
             }
-            Request::FindProviders(query) => Answer::Providers(self.providers(query, now)),
+            Request::FindProviders(query) => {
+                Answer::Providers(self.providers(query, now, &mut room)?)
+            }
             _ => return Err(Refusal::Unsigned),
         })
+    }
+
+    /// An entry that is answered, if there is room for it.
+    fn taken(
+        &self,
+        kind: EntryKind,
+        key: &str,
+        room: &mut Room,
+    ) -> Result<Option<&Entry>, Refusal> {
+        let entry = self.record(kind, key).map(|record| &record.entry);
+        if let Some(entry) = entry {
+            room.take(size_of_entry(entry))?;
+        }
+        Ok(entry)
     }
 
     fn of_kind(&self, kind: EntryKind) -> impl Iterator<Item = &Record> {
@@ -85,13 +108,6 @@ impl Registry {
         }
     }
 
-    fn t_model(&self, key: &str) -> Option<&TModel> {
-        match &self.record(EntryKind::TModel, key)?.entry {
-            Entry::TModel(model) => Some(model),
-            _ => None,
-        }
-    }
-
     pub(super) fn report_of(&self, binding: &str) -> Option<&StoredReport> {
         match &self.record(EntryKind::Report, binding)?.entry {
             Entry::Report(report) => Some(report),
@@ -100,25 +116,34 @@ impl Registry {
     }
 
     /// A business with its services and their bindings.
-    fn business(&self, key: &str) -> Option<BusinessEntity> {
-        let Entry::Business(business) = &self.record(EntryKind::Business, key)?.entry else {
-            return None;
+    fn business(&self, key: &str, room: &mut Room) -> Result<Option<BusinessEntity>, Refusal> {
+        let Some(Entry::Business(business)) = self.taken(EntryKind::Business, key, room)? else {
+            return Ok(None);
         };
-        let services = self.parts_of(EntryKind::Service, key);
-        Some(BusinessEntity {
-            services: services.filter_map(|key| self.service(key)).collect(),
+        let mut services = Vec::new();
+        for key in self.parts_of(EntryKind::Service, key) {
+            services.extend(self.service(key, room)?);
+        }
+        Ok(Some(BusinessEntity {
+            services,
             ..business.clone()
-        })
+        }))
     }
 
     /// A service with its bindings.
-    fn service(&self, key: &str) -> Option<BusinessService> {
-        let service = self.plain_service(key)?;
-        let bindings = self.bindings_of(key).cloned();
-        Some(BusinessService {
-            bindings: bindings.collect(),
+    fn service(&self, key: &str, room: &mut Room) -> Result<Option<BusinessService>, Refusal> {
+        let Some(Entry::Service(service)) = self.taken(EntryKind::Service, key, room)? else {
+            return Ok(None);
+        };
+        let mut bindings = Vec::new();
+        for key in self.parts_of(EntryKind::Binding, key) {
+            let binding = self.taken(EntryKind::Binding, key, room)?;
+            bindings.extend(binding.and_then(binding_of));
+        }
+        Ok(Some(BusinessService {
+            bindings,
             ..service.clone()
-        })
+        }))
     }
 
     fn bindings_of(&self, service: &str) -> impl Iterator<Item = &BindingTemplate> {
@@ -128,46 +153,65 @@ impl Registry {
 
     fn find(&self, kind: EntryKind, find: &Find) -> Result<Answer, Refusal> {
         let wanted = Wanted::of(find)?;
-        let most = find.max_rows.map_or(MOST, |most| most as usize).min(MOST);
+        let asked = find.max_rows.map_or(usize::MAX, |most| most as usize);
+        let most = asked.min(MOST);
+        let mut room = Room(LARGEST);
         let found = self.of_kind(kind);
         let mut found = found.filter(|record| wanted.fits(self, &record.entry));
         if kind == EntryKind::Binding {
-            let bindings = found.filter_map(|record| match &record.entry {
-                Entry::Binding(binding) => Some(binding.clone()),
-                _ => None,
-            });
-            return Ok(Answer::BindingDetail(bindings.take(most).collect()));
+            let mut bindings = Vec::new();
+            for record in found.by_ref().take(most) {
+                room.take(size_of_entry(&record.entry))?;
+                bindings.extend(binding_of(&record.entry));
+            }
+            // Bindings are answered whole or not at all: their answer cannot say that more are
+            // there.
+            if asked > MOST && found.next().is_some() {
+                return Err(Refusal::TooLarge);
+            }
+            return Ok(Answer::BindingDetail(bindings));
         }
-        let infos = found.by_ref().take(most);
-        let infos = infos.map(|record| self.info(&record.entry)).collect();
+        let mut infos = Vec::new();
+        let mut truncated = false;
+        for record in found {
+            let Some(info) = self
+                .info(&record.entry, &mut room)
+                .filter(|_| infos.len() < most)
+            else {
+                truncated = true;
+                break;
+            };
+            infos.push(info);
+        }
         Ok(Answer::List(List {
             kind,
             infos,
-            truncated: found.next().is_some(),
+            truncated,
         }))
     }
 
-    fn info(&self, entry: &Entry) -> Info {
+    /// An entry in short. `None` where there is no room for it.
+    fn info(&self, entry: &Entry, room: &mut Room) -> Option<Info> {
         let (names, business_key) = match entry {
             Entry::Business(it) => (it.names.clone(), None),
             Entry::Service(it) => (it.names.clone(), Some(it.business_key.clone())),
             Entry::TModel(it) => (vec![it.name.clone()], None),
             Entry::Binding(_) | Entry::Report(_) => (Vec::new(), None),
         };
-        let services = match entry {
-            Entry::Business(it) => {
-                let keys = self.parts_of(EntryKind::Service, &it.business_key);
-                let records = keys.filter_map(|key| self.record(EntryKind::Service, key));
-                records.map(|record| self.info(&record.entry)).collect()
-            }
-            _ => Vec::new(),
-        };
-        Info {
+        let mut info = Info {
             key: entry.key().to_owned(),
             business_key,
             names,
-            services,
+            services: Vec::new(),
+        };
+        room.take(size_of_info(&info)).ok()?;
+        if let Entry::Business(it) = entry {
+            let keys = self.parts_of(EntryKind::Service, &it.business_key);
+            for record in keys.filter_map(|key| self.record(EntryKind::Service, key)) {
+                info.services.push(self.info(&record.entry, room)?);
+            }
         }
+        Some(info)
     }
 
     /// What `gmond` says of the host of an access point, and for how long the host is silent.
@@ -189,10 +233,30 @@ impl Registry {
         })
     }
 
-    fn providers(&self, query: &ProviderQuery, now: Timestamp) -> Vec<Provider> {
-        let records = self.of_kind(EntryKind::Binding);
-        let providers = records.filter_map(|record| self.provider(record, query, now));
-        providers.take(MOST).collect()
+    fn providers(
+        &self,
+        query: &ProviderQuery,
+        now: Timestamp,
+        room: &mut Room,
+    ) -> Result<Providers, Refusal> {
+        if query.owners.len() > MOST_OWNERS {
+            let (part, most) = ("owner", MOST_OWNERS);
+            return Err(Refusal::TooMany { part, most });
+        }
+        let is_wanted = |record: &&Record| {
+            query.owners.is_empty() || query.owners.contains(&record.owner.subject)
+        };
+        let records = self.of_kind(EntryKind::Binding).filter(is_wanted);
+        let mut answer = Providers::default();
+        for provider in records.filter_map(|record| self.provider(record, query, now)) {
+            let has_room = room.take(size_of_provider(&provider)).is_ok();
+            if !has_room || answer.found.len() == MOST {
+                answer.truncated = true;
+                break;
+            }
+            answer.found.push(provider);
+        }
+        Ok(answer)
     }
 
     fn provider(&self, record: &Record, query: &ProviderQuery, now: Timestamp) -> Option<Provider> {
@@ -200,10 +264,16 @@ impl Registry {
             return None;
         };
         let service = self.plain_service(&binding.service_key)?;
-        let name = first(&service.names);
-        let fits = query.service.as_ref().is_none_or(|wanted| {
-            *wanted == service.service_key || service.names.iter().any(|it| it.text == *wanted)
-        });
+        let asked = query.service.as_ref();
+        let asked = asked.filter(|wanted| service.names.iter().any(|it| it.text == **wanted));
+        let name = asked.cloned().unwrap_or_else(|| first(&service.names));
+        let fits = query
+            .service
+            .as_ref()
+            .is_none_or(|wanted| match wanted.starts_with(SCHEME) {
+                true => *wanted == service.service_key,
+                false => service.names.iter().any(|it| it.text == *wanted),
+            });
         let local = category(&service.categories, XML_LOCAL_NAME);
         let port_type = local.map(|local| {
             let namespace = category(&service.categories, XML_NAMESPACE);
@@ -250,7 +320,7 @@ impl Registry {
             host: report
                 .map(|report| report.host)
                 .or_else(|| observed.map(|(_, host)| host.host())),
-            figures: report.map(|report| report.figures.clone()),
+            figures: report.map(|report| report.figures.of_binding()),
         })
     }
 }
@@ -301,9 +371,45 @@ fn first(names: &[Text]) -> String {
         .unwrap_or_default()
 }
 
-fn all<T>(keys: &[String], entry: impl Fn(&str) -> Option<T>) -> Result<Vec<T>, Refusal> {
-    let read = |key: &String| entry(key).ok_or_else(|| Refusal::NoSuchKey { key: key.clone() });
-    keys.iter().map(read).collect()
+/// The entry of each key, once.
+fn all<T>(
+    keys: &[String],
+    mut entry: impl FnMut(&str) -> Result<Option<T>, Refusal>,
+) -> Result<Vec<T>, Refusal> {
+    let mut seen = BTreeSet::new();
+    let keys: Vec<&String> = keys.iter().filter(|key| seen.insert(*key)).collect();
+    let (part, most) = ("key", MOST_KEYS);
+    match keys.len() {
+        0 => return Err(Refusal::Missing { part }),
+        count if count > most => return Err(Refusal::TooMany { part, most }),
+        _ => {}
+    }
+    let read = |key: &String| entry(key)?.ok_or_else(|| Refusal::NoSuchKey { key: key.clone() });
+    keys.into_iter().map(read).collect()
+}
+
+fn binding_of(entry: &Entry) -> Option<BindingTemplate> {
+    match entry {
+        Entry::Binding(binding) => Some(binding.clone()),
+        _ => None,
+    }
+}
+
+fn t_model_of(entry: &Entry) -> Option<TModel> {
+    match entry {
+        Entry::TModel(model) => Some(model.clone()),
+        _ => None,
+    }
+}
+
+/// How many bytes an answer may still have.
+struct Room(usize);
+
+impl Room {
+    fn take(&mut self, bytes: usize) -> Result<(), Refusal> {
+        self.0 = self.0.checked_sub(bytes).ok_or(Refusal::TooLarge)?;
+        Ok(())
+    }
 }
 
 /// What is looked for, ready to be compared.

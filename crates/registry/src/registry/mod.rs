@@ -158,6 +158,7 @@ impl Registry {
             rules,
             new_key: &mut *asked.new_key,
             changes: Vec::new(),
+            put: BTreeSet::new(),
             services: BTreeMap::new(),
         };
         let answer = draft.write(request, asked.now)?;
@@ -203,6 +204,8 @@ struct Draft<'r> {
     rules: Vec<&'r PublisherRule>,
     new_key: &'r mut dyn FnMut() -> String,
     changes: Vec<Change>,
+    /// What this request has put.
+    put: BTreeSet<(EntryKind, String)>,
     /// The services that this request has put.
     services: BTreeMap<String, BusinessService>,
 }
@@ -239,6 +242,7 @@ impl Draft<'_> {
 
     fn put(&mut self, entry: Entry) {
         let owner = self.owner.clone();
+        self.put.insert((entry.kind(), entry.key().to_owned()));
         let record = Box::new(Record { owner, entry });
         self.changes.push(Change::Put(record));
     }
@@ -249,12 +253,7 @@ impl Draft<'_> {
             return Ok((self.new_key)());
         }
         let key = given.to_owned();
-        let mut changes = self.changes.iter();
-        let twice = changes.any(|change| match change {
-            Change::Put(it) => it.entry.kind() == kind && it.entry.key() == given,
-            Change::Delete(..) => false,
-        });
-        if twice {
+        if self.put.contains(&(kind, key.clone())) {
             return Err(Refusal::KeyTaken { key });
         }
         match self.registry.record(kind, given) {
@@ -286,7 +285,11 @@ impl Draft<'_> {
         }
     }
 
+    /// Deletes an entry with its parts. What this request has put has been moved, and stays.
     fn delete_all(&mut self, kind: EntryKind, key: &str) {
+        if self.put.contains(&(kind, key.to_owned())) {
+            return;
+        }
         let below = match kind {
             EntryKind::Business => Some(EntryKind::Service),
             EntryKind::Service => Some(EntryKind::Binding),

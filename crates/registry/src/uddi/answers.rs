@@ -13,7 +13,7 @@ use super::entities::{
 use super::fields::Fields;
 use super::figures::{read_figures, read_host, write_figures, write_host};
 use super::output::Output;
-use crate::answer::{Answer, Info, List, Provider, State};
+use crate::answer::{Answer, Info, List, Provider, Providers, State};
 use crate::names::{OWN, UDDI};
 use crate::refusal::Refusal;
 use crate::registry::{EntryKind, Owner};
@@ -32,8 +32,9 @@ pub(super) fn write(answer: &Answer, output: &mut Output) {
         }
         Answer::Done => output.append(&disposition(0, "E_success", "")),
         Answer::Providers(providers) => {
-            output.root(OWN, "providers", &[]);
-            providers.iter().for_each(|it| write_provider(it, output));
+            output.root(OWN, "providers", &[truncation(providers.truncated)]);
+            let found = providers.found.iter();
+            found.for_each(|it| write_provider(output, it));
             output.close("providers");
         }
     }
@@ -61,17 +62,7 @@ fn list_names(kind: EntryKind) -> [&'static str; 4] {
 
 fn write_list(list: &List, output: &mut Output) {
     let [root, infos, ..] = list_names(list.kind);
-    output.root(
-        UDDI,
-        root,
-        &[(
-            "truncated",
-            match list.truncated {
-                true => "true",
-                false => "false",
-            },
-        )],
-    );
+    output.root(UDDI, root, &[truncation(list.truncated)]);
     output.open(infos, &[]);
     for info in &list.infos {
         write_info(list.kind, info, output);
@@ -80,7 +71,14 @@ fn write_list(list: &List, output: &mut Output) {
     output.close(root);
 }
 
-fn write_info(kind: EntryKind, info: &Info, output: &mut Output) {
+fn truncation(truncated: bool) -> (&'static str, &'static str) {
+    match truncated {
+        true => ("truncated", "true"),
+        false => ("truncated", "false"),
+    }
+}
+
+pub(super) fn write_info(kind: EntryKind, info: &Info, output: &mut Output) {
     let [_, _, name, key] = list_names(kind);
     let business = info.business_key.as_deref().map(|it| ("businessKey", it));
     let attributes: Vec<_> = [(key, info.key.as_str())]
@@ -99,7 +97,7 @@ fn write_info(kind: EntryKind, info: &Info, output: &mut Output) {
     output.close(name);
 }
 
-fn write_provider(provider: &Provider, output: &mut Output) {
+pub(super) fn write_provider(output: &mut Output, provider: &Provider) {
     let age = provider.age.map(|age| age.to_string());
     let attributes = [
         ("bindingKey", Some(provider.binding_key.as_str())),
@@ -157,7 +155,10 @@ pub(super) fn read(element: Element<'_>) -> Result<Answer, Refusal> {
             fields.all("result");
             Answer::Done
         }
-        (OWN, "providers") => Answer::Providers(each(fields.all("provider"), read_provider)?),
+        (OWN, "providers") => Answer::Providers(Providers {
+            found: each(fields.all("provider"), read_provider)?,
+            truncated,
+        }),
         (namespace, local) => {
             let found = format!("{{{namespace}}}{local}");
             let found = found.chars().take(200).collect();

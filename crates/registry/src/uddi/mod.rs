@@ -15,9 +15,10 @@ mod requests;
 
 use soapstone_xml::Element;
 
-use crate::answer::Answer;
+use crate::answer::{Answer, Info, Provider};
 use crate::names::UDDI;
 use crate::refusal::Refusal;
+use crate::registry::{Entry, EntryKind};
 use crate::request::Request;
 use output::Output;
 
@@ -66,6 +67,33 @@ pub fn read_refusal(detail: Element<'_>) -> Option<(String, String)> {
     let information = report.child(UDDI, "result")?.child(UDDI, "errInfo")?;
     let code = information.attribute("", "errCode")?.into_owned();
     Some((code, information.text().into_owned()))
+}
+
+/// How many bytes an entry has in an answer. Its parts are entries of their own.
+pub(crate) fn size_of_entry(entry: &Entry) -> usize {
+    let mut output = Output::default();
+    match entry {
+        Entry::Business(it) => entities::write_business(&mut output, it),
+        Entry::Service(it) => entities::write_service(&mut output, it),
+        Entry::Binding(it) => entities::write_binding(&mut output, it),
+        Entry::TModel(it) => entities::write_t_model(&mut output, it),
+        Entry::Report(it) => figures::write_figures(&mut output, &it.figures),
+    }
+    output.len()
+}
+
+/// How many bytes an entry in short has in an answer.
+pub(crate) fn size_of_info(info: &Info) -> usize {
+    let mut output = Output::default();
+    answers::write_info(EntryKind::Business, info, &mut output);
+    output.len()
+}
+
+/// How many bytes a provider has in an answer.
+pub(crate) fn size_of_provider(provider: &Provider) -> usize {
+    let mut output = Output::default();
+    answers::write_provider(&mut output, provider);
+    output.len()
 }
 
 fn disposition(number: u32, name: &str, said: &str) -> String {

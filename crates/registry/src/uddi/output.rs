@@ -51,6 +51,11 @@ impl Output {
         self.0.push_str(written);
     }
 
+    /// How many bytes were written.
+    pub(super) fn len(&self) -> usize {
+        self.0.len()
+    }
+
     /// What was written.
     pub(super) fn done(self) -> String {
         self.0

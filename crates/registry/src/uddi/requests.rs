@@ -51,6 +51,7 @@ pub(super) fn read(element: Element<'_>) -> Result<Request, Refusal> {
         (OWN, "find_providers") => Request::FindProviders(ProviderQuery {
             service: fields.attribute("service"),
             port_type: fields.attribute("portType"),
+            owners: fields.strings("owner")?,
         }),
         (OWN, "withdraw") => Request::Withdraw(fields.strings("bindingKey")?),
         (OWN, "report") => return figures::read_report(fields).map(Request::Report),
@@ -119,6 +120,10 @@ pub(super) fn write(request: &Request, output: &mut Output) {
             let port_type = query.port_type.as_deref().map(|it| ("portType", it));
             let attributes: Vec<_> = service.into_iter().chain(port_type).collect();
             output.root(OWN, name, &attributes);
+            query
+                .owners
+                .iter()
+                .for_each(|it| output.leaf("owner", &[], it));
             output.close(name);
         }
         Request::Report(report) => {

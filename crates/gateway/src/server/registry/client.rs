@@ -23,7 +23,8 @@ use crate::wire::memory::MessageMemory;
 const TIMEOUTS: BackendTimeouts = BackendTimeouts {
     connect: Duration::from_secs(2),
     response: Duration::from_secs(5),
-    idle: Duration::from_secs(30),
+    // A registry closes what is idle for ten seconds.
+    idle: Duration::from_secs(5),
 };
 
 /// Largest answer: a thousand providers with their figures have some 2 MB.
@@ -62,6 +63,8 @@ pub(crate) enum AskError {
     Answer(Refusal),
     /// The answer is one to another request.
     Other,
+    /// The registry knows more providers than it answers.
+    Truncated,
     /// A thread ended in disorder.
     Ended,
 }
@@ -75,6 +78,7 @@ impl fmt::Display for AskError {
             Self::Refused { code, said } => write!(out, "the registry refuses: {code}: {said}"),
             Self::Answer(why) => write!(out, "the answer is not understood: {why}"),
             Self::Other => out.write_str("the answer is one to another request"),
+            Self::Truncated => out.write_str("the answer leaves providers out: name owners"),
             Self::Ended => out.write_str("the work on a message ended in disorder"),
         }
     }

@@ -3,6 +3,7 @@
 //! The rule kept here: a registry that is away, hangs or has lost its reports takes no backend out
 //! of use.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use soapstone_registry::{Answer, Provider, ProviderQuery, Request, State as ProviderState};
@@ -15,7 +16,7 @@ use crate::server::state::State;
 pub(in crate::server) async fn discover(state: &State, client: &Arc<RegistryClient>) {
     let mut ticks = tokio::time::interval(client.period);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut was_away = false;
+    let mut away: BTreeSet<SourceSpec> = BTreeSet::new();
     loop {
         ticks.tick().await;
         let serving = state.current.serving();
@@ -26,16 +27,17 @@ pub(in crate::server) async fn discover(state: &State, client: &Arc<RegistryClie
             match providers(client, &source).await {
                 Ok(providers) => {
                     state.discovered.learn(&source, providers);
-                    if was_away {
+                    if away.remove(&source) {
                         tracing::info!("the registry answers again");
-                        was_away = false;
                     }
                 }
-                Err(error) if !was_away => {
-                    tracing::warn!(%error, "the registry is not to be had: what is known stays in use");
-                    was_away = true;
+                Err(error) => {
+                    let service = source.service.as_deref().or(source.port_type.as_deref());
+                    if !away.contains(&source) {
+                        tracing::warn!(%error, service, "the registry is not to be had: what is known stays in use");
+                        away.insert(source);
+                    }
                 }
-                Err(_) => {}
             }
         }
     }
@@ -48,9 +50,14 @@ async fn providers(
     let query = Request::FindProviders(ProviderQuery {
         service: source.service.clone(),
         port_type: source.port_type.clone(),
+        owners: match source.is_open() {
+            true => Vec::new(),
+            false => source.owners.clone(),
+        },
     });
     match client.ask(&query).await? {
-        Answer::Providers(found) => Ok(usable(source, found)),
+        Answer::Providers(providers) if providers.truncated => Err(AskError::Truncated),
+        Answer::Providers(providers) => Ok(usable(source, providers.found)),
         _ => Err(AskError::Other),
     }
 }
@@ -58,8 +65,8 @@ async fn providers(
 /// The providers that may be backends, in an order of their own.
 fn usable(source: &SourceSpec, found: Vec<Provider>) -> Vec<KnownProvider> {
     let is_named = |provider: &Provider| {
-        let mut owners = source.owners.iter();
-        owners.any(|owner| owner == "*" || *owner == provider.owner.subject)
+        (source.is_open() || source.owners.contains(&provider.owner.subject))
+            && source.is_about(provider)
     };
     let known = found.into_iter().filter_map(|provider| {
         let backup = match provider.state {
@@ -131,5 +138,35 @@ mod tests {
             known("http://d/", false),
         ];
         assert_eq!(usable(&source, found), expected);
+    }
+
+    /// The answer of a registry that is mistaken, or one to another question.
+    #[test]
+    fn only_providers_of_what_was_asked_for_are_backends() {
+        let source = |service: Option<&str>, port_type: Option<&str>| SourceSpec {
+            service: service.map(str::to_owned),
+            port_type: port_type.map(str::to_owned),
+            owners: vec!["CN=p1".to_owned()],
+            cache: None,
+        };
+        let typed = |port_type: Option<&str>| Provider {
+            service_key: "uddi:p1:service".to_owned(),
+            port_type: port_type.map(str::to_owned),
+            ..provider("http://a/", "CN=p1", ProviderState::Active)
+        };
+        let books = Some("{urn:b}BooksPort");
+        for (source, port_type, fits) in [
+            (source(Some("Books"), None), None, true),
+            (source(Some("uddi:p1:service"), None), None, true),
+            (source(Some("Payments"), None), None, false),
+            (source(None, books), books, true),
+            (source(None, Some("BooksPort")), books, true),
+            (source(None, Some("{urn:c}BooksPort")), books, false),
+            (source(None, books), None, false),
+            (source(Some("Books"), books), Some("{}Other"), false),
+        ] {
+            let found = usable(&source, vec![typed(port_type)]);
+            assert_eq!(!found.is_empty(), fits, "{source:?} {port_type:?}");
+        }
     }
 }

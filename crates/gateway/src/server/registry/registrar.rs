@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: what is in the registry is what the configuration in use provides.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use jiff::Timestamp;
@@ -34,6 +34,7 @@ pub(in crate::server) async fn register(state: &State, client: &Arc<RegistryClie
     let mut registrar = Registrar {
         client,
         saved: None,
+        former: Vec::new(),
         samples: BTreeMap::new(),
         host: HostFigures::begin(),
     };
@@ -73,7 +74,17 @@ pub(in crate::server) async fn withdraw(state: &State, client: &Arc<RegistryClie
     if keys.is_empty() {
         return;
     }
-    match client.ask(&Request::Withdraw(keys)).await {
+    let mut withdrawn = client.ask(&Request::Withdraw(keys.clone())).await;
+    if matches!(withdrawn, Err(AskError::Refused { .. })) {
+        // One that the registry does not know leaves no other one in it.
+        for key in keys {
+            withdrawn = client
+                .ask(&Request::Withdraw(vec![key]))
+                .await
+                .or(withdrawn);
+        }
+    }
+    match withdrawn {
         Ok(_) => tracing::info!("withdrawn from the registry"),
         Err(error) => tracing::warn!(%error, "not withdrawn from the registry"),
     }
@@ -81,8 +92,10 @@ pub(in crate::server) async fn withdraw(state: &State, client: &Arc<RegistryClie
 
 struct Registrar<'c> {
     client: &'c Arc<RegistryClient>,
-    /// What the registry has.
+    /// What the registry has of what the configuration in use provides.
     saved: Option<BusinessEntity>,
+    /// The keys of businesses that are still to be deleted.
+    former: Vec<String>,
     /// What each route had counted at the last report.
     samples: BTreeMap<String, RouteSample>,
     host: HostFigures,
@@ -92,22 +105,105 @@ impl Registrar<'_> {
     async fn say(&mut self, state: &State, business: &str) -> Result<(), AskError> {
         let serving = state.current.serving();
         let wanted = entity(business, &serving);
-        if wanted != self.saved {
-            if let Some(former) = self.saved.take()
-                && wanted.as_ref().map(|it| &it.business_key) != Some(&former.business_key)
-            {
-                let keys = vec![former.business_key];
-                self.client.ask(&Request::DeleteBusiness(keys)).await?;
+        let saved = match wanted == self.saved {
+            true => Ok(()),
+            false => self.save(wanted).await,
+        };
+        // What cannot be saved keeps nothing else from being reported, or deleted.
+        let reported = self.report(state, &serving).await;
+        saved.and(reported).and(self.delete_former().await)
+    }
+
+    /// Saves what is wanted, before what was there before is deleted: at no moment the registry
+    /// knows neither.
+    async fn save(&mut self, wanted: Option<BusinessEntity>) -> Result<(), AskError> {
+        let mut refused = Ok(());
+        let saved = match wanted {
+            None => None,
+            Some(entity) => {
+                let whole = Request::SaveBusiness(vec![entity.clone()]);
+                match self.client.ask(&whole).await {
+                    Ok(_) => Some(entity),
+                    Err(AskError::Refused { .. }) => {
+                        let (saved, why) = self.save_one_by_one(entity).await?;
+                        refused = why;
+                        Some(saved)
+                    }
+                    Err(error) => return Err(error),
+                }
             }
-            if let Some(entity) = &wanted {
-                let save = Request::SaveBusiness(vec![entity.clone()]);
-                self.client.ask(&save).await?;
-            }
-            self.saved = wanted;
+        };
+        if let Some(key) = saved.as_ref().map(|it| &it.business_key) {
+            self.former.retain(|former| former != key);
         }
+        if let Some(former) = std::mem::replace(&mut self.saved, saved)
+            && self.saved.as_ref().map(|it| &it.business_key) != Some(&former.business_key)
+        {
+            self.former.push(former.business_key);
+        }
+        refused
+    }
+
+    /// Saves the services that the registry takes, and says why it refuses others.
+    async fn save_one_by_one(
+        &self,
+        mut entity: BusinessEntity,
+    ) -> Result<(BusinessEntity, Result<(), AskError>), AskError> {
+        let wanted = std::mem::take(&mut entity.services);
+        let former = self.saved.as_ref();
+        let former = former.filter(|it| it.business_key == entity.business_key);
+        if former.is_none() {
+            let empty = Request::SaveBusiness(vec![entity.clone()]);
+            self.client.ask(&empty).await?;
+        }
+        let mut refused = Ok(());
+        for service in wanted {
+            match self
+                .client
+                .ask(&Request::SaveService(vec![service.clone()]))
+                .await
+            {
+                Ok(_) => entity.services.push(service),
+                Err(error @ AskError::Refused { .. }) => refused = refused.and(Err(error)),
+                Err(error) => return Err(error),
+            }
+        }
+        let is_saved = |key: &String| entity.services.iter().any(|it| it.service_key == *key);
+        let gone = former.into_iter().flat_map(|it| &it.services);
+        let gone = gone
+            .map(|it| it.service_key.clone())
+            .filter(|key| !is_saved(key));
+        for key in gone.collect::<Vec<_>>() {
+            self.delete(Request::DeleteService(vec![key])).await?;
+        }
+        Ok((entity, refused))
+    }
+
+    /// Deletes what is no longer provided. What cannot be deleted is tried again with the next
+    /// report.
+    async fn delete_former(&mut self) -> Result<(), AskError> {
+        while let Some(key) = self.former.last() {
+            self.delete(Request::DeleteBusiness(vec![key.clone()]))
+                .await?;
+            self.former.pop();
+        }
+        Ok(())
+    }
+
+    /// Asks for a deletion. What the registry does not know is deleted.
+    async fn delete(&self, request: Request) -> Result<(), AskError> {
+        match self.client.ask(&request).await {
+            Err(error) if !error.is_unknown_key() => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    async fn report(&mut self, state: &State, serving: &Serving) -> Result<(), AskError> {
         let Some(saved) = &self.saved else {
             return Ok(());
         };
+        let known = saved.services.iter().flat_map(|it| &it.bindings);
+        let known: BTreeSet<&str> = known.map(|it| it.binding_key.as_str()).collect();
         let queue = state.resources.executor.workers().waiting();
         let mut bindings = Vec::new();
         for route in serving.routes.iter() {
@@ -115,9 +211,15 @@ impl Registrar<'_> {
                 continue;
             };
             let key = binding_key(&saved.business_key, provided);
+            if !known.contains(key.as_str()) {
+                continue;
+            }
             let now = route.metrics.sample();
             bindings.push(figures(&key, &now, self.samples.get(&key), queue));
             self.samples.insert(key, now);
+        }
+        if bindings.is_empty() {
+            return Ok(());
         }
         let report = Request::Report(Report {
             bindings,
