@@ -5,7 +5,7 @@
 
 use std::sync::Arc;
 
-use soapstone::config::{EndpointConfig, Located, Place, SecuritySource, Table, Warning};
+use soapstone::config::{Document, EndpointConfig, Located, Place, SecuritySource, Table, Warning};
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Dated, Directions, Endpoint, Fixed};
 use soapstone_policy::TransportRequirement;
@@ -109,6 +109,39 @@ pub(super) struct Publishing {
     pub(super) transport: Option<TransportRequirement>,
 }
 
+/// Reports what only TLS would protect, of an endpoint without it.
+fn refuse_without_tls<P: Directions>(
+    document: &Document<'_>,
+    config: &EndpointConfig,
+    endpoint: &Endpoint<P>,
+) {
+    if let (true, Some(answers)) = (endpoint.answers_need_tls(), &config.answers) {
+        let place = answers.protection.as_ref().map(|given| given.place);
+        let faults = answers.unsecured_faults.as_ref().map(|given| given.place);
+        let problem = config.problem(
+            place.or(faults).unwrap_or(answers.place),
+            "answers prove less than requests, and no TLS protects them: everybody on the way could write them",
+        );
+        document.report(problem.with_hint(
+            "use TLS; or accept it, for a network that you trust: answers = { …, without_tls = true }",
+        ));
+    }
+    let judges_times = || {
+        let mut plans = endpoint.inbound();
+        plans.any(|plan| plan.policy().has_security())
+    };
+    if let Some(clock) = &config.security.clock
+        && endpoint.learns_clock_from().is_some()
+        && judges_times()
+    {
+        let problem = config.problem(
+            clock.place,
+            "a clock is learnt without TLS, and answers are judged by it: whoever is on the way could set it",
+        );
+        document.report(problem.with_hint("name the backend's https address, or say how far the clock is off: clock = { offset = \"-37s\" }"));
+    }
+}
+
 /// Reads `inbound` or `outbound` of a route, and compiles it. Its stores are opened to see whether
 /// they can be, and closed again. `through_tls` says whether its messages come or go over TLS.
 /// `None` when something is wrong, which is reported.
@@ -154,31 +187,8 @@ pub(super) fn read_endpoint<P: Fixed>(
                 .with_hint("say whom we know: users = [{ name = \"…\", password_env = \"…\" }]"),
         );
     }
-    if let (true, Some(answers)) = (endpoint.answers_need_tls() && !through_tls, &config.answers) {
-        let place = answers.protection.as_ref().map(|given| given.place);
-        let faults = answers.unsecured_faults.as_ref().map(|given| given.place);
-        let problem = config.problem(
-            place.or(faults).unwrap_or(answers.place),
-            "answers prove less than requests, and no TLS protects them: everybody on the way could write them",
-        );
-        document.report(problem.with_hint(
-            "use TLS; or accept it, for a network that you trust: answers = { …, without_tls = true }",
-        ));
-    }
-    let judges_times = || {
-        let mut plans = endpoint.inbound();
-        plans.any(|plan| plan.policy().has_security())
-    };
-    if let Some(clock) = &config.security.clock
-        && endpoint.learns_clock_from().is_some()
-        && !through_tls
-        && judges_times()
-    {
-        let problem = config.problem(
-            clock.place,
-            "a clock is learnt without TLS, and answers are judged by it: whoever is on the way could set it",
-        );
-        document.report(problem.with_hint("name the backend's https address, or say how far the clock is off: clock = { offset = \"-37s\" }"));
+    if !through_tls {
+        refuse_without_tls(document, &config, &endpoint);
     }
     let (replay, conversations) = (&config.security.replay, &config.security.conversations);
     let unusable = |place: Option<Place>, error: StoreError| {
