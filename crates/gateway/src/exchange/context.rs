@@ -165,7 +165,7 @@ impl Exchange<'_> {
         }
         match &self.route.rate {
             Some((rate, bucket)) => bucket
-                .take(*rate, Instant::now())
+                .take(*rate, Instant::now().into_std())
                 .map_err(|wait| ("route-rate", wait)),
             None => Ok(()),
         }

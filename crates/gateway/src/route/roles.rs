@@ -8,10 +8,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use soapstone::crypto::Certificate;
 use soapstone::wss::Assertion;
+use soapstone_broker::Bucket;
 use tokio::time::Instant;
 
 use crate::config::roles::{GrantedOperation, RoleSpec};
-use crate::shares::Bucket;
 
 /// The roles of a configuration, and what they have let through lately.
 pub(crate) struct Roles(Vec<Role>);
@@ -185,7 +185,7 @@ impl Role {
             // Last, so that what is refused for another reason costs the members nothing.
             Some(rate) => self
                 .bucket
-                .take(rate, Instant::now())
+                .take(rate, Instant::now().into_std())
                 .map_err(|_| Denial::Rate),
             None => Ok(()),
         }
