@@ -28,6 +28,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod affinity;
+mod agreement;
 mod bucket;
 mod candidate;
 mod dice;
@@ -45,6 +46,11 @@ mod status;
 mod verdict;
 
 pub use affinity::Affinity;
+pub use agreement::{
+    Admission, Agreement, AgreementEvent, AgreementStatus, AgreementTerms, Asked, Class,
+    ClientTerms, Excess, Exclusion, Moment, Obligation, ProviderStatus, ProviderTerms,
+    ResponseTime, Served, Share, Standing, Validity, Violation, Window, admit,
+};
 pub use bucket::Bucket;
 pub use dice::Dice;
 pub use needs::{Needs, Property};

@@ -84,6 +84,7 @@ impl Balancer {
             tried: &tried,
             needs: Some(&wanted.needs),
             operation: wanted.operation,
+            ..Ask::default()
         };
         let choice = self.pool.choose(&ask, Instant::now().into_std())?;
         self.metrics.chosen(choice.reason);
