@@ -22,6 +22,16 @@ impl Rate {
         (burst > 0).then_some(Self { each, depth })
     }
 
+    /// The time for each.
+    pub fn each(self) -> Duration {
+        Duration::from_nanos(self.each)
+    }
+
+    /// How many may come at once.
+    pub fn burst(self) -> u64 {
+        self.depth / self.each
+    }
+
     /// Reads `"100/s"`, `"30/m"` or `"500/h"`. Unless `burst` says otherwise, all of them may come
     /// at once.
     pub fn parse(text: &str, burst: Option<u64>) -> Option<Self> {

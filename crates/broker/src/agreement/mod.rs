@@ -50,6 +50,8 @@ struct State {
     providers: BTreeMap<String, Provider>,
     admitted: u64,
     refused: u64,
+    /// Whether it was in force when that was last looked at.
+    in_force: bool,
     /// Violations by the position of their obligation.
     violations: [u64; Obligation::ALL.len()],
 }
@@ -257,6 +259,11 @@ impl Agreement {
         let mut events = Vec::new();
         self.close_asked(&mut state, now, &mut events);
         self.close_served(&mut state, now, &mut events);
+        let in_force = self.terms.is_in_force(now.unix);
+        if std::mem::replace(&mut state.in_force, in_force) && !in_force {
+            let agreement = self.terms.name.clone();
+            events.push(AgreementEvent::Expired { agreement });
+        }
         for (backend, provider) in &mut state.providers {
             if provider.excluded.is_some_and(|until| until <= now.at) {
                 provider.excluded = None;

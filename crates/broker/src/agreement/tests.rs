@@ -74,7 +74,7 @@ const BOOKS: Asked<'_> = Asked {
 fn told(events: &[AgreementEvent]) -> Vec<(Obligation, u64, u64)> {
     let told = events.iter().filter_map(|event| match event {
         AgreementEvent::Violated(it) => Some((it.obligation, it.violating, it.calls)),
-        AgreementEvent::Returned { .. } => None,
+        _ => None,
     });
     told.collect()
 }
@@ -193,6 +193,15 @@ fn an_agreement_that_is_not_in_force_is_none() {
             "{since}"
         );
         assert_eq!(agreement.status(now).in_force, in_force, "{since}");
+    }
+    // Its end is told once.
+    let expired = AgreementEvent::Expired {
+        agreement: "gold".to_owned(),
+    };
+    for (since, told) in [(9, 0), (10, 0), (19, 0), (20, 1), (21, 0)] {
+        let events = agreement.tick(clock.at(ms(since)));
+        let count = events.iter().filter(|event| **event == expired).count();
+        assert_eq!(count, told, "{since}");
     }
 }
 

@@ -97,6 +97,11 @@ pub enum AgreementEvent {
         /// The backend.
         backend: String,
     },
+    /// An agreement that was in force has come to its end.
+    Expired {
+        /// The name of the agreement.
+        agreement: String,
+    },
 }
 
 /// Why a request is refused by its agreement.

@@ -87,6 +87,7 @@ impl Exchange<'_> {
         self.note(|found| {
             let reason = attempt.reason().name();
             found.backend = Some((attempt.backend().to_owned(), reason));
+            found.agreement = attempt.agreement().map(str::to_owned);
         });
     }
 

@@ -2,6 +2,7 @@
 //!
 //! The rule kept here: what runs is made by [`build`], from specifications that were read before.
 
+pub(crate) mod agreements;
 pub(crate) mod balancer;
 pub(crate) mod build;
 pub(crate) mod remembered;
