@@ -56,3 +56,4 @@ pub use soapstone_broker as broker;
 pub use soapstone_broker::Rate;
 pub use soapstone_store::{StoreError, StoreProblem};
 pub use wire::fault::refusal as refusal_fault;
+pub use wire::fetch::{Unfetched, fetch_document};
