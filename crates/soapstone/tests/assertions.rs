@@ -236,13 +236,19 @@ const SERVICE: &str = "[saml]\naudience = [\"https://service.example\"]\nconfirm
 
 /// A request of the client and the answer of the service, whose texts these are.
 fn exchange(folder: &Folder, security: &str) {
-    let client = folder.write("client.toml", format!("{CLIENT}{security}"));
-    let service = folder.write("service.toml", format!("{SERVICE}{security}"));
+    exchange_with(folder, CLIENT, SERVICE, security);
+}
+
+/// As [`exchange`], with other texts; returns the request.
+fn exchange_with(folder: &Folder, client: &str, service: &str, security: &str) -> String {
+    let client = folder.write("client.toml", format!("{client}{security}"));
+    let service = folder.write("service.toml", format!("{service}{security}"));
     let client = Client::from_file(&client, &|_| None).unwrap_or_else(|it| panic!("{it}"));
     let service = Service::from_file(&service, &|_| None).unwrap_or_else(|it| panic!("{it}"));
     let memory = || Memory::without_conversations(&ForgetfulReplayCache);
     let plain = envelope::with_body("<a/>").into_bytes();
     let secured = client.secure(plain.clone()).unwrap();
+    let request = String::from_utf8(secured.bytes.clone()).unwrap();
     let Arrived::Message(opened) = service.receive(secured.bytes, memory()).unwrap() else {
         panic!("a message");
     };
@@ -254,6 +260,37 @@ fn exchange(folder: &Folder, security: &str) {
     client
         .open(answer.bytes, secured.receipt, memory())
         .unwrap_or_else(|it| panic!("{it}"));
+    request
+}
+
+/// The file demands cipher text of the assertion's own, and refuses it where it does not say so.
+#[test]
+fn an_assertion_is_encrypted_for_its_receiver() {
+    let folder = of_alice();
+    let hiding = |text: &str| text.replace("[saml]\n", "[saml]\nencrypted = true\n");
+    for mechanism in ["sign", "sign-encrypt"] {
+        let security = format!("[security]\nmechanism = \"{mechanism}\"\n");
+        let (client, service) = (hiding(CLIENT), hiding(SERVICE));
+        let request = exchange_with(&folder, &client, &service, &security);
+        assert!(request.contains("<saml:EncryptedAssertion "));
+        assert!(!request.contains("alice"));
+        let memory = || Memory::without_conversations(&ForgetfulReplayCache);
+        for (sent, opened, expected) in [
+            (CLIENT, service.as_str(), "unencrypted"),
+            (client.as_str(), SERVICE, "element-unexpected"),
+        ] {
+            let file = folder.write("sent.toml", format!("{sent}{security}"));
+            let securer = Securer::from_file(&file, &|_| None).unwrap();
+            let secured = securer.secure(envelope::with_body("<a/>").into_bytes());
+            let file = folder.write("opened.toml", format!("{opened}{security}"));
+            let opener = Opener::from_file(&file, &|_| None).unwrap();
+            let refused = opener.verify(secured.unwrap().bytes, memory());
+            assert_eq!(refused.unwrap_err().name(), expected);
+        }
+    }
+    let told = problems(&accepting("bearer", "none", "encrypted = true"));
+    let expected = "our private key is needed to decipher assertions";
+    assert!(told.contains(expected), "{told}");
 }
 
 /// Nothing but its issuer vouches for the client's key: answers are encrypted to it all the same.

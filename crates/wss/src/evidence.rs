@@ -242,6 +242,8 @@ impl SignatureEvidence {
 pub(crate) enum CipherKey {
     /// This `EncryptedKey` of the message.
     Session(NodeId),
+    /// The key of the assertion's own cipher text.
+    Assertion,
     /// The one security context, or Kerberos session, of the message.
     Context,
     /// Both sides had it before: a shared key, or that of the request.

@@ -265,6 +265,12 @@ impl Policy {
         self.supporting.iter().find_map(SupportingToken::assertion)
     }
 
+    /// Whether the assertion of messages is in cipher text of its own.
+    pub(crate) fn hides_assertion(&self) -> bool {
+        self.assertion()
+            .is_some_and(|assertion| assertion.encrypted)
+    }
+
     /// The Kerberos token that messages have beside those of their keys.
     pub fn kerberos_beside(&self) -> Option<KerberosPolicy> {
         self.supporting.iter().find_map(|token| match token {

@@ -41,6 +41,8 @@ pub struct SamlConfig {
     pub max_age: Option<Duration>,
     /// Whether each assertion is accepted once.
     pub once: bool,
+    /// Whether the assertion is in cipher text of its own.
+    pub encrypted: bool,
     /// Whether the assertion is passed on as a header block.
     pub forward: bool,
     /// Signature algorithms of issuers.
@@ -107,6 +109,7 @@ pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
         skew: table.duration("skew").map(|skew| skew.value),
         max_age: table.duration("max_age").map(|age| age.value),
         once: table.boolean("once").is_some_and(|once| once.value),
+        encrypted: table.boolean("encrypted").is_some_and(|it| it.value),
         forward: table
             .boolean("forward")
             .is_some_and(|forward| forward.value),

@@ -140,6 +140,7 @@ impl Compiler<'_> {
             skew: config.skew.unwrap_or(usual.skew),
             most_age: config.max_age.unwrap_or(usual.most_age),
             once: config.once,
+            encrypted: config.encrypted,
             forwarded: config.forward,
             from_message: config.from_request,
             signature: self

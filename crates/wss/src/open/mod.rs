@@ -22,6 +22,7 @@ mod comparison;
 mod decrypt;
 mod dereference;
 mod endorsement;
+mod hidden_assertion;
 mod items;
 mod key_agreement;
 mod keyring;
@@ -212,7 +213,12 @@ impl Opening<'_> {
     }
 
     fn process(&mut self, node: NodeId, buffers: &mut Buffers) -> Result<(), Rejected> {
-        match ItemKind::of(self.message.element(node)) {
+        let kind = ItemKind::of(self.message.element(node));
+        if self.is_hidden_assertion(node, kind) {
+            self.observer.ended(Operation::Other);
+            return self.process_hidden_assertion(node, buffers);
+        }
+        match kind {
             ItemKind::EncryptedKey => {
                 self.observer.ended(Operation::Other);
                 let processed = self.process_encrypted_key(node, buffers);

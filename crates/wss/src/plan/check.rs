@@ -4,7 +4,7 @@
 use soapstone_crypto::KeyDerivation;
 
 use super::PlanProblem;
-use crate::binding::{KeyBinding, KeyReference};
+use crate::binding::{KeyBinding, KeyReference, ProtectionOrder};
 use crate::conversation::{LONGEST_KEY, SHORTEST_KEY};
 use crate::names::ULTIMATE_RECEIVER;
 use crate::part::Part;
@@ -34,7 +34,7 @@ impl Policy {
             public && suite.signature.is_empty() || secret && suite.symmetric_signature.is_empty();
         let missing = [
             (
-                self.wraps_key() && wraps_none,
+                (self.wraps_key() || self.hides_assertion()) && wraps_none,
                 "key transport or key agreement",
             ),
             (signs && suite.digest.is_empty(), "digest"),
@@ -44,7 +44,7 @@ impl Policy {
             ),
             (signs_none, "signature"),
             (
-                encryption.is_some() && suite.data.is_empty(),
+                (encryption.is_some() || self.hides_assertion()) && suite.data.is_empty(),
                 "data encryption",
             ),
         ];
@@ -135,7 +135,17 @@ impl Policy {
             |one: &AssertionPolicy| one.methods.is_empty() || one.versions.is_empty();
         let needs_signature =
             |one: &AssertionPolicy| one.protection == AssertionProtection::Signature;
+        let hides = self.hides_assertion();
+        let encrypts_first = self.order() == ProtectionOrder::EncryptBeforeSigning;
         let problems = [
+            (
+                hides && (self.encrypts(&Part::Assertion) || self.header.intermediary.is_some()),
+                "an assertion has one cipher text: its own, for the last node, or that of the message",
+            ),
+            (
+                hides && encrypts_first && self.signs(&Part::Assertion),
+                "an assertion with cipher text of its own is signed before it is enciphered",
+            ),
             (
                 self.supporting.iter().filter(is_assertion).count() > 1,
                 "a message has one assertion",

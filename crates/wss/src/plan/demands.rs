@@ -300,6 +300,12 @@ impl Demands {
         self.supporting.iter().find_map(SupportingToken::assertion)
     }
 
+    /// Whether the assertion of messages is in cipher text of its own.
+    pub(crate) fn hides_assertion(&self) -> bool {
+        self.assertion()
+            .is_some_and(|assertion| assertion.encrypted)
+    }
+
     /// Whether the Security header may be that of the draft of July 2002.
     pub(crate) fn accepts_draft(&self) -> bool {
         let username = self.username();

@@ -386,12 +386,16 @@ impl InboundPlan {
                 &mut problems,
             );
         }
-        if policy.wraps_key() {
+        if policy.wraps_key() || policy.hides_assertion() {
+            let purpose = match policy.wraps_key() {
+                true => "unwrap session keys",
+                false => "decipher assertions",
+            };
             need(
                 &keys.decrypting().next(),
                 KeyField::Identity,
                 "our private key",
-                "unwrap session keys",
+                purpose,
                 &mut problems,
             );
             for identity in keys.decrypting() {
@@ -560,7 +564,17 @@ impl OutboundPlan {
                 &mut problems,
             );
         }
-        if let Some(peer) = keys.peer.as_ref().filter(|_| policy.wraps_key()) {
+        if policy.hides_assertion() {
+            need(
+                &keys.peer,
+                KeyField::Peer,
+                "the peer's certificate",
+                "encipher assertions for it",
+                &mut problems,
+            );
+        }
+        let wraps = policy.wraps_key() || policy.hides_assertion();
+        if let Some(peer) = keys.peer.as_ref().filter(|_| wraps) {
             let kind = peer.public_key().kind();
             fit(&policy, kind, KeyField::Peer, &mut problems);
         }

@@ -304,7 +304,7 @@ impl<'p> Securing<'p> {
         let key = SymmetricKey::generate(length)?;
         let id = self.message.named("key");
         let mut written = Vec::new();
-        let sha1 = self.wrap(&key, recipient, reference, &[], &mut written)?;
+        let sha1 = self.wrap(&id, &key, recipient, reference, &[], &mut written)?;
         self.pieces.session_key = written;
         self.receipt.session_keys.push((sha1, key.clone()));
         Ok(Root {

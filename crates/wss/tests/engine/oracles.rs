@@ -13,12 +13,14 @@ use soapstone_crypto::{KeyKind, base64, seal_in_place};
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, EncryptedPart, Envelope, Facts, FaultCode, FirstSeen,
     InboundPlan, KeyBinding, KeyReference, Keys, Mechanism, Operation, OperationObserver, Part,
-    Policy, ProtectionOrder, Receipt, Rejected, SecurityContext, names,
+    Policy, ProtectionOrder, Receipt, Rejected, SamlVersion, SecurityContext, names,
 };
 use soapstone_xml::{Buffers, Limits};
 
 use crate::conversations::{bound, context, conversation, derived, knowing, text, within};
 use crate::derivations::cut;
+use crate::saml::hidden::{Sealed, hiding};
+use crate::saml::issuing::{self, Draft, by_connection, knowing_issuers};
 use crate::support::*;
 
 /// A receiver, and what its replay store holds.
@@ -424,4 +426,56 @@ fn encrypting_signature(suite: &str) -> Policy {
     let signature = EncryptedPart::customary(Part::Signature);
     policy.parts.encrypted.push(signature);
     policy
+}
+
+/// An assertion in cipher text of its own comes in many messages of its user, so that no mark tells
+/// a copy of it. Whoever has captured it has three tries, and learns the same from each of them:
+/// whether its key can be unwrapped (Bleichenbacher 1998), its padding is right (Vaudenay 2002),
+/// its plaintext is XML, and its issuer signed it, or not.
+#[test]
+fn tries_at_the_cipher_text_of_an_assertion_are_counted_and_all_alike() {
+    for suite in ["Basic256GCM", "Basic256", "Basic256Rsa15"] {
+        let policy = with(&hiding(&by_connection()), |policy| {
+            policy.suite = crate::support::suite(suite);
+        });
+        let assertion = Draft::bearer(SamlVersion::V20).signed();
+        let captured = issuing::message(&Sealed::by_suite(&assertion, suite).inline());
+        let mut receiver = Receiver::new(&policy, knowing_issuers(), Facts::default());
+        for _ in 0..5 {
+            assert_eq!(receiver.receive(&captured).told, None, "{suite}");
+        }
+        let unsigned = Draft::bearer(SamlVersion::V20).unsigned();
+        let unsigned = issuing::message(&Sealed::by_suite(&unsigned, suite).inline());
+        let key = captured.find("<xenc:CipherValue>").unwrap() + "<xenc:CipherValue>".len();
+        let other = if &captured[key..=key] == "A" {
+            "B"
+        } else {
+            "A"
+        };
+        let changed_key = format!("{}{other}{}", &captured[..key], &captured[key + 1..]);
+        let faults: HashSet<_> = [
+            unreadable(&captured),
+            changed_otherwise(&captured),
+            changed_key,
+            unsigned,
+        ]
+        .iter()
+        .map(|message| receiver.receive(message).told.map(|told| told.1))
+        .collect();
+        assert_eq!(
+            faults,
+            HashSet::from([Some(FaultCode::FailedCheck)]),
+            "{suite}"
+        );
+        let told: Vec<_> = (0..3)
+            .filter_map(|_| receiver.receive(&unreadable(&captured)).told)
+            .map(|told| told.0)
+            .collect();
+        let too_often = "key-tried-too-often";
+        assert_eq!(told, ["decryption-failed", too_often, too_often], "{suite}");
+        assert_eq!(
+            receiver.receive(&captured).told.map(|told| told.0),
+            Some(too_often)
+        );
+    }
 }

@@ -345,12 +345,22 @@ pub(crate) fn secure_with(
     plain: &str,
     request: Option<&Receipt>,
 ) -> Secured {
+    secure_at(policy, keys, plain, request, now())
+}
+
+pub(crate) fn secure_at(
+    policy: &Policy,
+    keys: Keys,
+    plain: &str,
+    request: Option<&Receipt>,
+    now: Timestamp,
+) -> Secured {
     let plan = OutboundPlan::compile(policy.clone(), keys).unwrap();
     let outgoing = Outgoing {
         answers: request,
         ..Outgoing::default()
     };
-    plan.secure(envelope(plain), outgoing, now(), &mut Buffers::default())
+    plan.secure(envelope(plain), outgoing, now, &mut Buffers::default())
         .unwrap()
 }
 

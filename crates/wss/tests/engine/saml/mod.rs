@@ -4,6 +4,7 @@ mod accepted;
 mod conditions;
 mod confirmations;
 mod forms;
+pub(crate) mod hidden;
 pub(crate) mod issuing;
 mod trust;
 mod wrapping;
