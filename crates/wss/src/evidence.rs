@@ -244,7 +244,7 @@ pub(crate) enum CipherKey {
     Session(NodeId),
     /// The key of the assertion's own cipher text.
     Assertion,
-    /// The one security context, or Kerberos session, of the message.
+    /// The one security context, Kerberos session or proof key of the message.
     Context,
     /// Both sides had it before: a shared key, or that of the request.
     Known,

@@ -204,7 +204,18 @@ impl Opening<'_> {
             most_failures: limits.failed_openings_of_context,
             failures_until: long,
         });
-        keys.chain(contexts).chain(session).collect()
+        let by_proof =
+            !is_authenticated && self.message.demands().deciphers_with(KeySource::Assertion);
+        let proof = self.keyring.proof.iter().filter(|_| by_proof);
+        let proof = proof.map(|proof| DecipheringKey {
+            name: digest::mark([
+                b"deciphering proof key".as_slice(),
+                &proof.wrapped.wrapped.cipher_value,
+            ]),
+            most_failures: limits.failed_openings_of_context,
+            failures_until: long,
+        });
+        keys.chain(contexts).chain(session).chain(proof).collect()
     }
 
     /// Until when a copy could be accepted, as far as signatures in the clear prove it.

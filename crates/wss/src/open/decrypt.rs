@@ -23,6 +23,7 @@ use crate::event::Event;
 use crate::evidence::{CipherKey, EncryptionEvidence, Signer};
 use crate::key_locator::KeyLocator;
 use crate::part::Extent;
+use crate::proof;
 use crate::rejected::Rejected;
 use crate::token;
 
@@ -151,7 +152,9 @@ impl Opening<'_> {
             }
             let origin = match (&resolved.holder, resolved.token) {
                 (Signer::SessionKey(_), Some(token)) => CipherKey::Session(token),
-                (Signer::Context { .. } | Signer::Kerberos(_), _) => CipherKey::Context,
+                (Signer::Context { .. } | Signer::Kerberos(_) | Signer::Holder { .. }, _) => {
+                    CipherKey::Context
+                }
                 _ => CipherKey::Known,
             };
             let key = resolved.key;
@@ -160,6 +163,7 @@ impl Opening<'_> {
                 Signer::Context { .. } | Signer::Kerberos(_) => {
                     conversation::encryption_key(&key, data.method)
                 }
+                Signer::Holder { .. } => proof::encryption_key(&key, data.method),
                 Signer::User(_) => token::password_encryption_key(&key, data.method),
                 _ => Ok(key),
             };

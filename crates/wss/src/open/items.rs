@@ -89,6 +89,11 @@ impl Opening<'_> {
             marks: &mut self.replay.marks,
             observer: &mut *self.observer.observer,
         };
-        kind.prove(message.element(node), &mut proving)
+        kind.prove(message.element(node), &mut proving)?;
+        let accepted = self.evidence.assertion.as_ref();
+        match accepted.is_some_and(|accepted| accepted.node == node) {
+            true => self.read_proof_key(),
+            false => Ok(()),
+        }
     }
 }

@@ -18,7 +18,7 @@ use crate::kerberos::KerberosSession;
 use crate::key_locator::KeyLocator;
 use crate::names::XENC;
 use crate::rejected::Rejected;
-use crate::token::{Derivation, HiddenAssertion, PasswordKeyUse};
+use crate::token::{Derivation, HiddenAssertion, PasswordKeyUse, SamlVersion};
 use crate::username::User;
 
 /// An `EncryptedKey` of the header, as it was read before anything was deciphered.
@@ -34,6 +34,18 @@ pub(super) struct WrappedKey {
 pub(super) struct Hidden {
     pub(super) assertion: HiddenAssertion,
     pub(super) key: Arc<WrappedKey>,
+}
+
+/// The key of the accepted assertion's holder.
+pub(super) struct Proof {
+    pub(super) assertion: NodeId,
+    pub(super) version: SamlVersion,
+    pub(super) id: String,
+    pub(super) issuer: String,
+    pub(super) subject: String,
+    pub(super) wrapped: WrappedKey,
+    /// The key, once something used it.
+    pub(super) key: Option<SymmetricKey>,
 }
 
 /// A session key that an `EncryptedKey` of this message carried.
@@ -65,6 +77,8 @@ pub(super) struct FromPassword {
 pub(super) struct Keyring {
     pub(super) wrapped: Vec<Arc<WrappedKey>>,
     sessions: Vec<SessionKey>,
+    /// The key of the assertion's holder, where messages are secured with that.
+    pub(super) proof: Option<Proof>,
     /// The assertion in cipher text of its own, until its turn comes.
     pub(super) hidden: Option<Hidden>,
     /// The assertion that came to light.

@@ -386,10 +386,11 @@ impl InboundPlan {
                 &mut problems,
             );
         }
-        if policy.wraps_key() || policy.hides_assertion() {
-            let purpose = match policy.wraps_key() {
-                true => "unwrap session keys",
-                false => "decipher assertions",
+        if policy.wraps_key() || policy.hides_assertion() || policy.proves_by_key() {
+            let purpose = match (policy.wraps_key(), policy.hides_assertion()) {
+                (true, _) => "unwrap session keys",
+                (false, true) => "decipher assertions",
+                (false, false) => "unwrap the keys of assertions",
             };
             need(
                 &keys.decrypting().next(),
@@ -497,6 +498,7 @@ impl OutboundPlan {
                 | KeyBinding::SessionKey
                 | KeyBinding::Context
                 | KeyBinding::Kerberos
+                | KeyBinding::Assertion
                 | KeyBinding::Password => {
                     algorithm = policy.suite.symmetric_signature.first().copied()
                 }
@@ -552,6 +554,7 @@ impl OutboundPlan {
                 | KeyBinding::SessionKey
                 | KeyBinding::Context
                 | KeyBinding::Kerberos
+                | KeyBinding::Assertion
                 | KeyBinding::Password => {}
             }
         }

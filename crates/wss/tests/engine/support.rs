@@ -174,6 +174,9 @@ pub(crate) fn symmetric_token(key: KeyBinding, reference: KeyReference) -> Symme
         KeyBinding::Shared => SymmetricToken::Shared(reference),
         KeyBinding::RequestKey => SymmetricToken::Request,
         KeyBinding::SessionKey => SymmetricToken::Session(reference),
+        KeyBinding::Assertion => SymmetricToken::Assertion {
+            by_place: reference == KeyReference::Direct,
+        },
         KeyBinding::Context => SymmetricToken::Context {
             carried: reference == KeyReference::Direct,
         },

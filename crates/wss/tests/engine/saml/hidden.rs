@@ -3,7 +3,7 @@
 
 use soapstone_crypto::random::Supply;
 use soapstone_crypto::{
-    DataEncryption, KeyTransport, OaepParameters, SymmetricKey, base64, seal_in_place,
+    DataEncryption, Identity, KeyTransport, OaepParameters, SymmetricKey, base64, seal_in_place,
 };
 use soapstone_wss::{
     AssertionPolicy, ConfirmationMethod, EncryptedPart, Envelope, Facts, FaultCode, InboundPlan,
@@ -94,8 +94,18 @@ impl Sealed {
 }
 
 /// A key for the service in an `EncryptedKey`.
-pub(crate) fn wrapped(key: &SymmetricKey, algorithm: KeyTransport, oaep: OaepParameters) -> String {
-    let receiver = PARTIES.service.certificate().public_key();
+fn wrapped(key: &SymmetricKey, algorithm: KeyTransport, oaep: OaepParameters) -> String {
+    wrapped_for(&PARTIES.service, key, algorithm, oaep)
+}
+
+/// A key for this receiver in an `EncryptedKey`.
+pub(crate) fn wrapped_for(
+    receiver: &Identity,
+    key: &SymmetricKey,
+    algorithm: KeyTransport,
+    oaep: OaepParameters,
+) -> String {
+    let receiver = receiver.certificate().public_key();
     let cipher_value = receiver.wrap(algorithm, &oaep, key.expose()).unwrap();
     let mut out = Vec::new();
     write::encrypted_key(
