@@ -21,6 +21,7 @@ use crate::conversations::{bound, context, conversation, derived, knowing, text,
 use crate::derivations::cut;
 use crate::saml::hidden::{Sealed, hiding};
 use crate::saml::issuing::{self, Draft, by_connection, knowing_issuers};
+use crate::saml::proof::{self, by_proof, holding, proving, secret};
 use crate::support::*;
 
 /// A receiver, and what its replay store holds.
@@ -155,8 +156,10 @@ fn variants(captured: &str) -> Vec<(&'static str, String)> {
         let work = format!("{info}<!--{quotes}-->");
         variants.push(("with work in its signature", captured.replace(info, &work)));
     }
-    if captured.contains("<xenc:EncryptedKey ") {
-        let key = cut(captured, "<xenc:EncryptedKey ", "</xenc:EncryptedKey>");
+    // One inside of an assertion has no id.
+    let keys = captured.contains("<xenc:EncryptedKey ");
+    let key = keys.then(|| cut(captured, "<xenc:EncryptedKey ", "</xenc:EncryptedKey>"));
+    if let Some(key) = key.filter(|key| key.contains(" Id=\"")) {
         let id = cut(key, "Id=\"", "\"");
         let second = key.replace(id, "Id=\"second\"");
         let both = captured.replace(key, &format!("{key}{second}"));
@@ -478,4 +481,43 @@ fn tries_at_the_cipher_text_of_an_assertion_are_counted_and_all_alike() {
             Some(too_often)
         );
     }
+}
+
+/// The signature with a proof key is verified, and a copy known, before the key deciphers anything.
+#[test]
+fn a_captured_message_under_a_proof_key_gives_no_try_at_its_cipher_text() {
+    let assertion = proving(SamlVersion::V20, &secret(7)).signed();
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        for form in [None, proof::derived(DerivedKeyForm::Explicit)] {
+            let policy = by_proof(mechanism, true, form);
+            let keys = holding(&assertion, &secret(7));
+            let captured = text(&secure_with(&policy, keys, PLAIN, None));
+            let receiver = Receiver::new(&policy, proof::service(), Facts::default());
+            no_try(&format!("proof key, {mechanism}"), receiver, &captured);
+        }
+    }
+}
+
+/// Where the signature itself is in cipher text, tries are counted by the proof key.
+#[test]
+fn tries_under_a_proof_key_with_encrypted_signatures_are_counted() {
+    let mut policy = by_proof(Mechanism::SignEncrypt, true, None);
+    let signature = EncryptedPart::customary(Part::Signature);
+    policy.parts.encrypted.push(signature);
+    let assertion = proving(SamlVersion::V20, &secret(7)).signed();
+    let sent = || {
+        let keys = holding(&assertion, &secret(7));
+        text(&secure_with(&policy, keys, PLAIN, None))
+    };
+    let mut receiver = Receiver::new(&policy, proof::service(), Facts::default());
+    assert_eq!(receiver.receive(&sent()).told, None);
+    let changed = unreadable(&sent());
+    let tried = |receiver: &mut Receiver| {
+        let told = receiver.receive(&changed).told;
+        told.expect("it is refused").0
+    };
+    for _ in 0..policy.limits.failed_openings_of_context {
+        assert_eq!(tried(&mut receiver), "decryption-failed");
+    }
+    assert_eq!(tried(&mut receiver), "key-tried-too-often");
 }

@@ -6,7 +6,7 @@ mod confirmations;
 mod forms;
 pub(crate) mod hidden;
 pub(crate) mod issuing;
-mod proof;
+pub(crate) mod proof;
 mod trust;
 mod wrapping;
 

@@ -19,7 +19,7 @@ use super::{Case, refuse_all};
 use crate::derivations::cut;
 use crate::support::*;
 
-fn secret(byte: u8) -> SymmetricKey {
+pub(crate) fn secret(byte: u8) -> SymmetricKey {
     SymmetricKey::new(vec![byte; 32]).unwrap()
 }
 
@@ -54,11 +54,11 @@ fn proving_by(version: SamlVersion, wrapped: &str) -> Draft {
     }
 }
 
-fn proving(version: SamlVersion, key: &SymmetricKey) -> Draft {
+pub(crate) fn proving(version: SamlVersion, key: &SymmetricKey) -> Draft {
     proving_to(version, key, &PARTIES.service)
 }
 
-fn derived(form: DerivedKeyForm) -> Option<DerivedKeyPolicy> {
+pub(crate) fn derived(form: DerivedKeyForm) -> Option<DerivedKeyPolicy> {
     Some(DerivedKeyPolicy {
         version: ConversationVersion::V13,
         form,
@@ -68,7 +68,11 @@ fn derived(form: DerivedKeyForm) -> Option<DerivedKeyPolicy> {
 }
 
 /// The policy of messages that the proof key of an assertion protects.
-fn by_proof(mechanism: Mechanism, by_place: bool, derived: Option<DerivedKeyPolicy>) -> Policy {
+pub(crate) fn by_proof(
+    mechanism: Mechanism,
+    by_place: bool,
+    derived: Option<DerivedKeyPolicy>,
+) -> Policy {
     let bound = with(&policy(mechanism, "Basic256GCM"), |policy| {
         policy.binding = Binding::Symmetric(SymmetricBinding {
             key: SymmetricToken::Assertion { by_place },
@@ -89,13 +93,17 @@ fn signed_by_proof() -> Policy {
 
 /// A message of a policy with an assertion, under this key.
 fn secured(policy: &Policy, assertion: &str, key: &SymmetricKey) -> Secured {
+    secure_at(policy, holding(assertion, key), PLAIN, None, moment())
+}
+
+/// The keys of a client that has an assertion and its proof key.
+pub(crate) fn holding(assertion: &str, key: &SymmetricKey) -> Keys {
     let token = AssertionToken::parse(assertion.as_bytes().to_vec()).unwrap();
-    let keys = Keys {
+    Keys {
         assertion: Some(Arc::new(token.with_proof_key(key.clone()))),
         peer: client_keys().peer,
         ..Keys::default()
-    };
-    secure_at(policy, keys, PLAIN, None, moment())
+    }
 }
 
 fn sent(policy: &Policy, assertion: &str, key: &SymmetricKey) -> String {
@@ -103,7 +111,7 @@ fn sent(policy: &Policy, assertion: &str, key: &SymmetricKey) -> String {
 }
 
 /// The keys of a service that trusts no certificate but those of issuers.
-fn service() -> Keys {
+pub(crate) fn service() -> Keys {
     Keys {
         trust: None,
         ..knowing_issuers()
