@@ -14,6 +14,7 @@ mod assertion;
 mod conditions;
 mod confirming;
 mod holding;
+mod issued;
 pub(super) mod issuer;
 mod outgoing;
 mod policy;
@@ -26,6 +27,7 @@ use soapstone_xml::Element;
 
 pub use self::assertion::Assertion;
 pub(crate) use self::confirming::{Presentation, PresentedSignature};
+pub use self::issued::{IssuedAssertion, WantedAssertion};
 pub use self::issuer::AssertionIssuer;
 pub use self::outgoing::AssertionToken;
 pub use self::policy::{AssertionPolicy, AssertionProtection, HolderUse};
