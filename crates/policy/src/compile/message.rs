@@ -257,7 +257,7 @@ impl Message<'_> {
         if keys.signature.is_some() {
             self.sign(policy, properties);
         }
-        let holder = signing.filter(|token| matches!(token.kind, TokenKind::Saml { .. }));
+        let holder = signing.filter(|token| token.kind.is_assertion());
         if let (Some(token), Direction::Request) = (holder, self.direction) {
             let protection = AssertionProtection::Signature;
             let wanted = assertion(token, HolderUse::Signs, protection, policy, problems);
@@ -290,7 +290,7 @@ impl Message<'_> {
     ) -> EncryptionToken {
         let reference = match token.kind {
             // An answer has no assertion to name.
-            TokenKind::Saml { .. } => KeyReference::IssuerSerial,
+            TokenKind::Saml { .. } | TokenKind::Issued(_) => KeyReference::IssuerSerial,
             _ => self.name(token, problems),
         };
         EncryptionToken {
@@ -318,7 +318,7 @@ impl Message<'_> {
         };
         // The key of an assertion's holder signs requests, and answers are encrypted with it.
         let is_initiator = what == "sp:InitiatorToken";
-        if is_initiator && matches!(token.kind, TokenKind::Saml { .. }) {
+        if is_initiator && token.kind.is_assertion() {
             return Some(token);
         }
         certificate(token, problems).then_some(token)
