@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use http::{HeaderValue, Uri};
 use soapstone::crypto::trust::RevocationCache;
-use soapstone::endpoint::{Directions, SentMessages};
+use soapstone::endpoint::{Calling, Directions, SentMessages};
 use soapstone_broker::{Dice, Pool};
 use soapstone_store::{StoreError, Stores};
 use tokio::time::Instant;
@@ -30,9 +30,12 @@ use crate::config::balance::GroupSpec;
 use crate::config::endpoint::{EndpointSpec, SideSpec};
 use crate::config::route::RouteSpec;
 use crate::config::tls::ClientTls;
+use crate::config::token_service::TokenServiceSpec;
 use crate::config::validity::dated_in;
 use crate::conversation::context::OutboundContext;
 use crate::conversation::handshake::Handshaker;
+use crate::issued::asking::{LARGEST_ANSWER, TokenAsker};
+use crate::issued::tokens::IssuedTokens;
 use crate::observe::metrics::RouteMetrics;
 use crate::scheduling::background::Background;
 use crate::scheduling::endpoint::{
@@ -173,6 +176,13 @@ pub(crate) fn serving(
     }
 }
 
+/// What faces a backend: an endpoint, and what makes the assertions of its requests.
+#[derive(Clone)]
+struct Facing {
+    endpoint: Arc<OutboundEndpoint>,
+    tokens: Option<Arc<IssuedTokens>>,
+}
+
 struct Builder<'b> {
     former: &'b [&'b Route],
     /// The stores of all of these.
@@ -214,10 +224,15 @@ impl Builder<'_> {
             &remembered.answers,
             predecessor.and_then(|route| Some((&**route.inbound.as_ref()?, stays))),
         );
-        let outbound = self.endpoint(
-            spec.outbound.take().zip(of_outbound),
-            &remembered.requests,
-            predecessor.and_then(|route| Some((&***route.outbound().as_ref()?, stays))),
+        let towards_backends = spec.outbound.take().zip(of_outbound);
+        let outbound = self.facing(
+            &spec,
+            &metrics,
+            towards_backends,
+            predecessor.and_then(|route| {
+                let mut upstreams = route.upstreams();
+                Some((upstreams.find(|it| it.endpoint.is_some())?, stays))
+            }),
         );
         let upstreams = match spec.group.take() {
             None => {
@@ -227,7 +242,8 @@ impl Builder<'_> {
             }
             Some(mut group) => {
                 let former = predecessor.and_then(|route| route.balancer.as_deref());
-                let own = self.own_endpoints(&mut group, of_members, former, stays);
+                let own =
+                    self.own_endpoints(&spec, &metrics, (&mut group, of_members), former, stays);
                 let endpoints = own.into_iter().map(|own| own.or_else(|| outbound.clone()));
                 let balancer = self.balancer(&spec, group, endpoints, &metrics, former)?;
                 let first = Arc::clone(&balancer.members.first()?.upstream);
@@ -254,15 +270,63 @@ impl Builder<'_> {
         Some(RouteEndpoint::build(spec, stores, &inheritance))
     }
 
+    /// What faces backends, in the place of what faced that upstream; `None` if messages pass as
+    /// they are.
+    fn facing(
+        &self,
+        route: &RouteSpec,
+        metrics: &Arc<RouteMetrics>,
+        opened: Option<(EndpointSpec<Calling>, OpenStores)>,
+        predecessor: Option<(&Arc<Upstream>, bool)>,
+    ) -> Option<Facing> {
+        let (mut spec, mut stores) = opened?;
+        let sent = &self.resources.remembered.requests;
+        let service = spec.token_service.take();
+        let service = service.zip(stores.of_token_service.take());
+        let tokens = service.and_then(|(service, stores)| {
+            let TokenServiceSpec {
+                side,
+                requests,
+                url,
+                tls,
+            } = *service;
+            let former = predecessor.and_then(|(upstream, stays)| {
+                Some((&**upstream.tokens.as_ref()?.endpoint(), stays))
+            });
+            let endpoint = self.endpoint(Some((side, *stores)), sent, former)?;
+            let memory = self.resources.memory.clone();
+            let limit = self.limit.min(LARGEST_ANSWER);
+            let mut towards = Upstream::plain(&url, tls, route.timeouts, memory, limit)?;
+            towards.errand.authorization = authorization(&endpoint);
+            let asker = TokenAsker {
+                executor: Arc::clone(&self.resources.executor),
+                route: route.name.clone(),
+                endpoint,
+                errand: towards.errand,
+                requests: Arc::new(requests),
+                metrics: Arc::clone(metrics),
+            };
+            let background = Arc::clone(&self.resources.background);
+            Some(IssuedTokens::new(asker, background))
+        });
+        let former =
+            predecessor.and_then(|(upstream, stays)| Some((&**upstream.endpoint.as_ref()?, stays)));
+        Some(Facing {
+            endpoint: self.endpoint(Some((spec, stores)), sent, former)?,
+            tokens,
+        })
+    }
+
     /// The way to the backend at that URL.
     fn upstream(
         &self,
         spec: &RouteSpec,
         url: &Uri,
         tls: Option<ClientTls>,
-        endpoint: Option<Arc<OutboundEndpoint>>,
+        facing: Option<Facing>,
         metrics: &Arc<RouteMetrics>,
     ) -> Option<Arc<Upstream>> {
+        let (endpoint, tokens) = facing.map(|it| (it.endpoint, it.tokens)).unzip();
         let memory = self.resources.memory.clone();
         let mut upstream = Upstream::plain(url, tls, spec.timeouts, memory, self.limit)?;
         upstream.errand.authorization = endpoint.as_deref().and_then(authorization);
@@ -281,27 +345,28 @@ impl Builder<'_> {
             OutboundContext::new(handshaker, Arc::clone(&self.resources.background))
         });
         upstream.endpoint = endpoint;
+        upstream.tokens = tokens.flatten();
         Some(Arc::new(upstream))
     }
 
     /// The endpoints of several backends that have their own.
     fn own_endpoints(
         &self,
-        group: &mut GroupSpec,
-        stores: Vec<Option<OpenStores>>,
+        route: &RouteSpec,
+        metrics: &Arc<RouteMetrics>,
+        (group, stores): (&mut GroupSpec, Vec<Option<OpenStores>>),
         former: Option<&Balancer>,
         stays: bool,
-    ) -> Vec<Option<Arc<OutboundEndpoint>>> {
+    ) -> Vec<Option<Facing>> {
         let members = group.members.iter_mut().zip(stores);
         let own = members.map(|(member, stores)| {
             let opened = member.outbound.take().zip(stores);
             let predecessor = former.and_then(|former| {
                 let mut ids = former.pool.ids();
                 let id = ids.find(|id| former.pool.name(*id) == member.name)?;
-                let upstream = &former.members.get(id.index())?.upstream;
-                Some((&**upstream.endpoint.as_ref()?, stays))
+                Some((&former.members.get(id.index())?.upstream, stays))
             });
-            self.endpoint(opened, &self.resources.remembered.requests, predecessor)
+            self.facing(route, metrics, opened, predecessor)
         });
         own.collect()
     }
@@ -311,7 +376,7 @@ impl Builder<'_> {
         &self,
         spec: &RouteSpec,
         group: GroupSpec,
-        endpoints: impl Iterator<Item = Option<Arc<OutboundEndpoint>>>,
+        endpoints: impl Iterator<Item = Option<Facing>>,
         metrics: &Arc<RouteMetrics>,
         former: Option<&Balancer>,
     ) -> Option<Balancer> {

@@ -10,6 +10,7 @@ use soapstone_wss::{AssertionProtection, ConfirmationMethod, SamlVersion};
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
 use super::table::Table;
+use super::token_service::{self, TokenServiceConfig};
 use super::trust::{TrustConfig, read_trust_keys};
 
 /// `[saml]`.
@@ -23,6 +24,8 @@ pub struct SamlConfig {
     pub assertion: Option<LoadedFile>,
     /// Whether it is a header block of the plain request.
     pub from_request: bool,
+    /// The token service that makes it.
+    pub token_service: Option<TokenServiceConfig>,
     /// The methods that confirm the subject.
     pub confirmation: Vec<ConfirmationMethod>,
     /// Who this side is to issuers; `None` if nothing is said of it.
@@ -92,6 +95,7 @@ pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
         issuers,
         assertion: table.secret_file("assertion"),
         from_request: table.boolean("from_request").is_some_and(|it| it.value),
+        token_service: table.table("token_service").map(token_service::read),
         confirmation: table.choices("confirmation", &METHODS).unwrap_or_default(),
         audience: table.strings("audience"),
         recipient: table.strings("recipient").unwrap_or_default(),
@@ -119,12 +123,16 @@ pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
             "say how subjects are confirmed: confirmation = [\"holder-of-key\"], for example",
         );
     }
-    if config.from_request && config.assertion.is_some() {
-        table.report_with_hint(
-            place,
-            "`assertion` and `from_request` say of different assertions that they are sent",
-            "leave one of them out",
-        );
+    let sources = [
+        ("assertion", config.assertion.is_some()),
+        ("from_request", config.from_request),
+        ("token_service", config.token_service.is_some()),
+    ];
+    let mut sources = sources.into_iter().filter(|(_, is_there)| *is_there);
+    if let (Some((first, _)), Some((second, _))) = (sources.next(), sources.next()) {
+        let message =
+            format!("`{first}` and `{second}` say of different assertions that they are sent");
+        table.report_with_hint(place, message, "leave one of them out");
     }
     let names = config.issuers.iter().map(|issuer| &issuer.name);
     for (index, name) in names.clone().enumerate() {
