@@ -27,6 +27,7 @@ mod config;
 mod conversation;
 mod description;
 mod exchange;
+mod issued;
 mod observe;
 mod route;
 mod scheduling;

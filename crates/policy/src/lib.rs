@@ -66,7 +66,7 @@ pub use node::{Attribute, Node, Place};
 pub use notice::{Notice, NoticeKind};
 pub use operation::{BodyContent, OperationMessages};
 pub use problem::{PolicyProblem, ProblemKind};
-pub use requirements::Requirements;
+pub use requirements::{IssuedKey, IssuedToken, Requirements};
 pub use sample::{SampleCall, SampleCalls, SampleError};
 pub use written::{Unwritable, WrittenPolicy};
 pub use wsdl::{FaultDemands, MessageKind, PolicySubject, SubjectAlternative};

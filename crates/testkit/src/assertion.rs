@@ -23,13 +23,40 @@ pub struct Assertion<'a> {
     pub attributes: &'a [(&'a str, &'a str)],
 }
 
+/// The id of assertions, unless a test names another.
+pub const ID: &str = "_assertion";
+
+/// One assertion among several: its id, and when it holds.
+pub struct Made<'m> {
+    /// Its id.
+    pub id: &'m str,
+    /// From how many seconds after now, or before.
+    pub begin: i64,
+    /// To how many seconds after now, or before.
+    pub end: i64,
+    /// Whether it is for one use.
+    pub once: bool,
+}
+
+impl Default for Made<'_> {
+    /// From half a minute ago, for ten minutes.
+    fn default() -> Self {
+        Self {
+            id: ID,
+            begin: -30,
+            end: 600,
+            once: false,
+        }
+    }
+}
+
 impl Assertion<'_> {
     /// The assertion about a subject, for ten minutes from now, signed with an RSA key.
     ///
     /// # Panics
     /// If the issuer's key signs nothing by RSA.
     pub fn about(&self, subject: &str, issuer: &Identity) -> String {
-        self.with_key_info(subject, issuer, self.key_info())
+        self.made(subject, issuer, &Made::default())
     }
 
     /// As [`about`](Self::about), and the holder's key is symmetric, wrapped to its receiver by
@@ -53,14 +80,29 @@ impl Assertion<'_> {
         let info = format!(
             "<ds:KeyInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"><xenc:EncryptedKey xmlns:xenc=\"http://www.w3.org/2001/04/xmlenc#\"><xenc:EncryptionMethod Algorithm=\"{method}\"><ds:DigestMethod Algorithm=\"{digest}\"></ds:DigestMethod><xenc11:MGF xmlns:xenc11=\"http://www.w3.org/2009/xmlenc11#\" Algorithm=\"http://www.w3.org/2009/xmlenc11#mgf1sha256\"></xenc11:MGF></xenc:EncryptionMethod><xenc:CipherData><xenc:CipherValue>{wrapped}</xenc:CipherValue></xenc:CipherData></xenc:EncryptedKey></ds:KeyInfo>"
         );
-        self.with_key_info(subject, issuer, Some(info))
+        self.with_key_info(subject, issuer, &Made::default(), Some(info))
     }
 
-    fn with_key_info(&self, subject: &str, issuer: &Identity, info: Option<String>) -> String {
+    /// As [`about`](Self::about), with an id and a life of its own.
+    ///
+    /// # Panics
+    /// If the issuer's key signs nothing by RSA.
+    pub fn made(&self, subject: &str, issuer: &Identity, made: &Made<'_>) -> String {
+        self.with_key_info(subject, issuer, made, self.key_info())
+    }
+
+    fn with_key_info(
+        &self,
+        subject: &str,
+        issuer: &Identity,
+        made: &Made<'_>,
+        info: Option<String>,
+    ) -> String {
         let (unsigned, place) = match self.is_20 {
-            true => (self.unsigned_20(subject, info), "<saml:Subject>"),
-            false => (self.unsigned_11(subject, info), "</saml:Assertion>"),
+            true => (self.unsigned_20(subject, made, info), "<saml:Subject>"),
+            false => (self.unsigned_11(subject, made, info), "</saml:Assertion>"),
         };
+        let id = made.id;
         let sha256 = DigestAlgorithm::Sha256;
         let digest = digest(sha256, unsigned.as_bytes()).expect("a digest");
         let digest = base64::encode(digest.as_ref());
@@ -69,7 +111,7 @@ impl Assertion<'_> {
         let exclusive = "http://www.w3.org/2001/10/xml-exc-c14n#";
         let info = |declared: &str| {
             format!(
-                "<ds:SignedInfo{declared}><ds:CanonicalizationMethod Algorithm=\"{exclusive}\"></ds:CanonicalizationMethod><ds:SignatureMethod Algorithm=\"{uri}\"></ds:SignatureMethod><ds:Reference URI=\"#_assertion\"><ds:Transforms><ds:Transform Algorithm=\"{ds}enveloped-signature\"></ds:Transform><ds:Transform Algorithm=\"{exclusive}\"></ds:Transform></ds:Transforms><ds:DigestMethod Algorithm=\"{}\"></ds:DigestMethod><ds:DigestValue>{digest}</ds:DigestValue></ds:Reference></ds:SignedInfo>",
+                "<ds:SignedInfo{declared}><ds:CanonicalizationMethod Algorithm=\"{exclusive}\"></ds:CanonicalizationMethod><ds:SignatureMethod Algorithm=\"{uri}\"></ds:SignatureMethod><ds:Reference URI=\"#{id}\"><ds:Transforms><ds:Transform Algorithm=\"{ds}enveloped-signature\"></ds:Transform><ds:Transform Algorithm=\"{exclusive}\"></ds:Transform></ds:Transforms><ds:DigestMethod Algorithm=\"{}\"></ds:DigestMethod><ds:DigestValue>{digest}</ds:DigestValue></ds:Reference></ds:SignedInfo>",
                 sha256.uri()
             )
         };
@@ -83,8 +125,9 @@ impl Assertion<'_> {
         unsigned.replacen(place, &format!("{signature}{place}"), 1)
     }
 
-    fn unsigned_20(&self, subject: &str, info: Option<String>) -> String {
-        let (begin, end) = life();
+    fn unsigned_20(&self, subject: &str, made: &Made<'_>, info: Option<String>) -> String {
+        let (begin, end) = made.life();
+        let (id, once) = (made.id, made.once);
         let method = self.method;
         let data = match info {
             Some(info) => {
@@ -96,29 +139,40 @@ impl Assertion<'_> {
             format!("<saml:AudienceRestriction><saml:Audience>{audience}</saml:Audience></saml:AudienceRestriction>")
         });
         let audience = audience.unwrap_or_default();
+        let once = if once {
+            "<saml:OneTimeUse></saml:OneTimeUse>"
+        } else {
+            ""
+        };
         let attributes = self.attributes.iter().map(|(name, value)| {
             format!("<saml:Attribute Name=\"{name}\"><saml:AttributeValue>{value}</saml:AttributeValue></saml:Attribute>")
         });
         let attributes: String = attributes.collect();
         format!(
-            "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\" ID=\"_assertion\" IssueInstant=\"{begin}\" Version=\"2.0\"><saml:Issuer>{ISSUER}</saml:Issuer><saml:Subject><saml:NameID>{subject}</saml:NameID><saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:{method}\">{data}</saml:SubjectConfirmation></saml:Subject><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\">{audience}</saml:Conditions><saml:AttributeStatement>{attributes}</saml:AttributeStatement></saml:Assertion>"
+            "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\" ID=\"{id}\" IssueInstant=\"{begin}\" Version=\"2.0\"><saml:Issuer>{ISSUER}</saml:Issuer><saml:Subject><saml:NameID>{subject}</saml:NameID><saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:{method}\">{data}</saml:SubjectConfirmation></saml:Subject><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\">{audience}{once}</saml:Conditions><saml:AttributeStatement>{attributes}</saml:AttributeStatement></saml:Assertion>"
         )
     }
 
-    fn unsigned_11(&self, subject: &str, info: Option<String>) -> String {
-        let (begin, end) = life();
+    fn unsigned_11(&self, subject: &str, made: &Made<'_>, info: Option<String>) -> String {
+        let (begin, end) = made.life();
+        let (id, once) = (made.id, made.once);
         let method = self.method;
         let info = info.unwrap_or_default();
         let audience = self.audience.map(|audience| {
             format!("<saml:AudienceRestrictionCondition><saml:Audience>{audience}</saml:Audience></saml:AudienceRestrictionCondition>")
         });
         let audience = audience.unwrap_or_default();
+        let once = if once {
+            "<saml:DoNotCacheCondition></saml:DoNotCacheCondition>"
+        } else {
+            ""
+        };
         let attributes = self.attributes.iter().map(|(name, value)| {
             format!("<saml:Attribute AttributeName=\"{name}\" AttributeNamespace=\"urn:names\"><saml:AttributeValue>{value}</saml:AttributeValue></saml:Attribute>")
         });
         let attributes: String = attributes.collect();
         format!(
-            "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:1.0:assertion\" AssertionID=\"_assertion\" IssueInstant=\"{begin}\" Issuer=\"{ISSUER}\" MajorVersion=\"1\" MinorVersion=\"1\"><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\">{audience}</saml:Conditions><saml:AttributeStatement><saml:Subject><saml:NameIdentifier>{subject}</saml:NameIdentifier><saml:SubjectConfirmation><saml:ConfirmationMethod>urn:oasis:names:tc:SAML:1.0:cm:{method}</saml:ConfirmationMethod>{info}</saml:SubjectConfirmation></saml:Subject>{attributes}</saml:AttributeStatement></saml:Assertion>"
+            "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:1.0:assertion\" AssertionID=\"{id}\" IssueInstant=\"{begin}\" Issuer=\"{ISSUER}\" MajorVersion=\"1\" MinorVersion=\"1\"><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\">{audience}{once}</saml:Conditions><saml:AttributeStatement><saml:Subject><saml:NameIdentifier>{subject}</saml:NameIdentifier><saml:SubjectConfirmation><saml:ConfirmationMethod>urn:oasis:names:tc:SAML:1.0:cm:{method}</saml:ConfirmationMethod>{info}</saml:SubjectConfirmation></saml:Subject>{attributes}</saml:AttributeStatement></saml:Assertion>"
         )
     }
 
@@ -130,9 +184,10 @@ impl Assertion<'_> {
     }
 }
 
-/// From half a minute ago, for ten minutes.
-fn life() -> (Timestamp, Timestamp) {
-    let now = Timestamp::now().as_second();
-    let moment = |seconds| Timestamp::from_second(now + seconds).expect("a moment");
-    (moment(-30), moment(600))
+impl Made<'_> {
+    fn life(&self) -> (Timestamp, Timestamp) {
+        let now = Timestamp::now().as_second();
+        let moment = |seconds| Timestamp::from_second(now + seconds).expect("a moment");
+        (moment(self.begin), moment(self.end))
+    }
 }

@@ -7,6 +7,7 @@
 //!   remember ([`Effect`]);
 //! * [`PendingIssue`], [`PendingCancel`], [`PendingValidate`]: the client's side of the same
 //!   exchange;
+//! * [`PendingToken`]: the same for an assertion of SAML, to be shown to another service;
 //! * [`TokenCache`]: which context a client uses with which endpoint, and when it is time to renew
 //!   it.
 //!
@@ -32,7 +33,8 @@ mod version;
 
 pub use cache::{Cached, TokenCache};
 pub use client::{
-    ClientRules, PendingCancel, PendingIssue, PendingValidate, TrustError, TrustRequest,
+    ClientRules, OnBehalf, PendingCancel, PendingIssue, PendingToken, PendingValidate, TokenKey,
+    TokenRules, TrustError, TrustRequest, WantedClaims,
 };
 pub use fault::{BatchProblem, Refusal, TrustFault, TrustFaultCode};
 pub use message::{

@@ -218,6 +218,11 @@ impl Envelope {
         self.body().first_child().map(expanded_name)
     }
 
+    /// The message, as it was read.
+    pub fn into_bytes(self, buffers: &mut Buffers) -> Vec<u8> {
+        self.document.into_bytes(buffers)
+    }
+
     /// Gives the memory back for the next message.
     pub fn recycle(self, buffers: &mut Buffers) {
         self.document.recycle(buffers);

@@ -107,7 +107,7 @@ pub use policy::{
 };
 pub use proof::ProofKey;
 pub use rejected::{AlgorithmUse, FaultCode, Rejected};
-pub use secure::{Outgoing, Secured};
+pub use secure::{Outgoing, Secured, take_assertion};
 pub use secure_error::SecureError;
 pub use suite::{
     KeyAgreementMethod, KeyTransportMethod, NAMES as SUITE_NAMES, Retirement, SHA256_SIGNATURES,
@@ -116,8 +116,8 @@ pub use suite::{
 pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 pub use token::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
-    AssertionToken, Claim, ConfirmationMethod, HolderUse, NameIdentifier, SamlVersion, TokenKind,
-    kerberos_sha1,
+    AssertionToken, Claim, ConfirmationMethod, HolderUse, IssuedAssertion, NameIdentifier,
+    SamlVersion, TokenKind, WantedAssertion, kerberos_sha1,
 };
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
 pub use username::{

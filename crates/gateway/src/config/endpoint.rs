@@ -12,6 +12,7 @@ use soapstone_policy::TransportRequirement;
 use soapstone_store::{Contexts, Replay, StoreError, Stores};
 
 use super::published::{Publication, PublishedPolicy};
+use super::token_service::{TokenServiceSpec, read_token_service};
 
 /// What is said of a route with a policy that demands nothing.
 pub(super) const NO_DEMANDS: &str = "the policy demands nothing of messages";
@@ -29,6 +30,8 @@ pub(crate) struct EndpointSpec<P> {
     /// A policy was named, and nothing in it demands anything: the description of a service
     /// without its security, perhaps.
     pub(super) without_demands: bool,
+    /// What makes the assertions of its requests.
+    pub(crate) token_service: Option<Box<TokenServiceSpec>>,
 }
 
 impl<P: Directions> EndpointSpec<P> {
@@ -153,6 +156,37 @@ pub(super) fn read_endpoint<P: Fixed>(
 ) -> Option<EndpointSpec<P>> {
     let document = table.document();
     let config = EndpointConfig::read(table)?;
+    let mut endpoint = match Endpoint::<P>::from_config(&config) {
+        Ok(endpoint) => Some(endpoint.with_scope(scope)),
+        Err(problems) => {
+            problems
+                .0
+                .into_iter()
+                .for_each(|problem| document.report(problem));
+            None
+        }
+    };
+    let token_service = endpoint.as_mut().and_then(Endpoint::take_token_service);
+    let token_service = match token_service {
+        Some(service) => Some(read_token_service(document, &config, service, scope)?),
+        None => None,
+    };
+    let spec = checked(document, &config, endpoint, through_tls, publishing)?;
+    Some(EndpointSpec {
+        token_service,
+        ..spec
+    })
+}
+
+/// Checks what a gateway minds of an endpoint that was compiled, as its file says; `None` where it
+/// could not be. See [`read_endpoint`].
+pub(super) fn checked<P: Directions>(
+    document: &Document<'_>,
+    config: &EndpointConfig,
+    endpoint: Option<Endpoint<P>>,
+    through_tls: bool,
+    publishing: Option<&Publishing>,
+) -> Option<EndpointSpec<P>> {
     if let Some(time) = &config.security.time {
         // It would hold for every message from now on: none would ever expire, and what others send
         // would soon be too new.
@@ -167,16 +201,7 @@ pub(super) fn read_endpoint<P: Fixed>(
                 ),
         );
     }
-    let endpoint = match Endpoint::<P>::from_config(&config) {
-        Ok(endpoint) => endpoint.with_scope(scope),
-        Err(problems) => {
-            problems
-                .0
-                .into_iter()
-                .for_each(|problem| document.report(problem));
-            return None;
-        }
-    };
+    let endpoint = endpoint?;
     if endpoint.lacks_users() && !config.has("users") {
         document.report(
             config
@@ -188,7 +213,7 @@ pub(super) fn read_endpoint<P: Fixed>(
         );
     }
     if !through_tls {
-        refuse_without_tls(document, &config, &endpoint);
+        refuse_without_tls(document, config, &endpoint);
     }
     let (replay, conversations) = (&config.security.replay, &config.security.conversations);
     let unusable = |place: Option<Place>, error: StoreError| {
@@ -205,7 +230,7 @@ pub(super) fn read_endpoint<P: Fixed>(
         .map_err(|error| unusable(conversations.as_ref().map(|table| table.place), error));
     let wanted = publishing.and_then(|publishing| publishing.wanted.as_ref());
     let told = match publishing.filter(|_| wanted.is_none_or(|wanted| wanted.value)) {
-        Some(publishing) => PublishedPolicy::of(&config, publishing.transport),
+        Some(publishing) => PublishedPolicy::of(config, publishing.transport),
         None => Ok(Publication::default()),
     };
     if let (Err(reason), Some(wanted)) = (&told, wanted) {
@@ -227,7 +252,7 @@ pub(super) fn read_endpoint<P: Fixed>(
     };
     let by_policy = matches!(config.security.source.value, SecuritySource::Policy(_));
     let without_demands = by_policy && endpoint.demands_nothing() && !endpoint.needs_tls();
-    for risk in endpoint.risks(&config, through_tls) {
+    for risk in endpoint.risks(config, through_tls) {
         document.warn(risk);
     }
     let open: Vec<&str> = endpoint.unprotected_operations().collect();
@@ -257,5 +282,6 @@ pub(super) fn read_endpoint<P: Fixed>(
         published,
         remark,
         without_demands,
+        token_service: None,
     })
 }

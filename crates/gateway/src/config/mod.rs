@@ -32,6 +32,7 @@ mod security_index;
 pub(crate) mod source;
 pub(crate) mod timeouts;
 pub(crate) mod tls;
+pub(crate) mod token_service;
 pub(crate) mod traces;
 pub(crate) mod url;
 pub(crate) mod validity;

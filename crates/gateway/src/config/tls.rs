@@ -10,7 +10,7 @@ use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
 use rustls::server::WebPkiClientVerifier;
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
-use soapstone::config::{LoadedFile, Place, Problem, Table};
+use soapstone::config::{Document, LoadedFile, Place, Problem, Table, TlsFiles};
 use soapstone::crypto::Certificate;
 use soapstone::endpoint::{Dated, DatedUse};
 use soapstone_store::server_trust::ServerTrust;
@@ -64,12 +64,12 @@ pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
     let asks_for_certificate = client_ca.is_some();
     let demands_certificate =
         asks_for_certificate && required.as_ref().is_none_or(|required| required.value);
-    let identity = read_identity(&table, certificate, key);
+    let identity = read_identity(table.document(), certificate, key);
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let is_optional = required.is_some_and(|required| !required.value);
     let verifier = client_ca.map(|files| {
         let place = table.place_of("client_ca").unwrap_or_default();
-        let (roots, named) = roots_of(&table, &files, place)?;
+        let (roots, named) = roots_of(table.document(), &files, place)?;
         let roots = Arc::new(roots);
         let mut builder = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider));
         if is_optional {
@@ -137,37 +137,39 @@ pub(crate) fn read_client(
     host: &str,
     report: &dyn Fn(String),
 ) -> Option<ClientTls> {
+    match table {
+        None => client(None, host, report),
+        Some(table) => {
+            let document = table.document();
+            let files = TlsFiles::read(table)?;
+            client(Some((document, &files)), host, report)
+        }
+    }
+}
+
+/// TLS towards a server, with the files of a table.
+pub(crate) fn client(
+    files: Option<(&Document<'_>, &TlsFiles)>,
+    host: &str,
+    report: &dyn Fn(String),
+) -> Option<ClientTls> {
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
     let builder = ClientConfig::builder_with_provider(Arc::clone(&provider))
         .with_safe_default_protocol_versions();
     let builder = builder
         .map_err(|error| report(format!("TLS cannot be used: {error}")))
         .ok()?;
-    let (trust, identity, name) = match table {
+    let (trust, identity, name) = match files {
         None => (ServerTrust::of_the_system(&provider), None, None),
-        Some(mut table) => {
-            let trust = read_server_trust(&mut table, &provider)?;
-            let (has_certificate, has_key) = (table.has("certificate"), table.has("key"));
-            if has_certificate != has_key {
-                let (absent, present) = if has_key {
-                    ("certificate", "key")
-                } else {
-                    ("key", "certificate")
-                };
-                table.missing(
-                    absent,
-                    &format!("`{present}` is given; mutual TLS needs both"),
-                );
-            }
-            let certificate = table.file("certificate");
-            let key = table.secret_file("key");
-            let identity = read_identity(&table, certificate, key);
-            let name = table.string("server_name");
-            table.finish();
-            if (has_certificate || has_key) && identity.is_none() {
+        Some((document, files)) => {
+            let trust = server_trust(document, files, &provider)?;
+            let (certificate, key) = (files.certificate.clone(), files.key.clone());
+            let identity = read_identity(document, certificate, key);
+            if files.names_certificate && identity.is_none() {
                 return None;
             }
-            (trust, identity, name.map(|name| name.value))
+            let name = files.server_name.as_ref();
+            (trust, identity, name.map(|name| name.value.clone()))
         }
     };
     let trust = trust
@@ -210,24 +212,22 @@ struct Identity {
 }
 
 fn read_identity(
-    table: &Table<'_>,
+    document: &Document<'_>,
     certificate: Option<LoadedFile>,
     key: Option<LoadedFile>,
 ) -> Option<Identity> {
     let path = certificate.as_ref().map(|file| file.path.clone());
-    let chain = certificate.and_then(|file| certificates(table, &file));
+    let chain = certificate.and_then(|file| certificates(document, &file));
     let key = key.and_then(
         |file| match PrivateKeyDer::from_pem_slice(file.bytes.expose()) {
             Ok(key) => Some(key),
             Err(_) => {
-                table.report_with_hint(
-                    file.place,
-                    format!(
-                        "`key` must be a private key in PEM without a password, and {} is not",
-                        file.path.display()
-                    ),
-                    "openssl pkey -in KEY -out NEWKEY writes one",
+                let message = format!(
+                    "`key` must be a private key in PEM without a password, and {} is not",
+                    file.path.display()
                 );
+                let problem = Problem::new(document.file(), file.place, message);
+                document.report(problem.with_hint("openssl pkey -in KEY -out NEWKEY writes one"));
                 None
             }
         },
@@ -247,18 +247,19 @@ fn read_identity(
     })
 }
 
-fn certificates(table: &Table<'_>, file: &LoadedFile) -> Option<Vec<CertificateDer<'static>>> {
+fn certificates(
+    document: &Document<'_>,
+    file: &LoadedFile,
+) -> Option<Vec<CertificateDer<'static>>> {
     let found: Result<Vec<_>, _> = CertificateDer::pem_slice_iter(file.bytes.expose()).collect();
     match found {
         Ok(certificates) if !certificates.is_empty() => Some(certificates),
         _ => {
-            table.report(
-                file.place,
-                format!(
-                    "expected certificates in PEM, and {} has none",
-                    file.path.display()
-                ),
+            let message = format!(
+                "expected certificates in PEM, and {} has none",
+                file.path.display()
             );
+            document.report(Problem::new(document.file(), file.place, message));
             None
         }
     }
@@ -266,22 +267,20 @@ fn certificates(table: &Table<'_>, file: &LoadedFile) -> Option<Vec<CertificateD
 
 /// The authorities of files, and their certificates as they are.
 fn roots_of(
-    table: &Table<'_>,
+    document: &Document<'_>,
     files: &[LoadedFile],
     place: Place,
 ) -> Option<(RootCertStore, Vec<CertificateDer<'static>>)> {
     let (mut roots, mut named) = (RootCertStore::empty(), Vec::new());
     for file in files {
-        for certificate in certificates(table, file)? {
+        for certificate in certificates(document, file)? {
             named.push(certificate.clone());
             if let Err(error) = roots.add(certificate) {
-                table.report(
-                    place,
-                    format!(
-                        "a certificate of {} cannot be an anchor: {error}",
-                        file.path.display()
-                    ),
+                let message = format!(
+                    "a certificate of {} cannot be an anchor: {error}",
+                    file.path.display()
                 );
+                document.report(Problem::new(document.file(), place, message));
                 return None;
             }
         }
@@ -291,20 +290,22 @@ fn roots_of(
 
 /// `ca` and `pinned` of a route's `tls`: the system's authorities where neither is there, and
 /// nobody but the pinned where only they are.
-fn read_server_trust(
-    table: &mut Table<'_>,
+fn server_trust(
+    document: &Document<'_>,
+    files: &TlsFiles,
     provider: &Arc<CryptoProvider>,
 ) -> Option<Result<ServerTrust, String>> {
-    let read = |table: &Table<'_>, files: Vec<LoadedFile>| {
-        let found: Option<Vec<_>> = files.iter().map(|file| certificates(table, file)).collect();
+    let read = |files: &Vec<LoadedFile>| {
+        let found = files.iter().map(|file| certificates(document, file));
+        let found: Option<Vec<_>> = found.collect();
         found.map(|found| found.concat())
     };
-    let authorities = match table.files("ca") {
-        Some(files) => Some(read(table, files)?),
+    let authorities = match &files.ca {
+        Some(files) => Some(read(files)?),
         None => None,
     };
-    let pinned = match table.files("pinned") {
-        Some(files) => Some(read(table, files)?),
+    let pinned = match &files.pinned {
+        Some(files) => Some(read(files)?),
         None => None,
     };
     Some(match (authorities, pinned) {

@@ -8,8 +8,8 @@
 use std::sync::Arc;
 
 use http::Response;
-use soapstone::wss::SoapVersion;
-use soapstone::xml::Limits;
+use soapstone::wss::{FaultCode, SoapVersion};
+use soapstone::xml::{Buffers, Limits};
 use soapstone_broker::{Class, Needs, Refusal, Repeatable};
 use tokio::time::Instant;
 
@@ -20,6 +20,8 @@ use super::reporter::Reporter;
 use super::requirements;
 use crate::conversation::context::ContextLease;
 use crate::conversation::handshake::Failed;
+use crate::issued::asking as token;
+use crate::issued::tokens::{Granted, IssuedTokens, User};
 use crate::route::agreements::UnderAgreement;
 use crate::route::balancer::{Attempt, Balancer, Wanted};
 use crate::route::upstream::Upstream;
@@ -48,6 +50,8 @@ pub(super) struct Chosen {
     pub(super) upstream: Arc<Upstream>,
     /// The context of the conversation with it, where there are conversations.
     pub(super) context: Option<ContextLease>,
+    /// The assertion that a token service made, where requests show one.
+    pub(super) token: Option<Arc<Granted>>,
     /// The attempt at one of several backends.
     pub(super) attempt: Option<Attempt>,
 }
@@ -56,6 +60,11 @@ pub(super) struct Chosen {
 pub(super) enum Unready {
     /// The conversation with this upstream has no context.
     NeedsContext {
+        upstream: Arc<Upstream>,
+        attempt: Option<Box<Attempt>>,
+    },
+    /// There is no assertion to show to this upstream.
+    NeedsToken {
         upstream: Arc<Upstream>,
         attempt: Option<Box<Attempt>>,
     },
@@ -127,11 +136,37 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
             }
         },
     };
+    let token = match &upstream.tokens {
+        None => None,
+        Some(tokens) => {
+            let user = user_of(&upstream, tokens, &opened.octets).ok();
+            match user.and_then(|user| tokens.at_hand(user.as_ref())) {
+                Some(token) => Some(token),
+                None => {
+                    let attempt = attempt.map(Box::new);
+                    return Err(Unready::NeedsToken { upstream, attempt });
+                }
+            }
+        }
+    };
     Ok(Chosen {
         upstream,
         context,
+        token,
         attempt,
     })
+}
+
+/// The user whom an assertion is to be for.
+fn user_of(
+    upstream: &Upstream,
+    tokens: &IssuedTokens,
+    octets: &[u8],
+) -> Result<Option<Arc<User>>, Arc<token::Failed>> {
+    let endpoint = upstream.endpoint.as_ref();
+    let limits = endpoint.map_or_else(Limits::default, |it| it.endpoint.limits().clone());
+    let user = tokens.user_of(octets, &limits, &mut Buffers::default());
+    user.map_err(|error| Arc::new(token::Failed::User(error)))
 }
 
 /// The same, after what it takes.
@@ -143,11 +178,12 @@ pub(super) async fn after_waiting(
     reporter: &Reporter<'_>,
     unready: Unready,
     version: SoapVersion,
+    octets: &[u8],
 ) -> Result<Chosen, Response<Reply>> {
     match unready {
-        Unready::NeedsContext { upstream, attempt } => {
+        Unready::NeedsContext { upstream, attempt } | Unready::NeedsToken { upstream, attempt } => {
             let attempt = attempt.map(|attempt| *attempt);
-            after_handshake(reporter, upstream, attempt, version).await
+            after_handshake(reporter, upstream, attempt, version, octets).await
         }
         Unready::Refused(refusal) => Err(refused(reporter, version, refusal)),
         Unready::Unclear(why) => {
@@ -157,24 +193,27 @@ pub(super) async fn after_waiting(
     }
 }
 
-/// The choice of that upstream, after the handshake that its conversation needs. Where there are
-/// several backends and the handshake fails, another one is chosen.
+/// The choice of that upstream, after the handshake that its conversation needs, or with the
+/// assertion that requests show to it. Where there are several backends and the handshake fails,
+/// another one is chosen. `octets` are the request's.
 ///
 /// # Errors
 ///
-/// The answer, where there is no context.
+/// The answer, where there is no context, or no assertion.
 pub(super) async fn after_handshake(
     reporter: &Reporter<'_>,
     mut upstream: Arc<Upstream>,
     mut attempt: Option<Attempt>,
     version: SoapVersion,
+    octets: &[u8],
 ) -> Result<Chosen, Response<Reply>> {
     loop {
         let Some(conversation) = &upstream.conversation else {
-            let context = None;
+            let token = token_for(reporter, &upstream, version, octets).await?;
             return Ok(Chosen {
                 upstream,
-                context,
+                context: None,
+                token,
                 attempt,
             });
         };
@@ -187,6 +226,7 @@ pub(super) async fn after_handshake(
                 return Ok(Chosen {
                     upstream,
                     context,
+                    token: None,
                     attempt,
                 });
             }
@@ -214,6 +254,37 @@ pub(super) async fn after_handshake(
             Err(_) => return Err(answer(&failed)),
         }
     }
+}
+
+/// The assertion that a request shows to that upstream, asked for where it is not at hand.
+///
+/// # Errors
+///
+/// The answer, where there is none.
+async fn token_for(
+    reporter: &Reporter<'_>,
+    upstream: &Upstream,
+    version: SoapVersion,
+    octets: &[u8],
+) -> Result<Option<Arc<Granted>>, Response<Reply>> {
+    let Some(tokens) = &upstream.tokens else {
+        return Ok(None);
+    };
+    let begun = Instant::now();
+    let obtained = match user_of(upstream, tokens, octets) {
+        Ok(user) => tokens.obtain(user).await,
+        Err(failed) => Err(failed),
+    };
+    reporter.exchange.record("token", begun);
+    obtained.map(Some).map_err(|failed| {
+        let cause = match &*failed {
+            token::Failed::User(_) => Cause::Refused(FaultCode::Sender),
+            failed if failed.is_busy() => Cause::Busy,
+            failed if failed.is_timeout() => Cause::GatewayTimeout,
+            _ => Cause::BadGateway,
+        };
+        reporter.fail(version, cause, failed.name(), failed.to_string())
+    })
 }
 
 /// Answers for a request that no backend can take.

@@ -142,7 +142,9 @@ pub(super) async fn deliver(
             });
             continue;
         };
-        let chosen = choose::after_handshake(reporter, upstream, Some(next), version).await?;
+        let octets = &plain.octets;
+        let chosen = choose::after_handshake(reporter, upstream, Some(next), version, octets);
+        let chosen = chosen.await?;
         let mut forward = secure_anew(reporter, plain, chosen, version, reservation).await?;
         sending = Sending::take(reporter, &mut forward);
     }

@@ -102,7 +102,9 @@ async fn prepare(
         let mut opened = Opened::plain(octets, version);
         let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,
-            Err(unready) => choose::after_waiting(reporter, unready, version).await?,
+            Err(unready) => {
+                choose::after_waiting(reporter, unready, version, &opened.octets).await?
+            }
         };
         let forward = secure_by_worker(reporter, class, opened, chosen, said, reservation);
         return forward.await.map(Prepared::Forward);
@@ -139,7 +141,8 @@ async fn prepare(
         Stepped::Unready(opened, unready) => {
             let class = class.max(upstream_class);
             let version = opened.version;
-            let chosen = choose::after_waiting(reporter, unready, version).await?;
+            let octets = &opened.octets;
+            let chosen = choose::after_waiting(reporter, unready, version, octets).await?;
             let forward = secure_by_worker(reporter, class, *opened, chosen, said, reservation);
             forward.await.map(Prepared::Forward)
         }

@@ -58,7 +58,8 @@ pub(super) async fn secure_again(
     }
     drop(lost);
     route.metrics.resent();
-    let chosen = choose::after_handshake(reporter, Arc::clone(upstream), None, version).await?;
+    let chosen =
+        choose::after_handshake(reporter, Arc::clone(upstream), None, version, &plain).await?;
     let Chosen {
         upstream, context, ..
     } = chosen;
@@ -71,7 +72,7 @@ pub(super) async fn secure_again(
         let buffers = &mut desk.workspace().buffers();
         let with = With {
             context: Some(lease.context()),
-            kerberos: None,
+            ..With::default()
         };
         secure_request(&endpoint, plain, &label, with, &observed, buffers)
             .map(|secured| (secured, lease))

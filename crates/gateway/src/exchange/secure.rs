@@ -4,17 +4,20 @@
 
 use std::sync::Arc;
 
+use soapstone::endpoint::user_of;
 use soapstone::wss::{AssertionEvidence, InnerEvidence, Receipt, SoapVersion};
 use soapstone_trust::addressing::Addressing;
 
 use super::choose::Chosen;
 use super::open::Opened;
 use super::steps::{EndpointError, SessionInUse, With, kerberos_session, secure_request};
+use crate::config::direction::Direction;
 use crate::conversation::context::ContextLease;
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
 use crate::route::balancer::Attempt;
 use crate::route::upstream::{Label, Said, Upstream};
+use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::scheduling::task::Desk;
 
 /// A request on its way to the backend.
@@ -37,6 +40,8 @@ pub(super) struct Forward {
     pub(super) conversation: Option<InConversation>,
     /// The Kerberos session with the backend that it is secured with.
     pub(super) kerberos: Option<SessionInUse>,
+    /// The id of the assertion that a token service made for it.
+    pub(super) issued: Option<String>,
     /// Where there are several backends.
     pub(super) balanced: Option<Balanced>,
 }
@@ -80,6 +85,7 @@ pub(super) async fn secure(
     Chosen {
         upstream,
         context,
+        token,
         attempt,
     }: Chosen,
     said: Said,
@@ -101,6 +107,7 @@ pub(super) async fn secure(
         unproven: opened.unproven,
         conversation: None,
         kerberos: None,
+        issued: None,
         balanced: attempt.map(|attempt| Balanced {
             attempt,
             plain: None,
@@ -108,7 +115,7 @@ pub(super) async fn secure(
         upstream,
     });
     if let Some(endpoint) = &forward.upstream.endpoint {
-        let octets = std::mem::take(&mut forward.octets);
+        let mut octets = std::mem::take(&mut forward.octets);
         let said = Said {
             action: said.action.or_else(|| forward.action.take()),
         };
@@ -117,6 +124,14 @@ pub(super) async fn secure(
                 octets: octets.clone(),
                 said: said.clone(),
             });
+        }
+        if forward
+            .upstream
+            .tokens
+            .as_ref()
+            .is_some_and(|it| it.are_for_users())
+        {
+            octets = without_user(endpoint, octets, desk)?;
         }
         let label = forward.upstream.label(said);
         forward.conversation = context.map(|lease| InConversation {
@@ -128,11 +143,28 @@ pub(super) async fn secure(
         let with = With {
             context: forward.conversation.as_ref().map(|it| it.lease.context()),
             kerberos: forward.kerberos.as_ref().and_then(SessionInUse::session),
+            assertion: token.as_ref().map(|token| &token.assertion.token),
         };
         let buffers = &mut desk.workspace().buffers();
         let secured = secure_request(endpoint, octets, &label, with, observed, buffers)?;
         forward.octets = secured.bytes;
         forward.receipts.outbound = secured.receipt;
+        forward.issued = token.map(|token| token.assertion.token.id().to_owned());
     }
     Ok(forward)
+}
+
+/// The request without the assertion of its user, for whom the token service was asked.
+fn without_user(
+    endpoint: &OutboundEndpoint,
+    octets: Vec<u8>,
+    desk: &Desk,
+) -> Result<Vec<u8>, EndpointError> {
+    let limits = endpoint.endpoint.limits();
+    let found = user_of(octets, limits, &mut desk.workspace().buffers());
+    let (octets, _) = found.map_err(|error| EndpointError::Unsecurable {
+        direction: Direction::Outbound,
+        error,
+    })?;
+    Ok(octets)
 }

@@ -77,6 +77,7 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         found.sender = forward.sender.take();
         let signed = forward.inner.as_ref();
         found.document_signer = signed.map(|inner| inner.subject.clone());
+        found.issued_assertion = forward.issued.take();
         if let Some(action) = &forward.action {
             found.operation = Some(action.clone());
         }

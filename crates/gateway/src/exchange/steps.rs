@@ -10,7 +10,8 @@ use soapstone::endpoint::{
     Arrived, Call, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver, UnsecuredFault,
 };
 use soapstone::wss::{
-    KerberosSession, Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext,
+    AssertionToken, KerberosSession, Outgoing, Receipt, Rejected, SecureError, Secured,
+    SecurityContext,
 };
 use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
@@ -192,6 +193,8 @@ pub(crate) struct With<'w> {
     pub(crate) context: Option<&'w SecurityContext>,
     /// The session with the backend that a Kerberos token begins, or began.
     pub(crate) kerberos: Option<&'w KerberosSession>,
+    /// The assertion that a token service made.
+    pub(crate) assertion: Option<&'w AssertionToken>,
 }
 
 /// The Kerberos session of a request, where its endpoint has tokens. No worker waits for the KDC.
@@ -253,6 +256,7 @@ pub(crate) fn secure_request(
     let outgoing = Outgoing {
         context: with.context,
         kerberos: with.kerberos,
+        assertion: with.assertion,
         action,
         ..Outgoing::default()
     };

@@ -127,6 +127,8 @@ pub(crate) struct Found {
     /// Subject of the certificate that signed an element of the Body by itself.
     pub(crate) document_signer: Option<String>,
     pub(crate) operation: Option<String>,
+    /// The id of the assertion that a token service made for it.
+    pub(crate) issued_assertion: Option<String>,
     /// The name of the backend that it went to last, and why that one, where there are several.
     pub(crate) backend: Option<(String, &'static str)>,
     /// The agreement that it is under.
@@ -173,7 +175,7 @@ impl Line<'_> {
         let sender = found.sender.as_ref();
         let operation = found.operation.as_ref();
         let backend = found.backend.as_ref();
-        let fields: [(&str, Option<Value>); 18] = [
+        let fields: [(&str, Option<Value>); 19] = [
             ("time", Some(Timestamp::now().to_string().into())),
             ("route", Some(self.route.into())),
             ("request", self.request.map(Value::from)),
@@ -188,6 +190,10 @@ impl Line<'_> {
             (
                 "operation",
                 operation.map(|operation| Beginning(operation).to_string().into()),
+            ),
+            (
+                "issued_assertion",
+                found.issued_assertion.as_deref().map(Value::from),
             ),
             ("backend", backend.map(|(name, _)| name.as_str().into())),
             ("chosen", backend.map(|(_, reason)| (*reason).into())),

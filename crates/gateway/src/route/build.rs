@@ -12,7 +12,7 @@ use std::sync::Arc;
 
 use http::{HeaderValue, Uri};
 use soapstone::crypto::trust::RevocationCache;
-use soapstone::endpoint::{Directions, SentMessages};
+use soapstone::endpoint::{Calling, Directions, SentMessages};
 use soapstone_broker::{Dice, Pool};
 use soapstone_store::{StoreError, Stores};
 use tokio::time::Instant;
@@ -31,9 +31,12 @@ use crate::config::balance::GroupSpec;
 use crate::config::endpoint::{EndpointSpec, SideSpec};
 use crate::config::route::RouteSpec;
 use crate::config::tls::ClientTls;
+use crate::config::token_service::TokenServiceSpec;
 use crate::config::validity::dated_in;
 use crate::conversation::context::OutboundContext;
 use crate::conversation::handshake::Handshaker;
+use crate::issued::asking::{LARGEST_ANSWER, TokenAsker};
+use crate::issued::tokens::IssuedTokens;
 use crate::observe::metrics::RouteMetrics;
 use crate::observe::violations::Violations;
 use crate::scheduling::background::Background;
@@ -191,6 +194,13 @@ pub(crate) fn serving(
     }
 }
 
+/// What faces a backend: an endpoint, and what makes the assertions of its requests.
+#[derive(Clone)]
+struct Facing {
+    endpoint: Arc<OutboundEndpoint>,
+    tokens: Option<Arc<IssuedTokens>>,
+}
+
 struct Builder<'b> {
     former: &'b [&'b Route],
     /// The stores of all of these.
@@ -233,10 +243,15 @@ impl Builder<'_> {
             &remembered.answers,
             predecessor.and_then(|route| Some((&**route.inbound.as_ref()?, stays))),
         );
-        let outbound = self.endpoint(
-            spec.outbound.take().zip(of_outbound),
-            &remembered.requests,
-            predecessor.and_then(|route| Some((&***route.outbound().as_ref()?, stays))),
+        let towards_backends = spec.outbound.take().zip(of_outbound);
+        let outbound = self.facing(
+            &spec,
+            &metrics,
+            towards_backends,
+            predecessor.and_then(|route| {
+                let mut upstreams = route.upstreams();
+                Some((upstreams.find(|it| it.endpoint.is_some())?, stays))
+            }),
         );
         let upstreams = match spec.group.take() {
             None => {
@@ -246,8 +261,15 @@ impl Builder<'_> {
             }
             Some(mut group) => {
                 let former = predecessor.and_then(|route| route.balancer.as_deref());
-                let own = self.own_endpoints(&mut group, of_members, former, stays);
-                let policies = self.owners_endpoints(&mut group, of_policies, former, stays);
+                let own =
+                    self.own_endpoints(&spec, &metrics, (&mut group, of_members), former, stays);
+                let policies = self.owners_endpoints(
+                    &spec,
+                    &metrics,
+                    (&mut group, of_policies),
+                    former,
+                    stays,
+                );
                 let of_owners = group.members.iter().map(|member| member.policy);
                 let of_owners: Vec<_> = of_owners
                     .map(|policy| policies.get(policy?)?.clone())
@@ -280,15 +302,63 @@ impl Builder<'_> {
         Some(RouteEndpoint::build(spec, stores, &inheritance))
     }
 
+    /// What faces backends, in the place of what faced that upstream; `None` if messages pass as
+    /// they are.
+    fn facing(
+        &self,
+        route: &RouteSpec,
+        metrics: &Arc<RouteMetrics>,
+        opened: Option<(EndpointSpec<Calling>, OpenStores)>,
+        predecessor: Option<(&Arc<Upstream>, bool)>,
+    ) -> Option<Facing> {
+        let (mut spec, mut stores) = opened?;
+        let sent = &self.resources.remembered.requests;
+        let service = spec.token_service.take();
+        let service = service.zip(stores.of_token_service.take());
+        let tokens = service.and_then(|(service, stores)| {
+            let TokenServiceSpec {
+                side,
+                requests,
+                url,
+                tls,
+            } = *service;
+            let former = predecessor.and_then(|(upstream, stays)| {
+                Some((&**upstream.tokens.as_ref()?.endpoint(), stays))
+            });
+            let endpoint = self.endpoint(Some((side, *stores)), sent, former)?;
+            let memory = self.resources.memory.clone();
+            let limit = self.limit.min(LARGEST_ANSWER);
+            let mut towards = Upstream::plain(&url, tls, route.timeouts, memory, limit)?;
+            towards.errand.authorization = authorization(&endpoint);
+            let asker = TokenAsker {
+                executor: Arc::clone(&self.resources.executor),
+                route: route.name.clone(),
+                endpoint,
+                errand: towards.errand,
+                requests: Arc::new(requests),
+                metrics: Arc::clone(metrics),
+            };
+            let background = Arc::clone(&self.resources.background);
+            Some(IssuedTokens::new(asker, background))
+        });
+        let former =
+            predecessor.and_then(|(upstream, stays)| Some((&**upstream.endpoint.as_ref()?, stays)));
+        Some(Facing {
+            endpoint: self.endpoint(Some((spec, stores)), sent, former)?,
+            tokens,
+        })
+    }
+
     /// The way to the backend at that URL.
     fn upstream(
         &self,
         spec: &RouteSpec,
         url: &Uri,
         tls: Option<ClientTls>,
-        endpoint: Option<Arc<OutboundEndpoint>>,
+        facing: Option<Facing>,
         metrics: &Arc<RouteMetrics>,
     ) -> Option<Arc<Upstream>> {
+        let (endpoint, tokens) = facing.map(|it| (it.endpoint, it.tokens)).unzip();
         let memory = self.resources.memory.clone();
         let mut upstream = Upstream::plain(url, tls, spec.timeouts, memory, self.limit)?;
         upstream.errand.authorization = endpoint.as_deref().and_then(authorization);
@@ -307,23 +377,25 @@ impl Builder<'_> {
             OutboundContext::new(handshaker, Arc::clone(&self.resources.background))
         });
         upstream.endpoint = endpoint;
+        upstream.tokens = tokens.flatten();
         Some(Arc::new(upstream))
     }
 
     /// The endpoints of several backends that have their own.
     fn own_endpoints(
         &self,
-        group: &mut GroupSpec,
-        stores: Vec<Option<OpenStores>>,
+        route: &RouteSpec,
+        metrics: &Arc<RouteMetrics>,
+        (group, stores): (&mut GroupSpec, Vec<Option<OpenStores>>),
         former: Option<&Balancer>,
         stays: bool,
-    ) -> Vec<Option<Arc<OutboundEndpoint>>> {
+    ) -> Vec<Option<Facing>> {
         let members = group.members.iter_mut().zip(stores);
         let own = members.map(|(member, stores)| {
             let opened = member.outbound.take().zip(stores);
-            let predecessor = former_endpoint(former, &member.name);
-            let predecessor = predecessor.map(|endpoint| (endpoint, stays));
-            self.endpoint(opened, &self.resources.remembered.requests, predecessor)
+            let predecessor = former_upstream(former, &member.name);
+            let predecessor = predecessor.map(|upstream| (upstream, stays));
+            self.facing(route, metrics, opened, predecessor)
         });
         own.collect()
     }
@@ -331,19 +403,20 @@ impl Builder<'_> {
     /// The endpoints of the policies of owners, each for all providers of these owners.
     fn owners_endpoints(
         &self,
-        group: &mut GroupSpec,
-        stores: Vec<Option<OpenStores>>,
+        route: &RouteSpec,
+        metrics: &Arc<RouteMetrics>,
+        (group, stores): (&mut GroupSpec, Vec<Option<OpenStores>>),
         former: Option<&Balancer>,
         stays: bool,
-    ) -> Vec<Option<Arc<OutboundEndpoint>>> {
+    ) -> Vec<Option<Facing>> {
         let policies = std::mem::take(&mut group.policies);
         let policies = policies.into_iter().zip(stores).enumerate();
         let endpoints = policies.map(|(index, (policy, stores))| {
             let mut of_policy = group.members.iter().filter(|it| it.policy == Some(index));
-            let predecessor = of_policy.find_map(|it| former_endpoint(former, &it.name));
-            let predecessor = predecessor.map(|endpoint| (endpoint, stays));
+            let predecessor = of_policy.find_map(|it| former_upstream(former, &it.name));
+            let predecessor = predecessor.map(|upstream| (upstream, stays));
             let opened = Some(policy.outbound).zip(stores);
-            self.endpoint(opened, &self.resources.remembered.requests, predecessor)
+            self.facing(route, metrics, opened, predecessor)
         });
         endpoints.collect()
     }
@@ -353,7 +426,7 @@ impl Builder<'_> {
         &self,
         spec: &RouteSpec,
         group: GroupSpec,
-        endpoints: impl Iterator<Item = Option<Arc<OutboundEndpoint>>>,
+        endpoints: impl Iterator<Item = Option<Facing>>,
         metrics: &Arc<RouteMetrics>,
         former: Option<&Balancer>,
     ) -> Option<Balancer> {
@@ -400,13 +473,12 @@ impl Builder<'_> {
     }
 }
 
-/// The endpoint that was in front of the backend with this name.
-fn former_endpoint<'f>(former: Option<&'f Balancer>, name: &str) -> Option<&'f OutboundEndpoint> {
+/// The way that led to the backend with this name.
+fn former_upstream<'f>(former: Option<&'f Balancer>, name: &str) -> Option<&'f Arc<Upstream>> {
     let former = former?;
     let mut ids = former.pool.ids();
     let id = ids.find(|id| former.pool.name(*id) == name)?;
-    let upstream = &former.members.get(id.index())?.upstream;
-    upstream.endpoint.as_deref()
+    Some(&former.members.get(id.index())?.upstream)
 }
 
 /// The name of the mechanism towards the backends of a route, for metrics.

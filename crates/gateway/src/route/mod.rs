@@ -91,9 +91,12 @@ impl Route {
     fn stores(&self) -> impl Iterator<Item = &RouteStores> {
         let inbound = self.inbound.as_ref().map(|endpoint| &*endpoint.stores);
         let outbound = self.outbounds().into_iter();
+        let tokens = self.upstreams().filter_map(|it| it.tokens.as_ref());
+        let towards_services = tokens.map(|tokens| &*tokens.endpoint().stores);
         inbound
             .into_iter()
             .chain(outbound.map(|endpoint| &*endpoint.stores))
+            .chain(towards_services)
     }
 
     /// The endpoints that face its backends, each once.

@@ -12,6 +12,7 @@ use http::{HeaderValue, Uri};
 use crate::config::timeouts::Timeouts;
 use crate::config::tls::ClientTls;
 use crate::conversation::context::OutboundContext;
+use crate::issued::tokens::IssuedTokens;
 use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::wire::backend::{Backend, BackendTimeouts};
 use crate::wire::errand::Errand;
@@ -29,6 +30,8 @@ pub(crate) struct Upstream {
     pub(crate) endpoint: Option<Arc<OutboundEndpoint>>,
     /// The conversation with the backend, where the endpoint begins one.
     pub(crate) conversation: Option<Arc<OutboundContext>>,
+    /// The assertions that requests show to it, where a token service makes these.
+    pub(crate) tokens: Option<Arc<IssuedTokens>>,
 }
 
 /// What a request for the backend is about, for headers that its policy asks for and its client did
@@ -82,6 +85,7 @@ impl Upstream {
             address: url.to_string().into(),
             endpoint: None,
             conversation: None,
+            tokens: None,
         })
     }
 

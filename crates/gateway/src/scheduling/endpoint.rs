@@ -93,6 +93,8 @@ pub(crate) struct Inheritance<'i, P> {
 pub(crate) struct OpenStores {
     replay: Replay,
     contexts: Contexts,
+    /// Those of the endpoint that faces the token service, where there is one.
+    pub(crate) of_token_service: Option<Box<Self>>,
 }
 
 impl OpenStores {
@@ -105,14 +107,19 @@ impl OpenStores {
         spec: Option<&EndpointSpec<P>>,
         stores: &Stores,
     ) -> Result<Option<Self>, StoreError> {
-        let Some(spec) = spec.filter(|spec| !spec.endpoint.is_plain()) else {
-            return Ok(None);
-        };
+        let spec = spec.filter(|spec| !spec.endpoint.is_plain());
+        spec.map(|spec| Self::open(spec, stores)).transpose()
+    }
+
+    fn open<P: Directions>(spec: &EndpointSpec<P>, stores: &Stores) -> Result<Self, StoreError> {
         let (replay, contexts) = spec.open(stores);
-        Ok(Some(Self {
+        let service = spec.token_service.as_ref();
+        let of_token_service = service.map(|service| Self::open(&service.side, stores));
+        Ok(Self {
             replay: replay?,
             contexts: contexts?,
-        }))
+            of_token_service: of_token_service.transpose()?.map(Box::new),
+        })
     }
 }
 
@@ -129,6 +136,7 @@ impl<P: Directions> RouteEndpoint<P> {
         let OpenStores {
             mut replay,
             contexts,
+            of_token_service: _,
         } = stores;
         let mut contexts = Arc::new(contexts);
         let kdc_permits = inheritance.predecessor.map_or_else(

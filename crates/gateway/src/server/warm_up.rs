@@ -333,9 +333,14 @@ impl Warming {
         let version = self.warm_up.version;
         let action = &self.warm_up.action;
         let (mut receipt, mut context, mut kerberos) = (Receipt::default(), None, None);
+        let mut token = None;
         if let Some(side) = &upstream.endpoint {
             if let Some(conversation) = &upstream.conversation {
                 context = Some(conversation.obtain(version).await?);
+            }
+            if let Some(tokens) = upstream.tokens.as_ref().filter(|it| !it.are_for_users()) {
+                let obtained = tokens.obtain(None).await;
+                token = Some(obtained.map_err(|failed| Failure::Other(failed.to_string()))?);
             }
             let label = upstream.label(Said {
                 action: Some(action.clone()).filter(|action| !action.is_empty()),
@@ -347,6 +352,7 @@ impl Warming {
                 let with = With {
                     context: context.as_ref().map(|context| context.context()),
                     kerberos: kerberos.as_ref().and_then(SessionInUse::session),
+                    assertion: token.as_ref().map(|token| &token.assertion.token),
                 };
                 let buffers = &mut desk.workspace().buffers();
                 let secured = secure_request(&side, octets, &label, with, &observed, buffers)?;

@@ -19,6 +19,7 @@ mod heads;
 mod ignored;
 mod inner;
 mod intermediaries;
+mod issued;
 mod key_usage;
 mod keys;
 mod lifecycle;

@@ -266,7 +266,7 @@ impl Message<'_> {
         if keys.signature.is_some() {
             self.sign(policy, properties);
         }
-        let holder = signing.filter(|token| matches!(token.kind, TokenKind::Saml { .. }));
+        let holder = signing.filter(|token| token.kind.is_assertion());
         if let (Some(token), Direction::Request) = (holder, self.direction) {
             self.have_holder_sign(token, policy, problems);
         }
@@ -309,7 +309,7 @@ impl Message<'_> {
     ) -> EncryptionToken {
         let reference = match token.kind {
             // An answer has no assertion to name.
-            TokenKind::Saml { .. } => KeyReference::IssuerSerial,
+            TokenKind::Saml { .. } | TokenKind::Issued(_) => KeyReference::IssuerSerial,
             _ => self.name(token, problems),
         };
         EncryptionToken {
@@ -337,7 +337,7 @@ impl Message<'_> {
         };
         // The key of an assertion's holder signs requests, and answers are encrypted with it.
         let is_initiator = what == "sp:InitiatorToken";
-        if is_initiator && matches!(token.kind, TokenKind::Saml { .. }) {
+        if is_initiator && token.kind.is_assertion() {
             return Some(token);
         }
         certificate(token, problems).then_some(token)

@@ -25,7 +25,9 @@ use crate::names::Name;
 use crate::node::Place;
 use crate::notice::{Notice, NoticeKind};
 use crate::problem::{PolicyProblem, ProblemKind};
-use crate::requirements::{Binding, Requirements, Token, TokenKind, Trust, TrustVersion};
+use crate::requirements::{
+    Binding, IssuedToken, Requirements, Token, TokenKind, Trust, TrustVersion,
+};
 use crate::wsdl::SubjectAlternative;
 use message::{Direction, Message};
 
@@ -45,6 +47,8 @@ pub struct Agreement {
     pub trust: Option<Trust>,
     /// Messages carry WS-Addressing headers.
     pub addressing: bool,
+    /// Requests carry an assertion that is issued by another service, on request.
+    pub issued: Option<IssuedToken>,
     /// Requests carry a user and a password of HTTP (RFC 7617): the assertion that demands it.
     pub http_basic: Option<(Name, Place)>,
     /// Assertions that say nothing about messages.
@@ -110,6 +114,7 @@ impl Agreement {
             }),
             addressing: self.addressing,
             http_basic: self.http_basic.is_some(),
+            issued: self.issued.as_ref(),
         }
     }
 }
@@ -124,6 +129,7 @@ pub(crate) struct Terms<'a> {
     trust: Option<TrustTerms>,
     addressing: bool,
     http_basic: bool,
+    issued: Option<&'a IssuedToken>,
 }
 
 /// How contexts come about.
@@ -274,6 +280,7 @@ fn agree(
         conversation,
         trust: request.trust.clone(),
         addressing: request.addressing,
+        issued: tokens::issued(request),
         http_basic,
         passed_over: request.passed_over.clone(),
         notices,

@@ -89,10 +89,10 @@ impl Message<'_> {
                     TokenKind::Kerberos { .. } => {
                         self.kerberos(supporting, token, policy, problems);
                     }
-                    TokenKind::Saml { .. } if supporting.kind.endorsing => {
+                    kind if kind.is_assertion() && supporting.kind.endorsing => {
                         self.endorse_by_holder(supporting, token, policy, problems);
                     }
-                    TokenKind::Saml { .. } => {
+                    kind if kind.is_assertion() => {
                         self.assertion(supporting, token, policy, problems);
                     }
                     TokenKind::X509 { .. } => {

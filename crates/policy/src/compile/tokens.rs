@@ -9,7 +9,8 @@ use soapstone_wss::{
 use crate::names::SecurityPolicyVersion;
 use crate::problem::{PolicyProblem, ProblemKind};
 use crate::requirements::{
-    AlgorithmSuite, DerivedKeyDemand, PasswordDemand, ReferenceDemand, Token, TokenKind, Wss,
+    AlgorithmSuite, Binding, DerivedKeyDemand, IssuedKey, IssuedToken, PasswordDemand,
+    ReferenceDemand, Requirements, Token, TokenKind, Wss,
 };
 
 /// A token that cannot be what the policy wants it to be.
@@ -49,9 +50,19 @@ pub(super) fn assertion(
     policy: &Policy,
     problems: &mut Vec<PolicyProblem>,
 ) -> Option<AssertionPolicy> {
-    let TokenKind::Saml { versions } = &token.kind else {
-        problems.push(refused(token, why_not(token)));
-        return None;
+    let versions = match &token.kind {
+        TokenKind::Saml { versions } => versions.clone(),
+        TokenKind::Issued(issued) => match issued_versions(token, issued, holder) {
+            Ok(versions) => versions,
+            Err(reason) => {
+                problems.push(refused(token, reason));
+                return None;
+            }
+        },
+        _ => {
+            problems.push(refused(token, why_not(token)));
+            return None;
+        }
     };
     let in_requests = token.inclusion.in_requests();
     let wrong = [
@@ -80,12 +91,51 @@ pub(super) fn assertion(
     Some(AssertionPolicy {
         versions: match versions.is_empty() {
             true => SamlVersion::ALL.to_vec(),
-            false => versions.clone(),
+            false => versions,
         },
         methods,
         holder,
         protection,
         ..AssertionPolicy::default()
+    })
+}
+
+/// The versions of SAML that an issued token may have, or why there can be none.
+fn issued_versions(
+    token: &Token,
+    issued: &IssuedToken,
+    holder: HolderUse,
+) -> Result<Vec<SamlVersion>, &'static str> {
+    if token.references.contains(&ReferenceDemand::External) {
+        return Err("messages refer to an assertion that they carry");
+    }
+    match (issued.key_type, holder) {
+        (Some(IssuedKey::Other), _) => {
+            return Err("the key of an issued token is none, or the public key of its holder");
+        }
+        (Some(IssuedKey::Bearer), HolderUse::Signs | HolderUse::Endorses) => {
+            return Err("the token of a bearer has no key that could sign");
+        }
+        _ => {}
+    }
+    match &issued.token_type {
+        None => Ok(Vec::new()),
+        Some(Ok(version)) => Ok(vec![*version]),
+        Some(Err(_)) => Err("issued tokens are assertions of SAML"),
+    }
+}
+
+/// The first token of requests that another service issues.
+pub(super) fn issued(request: &Requirements) -> Option<IssuedToken> {
+    let supporting = request.supporting.iter().flat_map(|one| &one.tokens);
+    let initiator = match &request.binding {
+        Some(Binding::Asymmetric(binding)) => binding.initiator_signature.as_ref(),
+        _ => None,
+    };
+    let mut tokens = initiator.into_iter().chain(supporting);
+    tokens.find_map(|token| match &token.kind {
+        TokenKind::Issued(issued) => Some((**issued).clone()),
+        _ => None,
     })
 }
 
@@ -144,7 +194,9 @@ pub(super) fn kerberos(
 /// Why a kind of token is not supported here.
 pub(super) fn why_not(token: &Token) -> &'static str {
     match (&token.kind, &*token.name.local) {
-        (_, "IssuedToken") => "tokens issued by others are not supported",
+        (TokenKind::Issued(_), _) => {
+            "a token that another service issues is the initiator's, or a supporting one"
+        }
         (_, "RelToken") => "rights expressions are not supported",
         (_, "SpnegoContextToken") => "SPNEGO is not supported",
         (_, "KeyValueToken" | "RsaToken") => "a bare key proves nobody",

@@ -7,6 +7,7 @@
 
 mod binding;
 mod foreign;
+mod issued;
 mod model;
 mod options;
 mod parts;
@@ -17,6 +18,7 @@ mod token;
 
 use std::sync::Arc;
 
+pub use issued::{IssuedKey, IssuedToken};
 pub use model::{
     AsymmetricBinding, Binding, BindingProperties, DerivedKeyDemand, Inclusion, PasswordDemand,
     ReferenceDemand, Requirements, SupportingKind, SupportingTokens, SymmetricBinding, Token,

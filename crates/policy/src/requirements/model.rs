@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use soapstone_wss::{ConversationVersion, KerberosForm, Layout, ProtectionOrder, SamlVersion};
 
+use super::issued::IssuedToken;
 use super::options::{Trust, Wss};
 use super::parts::{ElementsDemand, PartsDemand};
 use super::suite::AlgorithmSuite;
@@ -267,16 +268,23 @@ pub enum TokenKind {
         /// The versions that are named; none, where any will do.
         versions: Vec<SamlVersion>,
     },
+    /// `sp:IssuedToken` (5.4.2).
+    Issued(Box<IssuedToken>),
     /// `sp:KerberosToken` (5.4.4).
     Kerberos {
         /// The form that is named.
         form: Option<KerberosForm>,
     },
-    /// A kind that is read and not supported: Issued, Rel, SpnegoContext, KeyValue.
+    /// A kind that is read and not supported: Rel, SpnegoContext, KeyValue.
     Other,
 }
 
 impl TokenKind {
+    /// Whether it is an assertion of SAML, wherever that comes from.
+    pub(crate) fn is_assertion(&self) -> bool {
+        matches!(self, Self::Saml { .. } | Self::Issued(_))
+    }
+
     /// Whether it is a security context, however that comes about.
     pub(crate) fn is_context(&self) -> bool {
         matches!(

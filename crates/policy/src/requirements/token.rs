@@ -17,8 +17,7 @@ use crate::problem::{PolicyProblem, ProblemKind};
 
 /// Token assertions that are read and not supported, whatever is in them. The last two are
 /// Microsoft's.
-const OTHERS: [&str; 6] = [
-    "IssuedToken",
+const OTHERS: [&str; 5] = [
     "RelToken",
     "SpnegoContextToken",
     "KeyValueToken",
@@ -51,6 +50,7 @@ impl Token {
             "SamlToken" => TokenKind::Saml {
                 versions: Vec::new(),
             },
+            "IssuedToken" => TokenKind::Issued(Box::default()),
             "SecureConversationToken" => TokenKind::SecureConversation {
                 version: conversation,
                 bootstrap: None,
@@ -82,6 +82,11 @@ impl Token {
             place: assertion.place().clone(),
         };
         for parameter in assertion.parameters() {
+            if let TokenKind::Issued(issued) = &mut token.kind
+                && issued.take(parameter, problems)
+            {
+                continue;
+            }
             match &*parameter.name.local {
                 "Issuer" | "IssuerName" | "Claims" => token.issuer = Some(parameter.place.clone()),
                 _ if matches!(token.kind, TokenKind::Other) => {}
@@ -226,6 +231,7 @@ impl TokenKind {
                     problems.push(PolicyProblem::new(inner, ProblemKind::Conflict { with }));
                 }
             }
+            Self::Issued(_) => return false,
             // The token as a whole is refused later.
             Self::Other => {}
         }

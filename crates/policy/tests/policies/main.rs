@@ -9,6 +9,7 @@ mod causes;
 mod derived_keys;
 mod endorsements;
 mod endorsing_contexts;
+mod issued;
 mod kerberos;
 mod normal_forms;
 mod notices;

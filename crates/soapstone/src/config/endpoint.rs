@@ -185,7 +185,22 @@ impl EndpointConfig {
     }
 
     /// The same, with a store that holds where the endpoint names none of its own.
-    pub fn read_sharing(mut table: Table<'_>, shared: Option<&StoreConfig>) -> Option<Self> {
+    pub fn read_sharing(table: Table<'_>, shared: Option<&StoreConfig>) -> Option<Self> {
+        Self::read_tables(table, shared, true)
+    }
+
+    /// Reads the tables of an endpoint that talks to a token service: keys, users, trust, and what
+    /// is done to messages.
+    pub(super) fn read_towards_token_service(table: Table<'_>) -> Option<Self> {
+        Self::read_tables(table, None, false)
+    }
+
+    /// `whole` says whether the endpoint may have every table.
+    fn read_tables(
+        mut table: Table<'_>,
+        shared: Option<&StoreConfig>,
+        whole: bool,
+    ) -> Option<Self> {
         let file = table.document().file().to_path_buf();
         let place = table.place();
         let present = KEY_TABLES
@@ -196,17 +211,17 @@ impl EndpointConfig {
         let peer = table.table("peer").and_then(read_peer);
         let shared_key = table.table("shared_key").and_then(read_shared_key);
         let trust = table.table("trust").map(read_trust);
-        let saml = table.table("saml").map(saml::read);
-        let kerberos = table.table("kerberos").map(kerberos::read);
-        let inner = table.table("inner").map(inner::read);
+        let saml = table_if(whole, &mut table, "saml").map(saml::read);
+        let kerberos = table_if(whole, &mut table, "kerberos").map(kerberos::read);
+        let inner = table_if(whole, &mut table, "inner").map(inner::read);
         if !table.has("security") {
             table.missing(
                 "security",
                 "say what is done to messages: security = { mechanism = \"sign-encrypt\", … }",
             );
         }
-        let has_store = table.has("store");
-        let store = table.table("store").and_then(StoreConfig::read);
+        let has_store = whole && table.has("store");
+        let store = table_if(whole, &mut table, "store").and_then(StoreConfig::read);
         let shared = match store.as_ref().or(shared) {
             None if has_store => Shared::Unusable,
             None => Shared::Nothing,
@@ -229,7 +244,10 @@ impl EndpointConfig {
             .as_ref()
             .is_some_and(SecurityConfig::may_lack_passwords);
         let users = read_users(&mut table, names_alone);
-        let intermediary = IntermediaryConfig::read(&mut table);
+        let intermediary = match whole {
+            true => IntermediaryConfig::read(&mut table),
+            false => None,
+        };
         let actor = security.as_ref().and_then(|it| it.actor.as_ref());
         if let (Some(_), Some(actor)) = (&intermediary, actor) {
             table.report_with_hint(
@@ -238,10 +256,14 @@ impl EndpointConfig {
                 "keep `role`, which is the actor of an intermediary",
             );
         }
-        let recipients = read_recipients(&mut table);
-        let answers = table.table("answers").map(AnswersConfig::read);
+        let recipients = match whole {
+            true => read_recipients(&mut table),
+            false => Vec::new(),
+        };
+        let answers = table_if(whole, &mut table, "answers").map(AnswersConfig::read);
         let limits = table.table("limits").map(read_limits).unwrap_or_default();
-        let tuning = table.table("tuning").map(tuning::read).unwrap_or_default();
+        let tuning = table_if(whole, &mut table, "tuning").map(tuning::read);
+        let tuning = tuning.unwrap_or_default();
         table.belong_elsewhere(
             &["listen", "routes"],
             "this is a key of a gateway's file: `soapstone gateway --config FILE` runs one",
@@ -284,6 +306,14 @@ impl EndpointConfig {
     fn from_document(document: Document<'_>) -> Result<Self, Problems> {
         let endpoint = Self::read(document.root());
         document.finish(endpoint)
+    }
+}
+
+/// A table that only some endpoints have.
+fn table_if<'d>(may: bool, table: &mut Table<'d>, key: &'static str) -> Option<Table<'d>> {
+    match may {
+        true => table.table(key),
+        false => None,
     }
 }
 

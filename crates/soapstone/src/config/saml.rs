@@ -11,6 +11,7 @@ use super::confidential::Confidential;
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
 use super::table::Table;
+use super::token_service::{self, TokenServiceConfig};
 use super::trust::{TrustConfig, read_trust_keys};
 
 /// `[saml]`.
@@ -30,6 +31,8 @@ pub struct SamlConfig {
     pub derived_keys: Option<Located<bool>>,
     /// The symmetric key of the assertion that requests carry, in base64.
     pub proof_key: Option<Located<Confidential<String>>>,
+    /// The token service that makes it.
+    pub token_service: Option<TokenServiceConfig>,
     /// The methods that confirm the subject.
     pub confirmation: Vec<ConfirmationMethod>,
     /// Who this side is to issuers; `None` if nothing is said of it.
@@ -104,6 +107,7 @@ pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
         symmetric: table.choice("holder_key", &[("public", false), ("symmetric", true)]),
         derived_keys: table.boolean("derived_keys"),
         proof_key: table.secret("proof_key", "proof_key_env", "proof_key_file"),
+        token_service: table.table("token_service").map(token_service::read),
         confirmation: table.choices("confirmation", &METHODS).unwrap_or_default(),
         audience: table.strings("audience"),
         recipient: table.strings("recipient").unwrap_or_default(),
@@ -141,12 +145,16 @@ pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
             "name the file with the assertion: assertion = \"assertion.xml\"",
         );
     }
-    if config.from_request && config.assertion.is_some() {
-        table.report_with_hint(
-            place,
-            "`assertion` and `from_request` say of different assertions that they are sent",
-            "leave one of them out",
-        );
+    let sources = [
+        ("assertion", config.assertion.is_some()),
+        ("from_request", config.from_request),
+        ("token_service", config.token_service.is_some()),
+    ];
+    let mut sources = sources.into_iter().filter(|(_, is_there)| *is_there);
+    if let (Some((first, _)), Some((second, _))) = (sources.next(), sources.next()) {
+        let message =
+            format!("`{first}` and `{second}` say of different assertions that they are sent");
+        table.report_with_hint(place, message, "leave one of them out");
     }
     let names = config.issuers.iter().map(|issuer| &issuer.name);
     for (index, name) in names.clone().enumerate() {

@@ -5,8 +5,8 @@
 //! file decides cannot be changed beside it.
 
 use soapstone_policy::{
-    AgreedOperation, Agreement, Agreements, CompileOptions, Conversation, PolicyDocument,
-    PolicyLimits, Selection, SignatureReading, TransportRequirement,
+    AgreedOperation, Agreement, Agreements, CompileOptions, Conversation, IssuedToken,
+    PolicyDocument, PolicyLimits, Selection, SignatureReading, TransportRequirement,
 };
 use soapstone_trust::Operation;
 use soapstone_wss::{
@@ -45,6 +45,8 @@ pub(super) struct Agreed {
     pub(super) client_certificate: bool,
     /// Requests that leave carry a user and a password of HTTP.
     pub(super) http_basic: Option<HttpBasic>,
+    /// What the policy says of the token that another service issues.
+    pub(super) issued: Option<IssuedToken>,
     /// What an operator must know of the policy.
     pub(super) remarks: Vec<Remark>,
 }
@@ -87,6 +89,7 @@ impl Agreed {
             private_transport,
             client_certificate: false,
             http_basic: None,
+            issued: None,
             remarks: Vec::new(),
         }
     }
@@ -447,6 +450,9 @@ impl Compiler<'_> {
         } else {
             BY_OPERATION
         };
+        let issued = agreements
+            .iter()
+            .find_map(|agreement| agreement.issued.clone());
         let exchanges = agreements.into_iter().map(|agreement| {
             let response = self.settled(agreement.response);
             Exchange {
@@ -467,6 +473,7 @@ impl Compiler<'_> {
                 .iter()
                 .any(|transport| transport.client_certificate),
             http_basic: None,
+            issued,
             remarks: Vec::new(),
         })
     }

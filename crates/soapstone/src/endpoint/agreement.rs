@@ -28,6 +28,7 @@ pub fn preset_agreement(config: &EndpointConfig) -> Result<Option<Agreement>, Pr
         conversation,
         trust: None,
         addressing: exchange.addressing,
+        issued: None,
         http_basic: None,
         passed_over: Vec::new(),
         notices: Vec::new(),

@@ -132,6 +132,7 @@ impl Compiler<'_> {
         let agreed = agreed?;
         self.refuse_users_without_passwords(&agreed);
         self.check_password_keys(&agreed);
+        let token_service = self.token_service(&agreed, role);
         let conversation = match agreed.bootstrap {
             Some(bootstrap) => {
                 let bits = self.secret_bits(&agreed.exchanges)?;
@@ -182,6 +183,7 @@ impl Compiler<'_> {
             ids: self.config.security.ids.clone(),
             users,
             kerberos,
+            token_service,
             replay: self.config.security.replay.clone(),
             conversations: self.config.security.conversations.clone(),
             time: self.config.security.time.as_ref().map(|time| time.value),

@@ -27,6 +27,7 @@ use super::plans::{Directions, Plans};
 use super::remarks::Remark;
 use super::request_headers::RequestHeaders;
 use super::sent::{Sent, SentMessages};
+use super::token_service::TokenService;
 use crate::config::{ConversationsConfig, ReplayConfig};
 
 /// A compiled endpoint. What it can do follows from the directions of its role, `P`:
@@ -54,6 +55,8 @@ pub struct Endpoint<P> {
     pub(super) users: Vec<(String, SecretBytes)>,
     /// What accepts or makes Kerberos tokens.
     pub(super) kerberos: Option<Arc<Kerberos>>,
+    /// What makes the assertions of requests.
+    pub(super) token_service: Option<Box<TokenService>>,
     pub(super) replay: Option<ReplayConfig>,
     pub(super) conversations: Option<ConversationsConfig>,
     pub(super) time: Option<Timestamp>,
@@ -95,6 +98,7 @@ impl<P: Directions> Endpoint<P> {
             ids: Vec::new(),
             users: Vec::new(),
             kerberos: None,
+            token_service: None,
             replay: None,
             conversations: None,
             time: None,

@@ -67,6 +67,11 @@ impl Compiler<'_> {
         made
     }
 
+    /// What is wrong with an endpoint of its own is wrong with the file that it stands in.
+    pub(super) fn take_problems(&mut self, problems: Problems) {
+        self.problems.extend(problems.0);
+    }
+
     pub(super) fn report(&mut self, place: Place, message: impl Into<String>) {
         self.problems.push(self.config.problem(place, message));
     }

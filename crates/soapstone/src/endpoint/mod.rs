@@ -58,6 +58,7 @@ mod step;
 mod suites;
 mod token_key;
 mod token_rules;
+mod token_service;
 mod unsecured_fault;
 
 pub use agreement::preset_agreement;
@@ -81,4 +82,5 @@ pub use securer::Securer;
 pub use sent::SentMessages;
 pub use service::Service;
 pub use step::{Step, StepObserver};
+pub use token_service::{TokenError, TokenQuestion, TokenRequests, TokenService, user_of};
 pub use unsecured_fault::UnsecuredFault;

@@ -11,8 +11,33 @@ fn token() -> Node {
     ])
 }
 
-/// Every table of an endpoint file. The files that it names are not there.
-pub(crate) fn every_table() -> Node {
+/// The keys of an endpoint.
+fn identity() -> Node {
+    table([
+        ("key", value("\"key.pem\"")),
+        ("certificate", value("\"cert.pem\"")),
+        ("pkcs11", token()),
+        (
+            "decryption",
+            tables(table([("key", value("\"key.pem\"")), ("pkcs11", token())])),
+        ),
+        (
+            "endorsing",
+            table([("keystore", value("\"store.p12\"")), ("pkcs11", token())]),
+        ),
+    ])
+}
+
+/// Whom an endpoint trusts.
+fn trust() -> Node {
+    table([
+        ("anchors", value("[\"ca.pem\"]")),
+        ("revocation", table([("ocsp", value("true"))])),
+    ])
+}
+
+/// What an endpoint does to messages.
+fn security() -> Node {
     let store = || {
         table([
             ("store", value("\"redis\"")),
@@ -20,37 +45,61 @@ pub(crate) fn every_table() -> Node {
         ])
     };
     table([
+        ("mechanism", value("\"sign-encrypt\"")),
+        ("policy_subject", table([("operation", value("\"Pay\""))])),
+        ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
+        ("timestamp", table([("ttl", value("\"5m\""))])),
+        ("clock", table([("offset", value("\"-37s\""))])),
+        ("username_token", table([("nonce", value("true"))])),
+        ("password_keys", table([("most", value("10000"))])),
         (
-            "identity",
+            "addressing",
             table([
-                ("key", value("\"key.pem\"")),
-                ("certificate", value("\"cert.pem\"")),
-                ("pkcs11", token()),
-                (
-                    "decryption",
-                    tables(table([("key", value("\"key.pem\"")), ("pkcs11", token())])),
-                ),
-                (
-                    "endorsing",
-                    table([("keystore", value("\"store.p12\"")), ("pkcs11", token())]),
-                ),
+                ("soap_action", value("true")),
+                ("version", value("\"2005/08\"")),
             ]),
         ),
+        ("signature", table([("str_transform", value("true"))])),
+        ("encryption", table([("derivation_info", value("\"00\""))])),
+        ("replay", store()),
+        ("conversations", store()),
+    ])
+}
+
+/// A token service, and the endpoint that faces it.
+fn token_service() -> Node {
+    table([
+        ("applies_to", value("\"https://books.example\"")),
+        ("tls", table([("ca", value("[]"))])),
+        (
+            "endpoint",
+            table([
+                ("identity", identity()),
+                ("peer", table([("certificate", value("\"peer.pem\""))])),
+                ("shared_key", table([("name", value("\"both\""))])),
+                ("trust", trust()),
+                ("users", tables(table([("name", value("\"alice\""))]))),
+                ("security", security()),
+                ("limits", table([("depth", value("10"))])),
+            ]),
+        ),
+    ])
+}
+
+/// Every table of an endpoint file. The files that it names are not there.
+pub(crate) fn every_table() -> Node {
+    table([
+        ("identity", identity()),
         ("peer", table([("certificate", value("\"peer.pem\""))])),
         ("shared_key", table([("name", value("\"both\""))])),
-        (
-            "trust",
-            table([
-                ("anchors", value("[\"ca.pem\"]")),
-                ("revocation", table([("ocsp", value("true"))])),
-            ]),
-        ),
+        ("trust", trust()),
         ("users", tables(table([("name", value("\"alice\""))]))),
         ("kerberos", table([("form", value("\"gss\""))])),
         (
             "saml",
             table([
                 ("confirmation", value("[\"bearer\"]")),
+                ("token_service", token_service()),
                 (
                     "issuers",
                     tables(table([
@@ -84,29 +133,7 @@ pub(crate) fn every_table() -> Node {
                 ("tls", table([("ca", value("[]"))])),
             ]),
         ),
-        (
-            "security",
-            table([
-                ("mechanism", value("\"sign-encrypt\"")),
-                ("policy_subject", table([("operation", value("\"Pay\""))])),
-                ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
-                ("timestamp", table([("ttl", value("\"5m\""))])),
-                ("clock", table([("offset", value("\"-37s\""))])),
-                ("username_token", table([("nonce", value("true"))])),
-                ("password_keys", table([("most", value("10000"))])),
-                (
-                    "addressing",
-                    table([
-                        ("soap_action", value("true")),
-                        ("version", value("\"2005/08\"")),
-                    ]),
-                ),
-                ("signature", table([("str_transform", value("true"))])),
-                ("encryption", table([("derivation_info", value("\"00\""))])),
-                ("replay", store()),
-                ("conversations", store()),
-            ]),
-        ),
+        ("security", security()),
         ("role", value("\"urn:hop\"")),
         (
             "recipients",

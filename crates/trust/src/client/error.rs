@@ -7,7 +7,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 use soapstone_crypto::CryptoError;
-use soapstone_wss::ContextName;
+use soapstone_wss::{ContextName, Rejected};
 
 use super::rules::LONGEST_KEY;
 use crate::fault::TrustFaultCode;
@@ -103,6 +103,28 @@ pub enum TrustError {
     NotCancelled,
     /// The service does not say whether the token is good.
     StatusMissing,
+    /// The answer is to another request, or does not say to which one (WS-Trust 1.4, 3.2).
+    AnotherRequestAnswered {
+        /// Its `@Context`.
+        found: Option<String>,
+    },
+    /// There is no assertion of the version that was asked for.
+    AssertionMissing {
+        /// What there is instead.
+        found: Option<String>,
+    },
+    /// The token has another kind of key than the one that was asked for.
+    KeyTypeRefused {
+        /// Its URI.
+        found: String,
+    },
+    /// The token is for another service.
+    AppliesToRefused {
+        /// The address of that service.
+        found: String,
+    },
+    /// The assertion is not the one that was asked for.
+    AssertionRefused(Box<Rejected>),
     /// The cryptographic library refused.
     Crypto(CryptoError),
 }
@@ -176,6 +198,28 @@ impl fmt::Display for TrustError {
                 out.write_str("expected `wst:RequestedTokenCancelled`, found none")
             }
             Self::StatusMissing => out.write_str("expected `wst:Status`, found none"),
+            Self::AnotherRequestAnswered { found: Some(found) } => {
+                write!(out, "the answer is to another request: its context is `{found}`")
+            }
+            Self::AnotherRequestAnswered { found: None } => out.write_str(
+                "the answer does not say to which request: the context of the request is missing",
+            ),
+            Self::AssertionMissing { found: Some(found) } => write!(
+                out,
+                "expected an assertion of the version asked for, found `{found}`"
+            ),
+            Self::AssertionMissing { found: None } => {
+                out.write_str("expected an assertion, found none")
+            }
+            Self::KeyTypeRefused { found } => {
+                write!(out, "expected a token with the key asked for, found `{found}`")
+            }
+            Self::AppliesToRefused { found } => {
+                write!(out, "expected a token for the service asked for, found `{found}`")
+            }
+            Self::AssertionRefused(rejected) => {
+                write!(out, "the assertion is not the one that was asked for: {rejected}")
+            }
             Self::Crypto(error) => error.fmt(out),
         }
     }

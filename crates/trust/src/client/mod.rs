@@ -5,6 +5,7 @@
 
 mod error;
 mod rules;
+mod token;
 
 use std::fmt;
 
@@ -25,6 +26,7 @@ use crate::version::{Action, KeyType, Operation, RequestType, SecretType, TrustV
 pub use error::TrustError;
 pub use rules::ClientRules;
 use rules::LONGEST_KEY;
+pub use token::{OnBehalf, PendingToken, TokenKey, TokenRules, WantedClaims};
 
 /// A request to be secured and sent.
 #[non_exhaustive]

@@ -5,4 +5,5 @@ mod handshake;
 mod interop;
 mod service;
 mod support;
+mod token;
 mod vectors;

@@ -147,25 +147,36 @@ impl OutboundPlan {
         envelope: Envelope,
         buffers: &mut Buffers,
     ) -> Result<(Envelope, Option<AssertionToken>), SecureError> {
-        if !self.protection.takes_assertion {
-            return Ok((envelope, None));
+        match self.protection.takes_assertion {
+            true => take_assertion(envelope, buffers),
+            false => Ok((envelope, None)),
         }
-        let unfit = |problem: String| SecureError::AssertionUnfit { problem };
-        let blocks = envelope.header().into_iter().flat_map(|it| it.children());
-        let assertions = blocks.filter(|block| version_of(*block).is_some());
-        let assertions: Vec<_> = assertions.map(|it| (it.id(), range(it))).collect();
-        let (node, cut) = match &assertions[..] {
-            [] => return Ok((envelope, None)),
-            [(node, cut)] => (*node, cut.clone()),
-            _ => return Err(unfit("expected one, found several".to_owned())),
-        };
-        let token = AssertionToken::of(&envelope.document, node);
-        let token = token.map_err(|error| unfit(error.to_string()))?;
-        let limits = envelope.options.limits.clone();
-        let mut bytes = envelope.document.into_bytes(buffers);
-        bytes.drain(cut);
-        Ok((Envelope::parse(bytes, &limits, buffers)?, Some(token)))
     }
+}
+
+/// A plain message without the assertion that is a header block of it, and that assertion.
+///
+/// # Errors
+/// There are several, or it is none that a receiver would accept.
+pub fn take_assertion(
+    envelope: Envelope,
+    buffers: &mut Buffers,
+) -> Result<(Envelope, Option<AssertionToken>), SecureError> {
+    let unfit = |problem: String| SecureError::AssertionUnfit { problem };
+    let blocks = envelope.header().into_iter().flat_map(|it| it.children());
+    let assertions = blocks.filter(|block| version_of(*block).is_some());
+    let assertions: Vec<_> = assertions.map(|it| (it.id(), range(it))).collect();
+    let (node, cut) = match &assertions[..] {
+        [] => return Ok((envelope, None)),
+        [(node, cut)] => (*node, cut.clone()),
+        _ => return Err(unfit("expected one, found several".to_owned())),
+    };
+    let token = AssertionToken::of(&envelope.document, node);
+    let token = token.map_err(|error| unfit(error.to_string()))?;
+    let limits = envelope.options.limits.clone();
+    let mut bytes = envelope.document.into_bytes(buffers);
+    bytes.drain(cut);
+    Ok((Envelope::parse(bytes, &limits, buffers)?, Some(token)))
 }
 
 impl Securing<'_> {

@@ -79,7 +79,7 @@ pub(crate) enum Detail {
 }
 
 /// Why requests fail, besides what the engine refuses: each is there from the start.
-const FAILURES: [&str; 37] = [
+const FAILURES: [&str; 42] = [
     "agreement-operation",
     "agreement-rate",
     "agreement-size",
@@ -114,6 +114,11 @@ const FAILURES: [&str; 37] = [
     "queue-full",
     "request-timeout",
     "route-rate",
+    "token-busy",
+    "token-refused",
+    "token-service-answer",
+    "token-service-away",
+    "token-unfinished",
     "too-large",
     "worker-failed",
     "would-expose",
@@ -624,6 +629,22 @@ fn of_conversations(routes: &[Arc<RouteMetrics>], snapshot: &Snapshot, out: &mut
     let mut samples = out.family(("soapstone_handshake_seconds", HISTOGRAM, help));
     for route in routes.iter().filter(|route| converses(route)) {
         samples.histogram(&route.label(), &route.handshake_time);
+    }
+    let help = "Assertions asked for at token services, by outcome.";
+    out.family(("soapstone_token_requests_total", COUNTER, help))
+        .counts(routes, "outcome", |route| {
+            let outcomes = ["issued", "failed"];
+            let outcomes = outcomes.iter().zip(&route.token_requests);
+            let outcomes = outcomes.map(|(outcome, count)| (*outcome, load(count)));
+            outcomes
+                .filter(|_| converses(route))
+                .map(|(outcome, count)| (route.label(), outcome.to_owned(), count))
+                .collect()
+        });
+    let help = "From asking a token service for an assertion to having it, or not.";
+    let mut samples = out.family(("soapstone_token_request_seconds", HISTOGRAM, help));
+    for route in routes.iter().filter(|route| converses(route)) {
+        samples.histogram(&route.label(), &route.token_request_time);
     }
     let help = "Requests sent again because the backend had lost their conversation.";
     let mut samples = out.family(("soapstone_resent_requests_total", COUNTER, help));

@@ -166,6 +166,9 @@ pub(crate) struct RouteMetrics {
     /// Contexts asked for at the backend: established, failed.
     handshakes: [AtomicU64; 2],
     handshake_time: Histogram,
+    /// Assertions asked for at token services: issued, failed.
+    token_requests: [AtomicU64; 2],
+    token_request_time: Histogram,
     /// Requests sent again because the backend had lost their context.
     resent: AtomicU64,
     /// Choices among several backends, by the position of their reason's name.
@@ -228,6 +231,8 @@ impl RouteMetrics {
             contexts: Tally::default(),
             handshakes: Default::default(),
             handshake_time: Histogram::default(),
+            token_requests: Default::default(),
+            token_request_time: Histogram::default(),
             resent: AtomicU64::new(0),
             choices: Default::default(),
             retries: Tally::default(),
@@ -321,6 +326,12 @@ impl RouteMetrics {
     pub(crate) fn handshake(&self, established: bool, took: Duration) {
         self.handshakes[usize::from(!established)].fetch_add(1, Ordering::Relaxed);
         self.handshake_time.record(took);
+    }
+
+    /// A question to a token service came to its end.
+    pub(crate) fn token_request(&self, issued: bool, took: Duration) {
+        self.token_requests[usize::from(!issued)].fetch_add(1, Ordering::Relaxed);
+        self.token_request_time.record(took);
     }
 
     /// A request was sent again in another conversation.

@@ -31,7 +31,7 @@ impl Assertion {
     }
 
     /// When the assertion ends: as it says, or by its age.
-    fn end(&self, policy: &AssertionPolicy) -> Timestamp {
+    pub(super) fn end(&self, policy: &AssertionPolicy) -> Timestamp {
         let ends = [self.conditions.life.end, self.session_end];
         let says = ends.into_iter().flatten().min();
         says.unwrap_or_else(|| later(self.issued, policy.most_age))

@@ -45,8 +45,8 @@ impl SamlVersion {
         }
     }
 
-    /// `wsse11:TokenType` of references.
-    pub(crate) const fn token_type(self) -> &'static str {
+    /// `wsse11:TokenType` of references, and `wst:TokenType` of requests.
+    pub const fn token_type(self) -> &'static str {
         match self {
             Self::V11 => SAML11_TOKEN,
             Self::V20 => SAML20_TOKEN,

@@ -1,0 +1,374 @@
+//! The assertions that one endpoint shows to its backends: kept until they end, and asked for again
+//! before that.
+//!
+//! ```text
+//! request ─▶ assertion at hand? ── yes ─▶ used; if it ends soon, the next one is asked for
+//!                               └─ no ──▶ asked for (one question at a time for each user;
+//!                                         the others wait) ─▶ used
+//! ```
+//!
+//! They are for one audience. One that is for a user is kept by all that the user's own assertion
+//! is, so that nobody else gets it. One with `OneTimeUse` is never kept.
+//!
+//! While the token service is away, requests go on with what is at hand. After a question that
+//! failed none is asked for a moment: of a user, if that user was refused; else of the service.
+//!
+//! The rule kept here: an assertion leaves this place for the request that it was asked for, or for
+//! another one of the same user.
+
+use std::collections::HashMap;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+
+use jiff::{SignedDuration, Timestamp};
+use soapstone::crypto::{DigestAlgorithm, digest};
+use soapstone::endpoint::user_of;
+use soapstone::wss::{AssertionToken, IssuedAssertion, SecureError};
+use soapstone::xml::{Buffers, Limits};
+use soapstone_store::Breaker;
+use tokio::sync::watch;
+use tokio::time::Instant;
+
+use super::asking::{Failed, TokenAsker};
+use crate::observe::log::Beginning;
+use crate::scheduling::background::Background;
+use crate::scheduling::endpoint::OutboundEndpoint;
+
+/// What a question came to. Everybody who waits for it is told the same.
+type Outcome = Result<Arc<Granted>, Arc<Failed>>;
+
+/// The assertions of one endpoint.
+#[derive(Debug)]
+pub(crate) struct IssuedTokens {
+    asker: TokenAsker,
+    background: Arc<Background>,
+    state: Mutex<HashMap<Key, Entry>>,
+    /// In the way to the token service.
+    breaker: Breaker<Arc<Failed>>,
+}
+
+/// Whose an assertion is: nobody's in particular, or that of the user whose assertion has this
+/// digest.
+type Key = Option<[u8; 32]>;
+
+/// The user that a request is sent for.
+#[derive(Debug)]
+pub(crate) struct User {
+    key: [u8; 32],
+    assertion: Arc<AssertionToken>,
+}
+
+/// An assertion that was granted.
+#[derive(Debug)]
+pub(crate) struct Granted {
+    pub(crate) assertion: IssuedAssertion,
+    /// Whether a request has it, where it is for one.
+    is_taken: AtomicBool,
+}
+
+#[derive(Debug)]
+struct Entry {
+    granted: Option<Arc<Granted>>,
+    renew_at: Timestamp,
+    /// Whether the last one was for one use: then requests ask for themselves.
+    asks_each_time: bool,
+    under_way: Option<watch::Receiver<Option<Outcome>>>,
+    /// In the way to questions for this user.
+    breaker: Breaker<Arc<Failed>>,
+}
+
+/// What there is for a request.
+enum Found {
+    Granted(Arc<Granted>),
+    /// A question is under way.
+    Awaited(watch::Receiver<Option<Outcome>>),
+    /// The request asks for itself.
+    Alone,
+}
+
+/// The last part of an assertion's life, as a divisor, in which the next one is asked for.
+const LAST_PART: i64 = 10;
+
+/// Least time before the end at which that begins. A shorter life is halved.
+const LEAST_AHEAD: SignedDuration = SignedDuration::from_secs(30);
+
+impl IssuedTokens {
+    /// None as yet. Questions are asked in the background.
+    pub(crate) fn new(asker: TokenAsker, background: Arc<Background>) -> Arc<Self> {
+        Arc::new(Self {
+            asker,
+            background,
+            state: Mutex::default(),
+            // While a question is under way, no other one asks whether it may begin.
+            breaker: Breaker::new(Duration::ZERO),
+        })
+    }
+
+    /// The endpoint that faces the token service.
+    pub(crate) fn endpoint(&self) -> &Arc<OutboundEndpoint> {
+        &self.asker.endpoint
+    }
+
+    /// Whether each is for the user whose assertion a plain request brings.
+    pub(crate) fn are_for_users(&self) -> bool {
+        self.asker.requests.are_for_users()
+    }
+
+    /// The user of a plain request, where assertions are for users.
+    ///
+    /// # Errors
+    ///
+    /// The request brings none, or several.
+    pub(crate) fn user_of(
+        &self,
+        octets: &[u8],
+        limits: &Limits,
+        buffers: &mut Buffers,
+    ) -> Result<Option<Arc<User>>, SecureError> {
+        if !self.are_for_users() {
+            return Ok(None);
+        }
+        let (_, assertion) = user_of(octets.to_vec(), limits, buffers)?;
+        let key = digest(DigestAlgorithm::Sha256, assertion.written());
+        let key = key.ok().and_then(|key| key.as_ref().try_into().ok());
+        Ok(Some(Arc::new(User {
+            key: key.ok_or(SecureError::AssertionMissing)?,
+            assertion: Arc::new(assertion),
+        })))
+    }
+
+    /// The assertion to use now, if it is there. Where it ends soon, the next one is asked for
+    /// meanwhile.
+    pub(crate) fn at_hand(self: &Arc<Self>, user: Option<&Arc<User>>) -> Option<Arc<Granted>> {
+        self.usable(&mut self.state(), user)
+    }
+
+    /// The assertion to use now; a question for it, where there is none.
+    ///
+    /// # Errors
+    ///
+    /// Why there is none.
+    pub(crate) async fn obtain(
+        self: &Arc<Self>,
+        user: Option<Arc<User>>,
+    ) -> Result<Arc<Granted>, Arc<Failed>> {
+        tokio::time::timeout(self.asker.patience(), self.obtained(user))
+            .await
+            .unwrap_or_else(|_| Err(Arc::new(Failed::Unfinished)))
+    }
+
+    async fn obtained(
+        self: &Arc<Self>,
+        user: Option<Arc<User>>,
+    ) -> Result<Arc<Granted>, Arc<Failed>> {
+        let found = self.find(user.as_ref());
+        let mut awaited = match found {
+            Found::Granted(granted) => return Ok(granted),
+            Found::Alone => return self.question(user).await,
+            Found::Awaited(awaited) => awaited,
+        };
+        let granted = match awaited.wait_for(Option::is_some).await.as_deref() {
+            Ok(Some(outcome)) => outcome.clone()?,
+            _ => return Err(Arc::new(Failed::Unfinished)),
+        };
+        let is_another_ones =
+            granted.assertion.once && granted.is_taken.swap(true, Ordering::AcqRel);
+        match is_another_ones {
+            true => self.question(user).await,
+            false => Ok(granted),
+        }
+    }
+
+    fn find(self: &Arc<Self>, user: Option<&Arc<User>>) -> Found {
+        let mut state = self.state();
+        if let Some(granted) = self.usable(&mut state, user) {
+            return Found::Granted(granted);
+        }
+        let key = key_of(user);
+        match state.get(&key).is_some_and(|entry| entry.asks_each_time) {
+            true => Found::Alone,
+            false => Found::Awaited(self.begin(&mut state, user)),
+        }
+    }
+
+    fn usable(
+        self: &Arc<Self>,
+        state: &mut HashMap<Key, Entry>,
+        user: Option<&Arc<User>>,
+    ) -> Option<Arc<Granted>> {
+        let now = self.now();
+        let entry = state.get_mut(&key_of(user))?;
+        let granted = entry.granted.clone()?;
+        if granted.assertion.ends <= now {
+            entry.granted = None;
+            return None;
+        }
+        if entry.renew_at <= now {
+            self.begin(state, user);
+        }
+        Some(granted)
+    }
+
+    /// Begins a question for a user, unless one is under way or failed a moment ago.
+    fn begin(
+        self: &Arc<Self>,
+        state: &mut HashMap<Key, Entry>,
+        user: Option<&Arc<User>>,
+    ) -> watch::Receiver<Option<Outcome>> {
+        let key = key_of(user);
+        if !state.contains_key(&key) {
+            self.make_room(state);
+        }
+        let entry = state.entry(key).or_insert_with(Entry::new);
+        // A sender that is gone without a word was dropped with its task.
+        if let Some(running) = &entry.under_way
+            && running.has_changed().is_ok()
+        {
+            return running.clone();
+        }
+        if let Err(failed) = self.may_ask(entry) {
+            return watch::channel(Some(Err(failed))).1;
+        }
+        let (tell, outcome) = watch::channel(None);
+        entry.under_way = Some(outcome.clone());
+        let (tokens, user) = (Arc::clone(self), user.cloned());
+        self.background.spawn(async move {
+            let outcome = tokens.asked(user).await;
+            tell.send_replace(Some(outcome));
+        });
+        outcome
+    }
+
+    /// A question of a request that needs an assertion of its own.
+    async fn question(&self, user: Option<Arc<User>>) -> Outcome {
+        if let Some(entry) = self.state().get(&key_of(user.as_ref())) {
+            self.may_ask(entry)?;
+        }
+        let granted = self.asked(user).await?;
+        granted.is_taken.store(true, Ordering::Release);
+        Ok(granted)
+    }
+
+    /// Whether to ask now.
+    fn may_ask(&self, entry: &Entry) -> Result<(), Arc<Failed>> {
+        let now = Instant::now().into_std();
+        self.breaker.enter(now)?;
+        entry.breaker.enter(now)
+    }
+
+    /// Asks, and puts what is granted into use.
+    async fn asked(&self, user: Option<Arc<User>>) -> Outcome {
+        let started = Instant::now();
+        let asker = &self.asker;
+        let assertion = user.as_ref().map(|user| Arc::clone(&user.assertion));
+        let patience = asker.patience();
+        let answered = tokio::time::timeout(patience, asker.ask(assertion)).await;
+        let answered = answered.unwrap_or(Err(Failed::Unfinished));
+        asker
+            .metrics
+            .token_request(answered.is_ok(), started.elapsed());
+        let mut state = self.state();
+        let key = key_of(user.as_ref());
+        if !state.contains_key(&key) {
+            self.make_room(&mut state);
+        }
+        let entry = state.entry(key).or_insert_with(Entry::new);
+        entry.under_way = None;
+        match answered {
+            Ok(assertion) => {
+                tracing::info!(
+                    route = asker.route,
+                    issuer = %Beginning(&assertion.issuer),
+                    assertion = %Beginning(assertion.token.id()),
+                    ends = %assertion.ends,
+                    once = assertion.once,
+                    took = ?started.elapsed(),
+                    "the token service has issued an assertion"
+                );
+                self.breaker.succeeded();
+                Ok(entry.keep(assertion, self.now()))
+            }
+            Err(failed) => {
+                let at_hand = entry.granted.as_ref().map(|granted| granted.assertion.ends);
+                tracing::warn!(
+                    route = asker.route,
+                    reason = failed.name(),
+                    detail = %Beginning(&failed),
+                    at_hand_until = at_hand.map(tracing::field::display),
+                    "no assertion from the token service"
+                );
+                let failed = Arc::new(failed);
+                let breaker = match failed.is_of_the_service() {
+                    true => &self.breaker,
+                    false => &entry.breaker,
+                };
+                // That we have too much to do ourselves says nothing about the peer.
+                if !failed.is_busy() {
+                    breaker.failed(Arc::clone(&failed), Instant::now().into_std());
+                }
+                Err(failed)
+            }
+        }
+    }
+
+    /// Makes room for one more user: whoever has no assertion goes first, then the one whose
+    /// assertion ends first. It only costs a question.
+    fn make_room(&self, state: &mut HashMap<Key, Entry>) {
+        if state.len() < self.asker.requests.capacity() {
+            return;
+        }
+        let idle = state.iter().filter(|(_, entry)| {
+            let mut running = entry.under_way.iter();
+            running.all(|running| running.has_changed().is_err())
+        });
+        let ends = |entry: &Entry| entry.granted.as_ref().map(|granted| granted.assertion.ends);
+        let first = idle.min_by_key(|(_, entry)| ends(entry));
+        if let Some(key) = first.map(|(key, _)| *key) {
+            state.remove(&key);
+        }
+    }
+
+    /// The present, as the endpoint has it.
+    fn now(&self) -> Timestamp {
+        self.asker.endpoint.endpoint.clock(Timestamp::now())
+    }
+
+    fn state(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Entry {
+    fn new() -> Self {
+        Self {
+            granted: None,
+            renew_at: Timestamp::MAX,
+            asks_each_time: false,
+            under_way: None,
+            breaker: Breaker::new(Duration::ZERO),
+        }
+    }
+
+    /// Puts an assertion into use: for later requests as well, unless it is for one.
+    fn keep(&mut self, assertion: IssuedAssertion, now: Timestamp) -> Arc<Granted> {
+        self.breaker.succeeded();
+        self.asks_each_time = assertion.once;
+        let life = assertion.ends.duration_since(now);
+        let part = SignedDuration::from_secs(life.as_secs() / LAST_PART);
+        let half = SignedDuration::from_secs(life.as_secs() / 2);
+        let ahead = part.max(LEAST_AHEAD.min(half));
+        self.renew_at = assertion.ends.checked_sub(ahead).unwrap_or(now);
+        let is_kept = !assertion.once;
+        let granted = Arc::new(Granted {
+            assertion,
+            is_taken: AtomicBool::new(false),
+        });
+        self.granted = is_kept.then(|| Arc::clone(&granted));
+        granted
+    }
+}
+
+fn key_of(user: Option<&Arc<User>>) -> Key {
+    user.map(|user| user.key)
+}

@@ -1,0 +1,143 @@
+//! `sp:IssuedToken` (WS-SecurityPolicy 1.3, 5.4.2): the issuer, and what to ask it for.
+//!
+//! What stands in the template goes into the request for a token, whatever it says. What messages
+//! must have is the assertion that comes of it.
+//!
+//! The one rule: the template is copied; of it, only the kind of the token and of its key are
+//! understood.
+
+use std::fmt::Write as _;
+use std::sync::Arc;
+
+use soapstone_wss::{ConversationVersion, SamlVersion};
+use soapstone_xml::escape;
+
+use crate::names::Name;
+use crate::node::Node;
+use crate::problem::{PolicyProblem, ProblemKind};
+
+/// What an `sp:IssuedToken` says of a token and of who makes it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct IssuedToken {
+    /// The address of `sp:Issuer`.
+    pub issuer: Option<String>,
+    /// The version of WS-Trust in whose words the template is; the version of
+    /// WS-SecureConversation that goes with it.
+    pub trust: Option<ConversationVersion>,
+    /// The version of SAML of the `wst:TokenType`, or that URI where it is of something else.
+    pub token_type: Option<Result<SamlVersion, String>>,
+    /// The `wst:KeyType`.
+    pub key_type: Option<IssuedKey>,
+    /// The other elements of the template, written out, each with its namespaces.
+    pub other: String,
+}
+
+/// `wst:KeyType` of a template.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum IssuedKey {
+    /// None.
+    Bearer,
+    /// That of the one who asks.
+    PublicKey,
+    /// A shared one, or one that is not known.
+    Other,
+}
+
+/// `KeyType` of a bearer's token in February 2005 (Identity Selector Interoperability Profile 1.0,
+/// 3.3.4.5).
+const NO_PROOF_KEY: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity/NoProofKey";
+
+impl IssuedToken {
+    /// Takes the parameter of a token assertion; `false` if it is none of this kind.
+    pub(super) fn take(
+        &mut self,
+        parameter: &Arc<Node>,
+        problems: &mut Vec<PolicyProblem>,
+    ) -> bool {
+        match &*parameter.name.local {
+            "Issuer" => {
+                let mut addresses = parameter.children.iter();
+                let address = addresses.find(|child| &*child.name.local == "Address");
+                self.issuer = address.map(|address| address.text.trim().to_owned());
+            }
+            "RequestSecurityTokenTemplate" => {
+                for child in &parameter.children {
+                    self.template(child, problems);
+                }
+            }
+            _ => return false,
+        }
+        true
+    }
+
+    fn template(&mut self, child: &Arc<Node>, problems: &mut Vec<PolicyProblem>) {
+        let mut versions = ConversationVersion::ALL.into_iter();
+        let version = versions.find(|version| version.trust_namespace() == &*child.name.namespace);
+        if let Some(version) = version
+            && self
+                .trust
+                .replace(version)
+                .is_some_and(|other| other != version)
+        {
+            let with = "the other version of WS-Trust in the template";
+            let kind = ProblemKind::Conflict { with };
+            problems.push(PolicyProblem::at(&child.name, &child.place, kind));
+        }
+        let text = child.text.trim();
+        match (version, &*child.name.local) {
+            (Some(_), "TokenType") => {
+                let mut versions = SamlVersion::ALL.into_iter();
+                let of_saml = |version: &SamlVersion| {
+                    [version.token_type(), version.namespace()].contains(&text)
+                };
+                self.token_type = Some(versions.find(of_saml).ok_or_else(|| text.to_owned()));
+            }
+            (Some(version), "KeyType") => {
+                let path = text.strip_prefix(version.trust_namespace());
+                self.key_type = Some(match path {
+                    Some("/Bearer") => IssuedKey::Bearer,
+                    Some("/PublicKey") => IssuedKey::PublicKey,
+                    _ if text == NO_PROOF_KEY => IssuedKey::Bearer,
+                    _ => IssuedKey::Other,
+                });
+            }
+            // The request says itself what it is.
+            (Some(_), "RequestType") => {}
+            _ => write(child, &mut self.other),
+        }
+    }
+}
+
+/// Writes an element with its namespaces declared on it.
+fn write(node: &Node, out: &mut String) {
+    let Name { namespace, local } = &node.name;
+    let escaped = |text: &str| {
+        let mut bytes = Vec::new();
+        escape::attribute(text, &mut bytes);
+        String::from_utf8(bytes).unwrap_or_default()
+    };
+    // Writing into a string does not fail.
+    let _ = write!(out, "<{local} xmlns=\"{}\"", escaped(namespace));
+    for (number, attribute) in node.attributes.iter().enumerate() {
+        let value = escaped(&attribute.value);
+        let Name { namespace, local } = &attribute.name;
+        let _ = match &**namespace {
+            "" => write!(out, " {local}=\"{value}\""),
+            namespace => {
+                let namespace = escaped(namespace);
+                write!(
+                    out,
+                    " xmlns:a{number}=\"{namespace}\" a{number}:{local}=\"{value}\""
+                )
+            }
+        };
+    }
+    out.push('>');
+    let mut text = Vec::new();
+    escape::text(node.text.trim(), &mut text);
+    out.push_str(&String::from_utf8(text).unwrap_or_default());
+    for child in &node.children {
+        write(child, out);
+    }
+    let _ = write!(out, "</{local}>");
+}

@@ -1,0 +1,117 @@
+//! `sp:IssuedToken` (WS-SecurityPolicy 1.3, 5.4.2): an assertion that another service makes, in the
+//! places where `sp:SamlToken` may stand.
+
+use soapstone_policy::IssuedKey;
+use soapstone_wss::{ConversationVersion, HolderUse, Part, SamlVersion};
+
+use crate::refusals::not_supported;
+use crate::support::*;
+
+const WST: &str = "http://docs.oasis-open.org/ws-sx/ws-trust/200512";
+const SAML: &str = "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.1#";
+
+/// A token assertion with a template, whose prefix `t` is that of WS-Trust 1.3.
+fn issued(template: &str, inner: &str) -> String {
+    let issuer = "<sp:Issuer><a:Address xmlns:a='http://www.w3.org/2005/08/addressing'> https://sts.example/issue </a:Address></sp:Issuer>";
+    let template = format!(
+        "<sp:RequestSecurityTokenTemplate xmlns:t='{WST}'>{template}</sp:RequestSecurityTokenTemplate>"
+    );
+    let token = token("IssuedToken", "AlwaysToRecipient", inner);
+    let (start, rest) = token.split_once('>').expect("a start tag");
+    format!("{start}>{issuer}{template}{rest}")
+}
+
+fn key(name: &str) -> String {
+    format!("<t:KeyType>{WST}/{name}</t:KeyType>")
+}
+
+#[test]
+fn a_bearers_token_supports_and_its_template_is_kept_for_the_request() {
+    let claims = "<t:Claims Dialect='urn:d'><c:Type xmlns:c='urn:c' Uri='a&amp;b' c:x='1'>role</c:Type></t:Claims>";
+    let kinds = [
+        ("SupportingTokens", false),
+        ("SignedSupportingTokens", true),
+    ];
+    for (kind, signed) in kinds {
+        let template = format!(
+            "<t:TokenType>{SAML}SAMLV1.1</t:TokenType>{}{claims}",
+            key("Bearer")
+        );
+        let supporting = nest(kind, &issued(&template, "<sp:RequireInternalReference/>"));
+        let binding = asymmetric(&suite("Basic256"));
+        let found = agreement(&format!("{binding}{SIGNED_BODY}{supporting}"));
+        let wanted = found.request.assertion().expect("an assertion");
+        assert_eq!(wanted.versions, [SamlVersion::V11]);
+        assert_eq!(wanted.holder, HolderUse::Beside);
+        assert_eq!(found.request.signs(&Part::Assertion), signed, "{kind}");
+        assert_eq!(found.response.assertion(), None);
+        let said = found.issued.expect("what the policy says of it");
+        assert_eq!(said.issuer.as_deref(), Some("https://sts.example/issue"));
+        assert_eq!(said.trust, Some(ConversationVersion::V13));
+        assert_eq!(said.key_type, Some(IssuedKey::Bearer));
+        assert_eq!(
+            said.other,
+            format!(
+                "<Claims xmlns=\"{WST}\" Dialect=\"urn:d\"><Type xmlns=\"urn:c\" Uri=\"a&amp;b\" \
+                 xmlns:a1=\"urn:c\" a1:x=\"1\">role</Type></Claims>"
+            )
+        );
+    }
+}
+
+#[test]
+fn the_holder_of_an_issued_token_signs_or_endorses() {
+    let template = format!(
+        "<t:TokenType>{SAML}SAMLV2.0</t:TokenType>{}",
+        key("PublicKey")
+    );
+    let token = issued(&template, "");
+    let binding = asymmetric(&suite("Basic256"));
+    let endorsing = nest("EndorsingSupportingTokens", &token);
+    let found = agreement(&format!("{binding}{SIGNED_BODY}{endorsing}")).request;
+    let wanted = found.assertion().expect("an assertion");
+    assert_eq!(wanted.holder, HolderUse::Endorses);
+    assert_eq!(wanted.versions, [SamlVersion::V20]);
+    let connection = transport("<sp:IncludeTimestamp/>");
+    let found = agreement(&format!("{connection}{endorsing}")).request;
+    assert_eq!(
+        found.assertion().map(|it| it.holder),
+        Some(HolderUse::Endorses)
+    );
+}
+
+#[test]
+fn issued_tokens_that_are_no_such_assertion_are_refused_by_name() {
+    let cases = [
+        (
+            "SupportingTokens",
+            issued("<t:TokenType>urn:other</t:TokenType>", ""),
+            "issued tokens are assertions of SAML",
+        ),
+        (
+            "EndorsingSupportingTokens",
+            issued(&key("SymmetricKey"), ""),
+            "the key of an issued token is none, or the public key of its holder",
+        ),
+        (
+            "EndorsingSupportingTokens",
+            issued(&key("Bearer"), ""),
+            "the token of a bearer has no key that could sign",
+        ),
+        (
+            "SupportingTokens",
+            issued("", "<sp:RequireExternalReference/>"),
+            "messages refer to an assertion that they carry",
+        ),
+    ];
+    for (kind, token, expected) in cases {
+        let binding = asymmetric(&suite("Basic256"));
+        let supporting = nest(kind, &token);
+        let (refused, reason) = not_supported(&format!("{binding}{SIGNED_BODY}{supporting}"));
+        assert_eq!((refused.as_str(), reason), ("IssuedToken", expected));
+    }
+    let binding = symmetric(&issued("", ""), &suite("Basic256"));
+    let (refused, reason) = not_supported(&format!("{binding}{SIGNED_BODY}"));
+    let expected = "a token that another service issues is the initiator's, or a supporting one";
+    assert_eq!((refused.as_str(), reason), ("IssuedToken", expected));
+}

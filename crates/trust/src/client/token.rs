@@ -1,0 +1,307 @@
+//! A request for an assertion of SAML, to be shown to another service (WS-Trust 1.4, 3, 4 and 9).
+//!
+//! The request is written here, element by element; the answer is read as any other, and its
+//! assertion is judged by `soapstone-wss`.
+//!
+//! The one rule: the token is the one that was asked for, in version, key, audience and time, or
+//! there is none.
+
+use std::time::Duration;
+
+use jiff::Timestamp;
+use soapstone_crypto::{Certificate, base64};
+use soapstone_wss::names::DS;
+use soapstone_wss::{
+    AssertionIssuer, AssertionPolicy, AssertionToken, IssuedAssertion, SamlVersion, WantedAssertion,
+};
+use soapstone_xml::Element;
+
+use super::error::TrustError;
+use super::{TrustRequest, one_answer};
+use crate::identifier::uuid_urn;
+use crate::message::{
+    AppliesTo, Lifetime, RequestSecurityTokenResponse, Writer, later, only_child,
+};
+use crate::version::{Action, KeyType, Operation, RequestType, TrustVersion};
+
+/// `wst14:ActAs` (WS-Trust 1.4, 9.1).
+const WST14: &str = "http://docs.oasis-open.org/ws-sx/ws-trust/200802";
+
+/// The claims that a name alone asks for (Identity Selector Interoperability Profile 1.0, 3.3.3).
+const IDENTITY: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity";
+
+/// `KeyType` of a bearer's token in February 2005, which names none itself (Identity Selector
+/// Interoperability Profile 1.0, 3.3.4.5).
+const NO_PROOF_KEY: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity/NoProofKey";
+
+/// The key of the token.
+#[derive(Clone, Debug)]
+pub enum TokenKey {
+    /// None: whoever has the token is its subject.
+    Bearer,
+    /// Ours, in this certificate. The signature of the request proves that we hold it, where it is
+    /// the key of that signature.
+    Public(Certificate),
+}
+
+/// For whom the token is asked for, where that is not ourselves (WS-Trust 1.4, 9.1).
+#[derive(Clone, Copy, Debug)]
+pub enum OnBehalf<'u> {
+    /// `wst:OnBehalfOf`: the token is that user's.
+    Of(&'u AssertionToken),
+    /// `wst14:ActAs`: the token is ours, acting as that user.
+    ActingAs(&'u AssertionToken),
+}
+
+/// The claims that are asked for (WS-Trust 1.4, 9.3).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum WantedClaims {
+    /// By the URIs of their types, in the dialect of identities.
+    Types(Vec<String>),
+    /// As a policy's template has them: a `wst:Claims` element in canonical form.
+    Template(Vec<u8>),
+}
+
+/// What is asked for, and what is taken.
+///
+/// The struct may grow; change single fields of a new value.
+#[derive(Debug)]
+#[non_exhaustive]
+pub struct TokenRules {
+    /// The version that is spoken. Default 1.3.
+    pub version: TrustVersion,
+    /// The version of the assertion. Default 2.0.
+    pub assertion: SamlVersion,
+    /// Its key. Default none.
+    pub key: TokenKey,
+    /// The service that it is for.
+    pub applies_to: Option<AppliesTo>,
+    /// The claims.
+    pub claims: Option<WantedClaims>,
+    /// Life that is asked for. Default what the token service likes.
+    pub lifetime: Option<Duration>,
+    /// Longest life that is believed. Default 24 hours.
+    pub longest_lifetime: Duration,
+    /// Who may issue it. Default nobody in particular: the security of the answer proves it.
+    pub issuers: std::sync::Arc<[AssertionIssuer]>,
+    /// The audiences, one of which it must name; clocks, and algorithms of the issuer.
+    pub policy: AssertionPolicy,
+}
+
+impl TokenRules {
+    /// A bearer's token for the service that `policy` names as audience.
+    #[must_use]
+    pub fn new(policy: AssertionPolicy) -> Self {
+        Self {
+            version: TrustVersion::V13,
+            assertion: SamlVersion::V20,
+            key: TokenKey::Bearer,
+            applies_to: None,
+            claims: None,
+            lifetime: None,
+            longest_lifetime: Duration::from_secs(24 * 3600),
+            issuers: std::sync::Arc::default(),
+            policy,
+        }
+    }
+
+    fn key_type(&self) -> KeyType {
+        match (&self.key, self.version) {
+            (TokenKey::Public(_), _) => KeyType::PublicKey,
+            (TokenKey::Bearer, TrustVersion::V13) => KeyType::Bearer,
+            (TokenKey::Bearer, TrustVersion::February2005) => {
+                KeyType::Other(NO_PROOF_KEY.to_owned())
+            }
+        }
+    }
+}
+
+/// A request for an assertion that is under way.
+#[derive(Debug)]
+pub struct PendingToken {
+    /// `@Context` of the request, which its answer repeats.
+    context: String,
+}
+
+impl PendingToken {
+    /// Asks for an assertion: for ourselves, or for the user whose assertion `user` is.
+    #[must_use]
+    pub fn issue(
+        rules: &TokenRules,
+        user: Option<OnBehalf<'_>>,
+        now: Timestamp,
+    ) -> (Self, TrustRequest) {
+        let context = uuid_urn();
+        let mut body = Vec::with_capacity(4096);
+        rules.write(&context, user, now, &mut body);
+        let action = Action {
+            version: rules.version,
+            operation: Operation::Issue,
+            context: false,
+            batch: false,
+        };
+        let request = TrustRequest {
+            action: action.request_uri(),
+            body,
+            // Whoever reads a user's assertion might use it.
+            confidential: user.is_some(),
+        };
+        (Self { context }, request)
+    }
+
+    /// Takes the assertion out of the answer in `body`, the `soap:Body` of a verified message.
+    ///
+    /// # Errors
+    /// [`TrustError`]: it grants nothing, or something else than what was asked for.
+    pub fn accept(
+        self,
+        rules: &TokenRules,
+        body: Element<'_>,
+        now: Timestamp,
+    ) -> Result<IssuedAssertion, TrustError> {
+        let answer = one_answer(body, rules.version)?;
+        if answer.context.as_ref() != Some(&self.context) {
+            return Err(TrustError::AnotherRequestAnswered {
+                found: answer.context,
+            });
+        }
+        rules.check(&answer, now)?;
+        let wanted = WantedAssertion {
+            version: rules.assertion,
+            holder: match &rules.key {
+                TokenKey::Bearer => None,
+                TokenKey::Public(certificate) => Some(certificate.public_key()),
+            },
+            issuers: &rules.issuers,
+            policy: &rules.policy,
+        };
+        let token = requested_token(body, rules.version)?;
+        let mut issued = IssuedAssertion::judge(token, wanted, now)
+            .map_err(|rejected| TrustError::AssertionRefused(Box::new(rejected)))?;
+        let said = answer.lifetime.and_then(|lifetime| lifetime.expires);
+        let longest = later(now, rules.longest_lifetime);
+        issued.ends = issued.ends.min(said.unwrap_or(longest)).min(longest);
+        Ok(issued)
+    }
+}
+
+impl TokenRules {
+    /// Appends the `wst:RequestSecurityToken`, in canonical form.
+    fn write(&self, context: &str, user: Option<OnBehalf<'_>>, now: Timestamp, out: &mut Vec<u8>) {
+        let version = self.version;
+        let name = "wst:RequestSecurityToken";
+        let namespace = Some(version.namespace());
+        Writer::new(out).message(name, namespace, Some(context), |writer| {
+            writer.text("wst:TokenType", self.assertion.token_type());
+            let issue = RequestType::single(Operation::Issue);
+            writer.text("wst:RequestType", &issue.uri(version));
+            if let Some(applies_to) = &self.applies_to {
+                applies_to.write(writer);
+            }
+            match &self.claims {
+                None => {}
+                Some(WantedClaims::Template(claims)) => writer.out().extend_from_slice(claims),
+                Some(WantedClaims::Types(types)) => {
+                    let dialect = [("Dialect", IDENTITY)];
+                    writer.element("wst:Claims", None, &dialect, |writer| {
+                        for one in types {
+                            let uri = [("Uri", one.as_str())];
+                            writer.element("ic:ClaimType", Some(IDENTITY), &uri, |_| {});
+                        }
+                    });
+                }
+            }
+            match user {
+                None => {}
+                Some(OnBehalf::Of(user)) => {
+                    writer.element("wst:OnBehalfOf", None, &[], |writer| {
+                        writer.out().extend_from_slice(user.written());
+                    });
+                }
+                Some(OnBehalf::ActingAs(user)) => {
+                    writer.element("wst14:ActAs", Some(WST14), &[], |writer| {
+                        writer.out().extend_from_slice(user.written());
+                    });
+                }
+            }
+            if let Some(lifetime) = self.lifetime {
+                Lifetime::new(now, later(now, lifetime)).write(writer);
+            }
+            writer.text("wst:KeyType", &self.key_type().uri(version));
+            if let TokenKey::Public(certificate) = &self.key {
+                writer.element("wst:UseKey", None, &[], |writer| {
+                    writer.element("ds:KeyInfo", Some(DS), &[], |writer| {
+                        writer.element("ds:X509Data", None, &[], |writer| {
+                            let der = base64::encode(certificate.der());
+                            writer.text("ds:X509Certificate", &der);
+                        });
+                    });
+                });
+            }
+        });
+    }
+
+    /// What the answer says of the token beside it.
+    fn check(
+        &self,
+        answer: &RequestSecurityTokenResponse,
+        now: Timestamp,
+    ) -> Result<(), TrustError> {
+        let ours = [self.assertion.token_type(), self.assertion.namespace()];
+        if let Some(other) = &answer.token_type
+            && !ours.contains(&other.as_str())
+        {
+            return Err(TrustError::AssertionMissing {
+                found: Some(other.clone()),
+            });
+        }
+        if let Some(key_type) = &answer.key_type
+            && *key_type != self.key_type()
+        {
+            return Err(TrustError::KeyTypeRefused {
+                found: key_type.uri(self.version),
+            });
+        }
+        if let (Some(wanted), Some(found)) = (&self.applies_to, &answer.applies_to)
+            && wanted.address != found.address
+        {
+            return Err(TrustError::AppliesToRefused {
+                found: found.address.clone(),
+            });
+        }
+        if answer.proof.is_some() || answer.entropy.is_some() {
+            return Err(TrustError::ProofUnexpected);
+        }
+        let acts = [
+            ("wst:RequestedTokenCancelled", answer.cancelled),
+            ("wst:Status", answer.status.is_some()),
+        ];
+        if let Some((element, _)) = acts.into_iter().find(|(_, is_there)| *is_there) {
+            return Err(TrustError::NotUnderstood {
+                element: element.to_owned(),
+            });
+        }
+        let lifetime = answer.lifetime.unwrap_or_default();
+        let begins = lifetime.created.unwrap_or(now);
+        let ends = lifetime.expires.unwrap_or(Timestamp::MAX);
+        let good = begins <= later(now, self.policy.skew) && begins < ends && ends > now;
+        match good {
+            true => Ok(()),
+            false => Err(TrustError::LifetimeRefused { lifetime, now }),
+        }
+    }
+}
+
+/// The token of the one answer in a Body, as the element that it is: the signature in it covers it
+/// there.
+fn requested_token(body: Element<'_>, version: TrustVersion) -> Result<Element<'_>, TrustError> {
+    let mut answer = only_child(body, "one answer in the `soap:Body`")?;
+    if answer.local() == "RequestSecurityTokenResponseCollection" {
+        answer = only_child(answer, "one answer")?;
+    }
+    let is_token = |child: &Element<'_>| child.is(version.namespace(), "RequestedSecurityToken");
+    match answer.children().find(is_token) {
+        Some(requested) => Ok(only_child(requested, "one token")?),
+        None => Err(TrustError::AssertionMissing { found: None }),
+    }
+}
