@@ -229,7 +229,7 @@ fn demand_tls(table: &Table<'_>, place: Place, side: &EndpointSpec<Calling>, is_
 }
 
 /// A number whose bounds have been checked.
-fn narrowed(given: Located<u64>) -> u32 {
+pub(super) fn narrowed(given: Located<u64>) -> u32 {
     u32::try_from(given.value).unwrap_or(u32::MAX)
 }
 
@@ -348,7 +348,7 @@ fn read_operations(table: &mut Table<'_>) -> Vec<OperationName> {
 
 impl OperationName {
     /// Reads `getBooks` or `{urn:example:books}getBooks`.
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let (namespace, local) = match text.strip_prefix('{') {
             Some(rest) => rest
                 .split_once('}')

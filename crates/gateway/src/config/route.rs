@@ -9,6 +9,7 @@ use http::Uri;
 use soapstone::config::{Located, Place, Table};
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Calling, Serving};
+use soapstone_broker::Rate;
 use soapstone_policy::TransportRequirement;
 
 use super::balance::{
@@ -17,7 +18,7 @@ use super::balance::{
 use super::direction::Direction;
 use super::endpoint::{EndpointSpec, Publishing, SideSpec, read_endpoint};
 use super::identity::{IdentityHeaders, read_identity};
-use super::rate::{Rate, read_rate};
+use super::rate::read_rate;
 use super::registry::{ProvidedSpec, read_provided};
 use super::security_index::security_index;
 use super::source::{OwnersPolicy, read_source};

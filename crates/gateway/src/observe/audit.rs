@@ -129,6 +129,8 @@ pub(crate) struct Found {
     pub(crate) operation: Option<String>,
     /// The name of the backend that it went to last, and why that one, where there are several.
     pub(crate) backend: Option<(String, &'static str)>,
+    /// The agreement that it is under.
+    pub(crate) agreement: Option<String>,
     /// Whether its security was refused, and the stable name of why, or of why it failed.
     pub(crate) refused: bool,
     pub(crate) reason: Option<&'static str>,
@@ -171,7 +173,7 @@ impl Line<'_> {
         let sender = found.sender.as_ref();
         let operation = found.operation.as_ref();
         let backend = found.backend.as_ref();
-        let fields: [(&str, Option<Value>); 17] = [
+        let fields: [(&str, Option<Value>); 18] = [
             ("time", Some(Timestamp::now().to_string().into())),
             ("route", Some(self.route.into())),
             ("request", self.request.map(Value::from)),
@@ -189,6 +191,7 @@ impl Line<'_> {
             ),
             ("backend", backend.map(|(name, _)| name.as_str().into())),
             ("chosen", backend.map(|(_, reason)| (*reason).into())),
+            ("agreement", found.agreement.as_deref().map(Value::from)),
             ("verdict", Some(self.verdict().into())),
             ("reason", found.reason.map(Value::from)),
             ("status", Some(self.status.as_u16().into())),

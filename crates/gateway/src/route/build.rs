@@ -18,6 +18,7 @@ use soapstone_store::{StoreError, Stores};
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
+use super::agreements::Agreements;
 use super::balancer::{BalancedMember, Balancer};
 use super::remembered::Remembered;
 use super::roles::Roles;
@@ -34,6 +35,7 @@ use crate::config::validity::dated_in;
 use crate::conversation::context::OutboundContext;
 use crate::conversation::handshake::Handshaker;
 use crate::observe::metrics::RouteMetrics;
+use crate::observe::violations::Violations;
 use crate::scheduling::background::Background;
 use crate::scheduling::endpoint::{
     Inheritance, OpenStores, OutboundEndpoint, RouteEndpoint, RouteStores,
@@ -50,6 +52,8 @@ pub(crate) struct RouteResources {
     pub(crate) remembered: Remembered,
     /// What is known of revocation, by whatever configuration it was asked.
     pub(crate) revocation: Arc<RevocationCache>,
+    /// Where violations of agreements are told.
+    pub(crate) violations: Arc<Violations>,
 }
 
 /// Why a configuration cannot be taken into use.
@@ -139,6 +143,14 @@ pub(crate) fn serving(
     let roles = config
         .roles
         .map(|specs| Arc::new(Roles::new(specs, known_roles)));
+    let known_agreements = former.and_then(|former| former.agreements.as_deref());
+    let violations = &resources.violations;
+    let agreements = config
+        .agreements
+        .map(|spec| Arc::new(Agreements::new(spec, known_agreements, violations)));
+    if let (Some(gone), None) = (known_agreements, &agreements) {
+        gone.finish();
+    }
     let former: Vec<&Route> = former
         .into_iter()
         .flat_map(|former| former.routes.iter())
@@ -174,6 +186,7 @@ pub(crate) fn serving(
         dated,
         stores: opened.stores,
         roles,
+        agreements,
         revocation: config.revocation.map(Arc::new),
     }
 }

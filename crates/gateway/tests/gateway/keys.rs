@@ -66,6 +66,13 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
             ])),
         ),
         (
+            "agreements",
+            table([
+                ("records", value("\"violations.xml\"")),
+                ("identity", table([("key", value("\"key.pem\""))])),
+            ]),
+        ),
+        (
             "routes",
             tables(table([
                 ("path", value("\"/\"")),
