@@ -72,6 +72,28 @@ pub const WSARCH: &Study = &Study {
             ),
         ),
         Conclusion::of(
+            "with one provider of three that has a twentieth of a processor, 95 of 100 calls take at most half as long as by nginx's round robin",
+            BAR,
+            (2, "slowed"),
+            TAIL,
+            Asks::ratio(
+                Of::arms(&["broker"]).at(&[("provider", TWENTIETH)]),
+                Of::arms(&["nginx"]).at(&[("provider", TWENTIETH)]),
+                [0.0, 0.5],
+            ),
+        ),
+        Conclusion::of(
+            "with one provider of three that has a twentieth of a processor, 95 of 100 calls take at most half as long as by HAProxy's round robin",
+            BAR,
+            (2, "slowed"),
+            TAIL,
+            Asks::ratio(
+                Of::arms(&["broker"]).at(&[("provider", TWENTIETH)]),
+                Of::arms(&["haproxy"]).at(&[("provider", TWENTIETH)]),
+                [0.0, 0.5],
+            ),
+        ),
+        Conclusion::of(
             "with one provider of three that answers 500 ms later, 95 of 100 calls take at most half as long as by nginx's round robin",
             BAR,
             (2, "slowed"),
@@ -171,6 +193,8 @@ const OVERHEAD: Experiment = Experiment {
 
 /// One provider has a third of a processor.
 const THIRD: &str = "third";
+/// One provider has a twentieth of a processor: less than its turn of the calls needs.
+const TWENTIETH: &str = "twentieth";
 /// One provider answers later.
 const LATE: &str = "late";
 
@@ -187,7 +211,7 @@ const SLOWED: Experiment = Experiment {
     points: |scope| {
         let trials = [
             (THIRD, Trial::Slowed { percent: 33 }),
-            ("twentieth", Trial::Slowed { percent: 5 }),
+            (TWENTIETH, Trial::Slowed { percent: 5 }),
             (LATE, Trial::Late { milliseconds: 500 }),
         ];
         let points = trials.map(|(name, trial)| {

@@ -182,9 +182,14 @@ impl Choosing {
             .map(|it| format!("\"CN={}\"", it.offer.name))
             .collect();
         let service = SERVICE.operation();
+        // Passed on, the operation is cipher text: nobody knows whether it may be done twice.
+        let idempotent = match sides.is_empty() {
+            true => String::new(),
+            false => format!("idempotent = [\"{service}\"], "),
+        };
         let backends = format!(
             "backends = {{ service = \"{service}\", owners = [{}] }}\n\
-             balance = {{ selection = \"performance\", idempotent = [\"{service}\"], \
+             balance = {{ selection = \"performance\", {idempotent}\
              ejection = {{ time = \"{EJECTED}\", longest = \"{EJECTED}\" }} }}\n",
             owners.join(", ")
         );
