@@ -108,6 +108,7 @@ fn amended(
         owner: ContextOwner::User("alice".to_owned()),
         context: Some(context.clone()),
         confidential: true,
+        signers: Vec::new(),
     };
     let service = SecurityTokenService::new(ServiceRules::default());
     let find = |_: &ContextName| Ok(Some(context.clone()));
