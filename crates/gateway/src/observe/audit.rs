@@ -120,6 +120,26 @@ impl Sender {
     }
 }
 
+/// An assertion that was issued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct IssuedAssertion {
+    pub(crate) id: String,
+    pub(crate) subject: String,
+    pub(crate) audience: String,
+}
+
+impl IssuedAssertion {
+    fn value(&self) -> Value {
+        let fields = [
+            ("id", &self.id),
+            ("subject", &self.subject),
+            ("audience", &self.audience),
+        ];
+        let fields = fields.map(|(name, value)| (name.to_owned(), value.as_str().into()));
+        Value::Object(fields.into_iter().collect())
+    }
+}
+
 /// What is found out about a message on its way.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
@@ -127,6 +147,8 @@ pub(crate) struct Found {
     /// Subject of the certificate that signed an element of the Body by itself.
     pub(crate) document_signer: Option<String>,
     pub(crate) operation: Option<String>,
+    /// The assertions that a token service issued.
+    pub(crate) assertions: Vec<IssuedAssertion>,
     /// The name of the backend that it went to last, and why that one, where there are several.
     pub(crate) backend: Option<(String, &'static str)>,
     /// Whether its security was refused, and the stable name of why, or of why it failed.
@@ -171,7 +193,13 @@ impl Line<'_> {
         let sender = found.sender.as_ref();
         let operation = found.operation.as_ref();
         let backend = found.backend.as_ref();
-        let fields: [(&str, Option<Value>); 17] = [
+        let assertions: Vec<Value> = found
+            .assertions
+            .iter()
+            .map(IssuedAssertion::value)
+            .collect();
+        let assertions = (!assertions.is_empty()).then_some(Value::Array(assertions));
+        let fields: [(&str, Option<Value>); 18] = [
             ("time", Some(Timestamp::now().to_string().into())),
             ("route", Some(self.route.into())),
             ("request", self.request.map(Value::from)),
@@ -187,6 +215,7 @@ impl Line<'_> {
                 "operation",
                 operation.map(|operation| Beginning(operation).to_string().into()),
             ),
+            ("assertions", assertions),
             ("backend", backend.map(|(name, _)| name.as_str().into())),
             ("chosen", backend.map(|(_, reason)| (*reason).into())),
             ("verdict", Some(self.verdict().into())),

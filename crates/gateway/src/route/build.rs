@@ -222,7 +222,10 @@ impl Builder<'_> {
         let upstreams = match spec.group.take() {
             None => {
                 let tls = spec.backend_tls.take();
-                let upstream = self.upstream(&spec, &spec.backend, tls, outbound, &metrics)?;
+                let upstream = match &spec.backend {
+                    Some(url) => Some(self.upstream(&spec, url, tls, outbound, &metrics)?),
+                    None => None,
+                };
                 (upstream, None)
             }
             Some(mut group) => {
@@ -231,7 +234,7 @@ impl Builder<'_> {
                 let endpoints = own.into_iter().map(|own| own.or_else(|| outbound.clone()));
                 let balancer = self.balancer(&spec, group, endpoints, &metrics, former)?;
                 let first = Arc::clone(&balancer.members.first()?.upstream);
-                (first, Some(Arc::new(balancer)))
+                (Some(first), Some(Arc::new(balancer)))
             }
         };
         Some(Route::new(spec, inbound, upstreams, metrics, needs))

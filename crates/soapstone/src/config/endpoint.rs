@@ -23,6 +23,7 @@ use super::saml::{self, SamlConfig};
 use super::security::SecurityConfig;
 use super::store::{Shared, StoreConfig};
 use super::table::Table;
+use super::token_service::TokenServiceConfig;
 use super::trust::{TrustConfig, read_trust};
 use super::tuning;
 use super::values::decode_hexadecimal;
@@ -107,6 +108,8 @@ pub struct EndpointConfig {
     pub kerberos: Option<KerberosConfig>,
     /// The assertions that are accepted, or sent.
     pub saml: Option<SamlConfig>,
+    /// The token service that the endpoint is. Its table stands beside those of the endpoint.
+    pub token_service: Option<TokenServiceConfig>,
     /// Elements of the Body that are signed by themselves.
     pub inner: Option<InnerConfig>,
     /// The Redis or Valkey that nodes share.
@@ -270,6 +273,7 @@ impl EndpointConfig {
             users,
             kerberos,
             saml,
+            token_service: None,
             inner,
             store,
             security: security?,

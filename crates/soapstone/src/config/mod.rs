@@ -36,6 +36,7 @@ mod server_address;
 mod store;
 mod table;
 mod token_key;
+mod token_service;
 mod tree;
 mod trust;
 mod tuning;
@@ -71,6 +72,10 @@ pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};
 pub use table::{FlagOrStrings, FlagOrTable, Table};
 pub use token_key::{TokenChoice, TokenKeyChoice, TokenKeyConfig};
+pub use token_service::{
+    DelegationConfig, GrantedAttributeConfig, KeyTypeChoice, PartiesConfig, TargetServiceConfig,
+    TokenServiceConfig,
+};
 pub use trust::{RevocationConfig, TrustConfig};
 pub use values::{parse_duration, parse_size};
 pub use warning::Warning;

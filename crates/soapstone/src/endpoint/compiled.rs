@@ -5,17 +5,19 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use soapstone_crypto::SecretBytes;
 use soapstone_crypto::key::CipherUsage;
 use soapstone_crypto::trust::OnlineRevocation;
+use soapstone_crypto::{PrivateKey, SecretBytes};
 use soapstone_wss::{
     Envelope, EnvelopeError, InboundPlan, KerberosSession, OutboundPlan, Policy, SharedKey,
 };
 use soapstone_xml::{Buffers, Limits};
 
+use soapstone_trust::SecurityTokenService;
+
 use super::answer_actions::AnswerActions;
 use super::answers::Answers;
-use super::bootstrap::Conversation;
+use super::bootstrap::{Conversation, encrypts_body_afresh};
 use super::dated::Dated;
 use super::demands::Demands;
 use super::http_basic::HttpBasic;
@@ -65,6 +67,8 @@ pub struct Endpoint<P> {
     pub(super) suite: String,
     pub(super) scope: String,
     pub(super) conversation: Option<Conversation>,
+    /// What answers all requests, if the endpoint is a token service.
+    pub(super) token_service: Option<SecurityTokenService>,
     pub(super) private_transport: bool,
     pub(super) client_certificate: bool,
     /// The user and the password of HTTP of requests that leave.
@@ -104,6 +108,7 @@ impl<P: Directions> Endpoint<P> {
             suite: String::new(),
             scope: String::new(),
             conversation: None,
+            token_service: None,
             private_transport: false,
             client_certificate: false,
             http_basic: None,
@@ -349,6 +354,7 @@ impl<P: Directions> Endpoint<P> {
         let inbound = bootstrap.clone().map(|one| &one.bootstrap_inbound);
         let outbound = bootstrap.map(|one| &one.bootstrap_outbound);
         self.inner.waits_for_keys()
+            || self.issuing_key().is_some_and(PrivateKey::is_external)
             || self
                 .inbound()
                 .chain(inbound)
@@ -358,6 +364,24 @@ impl<P: Directions> Endpoint<P> {
                 .chain(outbound)
                 .chain(&self.recipients)
                 .any(OutboundPlan::waits_for_keys)
+    }
+
+    /// Whether it is a token service, which answers all requests itself.
+    pub fn is_token_service(&self) -> bool {
+        self.token_service.is_some()
+    }
+
+    /// The key that signs the assertions of a token service.
+    fn issuing_key(&self) -> Option<&PrivateKey> {
+        let service = self.token_service.as_ref()?;
+        let rules = service.rules().assertions.as_ref()?;
+        Some(rules.identity.key())
+    }
+
+    /// Whether its answers hide their Body.
+    pub fn hides_answers(&self) -> bool {
+        self.outbound()
+            .all(|plan| encrypts_body_afresh(plan.policy()))
     }
 
     /// The policies of all plans.

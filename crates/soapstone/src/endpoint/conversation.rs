@@ -13,8 +13,8 @@ use soapstone_trust::{
     Answer, ContextsUnavailable, Effect, Requester, SecurityTokenService, TrustFault,
 };
 use soapstone_wss::{
-    ContextName, Envelope, OutboundPlan, Outgoing, Rejected, SecureError, SecurityContext,
-    SoapVersion, Verified,
+    ContextName, ContextOwner, Envelope, OutboundPlan, Outgoing, Rejected, SecureError,
+    SecurityContext, SoapVersion, Verified,
 };
 use soapstone_xml::{Buffers, Element};
 
@@ -107,6 +107,24 @@ impl<P: Opens + Secures> Endpoint<P> {
             return Ok(Arrived::Message(Box::new(opened)));
         }
         let verified = judged.admit()?;
+        if let Some(service) = &self.token_service {
+            // Whatever it is, it goes no further than here.
+            let requester = Requester::of(&verified, &contexts, private_transport);
+            let answered = self
+                .token_answer(
+                    service,
+                    verified,
+                    &requester,
+                    agreement.securing(),
+                    private_transport,
+                    workspace,
+                    now,
+                    observer,
+                )
+                .await;
+            observer.ended(Step::Secure);
+            return answered.map(Arrived::Answered);
+        }
         let token_request = self
             .conversation
             .as_ref()
@@ -160,9 +178,14 @@ impl<P: Opens + Secures> Endpoint<P> {
         let outcome = self.answered(service, &verified, requester, workspace, now);
         let outcome = outcome.await;
         let (_, receipt) = verified.finish(&mut workspace.buffers());
+        let of_assertions = service.rules().assertions.is_some();
         let mut answer = match outcome {
             Ok(answer) => answer,
-            Err(fault) => return Ok(refused(version, addressing.as_ref(), fault)),
+            Err(fault) => {
+                let owner = requester.owner.clone();
+                let refused = refused(version, addressing.as_ref(), owner, of_assertions, fault);
+                return Ok(refused);
+            }
         };
         // A new key must not be protected by the key that it replaces (WS-SecureConversation 1.4,
         // 5), and by nothing even less.
@@ -170,7 +193,7 @@ impl<P: Opens + Secures> Endpoint<P> {
         if answer.confidential && !hidden {
             return Err(ReceiveError::WouldExpose);
         }
-        let done = match std::mem::take(&mut answer.effects) {
+        let mut done = match std::mem::take(&mut answer.effects) {
             effects if effects.is_empty() => Vec::new(),
             effects => {
                 let done = self.carry_out(effects, workspace, now).await?;
@@ -178,6 +201,12 @@ impl<P: Opens + Secures> Endpoint<P> {
                 done
             }
         };
+        done.extend(answer.issued.drain(..).map(|issued| TokenDone {
+            what: issued.what,
+            identifier: issued.id,
+            owner: Some(issued.subject),
+            audience: Some(issued.audience),
+        }));
         let headers = addressing.map(|request| request.answer(answer.action.clone()));
         let plain = envelope_of(version, headers.as_ref(), &answer.body);
         let buffers = &mut workspace.buffers();
@@ -195,6 +224,8 @@ impl<P: Opens + Secures> Endpoint<P> {
             bytes: secured.bytes,
             version,
             action: answer.action,
+            requester: requester.owner.clone(),
+            of_assertions,
             done,
             refused: None,
         })
@@ -311,6 +342,7 @@ fn carry_out(
         what,
         identifier: identifier.clone(),
         owner: owner.map(ToString::to_string),
+        audience: None,
     })
 }
 
@@ -343,7 +375,13 @@ fn verified_action(verified: &Verified<Envelope>) -> Option<String> {
     Some(action.trim().to_owned())
 }
 
-fn refused(version: SoapVersion, request: Option<&Addressing>, fault: TrustFault) -> TokenAnswer {
+fn refused(
+    version: SoapVersion,
+    request: Option<&Addressing>,
+    requester: ContextOwner,
+    of_assertions: bool,
+    fault: TrustFault,
+) -> TokenAnswer {
     let mut body = Vec::new();
     fault.code().write(fault.version, version, &mut body);
     let action = request.map_or(String::new(), |request| {
@@ -354,6 +392,8 @@ fn refused(version: SoapVersion, request: Option<&Addressing>, fault: TrustFault
         bytes: envelope_of(version, headers.as_ref(), &body),
         version,
         action,
+        requester,
+        of_assertions,
         done: Vec::new(),
         refused: Some(fault),
     }

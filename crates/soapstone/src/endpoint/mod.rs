@@ -58,6 +58,7 @@ mod step;
 mod suites;
 mod token_key;
 mod token_rules;
+mod token_service;
 mod unsecured_fault;
 
 pub use agreement::preset_agreement;
