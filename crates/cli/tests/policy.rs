@@ -317,7 +317,7 @@ fn what_was_chosen_or_is_without_effect_is_told() {
     let told = folder.run("policy service.wsdl").succeeds();
     for words in [
         "`sp:AlgorithmSuite` lists several suites, of which messages have one: `Basic128Rsa15` is used, not `TripleDesRsa15` (at ",
-        "`{http://www.w3.org/2007/08/soap12-mtom-policy}MTOM` demands MTOM: messages are sent and read as XML alone, which peers may refuse (at ",
+        "`{http://www.w3.org/2007/08/soap12-mtom-policy}MTOM` asks for MTOM: messages are sent and read as XML alone, which peers that insist on it refuse (at ",
         "Attached to nothing, so that no message has it: forgotten (at line 1 column ",
     ] {
         assert!(told.text().contains(words), "{words}\n{}", told.text());

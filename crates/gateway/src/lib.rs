@@ -55,3 +55,4 @@ pub use server::start_error::StartError;
 pub use soapstone_broker as broker;
 pub use soapstone_store::{StoreError, StoreProblem};
 pub use wire::fault::refusal as refusal_fault;
+pub use wire::fetch::{Unfetched, fetch_document};

@@ -19,7 +19,6 @@ mod parts;
 mod payload;
 mod peers;
 pub mod report;
-pub mod sample;
 mod segments;
 pub mod statistics;
 pub mod studies;

@@ -5,6 +5,8 @@ use std::sync::Arc;
 
 /// WSDL 1.1.
 pub(crate) const WSDL: &str = "http://schemas.xmlsoap.org/wsdl/";
+/// XML Schema 1.0.
+pub(crate) const XSD: &str = "http://www.w3.org/2001/XMLSchema";
 /// The SOAP 1.1 binding of WSDL 1.1.
 pub(crate) const WSDL_SOAP11: &str = "http://schemas.xmlsoap.org/wsdl/soap/";
 /// The SOAP 1.2 binding of WSDL 1.1.

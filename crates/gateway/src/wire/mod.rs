@@ -10,6 +10,7 @@ pub(crate) mod budget;
 pub(crate) mod buffers;
 pub(crate) mod errand;
 pub(crate) mod fault;
+pub(crate) mod fetch;
 pub(crate) mod headers;
 pub(crate) mod media;
 pub(crate) mod memory;

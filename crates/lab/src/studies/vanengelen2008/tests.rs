@@ -131,9 +131,12 @@ fn the_cache_and_the_ways_to_send_are_measured_on_all_their_arms() {
     }
 }
 
+/// Most rounds that a comparison of times takes.
+const ROUNDS: usize = 8;
+
 #[test]
 fn the_gamble_costs_more_where_it_is_lost_and_less_where_it_is_won() {
-    let share = |wanted: &'static str| {
+    let measured = |wanted: &'static str| {
         let points = lines(5, |point| {
             point
                 .at
@@ -144,10 +147,21 @@ fn the_gamble_costs_more_where_it_is_lost_and_less_where_it_is_won() {
         let [(_, lines)] = points.as_slice() else {
             panic!("one point");
         };
-        best(lines, "on-demand") / best(lines, "always")
+        [best(lines, "on-demand"), best(lines, "always")]
     };
-    let (lost, won) = (share("0"), share("100"));
-    assert!(lost > won, "{lost} {won}");
+    // Other work on the machine makes times longer and never shorter: a few rounds find the best.
+    let mut shortest = [[f64::INFINITY; 2]; 2];
+    for _ in 0..ROUNDS {
+        for (kept, share) in shortest.iter_mut().zip(["0", "100"]) {
+            let times = measured(share);
+            *kept = [kept[0].min(times[0]), kept[1].min(times[1])];
+        }
+        let [lost, won] = shortest.map(|[on_demand, always]| on_demand / always);
+        if lost > won {
+            return;
+        }
+    }
+    panic!("{shortest:?}");
 }
 
 #[test]

@@ -12,10 +12,10 @@ use soapstone::crypto::{DigestAlgorithm, digest, hexadecimal};
 use soapstone::wss::Envelope;
 use soapstone::xml::{Buffers, Limits};
 use soapstone_lab::study::{OwnCalls, Way};
+use soapstone_policy::{SampleCall, SampleCalls};
 use soapstone_services::SoapVersion;
 
 use super::super::bench::OwnCall;
-use super::description::{Described, Description};
 use crate::failure::Failure;
 
 /// Ways that are measured where the file names none: one of each mechanism, with today's
@@ -131,7 +131,7 @@ struct Common {
     target: Option<Located<String>>,
     authorities: Vec<PathBuf>,
     same: bool,
-    description: Option<Description>,
+    description: Option<SampleCalls>,
 }
 
 fn whole(document: &Document<'_>) -> Option<One> {
@@ -219,9 +219,9 @@ fn same(table: &mut Table<'_>) -> Option<bool> {
     chosen.map(|it| it.value)
 }
 
-fn described(root: &Table<'_>, wsdl: LoadedFile) -> Option<Description> {
+fn described(root: &Table<'_>, wsdl: LoadedFile) -> Option<SampleCalls> {
     let beside = |uri: &str| read_beside(&wsdl.path, uri, LONGEST_DOCUMENT);
-    match Description::read(wsdl.bytes.expose().clone(), &beside) {
+    match SampleCalls::read(wsdl.bytes.expose().clone(), &beside, None) {
         Ok(description) => Some(description),
         Err(why) => {
             root.report(
@@ -301,7 +301,7 @@ fn operation(mut table: Table<'_>, common: &Common) -> Option<OwnCall> {
 }
 
 /// An operation of the WSDL that the file does not name.
-fn of_description(root: &Table<'_>, common: &Common, described: &Described) -> Option<OwnCall> {
+fn of_description(root: &Table<'_>, common: &Common, described: &SampleCall) -> Option<OwnCall> {
     let place = root.place_of("wsdl").unwrap_or(root.place());
     let target = common
         .target
@@ -326,7 +326,7 @@ fn of_description(root: &Table<'_>, common: &Common, described: &Described) -> O
 }
 
 fn address(
-    described: Option<&Described>,
+    described: Option<&SampleCall>,
     place: soapstone::config::Place,
 ) -> Option<Located<String>> {
     let value = described?.address.clone()?;
@@ -397,11 +397,14 @@ fn version_of(namespace: &str) -> SoapVersion {
 /// A request that is made from the description.
 fn made(
     table: &Table<'_>,
-    described: &Described,
+    described: &SampleCall,
     place: soapstone::config::Place,
 ) -> Option<(SoapVersion, Bytes)> {
     match &described.request {
-        Ok(request) => Some((described.version, request.clone())),
+        Ok(request) => {
+            let version = version_of(described.version.namespace());
+            Some((version, Bytes::from(request.clone())))
+        }
         Err(why) => {
             table.report_with_hint(
                 place,

@@ -2,7 +2,6 @@
 //!
 //! The rule kept here: how many calls are made, and where, is told before the first one.
 
-mod description;
 mod file;
 
 use std::io::Write;

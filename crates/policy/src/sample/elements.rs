@@ -1,104 +1,14 @@
-//! A request made from a description: the element that a Body holds, with a value of each type that
-//! its XML Schema names.
+//! An element with a value of each type that its XML Schema names.
 //!
 //! What is optional is left out, of a choice the first is taken, and what may repeat stands once.
-//! The rule kept here: an element that cannot be made valid is an error that says why, and never a
-//! message that a service would refuse for its form.
 
-use std::fmt;
+use soapstone_xml::Element;
+use soapstone_xml::escape::{text_of, value_of};
 
-use soapstone::xml::escape::{text_of, value_of};
-use soapstone::xml::{Buffers, Document, Element, ParseOptions};
-
-/// The namespace of XML Schema.
-const XSD: &str = "http://www.w3.org/2001/XMLSchema";
-/// The namespace of WSDL 1.1.
-const WSDL: &str = "http://schemas.xmlsoap.org/wsdl/";
-/// The deepest element: types of other types end before that, recursive ones do not.
-const DEEPEST: usize = 64;
-/// The most elements of a message.
-const MOST_ELEMENTS: usize = 10_000;
-/// The most documents that a description refers to.
-const MOST_DOCUMENTS: usize = 100;
-
-/// Why no request can be made.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum SampleError {
-    /// A document is not well-formed.
-    Xml {
-        /// Which; empty for the first.
-        document: String,
-        /// Why.
-        problem: String,
-    },
-    /// The description refers to more documents than are read.
-    TooManyDocuments,
-    /// Nothing has this name.
-    Missing {
-        /// `element`, `type` or `group`.
-        kind: &'static str,
-        /// Its namespace and local name.
-        name: String,
-        /// Locations of documents that are not there, one of which may have it.
-        absent: Vec<String>,
-    },
-    /// A value that only its author knows.
-    Unmakeable {
-        /// What.
-        what: String,
-        /// Where it stands in its document: line and column.
-        place: (u32, u32),
-    },
-    /// The element is in itself, or has too many.
-    TooLarge,
-}
-
-impl fmt::Display for SampleError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Xml { document, problem } if document.is_empty() => out.write_str(problem),
-            Self::Xml { document, problem } => write!(out, "{document}: {problem}"),
-            Self::TooManyDocuments => {
-                write!(out, "it refers to more than {MOST_DOCUMENTS} documents")
-            }
-            Self::Missing { kind, name, absent } => {
-                write!(out, "no schema has the {kind} {name}")?;
-                if !absent.is_empty() {
-                    let absent = absent.join(", ");
-                    write!(
-                        out,
-                        "; these are not files beside the description: {absent}"
-                    )?;
-                }
-                Ok(())
-            }
-            Self::Unmakeable {
-                what,
-                place: (line, column),
-            } => write!(
-                out,
-                "no value can be made for {what} (line {line}, column {column})"
-            ),
-            Self::TooLarge => write!(
-                out,
-                "its element has more than {MOST_ELEMENTS} elements, or is deeper than {DEEPEST}"
-            ),
-        }
-    }
-}
-
-impl std::error::Error for SampleError {}
-
-/// The schemas of a description.
-pub struct Schemas {
-    documents: Vec<Document>,
-    /// Locations that nothing was found at.
-    absent: Vec<String>,
-}
-
-/// A name: namespace and local.
-type Name<'n> = (&'n str, &'n str);
+use super::error::{DEEPEST, MOST_ELEMENTS, SampleError};
+use super::schemas::{Schemas, derivation, is_annotation, qualified, unmakeable};
+use super::values::builtin;
+use crate::names::XSD;
 
 /// The message that is being written.
 #[derive(Default)]
@@ -109,85 +19,15 @@ struct Draft {
 }
 
 impl Schemas {
-    /// Those of a WSDL or a schema, and of the documents that `resolve` gives for the locations of
-    /// its imports and includes. What it does not give is missed where it is needed.
-    ///
-    /// # Errors
-    /// A document is not well-formed, or there are too many.
-    pub fn read(
-        description: Vec<u8>,
-        resolve: &dyn Fn(&str) -> Option<Vec<u8>>,
-    ) -> Result<Self, SampleError> {
-        let mut documents = vec![parse(description, "")?];
-        let (mut known, mut absent): (Vec<String>, Vec<String>) = Default::default();
-        let mut next = 0;
-        while let Some(document) = documents.get(next) {
-            for location in locations(document) {
-                if known.contains(&location) {
-                    continue;
-                }
-                known.push(location.clone());
-                if documents.len() == MOST_DOCUMENTS {
-                    return Err(SampleError::TooManyDocuments);
-                }
-                match resolve(&location) {
-                    Some(bytes) => documents.push(parse(bytes, &location)?),
-                    None => absent.push(location),
-                }
-            }
-            next += 1;
-        }
-        Ok(Self { documents, absent })
-    }
-
     /// An element of this name with a value of each type.
     ///
     /// # Errors
     /// No schema has it, or a value cannot be made.
-    pub fn element(&self, namespace: &str, local: &str) -> Result<String, SampleError> {
+    pub(super) fn element(&self, namespace: &str, local: &str) -> Result<String, SampleError> {
         let mut draft = Draft::default();
         let declared = self.find("element", (namespace, local))?;
         self.write_element(declared, "", &mut draft)?;
         Ok(draft.text)
-    }
-
-    fn schemas(&self) -> impl Iterator<Item = Element<'_>> {
-        let documents = self.documents.iter().map(Document::root);
-        documents.flat_map(|root| {
-            let own = root.is(XSD, "schema").then_some(root);
-            let types = root.children().filter(|it| it.is(WSDL, "types"));
-            own.into_iter()
-                .chain(types.flat_map(|it| it.children().filter(|it| it.is(XSD, "schema"))))
-        })
-    }
-
-    /// What is declared with this name at the top of a schema.
-    fn find<'s>(
-        &'s self,
-        kind: &'static str,
-        (namespace, local): Name<'_>,
-    ) -> Result<Element<'s>, SampleError> {
-        let of_namespace = self.schemas().filter(|schema| {
-            let target = schema.attribute("", "targetNamespace");
-            // An included schema without a namespace has that of whoever includes it.
-            target.is_none_or(|target| target == namespace)
-        });
-        let kinds: &[&str] = match kind {
-            "type" => &["complexType", "simpleType"],
-            "element" => &["element"],
-            _ => &["group"],
-        };
-        let mut declared = of_namespace.flat_map(|schema| schema.children());
-        let found = declared.find(|it| {
-            it.namespace() == XSD
-                && kinds.contains(&it.local())
-                && it.attribute("", "name").as_deref() == Some(local)
-        });
-        found.ok_or_else(|| SampleError::Missing {
-            kind,
-            name: format!("{{{namespace}}}{local}"),
-            absent: self.absent.clone(),
-        })
     }
 
     /// Writes an element that is declared here or elsewhere, into one whose default namespace is
@@ -409,106 +249,6 @@ impl Schemas {
             _ => Ok(()),
         }
     }
-
-    /// A value of a simple type that is named here.
-    fn simple_named(
-        &self,
-        at: Element<'_>,
-        named: &str,
-        depth: usize,
-    ) -> Result<String, SampleError> {
-        let name = qualified(at, named)?;
-        if name.0 == XSD {
-            return builtin(name.1, at).map(str::to_owned);
-        }
-        let found = self.find("type", name)?;
-        if found.is(XSD, "simpleType") {
-            return self.simple(found, depth + 1);
-        }
-        match derivation(found) {
-            Some((derived, base)) => self.simple_named(derived, &base, depth + 1),
-            None => Err(unmakeable("the text of a type without any", found)),
-        }
-    }
-
-    /// A value of a simple type.
-    fn simple(&self, of: Element<'_>, depth: usize) -> Result<String, SampleError> {
-        if depth == DEEPEST {
-            return Err(SampleError::TooLarge);
-        }
-        let derived = of.children().find(|it| !is_annotation(*it));
-        let Some(derived) = derived else {
-            return Err(unmakeable("a type that says nothing", of));
-        };
-        match derived.local() {
-            "restriction" => {
-                let facet = |name| {
-                    let found = derived.child(XSD, name)?;
-                    found.attribute("", "value").map(|it| it.into_owned())
-                };
-                let least = || facet("minInclusive").or_else(|| facet("maxInclusive"));
-                if let Some(value) = facet("enumeration").or_else(least) {
-                    return Ok(value);
-                }
-                for unknown in ["pattern", "minExclusive", "maxExclusive"] {
-                    if let Some(facet) = derived.child(XSD, unknown) {
-                        return Err(unmakeable(&format!("a restriction by {unknown}"), facet));
-                    }
-                }
-                let value = match (
-                    derived.attribute("", "base"),
-                    derived.child(XSD, "simpleType"),
-                ) {
-                    (Some(base), _) => self.simple_named(derived, &base, depth)?,
-                    (None, Some(inline)) => self.simple(inline, depth + 1)?,
-                    (None, None) => return Err(unmakeable("a type without a base", derived)),
-                };
-                let number = |name| facet(name).and_then(|it| it.parse::<usize>().ok());
-                let exact = number("length");
-                let least = exact.or_else(|| number("minLength")).unwrap_or(0);
-                let most = exact.or_else(|| number("maxLength"));
-                let length = value.chars().count().max(least.min(MOST_ELEMENTS));
-                let length = most.map_or(length, |most| length.min(most));
-                let filled = value.chars().chain(std::iter::repeat('x'));
-                Ok(filled.take(length).collect())
-            }
-            "list" => match derived.attribute("", "itemType") {
-                Some(item) => self.simple_named(derived, &item, depth),
-                None => Ok(String::new()),
-            },
-            "union" => {
-                let members = derived.attribute("", "memberTypes");
-                let first = members
-                    .as_deref()
-                    .and_then(|it| it.split_whitespace().next());
-                match (first, derived.child(XSD, "simpleType")) {
-                    (Some(first), _) => self.simple_named(derived, first, depth),
-                    (None, Some(inline)) => self.simple(inline, depth + 1),
-                    (None, None) => Err(unmakeable("a union of nothing", derived)),
-                }
-            }
-            other => Err(unmakeable(&format!("a type by {other}"), derived)),
-        }
-    }
-}
-
-fn parse(bytes: Vec<u8>, document: &str) -> Result<Document, SampleError> {
-    let parsed = Document::parse(bytes, &ParseOptions::default(), &mut Buffers::default());
-    parsed.map_err(|error| SampleError::Xml {
-        document: document.to_owned(),
-        problem: error.to_string(),
-    })
-}
-
-/// Where the documents are that this one imports or includes.
-fn locations(document: &Document) -> Vec<String> {
-    let all = document.root().descendants();
-    let named = all.filter_map(|it| match (it.namespace(), it.local()) {
-        (XSD, "import" | "include") => it.attribute("", "schemaLocation"),
-        (WSDL, "import") => it.attribute("", "location"),
-        _ => None,
-    });
-    named.map(|it| it.into_owned()).collect()
 }
 
 /// The schema that a declaration stands in.
@@ -516,74 +256,10 @@ fn schema_of(declaration: Element<'_>) -> Option<Element<'_>> {
     declaration.ancestors().find(|it| it.is(XSD, "schema"))
 }
 
-fn is_annotation(element: Element<'_>) -> bool {
-    element.is(XSD, "annotation")
-}
-
-/// The extension or restriction of a complex type, and its base.
-fn derivation(of: Element<'_>) -> Option<(Element<'_>, String)> {
-    let content = ["complexContent", "simpleContent"];
-    let content = content.into_iter().find_map(|name| of.child(XSD, name))?;
-    let derived = ["extension", "restriction"];
-    let derived = derived
-        .into_iter()
-        .find_map(|name| content.child(XSD, name))?;
-    let base = derived.attribute("", "base")?.into_owned();
-    Some((derived, base))
-}
-
-/// The name that a prefixed text means where it stands.
-fn qualified<'t>(at: Element<'t>, text: &'t str) -> Result<Name<'t>, SampleError> {
-    let (prefix, local) = text.trim().split_once(':').unwrap_or(("", text.trim()));
-    match at.namespace_of(prefix) {
-        Some(namespace) => Ok((namespace, local)),
-        None if prefix.is_empty() => Ok(("", local)),
-        None => Err(unmakeable(
-            &format!("a name whose prefix {prefix} is bound to nothing"),
-            at,
-        )),
-    }
-}
-
-fn unmakeable(what: &str, at: Element<'_>) -> SampleError {
-    SampleError::Unmakeable {
-        what: what.to_owned(),
-        place: at.line_column(),
-    }
-}
-
-/// A value of a type of XML Schema.
-fn builtin(local: &str, at: Element<'_>) -> Result<&'static str, SampleError> {
-    Ok(match local {
-        "string" | "normalizedString" | "token" | "Name" | "NCName" | "ID" | "NMTOKEN"
-        | "NMTOKENS" => "text",
-        "boolean" => "true",
-        "nonPositiveInteger" => "0",
-        "negativeInteger" => "-1",
-        "decimal" | "float" | "double" | "integer" | "nonNegativeInteger" | "positiveInteger"
-        | "long" | "int" | "short" | "byte" | "unsignedLong" | "unsignedInt" | "unsignedShort"
-        | "unsignedByte" => "1",
-        "dateTime" => "2026-01-01T00:00:00Z",
-        "date" => "2026-01-01",
-        "time" => "00:00:00Z",
-        "gYear" => "2026",
-        "gYearMonth" => "2026-01",
-        "gMonth" => "--01",
-        "gMonthDay" => "--01-01",
-        "gDay" => "---01",
-        "duration" => "P1D",
-        "base64Binary" => "AAAA",
-        "hexBinary" => "00",
-        "anyURI" => "urn:example",
-        "language" => "en",
-        "anyType" | "anySimpleType" => "",
-        other => return Err(unmakeable(&format!("the type {other}"), at)),
-    })
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::names::WSDL;
 
     fn schemas(types: &str) -> Schemas {
         let wsdl = format!(
