@@ -4,12 +4,13 @@
 //! The rule kept here: who somebody is comes from the evidence, and the operation from the message
 //! that goes on, if its Body is proven.
 
-use soapstone::wss::Envelope;
+use soapstone::endpoint::TokenAnswer;
+use soapstone::wss::{ContextOwner, Envelope};
 use soapstone::xml::{Buffers, Element, Limits};
 
 use super::open::Opened;
 use super::steps::EndpointError;
-use crate::route::roles::{Asked, Roles};
+use crate::route::roles::{Asked, Proven, Roles};
 
 /// The namespaces of WS-Addressing that backends may read.
 const ADDRESSING: [&str; 4] = [
@@ -48,6 +49,35 @@ pub(super) fn authorize(
         operation,
         actions,
         bytes: opened.octets.len() as u64,
+    };
+    let decided = roles.decide(&asked, jiff::Timestamp::now());
+    decided.map_err(EndpointError::Denied)
+}
+
+/// Whether roles let a request for an assertion through, which is answered and not sent yet. The
+/// token service has compared its action with what it asks for.
+///
+/// # Errors
+///
+/// [`EndpointError::Denied`].
+pub(super) fn authorize_token(
+    roles: &Roles,
+    route: &str,
+    answer: &TokenAnswer,
+    bytes: u64,
+) -> Result<(), EndpointError> {
+    let proven = match &answer.requester {
+        ContextOwner::Certificate(certificate) => Proven::Certificate(certificate.clone()),
+        ContextOwner::User(user) => Proven::User(user.clone()),
+        ContextOwner::Anonymous => Proven::Nobody,
+    };
+    let asked = Asked {
+        route,
+        proven: &proven,
+        assertion: None,
+        operation: Some(answer.operation.clone()),
+        actions: Vec::new(),
+        bytes,
     };
     let decided = roles.decide(&asked, jiff::Timestamp::now());
     decided.map_err(EndpointError::Denied)

@@ -281,6 +281,31 @@ async fn strangers_and_other_messages_get_no_token() {
     }
 }
 
+/// A route that answers requests itself is no way around roles.
+#[tokio::test]
+async fn roles_decide_who_gets_an_assertion() {
+    for (allowed, status) in [
+        ("signers:RequestSecurityToken", StatusCode::OK),
+        ("signers:*", StatusCode::OK),
+        ("signers:Other", StatusCode::FORBIDDEN),
+        ("users:*", StatusCode::FORBIDDEN),
+    ] {
+        let folder = folder();
+        let role = |name: &str, subject: &str, allow: &str| {
+            format!(
+                "[[roles]]\nname = \"{name}\"\nmembers = {{ subjects = [\"{subject}\"] }}\nallow = [\"{allow}\"]\n"
+            )
+        };
+        let roles = role("clients", "CN=client", allowed) + &role("others", "CN=other", "*:*");
+        let gateway = folder.gateway(&services(&roles)).await;
+        let message = folder.secured(SIGNER, &request("Issue", AUDIENCE, "PublicKey", ""));
+        let answer = ask(&gateway, "/signers", message).await;
+        assert_eq!(answer.status, status, "{allowed}: {}", answer.body);
+        let is_issued = answer.body.contains("Assertion");
+        assert_eq!(is_issued, status == StatusCode::OK, "{}", answer.body);
+    }
+}
+
 /// The service in one process, without a gateway around it.
 fn service(folder: &Folder) -> Service {
     let environment = |_: &str| None;

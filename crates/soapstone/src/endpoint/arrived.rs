@@ -71,6 +71,8 @@ pub struct TokenAnswer {
     pub action: String,
     /// Who asked, as far as that was shown.
     pub requester: ContextOwner,
+    /// The one element of the request's Body: `{namespace}local`, and its local name.
+    pub operation: (String, String),
     /// Whether a service of assertions answered, and not one of contexts.
     pub of_assertions: bool,
     /// What was done, for logs and metrics.

@@ -13,8 +13,7 @@ use soapstone_trust::{
     Answer, ContextsUnavailable, Effect, Requester, SecurityTokenService, TrustFault,
 };
 use soapstone_wss::{
-    ContextName, ContextOwner, Envelope, OutboundPlan, Outgoing, Rejected, SecureError,
-    SecurityContext, SoapVersion, Verified,
+    ContextName, Envelope, OutboundPlan, Outgoing, Rejected, SecureError, SecurityContext, Verified,
 };
 use soapstone_xml::{Buffers, Element};
 
@@ -175,17 +174,22 @@ impl<P: Opens + Secures> Endpoint<P> {
     ) -> Result<TokenAnswer, ReceiveError> {
         let version = verified.envelope().version();
         let addressing = addressing_of(verified.envelope());
+        let mut told = TokenAnswer {
+            bytes: Vec::new(),
+            version,
+            action: String::new(),
+            requester: requester.owner.clone(),
+            operation: operation_of(verified.envelope()),
+            of_assertions: service.rules().assertions.is_some(),
+            done: Vec::new(),
+            refused: None,
+        };
         let outcome = self.answered(service, &verified, requester, workspace, now);
         let outcome = outcome.await;
         let (_, receipt) = verified.finish(&mut workspace.buffers());
-        let of_assertions = service.rules().assertions.is_some();
         let mut answer = match outcome {
             Ok(answer) => answer,
-            Err(fault) => {
-                let owner = requester.owner.clone();
-                let refused = refused(version, addressing.as_ref(), owner, of_assertions, fault);
-                return Ok(refused);
-            }
+            Err(fault) => return Ok(refused(told, addressing.as_ref(), fault)),
         };
         // A new key must not be protected by the key that it replaces (WS-SecureConversation 1.4,
         // 5), and by nothing even less.
@@ -220,15 +224,10 @@ impl<P: Opens + Secures> Endpoint<P> {
         });
         let secured = secured.map_err(ReceiveError::Unsecurable)?;
         self.note_sent(response, &secured.receipt, now);
-        Ok(TokenAnswer {
-            bytes: secured.bytes,
-            version,
-            action: answer.action,
-            requester: requester.owner.clone(),
-            of_assertions,
-            done,
-            refused: None,
-        })
+        told.bytes = secured.bytes;
+        told.action = answer.action;
+        told.done = done;
+        Ok(told)
     }
 
     /// What the token service answers. It asks for a context by calling back; what it asks for is
@@ -375,13 +374,9 @@ fn verified_action(verified: &Verified<Envelope>) -> Option<String> {
     Some(action.trim().to_owned())
 }
 
-fn refused(
-    version: SoapVersion,
-    request: Option<&Addressing>,
-    requester: ContextOwner,
-    of_assertions: bool,
-    fault: TrustFault,
-) -> TokenAnswer {
+/// The same answer with a fault.
+fn refused(answer: TokenAnswer, request: Option<&Addressing>, fault: TrustFault) -> TokenAnswer {
+    let version = answer.version;
     let mut body = Vec::new();
     fault.code().write(fault.version, version, &mut body);
     let action = request.map_or(String::new(), |request| {
@@ -390,13 +385,19 @@ fn refused(
     let headers = request.map(|request| request.answer(action.clone()));
     TokenAnswer {
         bytes: envelope_of(version, headers.as_ref(), &body),
-        version,
         action,
-        requester,
-        of_assertions,
-        done: Vec::new(),
         refused: Some(fault),
+        ..answer
     }
+}
+
+/// The one element of a Body: `{namespace}local`, and its local name.
+fn operation_of(envelope: &Envelope) -> (String, String) {
+    let request = envelope.body().first_child();
+    request.map_or_else(Default::default, |request| {
+        let (namespace, local) = (request.namespace(), request.local());
+        (format!("{{{namespace}}}{local}"), local.to_owned())
+    })
 }
 
 #[cfg(test)]

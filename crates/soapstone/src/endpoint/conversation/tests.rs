@@ -10,7 +10,8 @@ use soapstone_trust::{
     TrustRequest,
 };
 use soapstone_wss::{
-    ContextOwner, ConversationVersion, FaultCode, InboundPlan, Keys, Lookups, Mechanism, Suite,
+    ContextOwner, ConversationVersion, FaultCode, InboundPlan, Keys, Lookups, Mechanism,
+    SoapVersion, Suite,
 };
 use soapstone_xml::Limits;
 
