@@ -247,7 +247,7 @@ async fn a_request_is_answered_once_and_told_in_the_audit_trail() {
     }
 }
 
-/// Whoever is not known gets nothing, and what is no request for a token goes nowhere.
+/// An unknown sender gets nothing, and a message that is no request for a token goes nowhere.
 #[tokio::test]
 async fn strangers_and_other_messages_get_no_token() {
     let folder = folder();
@@ -323,7 +323,7 @@ fn service(folder: &Folder) -> Service {
     Service::from_config(&config).unwrap_or_else(|problems| panic!("{problems}"))
 }
 
-/// Whoever reads a bearer's assertion, or a symmetric key, on the way is the subject.
+/// Every reader of a bearer's assertion, or of a symmetric key, is the subject.
 #[test]
 fn no_secret_is_in_an_answer_that_everybody_can_read() {
     let folder = folder();

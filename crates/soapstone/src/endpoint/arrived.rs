@@ -78,7 +78,7 @@ pub struct TokenAnswer {
     /// What was done, for logs and metrics.
     pub done: Vec<TokenDone>,
     /// Why the request was refused, if it was.
-    pub refused: Option<TrustFault>,
+    pub refused: Option<Box<TrustFault>>,
 }
 
 /// What became of a context, or of an assertion.

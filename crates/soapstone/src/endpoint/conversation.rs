@@ -386,7 +386,7 @@ fn refused(answer: TokenAnswer, request: Option<&Addressing>, fault: TrustFault)
     TokenAnswer {
         bytes: envelope_of(version, headers.as_ref(), &body),
         action,
-        refused: Some(fault),
+        refused: Some(Box::new(fault)),
         ..answer
     }
 }

@@ -1,7 +1,7 @@
 //! `wst:Claims` (WS-Trust 1.4, 9.3): what a token is to say of its subject.
 //!
 //! The one rule: a claim that says more than its name is refused. A value in it would be the
-//! requestor's word about somebody.
+//! requestor's own word about a subject.
 
 use soapstone_xml::Element;
 

@@ -1,7 +1,7 @@
 //! `wst:UseKey` (WS-Trust 1.4, 9.2): the public key that a token is to name.
 //!
-//! The one rule: a key is read here, and its possession is proven elsewhere. Whoever has a
-//! certificate of somebody can write it into a request.
+//! The one rule: a key is read here, and its possession is proven elsewhere. Every client
+//! can write a foreign certificate into a request.
 
 use soapstone_crypto::{Certificate, PublicKey, base64};
 use soapstone_wss::names::{DS, WSSE};

@@ -1,7 +1,7 @@
-//! Requests of somebody who acts for another: `wst:OnBehalfOf` and `wst14:ActAs` (WS-Trust 1.4,
+//! Requests of an actor for another subject: `wst:OnBehalfOf` and `wst14:ActAs` (WS-Trust 1.4,
 //! 9.1).
 //!
-//! The one rule: a right comes first. Of somebody who may act for nobody, no token is even read.
+//! The one rule: a right comes first. The token of an actor without a right is not read.
 
 use soapstone_wss::Assertion;
 use soapstone_xml::NodeId;
@@ -11,7 +11,7 @@ use super::rules::{Delegation, DelegationForm, Party, TargetService};
 use super::statement::Authentication;
 use crate::fault::Refusal;
 
-/// Most parties between a subject and whoever acts in the end. A chain of services has three.
+/// Most actors between a subject and a service. A chain of services has three.
 const MOST_ACTORS: usize = 8;
 
 impl AssertionRequest<'_> {

@@ -4,8 +4,8 @@
 //! request ─ for whom? ─ about whom? ─ which attributes? ─ how long? ─ which key? ─▶ assertion
 //! ```
 //!
-//! The one rule: an assertion is about whoever was shown to have sent the request. It is about
-//! somebody else where a delegation allows that, and an assertion proves for whom.
+//! The one rule: an assertion is about the proven sender of the request. For another subject it
+//! takes a delegation, and an assertion that proves the subject.
 
 mod asked;
 mod delegated;
@@ -117,7 +117,7 @@ impl AssertionRequest<'_> {
         let own = old.issuer == self.rules.issuer;
         let party = Party::own_subject(&old.subject).filter(|_| own);
         let Some(party) = party.filter(|party| party.is(&requester)) else {
-            return refused("it was not issued here about whoever asks");
+            return refused("it was not issued here about the requester");
         };
         let target = self.rules.services.iter();
         let target = target
@@ -404,7 +404,7 @@ impl AssertionRequest<'_> {
         answer.attached = Some(reference.clone());
         answer.unattached = Some(reference);
         answer.lifetime = Some(Lifetime::new(self.now, expires));
-        // Whoever has an assertion without a key is its subject.
+        // Every reader of an assertion without a key is its subject.
         let mut confidential = key_type == KeyType::Bearer;
         answer.key_type = Some(key_type);
         if let Some(key) = key {

@@ -41,7 +41,7 @@ pub struct AssertionRules {
     pub attributes: Vec<GrantedAttribute>,
     /// Who may act for whom.
     pub delegations: Vec<Delegation>,
-    /// Whose assertions are believed of a subject that somebody acts for, and are validated. The
+    /// Whose assertions prove the subject of a delegation, and are validated. The
     /// service itself is the first.
     pub issuers: Arc<[AssertionIssuer]>,
     /// What is accepted of such assertions. Audiences are those of the delegation.
@@ -70,7 +70,7 @@ pub struct GrantedAttribute {
     pub values: Vec<String>,
 }
 
-/// How somebody acts for another.
+/// How an actor acts for a subject.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum DelegationForm {
     /// `wst:OnBehalfOf`: the assertion says nothing of who asked for it.
@@ -143,7 +143,7 @@ impl Parties {
     }
 }
 
-/// Somebody whom an assertion is about, or who acts.
+/// The subject of an assertion, or an actor.
 #[derive(Clone, Debug)]
 pub(super) enum Party {
     User(String),

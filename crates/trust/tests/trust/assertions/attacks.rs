@@ -44,7 +44,7 @@ fn rejected(refusal: Refusal) -> String {
     }
 }
 
-/// Whoever was not shown to have sent a request is told one thing, and learns nothing of services,
+/// An unknown sender is told one thing, and learns nothing of services,
 /// claims and tokens.
 #[test]
 fn strangers_are_told_one_thing() {
@@ -78,7 +78,7 @@ fn nobody_asks_for_another_subject() {
     for (element, form) in FORMS {
         let refusal = sts.refusal(&acting(element, token), &by_signature("CN=client"));
         assert_eq!(refusal, not_allowed("CN=client", form));
-        // Not even somebody who may act for alice says by word alone that he does.
+        // An actor with a right for alice needs her assertion, too.
         let problem = rejected(sts.refusal(&acting(element, token), &by_signature("CN=front")));
         assert!(problem.contains("expected an assertion"), "{problem}");
     }
@@ -313,8 +313,8 @@ fn a_delegated_assertion_does_not_outlive_the_presented_one() {
     rejected(over.refusal(&acting("wst:OnBehalfOf", &token), &by_signature("CN=front")));
 }
 
-/// WS-Trust 1.4, 9.2: the key of `UseKey` has to be proven. Whoever has a certificate of somebody
-/// can write it there.
+/// WS-Trust 1.4, 9.2: the key of `UseKey` has to be proven. Every client
+/// can write a foreign certificate there.
 #[test]
 fn a_key_that_did_not_sign_is_in_no_assertion() {
     let sts = Sts::new();

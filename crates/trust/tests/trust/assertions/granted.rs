@@ -22,7 +22,7 @@ fn a_bearer_assertion_is_about_its_requester_for_one_service() {
     let sts = Sts::new();
     let answer = sts.answer(&issue(BOOKS, "Bearer", ""), &by_password("alice"));
     let answer = answer.expect("an answer");
-    // Whoever reads it is alice.
+    // Every reader of it is alice.
     assert!(answer.confidential);
     assert_eq!(answer.action, format!("{WST}/RSTRC/IssueFinal"));
     let said = read(&assertion_of(&answer), "CN=sts", sts.now);
@@ -245,7 +245,7 @@ fn a_subject_renews_its_assertion_until_it_has_to_authenticate_anew() {
     };
     nobody(
         sts.refusal(&renew, &by_signature("CN=other")),
-        "it was not issued here about whoever asks",
+        "it was not issued here about the requester",
     );
     let mut without_key = by_signature("CN=client");
     without_key.signers.clear();

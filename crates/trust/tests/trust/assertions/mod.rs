@@ -200,7 +200,7 @@ pub(super) fn is_valid(answer: &Answer) -> bool {
     valid
 }
 
-/// What an assertion says, to whoever trusts the key of this name.
+/// What an assertion says, to a service that trusts the key of this name.
 pub(super) fn read(assertion: &str, signer: &str, now: Timestamp) -> Assertion {
     let options = ParseOptions::default();
     let bytes = assertion.as_bytes().to_vec();

@@ -1,5 +1,5 @@
-//! Assertions that messages are about: one that a token service is to validate, or whose subject
-//! somebody acts for.
+//! Assertions that messages are about: one that a token service is to validate, or one that proves
+//! the subject of a delegation.
 //!
 //! The rule kept here: such an assertion proves nothing of the sender of its message. Its issuer's
 //! signature and its life are proven as those of a sender's token are.
