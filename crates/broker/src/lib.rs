@@ -28,12 +28,15 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod affinity;
+mod agreement;
+mod bucket;
 mod candidate;
 mod dice;
 mod needs;
 mod outcome;
 mod performance;
 mod pool;
+mod rate;
 mod reason;
 mod record;
 mod retry;
@@ -43,11 +46,18 @@ mod status;
 mod verdict;
 
 pub use affinity::Affinity;
+pub use agreement::{
+    Admission, Agreement, AgreementEvent, AgreementStatus, AgreementTerms, Asked, Class,
+    ClientTerms, Excess, Exclusion, Moment, Obligation, ProviderStatus, ProviderTerms,
+    ResponseTime, Served, Share, Standing, Validity, Violation, Window, admit,
+};
+pub use bucket::Bucket;
 pub use dice::Dice;
 pub use needs::{Needs, Property};
 pub use outcome::{Change, Failed, Outcome};
 pub use performance::Operation;
 pub use pool::{Ask, Choice, MemberId, Pool};
+pub use rate::Rate;
 pub use reason::{Reason, Refusal};
 pub use retry::{NoRetry, Repeatable};
 pub use security::{Given, Level, SecurityIndex, Shortfall};

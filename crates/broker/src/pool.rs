@@ -10,6 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::{Duration, Instant};
 
 use crate::affinity::Affinity;
+use crate::agreement::{Class, Standing};
 use crate::candidate::{
     Candidate, balanced, drawn, fastest, less_loaded, next_in_turn, stuck_to, to_be_measured,
 };
@@ -72,6 +73,10 @@ pub struct Ask<'a> {
     pub needs: Option<&'a Needs>,
     /// Its operation, where it is known.
     pub operation: Option<Operation>,
+    /// What its agreement says of each member; nothing without one.
+    pub standings: &'a [Standing],
+    /// Its class, where calls have one.
+    pub class: Option<Class>,
 }
 
 /// Where a call goes.
@@ -191,17 +196,27 @@ impl Pool {
         let untried = covering.iter().copied();
         let untried = untried.filter(|(index, _)| !ask.tried.contains(&MemberId(*index)));
         let all: Vec<(usize, &Seen)> = untried.collect();
-        let can = |backup: bool| {
+        let standing = |index: usize| ask.standings.get(index).copied();
+        let can = |wanted: Standing, backup: bool| {
             let all = all.iter().copied();
-            all.filter(move |(index, seen)| {
+            let can = all.filter(|(index, seen)| {
                 self.members[*index].terms.backup == backup
+                    && standing(*index).unwrap_or(Standing::Party) == wanted
                     && seen.state.is_usable()
                     && !seen.is_tried
-            })
+            });
+            can.collect::<Vec<(usize, &Seen)>>()
         };
-        let mut usable: Vec<(usize, &Seen)> = can(false).collect();
-        if usable.is_empty() {
-            usable.extend(can(true));
+        // Where its agreement is with a provider, others serve a call only without that one.
+        let mut usable = can(Standing::Party, false);
+        for (wanted, backup) in [
+            (Standing::Party, true),
+            (Standing::Other, false),
+            (Standing::Other, true),
+        ] {
+            if usable.is_empty() {
+                usable = can(wanted, backup);
+            }
         }
         let is_last_resort = usable.is_empty();
         if is_last_resort {
@@ -220,7 +235,9 @@ impl Pool {
         }
         let has_room = |(index, seen): &(usize, &Seen)| {
             let limit = self.members[*index].terms.limit;
-            limit.is_none_or(|limit| seen.in_hand < limit)
+            let left_free = ask.class.map_or(0, Class::leaves);
+            let of = |limit: u32| limit - limit / 100 * left_free - limit % 100 * left_free / 100;
+            limit.is_none_or(|limit| seen.in_hand < of(limit))
         };
         let candidates = usable.into_iter().filter(has_room);
         let candidates = candidates.map(|(index, seen)| Candidate {

@@ -42,7 +42,7 @@ pub enum Reason {
     Sticky,
     /// One call on trial after an ejection.
     Trial,
-    /// All that could be chosen otherwise are ejected.
+    /// All that could be chosen otherwise are ejected, or excluded by an agreement.
     LastResort,
 }
 
@@ -109,7 +109,7 @@ impl fmt::Display for Reason {
             ),
             Self::Sticky => out.write_str("calls that belong together go there"),
             Self::Trial => out.write_str("one call on trial after an ejection"),
-            Self::LastResort => out.write_str("all backends are ejected"),
+            Self::LastResort => out.write_str("all backends are ejected or excluded"),
         }
     }
 }

@@ -9,8 +9,8 @@ use std::net::SocketAddr;
 use clap::{Parser, Subcommand};
 
 use crate::commands::{
-    broker, completions, conform, explain, gateway, init, keys, learn, lint, open, policy, secure,
-    xml,
+    agreements, broker, completions, conform, explain, gateway, init, keys, learn, lint, open,
+    policy, secure, xml,
 };
 use crate::logging::LogArguments;
 use crate::sibling;
@@ -72,6 +72,9 @@ pub enum Command {
     /// Show which of several backends a gateway may choose, and why
     #[command(subcommand, long_about = broker::ABOUT)]
     Broker(broker::Command),
+    /// Verify and show what a gateway recorded of violated agreements
+    #[command(subcommand, long_about = agreements::ABOUT)]
+    Agreements(agreements::Command),
     /// Keep a registry of services and of those who provide them
     Registry(sibling::Words),
     /// Secure one message: plain SOAP in, secured SOAP out

@@ -39,7 +39,6 @@ pub use config::address::read_address;
 pub use config::considered::{Considered, ConsideredBackend};
 pub use config::limits::{GatewayLimits, Shares};
 pub use config::log::{LogConfig, LogFormat, read_log};
-pub use config::rate::Rate;
 pub use config::read::share_a_port;
 pub use config::timeouts::Timeouts;
 pub use config::url::{NotABackend, backend_url};
@@ -48,11 +47,13 @@ pub use exchange::refusal_moment::refusal_moment;
 pub use observe::log::{
     OneLine, flush as flush_log, install as install_log, install_into as install_log_into,
 };
+pub use observe::violations::{BrokenRecord, Head, RecordError, VerifiedRecord, verify_records};
 pub use server::run::run;
 pub use server::running::Running;
 pub use server::start::Gateway;
 pub use server::start_error::StartError;
 pub use soapstone_broker as broker;
+pub use soapstone_broker::Rate;
 pub use soapstone_store::{StoreError, StoreProblem};
 pub use wire::fault::refusal as refusal_fault;
 pub use wire::fetch::{Unfetched, fetch_document};

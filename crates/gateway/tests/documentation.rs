@@ -12,6 +12,7 @@ fn every_gateway_file_of_the_guides_is_read() {
     let mut count = 0;
     for guide in [
         "README.md",
+        "docs/agreements.md",
         "docs/balance-backends.md",
         "docs/protect-a-service.md",
         "docs/call-a-secured-service.md",
@@ -59,9 +60,11 @@ fn every_gateway_file_of_the_guides_is_read() {
 #[test]
 fn every_metric_is_explained_and_no_other() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let source =
-        fs::read_to_string(root.join("src/observe/metrics/exposition.rs")).expect("the metrics");
+    let read =
+        |name: &str| fs::read_to_string(root.join("src/observe/metrics").join(name)).expect(name);
+    let source = read("exposition.rs");
     let (source, _) = source.split_once("#[cfg(test)]").expect("its tests");
+    let source = format!("{source}{}", read("agreements.rs"));
     let written: Vec<&str> = source
         .split("\"soapstone_")
         .skip(1)

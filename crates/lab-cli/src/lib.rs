@@ -11,6 +11,7 @@
 #![forbid(unsafe_code)]
 
 pub mod arguments;
+mod brokered;
 pub mod commands;
 mod progress;
 mod testbed;

@@ -404,6 +404,14 @@ fn key_in_words(key: KeyBinding, reference: KeyReference, recipient: Option<Reci
             }
             _ => "the key of the conversation".to_owned(),
         },
+        KeyBinding::Assertion => match reference {
+            KeyReference::Direct => {
+                "the symmetric key of the assertion's holder, whose assertion is in the message"
+                    .to_owned()
+            }
+            _ => "the symmetric key of the assertion's holder, named by the assertion's id"
+                .to_owned(),
+        },
         KeyBinding::Password => {
             "a key from the password of a user, whose token is in the message".to_owned()
         }

@@ -312,7 +312,7 @@ async fn a_registry_that_hangs_or_lies_takes_no_backend_out() {
         String::from_utf8(known).expect("text"),
         format!(
             "{{\"of\":{{\"owners\":[\"CN=p1\",\"CN=p2\"],\"port_type\":null,\"service\":\"Books\"}},\
-             \"providers\":[{{\"access_point\":\"http://{one}/\",\"backup\":false}}]}}"
+             \"providers\":[{{\"access_point\":\"http://{one}/\",\"backup\":false,\"owner\":\"CN=p1\"}}]}}"
         )
     );
     let (broker, running) = self::broker(&folder, address).await;
@@ -377,4 +377,173 @@ fn what_a_route_says_of_a_registry_needs_one() {
     assert!(found.contains(expected), "{found}");
     let named = claimed.replace("\"*\"", "\"CN=p1\"");
     assert_eq!(said(&format!("{registry}{named}")), "");
+    let policy = |owner: &str| {
+        format!(
+            "[[routes.backends.policies]]\nowners = [\"{owner}\"]\n\
+             [routes.backends.policies.outbound]\nsecurity = {{ mechanism = \"none\" }}\n"
+        )
+    };
+    let sources = format!(
+        "{registry}[[routes]]\npath = \"/\"\n[routes.backends]\nservice = \"Books\"\nowners = [\"CN=p1\"]\n"
+    );
+    assert_eq!(said(&format!("{sources}{}", policy("CN=p1"))), "");
+    for (policies, expected) in [
+        (
+            policy("CN=p2"),
+            "this owner has a policy, and is not one of `owners`",
+        ),
+        (
+            policy("*"),
+            "the policy of all others is `outbound` of the route",
+        ),
+        (
+            policy("CN=p1").repeat(2),
+            "this owner has two policies: keep one",
+        ),
+        (
+            "[[routes.backends.policies]]\nowners = [\"CN=p1\"]\n".to_owned(),
+            "`outbound` is missing",
+        ),
+    ] {
+        let found = said(&format!("{sources}{policies}"));
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+const ECHO: &str = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><e:Echo xmlns:e=\"urn:e\"/></s:Body></s:Envelope>";
+
+/// What a gateway demands of messages to its route, or makes them meet.
+fn endpoint(own: &str, peer: &str, mechanism: &str) -> String {
+    format!(
+        "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}\n\
+         peer = {{ certificate = \"{peer}.cert.pem\" }}\n\
+         trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"] }}\n\
+         security = {{ mechanism = \"{mechanism}\", suite = \"Basic256GCMEcdhEs\" }}\n"
+    )
+}
+
+/// A gateway of a provider of its own port, which demands a mechanism of calls.
+async fn protected(
+    folder: &Folder,
+    registry: SocketAddr,
+    name: &str,
+    mechanism: &str,
+) -> soapstone_gateway::Running {
+    let backend = backend(ECHO);
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let listen = port.local_addr().expect("it is bound");
+    drop(port);
+    let text = format!(
+        "listen = \"{listen}\"\npublic_url = \"http://{listen}\"\n{}[[routes]]\npath = \"/books\"\n\
+         backend = \"http://{backend}/\"\nprovides = {{ service = \"Books\" }}\n[routes.inbound]\n{}",
+        // However busy the machine is: a provider whose reports are late is a backup.
+        table(registry, name).replace("100ms", "10s"),
+        endpoint(name, "broker", mechanism)
+    );
+    let config = GatewayConfig::from_text(&text, &folder.path(format!("{name}.toml")), &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    Gateway::start(config)
+        .await
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// Each provider is called by the policy of its owner, and is worth what that policy gives.
+#[tokio::test(flavor = "multi_thread")]
+async fn providers_of_one_route_have_the_policies_of_their_owners() {
+    let folder = folder();
+    let registry = registry(&folder, "127.0.0.1:0").await;
+    let address = registry.address();
+    let p1 = protected(&folder, address, "p1", "sign").await;
+    let p2 = protected(&folder, address, "p2", "sign-encrypt").await;
+    until("both are registered", async || {
+        let providers = providers(&registry).await;
+        providers.len() == 2 && providers.iter().all(|it| it.state == State::Active)
+    })
+    .await;
+    let policy = |owner: &str, mechanism: &str| {
+        format!(
+            "[[routes.backends.policies]]\nowners = [\"CN={owner}\"]\n[routes.backends.policies.outbound]\n{}",
+            endpoint("broker", owner, mechanism)
+        )
+    };
+    let route = |path: &str, needs: &str| {
+        format!(
+            "[[routes]]\npath = \"/{path}\"\n{needs}[routes.backends]\nservice = \"Books\"\nowners = [\"CN=p1\", \"CN=p2\"]\n{}{}",
+            policy("p1", "sign"),
+            policy("p2", "sign-encrypt")
+        )
+    };
+    let confidential = "balance = { needs = { properties = [\"confidentiality\"], bits = 128 } }\n";
+    let fair = "balance = { selection = \"round-robin\" }\n";
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n{}{}{}",
+        table(address, "broker"),
+        route("all", fair),
+        route("confidential", confidential)
+    );
+    let file = folder.write("broker.toml", text);
+    let config = GatewayConfig::load(&file, &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let running = tokio::spawn(async move {
+        let ready = |running: &soapstone_gateway::Running| {
+            let admin = running.admin_address().expect("it has one");
+            tell.send((running.address(), admin))
+                .expect("the test waits");
+        };
+        let ended = soapstone_gateway::run(config, ready).await;
+        ended.unwrap_or_else(|error| panic!("{error}"));
+    });
+    let (broker, admin) = told.await.expect("it serves");
+    let answered = async |route: &str| -> Vec<(String, u64)> {
+        let (_, body) = ask(admin, "GET", "/backends").await;
+        let told: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+        let mut routes = told["routes"].as_array().expect("a list").iter();
+        let found = routes.find(|it| it["route"] == route).expect("the route");
+        let members = found["backends"].as_array().expect("a list");
+        let members = members.iter().map(|member| {
+            let url = member["url"].as_str().expect("a URL").to_owned();
+            (url, member["answered"].as_u64().expect("a number"))
+        });
+        members.collect()
+    };
+    until("both are known to both routes", async || {
+        answered("/all").await.len() == 2 && answered("/confidential").await.len() == 2
+    })
+    .await;
+    for path in ["/all", "/confidential"] {
+        for _ in 0..6 {
+            let (status, body) = call(broker, path).await;
+            assert_eq!((status, body.contains("Echo")), (200, true), "{body}");
+        }
+    }
+    let of = |gateway: &soapstone_gateway::Running, found: &[(String, u64)]| {
+        let url = format!("http://{}/books", gateway.address());
+        found
+            .iter()
+            .find(|(it, _)| *it == url)
+            .map(|(_, calls)| *calls)
+    };
+    let all = answered("/all").await;
+    assert_eq!((of(&p1, &all), of(&p2, &all)), (Some(3), Some(3)));
+    let confidential = answered("/confidential").await;
+    let expected = (Some(0), Some(6));
+    assert_eq!((of(&p1, &confidential), of(&p2, &confidential)), expected);
+    running.abort();
+}
+
+/// Status and body of the answer to a call.
+async fn call(address: SocketAddr, path: &'static str) -> (u16, String) {
+    let asked = tokio::task::spawn_blocking(move || {
+        let mut stream = TcpStream::connect(address).expect("it listens");
+        let request = format!(
+            "POST {path} HTTP/1.1\r\nhost: h\r\ncontent-type: text/xml\r\ncontent-length: {}\r\nconnection: close\r\n\r\n{ECHO}",
+            ECHO.len()
+        );
+        stream.write_all(request.as_bytes()).expect("it reads");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it answers");
+        (answer[9..12].parse().expect("a status"), answer)
+    });
+    asked.await.expect("it ends")
 }

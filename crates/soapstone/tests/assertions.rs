@@ -5,6 +5,7 @@
 
 use std::path::{Path, PathBuf};
 
+use soapstone::crypto::base64;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::wss::{ConfirmationMethod, Envelope, Rejected, Verified};
 use soapstone::{Arrived, Client, ForgetfulReplayCache, Memory, Opener, Securer, Service};
@@ -236,13 +237,19 @@ const SERVICE: &str = "[saml]\naudience = [\"https://service.example\"]\nconfirm
 
 /// A request of the client and the answer of the service, whose texts these are.
 fn exchange(folder: &Folder, security: &str) {
-    let client = folder.write("client.toml", format!("{CLIENT}{security}"));
-    let service = folder.write("service.toml", format!("{SERVICE}{security}"));
+    exchange_with(folder, CLIENT, SERVICE, security);
+}
+
+/// As [`exchange`], with other texts; returns the request.
+fn exchange_with(folder: &Folder, client: &str, service: &str, security: &str) -> String {
+    let client = folder.write("client.toml", format!("{client}{security}"));
+    let service = folder.write("service.toml", format!("{service}{security}"));
     let client = Client::from_file(&client, &|_| None).unwrap_or_else(|it| panic!("{it}"));
     let service = Service::from_file(&service, &|_| None).unwrap_or_else(|it| panic!("{it}"));
     let memory = || Memory::without_conversations(&ForgetfulReplayCache);
     let plain = envelope::with_body("<a/>").into_bytes();
     let secured = client.secure(plain.clone()).unwrap();
+    let request = String::from_utf8(secured.bytes.clone()).unwrap();
     let Arrived::Message(opened) = service.receive(secured.bytes, memory()).unwrap() else {
         panic!("a message");
     };
@@ -254,6 +261,214 @@ fn exchange(folder: &Folder, security: &str) {
     client
         .open(answer.bytes, secured.receipt, memory())
         .unwrap_or_else(|it| panic!("{it}"));
+    request
+}
+
+/// A folder with the keys of a service, and Alice's assertion with a symmetric key for it.
+fn of_alices_secret() -> Folder {
+    let folder = Folder::with_keys(keys::RSA, &["service"]);
+    let idp = keys::identity("CN=idp", keys::RSA);
+    folder.write_identity("idp", &idp);
+    let service = keys::identity("CN=service", keys::RSA);
+    let assertion = Assertion {
+        is_20: true,
+        method: "holder-of-key",
+        holder: None,
+        audience: Some("https://service.example"),
+        attributes: &[],
+    };
+    let secret = [7; 32];
+    let assertion = assertion.proving("alice", &idp, service.certificate(), &secret);
+    folder.write("alice.saml.xml", assertion);
+    folder.write("alice.key.txt", base64::encode(&secret) + "\n");
+    folder
+}
+
+const PROVING_CLIENT: &str = "[saml]\nconfirmation = [\"holder-of-key\"]\nassertion = \"alice.saml.xml\"\n\
+     proof_key_file = \"alice.key.txt\"\nholder_key = \"symmetric\"\n";
+
+/// SAML Token Profile 1.1.1, 3.5.1: the holder's key is a secret that the service deciphers.
+#[test]
+fn the_holder_of_a_symmetric_key_calls_a_service() {
+    let folder = of_alices_secret();
+    let client = PROVING_CLIENT;
+    let service = SERVICE.replace("[saml]\n", "[saml]\nholder_key = \"symmetric\"\n");
+    for mechanism in ["sign", "sign-encrypt", "encrypt-sign"] {
+        for derived in [true, false] {
+            let set = |text: &str| match derived {
+                true => text.to_owned(),
+                false => text.replace("[saml]\n", "[saml]\nderived_keys = false\n"),
+            };
+            let security = format!("[security]\nmechanism = \"{mechanism}\"\n");
+            let request = exchange_with(&folder, &set(client), &set(&service), &security);
+            assert_eq!(request.contains("DerivedKeyToken"), derived);
+            assert!(request.contains("#hmac-sha") && !request.contains("BinarySecurityToken"));
+        }
+    }
+    let security = "[security]\nmechanism = \"sign\"\n";
+    let hidden = |text: &str| text.replace("[saml]\n", "[saml]\nencrypted = true\n");
+    let peer = "[peer]\ncertificate = \"service.cert.pem\"\n";
+    let request = exchange_with(
+        &folder,
+        &(hidden(client) + peer),
+        &hidden(&service),
+        security,
+    );
+    assert!(request.contains("<saml:EncryptedAssertion "));
+    // The assertion has another key than a thief, or than an operator takes for it.
+    folder.write("alice.key.txt", base64::encode(&[8; 32]));
+    let file = folder.write("client.toml", format!("{client}{security}"));
+    let stolen = Securer::from_file(&file, &|_| None).unwrap();
+    let stolen = stolen.secure(envelope::with_body("<a/>").into_bytes());
+    let file = folder.write("service.toml", format!("{service}{security}"));
+    let opener = Opener::from_file(&file, &|_| None).unwrap();
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
+    let refused = opener.verify(stolen.unwrap().bytes, memory);
+    assert_eq!(refused.unwrap_err().name(), "signature-mismatch");
+    // A file that does not say so has public keys.
+    folder.write("alice.key.txt", base64::encode(&[7; 32]));
+    let file = folder.write("client.toml", format!("{client}{security}"));
+    let sent = Securer::from_file(&file, &|_| None).unwrap();
+    let sent = sent.secure(envelope::with_body("<a/>").into_bytes());
+    let file = folder.write("service.toml", format!("{SERVICE}{security}"));
+    let opener = Opener::from_file(&file, &|_| None).unwrap();
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
+    let refused = opener.verify(sent.unwrap().bytes, memory);
+    assert_eq!(refused.unwrap_err().name(), "element-unexpected");
+}
+
+#[test]
+fn mistakes_with_symmetric_keys_of_holders_are_told() {
+    let folder = of_alices_secret();
+    let idp = keys::identity("CN=idp", keys::RSA);
+    let public = Assertion {
+        is_20: true,
+        method: "holder-of-key",
+        holder: Some(idp.certificate()),
+        audience: None,
+        attributes: &[],
+    };
+    folder.write("public.saml.xml", public.about("alice", &idp));
+    folder.write("short.key.txt", base64::encode(&[7; 8]));
+    folder.write("other.key.txt", "no base64!");
+    let right = format!("{PROVING_CLIENT}[security]\nmechanism = \"sign\"\n");
+    let told = |text: &str| {
+        let file = folder.write("client.toml", text);
+        let read = Securer::from_file(&file, &|_| None);
+        read.err().map(|it| it.to_string()).unwrap_or_default()
+    };
+    assert_eq!(told(&right), "");
+    for (from, to, expected) in [
+        (
+            "proof_key_file = \"alice.key.txt\"",
+            "",
+            "`proof_key` is missing",
+        ),
+        (
+            "assertion = \"alice.saml.xml\"",
+            "from_request = true",
+            "`proof_key` is the key of the assertion that requests carry, and `assertion` names none",
+        ),
+        (
+            "alice.saml",
+            "public.saml",
+            "the assertion has no symmetric key of its holder",
+        ),
+        (
+            "alice.key",
+            "short.key",
+            "`proof_key` must be 16 to 64 bytes in base64",
+        ),
+        (
+            "alice.key",
+            "other.key",
+            "`proof_key` must be 16 to 64 bytes in base64",
+        ),
+        (
+            "\"symmetric\"",
+            "\"public\"",
+            "`proof_key` is given, and the holder's key is a public one",
+        ),
+        (
+            "\"sign\"",
+            "\"encrypt\"",
+            "the symmetric key of an assertion's holder signs messages, and this mechanism has another key or none",
+        ),
+        (
+            "[\"holder-of-key\"]",
+            "[\"holder-of-key\", \"bearer\"]",
+            "the key of an assertion's holder is the key of messages, and other confirmations are accepted",
+        ),
+        (
+            "holder_key = \"symmetric\"",
+            "derived_keys = true",
+            "keys are derived from a symmetric key alone",
+        ),
+    ] {
+        assert!(right.contains(from), "{from}");
+        let told = told(&right.replace(from, to));
+        assert!(
+            told.contains(expected),
+            "{to}: expected {expected}, found {told}"
+        );
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 5.4.8 and 7.4.
+#[test]
+fn a_policy_file_has_an_assertion_protect_messages() {
+    let folder = of_alices_secret();
+    let sp = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
+    for (derived, name) in [("", "no"), ("<sp:RequireDerivedKeys/>", "derived")] {
+        let policy = format!(
+            "<wsp:Policy xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" xmlns:sp=\"{sp}\"><sp:SymmetricBinding><wsp:Policy>\
+             <sp:ProtectionToken><wsp:Policy><sp:SamlToken sp:IncludeToken=\"{sp}/IncludeToken/AlwaysToRecipient\">\
+             <wsp:Policy>{derived}<sp:WssSamlV20Token11/></wsp:Policy></sp:SamlToken></wsp:Policy></sp:ProtectionToken>\
+             <sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite><sp:IncludeTimestamp/>\
+             <sp:ProtectTokens/></wsp:Policy></sp:SymmetricBinding><sp:SignedParts><sp:Body/></sp:SignedParts>\
+             <sp:EncryptedParts><sp:Body/></sp:EncryptedParts></wsp:Policy>"
+        );
+        folder.write("policy.xml", policy);
+        let security = "[security]\npolicy = \"policy.xml\"\nsha256_suites = \"sha256\"\n\
+             algorithms = { key_transport = [\"rsa-oaep\"] }\n";
+        let client = PROVING_CLIENT.replace("holder_key = \"symmetric\"\n", "");
+        let request = exchange_with(&folder, &client, SERVICE, security);
+        assert_eq!(
+            request.contains("DerivedKeyToken"),
+            !derived.is_empty(),
+            "{name}"
+        );
+    }
+}
+
+/// The file demands cipher text of the assertion's own, and refuses it where it does not say so.
+#[test]
+fn an_assertion_is_encrypted_for_its_receiver() {
+    let folder = of_alice();
+    let hiding = |text: &str| text.replace("[saml]\n", "[saml]\nencrypted = true\n");
+    for mechanism in ["sign", "sign-encrypt"] {
+        let security = format!("[security]\nmechanism = \"{mechanism}\"\n");
+        let (client, service) = (hiding(CLIENT), hiding(SERVICE));
+        let request = exchange_with(&folder, &client, &service, &security);
+        assert!(request.contains("<saml:EncryptedAssertion "));
+        assert!(!request.contains("alice"));
+        let memory = || Memory::without_conversations(&ForgetfulReplayCache);
+        for (sent, opened, expected) in [
+            (CLIENT, service.as_str(), "unencrypted"),
+            (client.as_str(), SERVICE, "element-unexpected"),
+        ] {
+            let file = folder.write("sent.toml", format!("{sent}{security}"));
+            let securer = Securer::from_file(&file, &|_| None).unwrap();
+            let secured = securer.secure(envelope::with_body("<a/>").into_bytes());
+            let file = folder.write("opened.toml", format!("{opened}{security}"));
+            let opener = Opener::from_file(&file, &|_| None).unwrap();
+            let refused = opener.verify(secured.unwrap().bytes, memory());
+            assert_eq!(refused.unwrap_err().name(), expected);
+        }
+    }
+    let told = problems(&accepting("bearer", "none", "encrypted = true"));
+    let expected = "our private key is needed to decipher assertions";
+    assert!(told.contains(expected), "{told}");
 }
 
 /// Nothing but its issuer vouches for the client's key: answers are encrypted to it all the same.

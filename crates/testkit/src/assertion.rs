@@ -2,7 +2,8 @@
 
 use jiff::Timestamp;
 use soapstone_crypto::{
-    Certificate, DigestAlgorithm, Identity, SignatureAlgorithm, base64, digest,
+    Certificate, DigestAlgorithm, Identity, KeyTransport, OaepParameters, SignatureAlgorithm,
+    base64, digest,
 };
 
 /// The issuer of all assertions of this module.
@@ -28,9 +29,37 @@ impl Assertion<'_> {
     /// # Panics
     /// If the issuer's key signs nothing by RSA.
     pub fn about(&self, subject: &str, issuer: &Identity) -> String {
+        self.with_key_info(subject, issuer, self.key_info())
+    }
+
+    /// As [`about`](Self::about), and the holder's key is symmetric, wrapped to its receiver by
+    /// RSA-OAEP with SHA-256.
+    ///
+    /// # Panics
+    /// If a key is no RSA key.
+    pub fn proving(
+        &self,
+        subject: &str,
+        issuer: &Identity,
+        receiver: &Certificate,
+        secret: &[u8],
+    ) -> String {
+        let sha256 = DigestAlgorithm::Sha256;
+        let oaep = OaepParameters::new(sha256, sha256);
+        let key = receiver.public_key();
+        let wrapped = key.wrap(KeyTransport::RsaOaep, &oaep, secret);
+        let wrapped = base64::encode(&wrapped.expect("a wrapped key"));
+        let (method, digest) = (KeyTransport::RsaOaep.uri(), sha256.uri());
+        let info = format!(
+            "<ds:KeyInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"><xenc:EncryptedKey xmlns:xenc=\"http://www.w3.org/2001/04/xmlenc#\"><xenc:EncryptionMethod Algorithm=\"{method}\"><ds:DigestMethod Algorithm=\"{digest}\"></ds:DigestMethod><xenc11:MGF xmlns:xenc11=\"http://www.w3.org/2009/xmlenc11#\" Algorithm=\"http://www.w3.org/2009/xmlenc11#mgf1sha256\"></xenc11:MGF></xenc:EncryptionMethod><xenc:CipherData><xenc:CipherValue>{wrapped}</xenc:CipherValue></xenc:CipherData></xenc:EncryptedKey></ds:KeyInfo>"
+        );
+        self.with_key_info(subject, issuer, Some(info))
+    }
+
+    fn with_key_info(&self, subject: &str, issuer: &Identity, info: Option<String>) -> String {
         let (unsigned, place) = match self.is_20 {
-            true => (self.unsigned_20(subject), "<saml:Subject>"),
-            false => (self.unsigned_11(subject), "</saml:Assertion>"),
+            true => (self.unsigned_20(subject, info), "<saml:Subject>"),
+            false => (self.unsigned_11(subject, info), "</saml:Assertion>"),
         };
         let sha256 = DigestAlgorithm::Sha256;
         let digest = digest(sha256, unsigned.as_bytes()).expect("a digest");
@@ -54,10 +83,10 @@ impl Assertion<'_> {
         unsigned.replacen(place, &format!("{signature}{place}"), 1)
     }
 
-    fn unsigned_20(&self, subject: &str) -> String {
+    fn unsigned_20(&self, subject: &str, info: Option<String>) -> String {
         let (begin, end) = life();
         let method = self.method;
-        let data = match self.key_info() {
+        let data = match info {
             Some(info) => {
                 format!("<saml:SubjectConfirmationData>{info}</saml:SubjectConfirmationData>")
             }
@@ -76,10 +105,10 @@ impl Assertion<'_> {
         )
     }
 
-    fn unsigned_11(&self, subject: &str) -> String {
+    fn unsigned_11(&self, subject: &str, info: Option<String>) -> String {
         let (begin, end) = life();
         let method = self.method;
-        let info = self.key_info().unwrap_or_default();
+        let info = info.unwrap_or_default();
         let audience = self.audience.map(|audience| {
             format!("<saml:AudienceRestrictionCondition><saml:Audience>{audience}</saml:Audience></saml:AudienceRestrictionCondition>")
         });

@@ -22,6 +22,8 @@ pub enum KeyBinding {
     Context,
     /// The session key of a Kerberos token.
     Kerberos,
+    /// The proof key of an assertion: a symmetric key of its holder.
+    Assertion,
     /// A key that is derived from the password of the user whom a `UsernameToken` names.
     Password,
 }
@@ -224,6 +226,13 @@ pub enum SymmetricToken {
     },
     /// The session key of a Kerberos token (Kerberos Token Profile 1.1).
     Kerberos(KerberosPolicy),
+    /// The proof key of the assertion that messages have. Answers are protected with that of their
+    /// request, and have none.
+    Assertion {
+        /// Whether messages name the assertion by a reference to its place in them, instead of by
+        /// its id. Answers have the id.
+        by_place: bool,
+    },
     /// A key that is derived from the password of a user. Messages carry its token.
     Password(PasswordKeyPolicy),
 }
@@ -299,6 +308,7 @@ impl Binding {
     pub fn name_keys(&mut self, named: KeyReference) {
         if let Self::Symmetric(binding) = self
             && let SymmetricToken::Context { carried }
+            | SymmetricToken::Assertion { by_place: carried }
             | SymmetricToken::Kerberos(KerberosPolicy { carried, .. }) = &mut binding.key
         {
             *carried = named == KeyReference::Direct;
@@ -347,6 +357,7 @@ impl SymmetricToken {
             Self::Session(_) => KeyBinding::SessionKey,
             Self::Context { .. } => KeyBinding::Context,
             Self::Kerberos(_) => KeyBinding::Kerberos,
+            Self::Assertion { .. } => KeyBinding::Assertion,
             Self::Password(_) => KeyBinding::Password,
         }
     }
@@ -355,7 +366,11 @@ impl SymmetricToken {
     const fn reference_mut(&mut self) -> Option<&mut KeyReference> {
         match self {
             Self::Shared(reference) | Self::Session(reference) => Some(reference),
-            Self::Request | Self::Context { .. } | Self::Kerberos(_) | Self::Password(_) => None,
+            Self::Request
+            | Self::Context { .. }
+            | Self::Kerberos(_)
+            | Self::Assertion { .. }
+            | Self::Password(_) => None,
         }
     }
 
@@ -364,7 +379,9 @@ impl SymmetricToken {
         match self {
             Self::Shared(reference) | Self::Session(reference) => *reference,
             Self::Request => KeyReference::EncryptedKeySha1,
-            Self::Context { carried } => context_reference(*carried),
+            Self::Context { carried } | Self::Assertion { by_place: carried } => {
+                context_reference(*carried)
+            }
             Self::Kerberos(kerberos) => context_reference(kerberos.carried),
             Self::Password(_) => KeyReference::Direct,
         }

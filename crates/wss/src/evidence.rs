@@ -242,7 +242,9 @@ impl SignatureEvidence {
 pub(crate) enum CipherKey {
     /// This `EncryptedKey` of the message.
     Session(NodeId),
-    /// The one security context, or Kerberos session, of the message.
+    /// The key of the assertion's own cipher text.
+    Assertion,
+    /// The one security context, Kerberos session or proof key of the message.
     Context,
     /// Both sides had it before: a shared key, or that of the request.
     Known,

@@ -10,6 +10,7 @@ use crate::conversation::{ContextName, SecurityContext};
 use crate::freshness::PeerClock;
 use crate::kerberos::{KerberosName, KerberosSession};
 use crate::marks::Mark;
+use crate::proof::ProofKey;
 use crate::username::User;
 
 /// What a message needs from outside to be opened. Nothing of it is proven.
@@ -74,6 +75,8 @@ pub struct Receipt {
     pub context: Option<SecurityContext>,
     /// The Kerberos session it was secured with.
     pub kerberos: Option<KerberosSession>,
+    /// The proof key of its assertion, where it was secured with that.
+    pub proof: Option<ProofKey>,
     /// Which operation the message is of, where the host has a plan for each: what this number
     /// means is the host's to know. Several where they could not be told apart and are treated
     /// alike.

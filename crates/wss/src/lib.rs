@@ -56,6 +56,7 @@ mod path;
 mod peek;
 mod plan;
 mod policy;
+mod proof;
 mod recognize;
 mod rejected;
 mod secure;
@@ -104,6 +105,7 @@ pub use plan::{
 pub use policy::{
     HeaderPolicy, Intermediary, MessageEncryption, MessageSignature, PartsPolicy, Policy,
 };
+pub use proof::ProofKey;
 pub use rejected::{AlgorithmUse, FaultCode, Rejected};
 pub use secure::{Outgoing, Secured};
 pub use secure_error::SecureError;

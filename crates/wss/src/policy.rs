@@ -265,6 +265,17 @@ impl Policy {
         self.supporting.iter().find_map(SupportingToken::assertion)
     }
 
+    /// Whether the assertion of messages is in cipher text of its own.
+    pub(crate) fn hides_assertion(&self) -> bool {
+        self.assertion()
+            .is_some_and(|assertion| assertion.encrypted)
+    }
+
+    /// Whether messages are protected with the proof key of the assertion that they have.
+    pub(crate) fn proves_by_key(&self) -> bool {
+        self.assertion().is_some() && self.uses(KeyBinding::Assertion)
+    }
+
     /// The Kerberos token that messages have beside those of their keys.
     pub fn kerberos_beside(&self) -> Option<KerberosPolicy> {
         self.supporting.iter().find_map(|token| match token {
@@ -429,6 +440,8 @@ impl Policy {
         self.uses(KeyBinding::Certificate) || self.wraps_key() || self.endorses_by_certificate()
             // A derivation takes as long, and a stranger asks for it.
             || self.password_keys().is_some()
+            || self.hides_assertion()
+            || self.proves_by_key()
     }
 
     /// Whether messages belong to a conversation: the key of a security context protects them, or

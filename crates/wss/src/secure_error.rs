@@ -61,6 +61,9 @@ pub enum SecureError {
     },
     /// The plan has messages carry an assertion, and was given none.
     AssertionMissing,
+    /// The plan protects messages with the symmetric key of an assertion's holder, and was given
+    /// none.
+    ProofKeyMissing,
     /// The plan takes an assertion out of the message, and it is none that could be sent.
     AssertionUnfit {
         /// Why.
@@ -170,6 +173,9 @@ impl fmt::Display for SecureError {
             Self::AssertionMissing => {
                 out.write_str("the message is to carry an assertion, and none is at hand")
             }
+            Self::ProofKeyMissing => out.write_str(
+                "the message is to be protected with the proof key of an assertion, and none is at hand",
+            ),
             Self::AssertionUnfit { problem } => {
                 write!(out, "the assertion in the header cannot be sent: {problem}")
             }

@@ -393,3 +393,113 @@ fn a_slow_member_gets_next_to_nothing_by_performance() {
     let later = now + Settings::default().fresh + TOOK;
     assert_eq!(pool.explain(&Ask::default(), later)[1].time, None);
 }
+
+/// Who serves calls whose agreement says that of the members.
+fn served_under(pool: &Pool, standings: &[Standing], now: Instant) -> Vec<(usize, Reason)> {
+    let ask = Ask {
+        standings,
+        ..Ask::default()
+    };
+    let serve = |_| {
+        let choice = pool.choose(&ask, now).expect("there is one");
+        pool.ended(choice, Outcome::answered(TOOK), now);
+        (choice.member.index(), choice.reason)
+    };
+    (0..4).map(serve).collect()
+}
+
+#[test]
+fn a_call_goes_to_the_provider_of_its_agreement_and_to_others_only_without_it() {
+    use Standing::{Excluded, Other, Party};
+    let (pool, now) = (three(Selection::RoundRobin), Instant::now());
+    let (turn, only, last) = (Reason::Turn, Reason::Only, Reason::LastResort);
+    for (standings, expected) in [
+        ([Other, Party, Other], [(1, only); 4]),
+        ([Excluded, Party, Other], [(1, only); 4]),
+        ([Other, Excluded, Excluded], [(0, only); 4]),
+        // An agreement never leaves its client without a backend.
+        (
+            [Excluded, Excluded, Excluded],
+            [(0, last), (1, last), (2, last), (0, last)],
+        ),
+    ] {
+        assert_eq!(
+            served_under(&pool, &standings, now),
+            expected,
+            "{standings:?}"
+        );
+    }
+    let pool = three(Selection::RoundRobin);
+    let all = served_under(&pool, &[], now);
+    assert_eq!(all, [(0, turn), (1, turn), (2, turn), (0, turn)]);
+    // Those that are down are no resort.
+    for id in pool.ids() {
+        for _ in 0..Checks::default().fall {
+            pool.checked(id, false, now);
+        }
+    }
+    let ask = Ask {
+        standings: &[Excluded, Excluded, Excluded],
+        ..Ask::default()
+    };
+    assert_eq!(pool.choose(&ask, now), Err(Refusal::Down));
+}
+
+/// A provider of an agreement that is weaker than the call needs does not get it.
+#[test]
+fn an_agreement_does_not_weaken_what_a_call_needs() {
+    let mut strong = Terms::default();
+    strong
+        .security
+        .give(Property::Integrity, Level::Message, 112);
+    let terms = [Terms::default(), strong];
+    let (pool, now) = (pool(Selection::RoundRobin, terms), Instant::now());
+    let needs = Needs {
+        properties: vec![Property::Integrity],
+        ..Needs::nothing()
+    };
+    let ask = Ask {
+        needs: Some(&needs),
+        standings: &[Standing::Party, Standing::Excluded],
+        ..Ask::default()
+    };
+    for _ in 0..10 {
+        let choice = pool.choose(&ask, now).expect("the strong one");
+        assert_eq!(choice.member.index(), 1);
+        pool.ended(choice, Outcome::answered(TOOK), now);
+    }
+}
+
+#[test]
+fn lower_classes_leave_room_to_higher_ones() {
+    let limit = |limit| Terms {
+        limit: Some(limit),
+        ..Terms::default()
+    };
+    let now = Instant::now();
+    for (class, expected) in [
+        (Some(Class::Bronze), 15),
+        (Some(Class::Silver), 18),
+        (Some(Class::Gold), 20),
+        (None, 20),
+    ] {
+        let pool = pool(Selection::LeastLoad, [limit(20)]);
+        let ask = Ask {
+            class,
+            ..Ask::default()
+        };
+        let mut count = 0;
+        while pool.choose(&ask, now).is_ok() {
+            count += 1;
+        }
+        assert_eq!(count, expected, "{class:?}");
+    }
+    // One call of a class is never none.
+    let pool = pool(Selection::LeastLoad, [limit(1)]);
+    let ask = Ask {
+        class: Some(Class::Bronze),
+        ..Ask::default()
+    };
+    assert!(pool.choose(&ask, now).is_ok());
+    assert_eq!(pool.choose(&ask, now), Err(Refusal::Busy));
+}

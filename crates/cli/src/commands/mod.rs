@@ -3,6 +3,7 @@
 //! The rule kept here: a command returns; only [`run`](crate::run) turns its end into words and an
 //! exit code.
 
+pub mod agreements;
 pub mod broker;
 pub mod completions;
 pub mod conform;
@@ -84,6 +85,10 @@ pub fn run(arguments: Arguments, words: &[OsString]) -> Result<ExitCode, Failure
         Command::Broker(command) => {
             quiet();
             return broker::run(&command);
+        }
+        Command::Agreements(command) => {
+            quiet();
+            return agreements::run(&command);
         }
         Command::Completions(arguments) => return completions::run(arguments, words),
     }

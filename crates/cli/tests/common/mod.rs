@@ -8,7 +8,7 @@
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output, Stdio};
-use std::sync::OnceLock;
+use std::sync::{Mutex, OnceLock, PoisonError};
 
 /// The program of the package whose tests these are.
 const SOAPSTONE: Option<&str> = option_env!("CARGO_BIN_EXE_soapstone");
@@ -87,13 +87,13 @@ fn command(folder: &Path, words: &[&str]) -> Command {
     let program = match (SOAPSTONE, LAB) {
         (Some(own), _) => {
             if of_lab {
-                build("soapstone-lab", Path::new(own));
+                build("soapstone-lab", "soapstone-lab-cli", Path::new(own));
             }
             PathBuf::from(own)
         }
         (None, Some(own)) => {
             // The lab starts it as a gateway under conditions.
-            let soapstone = build("soapstone", Path::new(own));
+            let soapstone = build("soapstone", "soapstone-cli", Path::new(own));
             if of_lab {
                 PathBuf::from(own)
             } else {
@@ -111,10 +111,20 @@ fn command(folder: &Path, words: &[&str]) -> Command {
     command
 }
 
-/// Has cargo build the program of the other package, in the folder of this package's program,
+/// Has cargo build the program of the registry beside that of the lab, which starts it.
+pub(crate) fn build_registry() {
+    let own = LAB.expect("a package that has the lab");
+    build(
+        "soapstone-registry",
+        "soapstone-registry-server",
+        Path::new(own),
+    );
+}
+
+/// Has cargo build the program of another package, in the folder of this package's program,
 /// `own`; it does nothing if that is up to date.
-fn build(name: &str, own: &Path) -> PathBuf {
-    static BUILT: OnceLock<()> = OnceLock::new();
+fn build(name: &str, package: &str, own: &Path) -> PathBuf {
+    static BUILT: Mutex<Vec<String>> = Mutex::new(Vec::new());
     let program = own.with_file_name(format!("{name}{}", std::env::consts::EXE_SUFFIX));
     // The Makefile says so where cargo tests the workspace, which has both programs. Built alone,
     // a package has other features of its dependencies, and cargo would compile these again.
@@ -122,30 +132,26 @@ fn build(name: &str, own: &Path) -> PathBuf {
         assert!(program.is_file(), "cargo has built {}", program.display());
         return program;
     }
-    BUILT.get_or_init(|| {
+    let mut built = BUILT.lock().unwrap_or_else(PoisonError::into_inner);
+    if !built.iter().any(|it| it == name) {
         let folder = own.parent().and_then(Path::file_name).expect("a folder");
         let profile = if folder == "debug" {
             "dev".as_ref()
         } else {
             folder
         };
-        let built = Command::new(env!("CARGO"))
-            .args([
-                "build",
-                "--quiet",
-                "--package",
-                &format!("{name}-cli"),
-                "--profile",
-            ])
+        let build = Command::new(env!("CARGO"))
+            .args(["build", "--quiet", "--package", package, "--profile"])
             .arg(profile)
             .status()
             .expect("cargo runs");
         assert!(
-            built.success() && program.is_file(),
+            build.success() && program.is_file(),
             "cargo builds {}",
             program.display()
         );
-    });
+        built.push(name.to_owned());
+    }
     program
 }
 

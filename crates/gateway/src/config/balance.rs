@@ -13,7 +13,7 @@ use soapstone_broker::{Checks, Ejection, FailureShare, Needs, Selection, Setting
 
 use super::endpoint::{EndpointSpec, read_endpoint};
 use super::needs::{ClassSpec, read_classes, read_needs};
-use super::source::SourceSpec;
+use super::source::{OwnersPolicy, SourceSpec};
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
 
@@ -27,6 +27,8 @@ pub(crate) struct GroupSpec {
     pub(crate) rules: Rules,
     /// Where its members come from, if it is not the file.
     pub(crate) source: Option<SourceSpec>,
+    /// The policies of some owners of providers.
+    pub(crate) policies: Vec<OwnersPolicy>,
 }
 
 /// What a route says of its requests and backends beside what its pool is told.
@@ -65,6 +67,8 @@ pub(crate) struct MemberSpec {
     pub(crate) tls: Option<ClientTls>,
     /// The endpoint in front of it, where it is not that of the route.
     pub(crate) outbound: Option<EndpointSpec<Calling>>,
+    /// Which of [`GroupSpec::policies`] is in front of it, where one of these is.
+    pub(crate) policy: Option<usize>,
     pub(crate) terms: Terms,
 }
 
@@ -76,6 +80,7 @@ pub(super) fn nobody() -> MemberSpec {
         url: Uri::from_static("http://registry.invalid/"),
         tls: None,
         outbound: None,
+        policy: None,
         terms: Terms {
             limit: Some(0),
             ..Terms::default()
@@ -200,6 +205,7 @@ fn read_backend(mut table: Table<'_>, scope: &str) -> Option<MemberSpec> {
             Some(outbound) => Some(outbound?),
             None => None,
         },
+        policy: None,
         url,
         terms: Terms {
             weight: weight.map_or(terms.weight, narrowed),
@@ -223,7 +229,7 @@ fn demand_tls(table: &Table<'_>, place: Place, side: &EndpointSpec<Calling>, is_
 }
 
 /// A number whose bounds have been checked.
-fn narrowed(given: Located<u64>) -> u32 {
+pub(super) fn narrowed(given: Located<u64>) -> u32 {
     u32::try_from(given.value).unwrap_or(u32::MAX)
 }
 
@@ -342,7 +348,7 @@ fn read_operations(table: &mut Table<'_>) -> Vec<OperationName> {
 
 impl OperationName {
     /// Reads `getBooks` or `{urn:example:books}getBooks`.
-    fn parse(text: &str) -> Option<Self> {
+    pub(super) fn parse(text: &str) -> Option<Self> {
         let (namespace, local) = match text.strip_prefix('{') {
             Some(rest) => rest
                 .split_once('}')

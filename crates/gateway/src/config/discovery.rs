@@ -1,13 +1,15 @@
 //! A configuration with the providers that are known as the backends of its routes.
 //!
-//! The rule kept here: a provider that the policy of its route does not fit is passed over.
+//! The rule kept here: a provider that its policy does not fit is passed over.
 
+use soapstone::endpoint::Calling;
 use soapstone_broker::Terms;
 
 use super::Config;
 use super::balance::{MemberSpec, nobody};
+use super::endpoint::EndpointSpec;
 use super::route::{RouteSpec, with_security};
-use super::source::{KnownProvider, KnownProviders, SourceSpec};
+use super::source::{KnownProvider, KnownProviders, OwnersPolicy, SourceSpec};
 use super::tls;
 use super::url::{backend_url, without_brackets};
 
@@ -36,13 +38,9 @@ impl RouteSpec {
         let Some(known) = known else {
             return;
         };
-        let needs_tls = self
-            .outbound
-            .as_ref()
-            .is_some_and(|side| side.endpoint.needs_tls() || side.shows_its_keys());
         let mut members: Vec<MemberSpec> = Vec::new();
         for provider in known {
-            match member(provider, needs_tls) {
+            match member(provider, &group.policies, self.outbound.as_ref()) {
                 Ok(member) if members.iter().all(|it| it.url != member.url) => members.push(member),
                 Ok(_) => {}
                 Err(why) => {
@@ -54,15 +52,23 @@ impl RouteSpec {
         if members.is_empty() {
             members.push(nobody());
         }
-        group.members = with_security(members, self.outbound.as_ref());
+        group.members = with_security(members, &group.policies, self.outbound.as_ref());
     }
 }
 
-fn member(provider: &KnownProvider, needs_tls: bool) -> Result<MemberSpec, &'static str> {
+fn member(
+    provider: &KnownProvider,
+    policies: &[OwnersPolicy],
+    of_route: Option<&EndpointSpec<Calling>>,
+) -> Result<MemberSpec, &'static str> {
+    let is_of = |policy: &OwnersPolicy| policy.owners.contains(&provider.owner);
+    let policy = policies.iter().position(is_of);
+    let side = policy.map(|index| &policies[index].outbound).or(of_route);
+    let needs_tls = side.is_some_and(|side| side.endpoint.needs_tls() || side.shows_its_keys());
     let url = backend_url(&provider.access_point).map_err(|error| error.found)?;
     let is_secure = url.scheme_str() == Some("https");
     if needs_tls && !is_secure {
-        return Err("the policy of the route leaves protection to TLS, and it is not https");
+        return Err("its policy leaves protection to TLS, and it is not https");
     }
     let host = without_brackets(url.host().unwrap_or_default());
     let tls = match is_secure {
@@ -77,6 +83,7 @@ fn member(provider: &KnownProvider, needs_tls: bool) -> Result<MemberSpec, &'sta
         name: provider.access_point.clone(),
         tls,
         outbound: None,
+        policy,
         terms: Terms {
             backup: provider.backup,
             ..Terms::default()

@@ -7,9 +7,10 @@ use std::net::IpAddr;
 use std::time::Duration;
 
 use soapstone::config::{Located, Table};
+use soapstone_broker::Rate;
 
 use super::memory;
-use super::rate::{Rate, read_rate};
+use super::rate::read_rate;
 
 /// `[limits]` of a gateway. What concerns the inside of a message is in an endpoint's own limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

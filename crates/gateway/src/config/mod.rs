@@ -6,6 +6,7 @@
 
 pub(crate) mod address;
 pub(crate) mod admin;
+pub(crate) mod agreements;
 pub(crate) mod balance;
 mod client_trust;
 pub(crate) mod considered;
@@ -49,6 +50,7 @@ use soapstone::endpoint::Dated;
 use soapstone_store::{StoreProblem, Stores};
 
 use admin::AdminConfig;
+use agreements::AgreementsSpec;
 use endpoint::EndpointSpec;
 use limits::GatewayLimits;
 use log::LogConfig;
@@ -95,6 +97,8 @@ pub struct Config {
     pub(crate) traces: Option<TracesConfig>,
     /// Who may do what; everybody everything, where there are none.
     pub(crate) roles: Option<Vec<RoleSpec>>,
+    /// What clients and providers owe each other.
+    pub(crate) agreements: Option<AgreementsSpec>,
     /// Who may be asked about revocation.
     pub(crate) revocation: Option<RevocationConfig>,
     /// The registry that the gateway registers in and reads.

@@ -16,6 +16,21 @@ pub(crate) struct ClassSpec {
 
 /// Reads `needs`.
 pub(super) fn read_needs(mut table: Table<'_>) -> Needs {
+    let security = read_security(&mut table);
+    let time = table.duration("time").map(|time| time.value);
+    let availability = table.integer("availability", 0, 100);
+    table.finish();
+    Needs {
+        time,
+        availability: availability
+            .and_then(|share| u8::try_from(share.value).ok())
+            .unwrap_or(0),
+        ..security
+    }
+}
+
+/// Reads what is needed of security.
+pub(super) fn read_security(table: &mut Table<'_>) -> Needs {
     let names = Property::ALL.map(|property| (property.name(), property));
     let mut properties = table.choices("properties", &names).unwrap_or_default();
     properties.sort_unstable();
@@ -32,18 +47,12 @@ pub(super) fn read_needs(mut table: Table<'_>) -> Needs {
         let hint = "\"Body\", or \"{urn:example}name\" of a header block";
         table.report_with_hint(part.place, message, hint);
     }
-    let time = table.duration("time").map(|time| time.value);
-    let availability = table.integer("availability", 0, 100);
-    table.finish();
     Needs {
         properties,
         bits: bits.and_then(|bits| u16::try_from(bits).ok()).unwrap_or(0),
         refused_algorithms,
         encrypted: parts.into_iter().map(|part| part.value).collect(),
-        time,
-        availability: availability
-            .and_then(|share| u8::try_from(share.value).ok())
-            .unwrap_or(0),
+        ..Needs::nothing()
     }
 }
 

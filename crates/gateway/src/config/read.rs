@@ -14,6 +14,7 @@ use soapstone_policy::TransportRequirement;
 use super::Config;
 use super::address::read_address;
 use super::admin::{AdminConfig, read_admin};
+use super::agreements::{self, read_agreements};
 use super::limits::read_limits;
 use super::log::read_log;
 use super::record::read_record;
@@ -66,6 +67,11 @@ impl Config {
         // Whatever is wrong with the text, its keys are those.
         let _ = read(&document);
         document.known_keys()
+    }
+
+    /// The same for the reader of an agreement's file.
+    pub fn known_agreement_keys(text: &str, file: &Path) -> Vec<KnownKey> {
+        agreements::known_keys(text, file)
     }
 
     fn from_document(document: Document<'_>) -> Result<Self, Problems> {
@@ -143,6 +149,8 @@ fn read(document: &Document<'_>) -> Option<Config> {
         .collect();
     demand_registry(&root, &routes, has_registry, registry.as_ref());
     refuse_shared_caches(&root, &routes);
+    let has_agreements = root.has("agreements");
+    let agreements = read_agreements(&mut root, &routes);
     let roles = root.has("roles").then(|| root.tables("roles"));
     let roles = roles.map(|tables| read_roles_of(document, tables, &routes));
     root.belong_elsewhere(
@@ -168,6 +176,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         || (has_tls && tls.is_none())
         || (has_traces && traces.is_none())
         || (has_registry && registry.is_none())
+        || (has_agreements && agreements.is_none())
     {
         return None;
     }
@@ -194,6 +203,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         traces,
         revocation,
         roles,
+        agreements,
         registry,
         files,
         risks,

@@ -7,8 +7,9 @@ use jiff::civil::Weekday;
 use jiff::tz::TimeZone;
 use soapstone::config::{Located, OTHER_TEXT, Table};
 use soapstone::crypto::DistinguishedName;
+use soapstone_broker::Rate;
 
-use super::rate::{Rate, read_rate};
+use super::rate::read_rate;
 
 /// One of `[[roles]]`.
 #[derive(Clone, Debug)]

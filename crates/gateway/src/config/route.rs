@@ -9,6 +9,7 @@ use http::Uri;
 use soapstone::config::{Located, Place, Table, TokenServiceConfig};
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Calling, Serving};
+use soapstone_broker::Rate;
 use soapstone_policy::TransportRequirement;
 
 use super::balance::{
@@ -17,10 +18,10 @@ use super::balance::{
 use super::direction::Direction;
 use super::endpoint::{EndpointSpec, Publishing, SideSpec, read_endpoint};
 use super::identity::{IdentityHeaders, read_identity};
-use super::rate::{Rate, read_rate};
+use super::rate::read_rate;
 use super::registry::{ProvidedSpec, read_provided};
 use super::security_index::security_index;
-use super::source::read_source;
+use super::source::{OwnersPolicy, read_source};
 use super::timeouts::Timeouts;
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
@@ -66,7 +67,9 @@ impl RouteSpec {
         let inbound = inbound.map(|side| (Direction::Inbound, side));
         let outbound = outbound.map(|side| (Direction::Outbound, side));
         let members = self.group.iter().flat_map(|group| &group.members);
-        let own = members.filter_map(|member| member.outbound.as_ref());
+        let of_members = members.filter_map(|member| member.outbound.as_ref());
+        let policies = self.group.iter().flat_map(|group| &group.policies);
+        let own = of_members.chain(policies.map(|policy| &policy.outbound));
         let own = own.map(|side| (Direction::Outbound, side as &dyn SideSpec));
         inbound.into_iter().chain(outbound).chain(own)
     }
@@ -178,7 +181,11 @@ pub(super) fn read_route(
     let several_place = table.place_of("backends");
     let has_source = table.is_table("backends");
     let source = match has_source {
-        true => table.table("backends").map(read_source),
+        true => {
+            let scope = path.clone().unwrap_or_default();
+            let source = table.table("backends");
+            source.map(|source| read_source(source, &scope))
+        }
         false => None,
     };
     let several = match has_source {
@@ -418,16 +425,18 @@ pub(super) fn read_route(
         None => None,
     };
     let name = name.map_or_else(|| path.clone(), |name| name.value);
+    let (source, policies) = match source {
+        // What is wrong with it has been reported.
+        Some(source) => source.map(|(source, policies)| (Some(source), policies))?,
+        None => (None, Vec::new()),
+    };
     let group = match members {
         None => None,
         Some(members) => Some(GroupSpec {
-            members: with_security(members?, outbound.as_ref()),
+            members: with_security(members?, &policies, outbound.as_ref()),
             settings: balance.settings,
-            source: match source {
-                // What is wrong with it has been reported.
-                Some(source) => Some(source?),
-                None => None,
-            },
+            source,
+            policies,
             rules: Rules {
                 sticky: balance.sticky.map(|sticky| sticky.value),
                 idempotent: balance.idempotent,
@@ -517,13 +526,17 @@ fn read_backend(table: &mut Table<'_>) -> Option<Located<Uri>> {
     }
 }
 
-/// Backends with what the policy in front of each gives: its own, or else that of the route.
+/// Backends with what the policy in front of each gives: its own, that of its owner, or else that
+/// of the route.
 pub(super) fn with_security(
     mut members: Vec<MemberSpec>,
+    policies: &[OwnersPolicy],
     outbound: Option<&EndpointSpec<Calling>>,
 ) -> Vec<MemberSpec> {
     for member in &mut members {
-        let side = member.outbound.as_ref().or(outbound);
+        let of_owner = member.policy.and_then(|index| policies.get(index));
+        let of_owner = of_owner.map(|policy| &policy.outbound);
+        let side = member.outbound.as_ref().or(of_owner).or(outbound);
         let endpoint = side.map(|side| &side.endpoint);
         member.terms.security = security_index(endpoint, member.tls.as_ref());
     }

@@ -5,8 +5,11 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use soapstone::config::Table;
+use soapstone::config::{Located, Table};
+use soapstone::endpoint::Calling;
 use soapstone_registry::Provider;
+
+use super::endpoint::{EndpointSpec, read_endpoint};
 
 /// Which providers are backends of a route.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -46,6 +49,8 @@ impl SourceSpec {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct KnownProvider {
     pub(crate) access_point: String,
+    /// The subject of the certificate that owns its entry.
+    pub(crate) owner: String,
     /// It does not say how it does: others are preferred.
     pub(crate) backup: bool,
 }
@@ -53,8 +58,18 @@ pub(crate) struct KnownProvider {
 /// The providers that are known for each route with a source.
 pub(crate) type KnownProviders = BTreeMap<SourceSpec, Vec<KnownProvider>>;
 
-/// Reads `backends` where it is a table.
-pub(super) fn read_source(mut table: Table<'_>) -> Option<SourceSpec> {
+/// The policy in front of the providers of some owners, where it is not that of the route.
+pub(crate) struct OwnersPolicy {
+    /// Subjects of certificates.
+    pub(crate) owners: Vec<String>,
+    pub(crate) outbound: EndpointSpec<Calling>,
+}
+
+/// Reads `backends` where it is a table. `scope` is that of its endpoints.
+pub(super) fn read_source(
+    mut table: Table<'_>,
+    scope: &str,
+) -> Option<(SourceSpec, Vec<OwnersPolicy>)> {
     let place = table.place();
     let service = table.string("service").map(|it| it.value);
     let port_type = table.string("port_type").map(|it| it.value);
@@ -82,11 +97,72 @@ pub(super) fn read_source(mut table: Table<'_>) -> Option<SourceSpec> {
     let cache = table.string("cache");
     let folder = table.document().file().parent().map(PathBuf::from);
     let cache = cache.map(|it| folder.unwrap_or_default().join(it.value));
+    let policies = table.tables("policies");
     table.finish();
-    Some(SourceSpec {
+    let has_owners = owners.is_some();
+    let owners = owners.into_iter().flatten().map(|it| it.value);
+    let owners: Vec<String> = owners.collect();
+    let policies = read_policies(policies, &owners, scope);
+    if !has_owners {
+        return None;
+    }
+    let policies = policies?;
+    let source = SourceSpec {
         service,
         port_type,
-        owners: owners?.into_iter().map(|it| it.value).collect(),
+        owners,
         cache,
-    })
+    };
+    Some((source, policies))
+}
+
+/// Reads `policies`, which are of some of these owners.
+fn read_policies(
+    tables: Vec<Table<'_>>,
+    known: &[String],
+    scope: &str,
+) -> Option<Vec<OwnersPolicy>> {
+    let count = tables.len();
+    let mut taken: Vec<String> = Vec::new();
+    let mut policies = Vec::with_capacity(count);
+    for mut table in tables {
+        let owners = table.strings("owners").unwrap_or_default();
+        if owners.is_empty() {
+            table.missing("owners", "owners = [\"CN=provider\"]");
+        }
+        for owner in &owners {
+            report_owner(&table, owner, known, &taken);
+            taken.push(owner.value.clone());
+        }
+        if !table.has("outbound") {
+            let hint = "say how messages to these providers are secured: [routes.backends.policies.outbound]";
+            table.missing("outbound", hint);
+        }
+        // Nobody knows yet which providers are behind https: what is refused without TLS is
+        // refused.
+        let outbound = table.table("outbound");
+        let outbound = outbound.and_then(|side| read_endpoint(side, scope, false, None, None));
+        table.finish();
+        policies.extend(outbound.map(|outbound| OwnersPolicy {
+            owners: owners.into_iter().map(|it| it.value).collect(),
+            outbound,
+        }));
+    }
+    (policies.len() == count).then_some(policies)
+}
+
+/// Reports an owner that has no place in `policies`. It is not repeated: whatever stands there may
+/// be a secret in the wrong place.
+fn report_owner(table: &Table<'_>, owner: &Located<String>, known: &[String], taken: &[String]) {
+    let name = &owner.value;
+    if taken.contains(name) {
+        table.report(owner.place, "this owner has two policies: keep one");
+    } else if name == "*" {
+        let message =
+            "`policies` has \"*\", and the policy of all others is `outbound` of the route";
+        table.report_with_hint(owner.place, message, "name the owners");
+    } else if !known.iter().any(|it| it == name || it == "*") {
+        let message = "this owner has a policy, and is not one of `owners` of `backends`";
+        table.report(owner.place, message);
+    }
 }

@@ -4,8 +4,9 @@
 
 use http::{HeaderValue, Uri};
 use soapstone::config::Table;
+use soapstone_broker::Rate;
 
-use super::rate::{Rate, read_rate};
+use super::rate::read_rate;
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
 

@@ -1,8 +1,10 @@
-//! What roles are asked about a request: after the message was verified, before a backend is
-//! chosen.
+//! What roles and agreements are asked about a request: after the message was verified, before a
+//! backend is chosen.
 //!
 //! The rule kept here: who somebody is comes from the evidence, and the operation from the message
 //! that goes on, if its Body is proven.
+
+use std::sync::Arc;
 
 use soapstone::endpoint::TokenAnswer;
 use soapstone::wss::{ContextOwner, Envelope};
@@ -10,7 +12,9 @@ use soapstone::xml::{Buffers, Element, Limits};
 
 use super::open::Opened;
 use super::steps::EndpointError;
+use crate::route::agreements::Agreements;
 use crate::route::roles::{Asked, Proven, Roles};
+use crate::route::serving::Serving;
 
 /// The namespaces of WS-Addressing that backends may read.
 const ADDRESSING: [&str; 4] = [
@@ -20,20 +24,42 @@ const ADDRESSING: [&str; 4] = [
     "http://schemas.xmlsoap.org/ws/2003/03/addressing",
 ];
 
-/// Whether roles let a request through that was opened. `said` are the actions that the client says
-/// beside the message, and `limits` are those that it was opened with.
+/// Who decides about a request.
+pub(super) struct Authorities {
+    roles: Option<Arc<Roles>>,
+    agreements: Option<Arc<Agreements>>,
+}
+
+impl Authorities {
+    /// Those of a route.
+    pub(super) fn of(serving: &Serving, route: &str) -> Self {
+        let agreements = serving.agreements.as_ref();
+        Self {
+            roles: serving.roles.clone(),
+            agreements: agreements.filter(|it| it.are_about(route)).cloned(),
+        }
+    }
+}
+
+/// Whether roles let a request through that was opened, and under which agreement it is. `said` are
+/// the actions that the client says beside the message, and `limits` are those that it was opened
+/// with.
 ///
 /// # Errors
 ///
-/// [`EndpointError::Denied`].
+/// [`EndpointError::Denied`], [`EndpointError::OverAgreement`].
 pub(super) fn authorize(
-    roles: &Roles,
+    authorities: &Authorities,
     route: &str,
-    opened: &Opened,
+    opened: &mut Opened,
     said: &[String],
     limits: &Limits,
     buffers: &mut Buffers,
 ) -> Result<(), EndpointError> {
+    let Authorities { roles, agreements } = authorities;
+    if roles.is_none() && agreements.is_none() {
+        return Ok(());
+    }
     let (operation, mut actions) = read(&opened.octets, limits, buffers);
     // At a node on the way, the Body may be nobody's word.
     let body = format!("{{{}}}Body", opened.version.namespace());
@@ -50,8 +76,15 @@ pub(super) fn authorize(
         actions,
         bytes: opened.octets.len() as u64,
     };
-    let decided = roles.decide(&asked, jiff::Timestamp::now());
-    decided.map_err(EndpointError::Denied)
+    if let Some(roles) = roles {
+        let decided = roles.decide(&asked, jiff::Timestamp::now());
+        decided.map_err(EndpointError::Denied)?;
+    }
+    if let Some(agreements) = agreements {
+        let admitted = agreements.admit(&asked);
+        opened.agreement = admitted.map_err(EndpointError::OverAgreement)?;
+    }
+    Ok(())
 }
 
 /// Whether roles let a request for an assertion through, which is answered and not sent yet. The
@@ -59,9 +92,9 @@ pub(super) fn authorize(
 ///
 /// # Errors
 ///
-/// [`EndpointError::Denied`].
+/// [`EndpointError::Denied`], [`EndpointError::OverAgreement`].
 pub(super) fn authorize_token(
-    roles: &Roles,
+    authorities: &Authorities,
     route: &str,
     answer: &TokenAnswer,
     bytes: u64,
@@ -79,8 +112,15 @@ pub(super) fn authorize_token(
         actions: Vec::new(),
         bytes,
     };
-    let decided = roles.decide(&asked, jiff::Timestamp::now());
-    decided.map_err(EndpointError::Denied)
+    if let Some(roles) = &authorities.roles {
+        let decided = roles.decide(&asked, jiff::Timestamp::now());
+        decided.map_err(EndpointError::Denied)?;
+    }
+    if let Some(agreements) = &authorities.agreements {
+        let admitted = agreements.admit(&asked);
+        admitted.map_err(EndpointError::OverAgreement)?;
+    }
+    Ok(())
 }
 
 /// The one child of the Body, as `{namespace}local` and its local name; and the `wsa:Action` blocks

@@ -73,6 +73,8 @@ pub(crate) async fn carry(
             .then(|| Affinity::of(&client_key(exchange.connection))),
         needs: balancer.rules.needs_of(None),
         operation: operation_of(media::action_of(&head.headers).as_deref()),
+        // Nobody proves to have sent it.
+        ..Wanted::default()
     };
     let mut attempt = balancer.choose(wanted).map_err(Uncarried::Refused)?;
     loop {

@@ -10,7 +10,7 @@ use std::sync::Arc;
 use http::Response;
 use soapstone::wss::SoapVersion;
 use soapstone::xml::Limits;
-use soapstone_broker::{Needs, Refusal, Repeatable};
+use soapstone_broker::{Class, Needs, Refusal, Repeatable};
 use tokio::time::Instant;
 
 use super::attempt::{affinity, cause_of, client_key, failure_in, operation_of};
@@ -20,6 +20,7 @@ use super::reporter::Reporter;
 use super::requirements;
 use crate::conversation::context::ContextLease;
 use crate::conversation::handshake::Failed;
+use crate::route::agreements::UnderAgreement;
 use crate::route::balancer::{Attempt, Balancer, Wanted};
 use crate::route::upstream::Upstream;
 use crate::wire::fault::Cause;
@@ -39,6 +40,8 @@ pub(super) enum Destination {
         action: Option<String>,
         /// Bounds that the request was read with.
         limits: Limits,
+        /// The class of requests without an agreement, where there are agreements.
+        class: Option<Class>,
     },
 }
 
@@ -79,6 +82,10 @@ impl Destination {
                 client: client_key(exchange.connection),
                 action: action.map(str::to_owned),
                 limits: exchange.route.limits(),
+                class: exchange.serving.agreements.as_ref().and_then(|agreements| {
+                    let has_classes = agreements.are_about(&exchange.route.name);
+                    has_classes.then(Class::default)
+                }),
             },
         }
     }
@@ -94,6 +101,7 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
             client,
             action,
             limits,
+            class,
         } => {
             let mut needs = Needs::nothing();
             if balancer.rules.requirements {
@@ -101,10 +109,17 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
                     requirements::take(&mut opened.octets, &limits).map_err(Unready::Unclear)?;
             }
             let sender = opened.sender.as_ref().map(|sender| sender.name.as_str());
+            let mut needs = balancer.rules.needs_of(sender).and(&needs);
+            if let Some(agreement) = &opened.agreement {
+                needs = needs.and(agreement.needs());
+            }
+            let agreement = opened.agreement.take();
             let wanted = Wanted {
                 affinity: affinity(balancer.rules.sticky, &client, opened),
-                needs: balancer.rules.needs_of(sender).and(&needs),
+                needs,
                 operation: operation_of(action.as_deref()),
+                class: agreement.as_ref().map(UnderAgreement::class).or(class),
+                agreement,
             };
             let attempt = balancer.choose(wanted).map_err(Unready::Refused)?;
             (Arc::clone(attempt.upstream()), Some(attempt))

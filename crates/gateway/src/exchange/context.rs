@@ -87,6 +87,7 @@ impl Exchange<'_> {
         self.note(|found| {
             let reason = attempt.reason().name();
             found.backend = Some((attempt.backend().to_owned(), reason));
+            found.agreement = attempt.agreement().map(str::to_owned);
         });
     }
 
@@ -165,7 +166,7 @@ impl Exchange<'_> {
         }
         match &self.route.rate {
             Some((rate, bucket)) => bucket
-                .take(*rate, Instant::now())
+                .take(*rate, Instant::now().into_std())
                 .map_err(|wait| ("route-rate", wait)),
             None => Ok(()),
         }

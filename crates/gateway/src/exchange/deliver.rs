@@ -90,8 +90,9 @@ pub(super) async fn deliver(
         // Kept where another backend may need it.
         let kept = sending.balanced.is_some().then(|| head.clone());
         let exchange = reporter.exchange;
-        if let Some(balanced) = &sending.balanced {
+        if let Some(balanced) = &mut sending.balanced {
             exchange.note_attempt(&balanced.attempt);
+            balanced.attempt.leaves();
         }
         exchange.head_for_backend(&mut head, &sending.upstream);
         // Behind the fields of the connection, whose names the client chooses.
@@ -115,8 +116,9 @@ pub(super) async fn deliver(
             Err(unanswered) => (unanswered.failed(), unanswered.error()),
         };
         let Some(failed) = failed else {
-            if !matches!(sent, Err(Unanswered::Backend(_) | Unanswered::NoRoom)) {
-                balanced.attempt.answered(begun.elapsed());
+            match sent {
+                Err(Unanswered::Backend(_) | Unanswered::NoRoom) => balanced.attempt.excuse(),
+                _ => balanced.attempt.answered(begun.elapsed()),
             }
             let response = sent.map_err(|unanswered| unanswered.answer(reporter, version))?;
             return Ok(sending.delivered(response, Some(balanced.attempt)));

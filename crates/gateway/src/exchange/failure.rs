@@ -30,7 +30,12 @@ pub(crate) fn too_many(
     };
     let version = media::version_of(headers).unwrap_or(SoapVersion::V11);
     let given_id = headers.get(X_REQUEST_ID);
-    let mut response = fail(exchange, version, Cause::TooMany, given_id, &failure);
+    let response = fail(exchange, version, Cause::TooMany, given_id, &failure);
+    retry_after(response, wait)
+}
+
+/// An answer that tells when to come again.
+pub(super) fn retry_after(mut response: Response<Reply>, wait: Duration) -> Response<Reply> {
     let seconds = wait.as_secs() + u64::from(wait.subsec_nanos() > 0);
     response
         .headers_mut()

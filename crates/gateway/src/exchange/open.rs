@@ -13,6 +13,7 @@ use soapstone_trust::addressing::Addressing;
 use super::steps::{EndpointError, read_request, receive};
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
+use crate::route::agreements::UnderAgreement;
 use crate::route::roles::Proven;
 use crate::scheduling::endpoint::InboundEndpoint;
 use crate::scheduling::task::Desk;
@@ -57,6 +58,8 @@ pub(super) struct Opened {
     pub(super) inner: Option<Box<InnerEvidence>>,
     /// Header blocks that are passed on although nothing proves them.
     pub(super) unproven: Vec<String>,
+    /// The agreement that lets it in.
+    pub(super) agreement: Option<UnderAgreement>,
 }
 
 impl Opened {
@@ -73,6 +76,7 @@ impl Opened {
             assertion: None,
             inner: None,
             unproven: Vec::new(),
+            agreement: None,
         }
     }
 }
@@ -132,6 +136,7 @@ pub(super) async fn open(
             receipt: opened.receipt,
             addressing: opened.addressing,
             action: opened.action,
+            agreement: None,
         }))),
         Arrived::Answered(answer) => Ok(Entered::Answered(answer)),
     }

@@ -6,13 +6,15 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderValue, Response};
 use soapstone::wss::{FaultCode, Rejected, SecureError, SoapVersion};
+use soapstone_broker::Excess;
 
 use super::context::Exchange;
-use super::failure::fail;
+use super::failure::{fail, retry_after};
 use super::steps::EndpointError;
 use crate::config::direction::Direction;
 use crate::observe::log::Beginning;
 use crate::observe::record::{MessageCopy, Refused};
+use crate::route::agreements::AnswerEvidence;
 use crate::wire::fault::{Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;
 use crate::wire::reply::Reply;
@@ -50,10 +52,12 @@ impl<'c> Refusals<'c> {
         untold.push(refusal);
     }
 
-    fn has_answer(&self) -> bool {
+    /// Why the answer of the backend was refused.
+    fn of_answer(&self) -> Option<&'static str> {
         let untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut directions = untold.iter().map(|refusal| refusal.direction);
-        directions.any(|direction| direction == Direction::Outbound)
+        let mut refusals = untold.iter();
+        let of_answer = refusals.find(|refusal| refusal.direction == Direction::Outbound);
+        of_answer.map(|refusal| refusal.rejected.name())
     }
 }
 
@@ -126,6 +130,8 @@ pub(super) struct Reporter<'c> {
     refusals: Refusals<'c>,
     /// The message in hand as it arrived, where refused messages are recorded.
     copy: Mutex<Option<MessageCopy>>,
+    /// What was proven of the answer of the backend.
+    answer: Mutex<Option<AnswerEvidence>>,
 }
 
 impl<'c> Reporter<'c> {
@@ -136,12 +142,25 @@ impl<'c> Reporter<'c> {
             refusals: Refusals::new(exchange, id.clone()),
             id,
             copy: Mutex::default(),
+            answer: Mutex::default(),
         }
     }
 
-    /// Whether the answer of the backend was refused, and was no fault that tells why.
-    pub(super) fn refuses_answer(&self) -> bool {
-        self.refusals.has_answer()
+    /// Why the answer of the backend was refused, where it was, and was no fault that tells why.
+    pub(super) fn refused_answer(&self) -> Option<&'static str> {
+        self.refusals.of_answer()
+    }
+
+    /// Notes what was proven of the answer of the backend.
+    pub(super) fn note_answer(&self, evidence: AnswerEvidence) {
+        let mut answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        *answer = Some(evidence);
+    }
+
+    /// What was proven of it.
+    pub(super) fn answer(&self) -> Option<AnswerEvidence> {
+        let answer = self.answer.lock().unwrap_or_else(PoisonError::into_inner);
+        answer.clone()
     }
 
     /// Copies a message that arrived, where refused messages are recorded.
@@ -224,6 +243,19 @@ impl<'c> Reporter<'c> {
                 let detail = format!("{rule}: {}", denied.detail);
                 self.fail(version, Cause::NotAllowed, "not-allowed", detail)
             }
+            EndpointError::OverAgreement(over) => {
+                let cause = match over.excess {
+                    Excess::Operation => Cause::NotAllowed,
+                    Excess::Size => Cause::TooLarge,
+                    Excess::Rate { .. } => Cause::TooMany,
+                };
+                let wait = over.wait();
+                let response = self.fail(version, cause, over.excess.name(), over.detail);
+                match wait {
+                    Some(wait) => retry_after(response, wait),
+                    None => response,
+                }
+            }
             EndpointError::WouldExpose => self.fail(
                 version,
                 Cause::Internal,
@@ -245,6 +277,7 @@ impl<'c> Reporter<'c> {
                 peer_fault: Some((fault, told)),
                 ..
             } => {
+                self.note_answer(AnswerEvidence::UnsecuredFault);
                 let text = fault.text();
                 let detail =
                     format!("the backend refused the request with the unsecured fault {text}");
@@ -256,9 +289,9 @@ impl<'c> Reporter<'c> {
                 );
                 response
             }
-            trouble @ (EndpointError::WouldExpose | EndpointError::Denied(_)) => {
-                self.request_error(version, trouble)
-            }
+            trouble @ (EndpointError::WouldExpose
+            | EndpointError::Denied(_)
+            | EndpointError::OverAgreement(_)) => self.request_error(version, trouble),
             EndpointError::Unsecurable { direction, error } => {
                 let (cause, reason) = match &error {
                     SecureError::Envelope(_)

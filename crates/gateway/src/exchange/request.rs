@@ -13,7 +13,7 @@ use soapstone::wss::SoapVersion;
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
-use super::authorize::{authorize, authorize_token};
+use super::authorize::{Authorities, authorize, authorize_token};
 use super::choose::{self, Chosen, Destination, Unready};
 use super::open::{Entered, Incoming, Opened, open};
 use super::refusal_moment::refusal_moment;
@@ -37,7 +37,7 @@ pub(super) struct Arrived {
     pub(super) said: Said,
     /// Everything that it says of that beside the message, where the endpoint asks.
     pub(super) actions: Vec<String>,
-    /// The same, where roles ask.
+    /// The same, where roles or agreements ask.
     pub(super) claimed: Vec<String>,
 }
 
@@ -116,25 +116,22 @@ async fn prepare(
     let observed = exchange.observed();
     let (asked, opening) = (Arc::clone(&endpoint.stores), Arc::clone(endpoint));
     let beside = said.clone();
-    let roles = exchange.serving.roles.clone();
+    let authorities = Authorities::of(exchange.serving, &exchange.route.name);
     let route = exchange.route.name.clone();
     let steps = |desk: Desk| async move {
         let mut opened = match open(&opening, incoming, private, shown, &observed, &desk).await? {
             Entered::Message(opened) => *opened,
             Entered::Answered(answer) => {
                 // Contexts are nothing by themselves: each message in one needs a role.
-                if let Some(roles) = &roles
-                    && answer.of_assertions
-                    && answer.refused.is_none()
-                {
-                    authorize_token(roles, &route, &answer, bytes)?;
+                if answer.of_assertions && answer.refused.is_none() {
+                    authorize_token(&authorities, &route, &answer, bytes)?;
                 }
                 return Ok(Stepped::Prepared(Prepared::Answered(answer)));
             }
         };
-        if let Some(roles) = &roles {
+        {
             let (limits, buffers) = (opening.endpoint.limits(), &mut desk.workspace().buffers());
-            authorize(roles, &route, &opened, &claimed, limits, buffers)?;
+            authorize(&authorities, &route, &mut opened, &claimed, limits, buffers)?;
         }
         let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,

@@ -18,6 +18,7 @@ use super::steps::{EndpointError, is_unproven, open, secure_answer};
 use super::working::{SMALL_MESSAGE, work};
 use crate::observe::metrics::{Flow, Unsecured};
 use crate::observe::traces::Observed;
+use crate::route::agreements::AnswerEvidence;
 use crate::route::upstream::Upstream;
 use crate::scheduling::class::WorkClass;
 use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint};
@@ -158,6 +159,7 @@ async fn rewritten(
         .map(|endpoint| Arc::clone(&endpoint.stores));
     let steps = |desk: Desk| async move {
         let (mut octets, mut proven, mut passed) = (octets, None, None);
+        let mut evidence = None;
         if let Some(endpoint) = &outbound {
             // A peer that refuses a message says so in a fault that it mostly does not secure.
             let told = endpoint.endpoint.unsecured_faults();
@@ -166,6 +168,11 @@ async fn rewritten(
             let opened = open(endpoint, octets, receipts.outbound, &observed, &desk).await;
             let admitted = match opened {
                 Ok(opened) => Admitted {
+                    evidence: match opened.evidence.signer() {
+                        Some(signer) => AnswerEvidence::Signed(signer.clone()),
+                        None if opened.evidence.signatures.is_empty() => AnswerEvidence::Unsigned,
+                        None => AnswerEvidence::Keyed,
+                    },
                     told: unsecured_text(endpoint, &opened, &desk),
                     head: Proven {
                         version: opened.version,
@@ -177,6 +184,7 @@ async fn rewritten(
                 Err(error) => passed_fault(error, kept, told, &observed, &desk)?,
             };
             (octets, proven, passed) = (admitted.octets, Some(admitted.head), admitted.told);
+            evidence = Some(admitted.evidence);
         }
         if let Some(endpoint) = &inbound {
             let request = &receipts.inbound;
@@ -185,11 +193,14 @@ async fn rewritten(
             octets =
                 secure_answer(endpoint, octets, request, addressing, &observed, buffers)?.bytes;
         }
-        Ok((octets, proven, passed))
+        Ok((octets, proven, passed, evidence))
     };
     let task = Task::new(class, asked, steps).recorded(exchange.observed());
     let done = work(reporter, version, task, reservation, Message::Response).await?;
-    let (octets, proven, passed) = done;
+    let (octets, proven, passed, evidence) = done;
+    if let Some(evidence) = evidence {
+        reporter.note_answer(evidence);
+    }
     if let Some(text) = passed {
         reporter.passed_fault(&text);
     }
@@ -200,6 +211,7 @@ async fn rewritten(
 struct Admitted {
     octets: Vec<u8>,
     head: Proven,
+    evidence: AnswerEvidence,
     /// What it says, if it is a fault that nobody secured.
     told: Option<String>,
 }
@@ -242,6 +254,7 @@ fn passed_fault(
                 .metrics
                 .unsecured_answer(direction, Unsecured::Fault);
             Ok(Admitted {
+                evidence: AnswerEvidence::UnsecuredFault,
                 told: Some(fault.text()),
                 head: Proven {
                     version: fault.version,

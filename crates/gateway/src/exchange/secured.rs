@@ -13,7 +13,6 @@
 use http::{Request, Response, header};
 use hyper::body::Incoming;
 use soapstone::wss::SoapVersion;
-use soapstone_broker::Failed;
 
 use super::context::Exchange;
 use super::deliver::{Delivered, Sending, Told, deliver};
@@ -60,9 +59,9 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             }
             _ => Vec::new(),
         },
-        claimed: match &exchange.serving.roles {
-            Some(_) => media::claims_of(&head.headers),
-            None => Vec::new(),
+        claimed: match exchange.serving.asks_for_operations() {
+            true => media::claims_of(&head.headers),
+            false => Vec::new(),
         },
     };
     let mut forward = match prepare_request(reporter, arrived, &mut reservation).await {
@@ -124,10 +123,12 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         reservation,
     )
     .await;
-    if let Some(mut attempt) = attempt
-        && reporter.refuses_answer()
-    {
-        attempt.failed(Failed::Unproven);
+    if let Some(mut attempt) = attempt {
+        if let Some(reason) = reporter.refused_answer() {
+            attempt.unproven(reason);
+        } else if let Some(evidence) = reporter.answer() {
+            attempt.proved(&evidence);
+        }
     }
     said.in_place_of(response, version)
 }

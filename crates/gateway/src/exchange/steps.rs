@@ -19,6 +19,7 @@ use tokio::time::Instant;
 use crate::config::direction::Direction;
 use crate::observe::metrics::Unsecured;
 use crate::observe::traces::Observed;
+use crate::route::agreements::OverAgreement;
 use crate::route::roles::Denied;
 use crate::route::upstream::Label;
 use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint};
@@ -42,6 +43,8 @@ pub(crate) enum EndpointError {
     WouldExpose,
     /// No role lets the sender do it.
     Denied(Denied),
+    /// The agreement of the sender does not let the request in.
+    OverAgreement(OverAgreement),
 }
 
 impl EndpointError {

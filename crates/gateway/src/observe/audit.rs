@@ -151,6 +151,8 @@ pub(crate) struct Found {
     pub(crate) assertions: Vec<IssuedAssertion>,
     /// The name of the backend that it went to last, and why that one, where there are several.
     pub(crate) backend: Option<(String, &'static str)>,
+    /// The agreement that it is under.
+    pub(crate) agreement: Option<String>,
     /// Whether its security was refused, and the stable name of why, or of why it failed.
     pub(crate) refused: bool,
     pub(crate) reason: Option<&'static str>,
@@ -199,7 +201,7 @@ impl Line<'_> {
             .map(IssuedAssertion::value)
             .collect();
         let assertions = (!assertions.is_empty()).then_some(Value::Array(assertions));
-        let fields: [(&str, Option<Value>); 18] = [
+        let fields: [(&str, Option<Value>); 19] = [
             ("time", Some(Timestamp::now().to_string().into())),
             ("route", Some(self.route.into())),
             ("request", self.request.map(Value::from)),
@@ -218,6 +220,7 @@ impl Line<'_> {
             ("assertions", assertions),
             ("backend", backend.map(|(name, _)| name.as_str().into())),
             ("chosen", backend.map(|(_, reason)| (*reason).into())),
+            ("agreement", found.agreement.as_deref().map(Value::from)),
             ("verdict", Some(self.verdict().into())),
             ("reason", found.reason.map(Value::from)),
             ("status", Some(self.status.as_u16().into())),

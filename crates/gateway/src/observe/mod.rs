@@ -9,3 +9,4 @@ pub(crate) mod metrics;
 pub(crate) mod record;
 pub(crate) mod trace_context;
 pub(crate) mod traces;
+pub(crate) mod violations;

@@ -12,11 +12,12 @@ use std::time::Duration;
 use soapstone::wss::Envelope;
 use soapstone::xml::{Buffers, Limits};
 use soapstone_broker::{
-    Affinity, Ask, Change, Choice, Failed, MemberId, MemberStatus, Needs, NoRetry, Operation,
-    Outcome, Pool, Reason, Refusal, Repeatable, Verdict,
+    Affinity, Ask, Change, Choice, Class, Failed, MemberId, MemberStatus, Needs, NoRetry,
+    Operation, Outcome, Pool, Reason, Refusal, Repeatable, Served, Verdict,
 };
 use tokio::time::Instant;
 
+use super::agreements::{AnswerEvidence, UnderAgreement};
 use super::upstream::Upstream;
 use crate::config::balance::Rules;
 use crate::config::source::SourceSpec;
@@ -49,6 +50,10 @@ pub(crate) struct Wanted {
     pub(crate) needs: Needs,
     /// What its time is predicted by.
     pub(crate) operation: Option<Operation>,
+    /// The agreement that it is under.
+    pub(crate) agreement: Option<UnderAgreement>,
+    /// Its class, where requests have one.
+    pub(crate) class: Option<Class>,
 }
 
 /// Why a request goes to no other backend.
@@ -79,13 +84,22 @@ impl Balancer {
     }
 
     fn attempt(self: &Arc<Self>, wanted: Wanted, tried: Vec<MemberId>) -> Result<Attempt, Refusal> {
+        let now = Instant::now();
+        let standing = |agreement: &UnderAgreement| {
+            let ids = self.pool.ids();
+            let standing = |id| agreement.standing(self.pool.name(id), now);
+            ids.map(standing).collect::<Vec<_>>()
+        };
+        let standings = wanted.agreement.as_ref().map(standing);
         let ask = Ask {
             affinity: wanted.affinity,
             tried: &tried,
             needs: Some(&wanted.needs),
             operation: wanted.operation,
+            standings: standings.as_deref().unwrap_or_default(),
+            class: wanted.class,
         };
-        let choice = self.pool.choose(&ask, Instant::now().into_std())?;
+        let choice = self.pool.choose(&ask, now.into_std())?;
         self.metrics.chosen(choice.reason);
         tracing::debug!(
             route = self.metrics.route(),
@@ -99,6 +113,8 @@ impl Balancer {
             wanted,
             tried,
             outcome: Outcome::Abandoned,
+            sent: None,
+            weakness: None,
         })
     }
 
@@ -168,6 +184,10 @@ pub(crate) struct Attempt {
     /// Where it was before.
     tried: Vec<MemberId>,
     outcome: Outcome,
+    /// When it left, while its agreement waits for the backend.
+    sent: Option<Instant>,
+    /// In what the answer was weaker than agreed.
+    weakness: Option<String>,
 }
 
 impl Attempt {
@@ -179,6 +199,11 @@ impl Attempt {
     /// The backend's name.
     pub(crate) fn backend(&self) -> &str {
         self.balancer.pool.name(self.choice.member)
+    }
+
+    /// The name of the agreement that the request is under.
+    pub(crate) fn agreement(&self) -> Option<&str> {
+        self.wanted.agreement.as_ref().map(UnderAgreement::name)
     }
 
     /// Why it goes there.
@@ -202,6 +227,38 @@ impl Attempt {
         self.outcome = Outcome::Failed(failed);
     }
 
+    /// The request leaves.
+    pub(crate) fn leaves(&mut self) {
+        self.sent = Some(Instant::now());
+    }
+
+    /// It came to an end that says nothing of the backend.
+    pub(crate) fn excuse(&mut self) {
+        self.sent = None;
+    }
+
+    /// The answer was refused, for that reason.
+    pub(crate) fn unproven(&mut self, reason: &str) {
+        self.failed(Failed::Unproven);
+        self.weakness = Some(format!("an answer that is refused: {reason}"));
+    }
+
+    /// The answer was let through, and this was proven of it.
+    pub(crate) fn proved(&mut self, evidence: &AnswerEvidence) {
+        let agreement = self.wanted.agreement.as_ref();
+        self.weakness = agreement.and_then(|agreement| agreement.weakness(evidence));
+    }
+
+    /// What became of it, as its agreement sees it.
+    fn served(&self) -> Option<Served<'_>> {
+        match (&self.weakness, self.outcome) {
+            (Some(why), _) => Some(Served::Weak(why)),
+            (None, Outcome::Answered { took, .. }) => Some(Served::Answered(took)),
+            (None, Outcome::Failed(_)) => Some(Served::Failed),
+            (None, Outcome::Abandoned) => self.sent.map(|sent| Served::Left(sent.elapsed())),
+        }
+    }
+
     /// The same request at another backend, where the first one failed and it may go there.
     ///
     /// # Errors
@@ -216,7 +273,7 @@ impl Attempt {
         let balancer = Arc::clone(&self.balancer);
         let mut tried = std::mem::take(&mut self.tried);
         tried.push(self.choice.member);
-        let wanted = std::mem::take(&mut self.wanted);
+        let wanted = self.wanted.clone();
         let from = self.choice.member;
         // What it learnt counts for the next choice.
         drop(self);
@@ -254,5 +311,8 @@ impl Drop for Attempt {
         let now = Instant::now().into_std();
         let changed = self.balancer.pool.ended(self.choice, self.outcome, now);
         self.balancer.tell(self.choice.member, changed);
+        if let (Some(agreement), Some(served)) = (&self.wanted.agreement, self.served()) {
+            agreement.ended(self.backend(), served);
+        }
     }
 }

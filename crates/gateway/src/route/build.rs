@@ -18,6 +18,7 @@ use soapstone_store::{StoreError, Stores};
 use tokio::time::Instant;
 use tokio_rustls::TlsAcceptor;
 
+use super::agreements::Agreements;
 use super::balancer::{BalancedMember, Balancer};
 use super::remembered::Remembered;
 use super::roles::Roles;
@@ -34,6 +35,7 @@ use crate::config::validity::dated_in;
 use crate::conversation::context::OutboundContext;
 use crate::conversation::handshake::Handshaker;
 use crate::observe::metrics::RouteMetrics;
+use crate::observe::violations::Violations;
 use crate::scheduling::background::Background;
 use crate::scheduling::endpoint::{
     Inheritance, OpenStores, OutboundEndpoint, RouteEndpoint, RouteStores,
@@ -50,6 +52,8 @@ pub(crate) struct RouteResources {
     pub(crate) remembered: Remembered,
     /// What is known of revocation, by whatever configuration it was asked.
     pub(crate) revocation: Arc<RevocationCache>,
+    /// Where violations of agreements are told.
+    pub(crate) violations: Arc<Violations>,
 }
 
 /// Why a configuration cannot be taken into use.
@@ -72,6 +76,8 @@ struct StoresOfRoute {
     outbound: Option<OpenStores>,
     /// Those of its backends that have endpoints of their own.
     members: Vec<Option<OpenStores>>,
+    /// Those of the policies of owners of providers.
+    policies: Vec<Option<OpenStores>>,
 }
 
 /// A configuration whose stores are open.
@@ -95,10 +101,13 @@ impl Opened {
             let opened = inbound.and_then(|inbound| {
                 let members = spec.group.iter().flat_map(|group| &group.members);
                 let members = members.map(|it| OpenStores::of(it.outbound.as_ref(), &stores));
+                let policies = spec.group.iter().flat_map(|group| &group.policies);
+                let policies = policies.map(|it| OpenStores::of(Some(&it.outbound), &stores));
                 Ok(StoresOfRoute {
                     inbound,
                     outbound: OpenStores::of(spec.outbound.as_ref(), &stores)?,
                     members: members.collect::<Result<_, _>>()?,
+                    policies: policies.collect::<Result<_, _>>()?,
                 })
             });
             opened.map_err(|source| BuildError {
@@ -134,6 +143,14 @@ pub(crate) fn serving(
     let roles = config
         .roles
         .map(|specs| Arc::new(Roles::new(specs, known_roles)));
+    let known_agreements = former.and_then(|former| former.agreements.as_deref());
+    let violations = &resources.violations;
+    let agreements = config
+        .agreements
+        .map(|spec| Arc::new(Agreements::new(spec, known_agreements, violations)));
+    if let (Some(gone), None) = (known_agreements, &agreements) {
+        gone.finish();
+    }
     let former: Vec<&Route> = former
         .into_iter()
         .flat_map(|former| former.routes.iter())
@@ -169,6 +186,7 @@ pub(crate) fn serving(
         dated,
         stores: opened.stores,
         roles,
+        agreements,
         revocation: config.revocation.map(Arc::new),
     }
 }
@@ -189,6 +207,7 @@ impl Builder<'_> {
             inbound: of_inbound,
             outbound: of_outbound,
             members: of_members,
+            policies: of_policies,
         } = stores;
         let predecessor = self.former.iter().find(|route| route.name == spec.name);
         let stays = predecessor.is_some_and(|route| route.is_at(&spec.path, spec.backends()));
@@ -231,7 +250,14 @@ impl Builder<'_> {
             Some(mut group) => {
                 let former = predecessor.and_then(|route| route.balancer.as_deref());
                 let own = self.own_endpoints(&mut group, of_members, former, stays);
-                let endpoints = own.into_iter().map(|own| own.or_else(|| outbound.clone()));
+                let policies = self.owners_endpoints(&mut group, of_policies, former, stays);
+                let of_owners = group.members.iter().map(|member| member.policy);
+                let of_owners: Vec<_> = of_owners
+                    .map(|policy| policies.get(policy?)?.clone())
+                    .collect();
+                let endpoints = own.into_iter().zip(of_owners);
+                let endpoints =
+                    endpoints.map(|(own, of_owner)| own.or(of_owner).or_else(|| outbound.clone()));
                 let balancer = self.balancer(&spec, group, endpoints, &metrics, former)?;
                 let first = Arc::clone(&balancer.members.first()?.upstream);
                 (Some(first), Some(Arc::new(balancer)))
@@ -298,15 +324,31 @@ impl Builder<'_> {
         let members = group.members.iter_mut().zip(stores);
         let own = members.map(|(member, stores)| {
             let opened = member.outbound.take().zip(stores);
-            let predecessor = former.and_then(|former| {
-                let mut ids = former.pool.ids();
-                let id = ids.find(|id| former.pool.name(*id) == member.name)?;
-                let upstream = &former.members.get(id.index())?.upstream;
-                Some((&**upstream.endpoint.as_ref()?, stays))
-            });
+            let predecessor = former_endpoint(former, &member.name);
+            let predecessor = predecessor.map(|endpoint| (endpoint, stays));
             self.endpoint(opened, &self.resources.remembered.requests, predecessor)
         });
         own.collect()
+    }
+
+    /// The endpoints of the policies of owners, each for all providers of these owners.
+    fn owners_endpoints(
+        &self,
+        group: &mut GroupSpec,
+        stores: Vec<Option<OpenStores>>,
+        former: Option<&Balancer>,
+        stays: bool,
+    ) -> Vec<Option<Arc<OutboundEndpoint>>> {
+        let policies = std::mem::take(&mut group.policies);
+        let policies = policies.into_iter().zip(stores).enumerate();
+        let endpoints = policies.map(|(index, (policy, stores))| {
+            let mut of_policy = group.members.iter().filter(|it| it.policy == Some(index));
+            let predecessor = of_policy.find_map(|it| former_endpoint(former, &it.name));
+            let predecessor = predecessor.map(|endpoint| (endpoint, stays));
+            let opened = Some(policy.outbound).zip(stores);
+            self.endpoint(opened, &self.resources.remembered.requests, predecessor)
+        });
+        endpoints.collect()
     }
 
     /// The ways to several backends, each with its endpoint; conversations are apart.
@@ -361,6 +403,15 @@ impl Builder<'_> {
     }
 }
 
+/// The endpoint that was in front of the backend with this name.
+fn former_endpoint<'f>(former: Option<&'f Balancer>, name: &str) -> Option<&'f OutboundEndpoint> {
+    let former = former?;
+    let mut ids = former.pool.ids();
+    let id = ids.find(|id| former.pool.name(*id) == name)?;
+    let upstream = &former.members.get(id.index())?.upstream;
+    upstream.endpoint.as_deref()
+}
+
 /// The name of the mechanism towards the backends of a route, for metrics.
 fn mechanism_towards_backends(spec: &RouteSpec) -> Option<&'static str> {
     let of_route = spec.outbound.as_ref().map(SideSpec::mechanism);
@@ -369,9 +420,9 @@ fn mechanism_towards_backends(spec: &RouteSpec) -> Option<&'static str> {
     };
     let members = group.members.iter();
     let mut each = members.map(|it| {
-        it.outbound
-            .as_ref()
-            .map_or(of_route, |own| Some(own.mechanism()))
+        let of_owner = it.policy.and_then(|index| group.policies.get(index));
+        let own = it.outbound.as_ref().or(of_owner.map(|it| &it.outbound));
+        own.map_or(of_route, |own| Some(own.mechanism()))
     });
     let first = each.next()?;
     match each.all(|other| other == first) {

@@ -2,6 +2,7 @@
 //!
 //! The rule kept here: what runs is made by [`build`], from specifications that were read before.
 
+pub(crate) mod agreements;
 pub(crate) mod balancer;
 pub(crate) mod build;
 pub(crate) mod remembered;
@@ -14,16 +15,15 @@ use std::sync::Arc;
 
 use http::Uri;
 use soapstone::xml::Limits;
+use soapstone_broker::{Bucket, Rate};
 
 use crate::config::identity::IdentityHeaders;
 use crate::config::path::{is_below, reading};
-use crate::config::rate::Rate;
 use crate::config::registry::ProvidedSpec;
 use crate::config::route::RouteSpec;
 use crate::config::warm_up::WarmUp;
 use crate::observe::metrics::RouteMetrics;
 use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint, RouteStores};
-use crate::shares::Bucket;
 use balancer::Balancer;
 use upstream::Upstream;
 

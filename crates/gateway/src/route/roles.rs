@@ -8,10 +8,10 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use soapstone::crypto::Certificate;
 use soapstone::wss::Assertion;
+use soapstone_broker::Bucket;
 use tokio::time::Instant;
 
 use crate::config::roles::{GrantedOperation, RoleSpec};
-use crate::shares::Bucket;
 
 /// The roles of a configuration, and what they have let through lately.
 pub(crate) struct Roles(Vec<Role>);
@@ -112,6 +112,12 @@ fn is_of(action: &str, local: &str) -> bool {
     ends(action) || action.strip_suffix("Request").is_some_and(ends)
 }
 
+/// Whether an action that is said beside a message or in it may be that of an operation with this
+/// local name.
+pub(crate) fn fit(action: &str, local: &str) -> bool {
+    action.is_empty() || is_plain(action) && is_of(action, local)
+}
+
 impl Role {
     fn has(&self, asked: &Asked<'_>) -> bool {
         let members = &self.spec.members;
@@ -162,11 +168,8 @@ impl Role {
             (false, None) => return Err(Denial::Operation),
             // A backend may go by the action: it must not be that of another operation.
             (false, Some(local)) => {
-                let fits = |action: &String| {
-                    action.is_empty()
-                        || self.spec.actions.contains(action)
-                        || is_plain(action) && is_of(action, local)
-                };
+                let fits =
+                    |action: &String| self.spec.actions.contains(action) || fit(action, local);
                 if !asked.actions.iter().all(fits) {
                     return Err(Denial::Action);
                 }
@@ -185,7 +188,7 @@ impl Role {
             // Last, so that what is refused for another reason costs the members nothing.
             Some(rate) => self
                 .bucket
-                .take(rate, Instant::now())
+                .take(rate, Instant::now().into_std())
                 .map_err(|_| Denial::Rate),
             None => Ok(()),
         }

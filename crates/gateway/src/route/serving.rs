@@ -7,6 +7,7 @@ use std::sync::Arc;
 use soapstone_store::Stores;
 use tokio_rustls::TlsAcceptor;
 
+use super::agreements::Agreements;
 use super::roles::Roles;
 use super::routes::Routes;
 use crate::config::limits::GatewayLimits;
@@ -25,6 +26,15 @@ pub(crate) struct Serving {
     pub(crate) stores: Arc<Stores>,
     /// Who may do what; everybody everything, where there are none.
     pub(crate) roles: Option<Arc<Roles>>,
+    /// What clients and providers owe each other.
+    pub(crate) agreements: Option<Arc<Agreements>>,
     /// Who may be asked about revocation.
     pub(crate) revocation: Option<Arc<RevocationConfig>>,
+}
+
+impl Serving {
+    /// Whether somebody decides by what a request asks for.
+    pub(crate) fn asks_for_operations(&self) -> bool {
+        self.roles.is_some() || self.agreements.is_some()
+    }
 }

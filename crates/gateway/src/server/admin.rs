@@ -3,7 +3,8 @@
 //! `/healthz` says that the process answers. `/readyz` says whether it makes sense to send it
 //! requests: not before its warm-ups are over, not while it drains, and not when none of its
 //! backends can be reached. `/metrics` is for Prometheus. On a listener of its own alone,
-//! `/backends` tells what is known of each backend of the routes that have several. `/refused`
+//! `/backends` tells what is known of each backend of the routes that have several, and
+//! `/agreements` what is known of each agreement. `/refused`
 //! lists the messages that were recorded there, and `/refused/ID` gives one.
 //!
 //! The rule kept here: asking changes nothing but what is known of the backends, and however often
@@ -14,6 +15,7 @@ use std::net::IpAddr;
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 
+use super::agreements::agreements;
 use super::backends::backends;
 use super::console;
 use super::snapshot::exposition;
@@ -107,9 +109,14 @@ async fn answer_known(
                 backends(&serving, &state.discovered),
             )
         }
+        "/agreements" if detail == Detail::Everything => text(
+            StatusCode::OK,
+            "application/json",
+            agreements(&state.current.serving(), &state.routes.violations),
+        ),
         _ => match (peer, &state.resources.records) {
             (Some(peer), Some(records)) => refused(records, peer, path),
-            _ => not_found("known here: /healthz, /readyz, /metrics, /backends\n"),
+            _ => not_found("known here: /healthz, /readyz, /metrics, /backends, /agreements\n"),
         },
     }
 }
@@ -120,7 +127,9 @@ fn refused(records: &Records, peer: IpAddr, path: &str) -> Response<Reply> {
         "/refused" => records.list(),
         _ => match path.strip_prefix("/refused/") {
             None => {
-                return not_found("known here: /healthz, /readyz, /metrics, /backends, /refused\n");
+                return not_found(
+                    "known here: /healthz, /readyz, /metrics, /backends, /agreements, /refused\n",
+                );
             }
             Some(_) if !records.gives_sealed() && !peer.to_canonical().is_loopback() => {
                 let why = "messages are for this host alone, unless `record.seal_key` seals them\n";

@@ -19,6 +19,9 @@ use crate::wire::buffers::TRIM_INTERVAL;
 /// How often a gateway that runs says what has expired or will soon.
 const REMINDING: Duration = Duration::from_hours(24);
 
+/// How often windows of agreements are looked at that no call ends.
+const MEASURING: Duration = Duration::from_secs(1);
+
 /// Closes connections and lets go of memory that nobody needs any more, and warns of shared keys
 /// that are used up soon; and says once a day what expires meanwhile.
 pub(crate) async fn tidy(state: Arc<State>) {
@@ -64,6 +67,14 @@ pub(crate) async fn tidy(state: Arc<State>) {
             );
         }
     };
+    let agreements = async {
+        loop {
+            tokio::time::sleep(MEASURING).await;
+            if let Some(agreements) = &state.current.serving().agreements {
+                agreements.tick();
+            }
+        }
+    };
     let traces = state.resources.traces.export();
     tokio::join!(
         connections,
@@ -73,6 +84,7 @@ pub(crate) async fn tidy(state: Arc<State>) {
         checks::run(&state.current),
         revocation::run(&state),
         registry,
+        agreements,
         traces
     );
 }

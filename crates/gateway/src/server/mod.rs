@@ -5,6 +5,7 @@
 
 mod activity;
 mod admin;
+mod agreements;
 mod backends;
 mod checks;
 mod cold;

@@ -125,7 +125,9 @@ pub(crate) async fn begin(
         memory: memory.clone(),
         remembered: Remembered::default(),
         revocation: Arc::default(),
+        violations: Arc::default(),
     };
+    record_violations(&config, &routes)?;
     // Before the first request: where answers are demanded, it would be refused.
     let revocation = config.revocation.as_ref();
     if let Some(folder) = revocation.and_then(|it| it.folder.as_ref()) {
@@ -237,6 +239,7 @@ impl Running {
         let traces = config.traces.take();
         let config = config.resolved(&state.discovered.known());
         let opened = Opened::new(config)?;
+        record_violations(opened.config(), &state.routes)?;
         let connections = opened.config().limits.connections;
         descriptors::tell_if_out_of_reach(connections, state.fitting);
         state
@@ -332,6 +335,10 @@ impl Drop for Running {
         if let Some(audit) = &self.state.resources.audit {
             audit.flush();
         }
+        if let Some(agreements) = &self.state.current.serving().agreements {
+            agreements.finish();
+            self.state.routes.violations.flush(FAREWELL);
+        }
         self.janitor.abort();
         self.state.routes.background.abort();
     }
@@ -345,6 +352,18 @@ impl fmt::Debug for Running {
             .field("admin_address", &self.admin_address)
             .finish_non_exhaustive()
     }
+}
+
+/// Has the violations of agreements recorded as a configuration says.
+fn record_violations(config: &Config, routes: &RouteResources) -> Result<(), StartError> {
+    let Some(spec) = &config.agreements else {
+        return Ok(());
+    };
+    let configured = routes.violations.configure(&spec.records, &spec.identity);
+    configured.map_err(|source| StartError::Violations {
+        file: spec.records.clone(),
+        source,
+    })
 }
 
 /// Eight digits that another process hardly has, for names of requests.

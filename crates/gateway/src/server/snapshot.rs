@@ -11,7 +11,7 @@ use super::state::State;
 use crate::config::direction::Direction;
 use crate::observe::audit::Audit;
 use crate::observe::log;
-use crate::observe::metrics::{self, Detail, RouteMetrics, Snapshot};
+use crate::observe::metrics::{self, AgreementsSnapshot, Detail, RouteMetrics, Snapshot};
 use crate::scheduling::endpoint::RouteEndpoint;
 
 /// Every metric, in Prometheus' text format.
@@ -52,6 +52,14 @@ pub(crate) fn exposition(state: &State, detail: Detail) -> String {
             snapshot.add(&route.name, Direction::Outbound, endpoint);
         }
     }
+    snapshot.agreements = serving.agreements.as_ref().map(|agreements| {
+        let violations = &state.routes.violations;
+        AgreementsSnapshot {
+            agreements: agreements.status().map(|(_, status)| status).collect(),
+            records: violations.head().number,
+            lost: violations.lost(),
+        }
+    });
     for placed in &serving.dated {
         let Some(last) = placed.dated.last() else {
             continue;

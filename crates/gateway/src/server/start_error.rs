@@ -48,6 +48,13 @@ pub enum StartError {
         /// Why.
         source: io::Error,
     },
+    /// The file of violation records cannot be written.
+    Violations {
+        /// The file.
+        file: PathBuf,
+        /// Why.
+        source: io::Error,
+    },
     /// There is no key for the messages that are recorded.
     Records {
         /// Why.
@@ -112,6 +119,11 @@ impl fmt::Display for StartError {
                 "the audit trail {} cannot be written: {source}",
                 file.display()
             ),
+            Self::Violations { file, source } => write!(
+                formatter,
+                "the violation records {} cannot be written: {source}",
+                file.display()
+            ),
             Self::Records { source } => {
                 write!(
                     formatter,
@@ -132,6 +144,7 @@ impl std::error::Error for StartError {
             Self::Listen { source, .. }
             | Self::Sockets { source }
             | Self::Audit { source, .. }
+            | Self::Violations { source, .. }
             | Self::Threads { source } => Some(source),
             Self::Store { source, .. } | Self::Registry { source } => Some(source),
             Self::Records { source } => Some(source),

@@ -114,6 +114,7 @@ impl From<EndpointError> for Failure {
             }
             EndpointError::WouldExpose => Self::of("the answer would show a key"),
             EndpointError::Denied(denied) => Self::Other(denied.detail),
+            EndpointError::OverAgreement(over) => Self::Other(over.detail),
         }
     }
 }

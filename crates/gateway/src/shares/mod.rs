@@ -9,21 +9,17 @@
 //! The rule kept here: the table of clients is bounded, and nobody is forgotten while it holds
 //! something or waits for its rate.
 
-mod bucket;
-
 use std::collections::HashMap;
 use std::net::{IpAddr, Ipv6Addr};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
+use soapstone_broker::{Bucket, Rate};
 use tokio::sync::{OwnedSemaphorePermit, Semaphore};
 use tokio::time::Instant;
 
 use crate::config::limits::Shares;
-use crate::config::rate::Rate;
-
-pub(crate) use bucket::Bucket;
 
 /// Most clients and partners that are known apart: some 200 bytes each.
 const MOST_CLIENTS: usize = 65_536;
@@ -160,13 +156,18 @@ impl Table {
         self.searched = Some(now);
         self.clients.retain(|_, client| {
             Arc::strong_count(client) > 1
-                || !client.requests.is_full(now)
-                || !client.refusals.is_full(now)
+                || !client.requests.is_full(now.into_std())
+                || !client.refusals.is_full(now.into_std())
         });
         if self.clients.capacity() > 4 * self.clients.len() {
             self.clients.shrink_to(2 * self.clients.len());
         }
     }
+}
+
+/// The moment as buckets take it.
+fn now() -> std::time::Instant {
+    Instant::now().into_std()
 }
 
 /// The addresses that one client has.
@@ -214,7 +215,7 @@ impl Client {
         let held = self.hold(|client| &client.in_work, most)?;
         let is_patient = shares
             .refused
-            .is_none_or(|rate| self.refusals.has_one(rate, Instant::now()));
+            .is_none_or(|rate| self.refusals.has_one(rate, now()));
         let permit = match is_patient {
             true => None,
             // It is never closed.
@@ -230,7 +231,7 @@ impl Client {
     pub(crate) fn refused(&self, shares: &Shares) {
         if let Some(rate) = shares.refused {
             // What it costs is told by the next look at the bucket.
-            self.refusals.drain(rate, Instant::now());
+            self.refusals.drain(rate, now());
         }
     }
 
@@ -241,7 +242,7 @@ impl Client {
     /// How long to wait, when there were too many.
     pub(crate) fn request(&self, rate: Option<Rate>) -> Result<(), Duration> {
         match rate {
-            Some(rate) => self.requests.take(rate, Instant::now()),
+            Some(rate) => self.requests.take(rate, now()),
             None => Ok(()),
         }
     }

@@ -66,6 +66,13 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
             ])),
         ),
         (
+            "agreements",
+            table([
+                ("records", value("\"violations.xml\"")),
+                ("identity", table([("key", value("\"key.pem\""))])),
+            ]),
+        ),
+        (
             "routes",
             tables(table([
                 ("path", value("\"/\"")),
@@ -135,14 +142,16 @@ fn balanced(outbound: Node) -> Node {
     ])
 }
 
-/// A file with a registry, which this endpoint faces.
-fn registered(client: Node) -> Node {
+/// A file with a registry, which the first of these endpoints faces; the second one faces
+/// providers.
+fn registered([client, outbound]: [Node; 2]) -> Node {
     let registry = table([
         ("url", value("\"https://127.0.0.1:1/\"")),
         ("tls", table([("ca", value("[]"))])),
         ("client", client),
     ]);
-    let source = table([("service", value("\"a\""))]);
+    let policy = table([("owners", value("[\"a\"]")), ("outbound", outbound)]);
+    let source = table([("service", value("\"a\"")), ("policies", tables(policy))]);
     let provides = table([("service", value("\"a\""))]);
     table([
         ("listen", value("\"127.0.0.1:0\"")),
@@ -213,7 +222,7 @@ fn samples() -> [Node; 5] {
         gateway([(); 3].map(|()| every_table())),
         right(),
         balanced(every_table()),
-        registered(every_table()),
+        registered([(); 2].map(|()| every_table())),
     ]
 }
 
@@ -238,7 +247,7 @@ fn no_value_of_a_gateways_keys_is_told_that_may_be_a_secret() {
         gateway([(); 3].map(|()| without_mistakes())),
         right(),
         balanced(without_mistakes()),
-        registered(without_mistakes()),
+        registered([(); 2].map(|()| without_mistakes())),
         issuing(without_mistakes()),
     ] {
         // Those of endpoints are tested where endpoint files are, and read by the same readers.
@@ -248,6 +257,7 @@ fn no_value_of_a_gateways_keys_is_told_that_may_be_a_secret() {
                 "routes.outbound",
                 "routes.warm_up.client",
                 "routes.backends.outbound",
+                "routes.backends.policies.outbound",
                 "registry.client",
             ];
             !sides.iter().any(|side| key.table.starts_with(side))

@@ -38,6 +38,7 @@ mod request_headers;
 mod revocation;
 mod roles;
 mod secured;
+mod service_agreements;
 mod shares;
 mod slow_store;
 mod support;

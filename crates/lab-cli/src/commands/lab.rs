@@ -49,7 +49,7 @@ conversations: clients that begin conversations and go on with them at a steady 
 says what failed and for how long, and fails when a conversation was lost or a message was accepted twice. `interop/cluster` runs it \
 against three gateways and breaks things meanwhile.
 
-mchale2012, or mchale2012/3 for its third experiment: a published study, run again through two gateways before the sample services. It ends with tables of what calls cost. Points with little memory or processor, or on a poor network, need control groups, or network namespaces and socat; where they cannot be had, they are left out with the reason. `all` runs all studies. `soapstone lab list` tells what was published and which points are measured; --filter books/2500 selects some.";
+mchale2012, or mchale2012/3 for its third experiment: a published study, run again through two gateways before the sample services. It ends with tables of what calls cost. Points with little memory or processor, or on a poor network, need control groups, or network namespaces and socat; where they cannot be had, they are left out with the reason. `all` runs all studies of papers. wsarch: a broker in front of providers, beside nginx and HAProxy. `soapstone lab list` tells what was published and which points are measured; --filter books/2500 selects some.";
 
 const REPORT_ABOUT: &str = "\
 Write a page of HTML from what runs of studies kept.
@@ -74,6 +74,7 @@ Examples:
   soapstone lab run mchale2012 --quick --own-processes        gateways as they are where they are deployed
   soapstone lab run mchale2012/4 --database postgres://user:password@127.0.0.1/books --keep books
   soapstone lab report books -o books.html
+  soapstone lab run wsarch --quick              a broker in front of providers
   soapstone lab check calls.toml                your own services and messages
   soapstone lab design --factor rsa=1024,2048 --factor suite=TripleDes,Basic128GCM
   soapstone lab run all --quick --stack soapstone,cxf,gsoap
@@ -144,9 +145,9 @@ fn subject(text: &str) -> Result<Subject, String> {
         Some((name, number)) => (name, Some(number)),
         None => (text, None),
     };
-    let mut known = studies::ALL.iter();
+    let mut known = studies::BY_NAME.iter();
     let Some(study) = known.find(|study| study.name == name) else {
-        let names = studies::ALL
+        let names = studies::BY_NAME
             .iter()
             .map(|study| study.name)
             .collect::<Vec<_>>()
@@ -246,7 +247,7 @@ fn run_subject(arguments: &Arguments, log: LogArguments) -> Result<(), Failure> 
 
 fn list() -> Result<(), Failure> {
     let mut text = String::new();
-    for study in studies::ALL {
+    for study in studies::BY_NAME {
         text.push_str(&study::list(study));
     }
     text.push_str("engine: bytes to bytes; cases mechanism/suite/keys/payload/size\n");

@@ -8,13 +8,16 @@
 //! configuration files.
 
 mod apart;
+pub(crate) mod architecture;
 mod child;
 mod client;
 mod limits;
 mod namespace;
 mod network;
 mod part;
+pub(crate) mod round_robin;
 mod scratch;
+mod slow_way;
 mod tap;
 mod thumbprints;
 mod wire;
@@ -22,6 +25,7 @@ mod wire;
 pub(crate) use apart::Apart;
 pub(crate) use child::{DONE, Order};
 pub(crate) use client::{Client, canonical_body, names_in_body};
+pub(crate) use limits::{Limit, Limited};
 pub(crate) use network::Network;
 pub(crate) use part::{Place, gateway};
 pub(crate) use scratch::Scratch;

@@ -114,6 +114,17 @@ impl Scratch {
         Ok(())
     }
 
+    /// Makes a key of a kind and its certificate for somebody of that name, if there is none yet.
+    pub(crate) fn issue_as(&self, name: &str, kind: KeyKind) -> Result<(), Failure> {
+        if self.folder().join(format!("{name}.key.pem")).exists() {
+            return Ok(());
+        }
+        let validity = Validity::days(Timestamp::now(), 1);
+        let template = Template::new(&format!("CN={name}"), validity).map_err(Failure::new)?;
+        let identity = issue::identity(&self.authority, kind, &template);
+        self.write_identity(name, &identity.map_err(Failure::new)?)
+    }
+
     fn write_identity(&self, name: &str, identity: &Identity) -> Result<(), Failure> {
         write_pair(&self.folder().join(name), identity, None, Existing::Keep)
     }

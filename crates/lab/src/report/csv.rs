@@ -69,6 +69,8 @@ fn unit(of: &Shows) -> &'static str {
         {
             Quantity::Rate => "calls/s",
             Quantity::Memory => "bytes",
+            Quantity::Lost | Quantity::Below => "calls",
+            Quantity::Met => "%",
             counted if counted.is_counted() => "bytes",
             _ => "µs",
         },

@@ -73,6 +73,8 @@ impl Unit {
             | Quantity::Exchange
             | Quantity::Opened
             | Quantity::Processor
+            | Quantity::Tail
+            | Quantity::Ended
             | Quantity::Floor
             | Quantity::FloorTogether => {
                 if most >= 5e6 {
@@ -84,6 +86,8 @@ impl Unit {
                 }
             }
             Quantity::Rate => unit(1.0, "calls/s"),
+            Quantity::Lost | Quantity::Below => unit(1.0, "calls"),
+            Quantity::Met => PERCENT,
             _ => {
                 if most >= 2e6 {
                     unit(1e6, "MB")

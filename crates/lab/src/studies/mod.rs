@@ -11,10 +11,12 @@ mod own;
 mod rodrigues2011;
 mod shopov2007;
 mod vanengelen2008;
+mod wsarch;
 
 pub use design::DESIGN;
 pub use in_memory::InMemory;
 pub use own::{CALLS_FIGURE, OWN, calls as own_calls};
+pub use wsarch::WSARCH;
 
 use crate::study::Study;
 
@@ -27,13 +29,25 @@ pub const ALL: &[&Study] = &[
     &rodrigues2011::STUDY,
 ];
 
-/// Those of papers, and those of the user's own calls and factors.
+/// All that are run by name: those of papers, and that of an architecture which a paper describes.
+pub const BY_NAME: &[&Study] = &[
+    &mchale2012::STUDY,
+    &vanengelen2008::STUDY,
+    &novakouski2010::STUDY,
+    &shopov2007::STUDY,
+    &rodrigues2011::STUDY,
+    WSARCH,
+];
+
+/// Those of papers, those that are run by name alone, and those of the user's own calls and
+/// factors.
 pub const WITH_OWN: &[&Study] = &[
     &mchale2012::STUDY,
     &vanengelen2008::STUDY,
     &novakouski2010::STUDY,
     &shopov2007::STUDY,
     &rodrigues2011::STUDY,
+    WSARCH,
     OWN,
     DESIGN,
 ];

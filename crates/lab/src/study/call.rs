@@ -10,6 +10,7 @@ use serde::{Deserialize, Serialize};
 use soapstone::wss::{Mechanism, SUITE_NAMES, Suite};
 
 use super::condition::{Condition, Round};
+use super::providers::{ProvidersRound, Trial};
 
 /// What answers: one of ours, or a peer that runs as a program of its own.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -529,6 +530,24 @@ pub trait Bench {
     ) -> Result<Vec<Round>, NoCall<Self::Failure>> {
         Err(NoCall::LeftOut(format!(
             "this stack cannot be put under a condition ({condition})"
+        )))
+    }
+
+    /// A round of calls of clients at once to what is in front of providers, while something
+    /// happens to these: `requests` calls of each, one after another.
+    ///
+    /// # Errors
+    /// The front is not there, the system cannot make the trial, or nothing can be started.
+    fn providers(
+        &mut self,
+        _call: &Call,
+        _front: &str,
+        trial: Trial,
+        _clients: u32,
+        _requests: u32,
+    ) -> Result<ProvidersRound, NoCall<Self::Failure>> {
+        Err(NoCall::LeftOut(format!(
+            "this stack has no providers to choose among ({trial})"
         )))
     }
 

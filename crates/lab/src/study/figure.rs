@@ -48,6 +48,9 @@ impl Study {
     pub fn command(&self, experiment: u8) -> String {
         match self.paper {
             Some(_) => format!("soapstone lab run {}/{experiment}", self.name),
+            None if self.name == studies::WSARCH.name => {
+                format!("soapstone lab run {}/{experiment}", self.name)
+            }
             None if self.name == studies::DESIGN.name => {
                 "soapstone lab design --factor NAME=LEVEL,LEVEL".to_owned()
             }

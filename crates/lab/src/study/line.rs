@@ -250,6 +250,16 @@ pub enum Quantity {
     Rate,
     /// Memory, octets.
     Memory,
+    /// The time that 95 of 100 calls of a round do not exceed, µs.
+    Tail,
+    /// Calls of a round that were not answered.
+    Lost,
+    /// Time from the death of a provider until the last call was sent that it would have got, µs.
+    Ended,
+    /// Calls of a round that were answered below their needs.
+    Below,
+    /// Calls of a round that were answered in the time that they need, percent.
+    Met,
     /// Time that private keys, digests and ciphers take alone for such a call, µs: what no
     /// implementation can be faster than.
     Floor,
@@ -289,6 +299,11 @@ impl Quantity {
             Self::Header => "header",
             Self::Rate => "rate",
             Self::Memory => "memory",
+            Self::Tail => "tail",
+            Self::Lost => "lost",
+            Self::Ended => "ended",
+            Self::Below => "below",
+            Self::Met => "met",
             Self::Floor => "floor",
             Self::FloorTogether => "floor-together",
         }

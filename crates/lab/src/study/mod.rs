@@ -18,6 +18,7 @@ mod floor;
 mod line;
 mod order;
 mod point;
+mod providers;
 mod run;
 mod select;
 mod weight;
@@ -35,5 +36,6 @@ pub use figure::{
 pub use line::{Absent, Done, LeftOut, Line, LineError, Quantity, Record, read, whole};
 pub use order::Order;
 pub use point::{Arm, How, OwnCalls, Point, Scale, Scope};
+pub use providers::{ProvidersRound, Trial};
 pub use run::{Event, Progress, WARM_UP_CALLS, run};
 pub use select::{Nothing, Options, Selection, Task, needs, select, why_nothing};

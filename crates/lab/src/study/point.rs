@@ -10,6 +10,7 @@ use super::call::{Call, Operation, Stack, Step, Way};
 use super::condition::Condition;
 use super::design::Design;
 use super::line::Line;
+use super::providers::Trial;
 
 /// What of a study is to run, and on what.
 #[derive(Clone, Debug)]
@@ -194,6 +195,18 @@ pub enum How {
         /// Calls of each in a repetition.
         requests: u32,
         /// Repetitions: each gives one sample of the mean time of calls, and one of their rate.
+        repetitions: u32,
+    },
+    /// In front of providers of one service; the front is named by the arm. Arms in turns, each
+    /// with a round of calls.
+    Providers {
+        /// What happens to the providers.
+        trial: Trial,
+        /// Clients at once.
+        clients: u32,
+        /// Calls of each in a round.
+        requests: u32,
+        /// Rounds: each gives one sample of each quantity, and one time of each call.
         repetitions: u32,
     },
     /// In turns, by clients that secure and open messages themselves: both spans of each call.

@@ -178,7 +178,11 @@ impl<B: Bench> Run<'_, B> {
             .collect();
         let runs_already = !matches!(
             task.point.how,
-            How::Fresh { .. } | How::Newcomers { .. } | How::Under { .. } | How::InMemory { .. }
+            How::Fresh { .. }
+                | How::Newcomers { .. }
+                | How::Under { .. }
+                | How::Providers { .. }
+                | How::InMemory { .. }
         );
         if runs_already {
             for gathered in &mut gathered {
@@ -236,6 +240,15 @@ impl<B: Bench> Run<'_, B> {
             } => {
                 let rounds = (clients, requests, repetitions);
                 self.under(&mut gathered, &condition, rounds, progress)?;
+            }
+            How::Providers {
+                trial,
+                clients,
+                requests,
+                repetitions,
+            } => {
+                let each = (clients, requests);
+                self.providers(&mut gathered, trial, each, (repetitions, &clock), progress)?;
             }
             How::InMemory { step, repetitions } => {
                 self.in_memory(&mut gathered, step, repetitions, &clock, progress)?;

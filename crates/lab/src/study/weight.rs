@@ -42,6 +42,12 @@ pub(super) fn weight(task: &Task) -> f64 {
             repetitions,
             ..
         } => f64::from(clients) * f64::from(requests) * f64::from(repetitions),
+        How::Providers {
+            clients,
+            requests,
+            repetitions,
+            ..
+        } => f64::from(clients) * f64::from(requests) * f64::from(repetitions),
         How::InMemory { repetitions, .. } => f64::from(repetitions),
         How::Own(_) => return OWN,
     };

@@ -181,6 +181,9 @@ impl Message<'_> {
                 };
                 SymmetricToken::Kerberos(kerberos)
             }
+            TokenKind::Saml { .. } => SymmetricToken::Assertion {
+                by_place: self.name(token, problems) == KeyReference::Direct,
+            },
             TokenKind::Username { .. } => {
                 if !user_with_key(token, problems) {
                     return;
@@ -204,8 +207,14 @@ impl Message<'_> {
         });
         self.sign(policy, properties);
         self.encrypt(policy, properties);
-        if let SymmetricToken::Password(_) = key {
-            refuse_encryption_by_password(token, policy, problems);
+        match (key, self.direction) {
+            (SymmetricToken::Password(_), _) => {
+                refuse_encryption_by_password(token, policy, problems);
+            }
+            (SymmetricToken::Assertion { .. }, Direction::Request) => {
+                self.have_holder_sign(token, policy, problems);
+            }
+            _ => {}
         }
     }
 
@@ -259,10 +268,7 @@ impl Message<'_> {
         }
         let holder = signing.filter(|token| matches!(token.kind, TokenKind::Saml { .. }));
         if let (Some(token), Direction::Request) = (holder, self.direction) {
-            let protection = AssertionProtection::Signature;
-            let wanted = assertion(token, HolderUse::Signs, protection, policy, problems);
-            let wanted = wanted.map(SupportingToken::Assertion);
-            policy.supporting.extend(wanted);
+            self.have_holder_sign(token, policy, problems);
         }
         if self.requirements.encrypted().is_empty() && !properties.encrypt_signature {
             return;
@@ -278,6 +284,19 @@ impl Message<'_> {
             policy.binding = wss::Binding::Asymmetric(keys);
             self.encrypt(policy, properties);
         }
+    }
+
+    /// Has the holder of an assertion sign requests.
+    fn have_holder_sign(
+        &self,
+        token: &Token,
+        policy: &mut Policy,
+        problems: &mut Vec<PolicyProblem>,
+    ) {
+        let protection = AssertionProtection::Signature;
+        let wanted = assertion(token, HolderUse::Signs, protection, policy, problems);
+        let wanted = wanted.map(SupportingToken::Assertion);
+        policy.supporting.extend(wanted);
     }
 
     /// A session key that is wrapped to the certificate of a token.

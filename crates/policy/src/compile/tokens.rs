@@ -2,8 +2,8 @@
 
 use soapstone_wss::{
     AssertionPolicy, AssertionProtection, ConfirmationMethod, ConversationVersion, DerivedKeyForm,
-    DerivedKeyPolicy, HolderUse, KerberosForm, KerberosPolicy, KeyReference, PasswordKind, Policy,
-    Presence, SamlVersion,
+    DerivedKeyPolicy, HolderUse, KerberosForm, KerberosPolicy, KeyBinding, KeyReference,
+    PasswordKind, Policy, Presence, SamlVersion,
 };
 
 use crate::names::SecurityPolicyVersion;
@@ -65,8 +65,8 @@ pub(super) fn assertion(
             "issuers and claims of assertions are a matter of the endpoint, not of policies",
         ),
         (
-            token.derived_keys.is_some(),
-            "keys are not derived from those of assertions",
+            token.derived_keys.is_some() && policy.signs_with() != Some(KeyBinding::Assertion),
+            "keys are derived from a symmetric key alone: that of an assertion which protects messages in a symmetric binding",
         ),
     ];
     if let Some((_, reason)) = wrong.into_iter().find(|(is_wrong, _)| *is_wrong) {
@@ -158,7 +158,9 @@ pub(super) fn why_not(token: &Token) -> &'static str {
             "a security context protects messages in a symmetric binding, or endorses them"
         }
         (TokenKind::Kerberos { .. }, _) => KERBEROS,
-        (TokenKind::Saml { .. }, _) => "an assertion is the initiator's token, or a supporting one",
+        (TokenKind::Saml { .. }, _) => {
+            "an assertion is the initiator's token, protects messages in a symmetric binding, or is a supporting token"
+        }
         (TokenKind::Other, _) => "tokens of this kind are not supported",
     }
 }

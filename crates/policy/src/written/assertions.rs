@@ -51,7 +51,7 @@ impl Assertions<'_> {
             self.problems.push(Unwritable::SharedKey);
             return Default::default();
         }
-        if uses(KeyBinding::Kerberos) {
+        if uses(KeyBinding::Kerberos) || uses(KeyBinding::Assertion) {
             return Default::default();
         }
         let protects = [request, &agreement.response]

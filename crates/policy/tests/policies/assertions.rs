@@ -2,8 +2,8 @@
 //! the others.
 
 use soapstone_wss::{
-    AssertionPolicy, AssertionProtection, ConfirmationMethod, EncryptedPart, HolderUse,
-    KeyReference, MessageSignature, Part, Policy, SamlVersion,
+    AssertionPolicy, AssertionProtection, ConfirmationMethod, DerivedKeyForm, EncryptedPart,
+    HolderUse, KeyBinding, KeyReference, MessageSignature, Part, Policy, SamlVersion,
 };
 
 use crate::refusals::not_supported;
@@ -102,11 +102,42 @@ fn the_holder_of_an_assertion_endorses() {
     }
 }
 
+/// WS-SecurityPolicy 1.3, 7.4: the symmetric key of its holder protects both messages.
+#[test]
+fn an_assertion_protects_messages_in_a_symmetric_binding() {
+    for (inner, form) in [
+        ("<sp:WssSamlV20Token11/>", None),
+        (
+            "<sp:RequireDerivedKeys/><sp:WssSamlV20Token11/>",
+            Some(DerivedKeyForm::Explicit),
+        ),
+    ] {
+        let binding = symmetric(&saml(inner), &suite("Basic256"));
+        let found = agreement(&format!("{binding}{SIGNED_BODY}{ENCRYPTED_BODY}"));
+        let accepted = wanted(&found.request);
+        assert_eq!(accepted.methods, [ConfirmationMethod::HolderOfKey]);
+        assert_eq!(accepted.holder, HolderUse::Signs);
+        assert_eq!(found.response.assertion(), None);
+        for policy in [&found.request, &found.response] {
+            assert_eq!(policy.signs_with(), Some(KeyBinding::Assertion));
+            let encryption = policy.encryption().expect("an encryption");
+            assert_eq!(encryption.key, KeyBinding::Assertion);
+            let derived = policy.derived_keys().map(|derived| derived.form);
+            assert_eq!(derived, form);
+        }
+        let reference = |policy: &Policy| policy.signature().map(|it| it.reference);
+        assert_eq!(reference(&found.request), Some(KeyReference::Direct));
+    }
+}
+
 #[test]
 fn an_assertion_in_another_place_is_refused_by_name() {
     let binding = asymmetric(&suite("Basic256"));
     let supporting = |inner: &str| format!("{binding}{SIGNED_BODY}{inner}");
-    let protection = symmetric(&saml(""), &suite("Basic256")) + SIGNED_BODY;
+    let initiator = nest("InitiatorToken", &x509("AlwaysToRecipient", ""));
+    let recipient = nest("RecipientToken", &saml(""));
+    let answering = format!("{initiator}{recipient}{}", suite("Basic256"));
+    let answering = nest("AsymmetricBinding", &answering) + SIGNED_BODY;
     let issued_by = saml("").replace(
         "<wsp:Policy>",
         "<sp:IssuerName>urn:idp</sp:IssuerName><wsp:Policy>",
@@ -117,8 +148,8 @@ fn an_assertion_in_another_place_is_refused_by_name() {
     let by_two = endorsed + &nest("EndorsingSupportingTokens", &saml(""));
     for (assertions, reason) in [
         (
-            protection,
-            "an assertion is the initiator's token, or a supporting one",
+            answering,
+            "an assertion is the initiator's token, protects messages in a symmetric binding, or is a supporting token",
         ),
         (supporting(&two), "a message has one assertion"),
         (
@@ -131,7 +162,7 @@ fn an_assertion_in_another_place_is_refused_by_name() {
         ),
         (
             supporting(&nest("SupportingTokens", &saml("<sp:RequireDerivedKeys/>"))),
-            "keys are not derived from those of assertions",
+            "keys are derived from a symmetric key alone: that of an assertion which protects messages in a symmetric binding",
         ),
         (
             supporting(&by_two),

@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use soapstone_wss::{AssertionProtection, ConfirmationMethod, SamlVersion};
 
+use super::confidential::Confidential;
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
 use super::table::Table;
@@ -23,6 +24,12 @@ pub struct SamlConfig {
     pub assertion: Option<LoadedFile>,
     /// Whether it is a header block of the plain request.
     pub from_request: bool,
+    /// Whether the key of a holder is symmetric, and the key of messages.
+    pub symmetric: Option<Located<bool>>,
+    /// Whether keys are derived from a symmetric one.
+    pub derived_keys: Option<Located<bool>>,
+    /// The symmetric key of the assertion that requests carry, in base64.
+    pub proof_key: Option<Located<Confidential<String>>>,
     /// The methods that confirm the subject.
     pub confirmation: Vec<ConfirmationMethod>,
     /// Who this side is to issuers; `None` if nothing is said of it.
@@ -41,6 +48,8 @@ pub struct SamlConfig {
     pub max_age: Option<Duration>,
     /// Whether each assertion is accepted once.
     pub once: bool,
+    /// Whether the assertion is in cipher text of its own.
+    pub encrypted: bool,
     /// Whether the assertion is passed on as a header block.
     pub forward: bool,
     /// Signature algorithms of issuers.
@@ -92,6 +101,9 @@ pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
         issuers,
         assertion: table.secret_file("assertion"),
         from_request: table.boolean("from_request").is_some_and(|it| it.value),
+        symmetric: table.choice("holder_key", &[("public", false), ("symmetric", true)]),
+        derived_keys: table.boolean("derived_keys"),
+        proof_key: table.secret("proof_key", "proof_key_env", "proof_key_file"),
         confirmation: table.choices("confirmation", &METHODS).unwrap_or_default(),
         audience: table.strings("audience"),
         recipient: table.strings("recipient").unwrap_or_default(),
@@ -107,6 +119,7 @@ pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
         skew: table.duration("skew").map(|skew| skew.value),
         max_age: table.duration("max_age").map(|age| age.value),
         once: table.boolean("once").is_some_and(|once| once.value),
+        encrypted: table.boolean("encrypted").is_some_and(|it| it.value),
         forward: table
             .boolean("forward")
             .is_some_and(|forward| forward.value),
@@ -117,6 +130,15 @@ pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
         table.missing(
             "confirmation",
             "say how subjects are confirmed: confirmation = [\"holder-of-key\"], for example",
+        );
+    }
+    if let Some(key) = &config.proof_key
+        && !table.has("assertion")
+    {
+        table.report_with_hint(
+            key.place,
+            "`proof_key` is the key of the assertion that requests carry, and `assertion` names none",
+            "name the file with the assertion: assertion = \"assertion.xml\"",
         );
     }
     if config.from_request && config.assertion.is_some() {

@@ -135,7 +135,7 @@ const fn token_of(config: &KerberosConfig) -> KerberosPolicy {
     }
 }
 
-fn derivation(policy: &Policy) -> DerivedKeyPolicy {
+pub(super) fn derivation(policy: &Policy) -> DerivedKeyPolicy {
     DerivedKeyPolicy {
         version: ConversationVersion::V13,
         form: DerivedKeyForm::Explicit,

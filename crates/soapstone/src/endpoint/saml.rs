@@ -5,13 +5,15 @@
 
 use std::sync::Arc;
 
-use soapstone_crypto::{DigestAlgorithm, SignatureAlgorithm};
+use soapstone_crypto::{DigestAlgorithm, SignatureAlgorithm, SymmetricKey, base64};
 use soapstone_wss::{
-    AssertionIssuer, AssertionPolicy, AssertionProtection, AssertionToken, ConfirmationMethod,
-    HolderUse, Part, Policy, SupportingToken,
+    AssertionIssuer, AssertionPolicy, AssertionProtection, AssertionToken, Binding,
+    ConfirmationMethod, HolderUse, KeyBinding, KeyReference, Part, Policy, SupportingToken,
+    SymmetricBinding, SymmetricToken,
 };
 
 use super::compiler::Compiler;
+use super::kerberos_policy::derivation;
 use super::role::Role;
 use crate::config::{Located, OTHER_TEXT, Place, SamlConfig};
 
@@ -29,6 +31,7 @@ impl Compiler<'_> {
             );
             return;
         }
+        self.protect_with_proof_key(config, policy);
         let accepted = self.accepted(config, policy, role);
         let is_tied = accepted.protection == AssertionProtection::Signature
             && !accepted.accepts(ConfirmationMethod::HolderOfKey);
@@ -37,6 +40,80 @@ impl Compiler<'_> {
             policy.parts.signed.push(Part::Assertion);
         }
         policy.supporting.push(SupportingToken::Assertion(accepted));
+    }
+
+    /// Compares what the file says of the holder's key with what a policy file has.
+    fn check_proof_key(&mut self, config: &SamlConfig, policy: &Policy, role: Role) {
+        let is_symmetric = policy.uses(KeyBinding::Assertion);
+        let said = config
+            .symmetric
+            .as_ref()
+            .filter(|it| it.value != is_symmetric);
+        if let Some(said) = said {
+            self.report_with_hint(
+                said.place,
+                "`holder_key` is given, and the policy has a holder's key of the other kind",
+                "leave it out",
+            );
+        }
+        if let Some(derived) = &config.derived_keys {
+            self.report_with_hint(
+                derived.place,
+                "`derived_keys` is given beside a policy, which says how keys are derived",
+                "leave it out",
+            );
+        }
+        let sends = matches!(role, Role::Client | Role::Secure);
+        if is_symmetric && sends && config.assertion.is_some() && config.proof_key.is_none() {
+            self.report_with_hint(config.place, PROOF_KEY_MISSING, PROOF_KEY_HINT);
+        }
+    }
+
+    /// Protects messages with the symmetric key of the assertion's holder, where the file says so.
+    fn protect_with_proof_key(&mut self, config: &SamlConfig, policy: &mut Policy) {
+        let symmetric = config.symmetric.as_ref().filter(|it| it.value);
+        if let (Some(derived), None) = (&config.derived_keys, symmetric) {
+            self.report_with_hint(
+                derived.place,
+                "`derived_keys` is given, and keys are derived from a symmetric key alone",
+                "leave it out, or say holder_key = \"symmetric\"",
+            );
+        }
+        let Some(symmetric) = symmetric else {
+            if let Some(key) = &config.proof_key {
+                self.report_with_hint(
+                    key.place,
+                    "`proof_key` is given, and the holder's key is a public one",
+                    "say holder_key = \"symmetric\", or leave it out",
+                );
+            }
+            return;
+        };
+        let by_certificate = policy.signs_with() == Some(KeyBinding::Certificate);
+        if !by_certificate || policy.endorsing().next().is_some() {
+            self.report_with_hint(
+                symmetric.place,
+                "the symmetric key of an assertion's holder signs messages, and this mechanism has another key or none",
+                "take mechanism = \"sign\", \"sign-encrypt\" or \"encrypt-sign\", without shared_key and password_keys",
+            );
+            return;
+        }
+        if config.confirmation != [ConfirmationMethod::HolderOfKey] {
+            self.report_with_hint(
+                symmetric.place,
+                "the key of an assertion's holder is the key of messages, and other confirmations are accepted",
+                "confirmation = [\"holder-of-key\"]",
+            );
+        }
+        let signature = policy.signature();
+        let by_place = signature.is_some_and(|it| it.reference == KeyReference::Direct);
+        let derives = config.derived_keys.as_ref().is_none_or(|it| it.value);
+        let derived_keys = derives.then(|| derivation(policy));
+        policy.binding = Binding::Symmetric(SymmetricBinding {
+            key: SymmetricToken::Assertion { by_place },
+            derived_keys,
+            order: policy.order(),
+        });
     }
 
     /// Fills in the assertion that a policy file wants: whose it may be, and for whom. Where the
@@ -64,6 +141,7 @@ impl Compiler<'_> {
                 "confirmation = [\"holder-of-key\"]",
             );
         }
+        self.check_proof_key(config, policy, role);
         let mut versions = wanted.versions;
         if let Some(named) = &config.versions {
             versions.retain(|version| named.contains(version));
@@ -140,6 +218,7 @@ impl Compiler<'_> {
             skew: config.skew.unwrap_or(usual.skew),
             most_age: config.max_age.unwrap_or(usual.most_age),
             once: config.once,
+            encrypted: config.encrypted,
             forwarded: config.forward,
             from_message: config.from_request,
             signature: self
@@ -218,7 +297,7 @@ impl Compiler<'_> {
     pub(super) fn assertion(&mut self) -> Option<Arc<AssertionToken>> {
         let file = self.config.saml.as_ref()?.assertion.as_ref()?;
         match AssertionToken::parse(file.bytes.expose().clone()) {
-            Ok(token) => Some(Arc::new(token)),
+            Ok(token) => self.with_proof_key(token, file.place).map(Arc::new),
             Err(error) => {
                 self.report(file.place, format!("`{}`: {error}", file.path.display()));
                 None
@@ -226,6 +305,52 @@ impl Compiler<'_> {
         }
     }
 }
+
+impl Compiler<'_> {
+    /// The assertion with the symmetric key of its holder, where the file has it.
+    fn with_proof_key(&mut self, token: AssertionToken, place: Place) -> Option<AssertionToken> {
+        let config = self.config.saml.as_ref()?;
+        let Some(given) = &config.proof_key else {
+            if config.symmetric.as_ref().is_some_and(|it| it.value) {
+                self.report_with_hint(place, PROOF_KEY_MISSING, PROOF_KEY_HINT);
+            }
+            return Some(token);
+        };
+        if !token.wraps_key() {
+            self.report_with_hint(
+                given.place,
+                "`proof_key` is given, and the assertion has no symmetric key of its holder",
+                "leave it out, or take the assertion that the key was issued with",
+            );
+            return None;
+        }
+        let mut bytes = Vec::new();
+        let text = given.value.expose().trim().as_bytes();
+        let decoded = base64::decode_xml(text, &mut bytes);
+        let key = decoded.ok().map(|_| SymmetricKey::new(bytes));
+        match key {
+            Some(Ok(key)) if PROOF_KEY_BYTES.contains(&key.len()) => {
+                Some(token.with_proof_key(key))
+            }
+            _ => {
+                self.report(
+                    given.place,
+                    "`proof_key` must be 16 to 64 bytes in base64, found something else",
+                );
+                None
+            }
+        }
+    }
+}
+
+const PROOF_KEY_MISSING: &str =
+    "`proof_key` is missing: the symmetric key of the assertion's holder is the key of messages";
+
+const PROOF_KEY_HINT: &str =
+    "name the variable or the file that has it in base64: proof_key_env, proof_key_file";
+
+/// Bytes of a proof key.
+const PROOF_KEY_BYTES: std::ops::RangeInclusive<usize> = 16..=64;
 
 /// A policy of answers, which have no assertion.
 pub(super) fn without_assertion(policy: &mut Policy) {

@@ -16,7 +16,7 @@ use crate::freshness::Life;
 use crate::key_locator::KeyLocator;
 use crate::limits::SecurityLimits;
 use crate::rejected::Rejected;
-use crate::token::Claim;
+use crate::token::{Claim, HiddenAssertion};
 
 /// What an item says.
 #[derive(Debug)]
@@ -70,6 +70,9 @@ impl HeaderItem {
             }
             ItemKind::EncryptedData => {
                 Content::EncryptedData(EncryptedData::parse(document, self.node)?)
+            }
+            ItemKind::EncryptedAssertion => {
+                Content::EncryptedData(HiddenAssertion::read(element)?.data)
             }
             ItemKind::ReferenceList => {
                 Content::ReferenceList(ReferenceList::parse(element, limits.references)?)
@@ -128,6 +131,10 @@ impl HeaderItem {
         }
         match self.kind {
             ItemKind::Timestamp => Some(Rejected::TimestampDuplicated),
+            ItemKind::EncryptedAssertion => Some(Rejected::TooMany {
+                what: "`saml:EncryptedAssertion`",
+                limit: 1,
+            }),
             ItemKind::Token(kind) => kind.repeated(),
             _ => None,
         }

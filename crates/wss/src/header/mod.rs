@@ -17,7 +17,7 @@ use soapstone_xml::{Element, NodeId};
 
 pub use self::content::{Content, Finding};
 use crate::envelope::Envelope;
-use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
+use crate::names::{DS, SAML20, WSSE, WSSE11, WSU, XENC};
 use crate::token::TokenKind;
 
 /// A `wsse:Security` header block as it came.
@@ -46,6 +46,8 @@ pub enum ItemKind {
     EncryptedKey,
     /// `xenc:EncryptedData`: another item in cipher text.
     EncryptedData,
+    /// `saml:EncryptedAssertion` (SAML Core 2.0, 2.3.4).
+    EncryptedAssertion,
     /// `xenc:ReferenceList`.
     ReferenceList,
     /// `ds:Signature`.
@@ -68,6 +70,7 @@ impl ItemKind {
         match (element.local(), element.namespace()) {
             ("EncryptedKey", XENC) => Self::EncryptedKey,
             ("EncryptedData", XENC) => Self::EncryptedData,
+            ("EncryptedAssertion", SAML20) => Self::EncryptedAssertion,
             ("ReferenceList", XENC) => Self::ReferenceList,
             ("Signature", DS) => Self::Signature,
             ("Timestamp", WSU) => Self::Timestamp,

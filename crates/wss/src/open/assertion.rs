@@ -3,6 +3,7 @@
 //! The one rule: nothing is taken from an assertion but from the one that was accepted, by its
 //! node.
 
+use soapstone_crypto::SignatureFamily;
 use soapstone_xml::{Element, NodeId};
 use soapstone_xmlsec::dsig::Signature;
 
@@ -93,6 +94,9 @@ impl Opening<'_> {
         let Some(node) = message.assertion_meant(message.element(info))? else {
             return Ok(None);
         };
+        if message.demands().proves_by_key && signature.method.family() == SignatureFamily::Hmac {
+            return Ok(None);
+        }
         let not_found = || Rejected::KeyNotFound {
             reference: "an assertion that was not accepted".to_owned(),
         };
@@ -109,8 +113,8 @@ impl Opening<'_> {
         {
             return Err(Rejected::Reflected);
         }
-        let parent = message.element(node).parent().map(|parent| parent.id());
-        let is_item = parent == message.security;
+        let mut around = message.element(node).ancestors();
+        let is_item = !around.any(|holder| holder.id() == info);
         let found = Found {
             key,
             signer: Signer::Holder {

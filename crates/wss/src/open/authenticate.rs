@@ -66,7 +66,11 @@ impl Opening<'_> {
                 signatures.push(item.node);
             }
         }
-        let hides_items = header.has(ItemKind::EncryptedData);
+        let mut items = header.items().iter();
+        let hides_items = items.any(|item| {
+            item.kind == ItemKind::EncryptedData && !self.is_hidden_assertion(item.node, item.kind)
+        });
+        let hides_assertion = self.keyring.hidden.is_some();
         if !hides_items {
             let outcome = self.comparison().items_before_decryption();
             self.judge(outcome)?;
@@ -76,6 +80,7 @@ impl Opening<'_> {
         }
         let mut cipher_text = CipherText {
             hides_items,
+            hides_keys: hides_items || hides_assertion,
             is_listed: hides_items
                 || header.has(ItemKind::ReferenceList)
                 || !self.keyring.wrapped.is_empty(),
@@ -88,7 +93,7 @@ impl Opening<'_> {
                 None => self.refusals.signatures.push(node),
             }
         }
-        if !hides_items {
+        if !hides_items && !hides_assertion {
             // Its place may be inside of a signature.
             let outcome = self.comparison().check_assertion();
             self.judge(outcome)?;
@@ -101,6 +106,7 @@ impl Opening<'_> {
     /// signature.
     fn read_in_the_clear(&mut self, node: NodeId, kind: ItemKind) -> Result<bool, Rejected> {
         match kind {
+            _ if self.is_hidden_assertion(node, kind) => self.read_hidden_assertion(node)?,
             ItemKind::EncryptedKey => self.read_encrypted_key(node)?,
             // Judged when it is deciphered, or found not to be.
             ItemKind::EncryptedData => {}
@@ -123,7 +129,7 @@ impl Opening<'_> {
     ) -> Result<Option<Authentic>, Rejected> {
         let signature = self.parse_signature(node)?;
         let (by_secret, found) = match self.key_of_signature(&signature) {
-            Err(Rejected::KeyNotFound { .. }) if cipher_text.hides_items => return Ok(None),
+            Err(Rejected::KeyNotFound { .. }) if cipher_text.hides_keys => return Ok(None),
             found => found?,
         };
         self.budget.references(signature.references.len())?;
@@ -170,7 +176,10 @@ impl Opening<'_> {
         let is_authenticated = self.budget.is_authenticated;
         let long = freshness::later(self.message.now, FAILURES_REMEMBERED);
         let of_key = if is_authenticated { long } else { until };
-        let keys = self.keyring.wrapped.iter().map(|key| DecipheringKey {
+        // An assertion comes in many messages, as does its cipher text: no mark tells a copy of it.
+        let hidden = self.keyring.hidden.iter().map(|hidden| &hidden.key);
+        let wrapped = self.keyring.wrapped.iter().chain(hidden);
+        let keys = wrapped.map(|key| DecipheringKey {
             name: digest::mark([b"deciphering key".as_slice(), &key.wrapped.cipher_value]),
             most_failures: limits.failed_openings,
             failures_until: of_key,
@@ -195,7 +204,18 @@ impl Opening<'_> {
             most_failures: limits.failed_openings_of_context,
             failures_until: long,
         });
-        keys.chain(contexts).chain(session).collect()
+        let by_proof =
+            !is_authenticated && self.message.demands().deciphers_with(KeySource::Assertion);
+        let proof = self.keyring.proof.iter().filter(|_| by_proof);
+        let proof = proof.map(|proof| DecipheringKey {
+            name: digest::mark([
+                b"deciphering proof key".as_slice(),
+                &proof.wrapped.wrapped.cipher_value,
+            ]),
+            most_failures: limits.failed_openings_of_context,
+            failures_until: long,
+        });
+        keys.chain(contexts).chain(session).chain(proof).collect()
     }
 
     /// Until when a copy could be accepted, as far as signatures in the clear prove it.
@@ -229,6 +249,8 @@ impl Opening<'_> {
 struct CipherText {
     /// The header has cipher text among its items.
     hides_items: bool,
+    /// Cipher text may hold the key of a signature.
+    hides_keys: bool,
     /// The header has what may list cipher text.
     is_listed: bool,
     /// Every element that is, or holds, cipher text that may be deciphered, once a reference asks

@@ -23,13 +23,14 @@ use crate::event::Event;
 use crate::evidence::{CipherKey, EncryptionEvidence, Signer};
 use crate::key_locator::KeyLocator;
 use crate::part::Extent;
+use crate::proof;
 use crate::rejected::Rejected;
 use crate::token;
 
 /// What something was enciphered with.
-struct DecryptionKey {
-    key: SymmetricKey,
-    origin: CipherKey,
+pub(super) struct DecryptionKey {
+    pub(super) key: SymmetricKey,
+    pub(super) origin: CipherKey,
 }
 
 impl Opening<'_> {
@@ -55,6 +56,15 @@ impl Opening<'_> {
             let listed = message.listed(wrapped.data_references.iter().map(String::as_str))?;
             message.expect_encryption(&listed)?;
         }
+        let key = self.wrapped_key(wrapped)?;
+        self.keyring.wrapped.push(Arc::new(key));
+        Ok(())
+    }
+
+    /// The private key of ours that an `EncryptedKey` is for, and how it is used. Nothing is
+    /// unwrapped.
+    pub(super) fn wrapped_key(&mut self, wrapped: EncryptedKey) -> Result<WrappedKey, Rejected> {
+        let (message, node) = (&self.message, wrapped.node);
         let (method, agreement) = message.key_method(&wrapped, &mut self.evidence)?;
         let locator = match &agreement {
             Some(agreement) => message.recipient(&agreement.method)?,
@@ -71,13 +81,12 @@ impl Opening<'_> {
                 recipient: identity.certificate(),
             });
         self.evidence.keys.push(method);
-        self.keyring.wrapped.push(Arc::new(WrappedKey {
+        Ok(WrappedKey {
             sha1: digest::sha1([wrapped.cipher_value.as_slice()]),
             wrapped,
             agreement,
             identity,
-        }));
-        Ok(())
+        })
     }
 
     /// Deciphers what an `EncryptedKey` of the header lists.
@@ -143,7 +152,9 @@ impl Opening<'_> {
             }
             let origin = match (&resolved.holder, resolved.token) {
                 (Signer::SessionKey(_), Some(token)) => CipherKey::Session(token),
-                (Signer::Context { .. } | Signer::Kerberos(_), _) => CipherKey::Context,
+                (Signer::Context { .. } | Signer::Kerberos(_) | Signer::Holder { .. }, _) => {
+                    CipherKey::Context
+                }
                 _ => CipherKey::Known,
             };
             let key = resolved.key;
@@ -152,6 +163,7 @@ impl Opening<'_> {
                 Signer::Context { .. } | Signer::Kerberos(_) => {
                     conversation::encryption_key(&key, data.method)
                 }
+                Signer::Holder { .. } => proof::encryption_key(&key, data.method),
                 Signer::User(_) => token::password_encryption_key(&key, data.method),
                 _ => Ok(key),
             };
@@ -207,12 +219,13 @@ impl Opening<'_> {
         }
     }
 
-    fn decrypt(
+    /// Deciphers one `EncryptedData`; returns the elements that took its place.
+    pub(super) fn decrypt(
         &mut self,
         data: &EncryptedData,
         key: &DecryptionKey,
         buffers: &mut Buffers,
-    ) -> Result<(), Rejected> {
+    ) -> Result<Vec<NodeId>, Rejected> {
         let outcome = self.decipher(data, key, buffers);
         let (nodes, refused) = match &outcome {
             Ok(nodes) => (nodes.as_slice(), None),
@@ -225,8 +238,9 @@ impl Opening<'_> {
                 plaintext: nodes,
                 refused,
             });
-        self.plaintext.graft(data.node, outcome?);
-        Ok(())
+        let nodes = outcome?;
+        self.plaintext.graft(data.node, nodes.clone());
+        Ok(nodes)
     }
 
     /// Puts a plaintext in the place of its cipher text; returns the elements that took it.

@@ -17,7 +17,10 @@ impl Opening<'_> {
     /// Reads an item, if it needs no key of the message.
     pub(super) fn read_item(&mut self, node: NodeId, kind: ItemKind) -> Result<(), Rejected> {
         let item = self.message.element(node);
-        let may_be_ignored = matches!(kind, ItemKind::Token(_) | ItemKind::Unknown);
+        let may_be_ignored = matches!(
+            kind,
+            ItemKind::Token(_) | ItemKind::EncryptedAssertion | ItemKind::Unknown
+        );
         if may_be_ignored && self.message.demands().ignores(item) {
             // Each is counted, as tokens are.
             self.budget.token()?;
@@ -71,6 +74,7 @@ impl Opening<'_> {
 
     pub(super) fn read_token(&mut self, node: NodeId, kind: TokenKind) -> Result<(), Rejected> {
         self.budget.token()?;
+        self.check_hidden(node)?;
         let message = &self.message;
         let mut proving = Proving {
             issuers: &message.plan.keys.issuers,
@@ -85,6 +89,11 @@ impl Opening<'_> {
             marks: &mut self.replay.marks,
             observer: &mut *self.observer.observer,
         };
-        kind.prove(message.element(node), &mut proving)
+        kind.prove(message.element(node), &mut proving)?;
+        let accepted = self.evidence.assertion.as_ref();
+        match accepted.is_some_and(|accepted| accepted.node == node) {
+            true => self.read_proof_key(),
+            false => Ok(()),
+        }
     }
 }

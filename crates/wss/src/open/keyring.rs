@@ -18,7 +18,7 @@ use crate::kerberos::KerberosSession;
 use crate::key_locator::KeyLocator;
 use crate::names::XENC;
 use crate::rejected::Rejected;
-use crate::token::{Derivation, PasswordKeyUse};
+use crate::token::{Derivation, HiddenAssertion, PasswordKeyUse, SamlVersion};
 use crate::username::User;
 
 /// An `EncryptedKey` of the header, as it was read before anything was deciphered.
@@ -28,6 +28,24 @@ pub(super) struct WrappedKey {
     pub(super) agreement: Option<Agreement>,
     /// Whose private key unwraps it.
     pub(super) identity: Arc<Identity>,
+}
+
+/// An assertion in cipher text of its own, and who can open it.
+pub(super) struct Hidden {
+    pub(super) assertion: HiddenAssertion,
+    pub(super) key: Arc<WrappedKey>,
+}
+
+/// The key of the accepted assertion's holder.
+pub(super) struct Proof {
+    pub(super) assertion: NodeId,
+    pub(super) version: SamlVersion,
+    pub(super) id: String,
+    pub(super) issuer: String,
+    pub(super) subject: String,
+    pub(super) wrapped: WrappedKey,
+    /// The key, once something used it.
+    pub(super) key: Option<SymmetricKey>,
 }
 
 /// A session key that an `EncryptedKey` of this message carried.
@@ -59,6 +77,12 @@ pub(super) struct FromPassword {
 pub(super) struct Keyring {
     pub(super) wrapped: Vec<Arc<WrappedKey>>,
     sessions: Vec<SessionKey>,
+    /// The key of the assertion's holder, where messages are secured with that.
+    pub(super) proof: Option<Proof>,
+    /// The assertion in cipher text of its own, until its turn comes.
+    pub(super) hidden: Option<Hidden>,
+    /// The assertion that came to light.
+    pub(super) came_hidden: Option<NodeId>,
     /// The `EncryptedKey` whose key signs and encrypts, where the plan has one key do both.
     session_in_use: Option<NodeId>,
     /// The security context that keys come from.
@@ -77,6 +101,21 @@ pub(super) struct Keyring {
 
 /// Length of a key in bytes where neither cipher text nor suite says one: that of AES-256.
 const LONGEST_DATA_KEY: usize = 32;
+
+/// The key that an `EncryptedKey` carries, which has this length in bytes.
+pub(super) fn unwrapped(key: &WrappedKey, length: usize) -> Result<SymmetricKey, Rejected> {
+    let private = key.identity.key();
+    Ok(match &key.agreement {
+        Some(Agreement {
+            method, originator, ..
+        }) => key
+            .wrapped
+            .open_agreed(private, method, originator.as_ref(), length)?,
+        None => key
+            .wrapped
+            .open(OpeningKey::Private(private), Some(length))?,
+    })
+}
 
 impl Keyring {
     /// Notes that an element of the header uses a token.
@@ -107,21 +146,10 @@ impl Keyring {
         let by_suite = || message.demands().suite.data.first().copied();
         let method = first.map(|data| data.method).or_else(by_suite);
         let length = method.map_or(LONGEST_DATA_KEY, |method| method.key_length());
-        let private = key.identity.key();
-        let unwrapped = match &key.agreement {
-            Some(Agreement {
-                method, originator, ..
-            }) => key
-                .wrapped
-                .open_agreed(private, method, originator.as_ref(), length)?,
-            None => key
-                .wrapped
-                .open(OpeningKey::Private(private), Some(length))?,
-        };
         self.sessions.push(SessionKey {
             node,
             sha1: key.sha1,
-            key: unwrapped,
+            key: unwrapped(key, length)?,
             deciphers: false,
         });
         Ok(())

@@ -22,6 +22,7 @@ mod comparison;
 mod decrypt;
 mod dereference;
 mod endorsement;
+mod hidden_assertion;
 mod items;
 mod key_agreement;
 mod keyring;
@@ -31,6 +32,7 @@ mod passing;
 mod password_keys;
 mod places;
 mod plaintext;
+mod proof_key;
 mod recognition;
 mod references;
 mod replay_keys;
@@ -43,6 +45,7 @@ use jiff::Timestamp;
 use soapstone_xml::{Buffers, NodeId};
 
 pub use self::authenticate::DecipheringKey;
+use self::keyring::Proof;
 use self::opening::Opening;
 use self::places::PassedBlocks;
 use crate::envelope::Envelope;
@@ -54,6 +57,7 @@ use crate::marks::{self, End, Mark};
 use crate::operation::{Operation, OperationObserver};
 use crate::passage::Passage;
 use crate::plan::InboundPlan;
+use crate::proof::ProofKey;
 use crate::rejected::Rejected;
 
 /// A message whose signatures in the clear verified, and of which nothing is deciphered yet.
@@ -212,7 +216,12 @@ impl Opening<'_> {
     }
 
     fn process(&mut self, node: NodeId, buffers: &mut Buffers) -> Result<(), Rejected> {
-        match ItemKind::of(self.message.element(node)) {
+        let kind = ItemKind::of(self.message.element(node));
+        if self.is_hidden_assertion(node, kind) {
+            self.observer.ended(Operation::Other);
+            return self.process_hidden_assertion(node, buffers);
+        }
+        match kind {
             ItemKind::EncryptedKey => {
                 self.observer.ended(Operation::Other);
                 let processed = self.process_encrypted_key(node, buffers);
@@ -261,6 +270,11 @@ impl Opening<'_> {
         session.map(KerberosSession::of_answers)
     }
 
+    /// The proof key that the message was secured with, for its answer.
+    fn proof_key(&mut self) -> Option<ProofKey> {
+        self.keyring.proof.take().and_then(Proof::of_answers)
+    }
+
     fn receipt(&mut self) -> Receipt {
         let senders_key = self.keyring.senders_key(&self.evidence);
         let signatures = self.evidence.signatures.iter_mut();
@@ -277,6 +291,7 @@ impl Opening<'_> {
             user: self.keyring.user.take(),
             context: self.keyring.context.take(),
             kerberos: self.kerberos_session(),
+            proof: self.proof_key(),
             operations: Vec::new(),
             marks: Vec::new(),
             relation: None,

@@ -9,7 +9,7 @@ use super::comparison::Comparison;
 use crate::envelope::expanded_name;
 use crate::event::{Demand, Event};
 use crate::evidence::MOST_DROPPED;
-use crate::names::{DS, WSSE, WSSE_2002, WSSE11, WSU, XENC};
+use crate::names::{DS, SAML20, WSSE, WSSE_2002, WSSE11, WSU, XENC};
 use crate::rejected::Rejected;
 use crate::token::version_of;
 
@@ -44,7 +44,9 @@ impl Comparison<'_, '_> {
         let body = self.message.envelope.body();
         let whole = self.demands().only_entire_parts;
         let inside_body = |holder: Element<'_>| !whole && holder.id() == body.id();
-        if element.id() == body.id() || is_part_of_header(element, security) {
+        if element.id() == body.id()
+            || is_part_of_header(element, security, self.demands().hides_assertion())
+        {
             return true;
         }
         if element.ancestors().any(inside_body) {
@@ -236,7 +238,11 @@ fn belongs_into_header(element: Element<'_>, blocks: &[(String, String)]) -> boo
 /// token is: in nothing but elements whose content is read strictly, so that nothing else can stand
 /// there. Others are read for what they must hold, or not at all, and might hold a header block
 /// too.
-fn is_part_of_header(element: Element<'_>, security: Option<NodeId>) -> bool {
+fn is_part_of_header(
+    element: Element<'_>,
+    security: Option<NodeId>,
+    hides_assertion: bool,
+) -> bool {
     let holds_keys = [
         (DS, "Signature"),
         (DS, "KeyInfo"),
@@ -245,12 +251,15 @@ fn is_part_of_header(element: Element<'_>, security: Option<NodeId>) -> bool {
         (XENC, "EncryptedKey"),
     ];
     let is_security = |holder: &Element<'_>| Some(holder.id()) == security;
+    // Read strictly where the plan has it alone.
+    let holds_assertion =
+        |holder: &Element<'_>| hides_assertion && holder.is(SAML20, "EncryptedAssertion");
     element
         .ancestors()
         .find(|holder| {
-            !holds_keys
-                .iter()
-                .any(|(namespace, local)| holder.is(namespace, local))
+            let mut names = holds_keys.iter();
+            let is_named = names.any(|(namespace, local)| holder.is(namespace, local));
+            !is_named && !holds_assertion(holder)
         })
         .is_some_and(|holder| is_security(&holder))
 }

@@ -255,6 +255,9 @@ impl Keyring {
                 }
                 self.kerberos_key(message, &sha1, token)
             }
+            Some(KeySource::Assertion) => {
+                self.proof_key(message, locator.ok_or_else(not_found)?, user)
+            }
             Some(KeySource::Password) => {
                 let token = match locator {
                     Some(KeyLocator::Token(id)) => message.token_by_id(id)?,

@@ -241,6 +241,7 @@ impl Assurance {
                 | KeySource::Shared
                 | KeySource::Token
                 | KeySource::Kerberos
+                | KeySource::Assertion
                 | KeySource::Password => assured(signature.bits),
                 KeySource::Request if proves_holder => assured(signature.bits),
                 KeySource::Request | KeySource::Wrapped => None,

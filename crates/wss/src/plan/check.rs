@@ -4,13 +4,13 @@
 use soapstone_crypto::KeyDerivation;
 
 use super::PlanProblem;
-use crate::binding::{KeyBinding, KeyReference};
+use crate::binding::{KeyBinding, KeyReference, ProtectionOrder};
 use crate::conversation::{LONGEST_KEY, SHORTEST_KEY};
 use crate::names::ULTIMATE_RECEIVER;
 use crate::part::Part;
 use crate::policy::Policy;
 use crate::supporting::{EndorsingToken, SupportingToken};
-use crate::token::{AssertionPolicy, AssertionProtection};
+use crate::token::{AssertionPolicy, AssertionProtection, ConfirmationMethod};
 use crate::username::{PasswordKeyPolicy, PasswordKind, Presence, UsernamePolicy};
 
 impl Policy {
@@ -28,15 +28,13 @@ impl Policy {
         let signs = signature.is_some();
         let by_key = signature.is_some_and(|one| one.key != KeyBinding::Certificate);
         let wraps_none = suite.key_transport.is_empty() && suite.key_agreement.is_empty();
+        let unwraps = self.wraps_key() || self.hides_assertion() || self.proves_by_key();
         let public = self.signs_by_certificate() || self.endorses_by_certificate();
         let secret = by_key || self.endorsing_secret().is_some();
         let signs_none =
             public && suite.signature.is_empty() || secret && suite.symmetric_signature.is_empty();
         let missing = [
-            (
-                self.wraps_key() && wraps_none,
-                "key transport or key agreement",
-            ),
+            (unwraps && wraps_none, "key transport or key agreement"),
             (signs && suite.digest.is_empty(), "digest"),
             (
                 signs && suite.canonicalization.is_empty(),
@@ -44,7 +42,7 @@ impl Policy {
             ),
             (signs_none, "signature"),
             (
-                encryption.is_some() && suite.data.is_empty(),
+                (encryption.is_some() || self.hides_assertion()) && suite.data.is_empty(),
                 "data encryption",
             ),
         ];
@@ -135,7 +133,32 @@ impl Policy {
             |one: &AssertionPolicy| one.methods.is_empty() || one.versions.is_empty();
         let needs_signature =
             |one: &AssertionPolicy| one.protection == AssertionProtection::Signature;
+        let hides = self.hides_assertion();
+        let by_proof = self.uses(KeyBinding::Assertion);
+        let accepts_holder = |one: &AssertionPolicy| one.accepts(ConfirmationMethod::HolderOfKey);
+        let encrypts_first = self.order() == ProtectionOrder::EncryptBeforeSigning;
         let problems = [
+            (
+                hides && (self.encrypts(&Part::Assertion) || self.header.intermediary.is_some()),
+                "an assertion has one cipher text: its own, for the last node, or that of the message",
+            ),
+            (
+                by_proof && self.signature().is_none(),
+                "the symmetric key of an assertion's holder encrypts for somebody whom a signature with it proves",
+            ),
+            (
+                self.proves_by_key() && !assertion.is_some_and(accepts_holder),
+                "messages are protected with the key of an assertion's holder, and holder-of-key is not accepted",
+            ),
+            (
+                self.proves_by_key()
+                    && (self.encrypts(&Part::Assertion) || hides && self.encryption().is_some()),
+                "the key inside of an assertion that is encrypted deciphers nothing: its signature could not be verified before",
+            ),
+            (
+                hides && encrypts_first && self.signs(&Part::Assertion),
+                "an assertion with cipher text of its own is signed before it is enciphered",
+            ),
             (
                 self.supporting.iter().filter(is_assertion).count() > 1,
                 "a message has one assertion",

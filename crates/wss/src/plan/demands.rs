@@ -77,6 +77,8 @@ pub(crate) struct Demands {
     pub(crate) kerberos_beside: bool,
     /// How keys are derived from passwords, where they are.
     pub(crate) password_keys: Option<PasswordKeyPolicy>,
+    /// Whether messages are protected with the proof key of the assertion that they have.
+    pub(crate) proves_by_key: bool,
     /// Whether a session key is wrapped to our certificate.
     pub(crate) wraps_key: bool,
     /// Whether what signs and encrypts is derived from symmetric keys.
@@ -262,6 +264,7 @@ impl Demands {
             kerberos: policy.kerberos(),
             kerberos_beside: policy.kerberos_beside().is_some(),
             password_keys: policy.password_keys(),
+            proves_by_key: policy.proves_by_key(),
             wraps_key: policy.wraps_key(),
             derives_keys: derived_keys.is_some(),
             single_session_key: policy.uses(KeyBinding::SessionKey) || derived_keys.is_some(),
@@ -298,6 +301,12 @@ impl Demands {
     /// What is accepted of the assertion that messages have.
     pub(crate) fn assertion(&self) -> Option<&AssertionPolicy> {
         self.supporting.iter().find_map(SupportingToken::assertion)
+    }
+
+    /// Whether the assertion of messages is in cipher text of its own.
+    pub(crate) fn hides_assertion(&self) -> bool {
+        self.assertion()
+            .is_some_and(|assertion| assertion.encrypted)
     }
 
     /// Whether the Security header may be that of the draft of July 2002.

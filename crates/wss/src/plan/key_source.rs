@@ -20,6 +20,8 @@ pub(crate) enum KeySource {
     Token,
     /// The session key of a Kerberos token.
     Kerberos,
+    /// The proof key of an assertion.
+    Assertion,
     /// A key that is derived from a password, as a token says.
     Password,
 }
@@ -34,6 +36,7 @@ impl KeySource {
             KeyBinding::SessionKey => Self::Wrapped,
             KeyBinding::Context => Self::Token,
             KeyBinding::Kerberos => Self::Kerberos,
+            KeyBinding::Assertion => Self::Assertion,
             KeyBinding::Password => Self::Password,
         }
     }

@@ -386,12 +386,17 @@ impl InboundPlan {
                 &mut problems,
             );
         }
-        if policy.wraps_key() {
+        if policy.wraps_key() || policy.hides_assertion() || policy.proves_by_key() {
+            let purpose = match (policy.wraps_key(), policy.hides_assertion()) {
+                (true, _) => "unwrap session keys",
+                (false, true) => "decipher assertions",
+                (false, false) => "unwrap the keys of assertions",
+            };
             need(
                 &keys.decrypting().next(),
                 KeyField::Identity,
                 "our private key",
-                "unwrap session keys",
+                purpose,
                 &mut problems,
             );
             for identity in keys.decrypting() {
@@ -493,6 +498,7 @@ impl OutboundPlan {
                 | KeyBinding::SessionKey
                 | KeyBinding::Context
                 | KeyBinding::Kerberos
+                | KeyBinding::Assertion
                 | KeyBinding::Password => {
                     algorithm = policy.suite.symmetric_signature.first().copied()
                 }
@@ -548,6 +554,7 @@ impl OutboundPlan {
                 | KeyBinding::SessionKey
                 | KeyBinding::Context
                 | KeyBinding::Kerberos
+                | KeyBinding::Assertion
                 | KeyBinding::Password => {}
             }
         }
@@ -560,7 +567,17 @@ impl OutboundPlan {
                 &mut problems,
             );
         }
-        if let Some(peer) = keys.peer.as_ref().filter(|_| policy.wraps_key()) {
+        if policy.hides_assertion() {
+            need(
+                &keys.peer,
+                KeyField::Peer,
+                "the peer's certificate",
+                "encipher assertions for it",
+                &mut problems,
+            );
+        }
+        let wraps = policy.wraps_key() || policy.hides_assertion();
+        if let Some(peer) = keys.peer.as_ref().filter(|_| wraps) {
             let kind = peer.public_key().kind();
             fit(&policy, kind, KeyField::Peer, &mut problems);
         }

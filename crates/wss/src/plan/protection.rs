@@ -39,6 +39,8 @@ pub(crate) struct Protection {
     pub(crate) carries_assertion: bool,
     /// Whether it is a header block of the plain message.
     pub(crate) takes_assertion: bool,
+    /// Whether it has cipher text of its own.
+    pub(crate) hides_assertion: bool,
     /// The Kerberos token that messages carry beside those of their keys.
     pub(crate) kerberos: Option<KerberosPolicy>,
     /// The form of Kerberos tokens, whatever they are for.
@@ -263,6 +265,7 @@ impl Protection {
             timestamp_last: header.layout == Layout::LaxTimestampLast,
             carries_assertion: policy.assertion().is_some(),
             takes_assertion: policy.assertion().is_some_and(|it| it.from_message),
+            hides_assertion: policy.hides_assertion(),
             kerberos: policy.kerberos_beside(),
             kerberos_by_identifier: policy.kerberos().is_some_and(|it| it.by_identifier),
             kerberos_form: policy.kerberos().map(|wanted| wanted.form),

@@ -314,7 +314,15 @@ impl Securing<'_> {
             let key = session.key.clone();
             let recipient = self.message.recipient()?;
             let mut written = Vec::new();
-            let sha1 = self.wrap(&key, recipient, encryption.reference, &listed, &mut written)?;
+            let id = self.message.named("key");
+            let sha1 = self.wrap(
+                &id,
+                &key,
+                recipient,
+                encryption.reference,
+                &listed,
+                &mut written,
+            )?;
             self.pieces.encrypted_key = written;
             self.receipt.session_keys.push((sha1, key));
         } else {

@@ -24,8 +24,9 @@ use crate::binding::KeyReference;
 use crate::conversation::{self, DEFAULT_LABEL, DerivedKeyForm, DerivedKeyPolicy, SecurityContext};
 use crate::kerberos::KerberosForm;
 use crate::plan::{Endorser, KeySource, SharedKey};
+use crate::proof;
 use crate::secure_error::SecureError;
-use crate::token::{self, PasswordKeyUse};
+use crate::token::{self, PasswordKeyUse, SamlVersion};
 
 /// What a token or a reference takes, as a rule.
 const PIECE_BYTES: usize = 512;
@@ -52,6 +53,8 @@ enum Reference<'p> {
     KerberosToken(String, &'static str),
     /// A Kerberos token of an earlier message, by its SHA-1 and type.
     KerberosSha1([u8; 20], &'static str),
+    /// The proof key of an assertion, by the assertion, and by its place in this message or not.
+    Assertion(SamlVersion, String, KeyReference),
     /// A key from a password, by the id of its token in this message.
     Password(String),
 }
@@ -183,6 +186,7 @@ impl<'p> Securing<'p> {
                 self.pieces.context_token = token;
                 Ok(root)
             }
+            KeySource::Assertion => self.proof_root(reference),
             KeySource::Password => {
                 let derived = self.derivation(purpose).is_some();
                 if purpose == Purpose::Encrypting && !derived {
@@ -259,6 +263,22 @@ impl<'p> Securing<'p> {
         Ok((Root { key, reference }, token))
     }
 
+    /// The proof key of the assertion that the message, or the request, carries.
+    fn proof_root(&mut self, reference: KeyReference) -> Result<Root<'p>, SecureError> {
+        let proof = self.message.proof_key()?;
+        // An answer has no assertion.
+        let reference = match self.message.outgoing.answers {
+            Some(_) => KeyReference::KeyName,
+            None => reference,
+        };
+        let root = Root {
+            key: proof.key.clone(),
+            reference: Reference::Assertion(proof.version, proof.id.clone(), reference),
+        };
+        self.receipt.proof = Some(proof);
+        Ok(root)
+    }
+
     /// Writes the Kerberos token whose key does nothing.
     pub(super) fn write_kerberos_token(&mut self) -> Result<(), SecureError> {
         if self.message.protection().kerberos.is_some() {
@@ -304,7 +324,7 @@ impl<'p> Securing<'p> {
         let key = SymmetricKey::generate(length)?;
         let id = self.message.named("key");
         let mut written = Vec::new();
-        let sha1 = self.wrap(&key, recipient, reference, &[], &mut written)?;
+        let sha1 = self.wrap(&id, &key, recipient, reference, &[], &mut written)?;
         self.pieces.session_key = written;
         self.receipt.session_keys.push((sha1, key.clone()));
         Ok(Root {
@@ -336,6 +356,9 @@ impl<'p> Securing<'p> {
                     | Reference::KerberosSha1(..),
                     Purpose::Encrypting,
                 ) => conversation::encryption_key(&root.key, plan.protection.suite.data[0])?,
+                (Reference::Assertion(..), Purpose::Encrypting) => {
+                    proof::encryption_key(&root.key, plan.protection.suite.data[0])?
+                }
                 (Reference::Password(_), Purpose::Encrypting) => {
                     token::password_encryption_key(&root.key, plan.protection.suite.data[0])?
                 }
@@ -490,6 +513,9 @@ impl Reference<'_> {
             }
             Self::KerberosSha1(sha1, value_type) => {
                 references::write_kerberos_sha1(sha1, value_type, implied, scope, out);
+            }
+            Self::Assertion(version, id, reference) => {
+                references::write_assertion(*reference, *version, id, implied, scope, out);
             }
             Self::Password(id) => references::write_password_reference(id, implied, scope, out),
         }

@@ -17,6 +17,7 @@ use crate::freshness::PeerClock;
 use crate::kerberos::KerberosSession;
 use crate::part::Part;
 use crate::plan::{OutboundPlan, Protection};
+use crate::proof::ProofKey;
 use crate::secure_error::SecureError;
 use crate::token::AssertionToken;
 use crate::username::User;
@@ -181,6 +182,16 @@ impl<'p> Message<'p> {
             None => self.plan.keys.user.as_ref(),
         };
         user.ok_or(SecureError::UserMissing)
+    }
+
+    /// The proof key that protects the message: that of the request, or of the assertion that the
+    /// message carries.
+    pub(super) fn proof_key(&self) -> Result<ProofKey, SecureError> {
+        let found = match self.outgoing.answers {
+            Some(request) => request.proof.clone(),
+            None => self.assertion().and_then(AssertionToken::proof_key),
+        };
+        found.ok_or(SecureError::ProofKeyMissing)
     }
 
     /// The assertion that the message carries.

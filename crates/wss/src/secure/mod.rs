@@ -10,6 +10,7 @@ mod changes;
 mod edits;
 mod encrypt;
 mod header;
+mod hidden_assertion;
 mod keys;
 mod message;
 mod pieces;
@@ -208,6 +209,7 @@ impl Securing<'_> {
                 }
             }
         }
+        self.hide_assertion(buffers)?;
         self.finish_encryption()?;
         if protection.encryption.is_some() {
             self.observer.ended(Operation::Encryption);

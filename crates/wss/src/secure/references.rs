@@ -18,7 +18,7 @@ use crate::names::{
     USERNAME_TOKEN, WSSE, X509_PKI_PATH_V1, X509_SKI, X509_V3,
 };
 use crate::plan::SharedKey;
-use crate::token::AssertionToken;
+use crate::token::SamlVersion;
 
 /// What a token with one certificate takes, as a rule.
 const TOKEN_BYTES: usize = 2048;
@@ -139,19 +139,20 @@ pub(super) fn write_certificate(
 /// of its holder. A `wsse:Reference` to it has no `ValueType` (BSP 1.1, R6614).
 pub(super) fn write_assertion(
     reference: KeyReference,
-    assertion: &AssertionToken,
+    version: SamlVersion,
+    id: &str,
+    implied: Option<&ImpliedDerivation<'_>>,
     scope: &mut Scope<'_>,
     out: &mut Vec<u8>,
 ) {
-    let version = assertion.version();
     let attributes = ReferenceAttributes {
         id: None,
         token_type: Some(version.token_type()),
-        implied: None,
+        implied,
     };
     open_reference(attributes, scope, out);
     match reference {
-        KeyReference::Direct => write_direct(assertion.id(), None, out),
+        KeyReference::Direct => write_direct(id, None, out),
         _ => {
             let start = [
                 "<wsse:KeyIdentifier ValueType=\"",
@@ -159,7 +160,7 @@ pub(super) fn write_assertion(
             ];
             put(&start, out);
             put(&["\">"], out);
-            soapstone_xml::escape::text(assertion.id(), out);
+            soapstone_xml::escape::text(id, out);
             put(&["</wsse:KeyIdentifier>"], out);
         }
     }

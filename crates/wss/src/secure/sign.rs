@@ -380,7 +380,9 @@ impl Securing<'_> {
         };
         match self.message.assertion().filter(|_| by.by_holder) {
             Some(assertion) => {
-                references::write_assertion(by.reference, assertion, &mut scope, &mut key_info);
+                let (version, id) = (assertion.version(), assertion.id());
+                let (scope, out) = (&mut scope, &mut key_info);
+                references::write_assertion(by.reference, version, id, None, scope, out);
             }
             None => {
                 references::write_certificate(by.reference, holder, ids, &mut scope, &mut key_info);

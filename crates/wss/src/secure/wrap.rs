@@ -23,9 +23,11 @@ use crate::suite::{KeyAgreementMethod, Suite, Wrapping};
 const SALT: usize = 32;
 
 impl Securing<'_> {
-    /// Writes an `EncryptedKey` with `key` for `recipient`; returns the SHA-1 of what it carries.
+    /// Writes an `EncryptedKey` with this id and `key` for `recipient`; returns the SHA-1 of what
+    /// it carries.
     pub(super) fn wrap(
         &mut self,
+        id: &str,
         key: &SymmetricKey,
         recipient: &Certificate,
         reference: KeyReference,
@@ -84,7 +86,7 @@ impl Securing<'_> {
         };
         write::encrypted_key(
             &EncryptedKeyParts {
-                id: Some(&self.message.named("key")),
+                id: Some(id),
                 recipient: None,
                 method: &method,
                 raw_key_info: Some(&key_info),

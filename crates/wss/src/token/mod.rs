@@ -26,7 +26,9 @@ pub use self::saml::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
     AssertionToken, ConfirmationMethod, HolderUse, NameIdentifier, SamlVersion,
 };
-pub(crate) use self::saml::{HolderKey, Presentation, PresentedSignature, version_of};
+pub(crate) use self::saml::{
+    HiddenAssertion, HolderKey, Presentation, PresentedSignature, holds_key, version_of,
+};
 pub(crate) use self::username::{
     PasswordKeyToken, PasswordKeyUse, derivation as password_derivation,
     encryption_key as password_encryption_key, is_username_token, write as write_username,

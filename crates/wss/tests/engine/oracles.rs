@@ -13,12 +13,15 @@ use soapstone_crypto::{KeyKind, base64, seal_in_place};
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, EncryptedPart, Envelope, Facts, FaultCode, FirstSeen,
     InboundPlan, KeyBinding, KeyReference, Keys, Mechanism, Operation, OperationObserver, Part,
-    Policy, ProtectionOrder, Receipt, Rejected, SecurityContext, names,
+    Policy, ProtectionOrder, Receipt, Rejected, SamlVersion, SecurityContext, names,
 };
 use soapstone_xml::{Buffers, Limits};
 
 use crate::conversations::{bound, context, conversation, derived, knowing, text, within};
 use crate::derivations::cut;
+use crate::saml::hidden::{Sealed, hiding};
+use crate::saml::issuing::{self, Draft, by_connection, knowing_issuers};
+use crate::saml::proof::{self, by_proof, holding, proving, secret};
 use crate::support::*;
 
 /// A receiver, and what its replay store holds.
@@ -153,8 +156,10 @@ fn variants(captured: &str) -> Vec<(&'static str, String)> {
         let work = format!("{info}<!--{quotes}-->");
         variants.push(("with work in its signature", captured.replace(info, &work)));
     }
-    if captured.contains("<xenc:EncryptedKey ") {
-        let key = cut(captured, "<xenc:EncryptedKey ", "</xenc:EncryptedKey>");
+    // One inside of an assertion has no id.
+    let keys = captured.contains("<xenc:EncryptedKey ");
+    let key = keys.then(|| cut(captured, "<xenc:EncryptedKey ", "</xenc:EncryptedKey>"));
+    if let Some(key) = key.filter(|key| key.contains(" Id=\"")) {
         let id = cut(key, "Id=\"", "\"");
         let second = key.replace(id, "Id=\"second\"");
         let both = captured.replace(key, &format!("{key}{second}"));
@@ -424,4 +429,95 @@ fn encrypting_signature(suite: &str) -> Policy {
     let signature = EncryptedPart::customary(Part::Signature);
     policy.parts.encrypted.push(signature);
     policy
+}
+
+/// An assertion in cipher text of its own comes in many messages of its user, so that no mark tells
+/// a copy of it. Whoever has captured it has three tries, and learns the same from each of them:
+/// whether its key can be unwrapped (Bleichenbacher 1998), its padding is right (Vaudenay 2002),
+/// its plaintext is XML, and its issuer signed it, or not.
+#[test]
+fn tries_at_the_cipher_text_of_an_assertion_are_counted_and_all_alike() {
+    for suite in ["Basic256GCM", "Basic256", "Basic256Rsa15"] {
+        let policy = with(&hiding(&by_connection()), |policy| {
+            policy.suite = crate::support::suite(suite);
+        });
+        let assertion = Draft::bearer(SamlVersion::V20).signed();
+        let captured = issuing::message(&Sealed::by_suite(&assertion, suite).inline());
+        let mut receiver = Receiver::new(&policy, knowing_issuers(), Facts::default());
+        for _ in 0..5 {
+            assert_eq!(receiver.receive(&captured).told, None, "{suite}");
+        }
+        let unsigned = Draft::bearer(SamlVersion::V20).unsigned();
+        let unsigned = issuing::message(&Sealed::by_suite(&unsigned, suite).inline());
+        let key = captured.find("<xenc:CipherValue>").unwrap() + "<xenc:CipherValue>".len();
+        let other = if &captured[key..=key] == "A" {
+            "B"
+        } else {
+            "A"
+        };
+        let changed_key = format!("{}{other}{}", &captured[..key], &captured[key + 1..]);
+        let faults: HashSet<_> = [
+            unreadable(&captured),
+            changed_otherwise(&captured),
+            changed_key,
+            unsigned,
+        ]
+        .iter()
+        .map(|message| receiver.receive(message).told.map(|told| told.1))
+        .collect();
+        assert_eq!(
+            faults,
+            HashSet::from([Some(FaultCode::FailedCheck)]),
+            "{suite}"
+        );
+        let told: Vec<_> = (0..3)
+            .filter_map(|_| receiver.receive(&unreadable(&captured)).told)
+            .map(|told| told.0)
+            .collect();
+        let too_often = "key-tried-too-often";
+        assert_eq!(told, ["decryption-failed", too_often, too_often], "{suite}");
+        assert_eq!(
+            receiver.receive(&captured).told.map(|told| told.0),
+            Some(too_often)
+        );
+    }
+}
+
+/// The signature with a proof key is verified, and a copy known, before the key deciphers anything.
+#[test]
+fn a_captured_message_under_a_proof_key_gives_no_try_at_its_cipher_text() {
+    let assertion = proving(SamlVersion::V20, &secret(7)).signed();
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        for form in [None, proof::derived(DerivedKeyForm::Explicit)] {
+            let policy = by_proof(mechanism, true, form);
+            let keys = holding(&assertion, &secret(7));
+            let captured = text(&secure_with(&policy, keys, PLAIN, None));
+            let receiver = Receiver::new(&policy, proof::service(), Facts::default());
+            no_try(&format!("proof key, {mechanism}"), receiver, &captured);
+        }
+    }
+}
+
+/// Where the signature itself is in cipher text, tries are counted by the proof key.
+#[test]
+fn tries_under_a_proof_key_with_encrypted_signatures_are_counted() {
+    let mut policy = by_proof(Mechanism::SignEncrypt, true, None);
+    let signature = EncryptedPart::customary(Part::Signature);
+    policy.parts.encrypted.push(signature);
+    let assertion = proving(SamlVersion::V20, &secret(7)).signed();
+    let sent = || {
+        let keys = holding(&assertion, &secret(7));
+        text(&secure_with(&policy, keys, PLAIN, None))
+    };
+    let mut receiver = Receiver::new(&policy, proof::service(), Facts::default());
+    assert_eq!(receiver.receive(&sent()).told, None);
+    let changed = unreadable(&sent());
+    let tried = |receiver: &mut Receiver| {
+        let told = receiver.receive(&changed).told;
+        told.expect("it is refused").0
+    };
+    for _ in 0..policy.limits.failed_openings_of_context {
+        assert_eq!(tried(&mut receiver), "decryption-failed");
+    }
+    assert_eq!(tried(&mut receiver), "key-tried-too-often");
 }

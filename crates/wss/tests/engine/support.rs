@@ -174,6 +174,9 @@ pub(crate) fn symmetric_token(key: KeyBinding, reference: KeyReference) -> Symme
         KeyBinding::Shared => SymmetricToken::Shared(reference),
         KeyBinding::RequestKey => SymmetricToken::Request,
         KeyBinding::SessionKey => SymmetricToken::Session(reference),
+        KeyBinding::Assertion => SymmetricToken::Assertion {
+            by_place: reference == KeyReference::Direct,
+        },
         KeyBinding::Context => SymmetricToken::Context {
             carried: reference == KeyReference::Direct,
         },
@@ -345,12 +348,22 @@ pub(crate) fn secure_with(
     plain: &str,
     request: Option<&Receipt>,
 ) -> Secured {
+    secure_at(policy, keys, plain, request, now())
+}
+
+pub(crate) fn secure_at(
+    policy: &Policy,
+    keys: Keys,
+    plain: &str,
+    request: Option<&Receipt>,
+    now: Timestamp,
+) -> Secured {
     let plan = OutboundPlan::compile(policy.clone(), keys).unwrap();
     let outgoing = Outgoing {
         answers: request,
         ..Outgoing::default()
     };
-    plan.secure(envelope(plain), outgoing, now(), &mut Buffers::default())
+    plan.secure(envelope(plain), outgoing, now, &mut Buffers::default())
         .unwrap()
 }
 

@@ -4,9 +4,11 @@
 //! request to try. The rule kept here: what gets into the folder was read first, by what will read
 //! it there; and nothing that is there is touched.
 
+mod contract;
 mod place;
 mod report;
 mod template;
+mod uses;
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::path::{Path, PathBuf};
@@ -15,12 +17,15 @@ use clap::builder::{PossibleValue, PossibleValuesParser, TypedValueParser};
 use http::Uri;
 use soapstone::config::Problems;
 use soapstone::crypto::{Identity, KeyKind, SecretBytes, base64};
+use soapstone::policy::SampleCall;
 use soapstone::wss::Mechanism;
 use soapstone::{Opener, Securer};
 use soapstone_gateway::{backend_url, share_a_port};
 
+use self::contract::{AgreedPolicy, Contract};
 use self::place::Staging;
 use self::template::{PASSWORD, USER};
+use self::uses::Uses;
 use super::keys::convert::write_pair;
 use super::keys::new::{AUTHORITY_DAYS, DAYS, Order, VALID_DAYS};
 use crate::arguments;
@@ -37,7 +42,9 @@ the service, one behind a client that knows nothing of security), the files of s
 to try. They fit together, and run as they stand; the comments in them say what to change. Nothing that exists is overwritten: if \
 one of the files is there already, none is written.
 
-Without --backend the gateway stands before the books of the sample services (soapstone services).";
+With --wsdl the files are for the service of a WSDL: its policy, if it has one, says what is done to messages, and both gateways read it. The request is made from its schema.
+
+Without --backend and --wsdl the gateway stands before the books of the sample services (soapstone services).";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,6 +53,8 @@ Examples:
   soapstone init --mechanism sign --suite Basic256Sha256+RsaSha256 signed
   soapstone init --mechanism username --listen 0.0.0.0:8443 users
   soapstone init --mechanism secure-conversation conversations
+  soapstone init --wsdl partner.wsdl partner
+  soapstone init --wsdl http://10.0.0.5:8080/books?wsdl --mechanism sign books
 
 Then:
   soapstone services
@@ -77,15 +86,22 @@ pub struct Arguments {
     /// Where everything is written; made if it is not there
     #[arg(value_name = "FOLDER", default_value = ".")]
     folder: PathBuf,
-    /// What is done to messages
-    #[arg(long, value_name = "NAME", default_value = "sign-encrypt", value_parser = mechanism_parser())]
-    mechanism: Mechanism,
+    /// What is done to messages [default: sign-encrypt, or what the policy of --wsdl says]
+    #[arg(long, value_name = "NAME", value_parser = mechanism_parser())]
+    mechanism: Option<Mechanism>,
     /// The algorithm suite of what is signed or encrypted [default: Basic256GCM]
     #[arg(long, value_name = "NAME", value_parser = suites::name_in_files)]
     suite: Option<String>,
-    /// The service that the gateway stands before
-    #[arg(long, value_name = "URL", default_value = DEFAULT_BACKEND, value_parser = backend_url)]
-    backend: Uri,
+    /// The WSDL of the service
+    #[arg(long, value_name = "FILE|URL")]
+    wsdl: Option<String>,
+    /// The port of the WSDL, where it has several [default: the first one over SOAP]
+    #[arg(long, value_name = "NAME", requires = "wsdl")]
+    wsdl_port: Option<String>,
+    /// The service that the gateway stands before [default: the address that the WSDL says, or
+    /// http://127.0.0.1:9000/books]
+    #[arg(long, value_name = "URL", value_parser = backend_url)]
+    backend: Option<Uri>,
     /// Where the gateway before the service listens
     #[arg(long, value_name = "ADDRESS", default_value = "127.0.0.1:8443", value_parser = address)]
     listen: SocketAddr,
@@ -127,10 +143,19 @@ fn address(text: &str) -> Result<SocketAddr, String> {
     Ok(address)
 }
 
+/// What says how messages are protected.
+enum Protection {
+    /// A mechanism, with a suite.
+    Mechanism { mechanism: Mechanism, suite: String },
+    /// The policy of a WSDL, of this port.
+    Policy { port: Option<String> },
+}
+
 /// What is to be written.
 struct Plan {
-    mechanism: Mechanism,
-    suite: String,
+    protection: Protection,
+    uses: Uses,
+    contract: Option<Contract>,
     backend: Uri,
     listen: SocketAddr,
     client_listen: SocketAddr,
@@ -139,13 +164,19 @@ struct Plan {
 
 impl Plan {
     fn new(arguments: &Arguments) -> Result<Self, Failure> {
-        let mechanism = arguments.mechanism;
-        if arguments.suite.is_some() && mechanism == Mechanism::Username {
-            return Err(Failure::new(
-                "--suite is for what is signed or encrypted, and --mechanism username does neither",
-            )
-            .with_hint("leave out --suite, or choose another mechanism"));
-        }
+        let wsdl = arguments.wsdl.as_deref();
+        let port = arguments.wsdl_port.as_deref();
+        let contract = wsdl.map(|wsdl| Contract::read(wsdl, port)).transpose()?;
+        let (protection, uses) = protection(arguments, contract.as_ref())?;
+        let said = contract.as_ref().and_then(|it| it.address.clone());
+        let backend = match arguments.backend.clone().or(said) {
+            Some(backend) => backend,
+            None if contract.is_some() => {
+                return Err(Failure::new("the WSDL does not say where its port is")
+                    .with_hint("say where the service is, with --backend"));
+            }
+            None => Uri::from_static(DEFAULT_BACKEND),
+        };
         let listen = arguments.listen;
         let next = || {
             let port = listen.port().checked_add(1)?;
@@ -161,12 +192,10 @@ impl Plan {
             )));
         }
         Ok(Self {
-            mechanism,
-            suite: arguments
-                .suite
-                .clone()
-                .unwrap_or_else(|| DEFAULT_SUITE.to_owned()),
-            backend: arguments.backend.clone(),
+            protection,
+            uses,
+            contract,
+            backend,
             listen,
             client_listen,
             days: arguments.days.unwrap_or(DAYS),
@@ -189,40 +218,53 @@ impl Plan {
         found.unwrap_or_else(|| at(ADMIN_PORTS_BEHIND))
     }
 
-    /// Whether messages are protected by the connection alone.
-    fn needs_tls(&self) -> bool {
-        self.mechanism == Mechanism::Username
-    }
-
-    /// Whether there are keys of the client.
-    fn has_client_keys(&self) -> bool {
-        self.mechanism != Mechanism::Username
+    /// Bits and curves of a suite that has a say; a policy has RSA keys.
+    fn keys(&self) -> Keys {
+        match &self.protection {
+            Protection::Mechanism { suite, .. } => Keys::of(suite, BITS),
+            Protection::Policy { .. } => Keys::of(DEFAULT_SUITE, BITS),
+        }
     }
 
     /// The kind of the keys that are there in any case.
     fn first_key(&self) -> KeyKind {
-        let keys = Keys::of(&self.suite, BITS);
-        match self.mechanism {
+        let keys = self.keys();
+        if self.uses.client_signs || self.uses.service_signs {
+            keys.signing
+        } else if self.uses.service_decrypts {
+            keys.decrypting
+        } else {
             // It is for the connection.
-            Mechanism::Username => KeyKind::Rsa { bits: BITS },
-            mechanism if mechanism.signs() => keys.signing,
-            _ => keys.decrypting,
+            KeyKind::Rsa { bits: BITS }
         }
     }
 
     /// The kind of the keys that messages are encrypted to, where those that sign cannot be it.
     fn second_key(&self) -> Option<KeyKind> {
-        let both = self.mechanism.signs() && self.mechanism.encrypts();
-        Keys::of(&self.suite, BITS).apart().filter(|_| both)
+        let both = self.uses.client_signs && self.uses.service_decrypts;
+        self.keys().apart().filter(|_| both)
     }
 
     /// Whether a message can be secured and opened alone.
     fn has_single_messages(&self) -> bool {
-        Mechanism::SINGLE.contains(&self.mechanism)
+        match self.protection {
+            Protection::Mechanism { mechanism, .. } => Mechanism::SINGLE.contains(&mechanism),
+            Protection::Policy { .. } => false,
+        }
+    }
+
+    /// The policy of the WSDL.
+    fn policy(&self) -> Option<&AgreedPolicy> {
+        self.contract.as_ref()?.policy.as_ref()
+    }
+
+    /// The call that is made from the WSDL.
+    fn made(&self) -> Option<&SampleCall> {
+        self.contract.as_ref()?.made()
     }
 
     fn calls_sample_services(&self) -> bool {
-        self.backend == DEFAULT_BACKEND
+        self.contract.is_none() && self.backend == DEFAULT_BACKEND
     }
 
     /// Of the routes of both gateways: that of the service.
@@ -235,7 +277,7 @@ impl Plan {
 
     /// Where secured messages go.
     fn service_url(&self) -> String {
-        let scheme = if self.needs_tls() { "https" } else { "http" };
+        let scheme = if self.uses.tls { "https" } else { "http" };
         format!("{scheme}://{}{}", reachable(self.listen), self.path())
     }
 
@@ -245,7 +287,7 @@ impl Plan {
     }
 
     /// The files, in the order in which they are told, each with what it is for.
-    fn files(&self) -> Vec<(&'static str, String)> {
+    fn files(&self) -> Vec<(&str, String)> {
         let mut files = vec![
             (
                 "ca.key.pem",
@@ -268,7 +310,7 @@ impl Plan {
             files.push(("service-reads.key.pem", reads("the service's")));
             files.push(("service-reads.cert.pem", certificate.clone()));
         }
-        if self.has_client_keys() {
+        if self.uses.client_key() {
             files.push(("client.key.pem", key_of("the client's")));
             files.push(("client.cert.pem", certificate.clone()));
         }
@@ -276,7 +318,7 @@ impl Plan {
             files.push(("client-reads.key.pem", reads("the client's")));
             files.push(("client-reads.cert.pem", certificate));
         }
-        if self.mechanism == Mechanism::Username {
+        if self.uses.users {
             files.push((PASSWORD, format!("the password of the user {USER}")));
         }
         files.push((
@@ -291,14 +333,57 @@ impl Plan {
             files.push(("client.toml", "secures single requests".to_owned()));
             files.push(("answers.toml", "opens single answers".to_owned()));
         }
-        let request = if self.calls_sample_services() {
-            "a call of the sample services: getBooks"
-        } else {
-            "an envelope for a call of your service"
+        let copies = self.policy().map(|policy| policy.files.as_slice());
+        for (name, _) in copies.unwrap_or_default() {
+            let what = if name == contract::WSDL {
+                "the WSDL, whose policy both gateways read"
+            } else {
+                "what the WSDL refers to"
+            };
+            files.push((name, what.to_owned()));
+        }
+        let request = match self.contract.as_ref().and_then(|it| it.call.as_ref()) {
+            _ if self.calls_sample_services() => {
+                "a call of the sample services: getBooks".to_owned()
+            }
+            Some(call) if call.request.is_ok() => {
+                format!("a call of {}, made from the schema", call.name)
+            }
+            _ => "an envelope for a call of your service".to_owned(),
         };
-        files.push(("request.xml", request.to_owned()));
+        files.push(("request.xml", request));
         files
     }
+}
+
+/// What says how messages are protected, and what that takes.
+fn protection(
+    arguments: &Arguments,
+    contract: Option<&Contract>,
+) -> Result<(Protection, Uses), Failure> {
+    if let Some(policy) = contract.and_then(|contract| contract.policy.as_ref()) {
+        if arguments.mechanism.is_some() || arguments.suite.is_some() {
+            return Err(Failure::new(
+                "the WSDL has a policy, which says what --mechanism and --suite would",
+            )
+            .with_hint("leave them out; or name a WSDL without a policy"));
+        }
+        let port = policy.port.clone();
+        return Ok((Protection::Policy { port }, policy.uses));
+    }
+    let mechanism = arguments.mechanism.unwrap_or(Mechanism::SignEncrypt);
+    if arguments.suite.is_some() && mechanism == Mechanism::Username {
+        return Err(Failure::new(
+            "--suite is for what is signed or encrypted, and --mechanism username does neither",
+        )
+        .with_hint("leave out --suite, or choose another mechanism"));
+    }
+    let suite = arguments.suite.as_deref().unwrap_or(DEFAULT_SUITE);
+    let suite = suite.to_owned();
+    Ok((
+        Protection::Mechanism { mechanism, suite },
+        Uses::of(mechanism),
+    ))
 }
 
 /// This machine's own address, of the same version of IP.
@@ -370,14 +455,14 @@ fn write_keys(folder: &Path, plan: &Plan) -> Result<(), Failure> {
         )
     };
     issue("service", "CN=service", plan.first_key(), &hosts)?;
-    if plan.has_client_keys() {
+    if plan.uses.client_key() {
         issue("client", "CN=client", plan.first_key(), &[])?;
     }
     if let Some(kind) = plan.second_key() {
         issue("service-reads", "CN=service", kind, &[])?;
         issue("client-reads", "CN=client", kind, &[])?;
     }
-    if plan.mechanism == Mechanism::Username {
+    if plan.uses.users {
         let mut password = Vec::new();
         base64::encode_into(SecretBytes::random(PASSWORD_OCTETS).expose(), &mut password);
         password.push(b'\n');
@@ -400,7 +485,14 @@ fn write_files(folder: &Path, plan: &Plan) -> Result<(), Failure> {
         write("client.toml", &template::client(plan))?;
         write("answers.toml", &template::answers(plan))?;
     }
-    write("request.xml", template::request(plan))
+    for (name, bytes) in plan
+        .policy()
+        .map(|it| it.files.as_slice())
+        .unwrap_or_default()
+    {
+        files::create(&folder.join(name), bytes, Privacy::Public, Existing::Keep)?;
+    }
+    write("request.xml", &template::request(plan))
 }
 
 /// Reads what was written, as the commands will that it is for.

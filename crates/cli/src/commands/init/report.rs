@@ -6,6 +6,8 @@
 use std::fmt::Write as _;
 use std::path::Path;
 
+use soapstone::wss::SoapVersion;
+
 use super::Plan;
 
 /// What was written, and the invitation to try it.
@@ -34,21 +36,20 @@ pub(super) fn text(folder: &Path, plan: &Plan, files: &[(&str, String)]) -> Stri
          \x20 soapstone gateway --config client-gateway.toml\n",
     );
     if !plan.calls_sample_services() {
-        let _ = write!(
-            text,
-            "\nYour service answers at {}. Put a call of it into request.xml. ",
-            plan.backend
-        );
+        let _ = write!(text, "\nYour service answers at {}. ", plan.backend);
+        if plan.made().is_none() {
+            text.push_str("Put a call of it into request.xml. ");
+        }
     } else {
         text.push('\n');
     }
     let _ = write!(
         text,
         "A plain call through both gateways:\n\n  {} {}\n",
-        curl("", "request.xml"),
+        curl(plan, "", "request.xml"),
         word(&plan.client_url())
     );
-    let trust = if plan.needs_tls() {
+    let trust = if plan.uses.tls {
         "--cacert ca.cert.pem "
     } else {
         ""
@@ -61,20 +62,35 @@ pub(super) fn text(folder: &Path, plan: &Plan, files: &[(&str, String)]) -> Stri
              \x20 soapstone secure --config client.toml request.xml |\n\
              \x20   {} {service} |\n\
              \x20   soapstone open --config answers.toml\n",
-            curl(trust, "-")
+            curl(plan, trust, "-")
         );
     }
     let _ = write!(
         text,
         "\nA plain call to the gateway before the service is refused, and its log says why:\n\n  {} {service}\n\n\
          docs/protect-a-service.md and docs/call-a-secured-service.md go on from here.\n",
-        curl(trust, "request.xml")
+        curl(plan, trust, "request.xml")
     );
     text
 }
 
-fn curl(options: &str, data: &str) -> String {
-    format!("curl -s {options}-H 'Content-Type: text/xml' --data-binary @{data}")
+fn curl(plan: &Plan, options: &str, data: &str) -> String {
+    let call = plan.made();
+    let version = call.map_or(SoapVersion::V11, |call| call.version);
+    let media = version.media_type();
+    let action = call.and_then(|call| call.action.as_deref());
+    let headers = match (action, version) {
+        (None, _) => format!("-H 'Content-Type: {media}'"),
+        (Some(action), SoapVersion::V11) => {
+            let action = in_quotes(&format!("SOAPAction: \"{action}\""));
+            format!("-H 'Content-Type: {media}' -H {action}")
+        }
+        (Some(action), SoapVersion::V12) => {
+            let media = in_quotes(&format!("Content-Type: {media}; action=\"{action}\""));
+            format!("-H {media}")
+        }
+    };
+    format!("curl -s {options}{headers} --data-binary @{data}")
 }
 
 /// A word of a shell: quoted, if it has something that shells look at.
@@ -84,8 +100,13 @@ fn word(text: &str) -> std::borrow::Cow<'_, str> {
     if !text.is_empty() && text.chars().all(plain) {
         text.into()
     } else {
-        format!("'{}'", text.replace('\'', "'\\''")).into()
+        in_quotes(text).into()
     }
+}
+
+/// A text in quotes of a shell.
+fn in_quotes(text: &str) -> String {
+    format!("'{}'", text.replace('\'', "'\\''"))
 }
 
 #[cfg(test)]

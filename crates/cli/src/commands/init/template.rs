@@ -7,7 +7,7 @@
 use soapstone::crypto::KeyKind;
 use soapstone::wss::Mechanism;
 
-use super::Plan;
+use super::{Plan, Protection, contract};
 
 /// Who we are in the `username` mechanism.
 pub(super) const USER: &str = "alice";
@@ -24,16 +24,26 @@ const REQUEST: &str = include_str!("templates/request.xml");
 
 /// What the gateway before the service has where nothing but the connection protects messages.
 const SERVER_TLS: &str = "
-# Under username the connection is all that hides messages and keeps them as they are. The certificate is for localhost and the address
+# The connection is all that hides messages and keeps them as they are. The certificate is for localhost and the address
 # above; soapstone keys new NAME --signed-by ca --san HOST makes one for another name.
 [tls]
 certificate = \"service.cert.pem\"
 key = \"service.key.pem\"
 ";
 
+/// What is added where clients show a certificate.
+const SERVER_CLIENTS: &str = "# Who issues the certificates that clients show.
+client_ca = [\"ca.cert.pem\"]
+";
+
 /// The same for those who call it.
 const CLIENT_TLS: &str = "# Who issued the certificate of that gateway's connections.
 tls = { ca = [\"ca.cert.pem\"] }
+";
+
+/// The same, where they show a certificate.
+const CLIENT_TLS_SHOWN: &str = "# Who issued the certificate of that gateway's connections, and what the client shows of itself.
+tls = { ca = [\"ca.cert.pem\"], certificate = \"client.cert.pem\", key = \"client.key.pem\" }
 ";
 
 /// What can be said of a service behind TLS.
@@ -49,13 +59,17 @@ pub(super) fn gateway(plan: &Plan) -> String {
     } else {
         ""
     };
-    let tls = if plan.needs_tls() { SERVER_TLS } else { "" };
+    let tls = match (plan.uses.tls, plan.uses.tls_client) {
+        (false, _) => String::new(),
+        (true, false) => SERVER_TLS.to_owned(),
+        (true, true) => format!("{SERVER_TLS}{SERVER_CLIENTS}"),
+    };
     let values = [
         ("listen", &*quoted(&plan.listen.to_string())),
         ("admin", &quoted(&plan.admin(plan.listen).to_string())),
         ("path", &quoted(plan.path())),
         ("backend", &quoted(&plan.backend.to_string())),
-        ("tls", tls),
+        ("tls", &tls),
         ("backend_tls", backend_tls),
         ("tables", &tables(Party::Service, plan)),
     ];
@@ -64,7 +78,11 @@ pub(super) fn gateway(plan: &Plan) -> String {
 
 /// `client-gateway.toml`.
 pub(super) fn client_gateway(plan: &Plan) -> String {
-    let backend_tls = if plan.needs_tls() { CLIENT_TLS } else { "" };
+    let backend_tls = match (plan.uses.tls, plan.uses.tls_client) {
+        (false, _) => "",
+        (true, false) => CLIENT_TLS,
+        (true, true) => CLIENT_TLS_SHOWN,
+    };
     let values = [
         ("listen", &*quoted(&plan.client_listen.to_string())),
         (
@@ -90,11 +108,34 @@ pub(super) fn answers(plan: &Plan) -> String {
 }
 
 /// `request.xml`.
-pub(super) fn request(plan: &Plan) -> &'static str {
-    if plan.calls_sample_services() {
-        GET_BOOKS
-    } else {
-        REQUEST
+pub(super) fn request(plan: &Plan) -> String {
+    let Some(contract) = &plan.contract else {
+        let text = if plan.calls_sample_services() {
+            GET_BOOKS
+        } else {
+            REQUEST
+        };
+        return text.to_owned();
+    };
+    match contract.call.as_ref().map(|call| &call.request) {
+        Some(Ok(request)) => format!("{request}\n"),
+        _ => {
+            let namespace = contract.version().namespace();
+            let why = match contract
+                .call
+                .as_ref()
+                .map(|call| (&call.name, &call.request))
+            {
+                Some((name, Err(why))) => format!("the element of {name} ({why})"),
+                _ => "the element that the WSDL says for an operation".to_owned(),
+            };
+            // No comment may have two hyphens.
+            let why = why.replace("--", "- -");
+            format!(
+                "<soap:Envelope xmlns:soap=\"{namespace}\">\n  <soap:Body>\n    <!-- Put here what your service expects: {why}. -->\n  \
+                 </soap:Body>\n</soap:Envelope>\n"
+            )
+        }
     }
 }
 
@@ -123,7 +164,21 @@ impl Party {
 
 /// The tables of an endpoint: those that its mechanism needs, each with what it is for.
 fn tables(party: Party, plan: &Plan) -> String {
-    let mechanism = plan.mechanism;
+    let uses = plan.uses;
+    let (signs, decrypts, encrypts, verifies) = match party {
+        Party::Service => (
+            uses.service_signs,
+            uses.service_decrypts,
+            uses.client_decrypts,
+            uses.client_signs,
+        ),
+        _ => (
+            uses.client_signs,
+            uses.client_decrypts,
+            uses.service_decrypts,
+            uses.service_signs,
+        ),
+    };
     let (own, peer) = match party {
         Party::Service => ("service", "client"),
         _ => ("client", "service"),
@@ -144,11 +199,11 @@ fn tables(party: Party, plan: &Plan) -> String {
         _ => "",
     };
     let mut lines = Vec::new();
-    let uses = [
-        (party.sends() && mechanism.signs()).then(|| format!("signs {sent}")),
-        (party.gets() && mechanism.encrypts()).then(|| format!("decrypts {got}")),
+    let told = [
+        (party.sends() && signs).then(|| format!("signs {sent}")),
+        (party.gets() && decrypts).then(|| format!("decrypts {got}")),
     ];
-    let [signs, decrypts] = &uses;
+    let [signs, decrypts] = &told;
     let own_key = format!("key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\"");
     let other_key =
         format!("key = \"{own}-reads.key.pem\", certificate = \"{own}-reads.cert.pem\"");
@@ -162,7 +217,7 @@ fn tables(party: Party, plan: &Plan) -> String {
             "# The {own}'s key: {decrypts}.\nidentity = {{ {other_key} }}"
         )),
         _ => {
-            let uses: Vec<&str> = uses.iter().flatten().map(String::as_str).collect();
+            let uses: Vec<&str> = told.iter().flatten().map(String::as_str).collect();
             lines.push(format!(
                 "# The {own}'s key: {}.\nidentity = {{ {own_key} }}",
                 uses.join(", ")
@@ -171,8 +226,8 @@ fn tables(party: Party, plan: &Plan) -> String {
     }
     match party {
         // Answers are encrypted to whoever signed the request.
-        Party::Service if mechanism == Mechanism::Encrypt => lines.push(
-            "# Answers are encrypted to it. Nobody signs under encrypt: whoever has service.cert.pem can call.\n\
+        Party::Service if uses.answers_unknown => lines.push(
+            "# Answers are encrypted to it. No request shows a certificate: whoever has service.cert.pem can call.\n\
              peer = { certificate = \"client.cert.pem\" }"
                 .to_owned(),
         ),
@@ -182,12 +237,12 @@ fn tables(party: Party, plan: &Plan) -> String {
              peer = { certificate = \"client-reads.cert.pem\" }"
                 .to_owned(),
         ),
-        Party::Client | Party::Request if mechanism.encrypts() => lines.push(format!(
+        Party::Client | Party::Request if encrypts => lines.push(format!(
             "# Requests are encrypted to it.\npeer = {{ certificate = \"service{reads}.cert.pem\" }}"
         )),
         _ => {}
     }
-    if party.gets() && mechanism.signs() {
+    if party.gets() && verifies {
         let who = match party {
             Party::Service => format!(
                 "Who may sign requests: further clients need a certificate (soapstone keys new NAME{kind} --signed-by ca) and their subject here."
@@ -198,7 +253,7 @@ fn tables(party: Party, plan: &Plan) -> String {
             "# {who}\ntrust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"] }}"
         ));
     }
-    if party.sends() && mechanism == Mechanism::Username {
+    if party.sends() && uses.users {
         let who = match party {
             Party::Service => {
                 "Who may call: further users are further tables, each with a password of its own."
@@ -215,7 +270,20 @@ fn tables(party: Party, plan: &Plan) -> String {
 
 /// What is done to messages.
 fn security(party: Party, plan: &Plan) -> String {
-    let mechanism = plan.mechanism;
+    let (mechanism, suite) = match &plan.protection {
+        Protection::Mechanism { mechanism, suite } => (*mechanism, suite),
+        Protection::Policy { port } => {
+            let wsdl = contract::WSDL;
+            let port = port.as_ref().map_or(String::new(), |port| {
+                format!(", policy_subject = {{ port = {} }}", quoted(port))
+            });
+            let suites = "# sha256_suites = \"sha256\" is for partners who read the ...Sha256 suites with SHA-256 signatures, as WCF does.";
+            return format!(
+                "# What is done to messages, the same on both sides: docs/configure-from-a-wsdl.md.\n{suites}\n\
+                 security = {{ policy = \"{wsdl}\"{port} }}"
+            );
+        }
+    };
     if mechanism == Mechanism::Username {
         return match party {
             Party::Answer => {
@@ -235,7 +303,7 @@ fn security(party: Party, plan: &Plan) -> String {
     };
     format!(
         "# What is done to messages, the same on both sides: {guide}.\nsecurity = {{ mechanism = \"{mechanism}\", suite = {} }}",
-        quoted(&plan.suite)
+        quoted(suite)
     )
 }
 

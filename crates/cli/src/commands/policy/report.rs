@@ -448,6 +448,7 @@ fn key(key: KeyBinding) -> &'static str {
         KeyBinding::SessionKey => "session-key",
         KeyBinding::Context => "context",
         KeyBinding::Kerberos => "kerberos",
+        KeyBinding::Assertion => "assertion",
         KeyBinding::Password => "password",
     }
 }

@@ -11,7 +11,7 @@ use soapstone::crypto::trust::RevocationCounts;
 use soapstone_broker::{MemberStatus, Reason, State};
 
 use super::text::{COUNTER, Exposition, GAUGE, HISTOGRAM, Samples, escape, route_label};
-use super::{GatewayMetrics, RouteMetrics, STEPS, process};
+use super::{AgreementsSnapshot, GatewayMetrics, RouteMetrics, STEPS, agreements, process};
 use crate::config::direction::Direction;
 use crate::observe::traces::Counts;
 
@@ -61,6 +61,8 @@ pub(crate) struct Snapshot {
     pub(crate) backends: Vec<(String, bool)>,
     /// Route, and what is known of each of its backends where there are several.
     pub(crate) balanced: Vec<(String, Vec<MemberStatus>)>,
+    /// What is known of agreements, where there are some.
+    pub(crate) agreements: Option<AgreementsSnapshot>,
 }
 
 /// Route and side (none of `[tls]`), and what the certificate or list is there for.
@@ -77,7 +79,10 @@ pub(crate) enum Detail {
 }
 
 /// Why requests fail, besides what the engine refuses: each is there from the start.
-const FAILURES: [&str; 34] = [
+const FAILURES: [&str; 37] = [
+    "agreement-operation",
+    "agreement-rate",
+    "agreement-size",
     "backend-broken",
     "backend-connect-timeout",
     "backend-description",
@@ -136,6 +141,9 @@ pub(crate) fn expose(
     of_conversations(routes, snapshot, &mut out);
     of_times(routes, detail, &mut out);
     if detail == Detail::Everything {
+        if let Some(known) = &snapshot.agreements {
+            agreements::expose(known, &mut out);
+        }
         // How often a message waits tells which step refused it.
         of_stores(gateway, &mut out);
         // Names of backends are mostly their addresses.

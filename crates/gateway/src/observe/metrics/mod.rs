@@ -6,6 +6,7 @@
 //!
 //! The rule kept here: counting never fails, and on the common path it waits for nobody.
 
+mod agreements;
 mod exposition;
 mod process;
 mod text;
@@ -22,6 +23,7 @@ use tokio::time::Instant;
 
 use crate::config::direction::Direction;
 
+pub(crate) use agreements::AgreementsSnapshot;
 pub(crate) use exposition::{Detail, Snapshot, expose};
 
 /// Every step of an endpoint's work on a message.

@@ -22,13 +22,12 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use soapstone::crypto::random;
+use soapstone_broker::{Bucket, Rate};
 use tokio::sync::Notify;
 use tokio::time::Instant;
 
-use crate::config::rate::Rate;
 use crate::config::traces::TracesConfig;
 use crate::observe::trace_context::TraceContext;
-use crate::shares::Bucket;
 use collector::Collector;
 use span::Finished;
 
@@ -136,7 +135,7 @@ impl Traces {
             return None;
         }
         // Whoever may send requests may set the flag (Trace Context, 7.2).
-        if target.bucket.take(target.rate, started).is_err() {
+        if target.bucket.take(target.rate, started.into_std()).is_err() {
             self.over_rate.fetch_add(1, Ordering::Relaxed);
             return None;
         }

@@ -77,6 +77,7 @@ fn usable(source: &SourceSpec, found: Vec<Provider>) -> Vec<KnownProvider> {
         };
         is_named(&provider).then_some(KnownProvider {
             access_point: provider.access_point,
+            owner: provider.owner.subject,
             backup,
         })
     });
@@ -130,6 +131,7 @@ mod tests {
         ];
         let known = |access_point: &str, backup| KnownProvider {
             access_point: access_point.to_owned(),
+            owner: "CN=p1".to_owned(),
             backup,
         };
         let expected = [

@@ -95,6 +95,7 @@ fn load(source: &SourceSpec) -> Option<Vec<KnownProvider>> {
     let known = kept.get("providers")?.as_array()?.iter().map(|provider| {
         Some(KnownProvider {
             access_point: provider.get("access_point")?.as_str()?.to_owned(),
+            owner: provider.get("owner")?.as_str()?.to_owned(),
             backup: provider.get("backup")?.as_bool()?,
         })
     });
@@ -113,7 +114,9 @@ fn identity(source: &SourceSpec) -> Value {
 /// Writes providers of a source into a file, whole or not at all.
 fn keep(file: &Path, source: &SourceSpec, providers: &[KnownProvider]) -> std::io::Result<()> {
     let known = providers.iter();
-    let known = known.map(|it| json!({ "access_point": it.access_point, "backup": it.backup }));
+    let known = known.map(
+        |it| json!({ "access_point": it.access_point, "backup": it.backup, "owner": it.owner }),
+    );
     let kept = json!({ "of": identity(source), "providers": known.collect::<Vec<_>>() });
     let text = serde_json::to_vec(&kept).map_err(std::io::Error::other)?;
     let mut next = file.as_os_str().to_owned();
@@ -139,6 +142,7 @@ mod tests {
         let known = [("http://a/", false), ("http://b/", true)];
         let known = known.map(|(access_point, backup)| KnownProvider {
             access_point: access_point.to_owned(),
+            owner: "CN=p1".to_owned(),
             backup,
         });
         let file = source.cache.clone().expect("a file");

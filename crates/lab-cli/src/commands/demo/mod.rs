@@ -7,6 +7,7 @@
 //! The rule kept here: every figure comes from calls whose answers were checked; one wrong answer
 //! fails the demo.
 
+mod broker;
 mod calls;
 mod message;
 mod report;
@@ -33,14 +34,19 @@ Send real calls through two gateways, under each mechanism, and show what it cos
 
 In a scratch folder it makes a certificate authority, keys and certificates for a client and a server, and the configuration of two \
 gateways; it starts the sample services and both gateways on free loopback ports, calls Echo and getBooks through them, checks \
-every answer, shows one message before and after, and ends with a table. It takes less than half a minute.";
+every answer, shows one message before and after, and ends with a table. It takes less than half a minute.
+
+With --broker it shows another thing: four providers of one service with different policies, which register and report, three clients \
+with different needs, and a broker that chooses by both. One provider is slowed, one is killed, and one does not keep its policy. A table \
+says who was served by whom and why. The exit code is 1 if a call was served below its needs, or was lost for another reason than the lie.";
 
 const EXAMPLES: &str = "\
 Examples:
   soapstone demo
   soapstone demo --keep                 leave all running, with a curl line to try
   soapstone demo --suite Basic256Sha256 --count 50
-  soapstone demo --json                 one line of JSON per measurement";
+  soapstone demo --json                 one line of JSON per measurement
+  soapstone demo --broker               clients with needs, providers with policies, a broker between them";
 
 /// Books asked for in a call.
 const BOOKS: u32 = 100;
@@ -55,6 +61,9 @@ const PATIENCE: Duration = Duration::from_secs(20);
 #[derive(Debug, clap::Args)]
 #[command(after_help = EXAMPLES)]
 pub struct Arguments {
+    /// Show a broker that chooses providers by their security and time
+    #[arg(long, conflicts_with_all = ["keep", "suite"])]
+    broker: bool,
     /// Leave services and gateways running until Ctrl-C, and say how to call them
     #[arg(long)]
     keep: bool,
@@ -76,6 +85,12 @@ pub struct Arguments {
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     runtime::multi_threaded()?.block_on(async {
         let mut stop = std::pin::pin!(runtime::stop_requested());
+        if arguments.broker {
+            return tokio::select! {
+                shown = broker::show(&arguments) => shown,
+                () = &mut stop => Err(Failure::new("stopped before the end")),
+            };
+        }
         let (network, scratch) = tokio::select! {
             shown = show(&arguments) => shown?,
             () = &mut stop => return Err(Failure::new("stopped before the end")),

@@ -101,6 +101,8 @@ pub(super) fn list(study: &'static Study) -> String {
             "{}: {}. {}, {}; on {}\n",
             paper.authors, paper.title, paper.published, paper.year, paper.stack
         ));
+    } else {
+        text.push_str("a broker in front of providers, beside nginx and HAProxy\n");
     }
     let scope = Scope {
         scale: Scale::Full,

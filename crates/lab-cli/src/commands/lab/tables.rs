@@ -7,7 +7,7 @@
 use std::fmt::Write as _;
 
 use soapstone_lab::studies;
-use soapstone_lab::study::{Experiment, Figure, LeftOut, Line, Quantity, Record, Study};
+use soapstone_lab::study::{Experiment, Figure, Figures, LeftOut, Line, Quantity, Record, Study};
 
 use crate::table::{Align, Table};
 
@@ -80,10 +80,23 @@ fn one(
         ("mean ms", Align::Right),
         ("deviation", Align::Right),
     ]);
+    let is_count = |line: &&&Line| {
+        matches!(
+            line.quantity,
+            Quantity::Lost | Quantity::Below | Quantity::Met
+        )
+    };
+    let counts: Vec<&Line> = lines.iter().filter(is_count).copied().collect();
     for line in lines {
         let is_no_time = matches!(
             line.quantity,
-            Quantity::Rate | Quantity::Memory | Quantity::Floor | Quantity::FloorTogether
+            Quantity::Rate
+                | Quantity::Memory
+                | Quantity::Floor
+                | Quantity::FloorTogether
+                | Quantity::Lost
+                | Quantity::Below
+                | Quantity::Met
         );
         if is_no_time || line.quantity.is_counted() {
             continue;
@@ -108,6 +121,14 @@ fn one(
         ]);
     }
     let _ = writeln!(text, "{}", table.emphasized(emphasis));
+    for line in counts {
+        let (arm, quantity) = (&line.arm, line.quantity.name());
+        let Figures { mean, worst, n, .. } = line.figures;
+        let _ = writeln!(
+            text,
+            "{arm}: {quantity} {mean:.2} on average of {n} rounds, {worst:.2} at most"
+        );
+    }
     for it in left_out {
         let _ = writeln!(
             text,

@@ -8,6 +8,7 @@ use std::time::{Duration, Instant};
 use super::super::call::{Bench, Step};
 use super::super::condition::Condition;
 use super::super::line::Quantity;
+use super::super::providers::Trial;
 use super::clock::Clock;
 use super::{Gathered, ROW, Run, microseconds};
 
@@ -168,6 +169,46 @@ impl<B: Bench> Run<'_, B> {
             progress((done + 1) as f64 / turns.len() as f64);
         }
         Ok(())
+    }
+
+    pub(super) fn providers(
+        &mut self,
+        gathered: &mut [Gathered<'_>],
+        trial: Trial,
+        (clients, requests): (u32, u32),
+        (repetitions, clock): (u32, &Clock),
+        progress: &mut dyn FnMut(f64),
+    ) -> Result<(), B::Failure> {
+        // What is started for an arm takes none of the time that it has for rounds.
+        for gathered in gathered.iter_mut() {
+            let arm = gathered.arm;
+            let begun = self
+                .bench
+                .providers(&arm.call, &arm.name, trial, clients, 0);
+            gathered.take(begun)?;
+        }
+        self.rounds(gathered, repetitions, clock, progress, |bench, gathered| {
+            let arm = gathered.arm;
+            let made = bench.providers(&arm.call, &arm.name, trial, clients, requests);
+            let Some(round) = gathered.take(made)? else {
+                return Ok(());
+            };
+            gathered.add_times(Quantity::Time, &round.times);
+            if let Some(tail) = round.tail() {
+                gathered.add(Quantity::Tail, microseconds(tail));
+            }
+            gathered.add(Quantity::Lost, f64::from(round.lost));
+            if let Some(ended) = round.ended {
+                gathered.add(Quantity::Ended, microseconds(ended));
+            }
+            if let Some(below) = round.below {
+                gathered.add(Quantity::Below, f64::from(below));
+            }
+            if let Some(met) = round.met {
+                gathered.add(Quantity::Met, met);
+            }
+            Ok(())
+        })
     }
 
     pub(super) fn in_memory(

@@ -7,8 +7,8 @@ use soapstone::wss::Mechanism;
 use super::*;
 use crate::studies;
 use crate::study::{
-    Condition, Operation, Round, Scale, Selection, Sizes, Stack, Step, Study, Transport, Way,
-    needs, select, whole,
+    Condition, Operation, ProvidersRound, Round, Scale, Selection, Sizes, Stack, Step, Study,
+    Transport, Trial, Way, needs, select, whole,
 };
 
 /// Answers at once, and says it took what was asked of it.
@@ -102,6 +102,28 @@ impl Bench for Pretending {
     fn paced(&mut self, call: &Call, per_second: f64, lasting: Duration) -> Made<Vec<Duration>> {
         let calls = (per_second * lasting.as_secs_f64()) as u32;
         self.together(call, 1, calls)
+    }
+
+    fn providers(
+        &mut self,
+        _call: &Call,
+        front: &str,
+        _trial: Trial,
+        clients: u32,
+        requests: u32,
+    ) -> Made<ProvidersRound> {
+        if front != "none" {
+            return Err(NoCall::LeftOut("it is not there".to_owned()));
+        }
+        // The first calls only start what is in front.
+        let times = (1..=u64::from(clients * requests)).map(Duration::from_millis);
+        Ok(ProvidersRound {
+            times: times.collect(),
+            lost: 2,
+            ended: Some(Duration::from_millis(7)),
+            below: Some(0),
+            met: Some(90.0),
+        })
     }
 
     fn process(&mut self, call: &Call, step: Step, repetitions: u32) -> Made<Vec<Duration>> {
@@ -508,6 +530,38 @@ fn calls_under_a_condition_give_time_rate_and_memory_and_arms_that_it_is_too_muc
         _ => None,
     });
     assert_eq!(left_out, Some("too much for 16 MiB of memory"));
+}
+
+#[test]
+fn rounds_of_calls_to_providers_give_every_time_and_one_sample_of_the_rest() {
+    let how = How::Providers {
+        trial: Trial::Killed,
+        clients: 2,
+        requests: 10,
+        repetitions: 3,
+    };
+    let records = point_measured(how, &mut Pretending::new(100, 900));
+    let lines = lines(&records);
+    let of = |quantity| {
+        let mut lines = lines.iter();
+        let line = lines.find(|line| line.arm == "none" && line.quantity == quantity);
+        line.map(|line| line.samples.clone()).unwrap_or_default()
+    };
+    assert_eq!(of(Quantity::Time).len(), 60);
+    for (quantity, sample) in [
+        (Quantity::Tail, 19_000.0),
+        (Quantity::Lost, 2.0),
+        (Quantity::Ended, 7_000.0),
+        (Quantity::Below, 0.0),
+        (Quantity::Met, 90.0),
+    ] {
+        assert_eq!(of(quantity), [sample; 3], "{quantity:?}");
+    }
+    let left_out = records.iter().find_map(|record| match record {
+        Record::LeftOut(left_out) => Some(left_out.left_out.as_str()),
+        _ => None,
+    });
+    assert_eq!(left_out, Some("it is not there"));
 }
 
 #[test]

@@ -13,6 +13,7 @@
 mod assertion;
 mod conditions;
 mod confirming;
+mod hidden;
 mod holding;
 pub(super) mod issuer;
 mod outgoing;
@@ -27,6 +28,7 @@ use soapstone_xml::Element;
 
 pub use self::assertion::Assertion;
 pub(crate) use self::confirming::{Presentation, PresentedSignature};
+pub(crate) use self::hidden::{HiddenAssertion, holds_key};
 pub use self::issuer::AssertionIssuer;
 pub use self::outgoing::AssertionToken;
 pub use self::policy::{AssertionPolicy, AssertionProtection, HolderUse};

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use soapstone_crypto::Certificate;
+use soapstone_crypto::{Certificate, SymmetricKey};
 use soapstone_xml::{
     Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, NodeId, ParseOptions,
     canonicalize,
@@ -13,10 +13,11 @@ use soapstone_xml::{
 use super::assertion::Assertion;
 use super::subject::HolderKey;
 use super::version::{ConfirmationMethod, SamlVersion};
+use crate::proof::ProofKey;
 use crate::rejected::Rejected;
 
 /// An assertion to send.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone)]
 pub struct AssertionToken {
     version: SamlVersion,
     id: String,
@@ -25,6 +26,12 @@ pub struct AssertionToken {
     /// As it is digested.
     digested: Vec<u8>,
     certificate: Option<Certificate>,
+    issuer: String,
+    subject: String,
+    /// Whether the assertion has a symmetric key of its holder, for its receiver.
+    wraps_key: bool,
+    /// That key.
+    proof: Option<SymmetricKey>,
 }
 
 impl fmt::Debug for AssertionToken {
@@ -81,7 +88,11 @@ impl AssertionToken {
         Ok(Self {
             version: assertion.version,
             certificate: assertion.holder_certificate().cloned(),
+            wraps_key: assertion.wraps_key(),
+            proof: None,
             id: assertion.id,
+            issuer: assertion.issuer,
+            subject: assertion.subject.value,
             written,
             digested: form(Canonicalization::Exclusive)?,
         })
@@ -102,6 +113,33 @@ impl AssertionToken {
         self.certificate.as_ref()
     }
 
+    /// Whether the assertion has a symmetric key of its holder, which its receiver can decipher.
+    pub fn wraps_key(&self) -> bool {
+        self.wraps_key
+    }
+
+    /// The assertion with the symmetric key of its holder, as its issuer gave it beside the
+    /// assertion.
+    #[must_use]
+    pub fn with_proof_key(self, key: SymmetricKey) -> Self {
+        Self {
+            proof: Some(key),
+            ..self
+        }
+    }
+
+    /// The symmetric key of its holder, as messages have it.
+    pub(crate) fn proof_key(&self) -> Option<ProofKey> {
+        let key = self.proof.clone()?;
+        Some(ProofKey {
+            version: self.version,
+            id: self.id.clone(),
+            issuer: self.issuer.clone(),
+            subject: self.subject.clone(),
+            key,
+        })
+    }
+
     /// As it stands in a message.
     pub fn written(&self) -> &[u8] {
         &self.written
@@ -114,6 +152,12 @@ impl AssertionToken {
 }
 
 impl Assertion {
+    /// Whether a holder's key is symmetric, and enciphered for the receiver.
+    fn wraps_key(&self) -> bool {
+        let mut keys = self.confirmations.iter().flat_map(|one| &one.keys);
+        keys.any(|key| matches!(key, HolderKey::Wrapped(_)))
+    }
+
     /// The certificate of the holder's key, where the issuer names one.
     fn holder_certificate(&self) -> Option<&Certificate> {
         let confirmations = self.confirmations.iter();

@@ -33,6 +33,9 @@ pub struct AssertionPolicy {
     pub most_age: Duration,
     /// Whether each assertion is accepted once, also if it does not ask for that.
     pub once: bool,
+    /// Whether the assertion is in cipher text of its own, for its receiver. Inbound, one that
+    /// anybody could read is refused then, and one in cipher text of its own otherwise.
+    pub encrypted: bool,
     /// Whether the assertion goes on to whoever the message is for, as a header block.
     pub forwarded: bool,
     /// Whether a sender takes it out of the plain message, where it is a header block.
@@ -79,6 +82,7 @@ impl Default for AssertionPolicy {
             // What WSS4J accepts.
             most_age: Duration::from_secs(30 * 60),
             once: false,
+            encrypted: false,
             forwarded: false,
             from_message: false,
             signature: vec![

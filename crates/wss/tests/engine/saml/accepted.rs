@@ -19,7 +19,7 @@ pub(crate) fn carrying(policy: &Policy, assertion: &str) -> String {
         assertion: Some(Arc::new(token)),
         ..client_keys()
     };
-    String::from_utf8(secure_with(policy, keys, PLAIN, None).bytes).unwrap()
+    String::from_utf8(secure_at(policy, keys, PLAIN, None, moment()).bytes).unwrap()
 }
 
 /// The policy of messages that the holders of assertions sign.

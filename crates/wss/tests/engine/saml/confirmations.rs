@@ -488,7 +488,7 @@ fn a_holders_certificate_is_not_trusted_elsewhere() {
         ..client_keys()
     };
     let text = |policy: &Policy| {
-        String::from_utf8(secure_with(policy, keys.clone(), PLAIN, None).bytes).unwrap()
+        String::from_utf8(secure_at(policy, keys.clone(), PLAIN, None, moment()).bytes).unwrap()
     };
     open(&text(&by_holder())).unwrap();
     let refused = open(&text(&beside())).unwrap_err();

@@ -4,7 +4,9 @@ mod accepted;
 mod conditions;
 mod confirmations;
 mod forms;
+pub(crate) mod hidden;
 pub(crate) mod issuing;
+pub(crate) mod proof;
 mod trust;
 mod wrapping;
 

@@ -4,6 +4,7 @@
 //! our own ends it.
 
 mod asked;
+mod choosing;
 mod ours;
 mod own;
 mod program;
@@ -19,7 +20,8 @@ use std::time::Duration;
 
 use soapstone_lab::studies::InMemory;
 use soapstone_lab::study::{
-    Absent, Bench, Call, Condition, NoCall, Operation, Round, Sizes, Stack, Step,
+    Absent, Bench, Call, Condition, NoCall, Operation, ProvidersRound, Round, Sizes, Stack, Step,
+    Trial,
 };
 
 pub(super) use ours::Gateways;
@@ -158,6 +160,18 @@ impl Bench for Stacks<'_> {
     ) -> Result<Vec<Round>, NoCall<Failure>> {
         self.of(call)?
             .under(call, condition, clients, requests, rounds)
+    }
+
+    fn providers(
+        &mut self,
+        call: &Call,
+        front: &str,
+        trial: Trial,
+        clients: u32,
+        requests: u32,
+    ) -> Result<ProvidersRound, NoCall<Failure>> {
+        self.of(call)?
+            .providers(call, front, trial, clients, requests)
     }
 
     fn process(

@@ -13,13 +13,15 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use soapstone::wss::Mechanism;
 use soapstone_lab::study::{
-    Bench, Call, Condition, NoCall, Operation, Round, Sizes, Stack, Transport, Way,
+    Bench, Call, Condition, NoCall, Operation, ProvidersRound, Round, Sizes, Stack, Transport,
+    Trial, Way,
 };
 use soapstone_services::DatabaseLocation;
 use tokio::task::JoinSet;
 
 use super::super::said::Said;
 use super::asked::Asked;
+use super::choosing::Choosing;
 use super::own::OwnServices;
 use super::routes::{instance_name, layout, prefix, url};
 use super::secured_client::SecuredClient;
@@ -46,6 +48,8 @@ pub(in super::super) struct Gateways<'n> {
     right: Vec<(Operation, Vec<u8>)>,
     /// Clients that secure and open messages themselves.
     secured: Vec<(Call, Rc<SecuredClient>)>,
+    /// Providers, and what is in front of them.
+    choosing: Option<Choosing>,
 }
 
 /// Clients at once from which on connections are closed before others call another way: each leaves
@@ -85,6 +89,7 @@ impl<'n> Gateways<'n> {
             own,
             right: Vec::new(),
             secured: Vec::new(),
+            choosing: None,
         })
     }
 
@@ -400,6 +405,36 @@ impl Bench for Gateways<'_> {
         let answers = vec![(answer, spans[1])];
         self.check(&asked, call, &answers)?;
         Ok(spans)
+    }
+
+    fn providers(
+        &mut self,
+        _call: &Call,
+        front: &str,
+        trial: Trial,
+        clients: u32,
+        requests: u32,
+    ) -> Result<ProvidersRound, NoCall<Failure>> {
+        let (sides, wish, scratch) = (self.sides, &self.wish, self.scratch);
+        let mut choosing = match self.choosing.take() {
+            Some(choosing) if choosing.trial() == trial => choosing,
+            former => {
+                drop(former);
+                let started = async { Ok(Choosing::start(scratch, trial).await) };
+                sides.begin(wish, started)??
+            }
+        };
+        let ready = async { Ok(choosing.ready(scratch, front).await) };
+        let ready = sides.begin(wish, ready)?;
+        let round = match ready {
+            Ok(()) => {
+                let round = choosing.tried(front, clients, requests);
+                sides.call(wish, round).map_err(NoCall::Failed)
+            }
+            Err(why) => Err(why),
+        };
+        self.choosing = Some(choosing);
+        round
     }
 
     fn under(

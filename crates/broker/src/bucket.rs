@@ -8,15 +8,13 @@
 
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicU64, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
-use tokio::time::Instant;
-
-use crate::config::rate::Rate;
+use crate::rate::Rate;
 
 /// A bucket of tokens, full at first.
 #[derive(Debug, Default)]
-pub(crate) struct Bucket {
+pub struct Bucket {
     /// When it is full again: nanoseconds since [`nanoseconds`] began to count.
     full: AtomicU64,
 }
@@ -27,7 +25,7 @@ impl Bucket {
     /// # Errors
     ///
     /// How long to wait for one.
-    pub(crate) fn take(&self, rate: Rate, now: Instant) -> Result<(), Duration> {
+    pub fn take(&self, rate: Rate, now: Instant) -> Result<(), Duration> {
         let now = nanoseconds(now);
         let next = |full: u64| {
             let next = full.max(now).saturating_add(rate.each);
@@ -43,7 +41,7 @@ impl Bucket {
     }
 
     /// Takes a token, or what there is of one.
-    pub(crate) fn drain(&self, rate: Rate, now: Instant) {
+    pub fn drain(&self, rate: Rate, now: Instant) {
         let now = nanoseconds(now);
         let next = |full: u64| {
             let next = full.max(now).saturating_add(rate.each);
@@ -56,14 +54,14 @@ impl Bucket {
     }
 
     /// Whether there is a token.
-    pub(crate) fn has_one(&self, rate: Rate, now: Instant) -> bool {
+    pub fn has_one(&self, rate: Rate, now: Instant) -> bool {
         let now = nanoseconds(now);
         let full = self.full.load(Ordering::Relaxed).max(now);
         full.saturating_add(rate.each) - now <= rate.depth
     }
 
     /// Whether nobody has to wait for it.
-    pub(crate) fn is_full(&self, now: Instant) -> bool {
+    pub fn is_full(&self, now: Instant) -> bool {
         self.full.load(Ordering::Relaxed) <= nanoseconds(now)
     }
 }

@@ -1,0 +1,389 @@
+//! Agreements between clients and providers: who is let in, what is measured, and what follows.
+//!
+//! ```text
+//! request ─▶ admit ─▶ Free · Under(agreement) · Refused(excess)
+//!                         │
+//!              standing of each backend ─▶ choice ─▶ ended(backend, served)
+//!                                                       └▶ window full ─▶ Violated · excluded
+//! ```
+//!
+//! The rule kept here: an agreement is for the client that it names, and takes from no other one.
+//! A provider that breaks it gets no calls under this agreement; the calls of others go on.
+
+mod status;
+mod terms;
+#[cfg(test)]
+mod tests;
+mod violation;
+mod window;
+
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use crate::bucket::Bucket;
+
+pub use status::{AgreementStatus, ProviderStatus};
+pub use terms::{
+    AgreementTerms, Class, ClientTerms, Exclusion, Moment, ProviderTerms, ResponseTime, Share,
+    Validity, Window,
+};
+pub use violation::{AgreementEvent, Excess, Obligation, Violation};
+pub use window::Served;
+use window::{AskedWindow, ServedWindow};
+
+/// Most backends that one agreement knows: those of a route, and some that have gone.
+const MOST_BACKENDS: usize = 1024;
+
+/// An agreement in use.
+#[derive(Debug)]
+pub struct Agreement {
+    terms: AgreementTerms,
+    /// These two are shared with the agreement of the same name in former configurations.
+    bucket: Arc<Bucket>,
+    state: Arc<Mutex<State>>,
+}
+
+#[derive(Debug, Default)]
+struct State {
+    asked: AskedWindow,
+    providers: BTreeMap<String, Provider>,
+    admitted: u64,
+    refused: u64,
+    /// Whether it was in force when that was last looked at.
+    in_force: bool,
+    /// Violations by the position of their obligation.
+    violations: [u64; Obligation::ALL.len()],
+}
+
+/// A backend under an agreement.
+#[derive(Debug, Default)]
+struct Provider {
+    window: ServedWindow,
+    /// Violations since it was last excluded.
+    strikes: u32,
+    excluded: Option<Instant>,
+}
+
+/// What is known of a request.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked<'a> {
+    /// `{namespace}local` and local name of its operation. `None`: it has none, or it is not sure
+    /// which.
+    pub operation: Option<(&'a str, &'a str)>,
+    /// How large it is, in plain.
+    pub bytes: u64,
+}
+
+/// Whether a request is let in.
+#[derive(Debug)]
+pub enum Admission {
+    /// The client has no agreement in force.
+    Free,
+    /// It is let in under this one.
+    Under(Arc<Agreement>),
+    /// Its agreements do not let it in.
+    Refused {
+        /// The nearest one.
+        agreement: Arc<Agreement>,
+        /// Why.
+        excess: Excess,
+    },
+}
+
+/// What an agreement says of a backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Standing {
+    /// It is the provider's.
+    Party,
+    /// It is another one.
+    Other,
+    /// It is the provider's, and gets no calls for a while.
+    Excluded,
+}
+
+/// Lets a request of a client in, under the first of its agreements that does. What that changed
+/// comes with it.
+pub fn admit<'a>(
+    agreements: impl IntoIterator<Item = &'a Arc<Agreement>>,
+    asked: &Asked<'_>,
+    now: Moment,
+) -> (Admission, Vec<AgreementEvent>) {
+    let mut nearest: Option<(&Arc<Agreement>, Excess)> = None;
+    let in_force = agreements
+        .into_iter()
+        .filter(|agreement| agreement.terms.is_in_force(now.unix));
+    for agreement in in_force {
+        let excess = match agreement.check(asked, now) {
+            Ok(()) => {
+                let events = agreement.count(None, now);
+                return (Admission::Under(Arc::clone(agreement)), events);
+            }
+            Err(excess) => excess,
+        };
+        let is_nearer = match (&nearest, &excess) {
+            (None, _) => true,
+            (Some((_, Excess::Rate { wait })), Excess::Rate { wait: other }) => other < wait,
+            (Some((_, known)), excess) => excess.obligation() > known.obligation(),
+        };
+        if is_nearer {
+            nearest = Some((agreement, excess));
+        }
+    }
+    match nearest {
+        None => (Admission::Free, Vec::new()),
+        Some((agreement, excess)) => {
+            let events = agreement.count(Some(excess.obligation()), now);
+            let agreement = Arc::clone(agreement);
+            (Admission::Refused { agreement, excess }, events)
+        }
+    }
+}
+
+impl Agreement {
+    /// A new one.
+    pub fn new(terms: AgreementTerms) -> Self {
+        Self {
+            terms,
+            bucket: Arc::default(),
+            state: Arc::default(),
+        }
+    }
+
+    /// The same after another one of its name: tokens that were taken stay taken, and windows,
+    /// strikes and exclusions go on. Windows that were measured by other terms end, and what their
+    /// client did comes out.
+    pub fn following(
+        former: &Self,
+        terms: AgreementTerms,
+        now: Moment,
+    ) -> (Self, Vec<AgreementEvent>) {
+        let known = &former.terms;
+        let goes_on = (known.window, &known.of_provider, &known.of_client)
+            == (terms.window, &terms.of_provider, &terms.of_client);
+        let events = match goes_on {
+            true => Vec::new(),
+            false => former.finish(now),
+        };
+        let next = Self {
+            terms,
+            bucket: Arc::clone(&former.bucket),
+            state: Arc::clone(&former.state),
+        };
+        (next, events)
+    }
+
+    /// What it says.
+    pub fn terms(&self) -> &AgreementTerms {
+        &self.terms
+    }
+
+    /// Whether it lets a request in. The token of one that it lets in is taken.
+    fn check(&self, asked: &Asked<'_>, now: Moment) -> Result<(), Excess> {
+        let client = &self.terms.of_client;
+        let is_named = |name: &String| {
+            let operation = asked.operation;
+            operation.is_some_and(|(whole, local)| name == whole || name == local)
+        };
+        if !client.operations.is_empty() && !client.operations.iter().any(is_named) {
+            return Err(Excess::Operation);
+        }
+        if client.bytes.is_some_and(|most| asked.bytes > most) {
+            return Err(Excess::Size);
+        }
+        match client.rate {
+            // Last, so that what is refused for another reason costs nothing.
+            Some(rate) => {
+                let taken = self.bucket.take(rate, now.at);
+                taken.map_err(|wait| Excess::Rate { wait })
+            }
+            None => Ok(()),
+        }
+    }
+
+    /// Counts a request.
+    fn count(&self, refused: Option<Obligation>, now: Moment) -> Vec<AgreementEvent> {
+        let mut state = self.state();
+        let mut events = Vec::new();
+        // One that is over may be full.
+        self.close_asked(&mut state, now, &mut events);
+        state.asked.count(refused, now);
+        match refused {
+            None => state.admitted += 1,
+            Some(_) => state.refused += 1,
+        }
+        self.close_asked(&mut state, now, &mut events);
+        events
+    }
+
+    /// What it says of a backend.
+    pub fn standing(&self, backend: &str, now: Instant) -> Standing {
+        if !self.terms.is_about(backend) {
+            return Standing::Other;
+        }
+        let state = self.state();
+        let excluded = state.providers.get(backend).and_then(|it| it.excluded);
+        match excluded {
+            Some(until) if now < until => Standing::Excluded,
+            _ => Standing::Party,
+        }
+    }
+
+    /// A call under it has come to its end at a backend. Returns what that changed.
+    pub fn ended(&self, backend: &str, served: Served<'_>, now: Moment) -> Vec<AgreementEvent> {
+        if !self.terms.is_about(backend) {
+            return Vec::new();
+        }
+        let mut state = self.state();
+        let mut events = Vec::new();
+        self.close_served(&mut state, now, &mut events);
+        if !state.providers.contains_key(backend) && state.providers.len() >= MOST_BACKENDS {
+            let is_idle = |provider: &Provider| {
+                provider.excluded.is_none() && provider.strikes == 0 && provider.window.calls == 0
+            };
+            state.providers.retain(|_, provider| !is_idle(provider));
+            if state.providers.len() >= MOST_BACKENDS {
+                return events;
+            }
+        }
+        let provider = state.providers.entry(backend.to_owned()).or_default();
+        provider.window.count(&self.terms, served, now);
+        self.close_served(&mut state, now, &mut events);
+        events
+    }
+
+    /// Closes what is full. To be called now and then: nothing else ends a window in which no more
+    /// calls come.
+    pub fn tick(&self, now: Moment) -> Vec<AgreementEvent> {
+        let mut state = self.state();
+        let mut events = Vec::new();
+        self.close_asked(&mut state, now, &mut events);
+        self.close_served(&mut state, now, &mut events);
+        let in_force = self.terms.is_in_force(now.unix);
+        if std::mem::replace(&mut state.in_force, in_force) && !in_force {
+            let agreement = self.terms.name.clone();
+            events.push(AgreementEvent::Expired { agreement });
+        }
+        for (backend, provider) in &mut state.providers {
+            if provider.excluded.is_some_and(|until| until <= now.at) {
+                provider.excluded = None;
+                events.push(AgreementEvent::Returned {
+                    agreement: self.terms.name.clone(),
+                    backend: backend.clone(),
+                });
+            }
+        }
+        events
+    }
+
+    /// Ends every window, full or not. What is a matter of single calls comes out: excess of the
+    /// client, and weak answers. A part of a window shows no share.
+    pub fn finish(&self, now: Moment) -> Vec<AgreementEvent> {
+        let mut state = self.state();
+        let mut events = Vec::new();
+        let asked = state.asked.close(&self.terms, now);
+        note(&mut state.violations, asked, &mut events);
+        let State {
+            providers,
+            violations,
+            ..
+        } = &mut *state;
+        for (backend, provider) in providers {
+            let whole = provider.window.is_full(self.terms.window, now);
+            let found = provider.window.close(&self.terms, backend, whole, now);
+            note(violations, found, &mut events);
+        }
+        events
+    }
+
+    fn close_asked(&self, state: &mut State, now: Moment, events: &mut Vec<AgreementEvent>) {
+        if state.asked.is_full(self.terms.window, now) {
+            let found = state.asked.close(&self.terms, now);
+            note(&mut state.violations, found, events);
+        }
+    }
+
+    fn close_served(&self, state: &mut State, now: Moment, events: &mut Vec<AgreementEvent>) {
+        let State {
+            providers,
+            violations,
+            ..
+        } = state;
+        for (backend, provider) in providers {
+            if !provider.window.is_full(self.terms.window, now) {
+                continue;
+            }
+            let mut found = provider.window.close(&self.terms, backend, true, now);
+            if provider.excluded.is_some_and(|until| until <= now.at) {
+                provider.excluded = None;
+                events.push(AgreementEvent::Returned {
+                    agreement: self.terms.name.clone(),
+                    backend: backend.clone(),
+                });
+            }
+            if let (Some(exclusion), None) = (self.terms.of_provider.exclusion, provider.excluded) {
+                let strikes = u32::try_from(found.len()).unwrap_or(u32::MAX);
+                provider.strikes = provider.strikes.saturating_add(strikes);
+                if let (true, Some(last)) = (provider.strikes >= exclusion.after, found.last_mut())
+                {
+                    provider.strikes = 0;
+                    provider.excluded = now.at.checked_add(exclusion.time);
+                    last.excluded = Some(exclusion.time);
+                }
+            }
+            note(violations, found, events);
+        }
+    }
+
+    /// What is known of it now.
+    pub fn status(&self, now: Moment) -> AgreementStatus {
+        let state = self.state();
+        let provider = |(backend, provider): (&String, &Provider)| ProviderStatus {
+            backend: backend.clone(),
+            calls: provider.window.calls,
+            late: provider.window.late,
+            failed: provider.window.failed,
+            weak: provider.window.weak,
+            strikes: provider.strikes,
+            excluded: left(provider.excluded, now.at),
+        };
+        let violations = Obligation::ALL.into_iter().zip(state.violations);
+        AgreementStatus {
+            name: self.terms.name.clone(),
+            in_force: self.terms.is_in_force(now.unix),
+            admitted: state.admitted,
+            refused: state.refused,
+            asked: state.asked.calls,
+            excess: state.asked.refused.iter().sum(),
+            violations: violations.collect(),
+            providers: state.providers.iter().map(provider).collect(),
+        }
+    }
+
+    /// Each change under the lock is complete in itself.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+/// What is left of an exclusion.
+fn left(until: Option<Instant>, now: Instant) -> Option<Duration> {
+    let left = until?.saturating_duration_since(now);
+    (!left.is_zero()).then_some(left)
+}
+
+/// Counts violations and tells of them.
+fn note(
+    counts: &mut [u64; Obligation::ALL.len()],
+    found: Vec<Violation>,
+    events: &mut Vec<AgreementEvent>,
+) {
+    for violation in found {
+        let place = Obligation::ALL.iter();
+        let mut places = place.zip(counts.iter_mut());
+        if let Some((_, count)) = places.find(|(one, _)| **one == violation.obligation) {
+            *count += 1;
+        }
+        events.push(AgreementEvent::Violated(Box::new(violation)));
+    }
+}

@@ -1,0 +1,544 @@
+//! `[agreements]`: what clients and providers owe each other, a file for each agreement, and where
+//! violations are recorded.
+//!
+//! The rule kept here: an agreement is about a route that can keep it. What could not be proven,
+//! measured or met at run time is reported when the file is read.
+
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
+use std::time::Duration;
+
+use jiff::Timestamp;
+use soapstone::config::{
+    Document, KnownKey, LoadedFile, Located, OTHER_TEXT, Place, Problem, Surroundings, Table,
+    Warning,
+};
+use soapstone::crypto::{DistinguishedName, Identity};
+use soapstone_broker::{
+    AgreementTerms, Class, ClientTerms, Exclusion, Needs, ProviderTerms, ResponseTime, Share,
+    Validity, Window,
+};
+
+use super::balance::{OperationName, narrowed};
+use super::needs::read_security;
+use super::rate::read_rate;
+use super::route::RouteSpec;
+
+/// Most agreements of a gateway: each request compares its client with those of all of its route.
+const MOST_AGREEMENTS: usize = 1000;
+
+/// Calls of a window of time from which on time and availability are judged, unless the file says
+/// otherwise: one late call of three is no quantile.
+const AT_LEAST: u64 = 20;
+
+/// `[agreements]`.
+#[derive(Clone)]
+pub(crate) struct AgreementsSpec {
+    pub(crate) agreements: Vec<AgreementSpec>,
+    /// The file of violation records.
+    pub(crate) records: PathBuf,
+    /// Whose key signs them.
+    pub(crate) identity: Arc<Identity>,
+}
+
+/// One agreement.
+#[derive(Clone, Debug)]
+pub(crate) struct AgreementSpec {
+    pub(crate) client: DistinguishedName,
+    /// Who signs the provider's answers.
+    pub(crate) provider: Option<DistinguishedName>,
+    pub(crate) terms: AgreementTerms,
+}
+
+/// An agreement as it was read, with what its routes are asked about.
+struct Read {
+    spec: AgreementSpec,
+    file: PathBuf,
+    places: Places,
+}
+
+/// Where an agreement says what its route has to fit.
+struct Places {
+    name: Place,
+    service: Place,
+    backends: Place,
+    subject: Place,
+    security: Place,
+}
+
+/// Every key that the reader of an agreement with this text asks for.
+pub(super) fn known_keys(text: &str, file: &Path) -> Vec<KnownKey> {
+    let document = document(text, file);
+    read_agreement(&document);
+    document.known_keys()
+}
+
+fn document(text: &str, file: &Path) -> Document<'static> {
+    let surroundings = Surroundings {
+        file: file.to_path_buf(),
+        // There is no secret in an agreement: both parties read it.
+        environment: &|_| None,
+    };
+    Document::parse(text, surroundings)
+}
+
+/// Reads `[agreements]` and the files that it names. What is wrong has been reported where there is
+/// nothing.
+pub(super) fn read_agreements(
+    root: &mut Table<'_>,
+    routes: &[RouteSpec],
+) -> Option<AgreementsSpec> {
+    let mut table = root.table("agreements")?;
+    let place = table.place();
+    const FILES: &str = "say which: files = [\"gold.toml\"]";
+    let files = table.files("files");
+    if !table.has("files") {
+        table.missing("files", FILES);
+    } else if table.is_empty_list("files") {
+        table.report_with_hint(place, "`files` names no agreement", FILES);
+    }
+    let records = table.path("records");
+    if !table.has("records") {
+        table.missing(
+            "records",
+            "say where violations go: records = \"violations.xml\"",
+        );
+    }
+    const IDENTITY: &str = "say whose key signs records: identity = { key = \"gateway.key.pem\", certificate = \"gateway.cert.pem\" }";
+    if !table.has("identity") {
+        table.missing("identity", IDENTITY);
+    }
+    let identity = table.table("identity").and_then(read_identity);
+    let outer = table.document();
+    table.finish();
+    let files = files?;
+    if files.len() > MOST_AGREEMENTS {
+        let message = format!("`files` has at most {MOST_AGREEMENTS} entries");
+        outer.root().report(place, message);
+        return None;
+    }
+    let wanted = files.len();
+    let mut read: Vec<Read> = Vec::with_capacity(wanted);
+    for file in files {
+        let Some(agreement) = read_file(outer, &file) else {
+            continue;
+        };
+        let name = &agreement.spec.terms.name;
+        let same = |other: &&Read| other.spec.terms.name == *name;
+        if let Some(other) = read.iter().find(same) {
+            let message = format!("the agreement {} has the same `name`", other.file.display());
+            outer.report(Problem::new(
+                &agreement.file,
+                agreement.places.name,
+                message,
+            ));
+        }
+        read.push(agreement);
+    }
+    for agreement in &read {
+        demand_route(outer, agreement, routes);
+        warn_of_validity(outer, agreement, Timestamp::now());
+    }
+    let agreements: Vec<AgreementSpec> = read.into_iter().map(|read| read.spec).collect();
+    (agreements.len() == wanted).then_some(AgreementsSpec {
+        agreements,
+        records: records?.value,
+        identity: Arc::new(identity?),
+    })
+}
+
+fn read_identity(mut table: Table<'_>) -> Option<Identity> {
+    for (key, hint) in [
+        ("key", "name a PEM file with the private key"),
+        ("certificate", "name a PEM file with its certificate"),
+    ] {
+        if !table.has(key) {
+            table.missing(key, hint);
+        }
+    }
+    let key = table.secret_file("key");
+    let certificate = table.file("certificate");
+    let password = table.secret("password", "password_env", "password_file");
+    let (document, place) = (table.document(), table.place());
+    table.finish();
+    let password = password.as_ref().map(|it| it.value.expose().as_str());
+    let identity =
+        Identity::from_file_contents(key?.bytes.expose(), certificate?.bytes.expose(), password);
+    let unusable = |error| {
+        let message = format!("`identity` cannot be used: {error}");
+        document.root().report(place, message);
+    };
+    identity.map_err(unusable).ok()
+}
+
+fn read_file(outer: &Document<'_>, file: &LoadedFile) -> Option<Read> {
+    let Ok(text) = std::str::from_utf8(file.bytes.expose()) else {
+        let message = format!(
+            "{} must be a text file, and it is not UTF-8",
+            file.path.display()
+        );
+        outer.root().report(file.place, message);
+        return None;
+    };
+    let document = document(text, &file.path);
+    let read = read_agreement(&document);
+    match document.finish(read) {
+        Ok(read) => Some(read),
+        Err(problems) => {
+            problems.0.into_iter().for_each(|it| outer.report(it));
+            None
+        }
+    }
+}
+
+fn read_agreement(document: &Document<'_>) -> Option<Read> {
+    let mut root = document.root();
+    let file = document.file().to_path_buf();
+    let stem = file.file_stem().and_then(|stem| stem.to_str());
+    let name = root.string("name");
+    let service = root.required_string("service", "the name of a route: service = \"books\"");
+    let classes = Class::ALL.map(|class| (class.name(), class));
+    let class = root.choice("class", &classes);
+    let from = root.moment("from");
+    let until = root.moment("until");
+    if !root.has("until") {
+        root.missing("until", "say when it ends: until = 2027-01-01");
+    }
+    if let (Some(from), Some(until)) = (&from, &until)
+        && from.value >= until.value
+    {
+        root.report(until.place, "`until` must be later than `from`");
+    }
+    let window = root.table("window").and_then(read_window);
+    if !root.has("window") {
+        let hint = "say which calls are measured together: window = { time = \"1m\" } or window = { calls = 100 }";
+        root.missing("window", hint);
+    }
+    let client = root.table("client");
+    if client.is_none() && !root.has("client") {
+        root.missing("client", "[client] with subject = \"CN=client\"");
+    }
+    let client = client.and_then(read_client);
+    let provider = root.table("provider").map(read_provider);
+    root.finish();
+    let (client, client_subject, of_client) = client?;
+    let provider = match provider {
+        Some(provider) => provider?,
+        None => ReadProvider::default(),
+    };
+    let places = Places {
+        name: name.as_ref().map(|name| name.place).unwrap_or_default(),
+        service: service.as_ref()?.place,
+        backends: provider.backends_place,
+        subject: provider.subject_place,
+        security: provider.security_place,
+    };
+    let since = |moment: &Located<Timestamp>| {
+        Duration::from_secs(u64::try_from(moment.value.as_second()).unwrap_or(0))
+    };
+    let spec = AgreementSpec {
+        client,
+        provider: provider.subject,
+        terms: AgreementTerms {
+            name: match name {
+                Some(name) => name.value,
+                None => stem?.to_owned(),
+            },
+            service: service?.value,
+            client: client_subject,
+            backends: provider.backends,
+            class: class.map(|class| class.value).unwrap_or_default(),
+            validity: Validity {
+                from: from.as_ref().map(since).unwrap_or_default(),
+                until: since(&until?),
+            },
+            of_client,
+            of_provider: provider.terms,
+            window: window?,
+        },
+    };
+    Some(Read { spec, file, places })
+}
+
+fn read_window(mut table: Table<'_>) -> Option<Window> {
+    let place = table.place();
+    let calls = table.integer("calls", 1, 1_000_000);
+    let time = table.duration("time");
+    let at_least = table.integer("at_least", 1, 1_000_000);
+    if let Some(time) = time.as_ref().filter(|time| time.value.as_millis() < 100) {
+        table.report(time.place, "`time` must be 100 ms at least");
+    }
+    if let (Some(at_least), None) = (&at_least, &time) {
+        table.report(at_least.place, "`at_least` is for a window of `time`");
+    }
+    let window = match (calls, time) {
+        (Some(calls), None) => Some(Window::Calls(calls.value)),
+        (None, Some(time)) => Some(Window::Time {
+            length: time.value,
+            at_least: at_least.map_or(AT_LEAST, |it| it.value),
+        }),
+        (None, None) if table.has("calls") || table.has("time") => None,
+        _ => {
+            let hint = "{ time = \"1m\" } or { calls = 100 }";
+            table.report_with_hint(place, "`window` is a `time` or a number of `calls`", hint);
+            None
+        }
+    };
+    table.finish();
+    window
+}
+
+/// Reads a distinguished name.
+fn subject(table: &Table<'_>, text: &Located<String>) -> Option<DistinguishedName> {
+    match DistinguishedName::parse(&text.value) {
+        Ok(name) if !name.is_empty() => Some(name),
+        _ => {
+            let message = format!("`subject` must be a distinguished name, found {OTHER_TEXT}");
+            let hint = "for example subject = \"CN=client,O=Example\"";
+            table.report_with_hint(text.place, message, hint);
+            None
+        }
+    }
+}
+
+fn read_client(mut table: Table<'_>) -> Option<(DistinguishedName, String, ClientTerms)> {
+    let text = table.required_string("subject", "of its certificate: subject = \"CN=client\"");
+    let name = text.as_ref().and_then(|text| subject(&table, text));
+    let rate_text = table.place_of("rate").is_some();
+    let rate = read_rate(&mut table, "rate", "burst");
+    let largest = table.size("largest");
+    let mut operations = Vec::new();
+    for operation in table.strings("operations").unwrap_or_default() {
+        if OperationName::parse(&operation.value).is_none() {
+            let message =
+                format!("`operations` holds names of elements in the Body, found {OTHER_TEXT}");
+            let hint = "for example \"getBooks\" or \"{urn:example:books}getBooks\"";
+            table.report_with_hint(operation.place, message, hint);
+        }
+        operations.push(operation.value);
+    }
+    if let (Some(place), true) = (
+        table.place_of("operations"),
+        table.is_empty_list("operations"),
+    ) {
+        let hint = "leave it out where every operation may be called";
+        table.report_with_hint(place, "`operations` names no operation", hint);
+    }
+    let penalty = table.string("penalty").map(|it| it.value);
+    table.finish();
+    if rate_text && rate.is_none() {
+        return None;
+    }
+    let terms = ClientTerms {
+        rate_text: rate.map(in_words).unwrap_or_default(),
+        rate,
+        bytes: largest.map(|largest| largest.value),
+        operations,
+        penalty,
+    };
+    Some((name?, text?.value, terms))
+}
+
+/// A rate as records tell it.
+fn in_words(rate: soapstone_broker::Rate) -> String {
+    let (each, burst) = (rate.each(), rate.burst());
+    format!("a request every {each:?}, {burst} at once")
+}
+
+/// What `[provider]` says.
+#[derive(Default)]
+struct ReadProvider {
+    subject: Option<DistinguishedName>,
+    subject_place: Place,
+    backends: Vec<String>,
+    backends_place: Place,
+    security_place: Place,
+    terms: ProviderTerms,
+}
+
+fn read_provider(mut table: Table<'_>) -> Option<ReadProvider> {
+    let text = table.string("subject");
+    let name = text.as_ref().and_then(|text| subject(&table, text));
+    let backends_place = table.place_of("backends").unwrap_or_default();
+    let backends = table.strings("backends").unwrap_or_default();
+    if table.is_empty_list("backends") {
+        let hint = "leave it out where the agreement is about every backend of the route";
+        table.report_with_hint(backends_place, "`backends` names no backend", hint);
+    }
+    let time = table.duration("time");
+    let quantile = read_share(&mut table, "quantile");
+    let time = match (time, quantile) {
+        (Some(time), Some(quantile)) => Some(ResponseTime {
+            within: time.value,
+            quantile: quantile.value,
+        }),
+        (Some(time), None) => {
+            if !table.has("quantile") {
+                let hint = "for example quantile = \"95%\"";
+                let message = "`time` needs `quantile`: the share of calls that are answered in it";
+                table.report_with_hint(time.place, message, hint);
+            }
+            None
+        }
+        (None, Some(quantile)) => {
+            table.report(
+                quantile.place,
+                "`quantile` is for a `time`, and there is none",
+            );
+            None
+        }
+        (None, None) => None,
+    };
+    let availability = read_share(&mut table, "availability").map(|share| share.value);
+    let security_place = table.place_of("security").unwrap_or_default();
+    let security = table.table("security").map(|mut table| {
+        let security = read_security(&mut table);
+        table.finish();
+        security
+    });
+    let penalty = table.string("penalty").map(|it| it.value);
+    let has_exclusion = table.has("exclusion");
+    let exclusion = table.table("exclusion").and_then(read_exclusion);
+    table.finish();
+    if (text.is_some() && name.is_none()) || (has_exclusion && exclusion.is_none()) {
+        return None;
+    }
+    Some(ReadProvider {
+        subject_place: text.as_ref().map(|text| text.place).unwrap_or_default(),
+        subject: name,
+        backends: backends.into_iter().map(|name| name.value).collect(),
+        backends_place,
+        security_place,
+        terms: ProviderTerms {
+            time,
+            availability,
+            security: security.unwrap_or_default(),
+            subject: text.map(|text| text.value),
+            penalty,
+            exclusion,
+        },
+    })
+}
+
+fn read_share(table: &mut Table<'_>, key: &'static str) -> Option<Located<Share>> {
+    let text = table.string(key)?;
+    let share = Share::parse(&text.value);
+    if share.is_none() {
+        let message = format!("`{key}` must be a share of calls, found {OTHER_TEXT}");
+        table.report_with_hint(text.place, message, "for example \"95%\" or \"99.95%\"");
+    }
+    share.map(|share| text.map(|_| share))
+}
+
+fn read_exclusion(mut table: Table<'_>) -> Option<Exclusion> {
+    let place = table.place();
+    let after = table.integer("after", 1, 1_000_000).map(narrowed);
+    let time = table.duration("time");
+    for (key, hint) in [
+        ("after", "after how many violations: after = 3"),
+        ("time", "for how long: time = \"10m\""),
+    ] {
+        if !table.has(key) {
+            table.missing(key, hint);
+        }
+    }
+    if time.as_ref().is_some_and(|time| time.value.is_zero()) {
+        table.report(place, "`time` must be longer than nothing, found 0");
+    }
+    table.finish();
+    Some(Exclusion {
+        after: after?,
+        time: time?.value,
+    })
+}
+
+/// Reports what the route of an agreement cannot prove, measure or meet.
+fn demand_route(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec]) {
+    let (terms, places) = (&agreement.spec.terms, &agreement.places);
+    let report = |place, message: String, hint: &str| {
+        document.report(Problem::new(&agreement.file, place, message).with_hint(hint));
+    };
+    let mut named = routes.iter().filter(|route| route.name == terms.service);
+    let (Some(route), None) = (named.next(), named.next()) else {
+        let count = routes.iter().filter(|route| route.name == terms.service);
+        let message = match count.count() {
+            0 => "`service` must be the name of a route, and no route has it".to_owned(),
+            count => format!("`service` must be the name of one route, and {count} routes have it"),
+        };
+        let hint = "the `name` of a route, or its path where it has none";
+        return report(places.service, message, hint);
+    };
+    if route.inbound.is_none() {
+        let message = format!(
+            "route {} has no `inbound`: nobody proves to be the client of an agreement",
+            route.path
+        );
+        report(
+            places.service,
+            message,
+            "give it an endpoint whose clients sign",
+        );
+    }
+    let Some(group) = &route.group else {
+        let message = format!(
+            "route {} has one `backend`, and nothing measures it",
+            route.path
+        );
+        let hint = "write it as several: backends = [{ url = \"…\" }]";
+        return report(places.service, message, hint);
+    };
+    // What a registry knows comes and goes.
+    if group.source.is_some() {
+        return;
+    }
+    for name in &terms.backends {
+        if !group.members.iter().any(|member| member.name == *name) {
+            let message =
+                format!("`backends` must hold names of backends of the route, found {OTHER_TEXT}");
+            let hint = "the `name` of a backend, or host and port where it has none";
+            report(places.backends, message, hint);
+        }
+    }
+    let of_provider = || {
+        let members = group.members.iter();
+        members.filter(|member| terms.is_about(&member.name))
+    };
+    let has_endpoint = |outbound: bool| outbound || route.outbound.is_some();
+    if agreement.spec.provider.is_some()
+        && !of_provider().all(|member| has_endpoint(member.outbound.is_some()))
+    {
+        let message =
+            "`subject` of [provider] is proven by answers, and nothing opens those of a backend";
+        let hint = "give the route or the backend an `outbound` whose answers are signed";
+        report(places.subject, message.to_owned(), hint);
+    }
+    let needs = group.rules.needs.and(&terms.of_provider.security);
+    let is_covered = |needs: &Needs| of_provider().any(|it| it.terms.security.covers(needs));
+    if terms.of_provider.security.has_security() && !is_covered(&needs) {
+        let message = "no backend of the provider covers `security`, with what the route needs";
+        let hint = "`soapstone broker explain` shows what each backend gives";
+        report(places.security, message.to_owned(), hint);
+    }
+}
+
+/// Warns of an agreement that is not in force.
+fn warn_of_validity(document: &Document<'_>, agreement: &Read, now: Timestamp) {
+    let terms = &agreement.spec.terms;
+    let now = Duration::from_secs(u64::try_from(now.as_second()).unwrap_or(0));
+    if terms.is_in_force(now) {
+        return;
+    }
+    let (name, what) = match now < terms.validity.from {
+        true => ("agreement-not-yet", "is not in force yet"),
+        false => ("agreement-expired", "has expired"),
+    };
+    let message = format!(
+        "the agreement \"{}\" {what}: its client is served without it",
+        terms.name
+    );
+    let problem = Problem::new(&agreement.file, agreement.places.name, message);
+    document.warn(Warning {
+        name,
+        problem: problem.with_hint("look at `from` and `until`"),
+    });
+}

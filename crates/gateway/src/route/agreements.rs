@@ -1,0 +1,234 @@
+//! Agreements in use: which of them a request is under, and what becomes of it there.
+//!
+//! The broker decides ([`soapstone_broker::admit`]). Here are the names of clients and providers as
+//! certificates have them, the clock, and the records.
+//!
+//! The rule kept here: a request is under an agreement only if the certificate of its client proved
+//! to have sent it. What an answer is worth comes from what was proven of it.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use soapstone::crypto::{Certificate, DistinguishedName};
+use soapstone_broker::{
+    Admission, Agreement, AgreementStatus, Class, Excess, Needs, Served, Standing, admit,
+};
+use tokio::time::Instant;
+
+use super::roles::{Asked, Proven, fit};
+use crate::config::agreements::AgreementsSpec;
+use crate::observe::violations::{Violations, moment};
+
+/// The agreements of a configuration.
+pub(crate) struct Agreements {
+    all: Vec<InUse>,
+    violations: Arc<Violations>,
+}
+
+/// One of them.
+struct InUse {
+    client: DistinguishedName,
+    provider: Option<DistinguishedName>,
+    agreement: Arc<Agreement>,
+}
+
+/// What a request is under.
+#[derive(Clone, Debug)]
+pub(crate) struct UnderAgreement {
+    agreement: Arc<Agreement>,
+    provider: Option<DistinguishedName>,
+    violations: Arc<Violations>,
+}
+
+/// A request that its agreement does not let in.
+#[derive(Debug)]
+pub(crate) struct OverAgreement {
+    pub(crate) excess: Excess,
+    pub(crate) detail: String,
+}
+
+impl OverAgreement {
+    /// How long to wait, where waiting helps.
+    pub(crate) fn wait(&self) -> Option<Duration> {
+        match self.excess {
+            Excess::Rate { wait } => Some(wait),
+            Excess::Operation | Excess::Size => None,
+        }
+    }
+}
+
+/// What was proven of an answer.
+#[derive(Clone, Debug)]
+pub(crate) enum AnswerEvidence {
+    /// This certificate signed it.
+    Signed(Certificate),
+    /// A key that is no certificate's did: that of a conversation, for instance. Whose it is was
+    /// proven when the key was agreed on.
+    Keyed,
+    /// Nobody did.
+    Unsigned,
+    /// It is a fault in the place of a secured answer.
+    UnsecuredFault,
+}
+
+impl Agreements {
+    /// Those of a configuration. One of the former configuration with the same name goes on with
+    /// what is known of it.
+    pub(crate) fn new(
+        spec: AgreementsSpec,
+        former: Option<&Self>,
+        violations: &Arc<Violations>,
+    ) -> Self {
+        let now = moment();
+        let known = former.map_or(&[][..], |former| &former.all);
+        let mut all = Vec::with_capacity(spec.agreements.len());
+        for spec in spec.agreements {
+            let same = |old: &&InUse| old.agreement.terms().name == spec.terms.name;
+            let agreement = match known.iter().find(same) {
+                None => Agreement::new(spec.terms),
+                Some(old) => {
+                    let (next, events) = Agreement::following(&old.agreement, spec.terms, now);
+                    violations.tell(events);
+                    next
+                }
+            };
+            all.push(InUse {
+                client: spec.client,
+                provider: spec.provider,
+                agreement: Arc::new(agreement),
+            });
+        }
+        let next = Self {
+            all,
+            violations: Arc::clone(violations),
+        };
+        for gone in known {
+            let name = &gone.agreement.terms().name;
+            if !next.all.iter().any(|it| it.agreement.terms().name == *name) {
+                violations.tell(gone.agreement.finish(now));
+            }
+        }
+        next
+    }
+
+    /// Whether one is about a route.
+    pub(crate) fn are_about(&self, route: &str) -> bool {
+        let mut all = self.all.iter();
+        all.any(|one| one.agreement.terms().service == route)
+    }
+
+    /// The agreement that lets a request in. `None`: its client has none that is in force.
+    ///
+    /// # Errors
+    ///
+    /// Why its agreements do not let it in.
+    pub(crate) fn admit(&self, asked: &Asked<'_>) -> Result<Option<UnderAgreement>, OverAgreement> {
+        let Proven::Certificate(certificate) = asked.proven else {
+            return Ok(None);
+        };
+        let is_own = |one: &&InUse| {
+            one.agreement.terms().service == asked.route
+                && one.client.matches(certificate.subject_name())
+        };
+        let own: Vec<&InUse> = self.all.iter().filter(is_own).collect();
+        let operation = asked.operation.as_ref();
+        let operation = operation.map(|(whole, local)| (whole.as_str(), local.as_str()));
+        let request = soapstone_broker::Asked {
+            // A backend may go by the action: it must not be that of another operation.
+            operation: operation.filter(|(_, local)| asked.actions.iter().all(|it| fit(it, local))),
+            bytes: asked.bytes,
+        };
+        let agreements = own.iter().map(|one| &one.agreement);
+        let (admission, events) = admit(agreements, &request, moment());
+        self.violations.tell(events);
+        match admission {
+            Admission::Free => Ok(None),
+            Admission::Under(agreement) => {
+                let mut own = own.iter();
+                let one = own.find(|one| Arc::ptr_eq(&one.agreement, &agreement));
+                Ok(Some(UnderAgreement {
+                    provider: one.and_then(|one| one.provider.clone()),
+                    agreement,
+                    violations: Arc::clone(&self.violations),
+                }))
+            }
+            Admission::Refused { agreement, excess } => Err(OverAgreement {
+                detail: format!(
+                    "the agreement \"{}\" of {} does not let the request in",
+                    agreement.terms().name,
+                    agreement.terms().client
+                ),
+                excess,
+            }),
+        }
+    }
+
+    /// Ends the windows that are over.
+    pub(crate) fn tick(&self) {
+        let now = moment();
+        for one in &self.all {
+            self.violations.tell(one.agreement.tick(now));
+        }
+    }
+
+    /// Ends every window.
+    pub(crate) fn finish(&self) {
+        let now = moment();
+        for one in &self.all {
+            self.violations.tell(one.agreement.finish(now));
+        }
+    }
+
+    /// What each says and what is known of it.
+    pub(crate) fn status(&self) -> impl Iterator<Item = (&Agreement, AgreementStatus)> {
+        let now = moment();
+        let all = self.all.iter();
+        all.map(move |one| (&*one.agreement, one.agreement.status(now)))
+    }
+}
+
+impl UnderAgreement {
+    /// Its name.
+    pub(crate) fn name(&self) -> &str {
+        &self.agreement.terms().name
+    }
+
+    /// What it adds to the needs of a request.
+    pub(crate) fn needs(&self) -> &Needs {
+        &self.agreement.terms().of_provider.security
+    }
+
+    /// Who goes first.
+    pub(crate) fn class(&self) -> Class {
+        self.agreement.terms().class
+    }
+
+    /// What it says of a backend.
+    pub(crate) fn standing(&self, backend: &str, now: Instant) -> Standing {
+        self.agreement.standing(backend, now.into_std())
+    }
+
+    /// A request under it has come to its end at a backend.
+    pub(crate) fn ended(&self, backend: &str, served: Served<'_>) {
+        let events = self.agreement.ended(backend, served, moment());
+        self.violations.tell(events);
+    }
+
+    /// In what an answer that was let through is weaker than agreed.
+    pub(crate) fn weakness(&self, evidence: &AnswerEvidence) -> Option<String> {
+        match (evidence, &self.provider) {
+            (AnswerEvidence::Signed(certificate), Some(provider)) => {
+                let is_provider = provider.matches(certificate.subject_name());
+                let subject = certificate.subject();
+                (!is_provider).then(|| format!("signed by {subject}"))
+            }
+            (AnswerEvidence::Unsigned, Some(_)) => Some("signed by nobody".to_owned()),
+            (AnswerEvidence::UnsecuredFault, provider)
+                if provider.is_some() || self.needs().has_security() =>
+            {
+                Some("an unsecured fault".to_owned())
+            }
+            _ => None,
+        }
+    }
+}

@@ -1,0 +1,323 @@
+//! What is told of the calls: who was served by whom and why, and what became of providers.
+//!
+//! The rule kept here: what the broker accepted, refused and lost comes from its audit trail and
+//! its own figures. What should have been follows from the cast.
+
+use std::collections::BTreeMap;
+
+use serde_json::{Value, json};
+
+use crate::brokered::cast::{CLIENTS, KILLED, LIAR, PROVIDERS, SLOWED};
+use crate::failure::Failure;
+use crate::table::{Align, Table};
+use crate::testbed::architecture::{Architecture, Provider};
+
+/// A part of the demo.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(super) enum Part {
+    /// Everybody is well, but for the liar.
+    Well,
+    /// One is slow.
+    Slowed,
+    /// One is killed.
+    Killed,
+}
+
+impl Part {
+    pub(super) const ALL: [Self; 3] = [Self::Well, Self::Slowed, Self::Killed];
+
+    /// What happens in it.
+    pub(super) const fn title(self) -> &'static str {
+        match self {
+            Self::Well => "all run",
+            Self::Slowed => "provider-1 slowed",
+            Self::Killed => "provider-2 killed",
+        }
+    }
+}
+
+/// Calls of one client that went to one provider in one part.
+#[derive(Default)]
+struct Served {
+    calls: u32,
+    failed: u32,
+    reasons: BTreeMap<String, u32>,
+    failures: BTreeMap<String, u32>,
+    microseconds: Vec<u64>,
+}
+
+impl Served {
+    fn median(&self) -> f64 {
+        let mut times = self.microseconds.clone();
+        times.sort_unstable();
+        times
+            .get(times.len() / 2)
+            .map_or(0.0, |it| *it as f64 / 1e3)
+    }
+}
+
+/// Part, client and provider, by their places; no provider where the call went nowhere.
+type Place = (Part, usize, Option<usize>);
+
+/// Everything that is told.
+pub(super) struct Told {
+    /// The URLs of the providers.
+    urls: Vec<String>,
+    served: BTreeMap<Place, Served>,
+    /// What clients were told instead of an answer.
+    lost: Vec<(Part, String)>,
+    /// What the broker knows of each provider at the end.
+    backends: Vec<Value>,
+}
+
+impl Told {
+    pub(super) fn new(architecture: &Architecture) -> Self {
+        let providers = architecture.providers.iter();
+        Self {
+            urls: providers.map(Provider::url).collect(),
+            served: BTreeMap::new(),
+            lost: Vec::new(),
+            backends: Vec::new(),
+        }
+    }
+
+    /// Takes in the trail of a part, and what clients lost in it.
+    pub(super) fn part(&mut self, part: Part, lines: &[Value], lost: Vec<String>) {
+        for line in lines {
+            let text = |field: &str| line[field].as_str().unwrap_or_default();
+            let sender = text("sender").trim_start_matches("CN=");
+            let Some(client) = CLIENTS.iter().position(|it| it.name == sender) else {
+                continue;
+            };
+            let provider = self.urls.iter().position(|url| url == text("backend"));
+            let served = self.served.entry((part, client, provider)).or_default();
+            if line["verdict"] == "accepted" && line["status"] == 200 {
+                served.calls += 1;
+                let reason = text("chosen").to_owned();
+                *served.reasons.entry(reason).or_default() += 1;
+                let took = line["microseconds"].as_u64();
+                served.microseconds.extend(took);
+            } else {
+                served.failed += 1;
+                let failure = text("reason").to_owned();
+                *served.failures.entry(failure).or_default() += 1;
+            }
+        }
+        self.lost.extend(lost.into_iter().map(|it| (part, it)));
+    }
+
+    /// Takes in what the broker knows at the end.
+    pub(super) fn end(&mut self, told: &Value) {
+        let known = told["routes"][0]["backends"].as_array();
+        let of = |url: &String| {
+            let mut known = known.into_iter().flatten();
+            let found = known.find(|it| it["url"] == url.as_str());
+            found.cloned().unwrap_or_default()
+        };
+        self.backends = self.urls.iter().map(of).collect();
+    }
+
+    /// Calls that the liar got from clients and that they lost by it.
+    fn lost_by_the_liar(&self) -> u32 {
+        let by_it = self
+            .served
+            .iter()
+            .filter(|(place, _)| place.2 == Some(LIAR));
+        by_it.map(|(_, served)| served.failed).sum()
+    }
+
+    /// What did not hold that must.
+    fn broken(&self) -> Vec<String> {
+        let mut broken = Vec::new();
+        for ((part, client, provider), served) in &self.served {
+            let client = &CLIENTS[*client];
+            if let Some(provider) = provider.map(|it| &PROVIDERS[it])
+                && served.calls > 0
+                && !client.is_served_by(provider)
+            {
+                broken.push(format!(
+                    "{} calls of {} were served below its needs by {} ({})",
+                    served.calls,
+                    client.name,
+                    provider.offer.name,
+                    part.title()
+                ));
+            }
+        }
+        let liar = self.lost_by_the_liar() as usize;
+        if self.lost.len() > liar {
+            let (part, first) = &self.lost[0];
+            broken.push(format!(
+                "{} calls were lost, and {liar} of them by the provider that lies; the first ({}): {first}",
+                self.lost.len(),
+                part.title()
+            ));
+        }
+        for (index, client) in CLIENTS.iter().enumerate() {
+            let of_client = self
+                .served
+                .iter()
+                .filter(|it| it.0.0 == Part::Killed && it.0.1 == index);
+            if of_client.map(|(_, served)| served.calls).sum::<u32>() == 0 {
+                broken.push(format!("{} was not served at the end", client.name));
+            }
+        }
+        let number = |index: usize, field: &str| self.backends[index][field].as_u64();
+        if number(LIAR, "failed") > Some(0) && self.backends[LIAR]["usable"] != false {
+            broken.push("the provider that lies was found out, and is in use".to_owned());
+        }
+        if self.backends[KILLED]["usable"] != false {
+            broken.push("the provider that was killed is in use".to_owned());
+        }
+        broken
+    }
+
+    /// How the demo ends.
+    pub(super) fn verdict(&self) -> Result<(), Failure> {
+        let broken = self.broken();
+        match broken.is_empty() {
+            true => Ok(()),
+            false => Err(Failure::new(broken.join("; "))),
+        }
+    }
+
+    /// One line of JSON for each part, client and provider, and one for each provider.
+    pub(super) fn json(&self) -> String {
+        let mut text = String::new();
+        for ((part, client, provider), served) in &self.served {
+            let line = json!({
+                "part": part.title(),
+                "client": CLIENTS[*client].name,
+                "provider": provider.map(|it| PROVIDERS[it].offer.name),
+                "served": served.calls,
+                "failed": served.failed,
+                "chosen": served.reasons,
+                "failures": served.failures,
+                "median_ms": served.median(),
+                "meets_needs": provider.map(|it| CLIENTS[*client].is_served_by(&PROVIDERS[it])),
+            });
+            text.push_str(&format!("{line}\n"));
+        }
+        for (cast, known) in PROVIDERS.iter().zip(&self.backends) {
+            let line = json!({
+                "provider": cast.offer.name,
+                "fate": cast.fate,
+                "state": known["state"],
+                "usable": known["usable"],
+                "answered": known["answered"],
+                "failed": known["failed"],
+                "ejections": known["ejections"],
+            });
+            text.push_str(&format!("{line}\n"));
+        }
+        let line = json!({
+            "lost": self.lost.len(),
+            "lost_by_the_liar": self.lost_by_the_liar(),
+            "broken": self.broken(),
+        });
+        text.push_str(&format!("{line}\n"));
+        text
+    }
+
+    /// The tables.
+    pub(super) fn tables(&self, url: &str) -> String {
+        format!(
+            "{}\nWho was served by whom, and why the broker chose so:\n\n{}\n\
+             What became of the providers:\n\n{}\n{}\n",
+            introduction(url),
+            self.calls(),
+            self.providers(),
+            self.conclusion()
+        )
+    }
+
+    fn calls(&self) -> Table {
+        use Align::{Left, Right};
+        let mut table = Table::new([
+            ("part", Left),
+            ("client", Left),
+            ("served by", Left),
+            ("calls", Right),
+            ("median ms", Right),
+            ("why", Left),
+        ]);
+        for ((part, client, provider), served) in &self.served {
+            let provider = provider.map_or("nobody", |it| PROVIDERS[it].offer.name);
+            let median = match served.calls {
+                0 => "-".to_owned(),
+                _ => format!("{:.1}", served.median()),
+            };
+            let failures = served.failures.iter();
+            let failures = failures.map(|(why, times)| format!("lost: {why} {times}"));
+            let reasons = served.reasons.iter();
+            let reasons = reasons.map(|(why, times)| format!("{why} {times}"));
+            table.row([
+                part.title().to_owned(),
+                CLIENTS[*client].name.to_owned(),
+                provider.to_owned(),
+                served.calls.to_string(),
+                median,
+                reasons.chain(failures).collect::<Vec<_>>().join(", "),
+            ]);
+        }
+        table
+    }
+
+    fn providers(&self) -> Table {
+        use Align::{Left, Right};
+        let mut table = Table::new([
+            ("provider", Left),
+            ("registered policy", Left),
+            ("what it does", Left),
+            ("answered", Right),
+            ("failed", Right),
+            ("at the end", Left),
+        ]);
+        for (cast, known) in PROVIDERS.iter().zip(&self.backends) {
+            let security = cast.offer.security;
+            let number = |field: &str| known[field].as_u64().unwrap_or_default().to_string();
+            table.row([
+                cast.offer.name.to_owned(),
+                format!("{}, {}", security.mechanism, security.suite),
+                cast.fate.to_owned(),
+                number("answered"),
+                number("failed"),
+                known["state"].as_str().unwrap_or("unknown").to_owned(),
+            ]);
+        }
+        table
+    }
+
+    fn conclusion(&self) -> String {
+        let liar = self.lost_by_the_liar();
+        let other = self.lost.len().saturating_sub(liar as usize);
+        let mut text = format!(
+            "Calls lost by the slowed and the killed provider: {other}. Calls lost by the provider that lies, until it was ejected: {liar}.\n"
+        );
+        let broken = self.broken();
+        text.push_str(&match broken.is_empty() {
+            true => "No call was served below its needs.".to_owned(),
+            false => format!("What must hold and did not: {}.", broken.join("; ")),
+        });
+        text
+    }
+}
+
+/// Who takes part.
+fn introduction(url: &str) -> String {
+    let mut clients = Table::new([
+        ("client", Align::Left),
+        ("needs", Align::Left),
+        ("said by", Align::Left),
+    ]);
+    for client in &CLIENTS {
+        let cells = [client.name, client.needs, client.source()];
+        clients.row(cells.map(str::to_owned));
+    }
+    format!(
+        "Three clients call a broker at {url}. It finds four providers of one service in a registry and chooses\n\
+         among those whose policy covers the needs of a call. {} is slow after a while, {} is killed, and {}\n\
+         is known to encrypt and does not encrypt its answers.\n\n{clients}",
+        PROVIDERS[SLOWED].offer.name, PROVIDERS[KILLED].offer.name, PROVIDERS[LIAR].offer.name,
+    )
+}

@@ -1,0 +1,442 @@
+//! Providers of one service, and what is in front of them: a broker, nginx, HAProxy, or nothing.
+//!
+//! The rule kept here: all fronts of a trial are in front of the same processes, and get the same
+//! secured messages.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+use std::net::SocketAddr;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicU32, Ordering};
+use std::time::{Duration, Instant};
+
+use bytes::Bytes;
+use serde_json::Value;
+use soapstone_lab::study::{NoCall, ProvidersRound, Trial};
+use soapstone_services::{SoapVersion, requests, responses};
+use tokio::task::JoinSet;
+
+use crate::brokered::cast::{AUDIT, CLIENTS, LIAR, PROVIDERS, broker_file};
+use crate::brokered::{Caller, Trail};
+use crate::failure::Failure;
+use crate::testbed::architecture::{Architecture, Front, Offer, Provider, SERVICE, Security};
+use crate::testbed::round_robin::{Balancer, RoundRobin};
+use crate::testbed::{Client, Limit, Limited, Scratch};
+
+/// What providers of one policy demand of calls.
+const SECURITY: Security = Security {
+    mechanism: "sign-encrypt",
+    suite: "Basic128GCM",
+};
+
+/// The files of the key that these providers have, and a broker that opens calls for them.
+const KEY: &str = "service";
+
+/// What is slowed, or killed.
+const VICTIM: usize = 0;
+
+/// Characters of the text that is echoed.
+const CHARACTERS: usize = 1_000;
+
+/// The time that calls of mixed clients need, ms.
+const NEEDED: u32 = 1_000;
+
+/// For how long a provider gets no calls after a failure, in each front: shorter than a round.
+const EJECTED: &str = "1s";
+
+/// Providers, and what runs in front of them.
+pub(super) struct Choosing {
+    trial: Trial,
+    clients: Vec<Client>,
+    /// By their names in the study.
+    fronts: BTreeMap<String, Running>,
+    mixed: Option<Mixed>,
+    architecture: Architecture,
+}
+
+/// Something that clients call, and the gateway that secures their calls, where it is another.
+struct Running {
+    url: String,
+    /// Asked before each call, where a call begins with a question.
+    asks: Option<String>,
+    /// The broker, where there is one.
+    broker: Option<Front>,
+    _secures: Option<Front>,
+    _round_robin: Option<RoundRobin>,
+}
+
+/// Clients with different needs, and the audit trail of their broker.
+struct Mixed {
+    callers: Vec<Arc<Caller>>,
+    trail: Trail,
+    urls: Vec<String>,
+    _broker: Front,
+}
+
+impl Choosing {
+    /// Starts the providers of a trial.
+    pub(super) async fn start(scratch: &Scratch, trial: Trial) -> Result<Self, NoCall<Failure>> {
+        let mut offers: Vec<Offer> = match trial {
+            Trial::Needs => PROVIDERS[..LIAR].iter().map(|it| it.offer).collect(),
+            _ => ["provider-1", "provider-2", "provider-3"].map(offer).into(),
+        };
+        if let Trial::Slowed { percent } = trial {
+            Limited::new(Limit::Processor(percent)).map_err(NoCall::LeftOut)?;
+            offers[VICTIM].processor = Some(percent);
+        }
+        let broker_rsa = Security::kind(SECURITY.suite);
+        scratch.issue_as("broker-rsa", broker_rsa)?;
+        let architecture = Architecture::start(scratch, &offers).await?;
+        let mixed = match trial {
+            Trial::Needs => Some(Mixed::start(scratch, &architecture).await?),
+            _ => None,
+        };
+        if let Trial::Late { milliseconds } = trial {
+            architecture.providers[VICTIM]
+                .way
+                .delay(milliseconds.into());
+        }
+        Ok(Self {
+            trial,
+            clients: Vec::new(),
+            fronts: BTreeMap::new(),
+            mixed,
+            architecture,
+        })
+    }
+
+    /// What happens to its providers.
+    pub(super) fn trial(&self) -> Trial {
+        self.trial
+    }
+
+    /// Starts what has this name in the study, where it does not run yet.
+    pub(super) async fn ready(
+        &mut self,
+        scratch: &Scratch,
+        name: &str,
+    ) -> Result<(), NoCall<Failure>> {
+        if self.mixed.is_some() || self.fronts.contains_key(name) {
+            return Ok(());
+        }
+        let providers = self.architecture.providers.iter();
+        let addresses: Vec<SocketAddr> = providers.map(|it| it.address).collect();
+        // One that nothing happens to.
+        let direct = addresses[VICTIM + 1];
+        let round_robin = match name {
+            "nginx" => Some(Balancer::Nginx),
+            "haproxy" => Some(Balancer::Haproxy),
+            _ => None,
+        };
+        let round_robin = round_robin.map(|it| RoundRobin::start(it, scratch.folder(), &addresses));
+        let round_robin = round_robin.transpose().map_err(NoCall::LeftOut)?;
+        let routes = match name {
+            "gateway" => Some(route(
+                &format!("backend = \"http://{direct}{}\"\n", SERVICE.path()),
+                "",
+            )),
+            "broker" => Some(self.found("")),
+            "client-broker" => Some(self.found(&outbound())),
+            "bridge" => Some(self.found(&(inbound() + &outbound()))),
+            _ => None,
+        };
+        let broker = routes.map(|routes| self.architecture.front(scratch, name, &routes));
+        let broker = broker.transpose()?;
+        if let Some(broker) = broker.as_ref().filter(|_| name != "gateway") {
+            broker.knows(&Client::new(), addresses.len()).await?;
+        }
+        let target = match (&round_robin, &broker) {
+            (Some(it), _) => it.address(),
+            (_, Some(it)) => it.address(),
+            _ => direct,
+        };
+        let secures = match name {
+            "client-broker" => None,
+            _ => {
+                let backend = format!("backend = \"http://{target}{}\"\n", SERVICE.path());
+                let routes = route(&backend, &outbound());
+                let name = format!("client-of-{name}");
+                Some(self.architecture.front(scratch, &name, &routes)?)
+            }
+        };
+        let called = secures.as_ref().map_or(target, Front::address);
+        let inquiry = self.architecture.inquiry();
+        let running = Running {
+            url: format!("http://{called}{}", SERVICE.path()),
+            asks: (name == "look-up")
+                .then(|| format!("http://{inquiry}/providers?service={}", SERVICE.operation())),
+            broker,
+            _secures: secures,
+            _round_robin: round_robin,
+        };
+        self.fronts.insert(name.to_owned(), running);
+        // Connections, and times that a choice is made by.
+        self.round(name, 2, 10).await?;
+        Ok(())
+    }
+
+    /// A route whose backends are the providers that the registry knows.
+    fn found(&self, sides: &str) -> String {
+        let owners = self.architecture.providers.iter();
+        let owners: Vec<String> = owners
+            .map(|it| format!("\"CN={}\"", it.offer.name))
+            .collect();
+        let service = SERVICE.operation();
+        let backends = format!(
+            "backends = {{ service = \"{service}\", owners = [{}] }}\n\
+             balance = {{ selection = \"performance\", idempotent = [\"{service}\"], \
+             ejection = {{ time = \"{EJECTED}\", longest = \"{EJECTED}\" }} }}\n",
+            owners.join(", ")
+        );
+        self.architecture.registry_table("broker") + &route(&backends, sides)
+    }
+
+    /// A round of calls to what has this name, while it happens what the trial is.
+    pub(super) async fn tried(
+        &mut self,
+        name: &str,
+        clients: u32,
+        requests: u32,
+    ) -> Result<ProvidersRound, Failure> {
+        if requests == 0 {
+            return Ok(ProvidersRound::default());
+        }
+        if let Some(mixed) = &mut self.mixed {
+            return mixed.round(clients, requests).await;
+        }
+        let round = self.round(name, clients, requests).await?;
+        if self.trial == Trial::Killed {
+            self.architecture.providers[VICTIM].run()?;
+            self.recovered(name).await?;
+        }
+        Ok(round)
+    }
+
+    async fn round(
+        &mut self,
+        name: &str,
+        clients: u32,
+        requests: u32,
+    ) -> Result<ProvidersRound, Failure> {
+        while self.clients.len() < clients as usize {
+            self.clients.push(Client::new());
+        }
+        let front = self
+            .fronts
+            .get(name)
+            .ok_or_else(|| Failure::new(format_args!("{name} was not started")))?;
+        let text = responses::text_of_length(CHARACTERS);
+        let message = Bytes::from(requests::echo(SoapVersion::Soap11, &text));
+        let right = Arc::<str>::from(format!(">{text}<"));
+        let made = Arc::<AtomicU32>::default();
+        let mut tasks = JoinSet::new();
+        for client in self.clients.iter().take(clients as usize) {
+            let (client, message, made) = (client.clone(), message.clone(), Arc::clone(&made));
+            let (url, asks, right) = (front.url.clone(), front.asks.clone(), Arc::clone(&right));
+            tasks.spawn(async move {
+                let mut times = Vec::with_capacity(requests as usize);
+                for _ in 0..requests {
+                    let begun = Instant::now();
+                    let soap = (SoapVersion::Soap11, SERVICE.soap_action());
+                    let answer = async {
+                        if let Some(asks) = &asks {
+                            client.json(asks).await?;
+                        }
+                        client.post(&url, soap, message.clone()).await
+                    };
+                    let answer = answer.await;
+                    made.fetch_add(1, Ordering::Relaxed);
+                    let Ok(answer) = answer else { continue };
+                    times.push(begun.elapsed());
+                    if !String::from_utf8_lossy(&answer).contains(&*right) {
+                        return Err(Failure::new(format_args!(
+                            "an answer at {url} is not what was asked"
+                        )));
+                    }
+                }
+                Ok(times)
+            });
+        }
+        let victim = &mut self.architecture.providers[VICTIM];
+        let is_killed = self.trial == Trial::Killed && clients * requests > WARM_UP;
+        let broker = front.broker.as_ref();
+        let dies = async {
+            if !is_killed {
+                return Ok(None);
+            }
+            while made.load(Ordering::Relaxed) < clients * requests / 3 {
+                tokio::time::sleep(Duration::from_millis(1)).await;
+            }
+            let url = victim.url();
+            victim.kill();
+            let died = Instant::now();
+            let Some(broker) = broker else {
+                return Ok::<_, Failure>(None);
+            };
+            let watcher = Client::new();
+            while made.load(Ordering::Relaxed) < clients * requests {
+                let told = broker.backends(&watcher).await?;
+                if !is_usable(&told, &url) {
+                    return Ok(Some(died.elapsed()));
+                }
+                tokio::time::sleep(Duration::from_millis(2)).await;
+            }
+            Ok(Some(died.elapsed()))
+        };
+        let answers = async {
+            let mut times = Vec::new();
+            while let Some(ended) = tasks.join_next().await {
+                times.extend(ended.map_err(Failure::new)??);
+            }
+            Ok::<_, Failure>(times)
+        };
+        let (times, ended) = tokio::join!(answers, dies);
+        let times = times?;
+        Ok(ProvidersRound {
+            lost: clients * requests - u32::try_from(times.len()).unwrap_or(u32::MAX),
+            times,
+            ended: ended?,
+            ..ProvidersRound::default()
+        })
+    }
+
+    /// Waits until a front sends calls to the provider again that was killed.
+    async fn recovered(&self, name: &str) -> Result<(), Failure> {
+        let front = self.fronts.get(name);
+        // What has no broker looks again after so long.
+        tokio::time::sleep(Duration::from_millis(1_500)).await;
+        let url = self.architecture.providers[VICTIM].url();
+        let Some(broker) = front.and_then(|it| it.broker.as_ref()) else {
+            return Ok(());
+        };
+        let watcher = Client::new();
+        let given_up = Instant::now() + PATIENCE;
+        while Instant::now() < given_up {
+            if is_usable(&broker.backends(&watcher).await?, &url) {
+                return Ok(());
+            }
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+        Err(Failure::new(
+            "a provider that came back gets no calls again",
+        ))
+    }
+}
+
+/// Calls of a round that only warms up.
+const WARM_UP: u32 = 20;
+
+/// How long a provider may take until it is used again.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// Whether `/backends` says that the backend at this URL gets calls.
+fn is_usable(told: &Value, url: &str) -> bool {
+    let mut known = told["routes"][0]["backends"]
+        .as_array()
+        .into_iter()
+        .flatten();
+    known.any(|it| it["url"] == url && it["usable"] == true)
+}
+
+const fn offer(name: &'static str) -> Offer {
+    Offer {
+        name,
+        key: KEY,
+        security: SECURITY,
+        lies: None,
+        processor: None,
+    }
+}
+
+fn route(backends: &str, sides: &str) -> String {
+    format!(
+        "[[routes]]\npath = \"{}\"\n{backends}{sides}",
+        SERVICE.path()
+    )
+}
+
+/// The endpoint of a gateway that calls: as the client.
+fn outbound() -> String {
+    side("outbound", "client", KEY)
+}
+
+/// The endpoint of a broker that opens calls of the client.
+fn inbound() -> String {
+    side("inbound", KEY, "client")
+}
+
+fn side(table: &str, own: &str, peer: &str) -> String {
+    let mut text = format!("[routes.{table}]\n");
+    // Writing to a String does not fail.
+    let _ = write!(
+        text,
+        "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}\n\
+         peer = {{ certificate = \"{peer}.cert.pem\" }}\n\
+         trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"] }}\nsecurity = {}\n",
+        SECURITY.written()
+    );
+    text
+}
+
+impl Mixed {
+    async fn start(scratch: &Scratch, architecture: &Architecture) -> Result<Self, Failure> {
+        let text = broker_file(architecture, &PROVIDERS[..LIAR], Some(NEEDED));
+        let broker = architecture.front(scratch, "mixed-broker", &text)?;
+        broker.knows(&Client::new(), LIAR).await?;
+        let url = format!("http://{}{}", broker.address(), SERVICE.path());
+        let callers = CLIENTS.iter();
+        let callers = callers.map(|customer| Caller::new(scratch, customer, &url));
+        let providers = architecture.providers.iter();
+        Ok(Self {
+            callers: callers.collect::<Result<_, _>>()?,
+            trail: Trail::new(scratch.folder().join(AUDIT)),
+            urls: providers.map(Provider::url).collect(),
+            _broker: broker,
+        })
+    }
+
+    async fn round(&mut self, clients: u32, requests: u32) -> Result<ProvidersRound, Failure> {
+        let mut tasks = JoinSet::new();
+        for (number, caller) in (0..clients).zip(self.callers.iter().cycle()) {
+            let caller = Arc::clone(caller);
+            tasks.spawn(async move {
+                let mut times = Vec::new();
+                for call in 0..requests {
+                    let words = format!("call {call} of client {number}");
+                    times.extend(caller.call(&words).await.ok());
+                }
+                times
+            });
+        }
+        let mut times = Vec::new();
+        while let Some(ended) = tasks.join_next().await {
+            times.extend(ended.map_err(Failure::new)?);
+        }
+        let all = clients * requests;
+        let lines = self.trail.next(all as usize).await?;
+        let below = lines.iter().filter(|line| self.is_below_needs(line));
+        let below = u32::try_from(below.count()).unwrap_or(u32::MAX);
+        let needed = Duration::from_millis(NEEDED.into());
+        let met = times.iter().filter(|time| **time <= needed).count();
+        Ok(ProvidersRound {
+            lost: all - u32::try_from(times.len()).unwrap_or(u32::MAX),
+            times,
+            ended: None,
+            below: Some(below),
+            met: Some(met as f64 / f64::from(all) * 100.0),
+        })
+    }
+
+    /// Whether a line of the trail tells of a call that a provider answered whose policy does not
+    /// cover the needs of the client.
+    fn is_below_needs(&self, line: &Value) -> bool {
+        let text = |field: &str| line[field].as_str().unwrap_or_default();
+        let sender = text("sender").trim_start_matches("CN=");
+        let client = CLIENTS.iter().find(|it| it.name == sender);
+        let provider = self.urls.iter().position(|url| url == text("backend"));
+        let fits = client
+            .zip(provider)
+            .is_some_and(|(client, provider)| client.is_served_by(&PROVIDERS[provider]));
+        line["verdict"] == "accepted" && !fits
+    }
+}

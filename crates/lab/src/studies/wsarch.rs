@@ -1,0 +1,374 @@
+//! The architecture that Rodrigues, Estrella and Branco describe in section 5 and leave for later:
+//! clients call a broker, which knows providers from a registry and chooses by quality and
+//! security.
+//!
+//! The paper has no figures of it. What is measured here is what the architecture costs and what it
+//! gives, beside nginx and HAProxy with round robin in front of the same providers. The rule kept
+//! here: each bar is a conclusion with a number, and is asked of values of one run.
+
+use std::collections::BTreeMap;
+
+use soapstone::wss::Mechanism;
+
+use crate::papers::Numbers;
+use crate::study::{
+    Arm, Asks, Call, Conclusion, Estimate, Experiment, Figure, How, Measure, Of, Operation, Point,
+    Quantity, Shows, Stack, Study, Trial, Way,
+};
+
+/// The study.
+pub const WSARCH: &Study = &Study {
+    name: "wsarch",
+    paper: None,
+    experiments: &[OVERHEAD, SLOWED, KILLED, NEEDS],
+    claims: &[],
+    conclusions: &[
+        Conclusion::of(
+            "a broker that passes secured calls on takes at most 1.15 times as long as the direct secured call (1 kB, registry known)",
+            BAR,
+            (1, "overhead"),
+            TIME,
+            Asks::ratio(Of::arms(&["broker"]), Of::arms(&["direct"]), [0.0, 1.15]),
+        ),
+        Conclusion::of(
+            "a broker in the place of the client's gateway takes at most 1.15 times as long as the direct secured call",
+            BAR,
+            (1, "overhead"),
+            TIME,
+            Asks::ratio(
+                Of::arms(&["client-broker"]),
+                Of::arms(&["direct"]),
+                [0.0, 1.15],
+            ),
+        ),
+        Conclusion::of(
+            "a broker that opens calls and secures them anew takes at most 1.15 times as long as the direct secured call",
+            BAR,
+            (1, "overhead"),
+            TIME,
+            Asks::ratio(Of::arms(&["bridge"]), Of::arms(&["direct"]), [0.0, 1.15]),
+        )
+        .but("both parts of the way have a signature and a decryption of their own: twice the work of private keys"),
+        Conclusion::of(
+            "with one provider of three that has a third of a processor, 95 of 100 calls take at most half as long as by nginx's round robin",
+            BAR,
+            (2, "slowed"),
+            TAIL,
+            Asks::ratio(
+                Of::arms(&["broker"]).at(&[("provider", THIRD)]),
+                Of::arms(&["nginx"]).at(&[("provider", THIRD)]),
+                [0.0, 0.5],
+            ),
+        ),
+        Conclusion::of(
+            "with one provider of three that has a third of a processor, 95 of 100 calls take at most half as long as by HAProxy's round robin",
+            BAR,
+            (2, "slowed"),
+            TAIL,
+            Asks::ratio(
+                Of::arms(&["broker"]).at(&[("provider", THIRD)]),
+                Of::arms(&["haproxy"]).at(&[("provider", THIRD)]),
+                [0.0, 0.5],
+            ),
+        ),
+        Conclusion::of(
+            "with one provider of three that answers 500 ms later, 95 of 100 calls take at most half as long as by nginx's round robin",
+            BAR,
+            (2, "slowed"),
+            TAIL,
+            Asks::ratio(
+                Of::arms(&["broker"]).at(&[("provider", LATE)]),
+                Of::arms(&["nginx"]).at(&[("provider", LATE)]),
+                [0.0, 0.5],
+            ),
+        ),
+        Conclusion::of(
+            "with one provider of three that answers 500 ms later, 95 of 100 calls take at most half as long as by HAProxy's round robin",
+            BAR,
+            (2, "slowed"),
+            TAIL,
+            Asks::ratio(
+                Of::arms(&["broker"]).at(&[("provider", LATE)]),
+                Of::arms(&["haproxy"]).at(&[("provider", LATE)]),
+                [0.0, 0.5],
+            ),
+        ),
+        Conclusion::of(
+            "no idempotent call is lost when a provider is killed",
+            BAR,
+            (3, "killed"),
+            Measure::Itself(Quantity::Lost, Estimate::Mean),
+            Asks::value(Of::arms(&["bridge"]), [0.0, 0.0]),
+        ),
+        Conclusion::of(
+            "calls to a killed provider end within a second",
+            BAR,
+            (3, "killed-ends"),
+            Measure::Itself(Quantity::Ended, Estimate::Mean),
+            Asks::value(Of::arms(&["bridge"]), [0.0, 1e6]),
+        ),
+        Conclusion::of(
+            "no call is served below its security needs",
+            BAR,
+            (4, "needs"),
+            Measure::Itself(Quantity::Below, Estimate::Mean),
+            Asks::value(Of::arms(&["bridge"]), [0.0, 0.0]),
+        ),
+        Conclusion::of(
+            "at least 95 % of the calls are answered in the time that they need",
+            BAR,
+            (4, "needs-met"),
+            Measure::Itself(Quantity::Met, Estimate::Mean),
+            Asks::value(Of::arms(&["bridge"]), [95.0, 100.0]),
+        ),
+    ],
+    numbers: &Numbers {
+        sources: &[],
+        drawn: &[],
+    },
+    results: &[],
+};
+
+/// Where the bars stand.
+const BAR: &str = "a goal of ours";
+
+const TIME: Measure = Measure::Itself(Quantity::Time, Estimate::Median);
+const TAIL: Measure = Measure::Itself(Quantity::Tail, Estimate::Median);
+
+const OVERHEAD: Experiment = Experiment {
+    number: 1,
+    question: "What does a broker in the path cost a call of 1 kB that is signed and encrypted?",
+    figures: &[figure(
+        "overhead",
+        "time of a call: direct, by what passes it on, and by what chooses",
+        "bytes",
+        Quantity::Time,
+        Estimate::Median,
+    )],
+    points: |scope| {
+        vec![point(
+            "overhead",
+            ("bytes", "1000"),
+            &[
+                "direct",
+                "nginx",
+                "haproxy",
+                "gateway",
+                "broker",
+                "look-up",
+                "client-broker",
+                "bridge",
+            ],
+            How::Providers {
+                trial: Trial::Well,
+                clients: 1,
+                requests: 10,
+                repetitions: scope.scale.pick(20, 100),
+            },
+        )]
+    },
+};
+
+/// One provider has a third of a processor.
+const THIRD: &str = "third";
+/// One provider answers later.
+const LATE: &str = "late";
+
+const SLOWED: Experiment = Experiment {
+    number: 2,
+    question: "What is left of a slow provider where calls are sent to others?",
+    figures: &[figure(
+        "slowed",
+        "95th percentile of calls while one of three providers has a part of a processor, or answers later",
+        "provider",
+        Quantity::Tail,
+        Estimate::Median,
+    )],
+    points: |scope| {
+        let trials = [
+            (THIRD, Trial::Slowed { percent: 33 }),
+            ("twentieth", Trial::Slowed { percent: 5 }),
+            (LATE, Trial::Late { milliseconds: 500 }),
+        ];
+        let points = trials.map(|(name, trial)| {
+            let how = How::Providers {
+                trial,
+                clients: 3,
+                requests: scope.scale.pick(30, 200),
+                repetitions: scope.scale.pick(4, 30),
+            };
+            let fronts = ["nginx", "haproxy", "broker", "bridge"];
+            point("slowed", ("provider", name), &fronts, how)
+        });
+        points.into()
+    },
+};
+
+const KILLED: Experiment = Experiment {
+    number: 3,
+    question: "What is lost when one of three providers is killed?",
+    figures: &[
+        figure(
+            "killed",
+            "calls of a round that were lost",
+            "clients",
+            Quantity::Lost,
+            Estimate::Mean,
+        ),
+        Figure {
+            lines: Some("killed"),
+            ..figure(
+                "killed-ends",
+                "from the death of the provider until the last call was sent that it would have got",
+                "clients",
+                Quantity::Ended,
+                Estimate::Mean,
+            )
+        },
+    ],
+    points: |scope| {
+        vec![point(
+            "killed",
+            ("clients", "6"),
+            &["nginx", "haproxy", "bridge"],
+            How::Providers {
+                trial: Trial::Killed,
+                clients: 6,
+                requests: scope.scale.pick(60, 300),
+                repetitions: scope.scale.pick(3, 10),
+            },
+        )]
+    },
+};
+
+const NEEDS: Experiment = Experiment {
+    number: 4,
+    question: "Are clients with different needs served by providers whose policies cover them?",
+    figures: &[
+        figure(
+            "needs",
+            "calls of a round that were served below their security needs",
+            "clients",
+            Quantity::Below,
+            Estimate::Mean,
+        ),
+        Figure {
+            lines: Some("needs"),
+            ..figure(
+                "needs-met",
+                "share of the calls of a round that were answered in the time that they need",
+                "clients",
+                Quantity::Met,
+                Estimate::Mean,
+            )
+        },
+    ],
+    points: |scope| {
+        vec![point(
+            "needs",
+            ("clients", "3"),
+            &["bridge"],
+            How::Providers {
+                trial: Trial::Needs,
+                clients: 3,
+                requests: scope.scale.pick(50, 334),
+                repetitions: scope.scale.pick(3, 10),
+            },
+        )]
+    },
+};
+
+const fn figure(
+    shown_in: &'static str,
+    caption: &'static str,
+    x: &'static str,
+    quantity: Quantity,
+    estimate: Estimate,
+) -> Figure {
+    Figure {
+        shown_in,
+        caption,
+        lines: None,
+        x,
+        logarithmic: false,
+        shows: Shows::Itself(quantity, estimate),
+        reported: &[],
+    }
+}
+
+/// The arms are named after what is in front of the providers.
+fn point(
+    shown_in: &'static str,
+    (axis, value): (&'static str, &str),
+    fronts: &[&str],
+    how: How,
+) -> Point {
+    let call = Call {
+        stack: Stack::Soapstone,
+        way: Way::secured(Mechanism::SignEncrypt, "Basic128GCM"),
+        operation: Operation::Echo { characters: 1_000 },
+    };
+    let arm = |name: &&str| Arm {
+        name: (*name).to_owned(),
+        call,
+    };
+    Point {
+        shown_in,
+        at: BTreeMap::from([(axis, value.to_owned())]),
+        arms: fronts.iter().map(arm).collect(),
+        how,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::study::{Design, OwnCalls, Scale, Scope};
+
+    /// What tests of studies of papers ask, of this one.
+    #[test]
+    fn each_figure_has_points_and_each_bar_is_asked_of_arms_that_are_measured() {
+        let scope = |scale| Scope {
+            scale,
+            stacks: vec![Stack::Soapstone],
+            databases: Vec::new(),
+            own: OwnCalls::default(),
+            design: Design::default(),
+        };
+        for scale in [Scale::Quick, Scale::Full] {
+            for experiment in WSARCH.experiments {
+                let points = (experiment.points)(&scope(scale));
+                for figure in experiment.figures {
+                    let mut of = points.iter().filter(|it| it.shown_in == figure.lines_of());
+                    assert!(of.all(|it| it.at.contains_key(figure.x)));
+                }
+                let asked = WSARCH.conclusions.iter();
+                for conclusion in asked.filter(|it| it.experiment == experiment.number) {
+                    assert!(
+                        WSARCH
+                            .figure(experiment.number, conclusion.shown_in)
+                            .is_some(),
+                        "{}",
+                        conclusion.says
+                    );
+                    let measured = points.iter().flat_map(|it| &it.arms);
+                    let measured: Vec<&str> = measured.map(|arm| arm.name.as_str()).collect();
+                    for arm in conclusion.asks.names().iter().flat_map(|it| it.arms) {
+                        assert!(measured.contains(arm), "{}: {arm}", conclusion.says);
+                    }
+                }
+            }
+        }
+        // 10,000 calls of mixed clients.
+        let How::Providers {
+            clients,
+            requests,
+            repetitions,
+            ..
+        } = (NEEDS.points)(&scope(Scale::Full))[0].how
+        else {
+            panic!("rounds of calls");
+        };
+        assert!(clients * requests * repetitions >= 10_000);
+    }
+}

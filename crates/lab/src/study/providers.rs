@@ -1,0 +1,87 @@
+//! Providers of one service behind something that chooses among them, and what happens to them
+//! while clients call.
+//!
+//! The rule kept here: whatever chooses is in front of the same providers, and a round of one is
+//! followed by a round of another.
+
+use std::fmt;
+use std::time::Duration;
+
+/// What happens to the providers.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Trial {
+    /// Nothing.
+    Well,
+    /// One of three has so many percent of a processor.
+    Slowed {
+        /// So many.
+        percent: u32,
+    },
+    /// The service behind one of three answers so many milliseconds later.
+    Late {
+        /// So many.
+        milliseconds: u32,
+    },
+    /// One of three is killed when a third of the calls of a round has been made.
+    Killed,
+    /// They have different policies, and clients have different needs.
+    Needs,
+}
+
+impl fmt::Display for Trial {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Well => out.write_str("all providers run"),
+            Self::Slowed { percent } => {
+                write!(out, "one provider has {percent} % of a processor")
+            }
+            Self::Late { milliseconds } => {
+                write!(out, "one provider answers {milliseconds} ms later")
+            }
+            Self::Killed => out.write_str("one provider is killed"),
+            Self::Needs => out.write_str("providers have different policies"),
+        }
+    }
+}
+
+/// A round of calls.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ProvidersRound {
+    /// The time of each call that was answered.
+    pub times: Vec<Duration>,
+    /// Calls that were not answered.
+    pub lost: u32,
+    /// From the death of a provider until the last call was sent that it would have got.
+    pub ended: Option<Duration>,
+    /// Calls that were answered below their needs, where they have some.
+    pub below: Option<u32>,
+    /// Percent of the calls that were answered in the time that they need.
+    pub met: Option<f64>,
+}
+
+impl ProvidersRound {
+    /// The smallest time that 95 of 100 calls do not exceed.
+    pub fn tail(&self) -> Option<Duration> {
+        let mut times = self.times.clone();
+        times.sort_unstable();
+        times
+            .get((times.len() * 95).div_ceil(100).checked_sub(1)?)
+            .copied()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_tail_is_what_95_of_100_calls_do_not_exceed() {
+        let round = |count: u64| ProvidersRound {
+            times: (1..=count).rev().map(Duration::from_millis).collect(),
+            ..ProvidersRound::default()
+        };
+        assert_eq!(round(100).tail(), Some(Duration::from_millis(95)));
+        assert_eq!(round(1).tail(), Some(Duration::from_millis(1)));
+        assert_eq!(round(0).tail(), None);
+    }
+}
