@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use soapstone::config::{
-    Document, EndpointConfig, Located, Place, SecuritySource, Table, TokenServiceConfig, Warning,
+    Document, EndpointConfig, Located, Place, SecuritySource, StsConfig, Table, Warning,
 };
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Dated, Directions, Endpoint, Fixed};
@@ -146,18 +146,18 @@ fn refuse_without_tls<P: Directions>(
 
 /// Reads `inbound` or `outbound` of a route, and compiles it. Its stores are opened to see whether
 /// they can be, and closed again. `through_tls` says whether its messages come or go over TLS.
-/// `token_service` is
+/// `sts` is
 /// the token service that it is. `None` when something is wrong, which is reported.
 pub(super) fn read_endpoint<P: Fixed>(
     table: Table<'_>,
     scope: &str,
     through_tls: bool,
     publishing: Option<&Publishing>,
-    token_service: Option<TokenServiceConfig>,
+    sts: Option<StsConfig>,
 ) -> Option<EndpointSpec<P>> {
     let document = table.document();
     let mut config = EndpointConfig::read(table)?;
-    config.token_service = token_service;
+    config.sts = sts;
     if let Some(time) = &config.security.time {
         // It would hold for every message from now on: none would ever expire, and what others send
         // would soon be too new.

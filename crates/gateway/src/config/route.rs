@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use http::Uri;
-use soapstone::config::{Located, Place, Table, TokenServiceConfig};
+use soapstone::config::{Located, Place, StsConfig, Table};
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Calling, Serving};
 use soapstone_broker::Rate;
@@ -193,7 +193,7 @@ pub(super) fn read_route(
         false => table.tables("backends"),
     };
     let sts_place = table.place_of("sts");
-    let sts = table.table("sts").and_then(TokenServiceConfig::read);
+    let sts = table.table("sts").and_then(StsConfig::read);
     let (backend, members) = match several_place {
         None if sts_place.is_some() && !table.has("backend") => (None, None),
         None => (read_backend(&mut table), None),

@@ -22,8 +22,8 @@ use super::problem::{Located, Place, Problem, Problems};
 use super::saml::{self, SamlConfig};
 use super::security::SecurityConfig;
 use super::store::{Shared, StoreConfig};
+use super::sts::StsConfig;
 use super::table::Table;
-use super::token_service::TokenServiceConfig;
 use super::trust::{TrustConfig, read_trust};
 use super::tuning;
 use super::values::decode_hexadecimal;
@@ -109,7 +109,7 @@ pub struct EndpointConfig {
     /// The assertions that are accepted, or sent.
     pub saml: Option<SamlConfig>,
     /// The token service that the endpoint is. Its table stands beside those of the endpoint.
-    pub token_service: Option<TokenServiceConfig>,
+    pub sts: Option<StsConfig>,
     /// Elements of the Body that are signed by themselves.
     pub inner: Option<InnerConfig>,
     /// The Redis or Valkey that nodes share.
@@ -273,7 +273,7 @@ impl EndpointConfig {
             users,
             kerberos,
             saml,
-            token_service: None,
+            sts: None,
             inner,
             store,
             security: security?,

@@ -34,9 +34,9 @@ mod schema;
 mod security;
 mod server_address;
 mod store;
+mod sts;
 mod table;
 mod token_key;
-mod token_service;
 mod tree;
 mod trust;
 mod tuning;
@@ -70,12 +70,12 @@ pub use security::{
 };
 pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};
+pub use sts::{
+    DelegationConfig, GrantedAttributeConfig, KeyTypeChoice, PartiesConfig, StsConfig,
+    TargetServiceConfig,
+};
 pub use table::{FlagOrStrings, FlagOrTable, Table};
 pub use token_key::{TokenChoice, TokenKeyChoice, TokenKeyConfig};
-pub use token_service::{
-    DelegationConfig, GrantedAttributeConfig, KeyTypeChoice, PartiesConfig, TargetServiceConfig,
-    TokenServiceConfig,
-};
 pub use trust::{RevocationConfig, TrustConfig};
 pub use values::{parse_duration, parse_size};
 pub use warning::Warning;

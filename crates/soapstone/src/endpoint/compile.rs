@@ -149,7 +149,7 @@ impl Compiler<'_> {
         let recipients = self.recipients(&agreed.exchanges, &keys, role);
         let request_headers = self.request_headers(role, agreed.address.clone());
         let inner = self.inner(role, conversation.is_some());
-        let token_service = self.token_service(conversation.is_some(), &keys);
+        let sts = self.sts(conversation.is_some(), &keys);
         let peer_clock = self.peer_clock(role, &agreed.exchanges);
         let operations = (!agreed.operations.is_empty()).then(|| {
             let requests: Vec<bool> = agreed
@@ -192,7 +192,7 @@ impl Compiler<'_> {
             suite,
             scope: String::new(),
             conversation,
-            token_service,
+            sts,
             private_transport: agreed.private_transport,
             client_certificate: agreed.client_certificate,
             http_basic: agreed.http_basic,

@@ -68,7 +68,7 @@ pub struct Endpoint<P> {
     pub(super) scope: String,
     pub(super) conversation: Option<Conversation>,
     /// What answers all requests, if the endpoint is a token service.
-    pub(super) token_service: Option<SecurityTokenService>,
+    pub(super) sts: Option<SecurityTokenService>,
     pub(super) private_transport: bool,
     pub(super) client_certificate: bool,
     /// The user and the password of HTTP of requests that leave.
@@ -108,7 +108,7 @@ impl<P: Directions> Endpoint<P> {
             suite: String::new(),
             scope: String::new(),
             conversation: None,
-            token_service: None,
+            sts: None,
             private_transport: false,
             client_certificate: false,
             http_basic: None,
@@ -368,12 +368,12 @@ impl<P: Directions> Endpoint<P> {
 
     /// Whether it is a token service, which answers all requests itself.
     pub fn is_token_service(&self) -> bool {
-        self.token_service.is_some()
+        self.sts.is_some()
     }
 
     /// The key that signs the assertions of a token service.
     fn issuing_key(&self) -> Option<&PrivateKey> {
-        let service = self.token_service.as_ref()?;
+        let service = self.sts.as_ref()?;
         let rules = service.rules().assertions.as_ref()?;
         Some(rules.identity.key())
     }

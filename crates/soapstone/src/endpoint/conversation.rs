@@ -106,7 +106,7 @@ impl<P: Opens + Secures> Endpoint<P> {
             return Ok(Arrived::Message(Box::new(opened)));
         }
         let verified = judged.admit()?;
-        if let Some(service) = &self.token_service {
+        if let Some(service) = &self.sts {
             // Whatever it is, it goes no further than here.
             let requester = Requester::of(&verified, &contexts, private_transport);
             let answered = self

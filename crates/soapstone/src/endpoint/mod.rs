@@ -55,10 +55,10 @@ mod securer;
 mod sent;
 mod service;
 mod step;
+mod sts;
 mod suites;
 mod token_key;
 mod token_rules;
-mod token_service;
 mod unsecured_fault;
 
 pub use agreement::preset_agreement;

@@ -17,7 +17,7 @@ use super::table::Table;
 
 /// The table of a token service.
 #[derive(Clone, Debug)]
-pub struct TokenServiceConfig {
+pub struct StsConfig {
     /// Where the table begins.
     pub place: Place,
     /// `Issuer` of its assertions.
@@ -141,7 +141,7 @@ const FORMS: [(&str, DelegationForm); 2] = [
     (DelegationForm::ActAs.name(), DelegationForm::ActAs),
 ];
 
-impl TokenServiceConfig {
+impl StsConfig {
     /// Reads the table to its end. `None` when something that must be there is not, which is
     /// reported.
     pub fn read(mut table: Table<'_>) -> Option<Self> {

@@ -18,7 +18,7 @@ use soapstone_wss::{AssertionIssuer, AssertionPolicy, Keys, SamlVersion};
 use super::compiler::Compiler;
 use super::dated::DatedUse;
 use crate::config::{
-    AssertionIssuerConfig, KeyTypeChoice, Located, OTHER_TEXT, PartiesConfig, TokenServiceConfig,
+    AssertionIssuerConfig, KeyTypeChoice, Located, OTHER_TEXT, PartiesConfig, StsConfig,
 };
 
 /// Life of an assertion where the file says nothing: as long as a call and its repetitions take.
@@ -31,12 +31,12 @@ const CLAIMS: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/";
 
 impl Compiler<'_> {
     /// The token service that the endpoint is, if it is one.
-    pub(super) fn token_service(
+    pub(super) fn sts(
         &mut self,
         in_conversation: bool,
         keys: &Keys,
     ) -> Option<SecurityTokenService> {
-        let config = self.config.token_service.as_ref()?;
+        let config = self.config.sts.as_ref()?;
         if in_conversation {
             self.report_with_hint(
                 config.place,
@@ -126,7 +126,7 @@ impl Compiler<'_> {
         Some(SecurityTokenService::new(rules))
     }
 
-    fn lifetimes(&mut self, config: &TokenServiceConfig) -> (Duration, Duration, Duration) {
+    fn lifetimes(&mut self, config: &StsConfig) -> (Duration, Duration, Duration) {
         let value = |given: &Option<Located<Duration>>| given.as_ref().map(|it| it.value);
         let asked = value(&config.lifetime);
         let longest = value(&config.longest_lifetime);
@@ -149,7 +149,7 @@ impl Compiler<'_> {
         (shortest, usual, longest)
     }
 
-    fn target_services(&mut self, config: &TokenServiceConfig) -> Vec<TargetService> {
+    fn target_services(&mut self, config: &StsConfig) -> Vec<TargetService> {
         let mut services: Vec<TargetService> = Vec::with_capacity(config.services.len());
         for service in &config.services {
             let address = &service.address;
@@ -186,7 +186,7 @@ impl Compiler<'_> {
         services
     }
 
-    fn granted_attributes(&mut self, config: &TokenServiceConfig) -> Vec<GrantedAttribute> {
+    fn granted_attributes(&mut self, config: &StsConfig) -> Vec<GrantedAttribute> {
         let mut attributes = Vec::with_capacity(config.attributes.len());
         for attribute in &config.attributes {
             let claim = &attribute.claim;
@@ -210,7 +210,7 @@ impl Compiler<'_> {
         attributes
     }
 
-    fn delegations(&mut self, config: &TokenServiceConfig) -> Vec<Delegation> {
+    fn delegations(&mut self, config: &StsConfig) -> Vec<Delegation> {
         let mut delegations = Vec::with_capacity(config.delegations.len());
         let texts = |given: &[Located<String>]| given.iter().map(|it| it.value.clone()).collect();
         for delegation in &config.delegations {
