@@ -39,10 +39,12 @@ pub use client::{
 pub use fault::{BatchProblem, Refusal, TrustFault, TrustFaultCode};
 pub use message::{
     AppliesTo, ContextReference, Entropy, Foreign, Lifetime, MessageError, Participants,
-    ProofToken, RequestSecurityToken, RequestSecurityTokenResponse, Requests, Responses,
-    SecurityToken, TokenStatus,
+    ProofToken, RequestSecurityToken, RequestSecurityTokenResponse, RequestedClaim,
+    RequestedClaims, Requests, Responses, SecurityToken, TokenStatus,
 };
 pub use service::{
-    Answer, ContextsUnavailable, Effect, FindContext, Requester, SecurityTokenService, ServiceRules,
+    ACTOR_CLAIM, Answer, AssertionRules, ContextsUnavailable, Delegation, DelegationForm, Effect,
+    FindContext, GrantedAttribute, Issued, Parties, Requester, SecurityTokenService, ServiceRules,
+    TargetService, takes_symmetric_keys,
 };
 pub use version::{Action, ComputedKey, KeyType, Operation, RequestType, SecretType, TrustVersion};

@@ -288,6 +288,7 @@ impl KeyType {
     #[must_use]
     pub fn from_uri(version: TrustVersion, uri: &str) -> Self {
         match version.path_of(uri) {
+            _ if uri == NO_PROOF_KEY => Self::Bearer,
             Some("SymmetricKey") => Self::SymmetricKey,
             Some("PublicKey") => Self::PublicKey,
             Some("Bearer") => Self::Bearer,
@@ -301,11 +302,15 @@ impl KeyType {
         match self {
             Self::SymmetricKey => version.uri("SymmetricKey"),
             Self::PublicKey => version.uri("PublicKey"),
+            Self::Bearer if version == TrustVersion::February2005 => NO_PROOF_KEY.to_owned(),
             Self::Bearer => version.uri("Bearer"),
             Self::Other(uri) => uri.clone(),
         }
     }
 }
+
+/// The key type of bearer tokens before WS-Trust 1.3 had one.
+const NO_PROOF_KEY: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity/NoProofKey";
 
 /// How the key of a token is computed from the entropy of both sides (WS-Trust 1.4, 4.4.4).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]

@@ -181,7 +181,7 @@ fn read_backend(mut table: Table<'_>, scope: &str) -> Option<MemberSpec> {
     let backup = table.boolean("backup");
     let outbound_place = table.place_of("outbound");
     let outbound = table.table("outbound").map(|side| {
-        let endpoint = read_endpoint::<Calling>(side, scope, is_secure == Some(true), None);
+        let endpoint = read_endpoint::<Calling>(side, scope, is_secure == Some(true), None, None);
         if let (Some(place), Some(endpoint)) = (outbound_place, &endpoint) {
             demand_tls(&table, place, endpoint, is_secure == Some(true));
         }

@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use soapstone::config::{Document, EndpointConfig, Located, Place, SecuritySource, Table, Warning};
+use soapstone::config::{
+    Document, EndpointConfig, Located, Place, SecuritySource, StsConfig, Table, Warning,
+};
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Dated, Directions, Endpoint, Fixed};
 use soapstone_policy::TransportRequirement;
@@ -147,15 +149,18 @@ fn refuse_without_tls<P: Directions>(
 
 /// Reads `inbound` or `outbound` of a route, and compiles it. Its stores are opened to see whether
 /// they can be, and closed again. `through_tls` says whether its messages come or go over TLS.
-/// `None` when something is wrong, which is reported.
+/// `sts` is
+/// the token service that it is. `None` when something is wrong, which is reported.
 pub(super) fn read_endpoint<P: Fixed>(
     table: Table<'_>,
     scope: &str,
     through_tls: bool,
     publishing: Option<&Publishing>,
+    sts: Option<StsConfig>,
 ) -> Option<EndpointSpec<P>> {
     let document = table.document();
-    let config = EndpointConfig::read(table)?;
+    let mut config = EndpointConfig::read(table)?;
+    config.sts = sts;
     let mut endpoint = match Endpoint::<P>::from_config(&config) {
         Ok(endpoint) => Some(endpoint.with_scope(scope)),
         Err(problems) => {

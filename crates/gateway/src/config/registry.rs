@@ -78,7 +78,7 @@ pub(super) fn read_registry(mut table: Table<'_>) -> Option<RegistrySpec> {
     }
     let client = table.table("client").and_then(|client| {
         let place = client.place();
-        let client = read_endpoint::<Calling>(client, "registry", is_secure, None)?;
+        let client = read_endpoint::<Calling>(client, "registry", is_secure, None, None)?;
         if client.endpoint.conversation().is_some() {
             let message = "messages to a registry belong to no conversation";
             table.report_with_hint(

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use http::Uri;
-use soapstone::config::{Located, Place, Table};
+use soapstone::config::{Located, Place, StsConfig, Table};
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Calling, Serving};
 use soapstone_broker::Rate;
@@ -34,8 +34,8 @@ pub(crate) struct RouteSpec {
     pub(crate) place: Place,
     pub(crate) name: String,
     pub(crate) path: String,
-    /// The backend, or the first one of several.
-    pub(crate) backend: Uri,
+    /// The backend, or the first one of several; none behind a token service.
+    pub(crate) backend: Option<Uri>,
     /// Where it is alone, and behind https.
     pub(crate) backend_tls: Option<ClientTls>,
     /// All backends, where there are several to choose from.
@@ -83,7 +83,7 @@ impl RouteSpec {
     /// The URLs of its backends.
     pub(crate) fn backends(&self) -> impl Iterator<Item = &Uri> {
         let several = self.group.iter().flat_map(|group| &group.members);
-        let alone = self.group.is_none().then_some(&self.backend);
+        let alone = self.backend.as_ref().filter(|_| self.group.is_none());
         alone.into_iter().chain(several.map(|member| &member.url))
     }
 
@@ -192,7 +192,10 @@ pub(super) fn read_route(
         true => Vec::new(),
         false => table.tables("backends"),
     };
+    let sts_place = table.place_of("sts");
+    let sts = table.table("sts").and_then(StsConfig::read);
     let (backend, members) = match several_place {
+        None if sts_place.is_some() && !table.has("backend") => (None, None),
         None => (read_backend(&mut table), None),
         Some(place) if has_source => {
             let nobody = nobody();
@@ -284,14 +287,30 @@ pub(super) fn read_route(
         wanted,
         transport: client_side.transport,
     };
+    if let Some(place) = sts_place {
+        refuse_beside_sts(&table, place);
+    }
+    let issues_secrets = sts.as_ref().filter(|sts| sts.issues_secrets());
+    let issues_secrets = issues_secrets.map(|sts| sts.key_types_place);
     let inbound = table.table("inbound").and_then(|side| {
         let hidden = client_side.through_tls || client_side.transport.is_some();
-        let publishing = Some(&publishing);
-        read_endpoint(side, &scope, hidden, publishing)
+        // A token service has no description.
+        let publishing = sts_place.is_none().then_some(&publishing);
+        read_endpoint(side, &scope, hidden, publishing, sts)
     });
     let outbound = table
         .table("outbound")
-        .and_then(|side| read_endpoint(side, &scope, secure, None));
+        .and_then(|side| read_endpoint(side, &scope, secure, None, None));
+    if let (Some(place), Some(side)) = (issues_secrets, &inbound)
+        && !client_side.through_tls
+        && !side.endpoint.hides_answers()
+    {
+        table.report_with_hint(
+            place,
+            "bearer tokens and symmetric keys would be readable on the way: answers are not encrypted, and clients do not come through TLS",
+            "give the gateway a certificate, [tls], take a mechanism that encrypts, or key_types = [\"public-key\"]",
+        );
+    }
     if let Some(side) = &inbound
         && side.shows_its_keys()
         && !side.endpoint.needs_tls()
@@ -388,7 +407,18 @@ pub(super) fn read_route(
     if has_sides != (inbound.is_some(), outbound.is_some()) {
         return None;
     }
-    let (path, backend) = (path?, backend?.value);
+    let path = path?;
+    let backend = match sts_place {
+        Some(_) => {
+            // What is wrong with it has been reported.
+            let is_served = inbound
+                .as_ref()
+                .is_some_and(|it| it.endpoint.is_token_service());
+            is_served.then_some(())?;
+            None
+        }
+        None => Some(backend?.value),
+    };
     let backend_tls = match backend_tls {
         // What is wrong with it has been reported.
         Some(tls) => Some(tls?),
@@ -442,6 +472,40 @@ pub(super) fn read_route(
         },
     })
 }
+
+/// Reports keys of a route that say something of its backend, or that a token service needs and
+/// lacks.
+fn refuse_beside_sts(table: &Table<'_>, place: Place) {
+    if !table.has("inbound") {
+        table.report_with_hint(
+            place,
+            "`inbound` is missing: nobody would be shown to ask the token service",
+            "say how requesters are known: [routes.inbound] with security = { mechanism = \"sign-encrypt\" }",
+        );
+    }
+    for key in OF_BACKENDS {
+        if let Some(place) = table.place_of(key) {
+            table.report_with_hint(
+                place,
+                format!("`{key}` is given, and `sts` answers all requests of the route itself"),
+                "leave it out",
+            );
+        }
+    }
+}
+
+/// Keys of a route that say something of its backend.
+const OF_BACKENDS: [&str; 9] = [
+    "backend",
+    "backends",
+    "balance",
+    "outbound",
+    "tls",
+    "warm_up",
+    "identity",
+    "provides",
+    "publish_policy",
+];
 
 /// Reads `backend`, where there is one.
 fn read_backend(table: &mut Table<'_>) -> Option<Located<Uri>> {

@@ -141,7 +141,7 @@ fn read_policies(
         // Nobody knows yet which providers are behind https: what is refused without TLS is
         // refused.
         let outbound = table.table("outbound");
-        let outbound = outbound.and_then(|side| read_endpoint(side, scope, false, None));
+        let outbound = outbound.and_then(|side| read_endpoint(side, scope, false, None, None));
         table.finish();
         policies.extend(outbound.map(|outbound| OwnersPolicy {
             owners: owners.into_iter().map(|it| it.value).collect(),

@@ -21,7 +21,10 @@ impl Config {
 }
 
 fn route(route: &RouteSpec) -> String {
-    let mut told = format!("route {} -> {}\n", route.path, route.backend);
+    let mut told = match &route.backend {
+        Some(backend) => format!("route {} -> {backend}\n", route.path),
+        None => format!("route {}, a token service\n", route.path),
+    };
     match &route.inbound {
         Some(side) => {
             let arriving = side.endpoint.inbound().map(InboundPlan::policy);
@@ -36,6 +39,7 @@ fn route(route: &RouteSpec) -> String {
             let arriving = side.endpoint.inbound().map(InboundPlan::policy);
             tell(&mut told, "Backend", &side.endpoint, leaving, arriving);
         }
+        None if route.backend.is_none() => {}
         None => told.push_str("  Backend: messages pass as they are.\n"),
     }
     told

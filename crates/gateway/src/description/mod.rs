@@ -10,6 +10,8 @@ mod edit;
 mod policy;
 mod rewriting;
 
+use std::time::Duration;
+
 use bytes::Bytes;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, Uri, header, response};
 use hyper::body::Incoming;
@@ -21,6 +23,7 @@ use crate::exchange::carry::{Carried, Uncarried, carry};
 use crate::exchange::context::Exchange;
 use crate::exchange::failure::fail;
 use crate::observe::metrics::Flow;
+use crate::route::upstream::Upstream;
 use crate::wire::answer_head;
 use crate::wire::backend::Download;
 use crate::wire::body::{CollectError, Upload, collect};
@@ -31,7 +34,11 @@ use crate::wire::reply::Reply;
 use rewriting::{Origin, Rewriting};
 
 /// Answers a request for a description.
-pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<Reply> {
+pub(crate) async fn serve(
+    exchange: &Exchange<'_>,
+    upstream: &Upstream,
+    request: Request<Incoming>,
+) -> Response<Reply> {
     let (mut head, _) = request.into_parts();
     let gateway = public_base(exchange, &head.headers, &head.uri);
     let given_id = head.headers.get(X_REQUEST_ID).cloned();
@@ -44,7 +51,6 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             &Failure { reason, detail },
         )
     };
-    let upstream = &exchange.route.upstream;
     let mut reservation = exchange.reserve();
     let only_head = std::mem::replace(&mut head.method, Method::GET) == Method::HEAD;
     let published = exchange
@@ -114,7 +120,8 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             answer_head::unfit(head.status).unwrap_or_else(|| no_description(head.status));
         return failed(Cause::BadGateway, failure.reason, failure.detail);
     }
-    let collected = collected(exchange, body, sent, &mut reservation).await;
+    let time = (sent, upstream.backend.timeouts().response);
+    let collected = collected(exchange, body, time, &mut reservation).await;
     let mut octets = match collected {
         Ok(octets) => octets,
         Err((cause, reason, detail)) => return failed(cause, reason, detail),
@@ -147,13 +154,12 @@ pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
 async fn collected(
     exchange: &Exchange<'_>,
     body: Download,
-    sent: Instant,
+    (sent, patience): (Instant, Duration),
     reservation: &mut Reservation,
 ) -> Result<Vec<u8>, (Cause, &'static str, String)> {
     let limit = exchange.serving.limits.body;
     let buffers = &exchange.resources.memory.buffers;
     let collecting = collect(body, limit, reservation, buffers);
-    let patience = exchange.route.upstream.backend.timeouts().response;
     let broken = |detail| (Cause::BadGateway, "backend-broken", detail);
     match tokio::time::timeout_at(sent + patience, collecting).await {
         Ok(Ok(octets)) => Ok(octets),

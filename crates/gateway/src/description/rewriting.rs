@@ -208,11 +208,17 @@ impl Rewriting<'_> {
         }
     }
 
+    /// A location as the backend of the route means it.
+    fn resolved(&self, location: &str) -> Option<Uri> {
+        let upstream = self.route.upstream.as_ref()?;
+        resolve(&upstream.url, location)
+    }
+
     /// Where a port is, for clients: a port that is on no backend of ours is taken to be this
     /// route's.
     fn port_address(&self, location: &str) -> String {
         let absolute = match self.origin {
-            Origin::Backend(_) => resolve(&self.route.upstream.url, location),
+            Origin::Backend(_) => self.resolved(location),
             Origin::File => None,
         };
         absolute
@@ -222,7 +228,7 @@ impl Rewriting<'_> {
 
     /// Where an imported document is, for clients; `None` when it is on no backend of ours.
     fn document_location(&self, location: &str) -> Option<String> {
-        self.on_gateway(&resolve(&self.route.upstream.url, location)?)
+        self.on_gateway(&self.resolved(location)?)
     }
 
     /// The gateway's URL for a URL on a backend. This route is tried first, whatever host the URL

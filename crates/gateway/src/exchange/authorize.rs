@@ -6,13 +6,14 @@
 
 use std::sync::Arc;
 
-use soapstone::wss::Envelope;
+use soapstone::endpoint::TokenAnswer;
+use soapstone::wss::{ContextOwner, Envelope};
 use soapstone::xml::{Buffers, Element, Limits};
 
 use super::open::Opened;
 use super::steps::EndpointError;
 use crate::route::agreements::Agreements;
-use crate::route::roles::{Asked, Roles};
+use crate::route::roles::{Asked, Proven, Roles};
 use crate::route::serving::Serving;
 
 /// The namespaces of WS-Addressing that backends may read.
@@ -82,6 +83,42 @@ pub(super) fn authorize(
     if let Some(agreements) = agreements {
         let admitted = agreements.admit(&asked);
         opened.agreement = admitted.map_err(EndpointError::OverAgreement)?;
+    }
+    Ok(())
+}
+
+/// Whether roles let a request for an assertion through, which is answered and not sent yet. The
+/// token service has compared its action with what it asks for.
+///
+/// # Errors
+///
+/// [`EndpointError::Denied`], [`EndpointError::OverAgreement`].
+pub(super) fn authorize_token(
+    authorities: &Authorities,
+    route: &str,
+    answer: &TokenAnswer,
+    bytes: u64,
+) -> Result<(), EndpointError> {
+    let proven = match &answer.requester {
+        ContextOwner::Certificate(certificate) => Proven::Certificate(certificate.clone()),
+        ContextOwner::User(user) => Proven::User(user.clone()),
+        ContextOwner::Anonymous => Proven::Nobody,
+    };
+    let asked = Asked {
+        route,
+        proven: &proven,
+        assertion: None,
+        operation: Some(answer.operation.clone()),
+        actions: Vec::new(),
+        bytes,
+    };
+    if let Some(roles) = &authorities.roles {
+        let decided = roles.decide(&asked, jiff::Timestamp::now());
+        decided.map_err(EndpointError::Denied)?;
+    }
+    if let Some(agreements) = &authorities.agreements {
+        let admitted = agreements.admit(&asked);
+        admitted.map_err(EndpointError::OverAgreement)?;
     }
     Ok(())
 }

@@ -1,7 +1,7 @@
 //! The second step of a request: where it goes, and in which conversation.
 //!
 //! A route has one upstream, so that the conversation alone is to be chosen, or several backends to
-//! choose from.
+//! choose from. A token service has none.
 //!
 //! The rule kept here: the backend is asked for nothing before the request is admitted.
 
@@ -32,6 +32,8 @@ use crate::wire::reply::Reply;
 #[derive(Clone)]
 pub(super) enum Destination {
     One(Arc<Upstream>),
+    /// A token service answers all requests.
+    Nowhere,
     Several {
         balancer: Arc<Balancer>,
         /// What the calls of the client's address have in common.
@@ -70,6 +72,8 @@ pub(super) enum Unready {
     },
     /// No backend can take it.
     Refused(Refusal),
+    /// The route has no backend.
+    NoBackend,
     /// What it says of its needs is not understood.
     Unclear(&'static str),
 }
@@ -78,7 +82,10 @@ impl Destination {
     /// Of a request on that route.
     pub(super) fn of(exchange: &Exchange<'_>, action: Option<&str>) -> Self {
         match &exchange.route.balancer {
-            None => Self::One(Arc::clone(&exchange.route.upstream)),
+            None => match &exchange.route.upstream {
+                Some(upstream) => Self::One(Arc::clone(upstream)),
+                None => Self::Nowhere,
+            },
             Some(balancer) => Self::Several {
                 balancer: Arc::clone(balancer),
                 client: client_key(exchange.connection),
@@ -97,6 +104,7 @@ impl Destination {
 pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<Chosen, Unready> {
     let (upstream, attempt) = match destination {
         Destination::One(upstream) => (upstream, None),
+        Destination::Nowhere => return Err(Unready::NoBackend),
         Destination::Several {
             balancer,
             client,
@@ -186,6 +194,10 @@ pub(super) async fn after_waiting(
             after_handshake(reporter, upstream, attempt, version, octets).await
         }
         Unready::Refused(refusal) => Err(refused(reporter, version, refusal)),
+        Unready::NoBackend => {
+            let detail = "the route is a token service and has no backend".to_owned();
+            Err(reporter.fail(version, Cause::Internal, "no-backend", detail))
+        }
         Unready::Unclear(why) => {
             let detail = format!("`qos:Requirements` is not understood: {why}");
             Err(reporter.fail(version, Cause::NeedsUnclear, "needs-unclear", detail))

@@ -64,8 +64,11 @@ pub(crate) async fn serve(
     });
     let response = if let Err((reason, wait)) = exchange.within_rates() {
         too_many(exchange, request.headers(), reason, wait)
-    } else if is_description(request.method(), request.uri()) {
-        description::serve(exchange, request).await
+    } else if let (true, Some(upstream)) = (
+        is_description(request.method(), request.uri()),
+        &route.upstream,
+    ) {
+        description::serve(exchange, upstream, request).await
     } else if route.needs_tls && !exchange.connection.through_tls {
         let detail =
             "the policy of the route leaves protection to TLS, and the request came without";
@@ -74,8 +77,8 @@ pub(crate) async fn serve(
         let detail = "the policy of the route wants a client certificate, and the connection was made without";
         let (cause, reason) = (Cause::NeedsClientCertificate, "needs-client-certificate");
         of_another_connection(exchange, &request, cause, reason, detail)
-    } else if route.is_plain() {
-        pass::serve(exchange, request).await
+    } else if let (true, Some(upstream)) = (route.is_plain(), &route.upstream) {
+        pass::serve(exchange, upstream, request).await
     } else if request.method() == Method::POST {
         secured::serve(exchange, request).await
     } else {

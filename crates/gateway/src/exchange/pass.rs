@@ -17,6 +17,7 @@ use super::failure::{fail, too_large};
 use super::read::read_request;
 use super::reporter::Reporter;
 use crate::route::balancer::Balancer;
+use crate::route::upstream::Upstream;
 use crate::wire::backend::{BackendError, Download};
 use crate::wire::body::Upload;
 use crate::wire::fault::{Cause, Failure};
@@ -25,7 +26,11 @@ use crate::wire::media;
 use crate::wire::reply::Reply;
 
 /// Passes a request and its response as they are, as streams.
-pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<Reply> {
+pub(super) async fn serve(
+    exchange: &Exchange<'_>,
+    upstream: &Upstream,
+    request: Request<Incoming>,
+) -> Response<Reply> {
     let (head, body) = request.into_parts();
     let metrics = &exchange.route.metrics;
     let version = media::version_of(&head.headers).unwrap_or(SoapVersion::V11);
@@ -44,7 +49,7 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     let sent = match &exchange.route.balancer {
         None => {
             let upload = Upload::streamed(body, limit, Arc::clone(metrics));
-            one(exchange, head, upload)
+            one(exchange, upstream, head, upload)
                 .await
                 .map_err(Uncarried::Backend)
         }
@@ -81,10 +86,10 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
 /// Sends a request to the one backend of its route.
 async fn one(
     exchange: &Exchange<'_>,
+    upstream: &Upstream,
     mut head: request::Parts,
     upload: Upload,
 ) -> Result<Response<Download>, BackendError> {
-    let upstream = &exchange.route.upstream;
     exchange.head_for_backend(&mut head, upstream);
     let mut calling = exchange.call(&mut head.headers);
     let request = Request::from_parts(head, upload);

@@ -13,7 +13,7 @@ use soapstone::wss::SoapVersion;
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
-use super::authorize::{Authorities, authorize};
+use super::authorize::{Authorities, authorize, authorize_token};
 use super::choose::{self, Chosen, Destination, Unready};
 use super::open::{Entered, Incoming, Opened, open};
 use super::refusal_moment::refusal_moment;
@@ -109,6 +109,7 @@ async fn prepare(
         let forward = secure_by_worker(reporter, class, opened, chosen, said, reservation);
         return forward.await.map(Prepared::Forward);
     };
+    let bytes = octets.len() as u64;
     let (incoming, class) =
         read_if_inline(reporter, endpoint, upstream_class, octets, actions, version)
             .map_err(|answer| *answer)?;
@@ -122,7 +123,13 @@ async fn prepare(
     let steps = |desk: Desk| async move {
         let mut opened = match open(&opening, incoming, private, shown, &observed, &desk).await? {
             Entered::Message(opened) => *opened,
-            Entered::Answered(answer) => return Ok(Stepped::Prepared(Prepared::Answered(answer))),
+            Entered::Answered(answer) => {
+                // Contexts are nothing by themselves: each message in one needs a role.
+                if answer.of_assertions && answer.refused.is_none() {
+                    authorize_token(&authorities, &route, &answer, bytes)?;
+                }
+                return Ok(Stepped::Prepared(Prepared::Answered(answer)));
+            }
         };
         {
             let (limits, buffers) = (opening.endpoint.limits(), &mut desk.workspace().buffers());

@@ -1,13 +1,14 @@
 //! The answer to a request for a token.
 //!
-//! The rule kept here: what was done about contexts is told to metrics and log before it is
-//! answered.
+//! The rule kept here: what was done about tokens is told to metrics, log and audit trail before it
+//! is answered. Of an assertion its names are told, and never the assertion.
 
 use http::{Response, StatusCode};
 use soapstone::endpoint::TokenAnswer;
-use soapstone::wss::SoapVersion;
+use soapstone::wss::{ContextOwner, SoapVersion};
 
 use super::reporter::Reporter;
+use crate::observe::audit::{IssuedAssertion, Sender};
 use crate::observe::log::Beginning;
 use crate::observe::metrics::Flow;
 use crate::wire::headers::X_REQUEST_ID;
@@ -19,7 +20,23 @@ pub(super) fn token_answer(reporter: &Reporter<'_>, answer: TokenAnswer) -> Resp
     let route = reporter.exchange.route;
     let request = reporter.id.to_str().unwrap_or_default();
     let peer = reporter.exchange.connection.peer;
+    note(reporter, &answer);
     for done in &answer.done {
+        if let Some(audience) = &done.audience {
+            route.metrics.assertion(done.what);
+            tracing::info!(
+                route = route.name,
+                request,
+                %peer,
+                what = done.what,
+                assertion = done.identifier,
+                subject = done.owner,
+                requester = %answer.requester,
+                audience,
+                "assertion"
+            );
+            continue;
+        }
         route.metrics.context(done.what);
         tracing::info!(
             route = route.name,
@@ -37,7 +54,10 @@ pub(super) fn token_answer(reporter: &Reporter<'_>, answer: TokenAnswer) -> Resp
         (Some(_), SoapVersion::V12) => StatusCode::BAD_REQUEST,
     };
     if let Some(fault) = &answer.refused {
-        route.metrics.context("refused");
+        match answer.of_assertions {
+            true => route.metrics.assertion("refused"),
+            false => route.metrics.context("refused"),
+        }
         route.metrics.token_fault(fault.code());
         tracing::warn!(
             route = route.name,
@@ -58,4 +78,31 @@ pub(super) fn token_answer(reporter: &Reporter<'_>, answer: TokenAnswer) -> Resp
     headers.insert(http::header::CONTENT_TYPE, content_type);
     headers.insert(X_REQUEST_ID, reporter.id.clone());
     response
+}
+
+/// Notes who asked, for which tokens, or why nothing was issued, for the audit trail.
+fn note(reporter: &Reporter<'_>, answer: &TokenAnswer) {
+    reporter.exchange.note(|found| {
+        found.sender = match &answer.requester {
+            ContextOwner::Certificate(certificate) => Some(("certificate", certificate.subject())),
+            ContextOwner::User(user) => Some(("user", user.as_str())),
+            ContextOwner::Anonymous => None,
+        }
+        .map(|(by, name)| Sender {
+            by,
+            name: name.to_owned(),
+        });
+        if let Some(fault) = &answer.refused {
+            found.refused = true;
+            found.reason = Some(fault.refusal.name());
+        }
+        let assertions = answer.done.iter().filter(|done| done.audience.is_some());
+        found.assertions = assertions
+            .map(|done| IssuedAssertion {
+                id: done.identifier.clone(),
+                subject: done.owner.clone().unwrap_or_default(),
+                audience: done.audience.clone().unwrap_or_default(),
+            })
+            .collect();
+    });
 }

@@ -120,6 +120,26 @@ impl Sender {
     }
 }
 
+/// An assertion that was issued.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct IssuedAssertion {
+    pub(crate) id: String,
+    pub(crate) subject: String,
+    pub(crate) audience: String,
+}
+
+impl IssuedAssertion {
+    fn value(&self) -> Value {
+        let fields = [
+            ("id", &self.id),
+            ("subject", &self.subject),
+            ("audience", &self.audience),
+        ];
+        let fields = fields.map(|(name, value)| (name.to_owned(), value.as_str().into()));
+        Value::Object(fields.into_iter().collect())
+    }
+}
+
 /// What is found out about a message on its way.
 #[derive(Debug, Default)]
 pub(crate) struct Found {
@@ -129,6 +149,8 @@ pub(crate) struct Found {
     pub(crate) operation: Option<String>,
     /// The id of the assertion that a token service made for it.
     pub(crate) issued_assertion: Option<String>,
+    /// The assertions that a token service issued.
+    pub(crate) assertions: Vec<IssuedAssertion>,
     /// The name of the backend that it went to last, and why that one, where there are several.
     pub(crate) backend: Option<(String, &'static str)>,
     /// The agreement that it is under.
@@ -175,7 +197,13 @@ impl Line<'_> {
         let sender = found.sender.as_ref();
         let operation = found.operation.as_ref();
         let backend = found.backend.as_ref();
-        let fields: [(&str, Option<Value>); 19] = [
+        let assertions: Vec<Value> = found
+            .assertions
+            .iter()
+            .map(IssuedAssertion::value)
+            .collect();
+        let assertions = (!assertions.is_empty()).then_some(Value::Array(assertions));
+        let fields: [(&str, Option<Value>); 20] = [
             ("time", Some(Timestamp::now().to_string().into())),
             ("route", Some(self.route.into())),
             ("request", self.request.map(Value::from)),
@@ -195,6 +223,7 @@ impl Line<'_> {
                 "issued_assertion",
                 found.issued_assertion.as_deref().map(Value::from),
             ),
+            ("assertions", assertions),
             ("backend", backend.map(|(name, _)| name.as_str().into())),
             ("chosen", backend.map(|(_, reason)| (*reason).into())),
             ("agreement", found.agreement.as_deref().map(Value::from)),

@@ -256,7 +256,10 @@ impl Builder<'_> {
         let upstreams = match spec.group.take() {
             None => {
                 let tls = spec.backend_tls.take();
-                let upstream = self.upstream(&spec, &spec.backend, tls, outbound, &metrics)?;
+                let upstream = match &spec.backend {
+                    Some(url) => Some(self.upstream(&spec, url, tls, outbound, &metrics)?),
+                    None => None,
+                };
                 (upstream, None)
             }
             Some(mut group) => {
@@ -279,7 +282,7 @@ impl Builder<'_> {
                     endpoints.map(|(own, of_owner)| own.or(of_owner).or_else(|| outbound.clone()));
                 let balancer = self.balancer(&spec, group, endpoints, &metrics, former)?;
                 let first = Arc::clone(&balancer.members.first()?.upstream);
-                (first, Some(Arc::new(balancer)))
+                (Some(first), Some(Arc::new(balancer)))
             }
         };
         Some(Route::new(spec, inbound, upstreams, metrics, needs))

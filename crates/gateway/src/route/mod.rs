@@ -35,8 +35,9 @@ pub(crate) struct Route {
     reading: String,
     /// The endpoint that faces the client, where messages do not pass it as they are.
     pub(crate) inbound: Option<Arc<InboundEndpoint>>,
-    /// Where requests go, or the first one of several.
-    pub(crate) upstream: Arc<Upstream>,
+    /// Where requests go, or the first one of several; nowhere, where a token service answers
+    /// them.
+    pub(crate) upstream: Option<Arc<Upstream>>,
     /// The choice among several.
     pub(crate) balancer: Option<Arc<Balancer>>,
     /// The policy leaves the protection of what clients send to TLS.
@@ -59,7 +60,7 @@ impl Route {
     fn new(
         spec: RouteSpec,
         inbound: Option<Arc<InboundEndpoint>>,
-        (upstream, balancer): (Arc<Upstream>, Option<Arc<Balancer>>),
+        (upstream, balancer): (Option<Arc<Upstream>>, Option<Arc<Balancer>>),
         metrics: Arc<RouteMetrics>,
         needs: Needs,
     ) -> Self {
@@ -112,7 +113,7 @@ impl Route {
 
     /// All of its upstreams.
     pub(crate) fn upstreams(&self) -> impl Iterator<Item = &Arc<Upstream>> {
-        let alone = self.balancer.is_none().then_some(&self.upstream);
+        let alone = self.upstream.as_ref().filter(|_| self.balancer.is_none());
         let several = self.balancer.iter().flat_map(|several| &several.members);
         alone
             .into_iter()
@@ -170,7 +171,7 @@ pub(crate) mod tests {
             place: soapstone::config::Place::default(),
             name: path.to_owned(),
             path: path.to_owned(),
-            backend: backend.parse().expect("a URL"),
+            backend: backend.parse().ok(),
             backend_tls: None,
             group: None,
             inbound: None,
@@ -183,8 +184,15 @@ pub(crate) mod tests {
         };
         let metrics = RouteMetrics::new(path, None, None);
         let memory = MessageMemory::new(0);
-        let upstream = Upstream::plain(&spec.backend, None, timeouts, memory, 0);
+        let url = spec.backend.as_ref().expect("a URL");
+        let upstream = Upstream::plain(url, None, timeouts, memory, 0);
         let upstream = Arc::new(upstream.expect("the URL has a host"));
-        Route::new(spec, None, (upstream, None), metrics, Needs::default())
+        Route::new(
+            spec,
+            None,
+            (Some(upstream), None),
+            metrics,
+            Needs::default(),
+        )
     }
 }

@@ -139,6 +139,8 @@ mod tests {
     fn target(path: &str, backend: &str, asked: &str) -> String {
         route(path, backend)
             .upstream
+            .as_ref()
+            .expect("a backend")
             .target(path, &asked.parse().expect("a URL"))
             .to_string()
     }

@@ -167,9 +167,58 @@ fn registered([client, outbound]: [Node; 2]) -> Node {
     ])
 }
 
+/// A file with a token service behind this endpoint.
+fn issuing(inbound: Node) -> Node {
+    let parties = || table([("users", value("[\"alice\"]"))]);
+    let service = table([("address", value("\"urn:books\""))]);
+    let attribute = table([
+        ("subjects", parties()),
+        ("claim", value("\"role\"")),
+        ("values", value("[\"reader\"]")),
+    ]);
+    let delegation = table([
+        ("actors", parties()),
+        ("subjects", parties()),
+        ("forms", value("[\"act-as\"]")),
+        ("services", value("[\"urn:books\"]")),
+    ]);
+    let sts = table([
+        ("issuer", value("\"urn:sts\"")),
+        (
+            "identity",
+            table([
+                ("key", value("\"key.pem\"")),
+                ("pkcs11", table([("module", value("\"module.so\""))])),
+            ]),
+        ),
+        ("services", tables(service)),
+        ("attributes", tables(attribute)),
+        ("delegations", tables(delegation)),
+        (
+            "issuers",
+            tables(table([
+                ("name", value("\"urn:idp\"")),
+                ("revocation", table([("ocsp", value("true"))])),
+            ])),
+        ),
+    ]);
+    table([
+        ("listen", value("\"127.0.0.1:0\"")),
+        (
+            "routes",
+            tables(table([
+                ("path", value("\"/\"")),
+                ("sts", sts),
+                ("inbound", inbound),
+            ])),
+        ),
+    ])
+}
+
 /// Files that between them have every table.
-fn samples() -> [Node; 4] {
+fn samples() -> [Node; 5] {
     [
+        issuing(every_table()),
         gateway([(); 3].map(|()| every_table())),
         right(),
         balanced(every_table()),
@@ -199,6 +248,7 @@ fn no_value_of_a_gateways_keys_is_told_that_may_be_a_secret() {
         right(),
         balanced(without_mistakes()),
         registered([(); 2].map(|()| without_mistakes())),
+        issuing(without_mistakes()),
     ] {
         // Those of endpoints are tested where endpoint files are, and read by the same readers.
         let keys = known(&sample).into_iter().filter(|key| {

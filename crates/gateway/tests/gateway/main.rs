@@ -45,6 +45,7 @@ mod slow_store;
 mod support;
 mod tls;
 mod tls_conversations;
+mod token_services;
 mod traced;
 mod tuned;
 mod unsigned;

@@ -22,6 +22,7 @@ use super::problem::{Located, Place, Problem, Problems};
 use super::saml::{self, SamlConfig};
 use super::security::SecurityConfig;
 use super::store::{Shared, StoreConfig};
+use super::sts::StsConfig;
 use super::table::Table;
 use super::trust::{TrustConfig, read_trust};
 use super::tuning;
@@ -107,6 +108,8 @@ pub struct EndpointConfig {
     pub kerberos: Option<KerberosConfig>,
     /// The assertions that are accepted, or sent.
     pub saml: Option<SamlConfig>,
+    /// The token service that the endpoint is. Its table stands beside those of the endpoint.
+    pub sts: Option<StsConfig>,
     /// Elements of the Body that are signed by themselves.
     pub inner: Option<InnerConfig>,
     /// The Redis or Valkey that nodes share.
@@ -292,6 +295,7 @@ impl EndpointConfig {
             users,
             kerberos,
             saml,
+            sts: None,
             inner,
             store,
             security: security?,

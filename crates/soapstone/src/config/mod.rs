@@ -34,6 +34,7 @@ mod schema;
 mod security;
 mod server_address;
 mod store;
+mod sts;
 mod table;
 mod tls_files;
 mod token_key;
@@ -71,6 +72,10 @@ pub use security::{
 };
 pub use server_address::ServerAddress;
 pub use store::{StoreConfig, StoreLogin, StoreServers, StoreTlsConfig, WhenUnavailable};
+pub use sts::{
+    DelegationConfig, GrantedAttributeConfig, KeyTypeChoice, PartiesConfig, StsConfig,
+    TargetServiceConfig,
+};
 pub use table::{FlagOrStrings, FlagOrTable, Table};
 pub use tls_files::TlsFiles;
 pub use token_key::{TokenChoice, TokenKeyChoice, TokenKeyConfig};

@@ -89,7 +89,7 @@ const METHODS: [(&str, ConfirmationMethod); 3] = [
     ),
 ];
 
-const VERSIONS: [(&str, SamlVersion); 2] = [
+pub(super) const VERSIONS: [(&str, SamlVersion); 2] = [
     (SamlVersion::V20.name(), SamlVersion::V20),
     (SamlVersion::V11.name(), SamlVersion::V11),
 ];
@@ -174,7 +174,7 @@ pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
     config
 }
 
-fn read_issuer(mut table: Table<'_>) -> Option<AssertionIssuerConfig> {
+pub(super) fn read_issuer(mut table: Table<'_>) -> Option<AssertionIssuerConfig> {
     let place = table.place();
     let name = table.required_string(
         "name",

@@ -5,7 +5,7 @@ use std::sync::Arc;
 
 use soapstone_crypto::Certificate;
 use soapstone_trust::TrustFault;
-use soapstone_wss::{Envelope, Lookups, Rejected, SecureError, SoapVersion};
+use soapstone_wss::{ContextOwner, Envelope, Lookups, Rejected, SecureError, SoapVersion};
 
 use super::opened::OpenedMessage;
 
@@ -69,21 +69,29 @@ pub struct TokenAnswer {
     pub version: SoapVersion,
     /// `wsa:Action` of the answer.
     pub action: String,
+    /// Who asked, as far as that was shown.
+    pub requester: ContextOwner,
+    /// The one element of the request's Body: `{namespace}local`, and its local name.
+    pub operation: (String, String),
+    /// Whether a service of assertions answered, and not one of contexts.
+    pub of_assertions: bool,
     /// What was done, for logs and metrics.
     pub done: Vec<TokenDone>,
     /// Why the request was refused, if it was.
-    pub refused: Option<TrustFault>,
+    pub refused: Option<Box<TrustFault>>,
 }
 
-/// What became of a context.
+/// What became of a context, or of an assertion.
 #[derive(Clone, Debug)]
 pub struct TokenDone {
     /// `issued`, `renewed`, `amended` or `cancelled`.
     pub what: &'static str,
     /// Which.
     pub identifier: String,
-    /// Whose; for a cancelled context nobody's any more.
+    /// Whose; for a cancelled context nobody's any more. The subject of an assertion.
     pub owner: Option<String>,
+    /// For whom an assertion is.
+    pub audience: Option<String>,
 }
 
 /// Why a message or a request for a token came to nothing.

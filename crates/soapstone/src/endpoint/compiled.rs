@@ -5,17 +5,19 @@
 use std::sync::Arc;
 
 use jiff::Timestamp;
-use soapstone_crypto::SecretBytes;
 use soapstone_crypto::key::CipherUsage;
 use soapstone_crypto::trust::OnlineRevocation;
+use soapstone_crypto::{PrivateKey, SecretBytes};
 use soapstone_wss::{
     Envelope, EnvelopeError, InboundPlan, KerberosSession, OutboundPlan, Policy, SharedKey,
 };
 use soapstone_xml::{Buffers, Limits};
 
+use soapstone_trust::SecurityTokenService;
+
 use super::answer_actions::AnswerActions;
 use super::answers::Answers;
-use super::bootstrap::Conversation;
+use super::bootstrap::{Conversation, encrypts_body_afresh};
 use super::dated::Dated;
 use super::demands::Demands;
 use super::http_basic::HttpBasic;
@@ -68,6 +70,8 @@ pub struct Endpoint<P> {
     pub(super) suite: String,
     pub(super) scope: String,
     pub(super) conversation: Option<Conversation>,
+    /// What answers all requests, if the endpoint is a token service.
+    pub(super) sts: Option<SecurityTokenService>,
     pub(super) private_transport: bool,
     pub(super) client_certificate: bool,
     /// The user and the password of HTTP of requests that leave.
@@ -108,6 +112,7 @@ impl<P: Directions> Endpoint<P> {
             suite: String::new(),
             scope: String::new(),
             conversation: None,
+            sts: None,
             private_transport: false,
             client_certificate: false,
             http_basic: None,
@@ -353,6 +358,7 @@ impl<P: Directions> Endpoint<P> {
         let inbound = bootstrap.clone().map(|one| &one.bootstrap_inbound);
         let outbound = bootstrap.map(|one| &one.bootstrap_outbound);
         self.inner.waits_for_keys()
+            || self.issuing_key().is_some_and(PrivateKey::is_external)
             || self
                 .inbound()
                 .chain(inbound)
@@ -362,6 +368,24 @@ impl<P: Directions> Endpoint<P> {
                 .chain(outbound)
                 .chain(&self.recipients)
                 .any(OutboundPlan::waits_for_keys)
+    }
+
+    /// Whether it is a token service, which answers all requests itself.
+    pub fn is_token_service(&self) -> bool {
+        self.sts.is_some()
+    }
+
+    /// The key that signs the assertions of a token service.
+    fn issuing_key(&self) -> Option<&PrivateKey> {
+        let service = self.sts.as_ref()?;
+        let rules = service.rules().assertions.as_ref()?;
+        Some(rules.identity.key())
+    }
+
+    /// Whether its answers hide their Body.
+    pub fn hides_answers(&self) -> bool {
+        self.outbound()
+            .all(|plan| encrypts_body_afresh(plan.policy()))
     }
 
     /// The policies of all plans.

@@ -13,8 +13,7 @@ use soapstone_trust::{
     Answer, ContextsUnavailable, Effect, Requester, SecurityTokenService, TrustFault,
 };
 use soapstone_wss::{
-    ContextName, Envelope, OutboundPlan, Outgoing, Rejected, SecureError, SecurityContext,
-    SoapVersion, Verified,
+    ContextName, Envelope, OutboundPlan, Outgoing, Rejected, SecureError, SecurityContext, Verified,
 };
 use soapstone_xml::{Buffers, Element};
 
@@ -107,6 +106,24 @@ impl<P: Opens + Secures> Endpoint<P> {
             return Ok(Arrived::Message(Box::new(opened)));
         }
         let verified = judged.admit()?;
+        if let Some(service) = &self.sts {
+            // Whatever it is, it goes no further than here.
+            let requester = Requester::of(&verified, &contexts, private_transport);
+            let answered = self
+                .token_answer(
+                    service,
+                    verified,
+                    &requester,
+                    agreement.securing(),
+                    private_transport,
+                    workspace,
+                    now,
+                    observer,
+                )
+                .await;
+            observer.ended(Step::Secure);
+            return answered.map(Arrived::Answered);
+        }
         let token_request = self
             .conversation
             .as_ref()
@@ -157,12 +174,22 @@ impl<P: Opens + Secures> Endpoint<P> {
     ) -> Result<TokenAnswer, ReceiveError> {
         let version = verified.envelope().version();
         let addressing = addressing_of(verified.envelope());
+        let mut told = TokenAnswer {
+            bytes: Vec::new(),
+            version,
+            action: String::new(),
+            requester: requester.owner.clone(),
+            operation: operation_of(verified.envelope()),
+            of_assertions: service.rules().assertions.is_some(),
+            done: Vec::new(),
+            refused: None,
+        };
         let outcome = self.answered(service, &verified, requester, workspace, now);
         let outcome = outcome.await;
         let (_, receipt) = verified.finish(&mut workspace.buffers());
         let mut answer = match outcome {
             Ok(answer) => answer,
-            Err(fault) => return Ok(refused(version, addressing.as_ref(), fault)),
+            Err(fault) => return Ok(refused(told, addressing.as_ref(), fault)),
         };
         // A new key must not be protected by the key that it replaces (WS-SecureConversation 1.4,
         // 5), and by nothing even less.
@@ -170,7 +197,7 @@ impl<P: Opens + Secures> Endpoint<P> {
         if answer.confidential && !hidden {
             return Err(ReceiveError::WouldExpose);
         }
-        let done = match std::mem::take(&mut answer.effects) {
+        let mut done = match std::mem::take(&mut answer.effects) {
             effects if effects.is_empty() => Vec::new(),
             effects => {
                 let done = self.carry_out(effects, workspace, now).await?;
@@ -178,6 +205,12 @@ impl<P: Opens + Secures> Endpoint<P> {
                 done
             }
         };
+        done.extend(answer.issued.drain(..).map(|issued| TokenDone {
+            what: issued.what,
+            identifier: issued.id,
+            owner: Some(issued.subject),
+            audience: Some(issued.audience),
+        }));
         let headers = addressing.map(|request| request.answer(answer.action.clone()));
         let plain = envelope_of(version, headers.as_ref(), &answer.body);
         let buffers = &mut workspace.buffers();
@@ -191,13 +224,10 @@ impl<P: Opens + Secures> Endpoint<P> {
         });
         let secured = secured.map_err(ReceiveError::Unsecurable)?;
         self.note_sent(response, &secured.receipt, now);
-        Ok(TokenAnswer {
-            bytes: secured.bytes,
-            version,
-            action: answer.action,
-            done,
-            refused: None,
-        })
+        told.bytes = secured.bytes;
+        told.action = answer.action;
+        told.done = done;
+        Ok(told)
     }
 
     /// What the token service answers. It asks for a context by calling back; what it asks for is
@@ -311,6 +341,7 @@ fn carry_out(
         what,
         identifier: identifier.clone(),
         owner: owner.map(ToString::to_string),
+        audience: None,
     })
 }
 
@@ -343,7 +374,9 @@ fn verified_action(verified: &Verified<Envelope>) -> Option<String> {
     Some(action.trim().to_owned())
 }
 
-fn refused(version: SoapVersion, request: Option<&Addressing>, fault: TrustFault) -> TokenAnswer {
+/// The same answer with a fault.
+fn refused(answer: TokenAnswer, request: Option<&Addressing>, fault: TrustFault) -> TokenAnswer {
+    let version = answer.version;
     let mut body = Vec::new();
     fault.code().write(fault.version, version, &mut body);
     let action = request.map_or(String::new(), |request| {
@@ -352,11 +385,19 @@ fn refused(version: SoapVersion, request: Option<&Addressing>, fault: TrustFault
     let headers = request.map(|request| request.answer(action.clone()));
     TokenAnswer {
         bytes: envelope_of(version, headers.as_ref(), &body),
-        version,
         action,
-        done: Vec::new(),
-        refused: Some(fault),
+        refused: Some(Box::new(fault)),
+        ..answer
     }
+}
+
+/// The one element of a Body: `{namespace}local`, and its local name.
+fn operation_of(envelope: &Envelope) -> (String, String) {
+    let request = envelope.body().first_child();
+    request.map_or_else(Default::default, |request| {
+        let (namespace, local) = (request.namespace(), request.local());
+        (format!("{{{namespace}}}{local}"), local.to_owned())
+    })
 }
 
 #[cfg(test)]

@@ -28,6 +28,8 @@ pub enum DatedUse {
     /// It says who signs elements of the Body by themselves, where that is not
     /// [`Self::Identity`].
     Inner,
+    /// It says who issues assertions.
+    Issuing,
     /// We encrypt to it.
     Peer,
     /// It is believed as it is.
@@ -48,6 +50,7 @@ impl DatedUse {
             Self::Decryption => "identity.decryption",
             Self::Endorsing => "identity.endorsing",
             Self::Inner => "inner.identity",
+            Self::Issuing => "sts.identity",
             Self::Peer => "peer",
             Self::Pinned => "trust.pinned",
             Self::Anchor => "trust.anchors",

@@ -55,6 +55,7 @@ mod securer;
 mod sent;
 mod service;
 mod step;
+mod sts;
 mod suites;
 mod token_key;
 mod token_rules;

@@ -290,22 +290,7 @@ impl Compiler<'_> {
         let Some(config) = &self.config.saml else {
             return Arc::default();
         };
-        let mut issuers = Vec::with_capacity(config.issuers.len());
-        for issuer in &config.issuers {
-            let trust = match issuer.signed {
-                false => None,
-                true => match self.trust_store(&issuer.trust) {
-                    Some(trust) => Some(trust),
-                    // It was told of, and nobody is believed in its place.
-                    None => continue,
-                },
-            };
-            issuers.push(AssertionIssuer {
-                name: issuer.name.value.clone(),
-                trust,
-            });
-        }
-        issuers.into()
+        self.assertion_issuers(&config.issuers).into()
     }
 
     /// The assertion that requests carry.

@@ -136,6 +136,31 @@ pub enum Refusal {
         /// What is wrong.
         problem: BatchProblem,
     },
+    /// A token in the request is none that is believed: of another form, another issuer, changed,
+    /// or over.
+    TokenRejected {
+        /// Why.
+        problem: String,
+    },
+    /// The requestor may not act for the subject.
+    DelegationNotAllowed {
+        /// Who would act.
+        actor: String,
+        /// In which form.
+        form: &'static str,
+    },
+    /// The key that a token is to name did not sign the request.
+    KeyNotProven,
+    /// A claim that is not made of the subject, and that the token must not lack.
+    ClaimNotOffered {
+        /// Its URI.
+        claim: String,
+    },
+    /// A token that is not renewed, or not any more.
+    NotRenewable {
+        /// Why.
+        problem: String,
+    },
     /// Contexts cannot be looked up at the moment.
     ContextsUnavailable {
         /// Why.
@@ -185,12 +210,18 @@ impl Refusal {
             | Self::TokenTypeNotOffered { .. }
             | Self::KeyTypeNotOffered { .. }
             | Self::KeySizeNotOffered { .. }
-            | Self::ComputedKeyNotOffered { .. } => TrustFaultCode::BadRequest,
+            | Self::ComputedKeyNotOffered { .. }
+            | Self::ClaimNotOffered { .. } => TrustFaultCode::BadRequest,
             Self::EntropyUnreadable
             | Self::NotConfidential
             | Self::ContextsUnavailable { .. }
             | Self::Library { .. } => TrustFaultCode::RequestFailed,
-            Self::NotAuthenticated => TrustFaultCode::FailedAuthentication,
+            // Nobody learns which part of a proof was missing.
+            Self::NotAuthenticated
+            | Self::TokenRejected { .. }
+            | Self::DelegationNotAllowed { .. }
+            | Self::KeyNotProven => TrustFaultCode::FailedAuthentication,
+            Self::NotRenewable { .. } => TrustFaultCode::UnableToRenew,
             Self::TimeRange { .. } => TrustFaultCode::InvalidTimeRange,
             Self::ScopeNotOffered { .. } => TrustFaultCode::InvalidScope,
             Self::TargetMissing { .. }
@@ -229,6 +260,11 @@ impl Refusal {
             Self::ContextExpired { .. } => "context-expired",
             Self::RenewalsExhausted { .. } => "context-renewals-exhausted",
             Self::Batch { .. } => "trust-batch",
+            Self::TokenRejected { .. } => "trust-token",
+            Self::DelegationNotAllowed { .. } => "trust-delegation",
+            Self::KeyNotProven => "trust-key-not-proven",
+            Self::ClaimNotOffered { .. } => "trust-claim",
+            Self::NotRenewable { .. } => "trust-not-renewable",
             Self::ContextsUnavailable { .. } => "contexts-unavailable",
             Self::Library { .. } => "trust-library",
         }
@@ -270,7 +306,7 @@ impl fmt::Display for Refusal {
             Self::KeyTypeNotOffered { found } => {
                 write!(
                     out,
-                    "expected a symmetric key to be asked for, found `{found}`"
+                    "tokens with a key of the type `{found}` are not issued here"
                 )
             }
             Self::KeySizeNotOffered {
@@ -337,6 +373,20 @@ impl fmt::Display for Refusal {
                     "expected requests of one type in a collection, and of a batch type there only, found `{found}`"
                 ),
             },
+            Self::TokenRejected { problem } => {
+                write!(out, "the token in the request is not believed: {problem}")
+            }
+            Self::DelegationNotAllowed { actor, form } => write!(
+                out,
+                "no delegation allows `{actor}` to act for that subject there ({form})"
+            ),
+            Self::KeyNotProven => {
+                out.write_str("the key that the token is to name did not sign the request")
+            }
+            Self::ClaimNotOffered { claim } => {
+                write!(out, "the claim `{claim}` is not made of the subject")
+            }
+            Self::NotRenewable { problem } => write!(out, "the token is not renewed: {problem}"),
             Self::ContextsUnavailable { problem } => {
                 write!(out, "security contexts cannot be looked up: {problem}")
             }

@@ -8,6 +8,7 @@
 //! The one rule: reading judges shape and size only. What a message asks for, or claims, is judged
 //! by the service and by the client.
 
+mod claims;
 mod endpoint;
 mod entropy;
 mod lifetime;
@@ -15,8 +16,10 @@ mod read;
 mod reference;
 mod request;
 mod response;
+mod use_key;
 mod write;
 
+pub use claims::{RequestedClaim, RequestedClaims};
 pub use endpoint::AppliesTo;
 pub use entropy::Entropy;
 pub use lifetime::Lifetime;

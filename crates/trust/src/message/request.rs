@@ -3,13 +3,16 @@
 //! The one rule: an element that is not understood is remembered by name, so that whoever answers
 //! can refuse it (WS-Trust 1.4, 3.1).
 
-use soapstone_xml::Element;
+use soapstone_crypto::PublicKey;
+use soapstone_xml::{Element, NodeId};
 
+use super::claims::RequestedClaims;
 use super::endpoint::{AppliesTo, endpoint_address};
 use super::entropy::Entropy;
 use super::lifetime::Lifetime;
 use super::read::{MessageError, expanded_name, flag, only_child, set, text, uri};
 use super::reference::ContextReference;
+use super::use_key;
 use super::write::Writer;
 use crate::addressing::AddressingVersion;
 use crate::version::{ComputedKey, KeyType, RequestType, TrustVersion};
@@ -47,6 +50,17 @@ pub struct RequestSecurityToken {
     /// What is to be renewed, cancelled or validated: `wst:RenewTarget`, `wst:CancelTarget`,
     /// `wst:ValidateTarget`.
     pub target: Option<ContextReference>,
+    /// The element inside of that, in the document that the request was read from.
+    pub target_node: Option<NodeId>,
+    /// `wst:Claims`: what the token is to say of its subject (9.3).
+    pub claims: Option<RequestedClaims>,
+    /// `wst:UseKey`: the public key that the token is to name (9.2). Who has its private key is
+    /// for others to prove.
+    pub use_key: Option<PublicKey>,
+    /// The token in `wst:OnBehalfOf` (9.1), in the document that the request was read from.
+    pub on_behalf_of: Option<NodeId>,
+    /// The token in `wst14:ActAs` (9.1), in the document that the request was read from.
+    pub act_as: Option<NodeId>,
     /// `wst:Renewing/@OK`: a token that can be renewed after its end is wished for.
     pub renewable_after_expiry: bool,
     /// `wst:Participants` (9.5).
@@ -75,7 +89,11 @@ struct Parameters {
     key_type: Option<String>,
     key_size: Option<u32>,
     computed_key: Option<String>,
-    target: Option<(&'static str, ContextReference)>,
+    target: Option<(&'static str, ContextReference, NodeId)>,
+    claims: Option<RequestedClaims>,
+    use_key: Option<PublicKey>,
+    on_behalf_of: Option<NodeId>,
+    act_as: Option<NodeId>,
     renewing: Option<bool>,
     participants: Option<Participants>,
     secondary: Option<Box<Parameters>>,
@@ -98,6 +116,11 @@ impl RequestSecurityToken {
             key_size: None,
             computed_key: None,
             target: None,
+            target_node: None,
+            claims: None,
+            use_key: None,
+            on_behalf_of: None,
+            act_as: None,
             renewable_after_expiry: false,
             participants: None,
             not_understood: Vec::new(),
@@ -132,8 +155,10 @@ impl RequestSecurityToken {
                 computed_key,
                 lifetime,
                 applies_to,
+                claims,
                 ..
             } = *secondary;
+            parameters.claims = parameters.claims.or(claims);
             parameters.token_type = parameters.token_type.or(token_type);
             parameters.key_type = parameters.key_type.or(key_type);
             parameters.key_size = parameters.key_size.or(key_size);
@@ -143,14 +168,14 @@ impl RequestSecurityToken {
             not_understood.extend(secondary.not_understood);
             not_understood.truncate(UNKNOWN_LIMIT);
         }
-        let target = match parameters.target {
-            None => None,
-            Some((name, target)) => {
+        let (target, target_node) = match parameters.target {
+            None => (None, None),
+            Some((name, target, node)) => {
                 let fits = name == target_name(request_type).unwrap_or_default();
                 if !fits {
                     not_understood.push(format!("{{{}}}{name}", version.namespace()));
                 }
-                fits.then_some(target)
+                (fits.then_some(target), fits.then_some(node))
             }
         };
         Ok(Self {
@@ -169,6 +194,11 @@ impl RequestSecurityToken {
                 .computed_key
                 .map(|uri| ComputedKey::from_uri(version, &uri).ok_or(uri)),
             target,
+            target_node,
+            claims: parameters.claims,
+            use_key: parameters.use_key,
+            on_behalf_of: parameters.on_behalf_of,
+            act_as: parameters.act_as,
             renewable_after_expiry: parameters.renewing.unwrap_or(false),
             participants: parameters.participants,
             not_understood,
@@ -227,6 +257,22 @@ impl RequestSecurityToken {
     }
 }
 
+impl RequestSecurityToken {
+    /// Expanded name of the first element that says something of assertions and nothing of
+    /// security contexts.
+    pub(crate) fn about_assertions(&self) -> Option<String> {
+        let own = |local: &str| format!("{{{}}}{local}", self.version.namespace());
+        let given = [
+            (self.claims.is_some(), own("Claims")),
+            (self.use_key.is_some(), own("UseKey")),
+            (self.on_behalf_of.is_some(), own("OnBehalfOf")),
+            (self.act_as.is_some(), format!("{{{ACT_AS}}}ActAs")),
+        ];
+        let mut given = given.into_iter();
+        given.find_map(|(is_there, name)| is_there.then_some(name))
+    }
+}
+
 /// Name of the element that says what is renewed, cancelled or validated.
 fn target_name(request_type: RequestType) -> Option<&'static str> {
     use crate::version::Operation::{Amend, Cancel, Issue, Renew, Validate};
@@ -264,6 +310,11 @@ impl Parameters {
                 set(&mut read.applies_to, child, AppliesTo::read(child)?)?;
                 continue;
             }
+            if child.is(ACT_AS, "ActAs") {
+                let token = only_child(child, "one token")?;
+                set(&mut read.act_as, child, token.id())?;
+                continue;
+            }
             if child.namespace() != version.namespace() || !read.take(child, version)? {
                 let name = expanded_name(child);
                 if read.not_understood.len() < UNKNOWN_LIMIT && !read.not_understood.contains(&name)
@@ -288,6 +339,12 @@ impl Parameters {
             "RenewTarget" => self.take_target("RenewTarget", child, version)?,
             "CancelTarget" => self.take_target("CancelTarget", child, version)?,
             "ValidateTarget" => self.take_target("ValidateTarget", child, version)?,
+            "Claims" => set(&mut self.claims, child, RequestedClaims::read(child)?)?,
+            "UseKey" => set(&mut self.use_key, child, use_key::read(child)?)?,
+            "OnBehalfOf" => {
+                let token = only_child(child, "one token")?;
+                set(&mut self.on_behalf_of, child, token.id())?;
+            }
             "Renewing" => {
                 // Whether a token may be renewed at all is a wish too; who asks for no renewal does
                 // not renew.
@@ -321,6 +378,9 @@ impl Parameters {
         self.request_type.is_some()
             || self.entropy.is_some()
             || self.target.is_some()
+            || self.use_key.is_some()
+            || self.on_behalf_of.is_some()
+            || self.act_as.is_some()
             || self.participants.is_some()
             || self.secondary.is_some()
     }
@@ -337,12 +397,16 @@ impl Parameters {
             Some(name) => ContextReference::Context(name),
             None => reference,
         };
-        set(&mut self.target, target, (name, reference))
+        set(&mut self.target, target, (name, reference, inside.id()))
     }
 }
 
+/// Namespace of `ActAs`, which came with WS-Trust 1.4.
+const ACT_AS: &str = "http://docs.oasis-open.org/ws-sx/ws-trust/200802";
+
 /// Wishes for algorithms inside or around a token (WS-Trust 1.4, 9.2). A security context token has
-/// nothing signed or encrypted in it, so that there is nothing to grant or to refuse.
+/// nothing signed or encrypted in it, so that there is nothing to grant or to refuse. An assertion
+/// is signed as the service is configured.
 const ALGORITHMS: [&str; 6] = [
     "SignatureAlgorithm",
     "EncryptionAlgorithm",
@@ -501,6 +565,8 @@ mod tests {
                     let read_type = RequestType::from_uri(version, &request_type.uri(version));
                     assert_eq!(Some(read.request_type), read_type);
                     request.request_type = read.request_type;
+                    // A place in the document, which is not written.
+                    request.target_node = read.target_node;
                     assert_eq!(format!("{read:?}"), format!("{request:?}"));
                 }
             }

@@ -8,7 +8,7 @@ use jiff::Timestamp;
 use soapstone_wss::{ContextName, ContextOwner, SecurityContext};
 
 use super::keys::NewKey;
-use super::{Effect, FindContext, Outcome, Requester, SecurityTokenService};
+use super::{Effect, FindContext, Outcome, Requester, SecurityTokenService, lifetime};
 use crate::fault::Refusal;
 use crate::identifier;
 use crate::message::{
@@ -180,11 +180,10 @@ impl SecurityTokenService {
         answer.context.clone_from(&request.context);
         answer.cancelled = true;
         Ok(Outcome {
-            answer,
             effect: Some(Effect::Cancel {
                 identifier: context.identifier.clone(),
             }),
-            confidential: false,
+            ..Outcome::of(answer)
         })
     }
 
@@ -230,43 +229,14 @@ impl SecurityTokenService {
             Some(end) if end > now => TokenStatus::Valid,
             _ => TokenStatus::Invalid,
         });
-        Ok(Outcome {
-            answer,
-            effect: None,
-            confidential: false,
-        })
+        Ok(Outcome::of(answer))
     }
 
-    /// When a token ends that is wanted for `lifetime` (WS-Trust 1.4, 4.1).
+    /// When a context ends that is wanted for `lifetime`.
     fn end(&self, lifetime: Option<Lifetime>, now: Timestamp) -> Result<Timestamp, Refusal> {
         let rules = &self.rules;
-        let longest = later(now, rules.longest_lifetime);
-        let usual = later(now, rules.lifetime).min(longest);
-        let Some(lifetime) = lifetime else {
-            return Ok(usual);
-        };
-        let refused = Err(Refusal::TimeRange { lifetime, now });
-        let created = lifetime.created.unwrap_or(now);
-        // Tokens are not made for later.
-        if created > later(now, rules.skew) {
-            return refused;
-        }
-        let Some(expires) = lifetime.expires else {
-            return Ok(usual);
-        };
-        if expires <= created {
-            return refused;
-        }
-        // Where the clock of the requestor is off by no more than is forgiven, its times are taken
-        // for a duration.
-        let end = match between(created, now) <= rules.skew {
-            true => later(now, between(created, expires)),
-            false => expires,
-        };
-        match end > now {
-            true => Ok(end.min(longest)),
-            false => refused,
-        }
+        let granted = (rules.lifetime, rules.longest_lifetime);
+        lifetime::end(lifetime, granted, rules.skew, now)
     }
 }
 
@@ -314,9 +284,8 @@ fn described(
         confidential = key.confidential;
     }
     Outcome {
-        answer,
-        effect: None,
         confidential,
+        ..Outcome::of(answer)
     }
 }
 

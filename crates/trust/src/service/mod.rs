@@ -1,6 +1,7 @@
 //! The security token service: one verified request in, one answer out.
 //!
-//! It issues, renews, amends, cancels and validates security contexts. Which kinds of tokens there
+//! It issues, renews, amends, cancels and validates security contexts, and issues, renews and
+//! validates SAML assertions. Which kinds of tokens there
 //! are is decided in one place ([`TokenKind`]), so that another kind is another arm there and not
 //! another service.
 //!
@@ -8,25 +9,34 @@
 //! established it must not be somebody else (WS-SecureConversation 1.4, 4 to 6). A name alone moves
 //! nothing.
 
+mod assertions;
 mod contexts;
 mod keys;
+mod lifetime;
 mod rules;
 
 use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
+use soapstone_crypto::Certificate;
 use soapstone_wss::{
-    ContextName, ContextOwner, Envelope, Extent, SecurityContext, SignatureRole, Signer, Verified,
+    ContextName, ContextOwner, Envelope, Extent, SamlVersion, SecurityContext, SignatureEvidence,
+    SignatureRole, Signer, Verified,
 };
-use soapstone_xml::Element;
+use soapstone_xml::{Document, Element};
 
 use crate::fault::{BatchProblem, Refusal, TrustFault};
 use crate::message::{
-    RequestSecurityToken, RequestSecurityTokenResponse, Requests, Responses, only_child,
+    ContextReference, RequestSecurityToken, RequestSecurityTokenResponse, Requests, Responses,
+    only_child,
 };
 use crate::version::{Action, Operation, RequestType, TrustVersion};
 
+pub use assertions::{
+    ACTOR_CLAIM, AssertionRules, Delegation, DelegationForm, GrantedAttribute, Parties,
+    TargetService, takes_symmetric_keys,
+};
 pub(crate) use contexts::is_same;
 pub(crate) use keys::shortest_entropy;
 pub use rules::ServiceRules;
@@ -43,6 +53,8 @@ pub struct Requester {
     /// that is being renewed does not count: its new key must not be protected by the old one
     /// (WS-SecureConversation 1.4, 5).
     pub confidential: bool,
+    /// The certificates whose keys signed the request, or endorsed its signature.
+    pub signers: Vec<Certificate>,
 }
 
 impl Requester {
@@ -60,10 +72,13 @@ impl Requester {
         let evidence = verified.evidence();
         let body = verified.envelope().body();
         let inside = body.first_child().map(|request| request.id());
-        let signed = evidence.signatures.iter().any(|signature| {
-            signature.role == SignatureRole::Message
-                && (signature.covers(body.id()) || inside.is_some_and(|it| signature.covers(it)))
-        });
+        let covers_body = |signature: &SignatureEvidence| {
+            signature.covers(body.id()) || inside.is_some_and(|it| signature.covers(it))
+        };
+        let signed = evidence
+            .signatures
+            .iter()
+            .any(|signature| signature.role == SignatureRole::Message && covers_body(signature));
         let proven = signed || private_transport;
         let user = evidence.user.as_ref();
         let user = user.filter(|_| private_transport || evidence.user_is_sender());
@@ -94,10 +109,21 @@ impl Requester {
                 Extent::Content => encrypted.node == body.id(),
                 Extent::Element => Some(encrypted.node) == inside,
             });
+        let signs = |signature: &&SignatureEvidence| {
+            proven
+                && (private_transport
+                    || signature.role == SignatureRole::Endorsing
+                    || covers_body(signature))
+        };
+        let signers = evidence.signatures.iter().filter(signs);
         Self {
             owner,
             context: context.cloned(),
             confidential: private_transport || (encrypted && !by_context),
+            signers: signers
+                .filter_map(SignatureEvidence::certificate)
+                .cloned()
+                .collect(),
         }
     }
 }
@@ -163,6 +189,8 @@ pub struct Answer {
     pub body: Vec<u8>,
     /// What the host has to remember. Nothing for a validation.
     pub effects: Vec<Effect>,
+    /// The assertions that it holds.
+    pub issued: Vec<Issued>,
     /// The body holds key material in the clear: it must be encrypted, or travel over TLS.
     pub confidential: bool,
 }
@@ -175,35 +203,79 @@ impl fmt::Debug for Answer {
             .field("action", &self.action)
             .field("body", &format_args!("{} octets", self.body.len()))
             .field("effects", &self.effects)
+            .field("issued", &self.issued)
             .field("confidential", &self.confidential)
             .finish()
     }
+}
+
+/// An assertion that was issued, for logs.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub struct Issued {
+    /// `issued` or `renewed`.
+    pub what: &'static str,
+    /// Its id.
+    pub id: String,
+    /// Whom it is about.
+    pub subject: String,
+    /// Who asked for it.
+    pub requester: String,
+    /// For whom it is.
+    pub audience: String,
 }
 
 /// One answer before it is written, with what it changes.
 struct Outcome {
     answer: RequestSecurityTokenResponse,
     effect: Option<Effect>,
+    issued: Option<Issued>,
     confidential: bool,
+}
+
+impl Outcome {
+    /// An answer that changes nothing, and that everybody may read.
+    const fn of(answer: RequestSecurityTokenResponse) -> Self {
+        Self {
+            answer,
+            effect: None,
+            issued: None,
+            confidential: false,
+        }
+    }
 }
 
 /// The kinds of tokens that are issued.
 enum TokenKind {
     /// `wsc:SecurityContextToken`.
     SecurityContext,
+    /// `saml:Assertion` of a version.
+    Assertion(SamlVersion),
 }
 
 impl TokenKind {
     /// The kind that a request is about. One that names none gets what this service has.
-    fn of(request: &RequestSecurityToken) -> Result<Self, Refusal> {
-        let version = request.version.conversation();
-        match request.token_type.as_deref() {
-            None => Ok(Self::SecurityContext),
-            Some(token_type) if token_type == version.token_type() => Ok(Self::SecurityContext),
-            Some(other) => Err(Refusal::TokenTypeNotOffered {
-                found: other.to_owned(),
+    fn of(request: &RequestSecurityToken, rules: &ServiceRules) -> Result<Self, Refusal> {
+        let context_type = request.version.conversation().token_type();
+        let assertions = rules.assertions.as_deref();
+        let offered = match request.token_type.as_deref() {
+            None if rules.contexts => Some(Self::SecurityContext),
+            None => assertions.and_then(|rules| {
+                let first = rules.versions.first();
+                first.copied().map(Self::Assertion)
             }),
-        }
+            Some(token_type) if token_type == context_type => {
+                rules.contexts.then_some(Self::SecurityContext)
+            }
+            Some(token_type) => SamlVersion::from_token_type(token_type).and_then(|version| {
+                let rules = assertions?;
+                let is_offered = rules.versions.contains(&version);
+                is_offered.then_some(Self::Assertion(version))
+            }),
+        };
+        offered.ok_or_else(|| Refusal::TokenTypeNotOffered {
+            found: request.token_type.clone().unwrap_or_default(),
+        })
     }
 }
 
@@ -224,7 +296,8 @@ impl TokenKind {
 /// let body = Document::parse(body, &ParseOptions::default(), &mut Buffers::new())?;
 /// let service = SecurityTokenService::new(ServiceRules::default());
 /// let owner = ContextOwner::User("alice".to_owned());
-/// let requester = Requester { owner, context: None, confidential: true };
+/// let signers = Vec::new();
+/// let requester = Requester { owner, context: None, confidential: true, signers };
 /// let action = Some(&*request.action);
 /// let answer = service.answer(body.root(), action, &requester, &|_| Ok(None), now)?;
 /// let [Effect::Store(theirs)] = &answer.effects[..] else { panic!("a context") };
@@ -276,6 +349,11 @@ impl SecurityTokenService {
         let mut respond = || {
             let element = only_child(body, "one request in the `soap:Body`")?;
             version = TrustVersion::from_namespace(element.namespace()).unwrap_or(version);
+            let is_stranger = matches!(requester.owner, ContextOwner::Anonymous);
+            if is_stranger && !self.rules.contexts {
+                // Strangers are told one thing, whatever they ask.
+                return Err(Refusal::NotAuthenticated);
+            }
             if !self.rules.versions.contains(&version) {
                 return Err(Refusal::VersionNotOffered { version });
             }
@@ -286,7 +364,7 @@ impl SecurityTokenService {
             };
             let request_type = self.one_type(&requests, batch)?;
             let action = self.matching(action, request_type, version)?;
-            self.respond(&requests, action, requester, contexts, now)
+            self.respond(&requests, action, requester, body.document(), contexts, now)
         };
         respond().map_err(|refusal| TrustFault { version, refusal })
     }
@@ -329,7 +407,7 @@ impl SecurityTokenService {
             return Ok(Action {
                 version,
                 operation,
-                context: !batch && operation != Operation::Validate,
+                context: self.rules.contexts && !batch && operation != Operation::Validate,
                 batch,
             });
         };
@@ -350,16 +428,19 @@ impl SecurityTokenService {
         requests: &[RequestSecurityToken],
         action: Action,
         requester: &Requester,
+        document: &Document,
         contexts: &FindContext<'_>,
         now: Timestamp,
     ) -> Result<Answer, Refusal> {
+        let mut issued = Vec::new();
         let mut answers = Vec::with_capacity(requests.len());
         let mut effects = Vec::with_capacity(requests.len());
         let mut confidential = false;
         for request in requests {
-            let outcome = self.one(request, action, requester, contexts, now)?;
+            let outcome = self.one(request, action, requester, document, contexts, now)?;
             answers.push(outcome.answer);
             effects.extend(outcome.effect);
+            issued.extend(outcome.issued);
             confidential |= outcome.confidential;
         }
         let version = action.version;
@@ -380,6 +461,7 @@ impl SecurityTokenService {
             action: action.answer_uri(),
             body,
             effects,
+            issued,
             confidential,
         })
     }
@@ -389,6 +471,7 @@ impl SecurityTokenService {
         request: &RequestSecurityToken,
         action: Action,
         requester: &Requester,
+        document: &Document,
         contexts: &FindContext<'_>,
         now: Timestamp,
     ) -> Result<Outcome, Refusal> {
@@ -398,8 +481,19 @@ impl SecurityTokenService {
                 operation: action.operation,
             });
         }
+        let about = |version| {
+            let wanted = (action.operation, version);
+            self.about_assertion(request, requester, document, wanted, now)
+        };
         if action.operation == Operation::Validate {
-            return self.validate(request, requester, contexts, now);
+            let names_context = matches!(request.target, Some(ContextReference::Context(_)));
+            return match self.rules.assertions {
+                Some(_) if !names_context => about(SamlVersion::V20),
+                _ if !self.rules.contexts => Err(Refusal::OperationNotOffered {
+                    operation: action.operation,
+                }),
+                _ => self.validate(request, requester, contexts, now),
+            };
         }
         if action.batch && action.operation != Operation::Issue {
             // Each would have to be signed with the key of its context, and a message is signed
@@ -408,13 +502,23 @@ impl SecurityTokenService {
                 found: request.request_type.uri(request.version),
             });
         }
-        match TokenKind::of(request)? {
-            TokenKind::SecurityContext => match action.operation {
-                Operation::Renew => self.renew(request, requester, contexts, now),
-                Operation::Amend => self.amend(request, requester, now),
-                Operation::Cancel => self.cancel(request, requester, contexts),
-                _ => self.issue(request, requester, now),
-            },
+        match TokenKind::of(request, &self.rules)? {
+            TokenKind::SecurityContext => {
+                if let Some(element) = request.about_assertions() {
+                    return Err(Refusal::NotUnderstood { element });
+                }
+                match action.operation {
+                    Operation::Renew => self.renew(request, requester, contexts, now),
+                    Operation::Amend => self.amend(request, requester, now),
+                    Operation::Cancel => self.cancel(request, requester, contexts),
+                    _ => self.issue(request, requester, now),
+                }
+            }
+            TokenKind::Assertion(_) if action.context => Err(Refusal::ActionMismatch {
+                action: action.request_uri(),
+                request_type: request.request_type.uri(request.version),
+            }),
+            TokenKind::Assertion(version) => about(version),
         }
     }
 

@@ -2,10 +2,12 @@
 //!
 //! The one rule: a default that gives more than another needs a reason, and has it beside it.
 
+use std::sync::Arc;
 use std::time::Duration;
 
 use soapstone_crypto::PrivateKey;
 
+use super::AssertionRules;
 use crate::version::{ComputedKey, Operation, TrustVersion};
 
 /// The rules of a [`SecurityTokenService`](crate::SecurityTokenService).
@@ -22,6 +24,10 @@ pub struct ServiceRules {
     /// Versions that are answered. Default both: .NET Framework clients speak February 2005 unless
     /// told otherwise.
     pub versions: Vec<TrustVersion>,
+    /// Security contexts are issued. Default yes.
+    pub contexts: bool,
+    /// How SAML assertions are issued. Default not at all.
+    pub assertions: Option<Arc<AssertionRules>>,
     /// What is done about contexts. Default everything; policies can rule out that contexts are
     /// cancelled, renewed or amended.
     pub operations: Vec<Operation>,
@@ -76,6 +82,8 @@ impl Default for ServiceRules {
     fn default() -> Self {
         Self {
             versions: TrustVersion::ALL.to_vec(),
+            contexts: true,
+            assertions: None,
             operations: Operation::ALL.to_vec(),
             lifetime: Duration::from_secs(3600),
             longest_lifetime: Duration::from_secs(12 * 3600),

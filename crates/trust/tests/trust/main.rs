@@ -1,5 +1,6 @@
 //! The exchange between client and service, and what must not succeed in it.
 
+mod assertions;
 mod client;
 mod handshake;
 mod interop;

@@ -54,6 +54,7 @@ pub(crate) fn requester(owner: ContextOwner) -> Requester {
         owner,
         context: None,
         confidential: true,
+        signers: Vec::new(),
     }
 }
 

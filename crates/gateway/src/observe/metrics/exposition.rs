@@ -614,6 +614,14 @@ fn of_conversations(routes: &[Arc<RouteMetrics>], snapshot: &Snapshot, out: &mut
                 .map(|(what, count)| (route.label(), what.to_owned(), count))
                 .collect()
         });
+    let help = "Assertions of a token service: issued, renewed, refused.";
+    out.family(("soapstone_assertions_total", COUNTER, help))
+        .counts(routes, "event", |route| {
+            let events = route.assertions.entries().into_iter();
+            events
+                .map(|(what, count)| (route.label(), what.to_owned(), count))
+                .collect()
+        });
     let converses = |route: &RouteMetrics| route.mechanisms[Direction::Outbound as usize].is_some();
     let help = "Security contexts asked for at the backend, by outcome.";
     out.family(("soapstone_handshakes_total", COUNTER, help))

@@ -163,6 +163,8 @@ pub(crate) struct RouteMetrics {
     unsecured_answers: Tally<(Direction, &'static str)>,
     /// What became of the contexts of clients.
     contexts: Tally<&'static str>,
+    /// What became of requests for assertions.
+    assertions: Tally<&'static str>,
     /// Contexts asked for at the backend: established, failed.
     handshakes: [AtomicU64; 2],
     handshake_time: Histogram,
@@ -229,6 +231,7 @@ impl RouteMetrics {
             unproven_blocks: Default::default(),
             unsecured_answers: Tally::default(),
             contexts: Tally::default(),
+            assertions: Tally::default(),
             handshakes: Default::default(),
             handshake_time: Histogram::default(),
             token_requests: Default::default(),
@@ -320,6 +323,11 @@ impl RouteMetrics {
     /// A client's context was issued, renewed, amended or cancelled, or its request for it refused.
     pub(crate) fn context(&self, what: &'static str) {
         self.contexts.add(what);
+    }
+
+    /// An assertion was issued or renewed, or a request for one refused.
+    pub(crate) fn assertion(&self, what: &'static str) {
+        self.assertions.add(what);
     }
 
     /// A handshake with the backend came to its end.

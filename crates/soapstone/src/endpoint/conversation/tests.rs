@@ -10,7 +10,8 @@ use soapstone_trust::{
     TrustRequest,
 };
 use soapstone_wss::{
-    ContextOwner, ConversationVersion, FaultCode, InboundPlan, Keys, Lookups, Mechanism, Suite,
+    ContextOwner, ConversationVersion, FaultCode, InboundPlan, Keys, Lookups, Mechanism,
+    SoapVersion, Suite,
 };
 use soapstone_xml::Limits;
 
@@ -108,6 +109,7 @@ fn amended(
         owner: ContextOwner::User("alice".to_owned()),
         context: Some(context.clone()),
         confidential: true,
+        signers: Vec::new(),
     };
     let service = SecurityTokenService::new(ServiceRules::default());
     let find = |_: &ContextName| Ok(Some(context.clone()));

@@ -19,6 +19,16 @@ impl Assertion {
         policy: &AssertionPolicy,
         now: Timestamp,
     ) -> Result<(), Rejected> {
+        self.check_life(policy, now)?;
+        self.conditions.check_audience(&policy.audiences)
+    }
+
+    /// Whether it holds now, wherever that is.
+    pub(super) fn check_life(
+        &self,
+        policy: &AssertionPolicy,
+        now: Timestamp,
+    ) -> Result<(), Rejected> {
         let skew = policy.skew;
         // SAML Core 2.0, 2.3.3: it was not made in the future.
         let made = Life {
@@ -26,8 +36,7 @@ impl Assertion {
             end: Some(self.end(policy)),
         };
         made.check(skew, now)?;
-        self.conditions.life.check(skew, now)?;
-        self.conditions.check_audience(&policy.audiences)
+        self.conditions.life.check(skew, now)
     }
 
     /// When the assertion ends: as it says, or by its age.

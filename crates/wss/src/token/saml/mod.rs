@@ -20,6 +20,7 @@ pub(super) mod issuer;
 mod outgoing;
 mod policy;
 mod reading;
+mod standing_alone;
 mod statements;
 mod subject;
 mod version;

@@ -38,7 +38,7 @@ impl SamlVersion {
     }
 
     /// The attribute that has the id of an assertion.
-    pub(crate) const fn id_attribute(self) -> &'static str {
+    pub const fn id_attribute(self) -> &'static str {
         match self {
             Self::V11 => "AssertionID",
             Self::V20 => "ID",
@@ -53,8 +53,14 @@ impl SamlVersion {
         }
     }
 
+    /// The version that a `wst:TokenType` asks for. Some stacks write the namespace.
+    pub fn from_token_type(token_type: &str) -> Option<Self> {
+        let mut all = Self::ALL.into_iter();
+        all.find(|version| [version.token_type(), version.namespace()].contains(&token_type))
+    }
+
     /// `ValueType` of the `wsse:KeyIdentifier`s that name an assertion.
-    pub(crate) const fn identifier_type(self) -> &'static str {
+    pub const fn identifier_type(self) -> &'static str {
         match self {
             Self::V11 => SAML11_ID,
             Self::V20 => SAML20_ID,
@@ -93,6 +99,11 @@ impl ConfirmationMethod {
             Self::HolderOfKey => "holder-of-key",
             Self::SenderVouches => "sender-vouches",
         }
+    }
+
+    /// Its URI in assertions of a version.
+    pub fn uri(self, version: SamlVersion) -> String {
+        format!("{}{}", version.methods(), self.name())
     }
 
     /// The method of a URI; none, if it is not known.

@@ -1,0 +1,432 @@
+//! A route that is a token service: what it issues, another route accepts; and what it must not do.
+
+use std::path::Path;
+
+use http::StatusCode;
+use serde_json::Value;
+use soapstone::config::{Document, EndpointConfig, StsConfig, Surroundings};
+use soapstone::endpoint::{Call, ReceiveError};
+use soapstone::xml::Buffers;
+use soapstone::{ForgetfulReplayCache, Memory, Service};
+use soapstone_gateway::{Config, Running};
+use soapstone_testkit::{envelope, keys};
+
+use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, send_over, soon};
+use crate::tls::connect;
+
+const WST: &str = "http://docs.oasis-open.org/ws-sx/ws-trust/200512";
+const TLS: &str = "tls = { certificate = \"server.cert.pem\", key = \"server.key.pem\" }";
+const AUDIENCE: &str = "https://books.example/books";
+
+/// The table of a token service.
+const STS: &str = "[routes.sts]\nissuer = \"https://sts.example\"\n\
+    identity = { key = \"sts.key.pem\", certificate = \"sts.cert.pem\" }\n\
+    key_types = [\"public-key\", \"bearer\", \"symmetric-key\"]\nlongest_lifetime = \"1h\"\n\
+    services = [{ address = \"https://books.example/books\", certificate = \"server.cert.pem\" }, { address = \"https://front.example\" }]\n\
+    attributes = [{ subjects = { users = [\"alice\"], certificates = [\"CN=client\"] }, claim = \"role\", values = [\"reader\"] }]\n\
+    delegations = [{ actors = { certificates = [\"CN=client\"] }, subjects = { users = [\"alice\"] }, forms = [\"act-as\"], \
+    audiences = [\"https://front.example\"], services = [\"https://books.example/books\"] }]\n";
+
+/// A token service for users with a password, and one for signers.
+fn services(more: &str) -> String {
+    let signs = "trust = { pinned = [\"client.cert.pem\"] }\nidentity = { key = \"sts.key.pem\", certificate = \"sts.cert.pem\" }\nsecurity = { mechanism = \"sign\" }\n";
+    format!(
+        "LISTEN\n{TLS}\n{more}\n\
+         [[routes]]\nname = \"users\"\npath = \"/users\"\n{STS}[routes.inbound]\nusers = [{{ name = \"alice\", password = \"secret\" }}]\nsecurity = {{ mechanism = \"username\" }}\n\
+         [[routes]]\nname = \"signers\"\npath = \"/signers\"\n{STS}[routes.inbound]\n{signs}"
+    )
+}
+
+const USER: &str = "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }\n";
+const SIGNER: &str = "identity = { key = \"client.key.pem\", certificate = \"client.cert.pem\" }\nsecurity = { mechanism = \"sign\" }\n";
+
+fn folder() -> Folder {
+    let folder = Folder::with_keys();
+    for name in ["sts", "evil"] {
+        let identity = keys::identity(&format!("CN={name}"), keys::RSA);
+        folder.write_identity(name, &identity);
+    }
+    folder
+}
+
+/// A message with a request.
+fn request(operation: &str, address: &str, key_type: &str, more: &str) -> String {
+    let body = format!(
+        "<wst:RequestSecurityToken xmlns:wst=\"{WST}\"><wst:RequestType>{WST}/{operation}</wst:RequestType>\
+         <wsp:AppliesTo xmlns:wsp=\"http://schemas.xmlsoap.org/ws/2004/09/policy\"><wsa:EndpointReference \
+         xmlns:wsa=\"http://www.w3.org/2005/08/addressing\"><wsa:Address>{address}</wsa:Address></wsa:EndpointReference></wsp:AppliesTo>\
+         <wst:KeyType>{WST}/{key_type}</wst:KeyType>{more}</wst:RequestSecurityToken>"
+    );
+    envelope::with_body(&body)
+}
+
+async fn ask(gateway: &Running, path: &str, message: Vec<u8>) -> Answer {
+    let stream = connect(gateway.address(), b"http/1.1", false).await;
+    let stream = stream.expect("a handshake");
+    send_over(stream, post(path, message))
+        .await
+        .expect("an answer")
+}
+
+/// The assertion in an answer.
+fn assertion(answer: &Answer) -> String {
+    let (start, end) = (
+        "<wst:RequestedSecurityToken>",
+        "</wst:RequestedSecurityToken>",
+    );
+    let from = answer.body.find(start);
+    let from = from.unwrap_or_else(|| panic!("{}", answer.body)) + start.len();
+    let to = answer.body.find(end).expect("its end");
+    answer.body[from..to].to_owned()
+}
+
+/// Routes of another gateway, which trust the token service.
+fn books(backend: std::net::SocketAddr, mechanism: &str, confirmation: &str) -> String {
+    format!(
+        "LISTEN\n{TLS}\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{backend}/echo\"\n\
+         identity = {{ subject = \"X-Subject\", attributes = [{{ name = \"http://schemas.xmlsoap.org/ws/2005/05/identity/claims/role\", header = \"X-Role\" }}] }}\n\
+         [routes.inbound]\nidentity = {{ key = \"server.key.pem\", certificate = \"server.cert.pem\" }}\n\
+         security = {{ mechanism = \"{mechanism}\" }}\n\
+         [routes.inbound.saml]\naudience = [\"{AUDIENCE}\"]\nconfirmation = [\"{confirmation}\"]\n\
+         issuers = [{{ name = \"https://sts.example\", pinned = [\"sts.cert.pem\"] }}]\n"
+    )
+}
+
+async fn accepted(
+    folder: &Folder,
+    mechanism: &str,
+    confirmation: &str,
+    message: Vec<u8>,
+) -> String {
+    let mut backend = Backend::echo().await;
+    let text = books(backend.address, mechanism, confirmation);
+    let gateway = folder.gateway(&text).await;
+    let answer = ask(&gateway, "/echo", message).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let seen = soon("the request", backend.seen.recv())
+        .await
+        .expect("a request");
+    assert_eq!(seen.headers["x-role"], "reader");
+    seen.headers["x-subject"].to_str().expect("text").to_owned()
+}
+
+#[tokio::test]
+async fn a_bearer_assertion_over_tls_is_accepted_by_the_service_that_it_is_for() {
+    let folder = folder();
+    let gateway = folder.gateway(&services("")).await;
+    let message = folder.secured(USER, &request("Issue", AUDIENCE, "Bearer", ""));
+    let answer = ask(&gateway, "/users", message).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let token = assertion(&answer);
+    let header = format!(
+        "<wsse:Security xmlns:wsse=\"{}\">{token}</wsse:Security>",
+        soapstone::wss::names::WSSE
+    );
+    let message = envelope::with_header(soapstone::wss::names::SOAP11, &header, "<a/>");
+    assert_eq!(
+        accepted(&folder, "none", "bearer", message.into_bytes()).await,
+        "alice"
+    );
+}
+
+#[tokio::test]
+async fn an_assertion_with_a_public_key_is_accepted_with_a_signature_by_that_key() {
+    let folder = folder();
+    let gateway = folder.gateway(&services("")).await;
+    let message = folder.secured(SIGNER, &request("Issue", AUDIENCE, "PublicKey", ""));
+    let answer = ask(&gateway, "/signers", message).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    // The route signs its answers.
+    assert!(answer.body.contains("<wsse:Security"), "{}", answer.body);
+    std::fs::write(folder.path("assertion.xml"), assertion(&answer)).expect("it is written");
+    let sender = format!(
+        "saml = {{ assertion = \"assertion.xml\", confirmation = [\"holder-of-key\"] }}\n{SIGNER}"
+    );
+    let message = folder.secured(&sender, ENVELOPE);
+    assert_eq!(
+        accepted(&folder, "sign", "holder-of-key", message).await,
+        "CN=client"
+    );
+}
+
+#[tokio::test]
+async fn a_service_acts_for_the_user_of_an_assertion_that_it_was_sent() {
+    let folder = folder();
+    let gateway = folder.gateway(&services("")).await;
+    let message = folder.secured(
+        USER,
+        &request("Issue", "https://front.example", "Bearer", ""),
+    );
+    let user = assertion(&ask(&gateway, "/users", message).await);
+    let act_as = |token: &str| {
+        let wst14 = "http://docs.oasis-open.org/ws-sx/ws-trust/200802";
+        format!("<wst14:ActAs xmlns:wst14=\"{wst14}\">{token}</wst14:ActAs>")
+    };
+    let issue = |more: &str| folder.secured(SIGNER, &request("Issue", AUDIENCE, "PublicKey", more));
+    let answer = ask(&gateway, "/signers", issue(&act_as(&user))).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    assert!(assertion(&answer).contains("claims/actor"));
+    std::fs::write(folder.path("assertion.xml"), assertion(&answer)).expect("it is written");
+    let sender = format!(
+        "saml = {{ assertion = \"assertion.xml\", confirmation = [\"holder-of-key\"] }}\n{SIGNER}"
+    );
+    let message = folder.secured(&sender, ENVELOPE);
+    assert_eq!(
+        accepted(&folder, "sign", "holder-of-key", message).await,
+        "alice"
+    );
+    // Changed, in another form, and wrapped: one fault.
+    let forged = user.replace(">alice<", ">bob<");
+    let at = "</saml2:Issuer>";
+    let wrapped = forged.replacen("ID=\"_", "ID=\"_evil", 1).replacen(
+        at,
+        &format!("{at}<saml2:Advice>{user}</saml2:Advice>"),
+        1,
+    );
+    let on_behalf_of = format!("<wst:OnBehalfOf>{user}</wst:OnBehalfOf>");
+    for more in [act_as(&forged), act_as(&wrapped), on_behalf_of] {
+        let answer = ask(&gateway, "/signers", issue(&more)).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(
+            answer.body.contains("wst:FailedAuthentication"),
+            "{}",
+            answer.body
+        );
+    }
+}
+
+#[tokio::test]
+async fn a_request_is_answered_once_and_told_in_the_audit_trail() {
+    let folder = folder();
+    let gateway = folder
+        .gateway(&services("audit = { file = \"audit.jsonl\" }"))
+        .await;
+    let message = folder.secured(SIGNER, &request("Issue", AUDIENCE, "PublicKey", ""));
+    let answer = ask(&gateway, "/signers", message.clone()).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let again = ask(&gateway, "/signers", message).await;
+    assert_eq!(again.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(!again.body.contains("Assertion"), "{}", again.body);
+    let elsewhere = folder.secured(SIGNER, &request("Issue", "urn:other", "PublicKey", ""));
+    let refused = ask(&gateway, "/signers", elsewhere).await;
+    assert!(
+        refused.body.contains("wst:InvalidScope"),
+        "{}",
+        refused.body
+    );
+    let file = folder.path("audit.jsonl");
+    let text = soon("the lines", async {
+        loop {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            if text.lines().count() == 3 && text.ends_with('\n') {
+                return text;
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    let text = text.await;
+    let lines = text
+        .lines()
+        .map(|line| serde_json::from_str(line).expect("JSON"));
+    let lines: Vec<Value> = lines.collect();
+    assert_eq!(lines[0]["verdict"], "accepted");
+    assert_eq!(lines[0]["sender"], "CN=client");
+    assert_eq!(lines[0]["assertions"][0]["subject"], "CN=client");
+    assert_eq!(lines[0]["assertions"][0]["audience"], AUDIENCE);
+    assert_eq!(lines[1]["reason"], "replayed");
+    assert_eq!(lines[2]["verdict"], "refused");
+    assert_eq!(lines[2]["reason"], "trust-scope");
+    assert!(lines[2].get("assertions").is_none());
+    let stream = connect(gateway.address(), b"http/1.1", false).await;
+    let metrics = send_over(stream.expect("a handshake"), get("/metrics")).await;
+    let metrics = metrics.expect("an answer").body;
+    for (event, count) in [("issued", 1), ("refused", 1)] {
+        let line =
+            format!("soapstone_assertions_total{{route=\"signers\",event=\"{event}\"}} {count}");
+        assert!(metrics.contains(&line), "{line}");
+    }
+}
+
+/// An unknown sender gets nothing, and a message that is no request for a token goes nowhere.
+#[tokio::test]
+async fn strangers_and_other_messages_get_no_token() {
+    let folder = folder();
+    let gateway = folder.gateway(&services("")).await;
+    let plain = request("Issue", AUDIENCE, "PublicKey", "");
+    let evil = SIGNER.replace("client.", "evil.");
+    for message in [plain.clone().into_bytes(), folder.secured(&evil, &plain)] {
+        let answer = ask(&gateway, "/signers", message).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(!answer.body.contains("Assertion"), "{}", answer.body);
+    }
+    // Of another user than the one whose password it is.
+    let other = USER.replace("secret", "guess");
+    let guessed = folder.secured(&other, &request("Issue", AUDIENCE, "Bearer", ""));
+    let answer = ask(&gateway, "/users", guessed).await;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    let answer = ask(&gateway, "/signers", folder.secured(SIGNER, ENVELOPE)).await;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert!(
+        answer.body.contains("wst:InvalidRequest"),
+        "{}",
+        answer.body
+    );
+    for path in ["/signers", "/signers?wsdl"] {
+        let stream = connect(gateway.address(), b"http/1.1", false).await;
+        let answer = send_over(stream.expect("a handshake"), get(path)).await;
+        assert_eq!(
+            answer.expect("an answer").status,
+            StatusCode::METHOD_NOT_ALLOWED
+        );
+    }
+}
+
+/// A route that answers requests itself is no way around roles.
+#[tokio::test]
+async fn roles_decide_who_gets_an_assertion() {
+    for (allowed, status) in [
+        ("signers:RequestSecurityToken", StatusCode::OK),
+        ("signers:*", StatusCode::OK),
+        ("signers:Other", StatusCode::FORBIDDEN),
+        ("users:*", StatusCode::FORBIDDEN),
+    ] {
+        let folder = folder();
+        let role = |name: &str, subject: &str, allow: &str| {
+            format!(
+                "[[roles]]\nname = \"{name}\"\nmembers = {{ subjects = [\"{subject}\"] }}\nallow = [\"{allow}\"]\n"
+            )
+        };
+        let roles = role("clients", "CN=client", allowed) + &role("others", "CN=other", "*:*");
+        let gateway = folder.gateway(&services(&roles)).await;
+        let message = folder.secured(SIGNER, &request("Issue", AUDIENCE, "PublicKey", ""));
+        let answer = ask(&gateway, "/signers", message).await;
+        assert_eq!(answer.status, status, "{allowed}: {}", answer.body);
+        let is_issued = answer.body.contains("Assertion");
+        assert_eq!(is_issued, status == StatusCode::OK, "{}", answer.body);
+    }
+}
+
+/// The service in one process, without a gateway around it.
+fn service(folder: &Folder) -> Service {
+    let environment = |_: &str| None;
+    let file = folder.path("service.toml");
+    let text = "trust = { pinned = [\"client.cert.pem\"] }\nidentity = { key = \"sts.key.pem\", certificate = \"sts.cert.pem\" }\nsecurity = { mechanism = \"sign\" }\n";
+    let mut config = EndpointConfig::from_text(text, &file, &environment).expect("a file");
+    let surroundings = Surroundings {
+        file,
+        environment: &environment,
+    };
+    let sts = STS.replace("[routes.sts]\n", "");
+    let document = Document::parse(&sts, surroundings);
+    config.sts = StsConfig::read(document.root());
+    assert!(config.sts.is_some());
+    Service::from_config(&config).unwrap_or_else(|problems| panic!("{problems}"))
+}
+
+/// Every reader of a bearer's assertion, or of a symmetric key, is the subject.
+#[test]
+fn no_secret_is_in_an_answer_that_everybody_can_read() {
+    let folder = folder();
+    let service = service(&folder);
+    let cache = ForgetfulReplayCache;
+    let ask = |key_type: &str, hidden: bool| {
+        let message = folder.secured(SIGNER, &request("Issue", AUDIENCE, key_type, ""));
+        let buffers = &mut Buffers::default();
+        let call = &mut Call::new(jiff::Timestamp::now(), buffers);
+        let request = service.read(message, call).expect("a message");
+        let request = if hidden { request.over_tls() } else { request };
+        service.receive_with(request, Memory::without_conversations(&cache), call)
+    };
+    assert!(matches!(
+        ask("Bearer", false),
+        Err(ReceiveError::WouldExpose)
+    ));
+    let refused = |key_type, hidden| match ask(key_type, hidden) {
+        Ok(soapstone::Arrived::Answered(answer)) => answer.refused.map(|it| it.refusal.name()),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(
+        refused("SymmetricKey", false),
+        Some("trust-not-confidential")
+    );
+    for (key_type, hidden) in [
+        ("Bearer", true),
+        ("SymmetricKey", true),
+        ("PublicKey", false),
+    ] {
+        assert_eq!(refused(key_type, hidden), None, "{key_type}");
+    }
+}
+
+/// What is said of a gateway's file in this folder.
+fn problems(folder: &Folder, text: &str) -> String {
+    let text = text.replace("LISTEN", "listen = \"127.0.0.1:0\"");
+    let file: &Path = &folder.path("gateway.toml");
+    let read = Config::from_text(&text, file, &|_| None);
+    read.err().map(|it| it.to_string()).unwrap_or_default()
+}
+
+#[test]
+fn mistakes_in_the_table_are_told() {
+    let folder = folder();
+    let right = services("");
+    assert_eq!(problems(&folder, &right), "");
+    for (from, to, expected) in [
+        (
+            TLS,
+            "",
+            "bearer tokens and symmetric keys would be readable on the way",
+        ),
+        (
+            "path = \"/users\"",
+            "path = \"/users\"\nbackend = \"http://127.0.0.1:1/\"",
+            "`backend` is given, and `sts` answers",
+        ),
+        (
+            "claim = \"role\"",
+            "claim = \"http://schemas.xmlsoap.org/ws/2009/09/identity/claims/actor\"",
+            "which the service alone says",
+        ),
+        (
+            "services = [\"https://books.example/books\"]",
+            "services = [\"urn:other\"]",
+            "expected an address of `services`",
+        ),
+        (
+            "longest_lifetime = \"1h\"",
+            "longest_lifetime = \"1h\"\nlifetime = \"2h\"",
+            "expected `lifetime` between",
+        ),
+        (
+            "actors = { certificates = [\"CN=client\"] }",
+            "actors = { certificates = [\"client\"] }",
+            "distinguished names",
+        ),
+        (
+            "actors = { certificates = [\"CN=client\"] }",
+            "actors = {}",
+            "`users` is missing",
+        ),
+        (
+            ", certificate = \"server.cert.pem\" }, {",
+            " }, {",
+            "no service has a certificate",
+        ),
+        (
+            "forms = [\"act-as\"]",
+            "issuer = \"https://idp.example\", forms = [\"act-as\"]",
+            "expected the name of one of `issuers`",
+        ),
+        (
+            "mechanism = \"username\"",
+            "mechanism = \"secure-conversation\", conversations = { bootstrap = \"username\" }",
+            "within conversations is not supported",
+        ),
+    ] {
+        let told = problems(&folder, &right.replacen(from, to, 1));
+        assert!(told.contains(expected), "{to}: {told}");
+    }
+    let alone = format!("LISTEN\n{TLS}\n[[routes]]\npath = \"/sts\"\n{STS}");
+    let told = problems(&folder, &alone);
+    assert!(told.contains("`inbound` is missing"), "{told}");
+}

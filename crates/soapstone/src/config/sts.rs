@@ -1,0 +1,292 @@
+//! The table of a token service: which assertions it issues, about whom, for whom, and who may act
+//! for others.
+//!
+//! The rule kept here: services, attributes and delegations are lists of what is allowed. Nothing
+//! in them stands for everything unless it says so.
+
+use std::time::Duration;
+
+use soapstone_trust::{DelegationForm, KeyType};
+use soapstone_wss::SamlVersion;
+
+use super::document::LoadedFile;
+use super::identity::{IdentityConfig, read_identity};
+use super::problem::{Located, Place};
+use super::saml::{AssertionIssuerConfig, VERSIONS, read_issuer};
+use super::table::Table;
+
+/// The table of a token service.
+#[derive(Clone, Debug)]
+pub struct StsConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// `Issuer` of its assertions.
+    pub issuer: Located<String>,
+    /// The key that signs them.
+    pub identity: IdentityConfig,
+    /// The versions of assertions; the first one where a request names none.
+    pub versions: Option<Vec<SamlVersion>>,
+    /// The kinds of keys; the first one where a request names none.
+    pub key_types: Vec<KeyTypeChoice>,
+    /// Where these are named.
+    pub key_types_place: Place,
+    /// Shortest life.
+    pub shortest_lifetime: Option<Located<Duration>>,
+    /// Life where a request wants none in particular.
+    pub lifetime: Option<Located<Duration>>,
+    /// Longest life.
+    pub longest_lifetime: Option<Located<Duration>>,
+    /// How long after its subject authenticated an assertion may be renewed.
+    pub renewable: Option<Located<Duration>>,
+    /// The services that assertions are for.
+    pub services: Vec<TargetServiceConfig>,
+    /// What assertions say of their subjects.
+    pub attributes: Vec<GrantedAttributeConfig>,
+    /// Who may act for whom.
+    pub delegations: Vec<DelegationConfig>,
+    /// Other issuers whose assertions are believed.
+    pub issuers: Vec<AssertionIssuerConfig>,
+}
+
+/// A kind of key that assertions have.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum KeyTypeChoice {
+    /// The key of a certificate.
+    PublicKey,
+    /// A key that requester and service share.
+    SymmetricKey,
+    /// None.
+    Bearer,
+}
+
+impl KeyTypeChoice {
+    /// As requests name it.
+    pub const fn key_type(self) -> KeyType {
+        match self {
+            Self::PublicKey => KeyType::PublicKey,
+            Self::SymmetricKey => KeyType::SymmetricKey,
+            Self::Bearer => KeyType::Bearer,
+        }
+    }
+
+    /// Whether an answer with such a key tells its readers enough to be the subject.
+    pub const fn is_secret(self) -> bool {
+        !matches!(self, Self::PublicKey)
+    }
+}
+
+/// One of `services`.
+#[derive(Clone, Debug)]
+pub struct TargetServiceConfig {
+    /// Its address in `wsp:AppliesTo`.
+    pub address: Located<String>,
+    /// The audience of its assertions.
+    pub audience: Option<Located<String>>,
+    /// Its certificate.
+    pub certificate: Option<LoadedFile>,
+}
+
+/// One of `attributes`.
+#[derive(Clone, Debug)]
+pub struct GrantedAttributeConfig {
+    /// Of whom.
+    pub subjects: PartiesConfig,
+    /// The claim.
+    pub claim: Located<String>,
+    /// Its values.
+    pub values: Vec<Located<String>>,
+}
+
+/// One of `delegations`.
+#[derive(Clone, Debug)]
+pub struct DelegationConfig {
+    /// Who may act.
+    pub actors: PartiesConfig,
+    /// For whom.
+    pub subjects: PartiesConfig,
+    /// In which forms.
+    pub forms: Vec<DelegationForm>,
+    /// Whose assertions prove for whom, where it is not the service itself.
+    pub issuer: Option<Located<String>>,
+    /// The audiences of these assertions; the service itself where it says nothing.
+    pub audiences: Option<Vec<Located<String>>>,
+    /// Addresses of services.
+    pub services: Vec<Located<String>>,
+}
+
+/// Users and holders of certificates.
+#[derive(Clone, Debug)]
+pub struct PartiesConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// Names of users.
+    pub users: Vec<Located<String>>,
+    /// Subjects of certificates.
+    pub certificates: Vec<Located<String>>,
+    /// Everybody.
+    pub anybody: bool,
+}
+
+const KEY_TYPES: [(&str, KeyTypeChoice); 3] = [
+    ("public-key", KeyTypeChoice::PublicKey),
+    ("symmetric-key", KeyTypeChoice::SymmetricKey),
+    ("bearer", KeyTypeChoice::Bearer),
+];
+
+const FORMS: [(&str, DelegationForm); 2] = [
+    (
+        DelegationForm::OnBehalfOf.name(),
+        DelegationForm::OnBehalfOf,
+    ),
+    (DelegationForm::ActAs.name(), DelegationForm::ActAs),
+];
+
+impl StsConfig {
+    /// Reads the table to its end. `None` when something that must be there is not, which is
+    /// reported.
+    pub fn read(mut table: Table<'_>) -> Option<Self> {
+        let place = table.place();
+        let issuer = table.required_string(
+            "issuer",
+            "the name of the service in its assertions: issuer = \"https://sts.example\"",
+        );
+        if !table.has("identity") {
+            table.missing(
+                "identity",
+                "say whose key signs assertions: identity = { key = \"….key.pem\", certificate = \"….cert.pem\" }",
+            );
+        }
+        let identity = table.table("identity").and_then(read_identity);
+        let key_types_place = table.place_of("key_types").unwrap_or(place);
+        let key_types = table.choices("key_types", &KEY_TYPES);
+        let key_types = key_types.unwrap_or_else(|| vec![KeyTypeChoice::PublicKey]);
+        let versions = table.choices("versions", &VERSIONS);
+        let shortest_lifetime = table.duration("shortest_lifetime");
+        let lifetime = table.duration("lifetime");
+        let longest_lifetime = table.duration("longest_lifetime");
+        let renewable = table.duration("renewable");
+        if !table.has("services") {
+            table.missing(
+                "services",
+                "say for whom assertions are: services = [{ address = \"https://books.example/books\" }]",
+            );
+        }
+        let services = table.tables("services");
+        let services = services.into_iter().filter_map(read_service).collect();
+        let attributes = table.tables("attributes");
+        let attributes = attributes.into_iter().filter_map(read_attribute).collect();
+        let delegations = table.tables("delegations");
+        let delegations = delegations.into_iter().filter_map(read_delegation);
+        let delegations = delegations.collect();
+        let issuers = table.tables("issuers");
+        let issuers = issuers.into_iter().filter_map(read_issuer).collect();
+        table.finish();
+        Some(Self {
+            place,
+            issuer: issuer?,
+            identity: identity?,
+            versions,
+            key_types,
+            key_types_place,
+            shortest_lifetime,
+            lifetime,
+            longest_lifetime,
+            renewable,
+            services,
+            attributes,
+            delegations,
+            issuers,
+        })
+    }
+
+    /// Whether some of its answers tell their readers enough to be a subject.
+    pub fn issues_secrets(&self) -> bool {
+        self.key_types.iter().any(|one| one.is_secret())
+    }
+}
+
+fn read_service(mut table: Table<'_>) -> Option<TargetServiceConfig> {
+    let address = table.required_string(
+        "address",
+        "as requests name it in wsp:AppliesTo: address = \"https://books.example/books\"",
+    );
+    let audience = table.string("audience");
+    let certificate = table.file("certificate");
+    table.finish();
+    Some(TargetServiceConfig {
+        address: address?,
+        audience,
+        certificate,
+    })
+}
+
+fn read_attribute(mut table: Table<'_>) -> Option<GrantedAttributeConfig> {
+    let subjects = read_parties(&mut table, "subjects");
+    let claim = table.required_string(
+        "claim",
+        "a name of the identity claims, or a URI: claim = \"emailaddress\"",
+    );
+    if !table.has("values") {
+        table.missing("values", "for example values = [\"reader\"]");
+    }
+    let values = table.strings("values");
+    table.finish();
+    Some(GrantedAttributeConfig {
+        subjects: subjects?,
+        claim: claim?,
+        values: values?,
+    })
+}
+
+fn read_delegation(mut table: Table<'_>) -> Option<DelegationConfig> {
+    let actors = read_parties(&mut table, "actors");
+    let subjects = read_parties(&mut table, "subjects");
+    if !table.has("forms") {
+        table.missing("forms", "for example forms = [\"act-as\"]");
+    }
+    let forms = table.choices("forms", &FORMS);
+    let issuer = table.string("issuer");
+    let audiences = table.strings("audiences");
+    if !table.has("services") {
+        table.missing(
+            "services",
+            "name the addresses: services = [\"https://books.example/books\"]",
+        );
+    }
+    let services = table.strings("services");
+    table.finish();
+    Some(DelegationConfig {
+        actors: actors?,
+        subjects: subjects?,
+        forms: forms?,
+        issuer,
+        audiences,
+        services: services?,
+    })
+}
+
+fn read_parties(table: &mut Table<'_>, key: &'static str) -> Option<PartiesConfig> {
+    if !table.has(key) {
+        let hint =
+            format!("name them: {key} = {{ users = [\"alice\"] }}, or certificates = [\"CN=…\"]");
+        table.missing(key, &hint);
+    }
+    let mut parties = table.table(key)?;
+    let read = PartiesConfig {
+        place: parties.place(),
+        users: parties.strings("users").unwrap_or_default(),
+        certificates: parties.strings("certificates").unwrap_or_default(),
+        anybody: parties.boolean("anybody").is_some_and(|it| it.value),
+    };
+    let is_named = ["users", "certificates", "anybody"]
+        .iter()
+        .any(|key| parties.has(key));
+    if !is_named {
+        parties.missing(
+            "users",
+            "name users or certificates; anybody = true is for everybody",
+        );
+    }
+    parties.finish();
+    Some(read)
+}

@@ -1,0 +1,298 @@
+//! From the table of a token service to the rules by which it issues assertions.
+//!
+//! The rule kept here: a table that cannot be obeyed to the letter is no table. A right that is
+//! misspelt is reported, and does not lie idle.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use soapstone_crypto::{
+    DigestAlgorithm, DistinguishedName, SignatureAlgorithm, TrustRules, TrustStore,
+};
+use soapstone_trust::{
+    ACTOR_CLAIM, AssertionRules, Delegation, GrantedAttribute, Parties, SecurityTokenService,
+    ServiceRules, TargetService, takes_symmetric_keys,
+};
+use soapstone_wss::{AssertionIssuer, AssertionPolicy, Keys, SamlVersion};
+
+use super::compiler::Compiler;
+use super::dated::DatedUse;
+use crate::config::{
+    AssertionIssuerConfig, KeyTypeChoice, Located, OTHER_TEXT, PartiesConfig, StsConfig,
+};
+
+/// Life of an assertion where the file says nothing: as long as a call and its repetitions take.
+const LIFETIME: Duration = Duration::from_secs(10 * 60);
+const LONGEST_LIFETIME: Duration = Duration::from_secs(60 * 60);
+const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
+
+/// What the names of identity claims begin with.
+const CLAIMS: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/";
+
+impl Compiler<'_> {
+    /// The token service that the endpoint is, if it is one.
+    pub(super) fn sts(
+        &mut self,
+        in_conversation: bool,
+        keys: &Keys,
+    ) -> Option<SecurityTokenService> {
+        let config = self.config.sts.as_ref()?;
+        if in_conversation {
+            self.report_with_hint(
+                config.place,
+                "a token service within conversations is not supported",
+                "take a mechanism for single messages",
+            );
+        }
+        if self.config.intermediary.is_some() {
+            self.report_with_hint(
+                config.place,
+                "a token service answers all messages, and an intermediary passes them on",
+                "leave `role` out",
+            );
+        }
+        if let Some(saml) = &self.config.saml {
+            self.report_with_hint(
+                saml.place,
+                "an assertion does not show who asks a token service",
+                "have requesters sign, or give a user and a password",
+            );
+        }
+        let identity = self.identity(&config.identity, DatedUse::Issuing);
+        let services = self.target_services(config);
+        let attributes = self.granted_attributes(config);
+        let delegations = self.delegations(config);
+        let others = self.assertion_issuers(&config.issuers);
+        let (shortest_lifetime, lifetime, longest_lifetime) = self.lifetimes(config);
+        let identity = identity?;
+        let kind = identity.key().kind();
+        let policy = AssertionPolicy {
+            versions: SamlVersion::ALL.to_vec(),
+            ..AssertionPolicy::default()
+        };
+        let mut algorithms = policy.signature.iter().copied();
+        let Some(signature) = algorithms.find(|one: &SignatureAlgorithm| one.fits(kind)) else {
+            let place = config.identity.place;
+            self.report(
+                place,
+                format!("the key that signs is {kind}, which signs no assertions"),
+            );
+            return None;
+        };
+        let mut own = TrustRules::default();
+        own.pinned = vec![identity.certificate().clone()];
+        let own = match TrustStore::new(own) {
+            Ok(own) => own,
+            Err(error) => {
+                self.report(config.identity.place, error.to_string());
+                return None;
+            }
+        };
+        let mut issuers = vec![AssertionIssuer {
+            name: config.issuer.value.clone(),
+            trust: Some(own),
+        }];
+        for issuer in &config.issuers {
+            if issuer.name.value == config.issuer.value {
+                self.report_with_hint(
+                    issuer.name.place,
+                    "another issuer has the name of the service itself",
+                    "leave it out: the service knows its own assertions",
+                );
+            }
+        }
+        issuers.extend(others);
+        let mut rules = ServiceRules::default();
+        rules.contexts = false;
+        let key = keys.decrypting().next();
+        rules.decryption_key = key.map(|identity| identity.key().clone());
+        rules.assertions = Some(Arc::new(AssertionRules {
+            issuer: config.issuer.value.clone(),
+            signature,
+            digest: DigestAlgorithm::Sha256,
+            versions: config.versions.clone().unwrap_or(SamlVersion::ALL.to_vec()),
+            key_types: config.key_types.iter().map(|one| one.key_type()).collect(),
+            shortest_lifetime,
+            lifetime,
+            longest_lifetime,
+            renewable: config.renewable.as_ref().map(|it| it.value),
+            services,
+            attributes,
+            delegations,
+            issuers: issuers.into(),
+            policy,
+            identity,
+        }));
+        Some(SecurityTokenService::new(rules))
+    }
+
+    fn lifetimes(&mut self, config: &StsConfig) -> (Duration, Duration, Duration) {
+        let value = |given: &Option<Located<Duration>>| given.as_ref().map(|it| it.value);
+        let asked = value(&config.lifetime);
+        let longest = value(&config.longest_lifetime);
+        let longest = longest.unwrap_or(LONGEST_LIFETIME.max(asked.unwrap_or_default()));
+        let usual = asked.unwrap_or(LIFETIME.min(longest));
+        let shortest = value(&config.shortest_lifetime);
+        let shortest = shortest.unwrap_or(SHORTEST_LIFETIME.min(usual));
+        if shortest > usual || usual > longest {
+            let given = [
+                &config.lifetime,
+                &config.shortest_lifetime,
+                &config.longest_lifetime,
+            ];
+            let place = given.into_iter().flatten().map(|it| it.place).next();
+            self.report(
+                place.unwrap_or(config.place),
+                "expected `lifetime` between `shortest_lifetime` and `longest_lifetime`",
+            );
+        }
+        (shortest, usual, longest)
+    }
+
+    fn target_services(&mut self, config: &StsConfig) -> Vec<TargetService> {
+        let mut services: Vec<TargetService> = Vec::with_capacity(config.services.len());
+        for service in &config.services {
+            let address = &service.address;
+            if services.iter().any(|known| known.address == address.value) {
+                self.report(address.place, "a service is there twice");
+            }
+            let certificate = service.certificate.as_ref();
+            let certificate = certificate.and_then(|file| {
+                let certificate = self.peer(file)?;
+                if !takes_symmetric_keys(&certificate) {
+                    self.report_with_hint(
+                        file.place,
+                        "symmetric keys are encrypted to RSA keys alone, and this certificate has another one",
+                        "name a certificate with an RSA key, or leave it out",
+                    );
+                }
+                Some(certificate)
+            });
+            services.push(TargetService {
+                address: address.value.clone(),
+                audience: service.audience.as_ref().unwrap_or(address).value.clone(),
+                certificate,
+            });
+        }
+        let gives_keys = config.key_types.contains(&KeyTypeChoice::SymmetricKey);
+        let has_certificate = config.services.iter().any(|it| it.certificate.is_some());
+        if gives_keys && !has_certificate {
+            self.report_with_hint(
+                config.key_types_place,
+                "no service has a certificate that a symmetric key could be encrypted to",
+                "name it: services = [{ address = \"…\", certificate = \"….cert.pem\" }]",
+            );
+        }
+        services
+    }
+
+    fn granted_attributes(&mut self, config: &StsConfig) -> Vec<GrantedAttribute> {
+        let mut attributes = Vec::with_capacity(config.attributes.len());
+        for attribute in &config.attributes {
+            let claim = &attribute.claim;
+            let uri = match claim.value.contains(':') {
+                true => claim.value.clone(),
+                false => format!("{CLAIMS}{}", claim.value),
+            };
+            if uri == ACTOR_CLAIM {
+                self.report(
+                    claim.place,
+                    "this claim names who acts for a subject, which the service alone says",
+                );
+            }
+            let values = attribute.values.iter();
+            attributes.push(GrantedAttribute {
+                subjects: self.parties(&attribute.subjects),
+                claim: uri,
+                values: values.map(|value| value.value.clone()).collect(),
+            });
+        }
+        attributes
+    }
+
+    fn delegations(&mut self, config: &StsConfig) -> Vec<Delegation> {
+        let mut delegations = Vec::with_capacity(config.delegations.len());
+        let texts = |given: &[Located<String>]| given.iter().map(|it| it.value.clone()).collect();
+        for delegation in &config.delegations {
+            let mut services = delegation.services.iter();
+            let known = |address: &String| {
+                let mut known = config.services.iter();
+                known.any(|service| service.address.value == *address)
+            };
+            if let Some(unknown) = services.find(|service| !known(&service.value)) {
+                self.report(
+                    unknown.place,
+                    format!("expected an address of `services` above, found {OTHER_TEXT}"),
+                );
+            }
+            let issuer = delegation.issuer.as_ref();
+            let issuer = issuer.filter(|issuer| issuer.value != config.issuer.value);
+            if let Some(issuer) = issuer
+                && !config
+                    .issuers
+                    .iter()
+                    .any(|it| it.name.value == issuer.value)
+            {
+                self.report_with_hint(
+                    issuer.place,
+                    format!("expected the name of one of `issuers`, found {OTHER_TEXT}"),
+                    "say which certificates it has: issuers = [{ name = \"https://…\", pinned = [\"….cert.pem\"] }]",
+                );
+            }
+            delegations.push(Delegation {
+                actors: self.parties(&delegation.actors),
+                subjects: self.parties(&delegation.subjects),
+                forms: delegation.forms.clone(),
+                issuer: issuer.map(|issuer| issuer.value.clone()),
+                audiences: match &delegation.audiences {
+                    Some(audiences) => texts(audiences),
+                    None => vec![config.issuer.value.clone()],
+                },
+                services: texts(&delegation.services),
+            });
+        }
+        delegations
+    }
+
+    fn parties(&mut self, config: &PartiesConfig) -> Parties {
+        let mut certificates = Vec::with_capacity(config.certificates.len());
+        for subject in &config.certificates {
+            match DistinguishedName::parse(&subject.value) {
+                Ok(name) if !name.is_empty() => certificates.push(name),
+                _ => self.report_with_hint(
+                    subject.place,
+                    format!("`certificates` must hold distinguished names, found {OTHER_TEXT}"),
+                    "for example certificates = [\"CN=gateway\"]",
+                ),
+            }
+        }
+        Parties {
+            users: config.users.iter().map(|user| user.value.clone()).collect(),
+            certificates,
+            anybody: config.anybody,
+        }
+    }
+
+    /// The issuers of a list.
+    pub(super) fn assertion_issuers(
+        &mut self,
+        configs: &[AssertionIssuerConfig],
+    ) -> Vec<AssertionIssuer> {
+        let mut issuers = Vec::with_capacity(configs.len());
+        for issuer in configs {
+            let trust = match issuer.signed {
+                false => None,
+                true => match self.trust_store(&issuer.trust) {
+                    Some(trust) => Some(trust),
+                    // It was told of, and nobody is believed in its place.
+                    None => continue,
+                },
+            };
+            issuers.push(AssertionIssuer {
+                name: issuer.name.value.clone(),
+                trust,
+            });
+        }
+        issuers
+    }
+}

@@ -1,0 +1,71 @@
+//! `wst:Claims` (WS-Trust 1.4, 9.3): what a token is to say of its subject.
+//!
+//! The one rule: a claim that says more than its name is refused. A value in it would be the
+//! requestor's own word about a subject.
+
+use soapstone_xml::Element;
+
+use super::read::{MessageError, flag};
+
+/// The dialect of identity claims, which is the namespace of its `ClaimType` as well.
+pub(crate) const IDENTITY: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity";
+
+/// Most claims of one request. A card of an information card system has some twenty.
+const CLAIMS_LIMIT: usize = 64;
+
+/// The claims that a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestedClaims {
+    /// `@Dialect`.
+    pub dialect: String,
+    /// The claims, if the dialect is that of identity claims.
+    pub claims: Vec<RequestedClaim>,
+}
+
+/// One claim that a request asks for.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct RequestedClaim {
+    /// `@Uri`.
+    pub uri: String,
+    /// `@Optional`: a token without it will do.
+    pub optional: bool,
+}
+
+impl RequestedClaims {
+    /// Whether they are in the dialect of identity claims.
+    pub(crate) fn are_of_identity(&self) -> bool {
+        self.dialect == IDENTITY
+    }
+
+    pub(crate) fn read(element: Element<'_>) -> Result<Self, MessageError> {
+        let dialect = element.attribute("", "Dialect");
+        let dialect = dialect.as_deref().unwrap_or_default().trim().to_owned();
+        let mut claims = Vec::new();
+        if dialect != IDENTITY {
+            return Ok(Self { dialect, claims });
+        }
+        for child in element.children() {
+            if !child.is(IDENTITY, "ClaimType") || child.first_child().is_some() {
+                let expected = "`ic:ClaimType` without content";
+                return Err(MessageError::unexpected(expected, child));
+            }
+            if claims.len() == CLAIMS_LIMIT {
+                return Err(MessageError::TooMany {
+                    what: "claims",
+                    limit: CLAIMS_LIMIT,
+                });
+            }
+            let uri = child.attribute("", "Uri");
+            let uri = uri.as_deref().unwrap_or_default().trim().to_owned();
+            if uri.is_empty() || uri.len() > super::read::TEXT_LIMIT {
+                let expected = "a URI of at most 2048 bytes in `Uri`";
+                return Err(MessageError::value(child, expected, None));
+            }
+            claims.push(RequestedClaim {
+                uri,
+                optional: flag(child, "Optional", false)?,
+            });
+        }
+        Ok(Self { dialect, claims })
+    }
+}

@@ -1,0 +1,74 @@
+//! A request about assertions, with the facts that it is judged by.
+//!
+//! The one rule: a token of the request is read when its issuer is proven, and never before.
+
+use jiff::Timestamp;
+use soapstone_wss::{Assertion, AssertionAttribute, ContextOwner};
+use soapstone_xml::{Document, Element};
+
+use super::rules::{AssertionRules, Party};
+use super::statement::Authentication;
+use crate::fault::Refusal;
+use crate::message::RequestSecurityToken;
+use crate::service::{Requester, SecurityTokenService};
+
+/// The attribute that names who acts for the subject, the last one first.
+pub const ACTOR_CLAIM: &str = "http://schemas.xmlsoap.org/ws/2009/09/identity/claims/actor";
+
+/// Whom an assertion is to be about.
+pub(super) struct Subject {
+    pub(super) party: Party,
+    pub(super) authenticated: Timestamp,
+    pub(super) authentication: Authentication,
+    /// When what proves the subject ends.
+    pub(super) ends: Option<Timestamp>,
+    /// Who acts for the subject, the last one first.
+    pub(super) actors: Vec<String>,
+}
+
+/// A request about assertions.
+pub(super) struct AssertionRequest<'r> {
+    pub(super) service: &'r SecurityTokenService,
+    pub(super) rules: &'r AssertionRules,
+    pub(super) request: &'r RequestSecurityToken,
+    pub(super) requester: &'r Requester,
+    pub(super) document: &'r Document,
+    pub(super) now: Timestamp,
+}
+
+impl AssertionRequest<'_> {
+    /// An assertion of the request, proven to be its issuer's.
+    pub(super) fn verified(&self, element: Element<'_>) -> Result<Assertion, Refusal> {
+        let rules = self.rules;
+        let verified = Assertion::verify(element, &rules.issuers, &rules.policy, self.now);
+        verified.map_err(|rejected| Refusal::TokenRejected {
+            problem: rejected.to_string(),
+        })
+    }
+
+    /// When the certificate of the requester ends, which would not ask any more then.
+    pub(super) fn end_of_owner(&self) -> Option<Timestamp> {
+        match &self.requester.owner {
+            ContextOwner::Certificate(certificate) => Some(certificate.not_after()),
+            _ => None,
+        }
+    }
+}
+
+/// Whether an attribute has this URI as its name.
+pub(super) fn is_named(attribute: &AssertionAttribute, uri: &str) -> bool {
+    let of_11 = || {
+        let namespace = attribute.format.as_deref().unwrap_or_default();
+        uri.rsplit_once('/') == Some((namespace, &attribute.name))
+    };
+    attribute.name == uri || of_11()
+}
+
+/// Who acts for the subject of an assertion already.
+pub(super) fn actors(presented: &Assertion) -> Vec<String> {
+    let attributes = presented.attributes.iter();
+    let named = attributes.filter(|attribute| is_named(attribute, ACTOR_CLAIM));
+    named
+        .flat_map(|attribute| attribute.values.iter().cloned())
+        .collect()
+}

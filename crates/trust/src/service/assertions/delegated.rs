@@ -1,0 +1,102 @@
+//! Requests of an actor for another subject: `wst:OnBehalfOf` and `wst14:ActAs` (WS-Trust 1.4,
+//! 9.1).
+//!
+//! The one rule: a right comes first. The token of an actor without a right is not read.
+
+use soapstone_wss::Assertion;
+use soapstone_xml::NodeId;
+
+use super::asked::{AssertionRequest, Subject, actors};
+use super::rules::{Delegation, DelegationForm, Party, TargetService};
+use super::statement::Authentication;
+use crate::fault::Refusal;
+
+/// Most actors between a subject and a service. A chain of services has three.
+const MOST_ACTORS: usize = 8;
+
+impl AssertionRequest<'_> {
+    /// How the requestor acts for another, and the token that says for whom.
+    pub(super) fn acts(&self) -> Result<Option<(DelegationForm, NodeId)>, Refusal> {
+        match (self.request.on_behalf_of, self.request.act_as) {
+            (None, None) => Ok(None),
+            (Some(token), None) => Ok(Some((DelegationForm::OnBehalfOf, token))),
+            (None, Some(token)) => Ok(Some((DelegationForm::ActAs, token))),
+            (Some(_), Some(_)) => Err(Refusal::NotUnderstood {
+                element: "`OnBehalfOf` beside `ActAs`".to_owned(),
+            }),
+        }
+    }
+
+    /// The subject for whom `actor` asks.
+    pub(super) fn delegated(
+        &self,
+        form: DelegationForm,
+        token: NodeId,
+        actor: &Party,
+        target: &TargetService,
+    ) -> Result<Subject, Refusal> {
+        let not_allowed = || Refusal::DelegationNotAllowed {
+            actor: actor.name().to_owned(),
+            form: form.name(),
+        };
+        let may_act = |rule: &&Delegation| {
+            rule.forms.contains(&form)
+                && rule.actors.include(actor)
+                && rule.services.contains(&target.address)
+        };
+        let rules: Vec<_> = self.rules.delegations.iter().filter(may_act).collect();
+        if rules.is_empty() {
+            return Err(not_allowed());
+        }
+        let presented = self.verified(self.document.element(token))?;
+        if presented.is_for_one_use() {
+            return Err(Refusal::TokenRejected {
+                problem: "it is for one use, and was used at the service that it is for".to_owned(),
+            });
+        }
+        let is_own = presented.issuer == self.rules.issuer;
+        let party = match is_own {
+            true => Party::own_subject(&presented.subject),
+            false => Some(foreign(&presented)),
+        };
+        let party = party.ok_or_else(not_allowed)?;
+        let allows = |rule: &Delegation| {
+            // A subject of another issuer stays one, also where we have named it ourselves.
+            let subject = match (&party, &rule.issuer) {
+                (Party::Foreign(name), Some(issuer)) => {
+                    name.qualifier.as_ref() == Some(issuer)
+                        && rule.subjects.include_name(&name.value)
+                }
+                (Party::Foreign(_), None) | (_, Some(_)) => false,
+                (party, None) => rule.subjects.include(party),
+            };
+            subject && presented.is_for(&rule.audiences)
+        };
+        if !rules.into_iter().any(allows) {
+            return Err(not_allowed());
+        }
+        let mut actors = actors(&presented);
+        if form == DelegationForm::ActAs {
+            actors.insert(0, actor.name().to_owned());
+        }
+        if actors.len() > MOST_ACTORS {
+            return Err(not_allowed());
+        }
+        let proven = presented.expires(&self.rules.policy);
+        let ends = self.end_of_owner().map_or(proven, |end| end.min(proven));
+        Ok(Subject {
+            party,
+            authenticated: presented.authenticated.unwrap_or(presented.issued),
+            authentication: Authentication::Unspecified,
+            ends: Some(ends),
+            actors,
+        })
+    }
+}
+
+/// The subject of another issuer's assertion: a name in that issuer's domain, and no name of ours.
+fn foreign(presented: &Assertion) -> Party {
+    let mut name = presented.subject.clone();
+    name.qualifier = Some(presented.issuer.clone());
+    Party::Foreign(name)
+}

@@ -1,0 +1,208 @@
+//! Which assertions a token service issues, about whom, and who may act for whom.
+//!
+//! The one rule: what no rule allows is refused. A list that is empty allows nobody.
+
+use std::sync::Arc;
+use std::time::Duration;
+
+use soapstone_crypto::{
+    Certificate, DigestAlgorithm, DistinguishedName, Identity, SignatureAlgorithm,
+};
+use soapstone_wss::{AssertionIssuer, AssertionPolicy, ContextOwner, NameIdentifier, SamlVersion};
+
+use crate::version::KeyType;
+
+/// The rules by which assertions are issued.
+#[derive(Clone, Debug)]
+pub struct AssertionRules {
+    /// `Issuer` of the assertions.
+    pub issuer: String,
+    /// The key that signs them.
+    pub identity: Arc<Identity>,
+    /// How it signs.
+    pub signature: SignatureAlgorithm,
+    /// How assertions are digested.
+    pub digest: DigestAlgorithm,
+    /// Versions that are issued; the first one where a request names none.
+    pub versions: Vec<SamlVersion>,
+    /// Kinds of keys that are issued for; the first one where a request names none.
+    pub key_types: Vec<KeyType>,
+    /// Shortest life of an assertion; requests for less are refused.
+    pub shortest_lifetime: Duration,
+    /// Life of an assertion when the request wants none in particular.
+    pub lifetime: Duration,
+    /// Longest life of an assertion; requests for more get this.
+    pub longest_lifetime: Duration,
+    /// How long after its subject authenticated an assertion may be renewed; `None`: not at all.
+    pub renewable: Option<Duration>,
+    /// The services for which assertions are issued.
+    pub services: Vec<TargetService>,
+    /// What assertions say of their subjects.
+    pub attributes: Vec<GrantedAttribute>,
+    /// Who may act for whom.
+    pub delegations: Vec<Delegation>,
+    /// Whose assertions prove the subject of a delegation, and are validated. The
+    /// service itself is the first.
+    pub issuers: Arc<[AssertionIssuer]>,
+    /// What is accepted of such assertions. Audiences are those of the delegation.
+    pub policy: AssertionPolicy,
+}
+
+/// A service for which assertions are issued.
+#[derive(Clone, Debug)]
+pub struct TargetService {
+    /// The address in `wsp:AppliesTo`.
+    pub address: String,
+    /// The audience of its assertions.
+    pub audience: String,
+    /// Its certificate, to which symmetric keys are encrypted.
+    pub certificate: Option<Certificate>,
+}
+
+/// What assertions say of some subjects.
+#[derive(Clone, Debug)]
+pub struct GrantedAttribute {
+    /// The subjects.
+    pub subjects: Parties,
+    /// URI of the claim.
+    pub claim: String,
+    /// Its values.
+    pub values: Vec<String>,
+}
+
+/// How an actor acts for a subject.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum DelegationForm {
+    /// `wst:OnBehalfOf`: the assertion says nothing of who asked for it.
+    OnBehalfOf,
+    /// `wst14:ActAs`: the assertion names the one who acts as well.
+    ActAs,
+}
+
+impl DelegationForm {
+    /// Both.
+    pub const ALL: [Self; 2] = [Self::OnBehalfOf, Self::ActAs];
+
+    /// The name in configuration files and reports.
+    #[must_use]
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::OnBehalfOf => "on-behalf-of",
+            Self::ActAs => "act-as",
+        }
+    }
+}
+
+/// A right to act for others.
+#[derive(Clone, Debug)]
+pub struct Delegation {
+    /// Who may act.
+    pub actors: Parties,
+    /// For whom.
+    pub subjects: Parties,
+    /// In which forms.
+    pub forms: Vec<DelegationForm>,
+    /// The issuer of the assertions that prove for whom; `None`: the service itself.
+    pub issuer: Option<String>,
+    /// The audiences of those assertions: who acts presents what was issued for him, and not what
+    /// he found elsewhere.
+    pub audiences: Vec<String>,
+    /// Addresses of the services at which he may act.
+    pub services: Vec<String>,
+}
+
+/// Some parties. A user and the subject of a certificate are never the same party, whatever their
+/// names.
+#[derive(Clone, Debug, Default)]
+pub struct Parties {
+    /// Names of users.
+    pub users: Vec<String>,
+    /// Subjects of certificates.
+    pub certificates: Vec<DistinguishedName>,
+    /// Everybody.
+    pub anybody: bool,
+}
+
+impl Parties {
+    /// Whether a party is among them.
+    pub(super) fn include(&self, party: &Party) -> bool {
+        self.anybody
+            || match party {
+                Party::User(name) => self.users.contains(name),
+                Party::Certificate { name, .. } => {
+                    let mut known = self.certificates.iter();
+                    known.any(|known| known.matches(name))
+                }
+                Party::Foreign(_) => false,
+            }
+    }
+
+    /// The same by name alone, for the subjects of another issuer.
+    pub(super) fn include_name(&self, name: &str) -> bool {
+        self.anybody || self.users.iter().any(|known| known == name)
+    }
+}
+
+/// The subject of an assertion, or an actor.
+#[derive(Clone, Debug)]
+pub(super) enum Party {
+    User(String),
+    Certificate {
+        subject: String,
+        name: DistinguishedName,
+    },
+    /// The subject of another issuer, who is no user of ours.
+    Foreign(NameIdentifier),
+}
+
+/// `Format` of identifiers that are subjects of certificates, and of others (SAML Core 2.0, 8.3.1
+/// and 8.3.3; SAML Core 1.1, 7.3).
+pub(super) const X509_SUBJECT: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:X509SubjectName";
+pub(super) const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified";
+
+impl Party {
+    /// Who sent a request, if that was shown.
+    pub(super) fn of(owner: &ContextOwner) -> Option<Self> {
+        match owner {
+            ContextOwner::User(name) => Some(Self::User(name.clone())),
+            ContextOwner::Certificate(certificate) => Some(Self::Certificate {
+                subject: certificate.subject().to_owned(),
+                name: certificate.subject_name().clone(),
+            }),
+            ContextOwner::Anonymous => None,
+        }
+    }
+
+    /// The subject of an assertion that this service issued.
+    pub(super) fn own_subject(subject: &NameIdentifier) -> Option<Self> {
+        match subject.format.as_deref() {
+            _ if subject.qualifier.is_some() => Some(Self::Foreign(subject.clone())),
+            Some(X509_SUBJECT) => Some(Self::Certificate {
+                subject: subject.value.clone(),
+                name: DistinguishedName::parse(&subject.value).ok()?,
+            }),
+            Some(UNSPECIFIED) => Some(Self::User(subject.value.clone())),
+            _ => None,
+        }
+    }
+
+    /// Its name, for logs and assertions.
+    pub(super) fn name(&self) -> &str {
+        match self {
+            Self::User(name) => name,
+            Self::Certificate { subject, .. } => subject,
+            Self::Foreign(name) => &name.value,
+        }
+    }
+
+    /// Whether both are the same party.
+    pub(super) fn is(&self, other: &Self) -> bool {
+        match (self, other) {
+            (Self::User(one), Self::User(other)) => one == other,
+            (Self::Certificate { name: one, .. }, Self::Certificate { name: other, .. }) => {
+                one.matches(other)
+            }
+            _ => false,
+        }
+    }
+}

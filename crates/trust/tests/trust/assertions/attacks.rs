@@ -1,0 +1,518 @@
+//! What the service must not grant.
+
+use soapstone_crypto::base64;
+use soapstone_testkit::keys;
+use soapstone_trust::{Refusal, Requester, TrustFaultCode};
+use soapstone_wss::ContextOwner;
+
+use super::{
+    BOOKS, FRONT, ISSUER, SAML20, Sts, by_password, by_signature, certificate, claim, is_valid,
+    issue, issuer, request,
+};
+use crate::support::{WST, WSU, entropy};
+
+/// An assertion about alice for the front.
+fn presented(sts: &Sts) -> String {
+    sts.issued(&issue(FRONT, "Bearer", ""), &by_password("alice"))
+}
+
+fn acting(element: &str, token: &str) -> String {
+    issue(
+        BOOKS,
+        "PublicKey",
+        &format!("<{element}>{token}</{element}>"),
+    )
+}
+
+const FORMS: [(&str, &str); 2] = [
+    ("wst:OnBehalfOf", "on-behalf-of"),
+    ("wst14:ActAs", "act-as"),
+];
+
+fn not_allowed(actor: &str, form: &'static str) -> Refusal {
+    Refusal::DelegationNotAllowed {
+        actor: actor.to_owned(),
+        form,
+    }
+}
+
+/// Why a token in a request is not believed.
+fn rejected(refusal: Refusal) -> String {
+    match refusal {
+        Refusal::TokenRejected { problem } => problem,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// An unknown sender is told one thing, and learns nothing of services,
+/// claims and tokens.
+#[test]
+fn strangers_are_told_one_thing() {
+    let sts = Sts::new();
+    let stranger = Requester {
+        owner: ContextOwner::Anonymous,
+        ..by_signature("CN=client")
+    };
+    for body in [
+        issue(BOOKS, "Bearer", ""),
+        issue("urn:unknown", "Bearer", ""),
+        issue(BOOKS, "Unknown", ""),
+        acting("wst:OnBehalfOf", &presented(&sts)),
+        request("Validate", ""),
+        request("Unknown", ""),
+        "<a/>".to_owned(),
+    ] {
+        assert_eq!(
+            sts.refusal(&body, &stranger),
+            Refusal::NotAuthenticated,
+            "{body}"
+        );
+    }
+}
+
+/// A requestor's own words about who he is are no proof, wherever they stand.
+#[test]
+fn nobody_asks_for_another_subject() {
+    let sts = Sts::new();
+    let token = "<wsse:UsernameToken><wsse:Username>alice</wsse:Username></wsse:UsernameToken>";
+    for (element, form) in FORMS {
+        let refusal = sts.refusal(&acting(element, token), &by_signature("CN=client"));
+        assert_eq!(refusal, not_allowed("CN=client", form));
+        // An actor with a right for alice needs her assertion, too.
+        let problem = rejected(sts.refusal(&acting(element, token), &by_signature("CN=front")));
+        assert!(problem.contains("expected an assertion"), "{problem}");
+    }
+    let value = format!(
+        "<wst:Claims Dialect='{}'><ic:ClaimType Uri='{}'><ic:Value>admin</ic:Value></ic:ClaimType></wst:Claims>",
+        super::IDENTITY,
+        claim("role")
+    );
+    let refusal = sts.refusal(&issue(BOOKS, "Bearer", &value), &by_password("alice"));
+    assert_eq!(refusal.code(), TrustFaultCode::InvalidRequest);
+    let other = "<wst:Claims Dialect='urn:other'><a>admin</a></wst:Claims>";
+    let refusal = sts.refusal(&issue(BOOKS, "Bearer", other), &by_password("alice"));
+    let element = format!("{{{WST}}}Claims");
+    assert_eq!(refusal, Refusal::NotUnderstood { element });
+}
+
+/// A user may have any name. The subject of a certificate is another party.
+#[test]
+fn a_user_with_the_name_of_a_service_is_not_that_service() {
+    let sts = Sts::new();
+    let token = presented(&sts);
+    for (element, form) in FORMS {
+        let mut impostor = by_signature("CN=other");
+        impostor.owner = ContextOwner::User("CN=front".to_owned());
+        let refusal = sts.refusal(&acting(element, &token), &impostor);
+        assert_eq!(refusal, not_allowed("CN=front", form));
+    }
+    let answer = sts.issued(&issue(BOOKS, "Bearer", ""), &by_password("CN=client"));
+    assert!(!answer.contains("writer"), "{answer}");
+}
+
+#[test]
+fn nobody_acts_for_others_without_a_right() {
+    let sts = Sts::new();
+    let token = presented(&sts);
+    for (element, form) in FORMS {
+        let body = acting(element, &token);
+        let refused = |sts: &Sts, who: &str, body: &str| {
+            assert_eq!(
+                sts.refusal(body, &by_signature(who)),
+                not_allowed(who, form)
+            );
+        };
+        // Another actor, another subject, another service, another form.
+        refused(&sts, "CN=client", &body);
+        let bob = sts.issued(&issue(FRONT, "Bearer", ""), &by_password("bob"));
+        refused(&sts, "CN=front", &acting(element, &bob));
+        let elsewhere = issue(
+            FRONT,
+            "PublicKey",
+            &format!("<{element}>{token}</{element}>"),
+        );
+        refused(&sts, "CN=front", &elsewhere);
+        let other_form =
+            Sts::with(|rules| rules.delegations[0].forms.retain(|it| it.name() != form));
+        refused(&other_form, "CN=front", &body);
+        let nobody = Sts::with(|rules| rules.delegations.clear());
+        refused(&nobody, "CN=front", &body);
+    }
+    // The subject itself has no right to have others act, nor to lengthen what it has.
+    let mut alice = by_signature("CN=client");
+    alice.owner = ContextOwner::User("alice".to_owned());
+    let refusal = sts.refusal(&acting("wst:OnBehalfOf", &token), &alice);
+    assert_eq!(refusal, not_allowed("alice", "on-behalf-of"));
+}
+
+/// The confused deputy: a service presents what was issued for it, not what it found elsewhere.
+#[test]
+fn an_assertion_for_another_service_lets_nobody_act() {
+    let sts = Sts::new();
+    let for_books = sts.issued(&issue(BOOKS, "Bearer", ""), &by_password("alice"));
+    for (element, form) in FORMS {
+        let refusal = sts.refusal(&acting(element, &for_books), &by_signature("CN=front"));
+        assert_eq!(refusal, not_allowed("CN=front", form));
+    }
+}
+
+#[test]
+fn an_assertion_of_another_service_lets_nobody_act() {
+    let sts = Sts::new();
+    // Its issuer has our name, and not our key.
+    let forged = presented(&Sts::signing("CN=evil", |_| ()));
+    let of_other = presented(&Sts::signing("CN=idp", |rules| {
+        rules.issuer = "https://idp.example".to_owned();
+    }));
+    for (element, form) in FORMS {
+        let front = by_signature("CN=front");
+        rejected(sts.refusal(&acting(element, &forged), &front));
+        let problem = rejected(sts.refusal(&acting(element, &of_other), &front));
+        assert!(problem.contains("https://idp.example"), "{problem}");
+        // Trusted for its own subjects, it says nothing of ours.
+        let trusting = Sts::with(|rules| {
+            rules.issuers = std::sync::Arc::new([
+                issuer(ISSUER, certificate("CN=sts")),
+                issuer("https://idp.example", certificate("CN=idp")),
+            ]);
+        });
+        let refusal = trusting.refusal(&acting(element, &of_other), &front);
+        assert_eq!(refusal, not_allowed("CN=front", form));
+        // Nor does its key sign in our name.
+        let in_our_name = presented(&Sts::signing("CN=idp", |_| ()));
+        rejected(trusting.refusal(&acting(element, &in_our_name), &front));
+    }
+}
+
+/// The subject of an issuer that is trusted is a name in that issuer's domain.
+#[test]
+fn the_subject_of_another_issuer_gets_nothing_of_ours_with_that_name() {
+    let of_other = presented(&Sts::signing("CN=idp", |rules| {
+        rules.issuer = "https://idp.example".to_owned();
+    }));
+    let sts = Sts::with(|rules| {
+        rules.issuers = std::sync::Arc::new([
+            issuer(ISSUER, certificate("CN=sts")),
+            issuer("https://idp.example", certificate("CN=idp")),
+        ]);
+        rules.delegations[0].issuer = Some("https://idp.example".to_owned());
+    });
+    let written = sts.issued(&acting("wst14:ActAs", &of_other), &by_signature("CN=front"));
+    let said = super::read(&written, "CN=sts", sts.now);
+    assert_eq!(said.subject.value, "alice");
+    assert_eq!(
+        said.subject.qualifier.as_deref(),
+        Some("https://idp.example")
+    );
+    assert!(!written.contains("reader"), "{written}");
+    // And it does not become alice of ours in a second step.
+    let sts = Sts::with(|rules| {
+        rules.delegations[0].audiences = vec!["https://books.example".to_owned()];
+    });
+    let refusal = sts.refusal(
+        &acting("wst:OnBehalfOf", &written),
+        &by_signature("CN=front"),
+    );
+    assert_eq!(refusal, not_allowed("CN=front", "on-behalf-of"));
+}
+
+/// Signature wrapping (Somorovsky and others, "On Breaking SAML", 2012): what is read is what was
+/// signed, wherever the signed element is moved.
+#[test]
+fn an_assertion_that_wraps_another_one_lets_nobody_act() {
+    let sts = Sts::new();
+    let bob = sts.issued(&issue(FRONT, "Bearer", ""), &by_password("bob"));
+    let (start, end) = (
+        bob.find("<ds:Signature").unwrap(),
+        bob.find("</ds:Signature>").unwrap(),
+    );
+    let signature = &bob[start..end + "</ds:Signature>".len()];
+    let unsigned = bob.replace(signature, "");
+    let forged = |id: &str| {
+        let begins = unsigned.find("ID=\"").unwrap() + 4;
+        let own = &unsigned[begins..begins + unsigned[begins..].find('"').unwrap()];
+        unsigned.replace(">bob<", ">alice<").replace(own, id)
+    };
+    let with = |forged: String, inside: &str| {
+        let at = "</saml2:Issuer>";
+        forged.replacen(at, &format!("{at}{inside}"), 1)
+    };
+    let object = |content: &str| format!("<ds:Object>{content}</ds:Object></ds:Signature>");
+    let hiding = signature.replace("</ds:Signature>", &object(&bob.replace(signature, "")));
+    let variants = [
+        // Changed under its signature.
+        bob.replace(">bob<", ">alice<"),
+        // XSW1, 2: the signature is taken along, the signed one stands inside or beside it.
+        with(
+            forged("_evil"),
+            &signature.replace("</ds:Signature>", &object(&unsigned)),
+        ),
+        with(forged("_evil"), &hiding),
+        // XSW3, 4: the signed one is a child of the forged one.
+        forged("_evil").replace("</saml2:Conditions>", &format!("</saml2:Conditions>{bob}")),
+        forged("_evil").replace("<saml2:Subject>", &format!("{bob}<saml2:Subject>")),
+        // XSW7, 8: in a place for anything.
+        forged("_evil").replace(
+            "</saml2:Conditions>",
+            &format!("</saml2:Conditions><saml2:Advice>{bob}</saml2:Advice>"),
+        ),
+        // Two in one place, and one in a wrapper.
+        format!("<wrapper>{}{bob}</wrapper>", forged("_evil")),
+        // The value is cut by a comment (CVE-2017-11427), or nobody signed at all.
+        bob.replace(">bob<", "><!---->alice<"),
+        forged("_evil"),
+    ];
+    for (number, variant) in variants.iter().enumerate() {
+        for (element, _) in FORMS {
+            let refused = sts.answer(&acting(element, variant), &by_signature("CN=front"));
+            let fault = refused.expect_err(&format!("variant {number} of {element}"));
+            assert_eq!(
+                fault.code(),
+                TrustFaultCode::FailedAuthentication,
+                "{number}: {fault}"
+            );
+            rejected(fault.refusal);
+        }
+    }
+    // Elsewhere in the request, where the forged one's signature finds it by its id.
+    let beside = format!(
+        "<wst:OnBehalfOf>{}</wst:OnBehalfOf><wst14:ActAs>{unsigned}</wst14:ActAs>",
+        with(forged("_evil"), signature)
+    );
+    let refusal = sts.refusal(
+        &issue(BOOKS, "PublicKey", &beside),
+        &by_signature("CN=front"),
+    );
+    let element = "`OnBehalfOf` beside `ActAs`".to_owned();
+    assert_eq!(refusal, Refusal::NotUnderstood { element });
+    let claims = format!("<wst:Claims Dialect='urn:a'>{unsigned}</wst:Claims>");
+    let hidden = format!(
+        "{claims}<wst:OnBehalfOf>{}</wst:OnBehalfOf>",
+        with(forged("_evil"), signature)
+    );
+    rejected(sts.refusal(
+        &issue(BOOKS, "PublicKey", &hidden),
+        &by_signature("CN=front"),
+    ));
+}
+
+/// What is delegated ends with what it rests on, so that no chain of requests lengthens it.
+#[test]
+fn a_delegated_assertion_does_not_outlive_the_presented_one() {
+    let sts = Sts::new();
+    let token = presented(&sts);
+    let policy = super::rules(&keys::identity("CN=sts", keys::RSA)).policy;
+    let end = super::read(&token, "CN=sts", sts.now).expires(&policy);
+    let sts = sts.later(500);
+    let issued = sts.issued(&acting("wst:OnBehalfOf", &token), &by_signature("CN=front"));
+    assert_eq!(
+        super::read(&issued, "CN=sts", sts.now).expires(&policy),
+        end
+    );
+    let over = sts.later(300);
+    rejected(over.refusal(&acting("wst:OnBehalfOf", &token), &by_signature("CN=front")));
+}
+
+/// WS-Trust 1.4, 9.2: the key of `UseKey` has to be proven. Every client
+/// can write a foreign certificate there.
+#[test]
+fn a_key_that_did_not_sign_is_in_no_assertion() {
+    let sts = Sts::new();
+    let der = base64::encode(certificate("CN=books").der());
+    let token_type =
+        "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509v3";
+    let token = format!(
+        "<wsse:BinarySecurityToken ValueType='{token_type}'>{der}</wsse:BinarySecurityToken>"
+    );
+    let data = format!(
+        "<ds:KeyInfo><ds:X509Data><ds:X509Certificate>{der}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>"
+    );
+    for inside in [&token, &data] {
+        let use_key = format!("<wst:UseKey>{inside}</wst:UseKey>");
+        let request = issue(BOOKS, "PublicKey", &use_key);
+        let refusal = sts.refusal(&request, &by_signature("CN=client"));
+        assert_eq!(refusal, Refusal::KeyNotProven);
+        let said = sts.issued(&request, &by_signature("CN=books"));
+        assert!(said.contains(&der));
+        for key_type in ["Bearer", "SymmetricKey"] {
+            let refusal = sts.refusal(&issue(BOOKS, key_type, &use_key), &by_signature("CN=books"));
+            let element = format!("{{{WST}}}UseKey");
+            assert_eq!(refusal, Refusal::NotUnderstood { element });
+        }
+    }
+    // Two keys in one element: a reader could take either.
+    let two = data.replace(
+        "</ds:KeyInfo>",
+        &format!(
+            "<ds:X509Data><ds:X509Certificate>{}</ds:X509Certificate></ds:X509Data></ds:KeyInfo>",
+            base64::encode(certificate("CN=client").der())
+        ),
+    );
+    let use_key = format!("<wst:UseKey>{two}</wst:UseKey>");
+    let refusal = sts.refusal(
+        &issue(BOOKS, "PublicKey", &use_key),
+        &by_signature("CN=client"),
+    );
+    assert_eq!(refusal.code(), TrustFaultCode::InvalidRequest);
+    // A user with a password has no key.
+    let refusal = sts.refusal(&issue(BOOKS, "PublicKey", ""), &by_password("alice"));
+    assert_eq!(refusal, Refusal::KeyNotProven);
+}
+
+#[test]
+fn no_assertion_is_for_a_service_that_is_not_listed() {
+    let sts = Sts::new();
+    for address in [
+        "urn:unknown",
+        "https://books.example/books/",
+        "https://books.example",
+    ] {
+        let refusal = sts.refusal(&issue(address, "Bearer", ""), &by_password("alice"));
+        let address = address.to_owned();
+        assert_eq!(refusal, Refusal::ScopeNotOffered { address });
+    }
+    let anywhere = request("Issue", "");
+    assert_eq!(
+        sts.refusal(&anywhere, &by_password("alice")),
+        Refusal::ScopeMissing
+    );
+}
+
+#[test]
+fn a_lifetime_is_neither_stretched_nor_shortened_beyond_the_rules() {
+    let sts = Sts::new();
+    let asked = |created: i64, expires: i64| {
+        let at = |seconds| sts.now + jiff::SignedDuration::from_secs(seconds);
+        format!(
+            "<wst:Lifetime><wsu:Created xmlns:wsu='{WSU}'>{}</wsu:Created><wsu:Expires xmlns:wsu='{WSU}'>{}</wsu:Expires></wst:Lifetime>",
+            at(created),
+            at(expires)
+        )
+    };
+    let policy = super::rules(&keys::identity("CN=sts", keys::RSA)).policy;
+    for (created, expires) in [(0, 3601), (0, 1_000_000_000), (-1_000_000, 1_000_000)] {
+        let wanted = issue(BOOKS, "Bearer", &asked(created, expires));
+        let issued = sts.issued(&wanted, &by_password("alice"));
+        let end = super::read(&issued, "CN=sts", sts.now).expires(&policy);
+        assert_eq!(end.as_second() - sts.now.as_second(), 3600);
+    }
+    // For later, over, of no length, and shorter than the shortest.
+    for (created, expires) in [(600, 1200), (-1200, -600), (0, 0), (0, 59)] {
+        let wanted = issue(BOOKS, "Bearer", &asked(created, expires));
+        let refusal = sts.refusal(&wanted, &by_password("alice"));
+        assert_eq!(
+            refusal.code(),
+            TrustFaultCode::InvalidTimeRange,
+            "{created} {expires}"
+        );
+    }
+}
+
+#[test]
+fn a_changed_assertion_is_not_valid() {
+    let sts = Sts::new();
+    let assertion = sts.issued(&issue(BOOKS, "Bearer", ""), &by_password("alice"));
+    let forged = Sts::signing("CN=evil", |_| ());
+    let forged = forged.issued(&issue(BOOKS, "Bearer", ""), &by_password("alice"));
+    for (token, valid) in [
+        (assertion.clone(), true),
+        (assertion.replace(">alice<", ">bob<"), false),
+        (assertion.replace("reader", "admin"), false),
+        (forged, false),
+        (
+            format!("<saml2:Advice xmlns:saml2='{SAML20}'>{assertion}</saml2:Advice>"),
+            false,
+        ),
+        ("<a/>".to_owned(), false),
+    ] {
+        let target = format!("<wst:ValidateTarget>{token}</wst:ValidateTarget>");
+        let validate = request("Validate", &target);
+        let answer = sts
+            .answer(&validate, &by_signature("CN=books"))
+            .expect("an answer");
+        assert_eq!(is_valid(&answer), valid, "{token}");
+    }
+}
+
+/// The key is never the requestor's alone, and never weaker than the rules (WS-Trust 1.4, 4.4.3 and
+/// 4.4.4).
+#[test]
+fn entropy_of_the_requestor_does_not_choose_a_key() {
+    let sts = Sts::new();
+    let client = by_signature("CN=client");
+    let refusal = sts.refusal(&issue(BOOKS, "SymmetricKey", &entropy(15)), &client);
+    assert_eq!(
+        refusal,
+        Refusal::EntropyLength {
+            found: 15,
+            minimum: 16
+        }
+    );
+    let size = format!("{}<wst:KeySize>64</wst:KeySize>", entropy(32));
+    let refusal = sts.refusal(&issue(BOOKS, "SymmetricKey", &size), &client);
+    let (found, minimum, maximum) = (64, 128, 512);
+    assert_eq!(
+        refusal,
+        Refusal::KeySizeNotOffered {
+            found,
+            minimum,
+            maximum
+        }
+    );
+    let algorithm = format!(
+        "{}<wst:ComputedKeyAlgorithm>{WST}/CK/HASH</wst:ComputedKeyAlgorithm>",
+        entropy(32)
+    );
+    let refusal = sts.refusal(&issue(BOOKS, "SymmetricKey", &algorithm), &client);
+    let found = format!("{WST}/CK/HASH");
+    assert_eq!(refusal, Refusal::ComputedKeyNotOffered { found });
+    // The same entropy twice gives different keys.
+    let wanted = issue(BOOKS, "SymmetricKey", &entropy(32));
+    let proof = |sts: &Sts| {
+        let answer = sts.answer(&wanted, &client).expect("an answer");
+        let body = String::from_utf8(answer.body).expect("text");
+        let from = body.find("/Nonce\">").expect("entropy of ours");
+        body[from..from + 52].to_owned()
+    };
+    assert_ne!(proof(&sts), proof(&sts));
+    // A request that everybody can read tells everybody its part of the key.
+    let mut open = by_signature("CN=client");
+    open.confidential = false;
+    assert_eq!(sts.refusal(&wanted, &open), Refusal::NotConfidential);
+    for key_type in ["Bearer", "PublicKey"] {
+        let refusal = sts.refusal(&issue(BOOKS, key_type, &entropy(32)), &client);
+        let element = format!("{{{WST}}}Entropy");
+        assert_eq!(refusal, Refusal::NotUnderstood { element });
+    }
+    // No service that has no certificate gets a key in the clear instead.
+    let refusal = sts.refusal(&issue(FRONT, "SymmetricKey", &entropy(32)), &client);
+    let found = format!("{WST}/SymmetricKey");
+    assert_eq!(refusal, Refusal::KeyTypeNotOffered { found });
+}
+
+/// A service of contexts alone does nothing about assertions, and one of assertions alone nothing
+/// about contexts.
+#[test]
+fn what_a_service_does_not_issue_is_refused() {
+    let sts = Sts::new();
+    let found = "http://docs.oasis-open.org/ws-sx/ws-secureconversation/200512/sct".to_owned();
+    let wanted = format!("<wst:TokenType>{found}</wst:TokenType>");
+    let refusal = sts.refusal(
+        &issue(BOOKS, "SymmetricKey", &wanted),
+        &by_password("alice"),
+    );
+    assert_eq!(refusal, Refusal::TokenTypeNotOffered { found });
+    let contexts = crate::support::Host::default();
+    let token = presented(&sts);
+    let der = base64::encode(certificate("CN=client").der());
+    let key = format!("<wsse:BinarySecurityToken>{der}</wsse:BinarySecurityToken>");
+    for (element, inside, name) in [
+        ("wst:OnBehalfOf", &token, format!("{{{WST}}}OnBehalfOf")),
+        ("wst14:ActAs", &token, format!("{{{}}}ActAs", super::WST14)),
+        ("wst:UseKey", &key, format!("{{{WST}}}UseKey")),
+    ] {
+        let body = request("Issue", &format!("<{element}>{inside}</{element}>"));
+        let refusal = contexts.refusal(&body, &by_password("alice"));
+        assert_eq!(refusal, Refusal::NotUnderstood { element: name });
+    }
+}
