@@ -149,8 +149,7 @@ fn refuse_without_tls<P: Directions>(
 
 /// Reads `inbound` or `outbound` of a route, and compiles it. Its stores are opened to see whether
 /// they can be, and closed again. `through_tls` says whether its messages come or go over TLS.
-/// `sts` is
-/// the token service that it is. `None` when something is wrong, which is reported.
+/// `sts` is the token service that it is. `None` when something is wrong, which is reported.
 pub(super) fn read_endpoint<P: Fixed>(
     table: Table<'_>,
     scope: &str,

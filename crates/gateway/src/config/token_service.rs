@@ -32,7 +32,7 @@ pub(super) fn read_token_service(
     service: TokenService,
     scope: &str,
 ) -> Option<Box<TokenServiceSpec>> {
-    let table = config.saml.as_ref()?.token_service.as_ref()?;
+    let table = config.token_service.as_ref()?;
     let place = table.url.as_ref().map_or(table.place, |url| url.place);
     let report = |message: String| {
         document.report(Problem::new(document.file(), place, message));

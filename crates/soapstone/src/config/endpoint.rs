@@ -24,6 +24,7 @@ use super::security::SecurityConfig;
 use super::store::{Shared, StoreConfig};
 use super::sts::StsConfig;
 use super::table::Table;
+use super::token_service::{self, TokenServiceConfig};
 use super::trust::{TrustConfig, read_trust};
 use super::tuning;
 use super::values::decode_hexadecimal;
@@ -110,6 +111,8 @@ pub struct EndpointConfig {
     pub saml: Option<SamlConfig>,
     /// The token service that the endpoint is. Its table stands beside those of the endpoint.
     pub sts: Option<StsConfig>,
+    /// The token service that makes the assertions of requests.
+    pub token_service: Option<TokenServiceConfig>,
     /// Elements of the Body that are signed by themselves.
     pub inner: Option<InnerConfig>,
     /// The Redis or Valkey that nodes share.
@@ -214,7 +217,12 @@ impl EndpointConfig {
         let peer = table.table("peer").and_then(read_peer);
         let shared_key = table.table("shared_key").and_then(read_shared_key);
         let trust = table.table("trust").map(read_trust);
-        let saml = table_if(whole, &mut table, "saml").map(saml::read);
+        let mut of_saml = table_if(whole, &mut table, "saml");
+        let token_service = of_saml
+            .as_mut()
+            .and_then(|saml| saml.table("token_service"))
+            .map(token_service::read);
+        let saml = of_saml.map(|saml| saml::read(saml, token_service.is_some()));
         let kerberos = table_if(whole, &mut table, "kerberos").map(kerberos::read);
         let inner = table_if(whole, &mut table, "inner").map(inner::read);
         if !table.has("security") {
@@ -296,6 +304,7 @@ impl EndpointConfig {
             kerberos,
             saml,
             sts: None,
+            token_service,
             inner,
             store,
             security: security?,

@@ -11,7 +11,6 @@ use super::confidential::Confidential;
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
 use super::table::Table;
-use super::token_service::{self, TokenServiceConfig};
 use super::trust::{TrustConfig, read_trust_keys};
 
 /// `[saml]`.
@@ -31,8 +30,6 @@ pub struct SamlConfig {
     pub derived_keys: Option<Located<bool>>,
     /// The symmetric key of the assertion that requests carry, in base64.
     pub proof_key: Option<Located<Confidential<String>>>,
-    /// The token service that makes it.
-    pub token_service: Option<TokenServiceConfig>,
     /// The methods that confirm the subject.
     pub confirmation: Vec<ConfirmationMethod>,
     /// Who this side is to issuers; `None` if nothing is said of it.
@@ -94,8 +91,9 @@ pub(super) const VERSIONS: [(&str, SamlVersion); 2] = [
     (SamlVersion::V11.name(), SamlVersion::V11),
 ];
 
-/// Reads the table to its end.
-pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
+/// Reads the table to its end. `is_issued` says that it has the table of a token service, which was
+/// read already.
+pub(super) fn read(mut table: Table<'_>, is_issued: bool) -> SamlConfig {
     let place = table.place();
     let issuers = table.tables("issuers");
     let issuers: Vec<_> = issuers.into_iter().filter_map(read_issuer).collect();
@@ -107,7 +105,6 @@ pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
         symmetric: table.choice("holder_key", &[("public", false), ("symmetric", true)]),
         derived_keys: table.boolean("derived_keys"),
         proof_key: table.secret("proof_key", "proof_key_env", "proof_key_file"),
-        token_service: table.table("token_service").map(token_service::read),
         confirmation: table.choices("confirmation", &METHODS).unwrap_or_default(),
         audience: table.strings("audience"),
         recipient: table.strings("recipient").unwrap_or_default(),
@@ -148,7 +145,7 @@ pub(super) fn read(mut table: Table<'_>) -> SamlConfig {
     let sources = [
         ("assertion", config.assertion.is_some()),
         ("from_request", config.from_request),
-        ("token_service", config.token_service.is_some()),
+        ("token_service", is_issued),
     ];
     let mut sources = sources.into_iter().filter(|(_, is_there)| *is_there);
     if let (Some((first, _)), Some((second, _))) = (sources.next(), sources.next()) {

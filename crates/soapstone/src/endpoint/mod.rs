@@ -58,6 +58,7 @@ mod step;
 mod sts;
 mod suites;
 mod token_key;
+mod token_requests;
 mod token_rules;
 mod token_service;
 mod unsecured_fault;

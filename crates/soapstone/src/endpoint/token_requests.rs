@@ -1,0 +1,292 @@
+//! What is asked for at a token service, and how it is talked to, by the file and the policy.
+//!
+//! The rule kept here: a request that would show a secret, or that no receiver could use, is an
+//! error of the file.
+
+use soapstone_policy::{IssuedKey, IssuedToken};
+use soapstone_trust::addressing::AddressingVersion;
+use soapstone_trust::{AppliesTo, TokenKey, TokenRules, TrustVersion, WantedClaims};
+use soapstone_wss::{
+    ConfirmationMethod, HolderUse, InboundPlan, OutboundPlan, Part, Policy, SamlVersion,
+    SoapVersion,
+};
+
+use super::agreed::Agreed;
+use super::bootstrap::encrypts_body_afresh;
+use super::compile::compile;
+use super::compiled::Endpoint;
+use super::compiler::Compiler;
+use super::plans::Calling;
+use super::role::Role;
+use crate::config::{TokenKeyType, TokenServiceConfig};
+
+use super::token_service::{TokenRequests, TokenService};
+
+/// Most assertions of users that are kept, where the file says nothing: some 10 MB.
+const CAPACITY: usize = 1000;
+
+impl Compiler<'_> {
+    /// The token service that makes the assertions of requests.
+    pub(super) fn token_service(
+        &mut self,
+        agreed: &Agreed,
+        role: Role,
+    ) -> Option<Box<TokenService>> {
+        let config = self.config.token_service.as_ref()?;
+        if role != Role::Client {
+            self.report_with_hint(
+                config.place,
+                "a token service is asked by whoever sends requests and waits for their answers: a gateway's `outbound`",
+                "for single messages, name a file: saml = { assertion = \"assertion.xml\", … }",
+            );
+            return None;
+        }
+        let requests = agreed.exchanges.iter().map(|exchange| &exchange.request);
+        let request = requests.clone().find(|it| it.assertion().is_some())?;
+        let endpoint = self.endpoint_of_service(config)?;
+        let issued = agreed.issued.as_ref();
+        let rules = self.token_rules_of(config, request, issued)?;
+        let requests = TokenRequests {
+            url: self.url_of_service(config, issued)?,
+            soap: config.soap.unwrap_or(SoapVersion::V12),
+            user: config.user.as_ref().map(|user| user.value),
+            capacity: config
+                .capacity
+                .map_or(CAPACITY, |most| usize::try_from(most).unwrap_or(CAPACITY)),
+            tls: config.tls.clone(),
+            rules,
+        };
+        self.check_secrecy(config, &endpoint, &requests);
+        Some(Box::new(TokenService { endpoint, requests }))
+    }
+
+    /// The endpoint that faces the token service.
+    fn endpoint_of_service(&mut self, config: &TokenServiceConfig) -> Option<Endpoint<Calling>> {
+        let own = config.endpoint.as_deref()?;
+        let mut endpoint: Endpoint<Calling> = match compile(own, Role::Client) {
+            Ok(endpoint) => endpoint,
+            Err(problems) => {
+                self.take_problems(problems);
+                return None;
+            }
+        };
+        if endpoint.conversation.is_some() {
+            self.report_with_hint(
+                own.security.source.place,
+                "conversations with a token service are not supported",
+                "take a mechanism for single messages",
+            );
+            return None;
+        }
+        self.dated.append(&mut endpoint.dated);
+        self.online.append(&mut endpoint.online);
+        Some(endpoint)
+    }
+
+    /// What is asked for, and what is taken.
+    fn token_rules_of(
+        &mut self,
+        config: &TokenServiceConfig,
+        request: &Policy,
+        issued: Option<&IssuedToken>,
+    ) -> Option<TokenRules> {
+        let wanted = request.assertion()?;
+        let applies_to = config.applies_to.as_ref()?;
+        let holds = ConfirmationMethod::HolderOfKey;
+        let by_key = wanted.accepts(holds) && !wanted.accepts(ConfirmationMethod::Bearer);
+        let by_policy = match issued.and_then(|issued| issued.key_type) {
+            Some(IssuedKey::PublicKey) => Some(TokenKeyType::PublicKey),
+            Some(IssuedKey::Bearer) => Some(TokenKeyType::Bearer),
+            _ => None,
+        };
+        if let (Some(by_policy), Some(key)) = (by_policy, &config.key)
+            && by_policy != key.value
+        {
+            self.report_with_hint(
+                key.place,
+                "the policy asks for a token with another kind of key",
+                "leave `key` out",
+            );
+            return None;
+        }
+        let key = match config.key.as_ref().map(|key| key.value).or(by_policy) {
+            Some(key) => key,
+            None if by_key => TokenKeyType::PublicKey,
+            None => TokenKeyType::Bearer,
+        };
+        let method = match key {
+            TokenKeyType::Bearer => ConfirmationMethod::Bearer,
+            TokenKeyType::PublicKey => holds,
+        };
+        if !wanted.accepts(method) {
+            let place = config.key.as_ref().map_or(config.place, |key| key.place);
+            self.report_with_hint(
+                place,
+                format!(
+                    "the assertion is asked for with the confirmation {}, which `confirmation` does not name",
+                    method.name()
+                ),
+                format!("confirmation = [\"{}\"]", method.name()),
+            );
+            return None;
+        }
+        let version = config.version.as_ref().map(|version| version.value);
+        let version = version.or(match wanted.versions.contains(&SamlVersion::V20) {
+            true => Some(SamlVersion::V20),
+            false => wanted.versions.first().copied(),
+        })?;
+        let named = self
+            .config
+            .saml
+            .as_ref()
+            .and_then(|it| it.versions.as_ref());
+        if let (Some(asked), Some(named)) = (&config.version, named)
+            && !named.contains(&asked.value)
+        {
+            self.report_with_hint(
+                asked.place,
+                "the assertion is asked for in a version that `versions` does not name",
+                "leave `versions` out",
+            );
+            return None;
+        }
+        let mut rules = TokenRules::new(soapstone_wss::AssertionPolicy {
+            audiences: vec![applies_to.value.clone()],
+            ..wanted.clone()
+        });
+        let by_policy = issued
+            .and_then(|issued| issued.trust)
+            .map(TrustVersion::from);
+        rules.version = match (&config.trust_version, by_policy) {
+            (Some(named), Some(by_policy)) if named.value != by_policy => {
+                self.report_with_hint(
+                    named.place,
+                    "the policy has its template in another version of WS-Trust",
+                    "leave `ws_trust` out",
+                );
+                return None;
+            }
+            (Some(named), _) => named.value,
+            (None, by_policy) => by_policy.unwrap_or(TrustVersion::V13),
+        };
+        rules.assertion = version;
+        rules.key = match key {
+            TokenKeyType::Bearer => TokenKey::Bearer,
+            TokenKeyType::PublicKey => {
+                TokenKey::Public(self.holder_certificate(config, wanted.holder)?)
+            }
+        };
+        rules.applies_to = Some(AppliesTo::new(
+            applies_to.value.clone(),
+            AddressingVersion::V10,
+        ));
+        let template = issued.map(|issued| issued.other.as_bytes().to_vec());
+        rules.claims = match &config.claims {
+            Some(types) => Some(WantedClaims::Types(
+                types.iter().map(|one| one.value.clone()).collect(),
+            )),
+            None => template
+                .filter(|template| !template.is_empty())
+                .map(WantedClaims::Template),
+        };
+        rules.lifetime = config.lifetime;
+        rules.issuers = self.issuers();
+        Some(rules)
+    }
+
+    /// Where the token service is: as the file says, or as the policy says where the file has its
+    /// host. A policy is somebody else's word, and our keys would be shown to whomever it names.
+    fn url_of_service(
+        &mut self,
+        config: &TokenServiceConfig,
+        issued: Option<&IssuedToken>,
+    ) -> Option<String> {
+        if let Some(url) = &config.url {
+            return Some(url.value.clone());
+        }
+        let named = issued.and_then(|issued| issued.issuer.as_deref());
+        let Some(named) = named else {
+            self.report_with_hint(
+                config.place,
+                "`url` is missing, and no policy names the token service",
+                "say where the token service is: url = \"https://sts.example/issue\"",
+            );
+            return None;
+        };
+        let host = host_of(named);
+        let mut hosts = config.hosts.iter();
+        if host.is_some_and(|host| hosts.any(|one| one.value.eq_ignore_ascii_case(host))) {
+            return Some(named.to_owned());
+        }
+        let host = host.unwrap_or("no host");
+        self.report_with_hint(
+            config.place,
+            format!("the policy names a token service at {host:?}, and `hosts` does not"),
+            "name its host if you trust it, or say with `url` where the token service is",
+        );
+        None
+    }
+
+    /// The certificate whose key the assertion is to name: the one that signs, or endorses.
+    fn holder_certificate(
+        &mut self,
+        config: &TokenServiceConfig,
+        holder: HolderUse,
+    ) -> Option<soapstone_crypto::Certificate> {
+        let identity = self.config.identity.as_ref();
+        let endorsing = identity.and_then(|identity| identity.endorsing.first());
+        let named = match holder {
+            HolderUse::Endorses => endorsing.or(identity),
+            _ => identity,
+        };
+        let Some(named) = named else {
+            self.report_with_hint(
+                config.place,
+                "the assertion is to name our key, and there is none",
+                "say who we are to the service: identity = { key = \"….key.pem\", certificate = \"….cert.pem\" }",
+            );
+            return None;
+        };
+        let identity = self.identity(named, super::dated::DatedUse::Identity)?;
+        Some(identity.certificate().clone())
+    }
+
+    /// Reports what everybody on the way could read or write.
+    fn check_secrecy(
+        &mut self,
+        config: &TokenServiceConfig,
+        endpoint: &Endpoint<Calling>,
+        requests: &TokenRequests,
+    ) {
+        let place = config.url.as_ref().map_or(config.place, |url| url.place);
+        let scheme = requests.url.split_once("://").map(|(scheme, _)| scheme);
+        let is_https = scheme.is_some_and(|scheme| scheme.eq_ignore_ascii_case("https"));
+        if is_https {
+            return;
+        }
+        let answers = || endpoint.inbound().map(InboundPlan::policy);
+        let asked = || endpoint.outbound().map(OutboundPlan::policy);
+        let is_bearer = matches!(requests.rules.key, TokenKey::Bearer);
+        let readable = is_bearer && !answers().all(encrypts_body_afresh)
+            || requests.user.is_some() && !asked().all(encrypts_body_afresh);
+        let problem = if readable {
+            "everybody on the way could read an assertion and use it: the token service is not https, and `endpoint` encrypts no Body"
+        } else if !answers().all(|policy| policy.signs(&Part::Body)) {
+            "everybody on the way could write the answers of the token service: it is not https, and `endpoint` wants no signature"
+        } else if endpoint.needs_tls() {
+            "`endpoint` leaves protection to TLS, and the token service is not https"
+        } else {
+            return;
+        };
+        self.report_with_hint(place, problem, "name the token service's https address");
+    }
+}
+
+/// Host and port of an address, as it has them; none where there might be two readings of it.
+fn host_of(address: &str) -> Option<&str> {
+    let (scheme, rest) = address.split_once("://")?;
+    let (host, _) = rest.split_once(['/', '?', '#']).unwrap_or((rest, ""));
+    let is_plain = |letter: char| letter.is_ascii_alphanumeric() || ".-:[]".contains(letter);
+    let known = ["http", "https"].contains(&scheme);
+    (known && !host.is_empty() && host.chars().all(is_plain)).then_some(host)
+}
