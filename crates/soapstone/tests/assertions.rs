@@ -370,6 +370,11 @@ fn mistakes_with_symmetric_keys_of_holders_are_told() {
             "`proof_key` is the key of the assertion that requests carry, and `assertion` names none",
         ),
         (
+            "assertion = \"alice.saml.xml\"\nproof_key_file = \"alice.key.txt\"",
+            "from_request = true",
+            "the assertion comes without that key",
+        ),
+        (
             "alice.saml",
             "public.saml",
             "the assertion has no symmetric key of its holder",

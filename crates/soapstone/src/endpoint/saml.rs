@@ -32,6 +32,7 @@ impl Compiler<'_> {
             return;
         }
         self.protect_with_proof_key(config, policy);
+        self.check_source_of_proof_key(config, policy, role);
         let accepted = self.accepted(config, policy, role);
         let is_tied = accepted.protection == AssertionProtection::Signature
             && !accepted.accepts(ConfirmationMethod::HolderOfKey);
@@ -66,6 +67,20 @@ impl Compiler<'_> {
         let sends = matches!(role, Role::Client | Role::Secure);
         if is_symmetric && sends && config.assertion.is_some() && config.proof_key.is_none() {
             self.report_with_hint(config.place, PROOF_KEY_MISSING, PROOF_KEY_HINT);
+        }
+    }
+
+    /// Refuses a symmetric key that this side would not know: nobody tells it the key beside an
+    /// assertion of a request, and none is asked for at a token service.
+    fn check_source_of_proof_key(&mut self, config: &SamlConfig, policy: &Policy, role: Role) {
+        let sends = matches!(role, Role::Client | Role::Secure);
+        let comes_alone = config.from_request || self.config.token_service.is_some();
+        if policy.uses(KeyBinding::Assertion) && sends && comes_alone {
+            self.report_with_hint(
+                config.place,
+                "messages are under the symmetric key of an assertion, and the assertion comes without that key",
+                "name files: assertion = \"assertion.xml\", proof_key_file = \"proof.key\"",
+            );
         }
     }
 
@@ -142,6 +157,7 @@ impl Compiler<'_> {
             );
         }
         self.check_proof_key(config, policy, role);
+        self.check_source_of_proof_key(config, policy, role);
         let mut versions = wanted.versions;
         if let Some(named) = &config.versions {
             versions.retain(|version| named.contains(version));
