@@ -60,11 +60,14 @@ fn every_gateway_file_of_the_guides_is_read() {
 #[test]
 fn every_metric_is_explained_and_no_other() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
-    let read =
-        |name: &str| fs::read_to_string(root.join("src/observe/metrics").join(name)).expect(name);
-    let source = read("exposition.rs");
-    let (source, _) = source.split_once("#[cfg(test)]").expect("its tests");
-    let source = format!("{source}{}", read("agreements.rs"));
+    let files = fs::read_dir(root.join("src/observe/metrics")).expect("the folder of metrics");
+    let source: String = files
+        .map(|file| fs::read_to_string(file.expect("an entry").path()).expect("a file"))
+        .map(|text| match text.split_once("#[cfg(test)]") {
+            Some((source, _)) => source.to_owned(),
+            None => text,
+        })
+        .collect();
     let written: Vec<&str> = source
         .split("\"soapstone_")
         .skip(1)

@@ -8,10 +8,12 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicU64, Ordering};
 
 use soapstone::crypto::trust::RevocationCounts;
-use soapstone_broker::{MemberStatus, Reason, State};
+use soapstone_broker::MemberStatus;
 
-use super::text::{COUNTER, Exposition, GAUGE, HISTOGRAM, Samples, escape, route_label};
-use super::{AgreementsSnapshot, GatewayMetrics, RouteMetrics, STEPS, agreements, process};
+use super::text::{COUNTER, Exposition, GAUGE, HISTOGRAM, escape, route_label};
+use super::{
+    AgreementsSnapshot, GatewayMetrics, RouteMetrics, STEPS, agreements, balanced, process,
+};
 use crate::config::direction::Direction;
 use crate::observe::traces::Counts;
 
@@ -152,8 +154,7 @@ pub(crate) fn expose(
         // How often a message waits tells which step refused it.
         of_stores(gateway, &mut out);
         // Names of backends are mostly their addresses.
-        of_members(snapshot, &mut out);
-        of_choices(routes, snapshot, &mut out);
+        balanced::expose(&snapshot.balanced, routes, &mut out);
         // A client is told that it may not, and not why.
         of_denials(routes, &mut out);
         process::expose(&mut out);
@@ -377,91 +378,6 @@ fn of_backends(snapshot: &Snapshot, out: &mut Exposition) {
             count,
         );
     }
-}
-
-fn of_members(snapshot: &Snapshot, out: &mut Exposition) {
-    fn each<T: std::fmt::Display>(
-        snapshot: &Snapshot,
-        samples: &mut Samples<'_>,
-        value: impl Fn(&MemberStatus) -> Option<T>,
-    ) {
-        for (route, members) in &snapshot.balanced {
-            for member in members {
-                if let Some(value) = value(member) {
-                    samples.sample(&member_labels(route, member), value);
-                }
-            }
-        }
-    }
-    let help = "Whether a backend gets requests, where a route has several.";
-    let mut samples = out.family(("soapstone_balanced_usable", GAUGE, help));
-    each(snapshot, &mut samples, |it| {
-        Some(u8::from(it.state.is_usable()))
-    });
-    let help = "The state of a backend, where a route has several: 1 for the one it is in.";
-    let mut samples = out.family(("soapstone_balanced_state", GAUGE, help));
-    for (route, members) in &snapshot.balanced {
-        for (member, state) in members
-            .iter()
-            .flat_map(|it| State::NAMES.map(|state| (it, state)))
-        {
-            let labels = format!("{},state=\"{state}\"", member_labels(route, member));
-            samples.sample(&labels, u8::from(member.state.name() == state));
-        }
-    }
-    let help = "Requests that a backend has in hand, where a route has several.";
-    let mut samples = out.family(("soapstone_balanced_in_hand", GAUGE, help));
-    each(snapshot, &mut samples, |it| Some(it.in_hand));
-    let help = "Most requests that a backend may have in hand.";
-    let mut samples = out.family(("soapstone_balanced_in_hand_limit", GAUGE, help));
-    each(snapshot, &mut samples, |it| it.limit);
-    let help = "Mean time of the last answers of a backend, where a route has several.";
-    let mut samples = out.family(("soapstone_balanced_mean_seconds", GAUGE, help));
-    each(snapshot, &mut samples, |it| Some(it.mean?.as_secs_f64()));
-    let help = "Requests that a backend answered, where a route has several.";
-    let mut samples = out.family(("soapstone_balanced_answered_total", COUNTER, help));
-    each(snapshot, &mut samples, |it| Some(it.answered));
-    let help = "Requests that a backend failed, where a route has several.";
-    let mut samples = out.family(("soapstone_balanced_failed_total", COUNTER, help));
-    each(snapshot, &mut samples, |it| Some(it.failed));
-    let help = "How often a backend was ejected because it failed requests.";
-    let mut samples = out.family(("soapstone_balanced_ejections_total", COUNTER, help));
-    each(snapshot, &mut samples, |it| Some(it.ejections));
-}
-
-fn member_labels(route: &str, member: &MemberStatus) -> String {
-    format!(
-        "{},backend=\"{}\"",
-        route_label(route),
-        escape(&member.name)
-    )
-}
-
-fn of_choices(routes: &[Arc<RouteMetrics>], snapshot: &Snapshot, out: &mut Exposition) {
-    let is_balanced = |route: &RouteMetrics| {
-        let mut names = snapshot.balanced.iter().map(|(name, _)| name.as_str());
-        names.any(|name| name == route.route)
-    };
-    let help = "Choices among several backends, by reason.";
-    out.family(("soapstone_choices_total", COUNTER, help))
-        .counts(routes, "reason", |route| {
-            let counts = Reason::NAMES.iter().zip(&route.choices);
-            counts
-                .filter(|_| is_balanced(route))
-                .map(|(reason, count)| {
-                    let count = count.load(Ordering::Relaxed);
-                    (route.label(), (*reason).to_owned(), count)
-                })
-                .collect()
-        });
-    let help = "Requests that went to another backend, by how the one before failed.";
-    out.family(("soapstone_retries_total", COUNTER, help))
-        .counts(routes, "failed", |route| {
-            let entries = route.retries.entries().into_iter();
-            entries
-                .map(|(failed, count)| (route.label(), failed.to_owned(), count))
-                .collect()
-        });
 }
 
 fn of_expiries(snapshot: &Snapshot, out: &mut Exposition) {
@@ -719,7 +635,7 @@ impl RouteMetrics {
         )
     }
 
-    fn label(&self) -> String {
+    pub(super) fn label(&self) -> String {
         route_label(&self.route)
     }
 }

@@ -7,6 +7,7 @@
 //! The rule kept here: counting never fails, and on the common path it waits for nobody.
 
 mod agreements;
+mod balanced;
 mod exposition;
 mod process;
 mod text;
