@@ -11,7 +11,7 @@ use soapstone::{ForgetfulReplayCache, Memory, Service};
 use soapstone_gateway::{Config, Running};
 use soapstone_testkit::{envelope, keys};
 
-use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, send_over, soon};
+use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, send, send_over, soon};
 use crate::tls::connect;
 
 const WST: &str = "http://docs.oasis-open.org/ws-sx/ws-trust/200512";
@@ -192,6 +192,64 @@ async fn a_service_acts_for_the_user_of_an_assertion_that_it_was_sent() {
             "{}",
             answer.body
         );
+    }
+}
+
+/// What `saml` says of a token service that is asked: which route, for whom, and how.
+fn asking(sts: u16, route: &str, confirmation: &str, more: &str, endpoint: &str) -> String {
+    format!(
+        "[routes.outbound.saml]\nconfirmation = [\"{confirmation}\"]\n\
+         issuers = [{{ name = \"https://sts.example\", pinned = [\"sts.cert.pem\"] }}]\n\
+         [routes.outbound.saml.token_service]\nurl = \"https://localhost:{sts}/{route}\"\n{more}\ntls = {{ ca = [\"ca.cert.pem\"] }}\n\
+         [routes.outbound.saml.token_service.endpoint]\n{endpoint}"
+    )
+}
+
+/// Two services in a chain: the second one learns of the first user, and of the service that acts
+/// for that user. Nobody but the gateways knows of tokens (WS-Trust 1.4, 9.1).
+#[tokio::test]
+async fn the_user_of_a_plain_client_is_known_at_the_end_of_a_chain_of_services() {
+    let folder = folder();
+    let sts = folder.gateway(&services("")).await;
+    let sts = sts.address().port();
+    let mut backend = Backend::echo().await;
+    let end = folder
+        .gateway(&books(backend.address, "sign", "holder-of-key"))
+        .await;
+    let act_as = format!("applies_to = \"{AUDIENCE}\"\nuser = \"act-as\"");
+    let towards = format!("trust = {{ pinned = [\"sts.cert.pem\"] }}\n{SIGNER}");
+    let front = format!(
+        "LISTEN\n{TLS}\n[[routes]]\npath = \"/front\"\nbackend = \"https://localhost:{}/echo\"\ntls = {{ ca = [\"ca.cert.pem\"] }}\n\
+         [routes.inbound]\nsecurity = {{ mechanism = \"none\" }}\n\
+         [routes.inbound.saml]\naudience = [\"https://front.example\"]\nconfirmation = [\"bearer\"]\nforward = true\n\
+         issuers = [{{ name = \"https://sts.example\", pinned = [\"sts.cert.pem\"] }}]\n\
+         [routes.outbound]\ntrust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN=server\"] }}\n{SIGNER}{}",
+        end.address().port(),
+        asking(sts, "signers", "holder-of-key", &act_as, &towards)
+    );
+    let front = folder.gateway(&front).await;
+    let client = format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"https://localhost:{}/front\"\ntls = {{ ca = [\"ca.cert.pem\"] }}\n\
+         [routes.outbound]\nsecurity = {{ mechanism = \"none\" }}\n{}",
+        front.address().port(),
+        asking(
+            sts,
+            "users",
+            "bearer",
+            "applies_to = \"https://front.example\"",
+            USER
+        )
+    );
+    let client = folder.gateway(&client).await;
+    for _ in 0..2 {
+        let answer = send(client.address(), post("/echo", ENVELOPE)).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        let seen = soon("the request", backend.seen.recv()).await;
+        let seen = seen.expect("a request");
+        assert_eq!(seen.headers["x-subject"], "alice");
+        assert_eq!(seen.headers["x-role"], "reader");
+        let body = String::from_utf8_lossy(&seen.body);
+        assert!(!body.contains("Assertion"), "{body}");
     }
 }
 
