@@ -14,7 +14,7 @@ from .cxf import REQUESTS, USER, content, enveloped, same_content
 from .endpoints import Endpoint
 from .installing import INTEROP
 from .metro_policies import LENIENT, STRANGERS, cells, refusals
-from .processes import Failure, free_port, must, server
+from .processes import Failure, free_port, must, seen, server
 
 JAR = INTEROP / "metro" / "target" / "metro-peer.jar"
 ACTION = "urn:soapstone:services:echo:Echo"
@@ -312,12 +312,15 @@ def _not_itself(peer, cell):
 
 def _contexts(ours, cell):
     """Our gateway made a context for Metro's client, renewed it where it was to be, and forgot it."""
-    said = ours.log.read_text(encoding="utf-8").splitlines()
-    mine = [line for line in said if f'route="/{cell.path}/echo"' in line and "security context" in line]
-    found = [line.partition('what="')[2].partition('"')[0] for line in mine]
     expected = ["issued", *["renewed"] * cell.renew, "cancelled"]
-    if found != expected:
-        raise Failure(f"expected {expected}, found {found}")
+
+    def found():
+        said = ours.log.read_text(encoding="utf-8").splitlines()
+        mine = [line for line in said if f'route="/{cell.path}/echo"' in line and "security context" in line]
+        return [line.partition('what="')[2].partition('"')[0] for line in mine]
+
+    if not seen(lambda: found() == expected):
+        raise Failure(f"expected {expected}, found {found()}")
 
 
 def _refused(peer, ours, theirs, demanded, reason):
@@ -398,7 +401,7 @@ def _plain_answer(ours, cell):
 def _ended(peer, ours, cell):
     """Our gateway has told Metro's service, which has done it, that it needs the context no more."""
     ended = f'was ended route="/{cell.path}/echo"'
-    if peer.actions(cell)[-1] != "Cancel" or ended not in ours.log.read_text(encoding="utf-8"):
+    if peer.actions(cell)[-1] != "Cancel" or not seen(lambda: ended in ours.log.read_text(encoding="utf-8")):
         raise Failure(f"expected a Cancel that is answered at the end, found these requests: {peer.actions(cell)}")
 
 

@@ -109,3 +109,13 @@ def _await(name, process, ports, log):
             waiting.pop(0)
             continue
         time.sleep(0.05)
+
+
+def seen(holds, seconds=10):
+    """Whether it holds, at once or within so many seconds: an answer does not wait for the line of the log that tells of it."""
+    until = time.monotonic() + seconds
+    while not holds():
+        if time.monotonic() > until:
+            return False
+        time.sleep(0.1)
+    return True
