@@ -8,7 +8,8 @@
 //! ```
 //!
 //! They are for one audience. One that is for a user is kept by all that the user's own assertion
-//! is, so that nobody else gets it. One with `OneTimeUse` is never kept.
+//! is, so that nobody else gets it, and no longer than that assertion holds. One with `OneTimeUse`
+//! is never kept, nor is one for a user whose assertion has `OneTimeUse`.
 //!
 //! While the token service is away, requests go on with what is at hand. After a question that
 //! failed none is asked for a moment: of a user, if that user was refused; else of the service.
@@ -57,6 +58,13 @@ type Key = Option<[u8; 32]>;
 pub(crate) struct User {
     key: [u8; 32],
     assertion: Arc<AssertionToken>,
+}
+
+impl User {
+    /// Whether the token service is to see the user's assertion with each request.
+    fn asks_each_time(&self) -> bool {
+        self.assertion.is_for_one_use()
+    }
 }
 
 /// An assertion that was granted.
@@ -119,7 +127,7 @@ impl IssuedTokens {
     ///
     /// # Errors
     ///
-    /// The request brings none, or several.
+    /// The request brings none, several, or one that has ended.
     pub(crate) fn user_of(
         &self,
         octets: &[u8],
@@ -130,6 +138,10 @@ impl IssuedTokens {
             return Ok(None);
         }
         let (_, assertion) = user_of(octets.to_vec(), limits, buffers)?;
+        if let Some(ended) = assertion.ends().filter(|end| *end <= self.now()) {
+            let problem = format!("it ended at {ended}");
+            return Err(SecureError::AssertionUnfit { problem });
+        }
         let key = digest(DigestAlgorithm::Sha256, assertion.written());
         let key = key.ok().and_then(|key| key.as_ref().try_into().ok());
         Ok(Some(Arc::new(User {
@@ -185,8 +197,9 @@ impl IssuedTokens {
         if let Some(granted) = self.usable(&mut state, user) {
             return Found::Granted(granted);
         }
-        let key = key_of(user);
-        match state.get(&key).is_some_and(|entry| entry.asks_each_time) {
+        let is_once = user.is_some_and(|user| user.asks_each_time());
+        let entry = state.get(&key_of(user));
+        match is_once || entry.is_some_and(|entry| entry.asks_each_time) {
             true => Found::Alone,
             false => Found::Awaited(self.begin(&mut state, user)),
         }
@@ -287,7 +300,7 @@ impl IssuedTokens {
                     "the token service has issued an assertion"
                 );
                 self.breaker.succeeded();
-                Ok(entry.keep(assertion, self.now()))
+                Ok(entry.keep(assertion, user.as_deref(), self.now()))
             }
             Err(failed) => {
                 let at_hand = entry.granted.as_ref().map(|granted| granted.assertion.ends);
@@ -350,16 +363,27 @@ impl Entry {
         }
     }
 
-    /// Puts an assertion into use: for later requests as well, unless it is for one.
-    fn keep(&mut self, assertion: IssuedAssertion, now: Timestamp) -> Arc<Granted> {
+    /// Puts an assertion into use: for later requests as well, unless it is for one, or was asked
+    /// for with one that is.
+    fn keep(
+        &mut self,
+        mut assertion: IssuedAssertion,
+        user: Option<&User>,
+        now: Timestamp,
+    ) -> Arc<Granted> {
         self.breaker.succeeded();
-        self.asks_each_time = assertion.once;
-        let life = assertion.ends.duration_since(now);
-        let part = SignedDuration::from_secs(life.as_secs() / LAST_PART);
-        let half = SignedDuration::from_secs(life.as_secs() / 2);
-        let ahead = part.max(LEAST_AHEAD.min(half));
-        self.renew_at = assertion.ends.checked_sub(ahead).unwrap_or(now);
-        let is_kept = !assertion.once;
+        let is_for_one = assertion.once || user.is_some_and(User::asks_each_time);
+        self.asks_each_time = is_for_one;
+        let users_end = user.and_then(|user| user.assertion.ends());
+        self.renew_at = match users_end.filter(|end| *end <= assertion.ends) {
+            // Then the next one would end no later.
+            Some(end) => {
+                assertion.ends = end;
+                Timestamp::MAX
+            }
+            None => renewal(assertion.ends, now),
+        };
+        let is_kept = !is_for_one;
         let granted = Arc::new(Granted {
             assertion,
             is_taken: AtomicBool::new(false),
@@ -367,6 +391,15 @@ impl Entry {
         self.granted = is_kept.then(|| Arc::clone(&granted));
         granted
     }
+}
+
+/// When the next assertion is asked for.
+fn renewal(ends: Timestamp, now: Timestamp) -> Timestamp {
+    let life = ends.duration_since(now);
+    let part = SignedDuration::from_secs(life.as_secs() / LAST_PART);
+    let half = SignedDuration::from_secs(life.as_secs() / 2);
+    let ahead = part.max(LEAST_AHEAD.min(half));
+    ends.checked_sub(ahead).unwrap_or(now)
 }
 
 fn key_of(user: Option<&Arc<User>>) -> Key {

@@ -3,6 +3,7 @@
 
 mod files;
 mod judged;
+mod users;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};

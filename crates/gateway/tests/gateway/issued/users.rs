@@ -1,0 +1,123 @@
+//! Questions for users: whose assertion a request brings, how many are asked at once, and what one
+//! user's trouble is to another.
+
+use std::time::Duration;
+
+use super::*;
+
+const ATTRIBUTES: &[(&str, &str)] = &[("role", "reader")];
+
+/// A token service that grants each user a token of that user, and mallory none.
+async fn granting_users(folder: &Folder) -> Sts {
+    Sts::granting(folder, |context, plain, before| {
+        let (_, rest) = plain.split_once("<wst:OnBehalfOf>").expect("a user");
+        let (_, rest) = rest.split_once("<saml:NameID>").expect("a name");
+        let (user, _) = rest.split_once('<').expect("its end");
+        if user == "mallory" {
+            return "<nothing/>".to_owned();
+        }
+        let id = format!("_{before}");
+        let made = Made {
+            id: &id,
+            ..Made::default()
+        };
+        answer(context, true, &assertion(AUDIENCE, ATTRIBUTES, user, &made))
+    })
+    .await
+}
+
+fn assertion(audience: &str, attributes: &[(&str, &str)], user: &str, made: &Made<'_>) -> String {
+    let assertion = Assertion {
+        is_20: true,
+        method: "bearer",
+        holder: None,
+        audience: Some(audience),
+        attributes,
+    };
+    assertion.made(user, &keys::identity("CN=idp", keys::RSA), made)
+}
+
+/// A plain request with that assertion.
+fn with(block: &str) -> String {
+    let header = format!("<s:Header>{block}</s:Header><s:Body>");
+    ENVELOPE.replacen("<s:Body>", &header, 1)
+}
+
+/// A plain request of a user.
+fn of(user: &str, made: &Made<'_>) -> String {
+    with(&assertion(
+        "https://gateway.example",
+        ATTRIBUTES,
+        user,
+        made,
+    ))
+}
+
+fn on_behalf(backend: SocketAddr, sts: SocketAddr, more: &str) -> String {
+    let more = format!("user = \"on-behalf-of\"\n{more}");
+    file(backend, sts, "bearer", &more)
+}
+
+async fn call(gateway: &Running, request: &str) -> Answer {
+    send(gateway.address(), post("/echo", request.to_owned())).await
+}
+
+/// SAML Core 2.0, 2.5.1.2: an assertion whose conditions have ended is not valid any more.
+#[tokio::test]
+async fn a_user_whose_assertion_has_ended_is_asked_for_no_more() {
+    let (said, _listening) = Said::listen();
+    let folder = folder();
+    let (mut backend, _) = service(&folder, "bearer").await;
+    let sts = granting_users(&folder).await;
+    let text = on_behalf(backend.address, sts.backend.address, "");
+    let gateway = folder.gateway(&text).await;
+    let ended = Made {
+        begin: -900,
+        end: -1,
+        ..Made::default()
+    };
+    let answer = call(&gateway, &of("alice", &ended)).await;
+    assert_eq!(
+        answer.status,
+        StatusCode::INTERNAL_SERVER_ERROR,
+        "{}",
+        answer.body
+    );
+    assert_eq!(sts.asked(), 0);
+    assert!(backend.seen.try_recv().is_err());
+    assert!(said.to_string().contains("it ended at"), "{said}");
+    // A token of ten minutes is kept no longer than the assertion that it was granted for.
+    let short = Made {
+        end: 3,
+        ..Made::default()
+    };
+    let request = of("alice", &short);
+    let answer = call(&gateway, &request).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let refused = async {
+        while call(&gateway, &request).await.status == StatusCode::OK {
+            tokio::time::sleep(Duration::from_millis(100)).await;
+        }
+    };
+    soon("the end of the user's assertion", refused).await;
+}
+
+/// SAML Core 2.0, 2.5.1.5: whether the assertion was used already is for the token service to say.
+#[tokio::test]
+async fn nothing_is_kept_for_an_assertion_for_one_use() {
+    let folder = folder();
+    let (backend, _) = service(&folder, "bearer").await;
+    let sts = granting_users(&folder).await;
+    let text = on_behalf(backend.address, sts.backend.address, "");
+    let gateway = folder.gateway(&text).await;
+    let once = Made {
+        once: true,
+        ..Made::default()
+    };
+    let request = of("alice", &once);
+    for asked in 1..4 {
+        let answer = call(&gateway, &request).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        assert_eq!(sts.asked(), asked);
+    }
+}
