@@ -18,26 +18,24 @@
 //! another one of the same user.
 
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use soapstone::crypto::{DigestAlgorithm, digest};
 use soapstone::endpoint::user_of;
-use soapstone::wss::{AssertionToken, IssuedAssertion, SecureError};
+use soapstone::wss::SecureError;
 use soapstone::xml::{Buffers, Limits};
 use soapstone_store::Breaker;
 use tokio::sync::watch;
 use tokio::time::Instant;
 
 use super::asking::{Failed, TokenAsker};
+use super::entries::{Entry, Granted, Key, Outcome, User, key_of};
 use crate::observe::log::Beginning;
 use crate::scheduling::background::Background;
 use crate::scheduling::endpoint::OutboundEndpoint;
-
-/// What a question came to. Everybody who waits for it is told the same.
-type Outcome = Result<Arc<Granted>, Arc<Failed>>;
 
 /// The assertions of one endpoint.
 #[derive(Debug)]
@@ -49,43 +47,6 @@ pub(crate) struct IssuedTokens {
     breaker: Breaker<Arc<Failed>>,
 }
 
-/// Whose an assertion is: nobody's in particular, or that of the user whose assertion has this
-/// digest.
-type Key = Option<[u8; 32]>;
-
-/// The user that a request is sent for.
-#[derive(Debug)]
-pub(crate) struct User {
-    key: [u8; 32],
-    assertion: Arc<AssertionToken>,
-}
-
-impl User {
-    /// Whether the token service is to see the user's assertion with each request.
-    fn asks_each_time(&self) -> bool {
-        self.assertion.is_for_one_use()
-    }
-}
-
-/// An assertion that was granted.
-#[derive(Debug)]
-pub(crate) struct Granted {
-    pub(crate) assertion: IssuedAssertion,
-    /// Whether a request has it, where it is for one.
-    is_taken: AtomicBool,
-}
-
-#[derive(Debug)]
-struct Entry {
-    granted: Option<Arc<Granted>>,
-    renew_at: Timestamp,
-    /// Whether the last one was for one use: then requests ask for themselves.
-    asks_each_time: bool,
-    under_way: Option<watch::Receiver<Option<Outcome>>>,
-    /// In the way to questions for this user.
-    breaker: Breaker<Arc<Failed>>,
-}
-
 /// What there is for a request.
 enum Found {
     Granted(Arc<Granted>),
@@ -94,12 +55,6 @@ enum Found {
     /// The request asks for itself.
     Alone,
 }
-
-/// The last part of an assertion's life, as a divisor, in which the next one is asked for.
-const LAST_PART: i64 = 10;
-
-/// Least time before the end at which that begins. A shorter life is halved.
-const LEAST_AHEAD: SignedDuration = SignedDuration::from_secs(30);
 
 impl IssuedTokens {
     /// None as yet. Questions are asked in the background.
@@ -350,58 +305,4 @@ impl IssuedTokens {
     fn state(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl Entry {
-    fn new() -> Self {
-        Self {
-            granted: None,
-            renew_at: Timestamp::MAX,
-            asks_each_time: false,
-            under_way: None,
-            breaker: Breaker::new(Duration::ZERO),
-        }
-    }
-
-    /// Puts an assertion into use: for later requests as well, unless it is for one, or was asked
-    /// for with one that is.
-    fn keep(
-        &mut self,
-        mut assertion: IssuedAssertion,
-        user: Option<&User>,
-        now: Timestamp,
-    ) -> Arc<Granted> {
-        self.breaker.succeeded();
-        let is_for_one = assertion.once || user.is_some_and(User::asks_each_time);
-        self.asks_each_time = is_for_one;
-        let users_end = user.and_then(|user| user.assertion.ends());
-        self.renew_at = match users_end.filter(|end| *end <= assertion.ends) {
-            // Then the next one would end no later.
-            Some(end) => {
-                assertion.ends = end;
-                Timestamp::MAX
-            }
-            None => renewal(assertion.ends, now),
-        };
-        let is_kept = !is_for_one;
-        let granted = Arc::new(Granted {
-            assertion,
-            is_taken: AtomicBool::new(false),
-        });
-        self.granted = is_kept.then(|| Arc::clone(&granted));
-        granted
-    }
-}
-
-/// When the next assertion is asked for.
-fn renewal(ends: Timestamp, now: Timestamp) -> Timestamp {
-    let life = ends.duration_since(now);
-    let part = SignedDuration::from_secs(life.as_secs() / LAST_PART);
-    let half = SignedDuration::from_secs(life.as_secs() / 2);
-    let ahead = part.max(LEAST_AHEAD.min(half));
-    ends.checked_sub(ahead).unwrap_or(now)
-}
-
-fn key_of(user: Option<&Arc<User>>) -> Key {
-    user.map(|user| user.key)
 }
