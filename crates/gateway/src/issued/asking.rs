@@ -52,7 +52,7 @@ pub(crate) enum Failed {
     },
     /// The plain request brings no assertion of a user, or one that nobody would accept.
     User(SecureError),
-    /// The gateway has too much to do.
+    /// The gateway has too much to do, or too many questions are under way.
     Busy,
     /// It was not finished in time, or the gateway ends.
     Unfinished,
@@ -110,7 +110,7 @@ impl fmt::Display for Failed {
                 "no assertion of a user in the request, to ask the token service with: {error}"
             ),
             Self::Busy => {
-                out.write_str("no assertion from the token service: the crypto workers are busy")
+                out.write_str("no assertion from the token service: too much is under way already")
             }
             Self::Unfinished => {
                 out.write_str("no assertion from the token service: it took too long")

@@ -1,8 +1,10 @@
 //! What is kept of a token service's assertions: one entry for each user, with the assertion, the
 //! question that is under way, and what the last one failed of.
 //!
-//! The rule kept here: an assertion ends with that of the user whom it was made for.
+//! The rule kept here: an assertion ends with that of the user whom it was made for, and there are
+//! never more entries than the operator allows.
 
+use std::collections::HashMap;
 use std::sync::Arc;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
@@ -43,6 +45,13 @@ pub(crate) struct Granted {
     pub(super) is_taken: AtomicBool,
 }
 
+/// One entry for each user, as many as there are places for.
+#[derive(Debug)]
+pub(super) struct Entries {
+    entries: HashMap<Key, Entry>,
+    capacity: usize,
+}
+
 /// What is known of one user, or of nobody in particular.
 #[derive(Debug)]
 pub(super) struct Entry {
@@ -61,6 +70,46 @@ const LAST_PART: i64 = 10;
 /// Least time before the end at which that begins. A shorter life is halved.
 const LEAST_AHEAD: SignedDuration = SignedDuration::from_secs(30);
 
+impl Entries {
+    /// None, and that many places.
+    pub(super) fn new(capacity: usize) -> Self {
+        Self {
+            entries: HashMap::new(),
+            capacity,
+        }
+    }
+
+    pub(super) fn get(&self, key: &Key) -> Option<&Entry> {
+        self.entries.get(key)
+    }
+
+    pub(super) fn get_mut(&mut self, key: &Key) -> Option<&mut Entry> {
+        self.entries.get_mut(key)
+    }
+
+    /// The entry of a user, made where there is none. `None` where every place has a question under
+    /// way.
+    pub(super) fn place(&mut self, key: Key) -> Option<&mut Entry> {
+        if !self.entries.contains_key(&key) && !self.make_room() {
+            return None;
+        }
+        Some(self.entries.entry(key).or_insert_with(Entry::new))
+    }
+
+    /// Makes room for one more user: whoever has no assertion goes first, then the one whose
+    /// assertion ends first. It only costs a question. `false` where nobody can go.
+    fn make_room(&mut self) -> bool {
+        if self.entries.len() < self.capacity {
+            return true;
+        }
+        let entries = self.entries.iter();
+        let idle = entries.filter(|(_, entry)| entry.question().is_none());
+        let first = idle.min_by_key(|(_, entry)| entry.end());
+        let first = first.map(|(key, _)| *key);
+        first.is_some_and(|key| self.entries.remove(&key).is_some())
+    }
+}
+
 impl Entry {
     pub(super) fn new() -> Self {
         Self {
@@ -72,8 +121,19 @@ impl Entry {
         }
     }
 
-    /// Puts an assertion into use: for later requests as well, unless it is for one, or was asked
-    /// for with one that is.
+    /// The question that is under way.
+    pub(super) fn question(&self) -> Option<&watch::Receiver<Option<Outcome>>> {
+        // A sender that is gone without a word was dropped with its task.
+        let mut running = self.under_way.iter();
+        running.find(|running| running.has_changed().is_ok())
+    }
+
+    /// When the assertion at hand ends.
+    fn end(&self) -> Option<Timestamp> {
+        self.granted.as_ref().map(|granted| granted.assertion.ends)
+    }
+
+    /// Puts an assertion into use: for later requests as well, unless it is for one.
     pub(super) fn keep(
         &mut self,
         mut assertion: IssuedAssertion,
@@ -81,8 +141,7 @@ impl Entry {
         now: Timestamp,
     ) -> Arc<Granted> {
         self.breaker.succeeded();
-        let is_for_one = assertion.once || user.is_some_and(User::asks_each_time);
-        self.asks_each_time = is_for_one;
+        self.asks_each_time = assertion.once;
         let users_end = user.and_then(|user| user.assertion.ends());
         self.renew_at = match users_end.filter(|end| *end <= assertion.ends) {
             // Then the next one would end no later.
@@ -92,7 +151,7 @@ impl Entry {
             }
             None => renewal(assertion.ends, now),
         };
-        let is_kept = !is_for_one;
+        let is_kept = !assertion.once;
         let granted = Arc::new(Granted {
             assertion,
             is_taken: AtomicBool::new(false),

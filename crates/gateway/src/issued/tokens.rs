@@ -17,7 +17,6 @@
 //! The rule kept here: an assertion leaves this place for the request that it was asked for, or for
 //! another one of the same user.
 
-use std::collections::HashMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -28,11 +27,11 @@ use soapstone::endpoint::user_of;
 use soapstone::wss::SecureError;
 use soapstone::xml::{Buffers, Limits};
 use soapstone_store::Breaker;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
 use super::asking::{Failed, TokenAsker};
-use super::entries::{Entry, Granted, Key, Outcome, User, key_of};
+use super::entries::{Entries, Entry, Granted, Outcome, User, key_of};
 use crate::observe::log::Beginning;
 use crate::scheduling::background::Background;
 use crate::scheduling::endpoint::OutboundEndpoint;
@@ -42,7 +41,9 @@ use crate::scheduling::endpoint::OutboundEndpoint;
 pub(crate) struct IssuedTokens {
     asker: TokenAsker,
     background: Arc<Background>,
-    state: Mutex<HashMap<Key, Entry>>,
+    state: Mutex<Entries>,
+    /// A permit for each question that may be under way.
+    questions: Arc<Semaphore>,
     /// In the way to the token service.
     breaker: Breaker<Arc<Failed>>,
 }
@@ -56,13 +57,22 @@ enum Found {
     Alone,
 }
 
+/// Most questions at once. Each has a message of at most some 300 kB and a connection, whether or
+/// not its client still waits.
+const MOST_QUESTIONS: usize = 64;
+
+/// Largest assertion of a user that a token service is shown. One with a hundred attributes has
+/// some 50 kB.
+const LARGEST_USER: usize = 256 << 10;
+
 impl IssuedTokens {
     /// None as yet. Questions are asked in the background.
     pub(crate) fn new(asker: TokenAsker, background: Arc<Background>) -> Arc<Self> {
         Arc::new(Self {
+            state: Mutex::new(Entries::new(asker.requests.capacity())),
+            questions: Arc::new(Semaphore::new(MOST_QUESTIONS)),
             asker,
             background,
-            state: Mutex::default(),
             // While a question is under way, no other one asks whether it may begin.
             breaker: Breaker::new(Duration::ZERO),
         })
@@ -82,7 +92,7 @@ impl IssuedTokens {
     ///
     /// # Errors
     ///
-    /// The request brings none, several, or one that has ended.
+    /// The request brings none, several, or one that has ended or is too large.
     pub(crate) fn user_of(
         &self,
         octets: &[u8],
@@ -93,9 +103,14 @@ impl IssuedTokens {
             return Ok(None);
         }
         let (_, assertion) = user_of(octets.to_vec(), limits, buffers)?;
+        let unfit = |problem| SecureError::AssertionUnfit { problem };
+        let size = assertion.written().len();
+        if size > LARGEST_USER {
+            let problem = format!("expected at most {LARGEST_USER} bytes, found {size}");
+            return Err(unfit(problem));
+        }
         if let Some(ended) = assertion.ends().filter(|end| *end <= self.now()) {
-            let problem = format!("it ended at {ended}");
-            return Err(SecureError::AssertionUnfit { problem });
+            return Err(unfit(format!("it ended at {ended}")));
         }
         let key = digest(DigestAlgorithm::Sha256, assertion.written());
         let key = key.ok().and_then(|key| key.as_ref().try_into().ok());
@@ -162,7 +177,7 @@ impl IssuedTokens {
 
     fn usable(
         self: &Arc<Self>,
-        state: &mut HashMap<Key, Entry>,
+        state: &mut Entries,
         user: Option<&Arc<User>>,
     ) -> Option<Arc<Granted>> {
         let now = self.now();
@@ -181,28 +196,25 @@ impl IssuedTokens {
     /// Begins a question for a user, unless one is under way or failed a moment ago.
     fn begin(
         self: &Arc<Self>,
-        state: &mut HashMap<Key, Entry>,
+        state: &mut Entries,
         user: Option<&Arc<User>>,
     ) -> watch::Receiver<Option<Outcome>> {
-        let key = key_of(user);
-        if !state.contains_key(&key) {
-            self.make_room(state);
-        }
-        let entry = state.entry(key).or_insert_with(Entry::new);
-        // A sender that is gone without a word was dropped with its task.
-        if let Some(running) = &entry.under_way
-            && running.has_changed().is_ok()
-        {
+        let told = |failed| watch::channel(Some(Err(failed))).1;
+        let Some(entry) = state.place(key_of(user)) else {
+            return told(Arc::new(Failed::Busy));
+        };
+        if let Some(running) = entry.question() {
             return running.clone();
         }
-        if let Err(failed) = self.may_ask(entry) {
-            return watch::channel(Some(Err(failed))).1;
-        }
+        let permit = match self.may_ask(Some(entry)) {
+            Ok(permit) => permit,
+            Err(failed) => return told(failed),
+        };
         let (tell, outcome) = watch::channel(None);
         entry.under_way = Some(outcome.clone());
         let (tokens, user) = (Arc::clone(self), user.cloned());
         self.background.spawn(async move {
-            let outcome = tokens.asked(user).await;
+            let outcome = tokens.asked(user, permit).await;
             tell.send_replace(Some(outcome));
         });
         outcome
@@ -210,23 +222,24 @@ impl IssuedTokens {
 
     /// A question of a request that needs an assertion of its own.
     async fn question(&self, user: Option<Arc<User>>) -> Outcome {
-        if let Some(entry) = self.state().get(&key_of(user.as_ref())) {
-            self.may_ask(entry)?;
-        }
-        let granted = self.asked(user).await?;
+        let permit = self.may_ask(self.state().get(&key_of(user.as_ref())))?;
+        let granted = self.asked(user, permit).await?;
         granted.is_taken.store(true, Ordering::Release);
         Ok(granted)
     }
 
-    /// Whether to ask now.
-    fn may_ask(&self, entry: &Entry) -> Result<(), Arc<Failed>> {
+    /// Whether to ask now for the user with this entry.
+    fn may_ask(&self, entry: Option<&Entry>) -> Result<OwnedSemaphorePermit, Arc<Failed>> {
+        let permit = Arc::clone(&self.questions).try_acquire_owned();
+        let permit = permit.map_err(|_| Arc::new(Failed::Busy))?;
         let now = Instant::now().into_std();
         self.breaker.enter(now)?;
-        entry.breaker.enter(now)
+        entry.map_or(Ok(()), |entry| entry.breaker.enter(now))?;
+        Ok(permit)
     }
 
-    /// Asks, and puts what is granted into use.
-    async fn asked(&self, user: Option<Arc<User>>) -> Outcome {
+    /// Asks, and puts what is granted into use. The permit is for the time until then.
+    async fn asked(&self, user: Option<Arc<User>>, _permit: OwnedSemaphorePermit) -> Outcome {
         let started = Instant::now();
         let asker = &self.asker;
         let assertion = user.as_ref().map(|user| Arc::clone(&user.assertion));
@@ -237,11 +250,13 @@ impl IssuedTokens {
             .metrics
             .token_request(answered.is_ok(), started.elapsed());
         let mut state = self.state();
-        let key = key_of(user.as_ref());
-        if !state.contains_key(&key) {
-            self.make_room(&mut state);
-        }
-        let entry = state.entry(key).or_insert_with(Entry::new);
+        let asks_each_time = user.as_ref().is_some_and(|user| user.asks_each_time());
+        let kept = match asks_each_time {
+            true => None,
+            false => state.place(key_of(user.as_ref())),
+        };
+        let mut forgotten = Entry::new();
+        let entry = kept.unwrap_or(&mut forgotten);
         entry.under_way = None;
         match answered {
             Ok(assertion) => {
@@ -280,29 +295,12 @@ impl IssuedTokens {
         }
     }
 
-    /// Makes room for one more user: whoever has no assertion goes first, then the one whose
-    /// assertion ends first. It only costs a question.
-    fn make_room(&self, state: &mut HashMap<Key, Entry>) {
-        if state.len() < self.asker.requests.capacity() {
-            return;
-        }
-        let idle = state.iter().filter(|(_, entry)| {
-            let mut running = entry.under_way.iter();
-            running.all(|running| running.has_changed().is_err())
-        });
-        let ends = |entry: &Entry| entry.granted.as_ref().map(|granted| granted.assertion.ends);
-        let first = idle.min_by_key(|(_, entry)| ends(entry));
-        if let Some(key) = first.map(|(key, _)| *key) {
-            state.remove(&key);
-        }
-    }
-
     /// The present, as the endpoint has it.
     fn now(&self) -> Timestamp {
         self.asker.endpoint.endpoint.clock(Timestamp::now())
     }
 
-    fn state(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
+    fn state(&self) -> MutexGuard<'_, Entries> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }

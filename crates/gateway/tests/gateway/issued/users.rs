@@ -121,3 +121,83 @@ async fn nothing_is_kept_for_an_assertion_for_one_use() {
         assert_eq!(sts.asked(), asked);
     }
 }
+
+#[tokio::test]
+async fn a_users_assertion_that_is_too_large_is_not_shown_to_the_token_service() {
+    let (said, _listening) = Said::listen();
+    let folder = folder();
+    let (backend, _) = service(&folder, "bearer").await;
+    let sts = granting_users(&folder).await;
+    let text = on_behalf(backend.address, sts.backend.address, "");
+    let gateway = folder.gateway(&text).await;
+    for (size, status) in [
+        (200 << 10, StatusCode::OK),
+        (256 << 10, StatusCode::INTERNAL_SERVER_ERROR),
+    ] {
+        let long = "x".repeat(size);
+        let attributes = [("role", long.as_str())];
+        let audience = "https://gateway.example";
+        let block = assertion(audience, &attributes, "alice", &Made::default());
+        let answer = call(&gateway, &with(&block)).await;
+        assert_eq!(answer.status, status, "{}\n{said}", answer.body);
+        assert_eq!(sts.asked(), 1);
+    }
+    assert!(said.to_string().contains("at most 262144 bytes"), "{said}");
+}
+
+/// Each question holds an assertion and a connection, whether or not its client still waits.
+#[tokio::test]
+async fn where_all_places_have_a_question_under_way_no_other_begins() {
+    let folder = folder();
+    let (backend, _) = service(&folder, "bearer").await;
+    let (sts, mut accepted) = silent_backend().await;
+    let text = on_behalf(backend.address, sts, "capacity = 1").replace(
+        "[routes.outbound]",
+        "timeouts = { response = \"5s\" }\n[routes.outbound]",
+    );
+    let gateway = folder.gateway(&text).await;
+    let address = gateway.address();
+    let request = of("alice", &Made::default());
+    let first = tokio::spawn(async move { send(address, post("/echo", request)).await });
+    let _connection = soon("the first question", accepted.recv()).await;
+    let answer = call(&gateway, &of("bob", &Made::default())).await;
+    assert_eq!(
+        answer.status,
+        StatusCode::SERVICE_UNAVAILABLE,
+        "{}",
+        answer.body
+    );
+    assert!(accepted.try_recv().is_err());
+    first.abort();
+}
+
+/// Each request with an assertion for one use asks for itself, with no place among what is kept.
+#[tokio::test]
+async fn sixty_four_questions_are_asked_at_once_and_no_more() {
+    let folder = folder();
+    let (backend, _) = service(&folder, "bearer").await;
+    let (sts, mut accepted) = silent_backend().await;
+    let gateway = folder.gateway(&on_behalf(backend.address, sts, "")).await;
+    let address = gateway.address();
+    let once = Made {
+        once: true,
+        ..Made::default()
+    };
+    let request = of("alice", &once);
+    let mut waiting = tokio::task::JoinSet::new();
+    let mut connections = Vec::new();
+    for _ in 0..64 {
+        waiting.spawn(send(address, post("/echo", request.clone())));
+        connections.push(soon("a question", accepted.recv()).await);
+    }
+    for more in [request, of("bob", &Made::default())] {
+        let answer = call(&gateway, &more).await;
+        assert_eq!(
+            answer.status,
+            StatusCode::SERVICE_UNAVAILABLE,
+            "{}",
+            answer.body
+        );
+    }
+    assert!(accepted.try_recv().is_err());
+}
