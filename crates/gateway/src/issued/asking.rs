@@ -84,9 +84,19 @@ impl Failed {
         }
     }
 
-    /// Whether it says nothing of the one that was asked for: nobody would be answered.
+    /// Whether nobody would be answered: there is no connection. What breaks off or takes too long
+    /// may do so for the message of one user.
     pub(super) fn is_of_the_service(&self) -> bool {
-        matches!(self, Self::Away(_) | Self::Unfinished)
+        matches!(self, Self::Away(error) if error.is_unreachable())
+    }
+
+    /// Whether the token service answered, so that it is there.
+    pub(super) fn is_an_answer(&self) -> bool {
+        match self {
+            Self::Answer { .. } => true,
+            Self::Refused { error, .. } => !matches!(error, TokenError::Unsecurable(_)),
+            _ => false,
+        }
     }
 }
 

@@ -67,6 +67,9 @@ pub(super) struct Entry {
 /// The last part of an assertion's life, as a divisor, in which the next one is asked for.
 const LAST_PART: i64 = 10;
 
+/// Longest that others are turned away while one question tries: as long as the longest pause.
+pub(super) const TRIAL: Duration = Duration::from_secs(1);
+
 /// Least time before the end at which that begins. A shorter life is halved.
 const LEAST_AHEAD: SignedDuration = SignedDuration::from_secs(30);
 
@@ -117,7 +120,7 @@ impl Entry {
             renew_at: Timestamp::MAX,
             asks_each_time: false,
             under_way: None,
-            breaker: Breaker::new(Duration::ZERO),
+            breaker: Breaker::new(TRIAL),
         }
     }
 

@@ -12,14 +12,14 @@
 //! is never kept, nor is one for a user whose assertion has `OneTimeUse`.
 //!
 //! While the token service is away, requests go on with what is at hand. After a question that
-//! failed none is asked for a moment: of a user, if that user was refused; else of the service.
+//! failed none is asked for a moment: of the service, if it cannot be reached; else of the user,
+//! whose assertion may be to blame. Then one question tries, and the others wait for its outcome.
 //!
 //! The rule kept here: an assertion leaves this place for the request that it was asked for, or for
 //! another one of the same user.
 
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
 use jiff::Timestamp;
 use soapstone::crypto::{DigestAlgorithm, digest};
@@ -31,7 +31,7 @@ use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
 use super::asking::{Failed, TokenAsker};
-use super::entries::{Entries, Entry, Granted, Outcome, User, key_of};
+use super::entries::{Entries, Entry, Granted, Outcome, TRIAL, User, key_of};
 use crate::observe::log::Beginning;
 use crate::scheduling::background::Background;
 use crate::scheduling::endpoint::OutboundEndpoint;
@@ -73,8 +73,7 @@ impl IssuedTokens {
             questions: Arc::new(Semaphore::new(MOST_QUESTIONS)),
             asker,
             background,
-            // While a question is under way, no other one asks whether it may begin.
-            breaker: Breaker::new(Duration::ZERO),
+            breaker: Breaker::new(TRIAL),
         })
     }
 
@@ -233,8 +232,8 @@ impl IssuedTokens {
         let permit = Arc::clone(&self.questions).try_acquire_owned();
         let permit = permit.map_err(|_| Arc::new(Failed::Busy))?;
         let now = Instant::now().into_std();
-        self.breaker.enter(now)?;
         entry.map_or(Ok(()), |entry| entry.breaker.enter(now))?;
+        self.breaker.enter(now)?;
         Ok(permit)
     }
 
@@ -282,13 +281,15 @@ impl IssuedTokens {
                     "no assertion from the token service"
                 );
                 let failed = Arc::new(failed);
-                let breaker = match failed.is_of_the_service() {
-                    true => &self.breaker,
-                    false => &entry.breaker,
-                };
-                // That we have too much to do ourselves says nothing about the peer.
-                if !failed.is_busy() {
-                    breaker.failed(Arc::clone(&failed), Instant::now().into_std());
+                let now = Instant::now().into_std();
+                if failed.is_an_answer() {
+                    self.breaker.succeeded();
+                }
+                if failed.is_of_the_service() {
+                    self.breaker.failed(Arc::clone(&failed), now);
+                } else if !failed.is_busy() {
+                    // That we have too much to do ourselves says nothing about anybody else.
+                    entry.breaker.failed(Arc::clone(&failed), now);
                 }
                 Err(failed)
             }

@@ -3,9 +3,25 @@
 
 use std::time::Duration;
 
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
+
 use super::*;
 
 const ATTRIBUTES: &[(&str, &str)] = &[("role", "reader")];
+
+/// Passes connections on to a server, and breaks off that many before.
+async fn passing_on(listener: TcpListener, to: SocketAddr, mut broken: u32) {
+    while let Ok((mut stream, _)) = listener.accept().await {
+        if let Some(left) = broken.checked_sub(1) {
+            broken = left;
+            continue;
+        }
+        tokio::spawn(async move {
+            let mut to = TcpStream::connect(to).await.expect("it listens");
+            tokio::io::copy_bidirectional(&mut stream, &mut to).await
+        });
+    }
+}
 
 /// A token service that grants each user a token of that user, and mallory none.
 async fn granting_users(folder: &Folder) -> Sts {
@@ -200,4 +216,100 @@ async fn sixty_four_questions_are_asked_at_once_and_no_more() {
         );
     }
     assert!(accepted.try_recv().is_err());
+}
+
+/// A user can bring an assertion at which the token service breaks off. Others have none of it.
+#[tokio::test]
+async fn a_question_that_breaks_off_is_of_its_user_alone() {
+    let folder = folder();
+    let (backend, _) = service(&folder, "bearer").await;
+    let sts = granting_users(&folder).await;
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let front = listener.local_addr().expect("it is bound");
+    tokio::spawn(passing_on(listener, sts.backend.address, 4));
+    let text = on_behalf(backend.address, front, "");
+    let gateway = folder.gateway(&text).await;
+    let (mallory, alice) = (
+        of("mallory", &Made::default()),
+        of("alice", &Made::default()),
+    );
+    let broken = async {
+        while metric(&gateway, FAILED).await < 4 {
+            let answer = call(&gateway, &mallory).await;
+            assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    soon("four questions that break off", broken).await;
+    let answer = call(&gateway, &alice).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+}
+
+/// The token service does not answer the handshake of TLS: nobody is connected.
+#[tokio::test]
+async fn one_user_tries_whether_a_token_service_is_there_again() {
+    let folder = folder();
+    let (backend, _) = service(&folder, "bearer").await;
+    let (sts, mut accepted) = silent_backend().await;
+    let text = on_behalf(backend.address, sts, "tls = { ca = \"ca.cert.pem\" }")
+        .replace(&format!("http://{sts}"), &format!("https://{sts}"))
+        .replace(
+            "[routes.outbound]",
+            "timeouts = { connect = \"1s\" }\n[routes.outbound]",
+        );
+    let gateway = folder.gateway(&text).await;
+    let users = ["alice", "bob", "carol", "dave", "erin", "frank"];
+    let requests = users.map(|user| of(user, &Made::default()));
+    let answer = call(&gateway, &requests[0]).await;
+    assert_eq!(
+        answer.status,
+        StatusCode::GATEWAY_TIMEOUT,
+        "{}",
+        answer.body
+    );
+    let _first = soon("the first connection", accepted.recv()).await;
+    // Until the first pause is over.
+    tokio::time::sleep(Duration::from_millis(200)).await;
+    let answers = futures_join(requests.iter().map(|one| call(&gateway, one))).await;
+    for answer in answers {
+        assert_eq!(
+            answer.status,
+            StatusCode::GATEWAY_TIMEOUT,
+            "{}",
+            answer.body
+        );
+    }
+    let mut tried = Vec::new();
+    while let Ok(connection) = accepted.try_recv() {
+        tried.push(connection);
+    }
+    assert!(tried.len() < users.len(), "{}", tried.len());
+}
+
+/// A refusal is an answer: whoever is asked next finds the token service there.
+#[tokio::test]
+async fn a_token_service_that_refuses_a_user_is_there_for_others() {
+    let folder = folder();
+    let (backend, _) = service(&folder, "bearer").await;
+    let sts = granting_users(&folder).await;
+    let socket = TcpSocket::new_v4().expect("a socket");
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    socket.bind(any).expect("a free port");
+    let front = socket.local_addr().expect("it is bound");
+    let gateway = folder.gateway(&on_behalf(backend.address, front, "")).await;
+    let answer = call(&gateway, &of("bob", &Made::default())).await;
+    assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
+    let listener = socket.listen(16).expect("the port is bound");
+    tokio::spawn(passing_on(listener, sts.backend.address, 0));
+    let mallory = of("mallory", &Made::default());
+    let refused = async {
+        while sts.asked() == 0 {
+            let answer = call(&gateway, &mallory).await;
+            assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
+            tokio::time::sleep(Duration::from_millis(20)).await;
+        }
+    };
+    soon("a refusal", refused).await;
+    let answer = call(&gateway, &of("alice", &Made::default())).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
 }
