@@ -86,12 +86,12 @@ impl Failed {
 
     /// Whether nobody would be answered: there is no connection. What breaks off or takes too long
     /// may do so for the message of one user.
-    pub(super) fn is_of_the_service(&self) -> bool {
+    pub(crate) fn is_of_the_service(&self) -> bool {
         matches!(self, Self::Away(error) if error.is_unreachable())
     }
 
     /// Whether the token service answered, so that it is there.
-    pub(super) fn is_an_answer(&self) -> bool {
+    pub(crate) fn is_an_answer(&self) -> bool {
         match self {
             Self::Answer { .. } => true,
             Self::Refused { error, .. } => !matches!(error, TokenError::Unsecurable(_)),

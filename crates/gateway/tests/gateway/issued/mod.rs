@@ -3,6 +3,7 @@
 
 mod files;
 mod judged;
+mod several;
 mod users;
 
 use std::net::SocketAddr;

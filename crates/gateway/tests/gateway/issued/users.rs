@@ -24,7 +24,7 @@ async fn passing_on(listener: TcpListener, to: SocketAddr, mut broken: u32) {
 }
 
 /// A token service that grants each user a token of that user, and mallory none.
-async fn granting_users(folder: &Folder) -> Sts {
+pub(super) async fn granting_users(folder: &Folder) -> Sts {
     Sts::granting(folder, |context, plain, before| {
         let (_, rest) = plain.split_once("<wst:OnBehalfOf>").expect("a user");
         let (_, rest) = rest.split_once("<saml:NameID>").expect("a name");
@@ -60,7 +60,7 @@ fn with(block: &str) -> String {
 }
 
 /// A plain request of a user.
-fn of(user: &str, made: &Made<'_>) -> String {
+pub(super) fn of(user: &str, made: &Made<'_>) -> String {
     with(&assertion(
         "https://gateway.example",
         ATTRIBUTES,
@@ -74,7 +74,7 @@ fn on_behalf(backend: SocketAddr, sts: SocketAddr, more: &str) -> String {
     file(backend, sts, "bearer", &more)
 }
 
-async fn call(gateway: &Running, request: &str) -> Answer {
+pub(super) async fn call(gateway: &Running, request: &str) -> Answer {
     send(gateway.address(), post("/echo", request.to_owned())).await
 }
 
