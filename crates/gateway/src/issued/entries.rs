@@ -67,11 +67,11 @@ pub(super) struct Entry {
 /// The last part of an assertion's life, as a divisor, in which the next one is asked for.
 const LAST_PART: i64 = 10;
 
-/// Longest that others are turned away while one question tries: as long as the longest pause.
-pub(super) const TRIAL: Duration = Duration::from_secs(1);
-
 /// Least time before the end at which that begins. A shorter life is halved.
 const LEAST_AHEAD: SignedDuration = SignedDuration::from_secs(30);
+
+/// Longest that others are turned away while one question tries: as long as the longest pause.
+pub(super) const TRIAL: Duration = Duration::from_secs(1);
 
 impl Entries {
     /// None, and that many places.
@@ -92,16 +92,22 @@ impl Entries {
 
     /// The entry of a user, made where there is none. `None` where every place has a question under
     /// way.
-    pub(super) fn place(&mut self, key: Key) -> Option<&mut Entry> {
-        if !self.entries.contains_key(&key) && !self.make_room() {
+    pub(super) fn place(&mut self, key: Key, now: Timestamp) -> Option<&mut Entry> {
+        if !self.entries.contains_key(&key) && !self.make_room(now) {
             return None;
         }
         Some(self.entries.entry(key).or_insert_with(Entry::new))
     }
 
-    /// Makes room for one more user: whoever has no assertion goes first, then the one whose
-    /// assertion ends first. It only costs a question. `false` where nobody can go.
-    fn make_room(&mut self) -> bool {
+    /// Makes room for one more user: all whose assertions have ended go; else one who has none, or
+    /// whose assertion ends first. It only costs a question. `false` where nobody can go.
+    fn make_room(&mut self, now: Timestamp) -> bool {
+        if self.entries.len() < self.capacity {
+            return true;
+        }
+        self.entries.retain(|_, entry| {
+            entry.question().is_some() || entry.end().is_none_or(|end| end > now)
+        });
         if self.entries.len() < self.capacity {
             return true;
         }
@@ -176,4 +182,85 @@ fn renewal(ends: Timestamp, now: Timestamp) -> Timestamp {
 /// Whose assertion a request needs.
 pub(super) fn key_of(user: Option<&Arc<User>>) -> Key {
     user.map(|user| user.key)
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone::wss::{AssertionPolicy, ConfirmationMethod, SamlVersion, WantedAssertion};
+    use soapstone::xml::{Buffers, Document, ParseOptions};
+    use soapstone_testkit::assertion::{Assertion, Made};
+    use soapstone_testkit::keys;
+
+    use super::*;
+
+    /// A bearer's assertion that ends in that many seconds.
+    fn text(end: i64) -> Vec<u8> {
+        let assertion = Assertion {
+            is_20: true,
+            method: "bearer",
+            holder: None,
+            audience: Some("https://books.example"),
+            attributes: &[],
+        };
+        let made = Made {
+            end,
+            ..Made::default()
+        };
+        let idp = keys::identity("CN=idp", keys::RSA);
+        assertion.made("alice", &idp, &made).into_bytes()
+    }
+
+    fn issued(end: i64) -> IssuedAssertion {
+        let options = ParseOptions::default();
+        let document = Document::parse(text(end), &options, &mut Buffers::default());
+        let document = document.expect("a document");
+        let policy = AssertionPolicy {
+            methods: vec![ConfirmationMethod::Bearer],
+            audiences: vec!["https://books.example".to_owned()],
+            ..AssertionPolicy::default()
+        };
+        let wanted = WantedAssertion {
+            version: SamlVersion::V20,
+            holder: None,
+            issuers: &[],
+            policy: &policy,
+        };
+        IssuedAssertion::judge(document.root(), wanted, Timestamp::now()).expect("what was wanted")
+    }
+
+    fn placed(entries: &mut Entries, key: u8, now: Timestamp) -> &mut Entry {
+        entries.place(Some([key; 32]), now).expect("a place")
+    }
+
+    #[test]
+    fn ended_assertions_make_room_before_anybody_loses_a_place() {
+        let mut entries = Entries::new(3);
+        let now = Timestamp::now();
+        placed(&mut entries, 0, now);
+        for (key, end) in [(1, 60), (2, 90)] {
+            placed(&mut entries, key, now).keep(issued(end), None, now);
+        }
+        let later = now + SignedDuration::from_secs(100);
+        placed(&mut entries, 3, later);
+        let known: Vec<bool> = (0..4)
+            .map(|key| entries.get(&Some([key; 32])).is_some())
+            .collect();
+        assert_eq!(known, [true, false, false, true]);
+    }
+
+    #[test]
+    fn what_is_kept_ends_with_the_assertion_of_its_user() {
+        let now = Timestamp::now();
+        let assertion = AssertionToken::parse(text(60)).expect("an assertion");
+        let end = assertion.ends().expect("its end");
+        let user = User {
+            key: [0; 32],
+            assertion: Arc::new(assertion),
+        };
+        let mut entry = Entry::new();
+        let granted = entry.keep(issued(600), Some(&user), now);
+        assert_eq!(granted.assertion.ends, end);
+        // The next one would end no later.
+        assert_eq!(entry.renew_at, Timestamp::MAX);
+    }
 }

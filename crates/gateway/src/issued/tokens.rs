@@ -199,7 +199,7 @@ impl IssuedTokens {
         user: Option<&Arc<User>>,
     ) -> watch::Receiver<Option<Outcome>> {
         let told = |failed| watch::channel(Some(Err(failed))).1;
-        let Some(entry) = state.place(key_of(user)) else {
+        let Some(entry) = state.place(key_of(user), self.now()) else {
             return told(Arc::new(Failed::Busy));
         };
         if let Some(running) = entry.question() {
@@ -252,7 +252,7 @@ impl IssuedTokens {
         let asks_each_time = user.as_ref().is_some_and(|user| user.asks_each_time());
         let kept = match asks_each_time {
             true => None,
-            false => state.place(key_of(user.as_ref())),
+            false => state.place(key_of(user.as_ref()), self.now()),
         };
         let mut forgotten = Entry::new();
         let entry = kept.unwrap_or(&mut forgotten);
