@@ -216,6 +216,42 @@ fn the_subject_of_another_issuer_gets_nothing_of_ours_with_that_name() {
     assert_eq!(refusal, not_allowed("CN=front", "on-behalf-of"));
 }
 
+/// SAML Core 2.0, 2.2.2: a name is unique in its `NameQualifier`. A partner that tells of a subject
+/// of a third party does not make it its own subject, which our rule is about.
+#[test]
+fn the_subject_of_a_third_party_is_no_subject_of_the_partner_who_names_it() {
+    let evil = presented(&Sts::signing("CN=evil", |rules| {
+        rules.issuer = "https://evil-idp.example".to_owned();
+    }));
+    let partner = Sts::signing("CN=idp", |rules| {
+        rules.issuer = "https://idp.example".to_owned();
+        rules.issuers = std::sync::Arc::new([
+            issuer("https://idp.example", certificate("CN=idp")),
+            issuer("https://evil-idp.example", certificate("CN=evil")),
+        ]);
+        rules.delegations[0].issuer = Some("https://evil-idp.example".to_owned());
+        rules.delegations[0].services = vec![FRONT.to_owned()];
+    });
+    let on_behalf = format!("<wst:OnBehalfOf>{evil}</wst:OnBehalfOf>");
+    let of_partner = partner.issued(
+        &issue(FRONT, "PublicKey", &on_behalf),
+        &by_signature("CN=front"),
+    );
+    let domain = "NameQualifier=\"https://evil-idp.example\"";
+    assert!(of_partner.contains(domain), "{of_partner}");
+    let sts = Sts::with(|rules| {
+        rules.issuers = std::sync::Arc::new([
+            issuer(ISSUER, certificate("CN=sts")),
+            issuer("https://idp.example", certificate("CN=idp")),
+        ]);
+        rules.delegations[0].issuer = Some("https://idp.example".to_owned());
+    });
+    for (element, form) in FORMS {
+        let refusal = sts.refusal(&acting(element, &of_partner), &by_signature("CN=front"));
+        assert_eq!(refusal, not_allowed("CN=front", form));
+    }
+}
+
 /// Signature wrapping (Somorovsky and others, "On Breaking SAML", 2012): what is read is what was
 /// signed, wherever the signed element is moved.
 #[test]
