@@ -75,7 +75,11 @@ impl AssertionRequest<'_> {
         if !rules.into_iter().any(allows) {
             return Err(not_allowed());
         }
-        let mut actors = actors(&presented);
+        // What we sign of actors is what we have seen. The claim of another issuer is its word.
+        let mut actors = match is_own {
+            true => actors(&presented),
+            false => Vec::new(),
+        };
         if form == DelegationForm::ActAs {
             actors.insert(0, actor.name().to_owned());
         }

@@ -2,7 +2,7 @@
 
 use soapstone_crypto::base64;
 use soapstone_testkit::keys;
-use soapstone_trust::{Refusal, Requester, TrustFaultCode};
+use soapstone_trust::{ACTOR_CLAIM, Refusal, Requester, TrustFaultCode};
 use soapstone_wss::ContextOwner;
 
 use super::{
@@ -249,6 +249,32 @@ fn the_subject_of_a_third_party_is_no_subject_of_the_partner_who_names_it() {
     for (element, form) in FORMS {
         let refusal = sts.refusal(&acting(element, &of_partner), &by_signature("CN=front"));
         assert_eq!(refusal, not_allowed("CN=front", form));
+    }
+}
+
+/// The service signs who acts. Another issuer does not choose names in that claim.
+#[test]
+fn another_issuer_names_no_actors() {
+    let of_other = presented(&Sts::signing("CN=idp", |rules| {
+        rules.issuer = "https://idp.example".to_owned();
+        rules.attributes[0].claim = ACTOR_CLAIM.to_owned();
+        rules.attributes[0].values = vec!["CN=auditor".to_owned()];
+    }));
+    assert!(of_other.contains("CN=auditor"), "{of_other}");
+    let sts = Sts::with(|rules| {
+        rules.issuers = std::sync::Arc::new([
+            issuer(ISSUER, certificate("CN=sts")),
+            issuer("https://idp.example", certificate("CN=idp")),
+        ]);
+        rules.delegations[0].issuer = Some("https://idp.example".to_owned());
+    });
+    for (element, ours) in [("wst:OnBehalfOf", None), ("wst14:ActAs", Some("CN=front"))] {
+        let issued = sts.issued(&acting(element, &of_other), &by_signature("CN=front"));
+        let said = super::read(&issued, "CN=sts", sts.now);
+        let mut attributes = said.attributes.iter();
+        let named = attributes.find(|attribute| attribute.name == ACTOR_CLAIM);
+        let named = named.map(|attribute| attribute.values.clone());
+        assert_eq!(named, ours.map(|name| vec![name.to_owned()]));
     }
 }
 
