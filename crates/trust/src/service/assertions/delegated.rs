@@ -54,6 +54,11 @@ impl AssertionRequest<'_> {
                 problem: "it is for one use, and was used at the service that it is for".to_owned(),
             });
         }
+        if presented.limits_proxies() {
+            return Err(Refusal::TokenRejected {
+                problem: "its issuer restricts the assertions that are made from it".to_owned(),
+            });
+        }
         let is_own = presented.issuer == self.rules.issuer;
         let party = match is_own {
             true => Party::own_subject(&presented.subject),

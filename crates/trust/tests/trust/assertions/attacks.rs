@@ -1,6 +1,7 @@
 //! What the service must not grant.
 
 use soapstone_crypto::base64;
+use soapstone_testkit::assertion::{ISSUER as PARTNER, Made};
 use soapstone_testkit::keys;
 use soapstone_trust::{ACTOR_CLAIM, Refusal, Requester, TrustFaultCode};
 use soapstone_wss::ContextOwner;
@@ -276,6 +277,100 @@ fn another_issuer_names_no_actors() {
         let named = named.map(|attribute| attribute.values.clone());
         assert_eq!(named, ours.map(|name| vec![name.to_owned()]));
     }
+}
+
+/// An assertion of a partner about alice for the front, and a service that believes it.
+fn of_partner(made: &Made<'_>) -> (Sts, String) {
+    let assertion = soapstone_testkit::assertion::Assertion {
+        is_20: true,
+        method: "bearer",
+        holder: None,
+        audience: Some("https://front.example"),
+        attributes: &[("role", "reader")],
+    };
+    let partner = keys::identity("CN=idp", keys::RSA);
+    let sts = Sts::with(|rules| {
+        rules.issuers = std::sync::Arc::new([
+            issuer(ISSUER, certificate("CN=sts")),
+            issuer(PARTNER, partner.certificate().clone()),
+        ]);
+        rules.delegations[0].issuer = Some(PARTNER.to_owned());
+    });
+    (sts, assertion.made("alice", &partner, made))
+}
+
+/// SAML Core 2.0, 2.2.2: `SPNameQualifier` says that the name is one for a single service.
+#[test]
+fn a_name_for_one_service_is_told_to_no_other() {
+    for (qualifiers, is_granted) in [
+        ("", true),
+        (" NameQualifier=\"https://idp.example\"", true),
+        (" NameQualifier=\"https://evil-idp.example\"", false),
+        (" SPNameQualifier=\"https://front.example\"", false),
+    ] {
+        let (sts, token) = of_partner(&Made {
+            qualifiers,
+            ..Made::default()
+        });
+        for (element, form) in FORMS {
+            let answer = sts.answer(&acting(element, &token), &by_signature("CN=front"));
+            let refusal = answer.err().map(|fault| fault.refusal);
+            let expected = (!is_granted).then(|| not_allowed("CN=front", form));
+            assert_eq!(refusal, expected, "{qualifiers}");
+        }
+    }
+}
+
+/// SAML Core 2.0, 2.5.1.6: a new assertion is made from the presented one. How far the issuer allows
+/// that is not counted here.
+#[test]
+fn an_assertion_that_restricts_proxies_lets_nobody_act() {
+    let for_one = "<saml:ProxyRestriction Count=\"1\"></saml:ProxyRestriction>";
+    let for_nobody = "<saml:ProxyRestriction Count=\"0\"></saml:ProxyRestriction>";
+    let for_books = "<saml:ProxyRestriction><saml:Audience>https://books.example</saml:Audience></saml:ProxyRestriction>";
+    for conditions in [for_one, for_nobody, for_books] {
+        let (sts, token) = of_partner(&Made {
+            conditions,
+            ..Made::default()
+        });
+        for (element, _) in FORMS {
+            let refusal = sts.refusal(&acting(element, &token), &by_signature("CN=front"));
+            let problem = "its issuer restricts the assertions that are made from it";
+            assert_eq!(rejected(refusal), problem, "{conditions}");
+        }
+        // It is as good as any other one where nothing is made from it.
+        let target = format!("<wst:ValidateTarget>{token}</wst:ValidateTarget>");
+        let answer = sts.answer(&request("Validate", &target), &by_signature("CN=books"));
+        assert!(is_valid(&answer.expect("an answer")));
+    }
+}
+
+/// SAML Core 2.0, 2.4.1.2: nobody is the subject any more when the confirmation is over.
+#[test]
+fn an_assertion_lets_nobody_act_when_its_confirmation_has_ended() {
+    let confirmed = |seconds| {
+        of_partner(&Made {
+            begin: -600,
+            confirmed: Some(seconds),
+            ..Made::default()
+        })
+    };
+    let (sts, token) = confirmed(120);
+    let issued = sts.issued(
+        &acting("wst:OnBehalfOf", &token),
+        &by_signature("CN=front"),
+    );
+    let policy = super::rules(&keys::identity("CN=sts", keys::RSA)).policy;
+    let end = super::read(&issued, "CN=sts", sts.now).expires(&policy);
+    let (_, data) = token.split_once("Data NotOnOrAfter=\"").expect("an end");
+    assert_eq!(data.split('"').next(), Some(&*end.to_string()));
+    let (sts, token) = confirmed(-400);
+    let refusal = sts.refusal(
+        &acting("wst:OnBehalfOf", &token),
+        &by_signature("CN=front"),
+    );
+    let problem = rejected(refusal);
+    assert!(problem.contains("its confirmation ended 400 s ago"), "{problem}");
 }
 
 /// Signature wrapping (Somorovsky and others, "On Breaking SAML", 2012): what is read is what was
