@@ -48,6 +48,9 @@ impl SecurityTokenService {
     ) -> Result<Outcome, Refusal> {
         let not_offered = Refusal::OperationNotOffered { operation };
         let rules = self.rules.assertions.as_deref().ok_or(not_offered)?;
+        if requester.mixed {
+            return Err(Refusal::RequesterAmbiguous);
+        }
         let asked = AssertionRequest {
             service: self,
             rules,

@@ -71,6 +71,26 @@ fn strangers_are_told_one_thing() {
     }
 }
 
+/// A user's token and a certificate's signature in one request can be of two senders.
+#[test]
+fn nobody_is_granted_what_two_senders_may_have_asked_for() {
+    let sts = Sts::new();
+    let mut two = by_signature("CN=client");
+    two.owner = ContextOwner::User("alice".to_owned());
+    two.mixed = true;
+    let target = format!("<wst:RenewTarget>{}</wst:RenewTarget>", presented(&sts));
+    for body in [
+        issue(BOOKS, "Bearer", ""),
+        issue(BOOKS, "PublicKey", ""),
+        request("Renew", &target),
+        request("Validate", &target.replace("Renew", "Validate")),
+    ] {
+        let refusal = sts.refusal(&body, &two);
+        assert_eq!(refusal, Refusal::RequesterAmbiguous, "{body}");
+        assert_eq!(refusal.code(), TrustFaultCode::FailedAuthentication);
+    }
+}
+
 /// A requestor's own words about who he is are no proof, wherever they stand.
 #[test]
 fn nobody_asks_for_another_subject() {
