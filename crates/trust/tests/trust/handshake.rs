@@ -12,9 +12,9 @@ use soapstone_trust::{
     Requester, TokenCache, TokenStatus, TrustError, TrustFaultCode, TrustRequest, TrustVersion,
 };
 use soapstone_wss::{
-    Binding, ContextName, ContextOwner, EncryptedPart, EndorsingToken, Envelope, Facts, FirstSeen, InboundPlan,
-    KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Part, Policy, SecurityContext,
-    SoapVersion, Suite, SupportingToken, SymmetricToken, User, Verified,
+    Binding, ContextName, ContextOwner, EncryptedPart, EndorsingToken, Envelope, Facts, FirstSeen,
+    InboundPlan, KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Part, Policy,
+    SecurityContext, SoapVersion, Suite, SupportingToken, SymmetricToken, User, Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 

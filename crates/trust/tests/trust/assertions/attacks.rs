@@ -341,8 +341,8 @@ fn a_name_for_one_service_is_told_to_no_other() {
     }
 }
 
-/// SAML Core 2.0, 2.5.1.6: a new assertion is made from the presented one. How far the issuer allows
-/// that is not counted here.
+/// SAML Core 2.0, 2.5.1.6: a new assertion is made from the presented one. How far the issuer
+/// allows that is not counted here.
 #[test]
 fn an_assertion_that_restricts_proxies_lets_nobody_act() {
     let for_one = "<saml:ProxyRestriction Count=\"1\"></saml:ProxyRestriction>";
@@ -376,21 +376,18 @@ fn an_assertion_lets_nobody_act_when_its_confirmation_has_ended() {
         })
     };
     let (sts, token) = confirmed(120);
-    let issued = sts.issued(
-        &acting("wst:OnBehalfOf", &token),
-        &by_signature("CN=front"),
-    );
+    let issued = sts.issued(&acting("wst:OnBehalfOf", &token), &by_signature("CN=front"));
     let policy = super::rules(&keys::identity("CN=sts", keys::RSA)).policy;
     let end = super::read(&issued, "CN=sts", sts.now).expires(&policy);
     let (_, data) = token.split_once("Data NotOnOrAfter=\"").expect("an end");
     assert_eq!(data.split('"').next(), Some(&*end.to_string()));
     let (sts, token) = confirmed(-400);
-    let refusal = sts.refusal(
-        &acting("wst:OnBehalfOf", &token),
-        &by_signature("CN=front"),
-    );
+    let refusal = sts.refusal(&acting("wst:OnBehalfOf", &token), &by_signature("CN=front"));
     let problem = rejected(refusal);
-    assert!(problem.contains("its confirmation ended 400 s ago"), "{problem}");
+    assert!(
+        problem.contains("its confirmation ended 400 s ago"),
+        "{problem}"
+    );
 }
 
 /// Signature wrapping (Somorovsky and others, "On Breaking SAML", 2012): what is read is what was

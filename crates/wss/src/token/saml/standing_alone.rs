@@ -79,11 +79,7 @@ impl Assertion {
     }
 
     /// Whether a confirmation holds now, where there are some (SAML Core 2.0, 2.4.1.2).
-    fn check_confirmable(
-        &self,
-        policy: &AssertionPolicy,
-        now: Timestamp,
-    ) -> Result<(), Rejected> {
+    fn check_confirmable(&self, policy: &AssertionPolicy, now: Timestamp) -> Result<(), Rejected> {
         let mut refused = Ok(());
         for confirmation in &self.confirmations {
             match confirmation.life.check(policy.skew, now) {
