@@ -225,6 +225,8 @@ pub struct Issued {
     pub id: String,
     /// Whom it is about.
     pub subject: String,
+    /// The domain of that name, where it is another issuer's.
+    pub domain: Option<String>,
     /// Who asked for it.
     pub requester: String,
     /// For whom it is.

@@ -422,6 +422,7 @@ impl AssertionRequest<'_> {
                 what,
                 id,
                 subject: subject.party.name().to_owned(),
+                domain: subject.party.domain().map(str::to_owned),
                 requester: requester.name().to_owned(),
                 audience: target.audience.clone(),
             }),

@@ -7,8 +7,8 @@ use soapstone_trust::{ACTOR_CLAIM, Refusal, Requester, TrustFaultCode};
 use soapstone_wss::ContextOwner;
 
 use super::{
-    BOOKS, FRONT, ISSUER, SAML20, Sts, by_password, by_signature, certificate, claim, is_valid,
-    issue, issuer, request,
+    BOOKS, FRONT, ISSUER, SAML20, Sts, assertion_of, by_password, by_signature, certificate, claim,
+    is_valid, issue, issuer, request,
 };
 use crate::support::{WST, WSU, entropy};
 
@@ -218,7 +218,11 @@ fn the_subject_of_another_issuer_gets_nothing_of_ours_with_that_name() {
         ]);
         rules.delegations[0].issuer = Some("https://idp.example".to_owned());
     });
-    let written = sts.issued(&acting("wst14:ActAs", &of_other), &by_signature("CN=front"));
+    let answer = sts.answer(&acting("wst14:ActAs", &of_other), &by_signature("CN=front"));
+    let answer = answer.expect("an answer");
+    let domain = answer.issued[0].domain.as_deref();
+    assert_eq!(domain, Some("https://idp.example"));
+    let written = assertion_of(&answer);
     let said = super::read(&written, "CN=sts", sts.now);
     assert_eq!(said.subject.value, "alice");
     assert_eq!(
