@@ -104,6 +104,8 @@ impl Compiler<'_> {
         issuers.extend(others);
         let mut rules = ServiceRules::default();
         rules.contexts = false;
+        // Roles and agreements count messages.
+        rules.batch = 1;
         let key = keys.decrypting().next();
         rules.decryption_key = key.map(|identity| identity.key().clone());
         rules.assertions = Some(Arc::new(AssertionRules {

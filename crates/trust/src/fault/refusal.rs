@@ -372,6 +372,9 @@ impl fmt::Display for Refusal {
                 limit.as_secs()
             ),
             Self::Batch { problem } => match problem {
+                BatchProblem::Size { limit: 0 | 1, .. } => {
+                    out.write_str("collections of requests are not answered here")
+                }
                 BatchProblem::Size { found, limit } => write!(
                     out,
                     "expected a collection of 2 to {limit} requests, found {found}"
