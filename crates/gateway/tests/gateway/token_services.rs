@@ -521,6 +521,26 @@ fn mistakes_in_the_table_are_told() {
             "expected the name of one of `issuers`",
         ),
         (
+            "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }",
+            "security = { mechanism = \"none\" }",
+            "requests show neither a user nor a certificate",
+        ),
+        (
+            "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }",
+            "shared_key = { hex = \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\" }\nsecurity = { mechanism = \"sign\" }",
+            "requests show neither a user nor a certificate",
+        ),
+        (
+            "{ address = \"https://front.example\" }",
+            "{ address = \"https://front.example\", audience = \"https://books.example/books\" }",
+            "two services have one audience",
+        ),
+        (
+            "longest_lifetime = \"1h\"",
+            "longest_lifetime = \"1h\"\nissuers = [{ name = \"https://idp.example\", signed = false }]",
+            "a token service believes no assertion that its issuer does not sign",
+        ),
+        (
             "mechanism = \"username\"",
             "mechanism = \"secure-conversation\", conversations = { bootstrap = \"username\" }",
             "within conversations is not supported",
