@@ -5,7 +5,7 @@
 use soapstone_xml::Element;
 use soapstone_xml::escape::{text_of, value_of};
 
-use super::error::{DEEPEST, MOST_ELEMENTS, SampleError};
+use super::error::{DEEPEST, MOST_ELEMENTS, MOST_NESTED, MOST_PARTICLES, SampleError};
 use super::schemas::{Schemas, derivation, is_annotation, qualified, unmakeable};
 use super::values::builtin;
 use crate::names::XSD;
@@ -16,6 +16,34 @@ struct Draft {
     text: String,
     elements: usize,
     depth: usize,
+    /// Types and particles that are being written, of all elements.
+    nested: usize,
+    particles: usize,
+    /// The bytes of the text that are counted as steps already.
+    counted: usize,
+}
+
+impl Draft {
+    /// Begins a type or a particle; the end of it is [`Self::leave`].
+    fn enter(&mut self) -> Result<(), SampleError> {
+        self.nested += 1;
+        self.particles += 1;
+        if self.nested > MOST_NESTED || self.particles > MOST_PARTICLES {
+            return Err(SampleError::TooLarge);
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        self.nested -= 1;
+    }
+
+    /// What was written since the last call, as steps.
+    fn steps(&mut self) -> usize {
+        let written = self.text.len() - self.counted;
+        self.counted = self.text.len();
+        written
+    }
 }
 
 impl Schemas {
@@ -38,10 +66,12 @@ impl Schemas {
         outer: &str,
         draft: &mut Draft,
     ) -> Result<(), SampleError> {
-        if let Some(reference) = declaration.attribute("", "ref") {
-            let declared = self.find("element", qualified(declaration, &reference)?)?;
-            return self.write_element(declared, outer, draft);
-        }
+        let declaration = match declaration.attribute("", "ref") {
+            // The element that it leads to is at the top of a schema, where none refers further.
+            Some(reference) => self.find("element", qualified(declaration, &reference)?)?,
+            None => declaration,
+        };
+        self.spend(draft.steps())?;
         draft.elements += 1;
         if draft.elements > MOST_ELEMENTS || draft.depth == DEEPEST {
             return Err(SampleError::TooLarge);
@@ -114,7 +144,7 @@ impl Schemas {
         }
         self.write_attributes(of, 0, draft)?;
         draft.text.push('>');
-        self.write_content(of, namespace, 0, draft)
+        self.write_content(of, namespace, draft)
     }
 
     /// Required attributes of a complex type, those of its base first.
@@ -141,7 +171,9 @@ impl Schemas {
         }
         let holder = derived.map_or(of, |it| it.0);
         let attributes = holder.children().filter(|it| it.is(XSD, "attribute"));
+        self.spend(holder.children().count())?;
         for attribute in attributes {
+            self.spend(draft.steps())?;
             if attribute.attribute("", "use").as_deref() != Some("required") {
                 continue;
             }
@@ -171,12 +203,9 @@ impl Schemas {
         &self,
         of: Element<'_>,
         namespace: &str,
-        depth: usize,
         draft: &mut Draft,
     ) -> Result<(), SampleError> {
-        if depth == DEEPEST {
-            return Err(SampleError::TooLarge);
-        }
+        draft.enter()?;
         if of.attribute("", "abstract").as_deref() == Some("true") {
             return Err(unmakeable("an abstract type", of));
         }
@@ -184,14 +213,15 @@ impl Schemas {
         if let Some((derived, base)) = derivation(of) {
             let is_simple = of.child(XSD, "simpleContent").is_some();
             if is_simple {
-                let value = self.simple_named(derived, &base, depth)?;
+                let value = self.simple_named(derived, &base, 0)?;
                 draft.text.push_str(&text_of(&value));
+                draft.leave();
                 return Ok(());
             }
             let base = qualified(derived, &base)?;
             if derived.local() == "extension" && base.0 != XSD {
                 let base = self.find("type", base)?;
-                self.write_content(base, namespace, depth + 1, draft)?;
+                self.write_content(base, namespace, draft)?;
             }
             holder = derived;
         }
@@ -199,55 +229,52 @@ impl Schemas {
         let content = holder
             .children()
             .find(|it| it.namespace() == XSD && particles.contains(&it.local()));
-        match content {
-            Some(content) => self.write_particle(content, namespace, depth, draft),
-            None => Ok(()),
+        if let Some(content) = content {
+            self.write_particle(content, namespace, draft)?;
         }
+        draft.leave();
+        Ok(())
     }
 
     fn write_particle(
         &self,
         particle: Element<'_>,
         namespace: &str,
-        depth: usize,
         draft: &mut Draft,
     ) -> Result<(), SampleError> {
-        if depth == DEEPEST {
-            return Err(SampleError::TooLarge);
-        }
+        self.spend(1)?;
         if particle.namespace() != XSD
             || particle.attribute("", "minOccurs").as_deref() == Some("0")
         {
             return Ok(());
         }
+        draft.enter()?;
         match particle.local() {
-            "element" => self.write_element(particle, namespace, draft),
+            "element" => self.write_element(particle, namespace, draft)?,
             "sequence" | "all" => {
                 for inner in particle.children() {
-                    self.write_particle(inner, namespace, depth + 1, draft)?;
+                    self.write_particle(inner, namespace, draft)?;
                 }
-                Ok(())
             }
             "choice" => {
                 let mut choices = particle.children().filter(|it| !is_annotation(*it));
-                match choices.next() {
-                    Some(first) => self.write_particle(first, namespace, depth + 1, draft),
-                    None => Ok(()),
+                if let Some(first) = choices.next() {
+                    self.write_particle(first, namespace, draft)?;
                 }
             }
             "group" => {
-                let Some(reference) = particle.attribute("", "ref") else {
-                    return Ok(());
-                };
-                let group = self.find("group", qualified(particle, &reference)?)?;
-                for inner in group.children().filter(|it| !is_annotation(*it)) {
-                    self.write_particle(inner, namespace, depth + 1, draft)?;
+                if let Some(reference) = particle.attribute("", "ref") {
+                    let group = self.find("group", qualified(particle, &reference)?)?;
+                    for inner in group.children().filter(|it| !is_annotation(*it)) {
+                        self.write_particle(inner, namespace, draft)?;
+                    }
                 }
-                Ok(())
             }
-            "any" => Err(unmakeable("an element of any name", particle)),
-            _ => Ok(()),
+            "any" => return Err(unmakeable("an element of any name", particle)),
+            _ => {}
         }
+        draft.leave();
+        Ok(())
     }
 }
 
@@ -312,6 +339,50 @@ mod tests {
         assert_eq!(
             told("none").to_string(),
             "no schema has the element {urn:t}none"
+        );
+    }
+
+    /// A chain of links without an end, and one that doubles at each link.
+    #[test]
+    fn types_and_groups_that_refer_to_each_other_end_and_cost_little() {
+        let doubled: String = (1..32)
+            .map(|at| {
+                let next = format!("<x:group ref=\"t:g{}\"/>", at + 1);
+                format!("<x:group name=\"g{at}\"><x:sequence>{next}{next}</x:sequence></x:group>")
+            })
+            .collect();
+        let of = |name: &str, content: &str| {
+            format!(
+                "<x:element name=\"{name}\"><x:complexType>{content}</x:complexType></x:element>"
+            )
+        };
+        let text = |base: &str| {
+            format!("<x:simpleContent><x:restriction base=\"t:{base}\"/></x:simpleContent>")
+        };
+        let made = schemas(&format!(
+            "<x:complexType name=\"self\">{}</x:complexType>{}{}{}\
+             {doubled}<x:group name=\"g32\"><x:sequence/></x:group><x:group name=\"me\"><x:sequence><x:group ref=\"t:me\"/></x:sequence></x:group>",
+            text("self"),
+            of("text", &text("self")),
+            of("doubled", "<x:group ref=\"t:g1\"/>"),
+            of("grouped", "<x:group ref=\"t:me\"/>"),
+        ));
+        for local in ["text", "grouped", "doubled"] {
+            assert_eq!(
+                made.element("urn:t", local),
+                Err(SampleError::TooLarge),
+                "{local}"
+            );
+        }
+    }
+
+    /// A reference at the top of a schema leads to itself.
+    #[test]
+    fn elements_at_the_top_refer_no_further() {
+        let made = schemas("<x:element name=\"self\" ref=\"t:self\"/>");
+        assert_eq!(
+            made.element("urn:t", "self").as_deref(),
+            Ok("<self xmlns=\"urn:t\"></self>")
         );
     }
 

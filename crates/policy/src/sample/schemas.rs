@@ -1,15 +1,31 @@
 //! The schemas of a description, and what they declare.
 
-use soapstone_xml::{Buffers, Document, Element, ParseOptions};
+use std::borrow::Cow;
+use std::cell::Cell;
+use std::collections::HashMap;
 
-use super::error::{MOST_DOCUMENTS, SampleError};
+use soapstone_xml::{Buffers, Document, Element, NodeId, ParseOptions};
+
+use super::error::{MOST_DOCUMENTS, MOST_STEPS, SampleError};
 use crate::names::{WSDL, XSD};
 
 /// The schemas of a description.
 pub(super) struct Schemas {
     pub(super) documents: Vec<Document>,
+    /// What stands at the top of a schema, by kind and local name, in the order of the documents.
+    declared: HashMap<(&'static str, String), Vec<Declared>>,
+    /// What is left of [`MOST_STEPS`], for all elements that are made.
+    steps: Cell<usize>,
     /// Locations that nothing was found at.
     absent: Vec<String>,
+}
+
+/// Where a declaration stands.
+struct Declared {
+    /// The `targetNamespace` of its schema.
+    target: Option<String>,
+    document: usize,
+    node: NodeId,
 }
 
 /// A name: namespace and local.
@@ -44,17 +60,22 @@ impl Schemas {
             }
             next += 1;
         }
-        Ok(Self { documents, absent })
+        Ok(Self {
+            declared: declared(&documents),
+            documents,
+            steps: Cell::new(MOST_STEPS),
+            absent,
+        })
     }
 
-    fn schemas(&self) -> impl Iterator<Item = Element<'_>> {
-        let documents = self.documents.iter().map(Document::root);
-        documents.flat_map(|root| {
-            let own = root.is(XSD, "schema").then_some(root);
-            let types = root.children().filter(|it| it.is(WSDL, "types"));
-            own.into_iter()
-                .chain(types.flat_map(|it| it.children().filter(|it| it.is(XSD, "schema"))))
-        })
+    /// Counts steps.
+    ///
+    /// # Errors
+    /// All elements together take more than [`MOST_STEPS`].
+    pub(super) fn spend(&self, steps: usize) -> Result<(), SampleError> {
+        let left = self.steps.get().checked_sub(steps);
+        self.steps.set(left.unwrap_or_default());
+        left.map(|_| ()).ok_or(SampleError::TooLarge)
     }
 
     /// What is declared with this name at the top of a schema.
@@ -63,28 +84,57 @@ impl Schemas {
         kind: &'static str,
         (namespace, local): Name<'_>,
     ) -> Result<Element<'s>, SampleError> {
-        let of_namespace = self.schemas().filter(|schema| {
-            let target = schema.attribute("", "targetNamespace");
+        let of_name = self.declared.get(&(kind, local.to_owned()));
+        let mut of_name = of_name.into_iter().flatten();
+        let found = of_name.find(|it| {
+            let target = it.target.as_deref();
             // An included schema without a namespace has that of whoever includes it.
             target.is_none_or(|target| target == namespace)
         });
-        let kinds: &[&str] = match kind {
-            "type" => &["complexType", "simpleType"],
-            "element" => &["element"],
-            _ => &["group"],
-        };
-        let mut declared = of_namespace.flat_map(|schema| schema.children());
-        let found = declared.find(|it| {
-            it.namespace() == XSD
-                && kinds.contains(&it.local())
-                && it.attribute("", "name").as_deref() == Some(local)
-        });
+        let found = found.map(|it| self.documents[it.document].element(it.node));
         found.ok_or_else(|| SampleError::Missing {
             kind,
             name: format!("{{{namespace}}}{local}"),
             absent: self.absent.clone(),
         })
     }
+}
+
+/// What stands at the top of the schemas of these documents.
+fn declared(documents: &[Document]) -> HashMap<(&'static str, String), Vec<Declared>> {
+    let mut declared: HashMap<_, Vec<Declared>> = HashMap::new();
+    for (document, schema) in documents
+        .iter()
+        .enumerate()
+        .flat_map(|(at, document)| schemas(document.root()).map(move |it| (at, it)))
+    {
+        for element in schema.children().filter(|it| it.namespace() == XSD) {
+            let kind = match element.local() {
+                "complexType" | "simpleType" => "type",
+                "element" => "element",
+                "group" => "group",
+                _ => continue,
+            };
+            if let Some(name) = element.attribute("", "name") {
+                let target = schema.attribute("", "targetNamespace");
+                let key = (kind, name.into_owned());
+                declared.entry(key).or_default().push(Declared {
+                    target: target.map(Cow::into_owned),
+                    document,
+                    node: element.id(),
+                });
+            }
+        }
+    }
+    declared
+}
+
+/// The schemas of a document: itself, or those of a WSDL.
+fn schemas(root: Element<'_>) -> impl Iterator<Item = Element<'_>> {
+    let own = root.is(XSD, "schema").then_some(root);
+    let types = root.children().filter(|it| it.is(WSDL, "types"));
+    let inside = types.flat_map(|it| it.children().filter(|it| it.is(XSD, "schema")));
+    own.into_iter().chain(inside)
 }
 
 fn parse(bytes: Vec<u8>, document: &str) -> Result<Document, SampleError> {

@@ -14,6 +14,9 @@ impl Schemas {
         named: &str,
         depth: usize,
     ) -> Result<String, SampleError> {
+        if depth == DEEPEST {
+            return Err(SampleError::TooLarge);
+        }
         let name = qualified(at, named)?;
         if name.0 == XSD {
             return builtin(name.1, at).map(str::to_owned);
@@ -34,6 +37,7 @@ impl Schemas {
             return Err(SampleError::TooLarge);
         }
         let derived = of.children().find(|it| !is_annotation(*it));
+        self.spend(derived.map_or(1, |it| it.children().count()))?;
         let Some(derived) = derived else {
             return Err(unmakeable("a type that says nothing", of));
         };
