@@ -69,7 +69,7 @@ impl Contract {
         let subjects = document.subjects().map_err(|error| failed(&error))?;
         let is_meant =
             |name: &Option<String>| port.is_none_or(|port| name.as_deref() == Some(port));
-        let ports = subjects.iter().filter(|subject| subject.is_soap);
+        let ports = subjects.iter().filter(|subject| subject.soap.is_some());
         let ports = ports.filter(|subject| is_meant(&subject.port));
         let mut names: Vec<&String> = ports.filter_map(|subject| subject.port.as_ref()).collect();
         names.dedup();
