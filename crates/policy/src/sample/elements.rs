@@ -6,7 +6,7 @@ use soapstone_xml::Element;
 use soapstone_xml::escape::{text_of, value_of};
 
 use super::error::{DEEPEST, MOST_ELEMENTS, MOST_NESTED, MOST_PARTICLES, SampleError};
-use super::schemas::{Schemas, derivation, is_annotation, qualified, unmakeable};
+use super::schemas::{Schemas, derivation, is_annotation, schema_of, unmakeable};
 use super::values::builtin;
 use crate::names::XSD;
 
@@ -68,7 +68,7 @@ impl Schemas {
     ) -> Result<(), SampleError> {
         let declaration = match declaration.attribute("", "ref") {
             // The element that it leads to is at the top of a schema, where none refers further.
-            Some(reference) => self.find("element", qualified(declaration, &reference)?)?,
+            Some(reference) => self.find("element", self.qualified(declaration, &reference)?)?,
             None => declaration,
         };
         self.spend(draft.steps())?;
@@ -85,10 +85,8 @@ impl Schemas {
             Some(form) => form == "qualified",
             None => is_global || of_schema("elementFormDefault").as_deref() == Some("qualified"),
         };
-        let namespace = match of_schema("targetNamespace") {
-            Some(target) if is_qualified => target.into_owned(),
-            _ => String::new(),
-        };
+        let target = self.target(declaration).filter(|_| is_qualified);
+        let namespace = target.unwrap_or_default();
         draft.text.push_str(&format!("<{name}"));
         if namespace != outer {
             let value = value_of(&namespace);
@@ -121,7 +119,7 @@ impl Schemas {
         let found;
         let of = match (declaration.attribute("", "type"), inline) {
             (Some(named), _) => {
-                let name = qualified(declaration, &named)?;
+                let name = self.qualified(declaration, &named)?;
                 if name.0 == XSD {
                     draft.text.push('>');
                     draft.text.push_str(builtin(name.1, declaration)?);
@@ -161,7 +159,7 @@ impl Schemas {
         if let Some((derived, base)) = &derived
             && derived.local() == "extension"
         {
-            let base = qualified(*derived, base)?;
+            let base = self.qualified(*derived, base)?;
             if base.0 != XSD {
                 let base = self.find("type", base)?;
                 if base.is(XSD, "complexType") {
@@ -218,7 +216,7 @@ impl Schemas {
                 draft.leave();
                 return Ok(());
             }
-            let base = qualified(derived, &base)?;
+            let base = self.qualified(derived, &base)?;
             if derived.local() == "extension" && base.0 != XSD {
                 let base = self.find("type", base)?;
                 self.write_content(base, namespace, draft)?;
@@ -264,7 +262,7 @@ impl Schemas {
             }
             "group" => {
                 if let Some(reference) = particle.attribute("", "ref") {
-                    let group = self.find("group", qualified(particle, &reference)?)?;
+                    let group = self.find("group", self.qualified(particle, &reference)?)?;
                     for inner in group.children().filter(|it| !is_annotation(*it)) {
                         self.write_particle(inner, namespace, draft)?;
                     }
@@ -276,11 +274,6 @@ impl Schemas {
         draft.leave();
         Ok(())
     }
-}
-
-/// The schema that a declaration stands in.
-fn schema_of(declaration: Element<'_>) -> Option<Element<'_>> {
-    declaration.ancestors().find(|it| it.is(XSD, "schema"))
 }
 
 #[cfg(test)]
@@ -400,6 +393,40 @@ mod tests {
                     .to_owned()
             )
         );
+    }
+
+    /// XML Schema, 4.2.1: a schema without a namespace has that of each schema that includes it.
+    #[test]
+    fn included_schemas_without_a_namespace_have_that_of_whoever_includes_them() {
+        let schema = |namespace: &str| {
+            format!(
+                "<x:schema targetNamespace=\"{namespace}\" elementFormDefault=\"qualified\"><x:include schemaLocation=\"c.xsd\"/></x:schema>"
+            )
+        };
+        let wsdl = format!(
+            "<d:definitions xmlns:d=\"{WSDL}\" xmlns:x=\"{XSD}\"><d:types>{}{}</d:types></d:definitions>",
+            schema("urn:a"),
+            schema("urn:b"),
+        );
+        let other = format!(
+            "<x:schema xmlns:x=\"{XSD}\"><x:include schemaLocation=\"d.xsd\"/><x:element name=\"ask\" type=\"code\"/></x:schema>"
+        );
+        let deeper = format!(
+            "<x:schema xmlns:x=\"{XSD}\" elementFormDefault=\"qualified\"><x:complexType name=\"code\"><x:sequence>\
+             <x:element name=\"n\" type=\"x:int\"/></x:sequence></x:complexType></x:schema>"
+        );
+        let resolve = |location: &str| match location {
+            "c.xsd" => Some(other.clone().into_bytes()),
+            "d.xsd" => Some(deeper.clone().into_bytes()),
+            _ => None,
+        };
+        let schemas = Schemas::read(wsdl.into_bytes(), &resolve).expect("a description");
+        for namespace in ["urn:a", "urn:b"] {
+            assert_eq!(
+                schemas.element(namespace, "ask"),
+                Ok(format!("<ask xmlns=\"{namespace}\"><n>1</n></ask>"))
+            );
+        }
     }
 
     #[test]

@@ -3,7 +3,7 @@
 use soapstone_xml::Element;
 
 use super::error::{DEEPEST, MOST_ELEMENTS, SampleError};
-use super::schemas::{Schemas, derivation, is_annotation, qualified, unmakeable};
+use super::schemas::{Schemas, derivation, is_annotation, unmakeable};
 use crate::names::XSD;
 
 impl Schemas {
@@ -17,7 +17,7 @@ impl Schemas {
         if depth == DEEPEST {
             return Err(SampleError::TooLarge);
         }
-        let name = qualified(at, named)?;
+        let name = self.qualified(at, named)?;
         if name.0 == XSD {
             return builtin(name.1, at).map(str::to_owned);
         }
