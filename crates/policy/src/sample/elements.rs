@@ -1,6 +1,7 @@
 //! An element with a value of each type that its XML Schema names.
 //!
-//! What is optional is left out, of a choice the first is taken, and what may repeat stands once.
+//! What is optional is left out, of a choice the first is taken, and what may repeat stands as
+//! often as it must.
 
 use soapstone_xml::Element;
 use soapstone_xml::escape::{text_of, value_of};
@@ -72,6 +73,9 @@ impl Schemas {
             None => declaration,
         };
         self.spend(draft.steps())?;
+        if is_true(declaration, "abstract") {
+            return Err(unmakeable("an abstract element", declaration));
+        }
         draft.elements += 1;
         if draft.elements > MOST_ELEMENTS || draft.depth == DEEPEST {
             return Err(SampleError::TooLarge);
@@ -129,6 +133,9 @@ impl Schemas {
                 found
             }
             (None, Some(inline)) => inline,
+            (None, None) if declaration.attribute("", "substitutionGroup").is_some() => {
+                return Err(unmakeable("the type of a substitution group", declaration));
+            }
             (None, None) => {
                 draft.text.push('>');
                 return Ok(());
@@ -140,47 +147,31 @@ impl Schemas {
             draft.text.push_str(&text_of(&value));
             return Ok(());
         }
-        self.write_attributes(of, 0, draft)?;
+        if is_true(of, "abstract") {
+            return Err(unmakeable("an abstract type", of));
+        }
+        self.write_attributes(of, draft)?;
         draft.text.push('>');
         self.write_content(of, namespace, draft)
     }
 
-    /// Required attributes of a complex type, those of its base first.
-    fn write_attributes(
-        &self,
-        of: Element<'_>,
-        depth: usize,
-        draft: &mut Draft,
-    ) -> Result<(), SampleError> {
-        if depth == DEEPEST {
-            return Err(SampleError::TooLarge);
-        }
-        let derived = derivation(of);
-        if let Some((derived, base)) = &derived
-            && derived.local() == "extension"
-        {
-            let base = self.qualified(*derived, base)?;
-            if base.0 != XSD {
-                let base = self.find("type", base)?;
-                if base.is(XSD, "complexType") {
-                    self.write_attributes(base, depth + 1, draft)?;
-                }
-            }
-        }
-        let holder = derived.map_or(of, |it| it.0);
-        let attributes = holder.children().filter(|it| it.is(XSD, "attribute"));
-        self.spend(holder.children().count())?;
+    /// The required attributes of a complex type, those of its base first.
+    fn write_attributes(&self, of: Element<'_>, draft: &mut Draft) -> Result<(), SampleError> {
+        let mut attributes = Vec::new();
+        self.attributes(of, &mut attributes, draft)?;
         for attribute in attributes {
             self.spend(draft.steps())?;
             if attribute.attribute("", "use").as_deref() != Some("required") {
                 continue;
             }
-            let (Some(name), None) = (
-                attribute.attribute("", "name"),
-                attribute.attribute("", "form"),
-            ) else {
+            let Some(name) = attribute.attribute("", "name") else {
                 return Err(unmakeable("an attribute of another schema", attribute));
             };
+            let of_schema = || schema_of(attribute)?.attribute("", "attributeFormDefault");
+            let form = attribute.attribute("", "form").or_else(of_schema);
+            if form.as_deref() == Some("qualified") {
+                return Err(unmakeable("an attribute with a namespace", attribute));
+            }
             let inline = attribute.child(XSD, "simpleType");
             let value = match (attribute.attribute("", "fixed"), inline) {
                 (Some(fixed), _) => fixed.into_owned(),
@@ -196,6 +187,51 @@ impl Schemas {
         Ok(())
     }
 
+    /// Adds the attributes of a complex type, of its base, and of the groups that they name. A
+    /// restriction declares only attributes that differ from those of its base.
+    fn attributes<'s>(
+        &'s self,
+        of: Element<'s>,
+        attributes: &mut Vec<Element<'s>>,
+        draft: &mut Draft,
+    ) -> Result<(), SampleError> {
+        draft.enter()?;
+        let derived = derivation(of);
+        if let Some((derived, base)) = &derived {
+            let base = self.qualified(*derived, base)?;
+            if base.0 != XSD {
+                let base = self.find("type", base)?;
+                if base.is(XSD, "complexType") {
+                    self.attributes(base, attributes, draft)?;
+                }
+            }
+        }
+        let holder = derived.map_or(of, |it| it.0);
+        for child in holder.children().filter(|it| it.namespace() == XSD) {
+            self.spend(1)?;
+            match child.local() {
+                "attribute" => {
+                    self.spend(attributes.len())?;
+                    attributes.retain(|it| {
+                        let same = |name| it.attribute("", name) == child.attribute("", name);
+                        !(same("name") && same("ref"))
+                    });
+                    attributes.push(child);
+                }
+                "attributeGroup" => {
+                    if let Some(reference) = child.attribute("", "ref") {
+                        let name = self.qualified(child, &reference)?;
+                        let group = self.find("attributeGroup", name)?;
+                        self.attributes(group, attributes, draft)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        draft.leave();
+        Ok(())
+    }
+
     /// The content of a complex type, that of its base first.
     fn write_content(
         &self,
@@ -204,9 +240,6 @@ impl Schemas {
         draft: &mut Draft,
     ) -> Result<(), SampleError> {
         draft.enter()?;
-        if of.attribute("", "abstract").as_deref() == Some("true") {
-            return Err(unmakeable("an abstract type", of));
-        }
         let mut holder = of;
         if let Some((derived, base)) = derivation(of) {
             let is_simple = of.child(XSD, "simpleContent").is_some();
@@ -241,11 +274,25 @@ impl Schemas {
         draft: &mut Draft,
     ) -> Result<(), SampleError> {
         self.spend(1)?;
-        if particle.namespace() != XSD
-            || particle.attribute("", "minOccurs").as_deref() == Some("0")
-        {
+        if particle.namespace() != XSD {
             return Ok(());
         }
+        let occurs = particle.attribute("", "minOccurs");
+        let occurs = occurs.as_deref().map_or(Ok(1), |it| it.trim().parse());
+        let occurs: usize = occurs.map_err(|_| SampleError::TooLarge)?;
+        for _ in 0..occurs {
+            self.write_occurrence(particle, namespace, draft)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a particle once.
+    fn write_occurrence(
+        &self,
+        particle: Element<'_>,
+        namespace: &str,
+        draft: &mut Draft,
+    ) -> Result<(), SampleError> {
         draft.enter()?;
         match particle.local() {
             "element" => self.write_element(particle, namespace, draft)?,
@@ -274,6 +321,11 @@ impl Schemas {
         draft.leave();
         Ok(())
     }
+}
+
+fn is_true(element: Element<'_>, attribute: &str) -> bool {
+    let value = element.attribute("", attribute);
+    value.is_some_and(|it| ["true", "1"].contains(&it.trim()))
 }
 
 #[cfg(test)]
@@ -377,6 +429,73 @@ mod tests {
             made.element("urn:t", "self").as_deref(),
             Ok("<self xmlns=\"urn:t\"></self>")
         );
+    }
+
+    #[test]
+    fn what_must_repeat_stands_as_often_as_it_must() {
+        let made = schemas(
+            "<x:element name=\"many\"><x:complexType><x:sequence minOccurs=\"2\"><x:element name=\"n\" type=\"x:int\" minOccurs=\"2\"/>\
+             <x:element name=\"o\" type=\"x:int\" minOccurs=\"00\"/></x:sequence></x:complexType></x:element>\
+             <x:element name=\"huge\"><x:complexType><x:sequence minOccurs=\"4000000000\"/></x:complexType></x:element>",
+        );
+        assert_eq!(
+            made.element("urn:t", "many").as_deref(),
+            Ok("<many xmlns=\"urn:t\"><n>1</n><n>1</n><n>1</n><n>1</n></many>")
+        );
+        assert_eq!(made.element("urn:t", "huge"), Err(SampleError::TooLarge));
+    }
+
+    #[test]
+    fn what_is_abstract_is_not_written_and_what_extends_it_is() {
+        let made = schemas(
+            "<x:complexType name=\"base\" abstract=\"true\"><x:sequence><x:element name=\"n\" type=\"x:int\"/></x:sequence></x:complexType>\
+             <x:complexType name=\"whole\"><x:complexContent><x:extension base=\"t:base\"/></x:complexContent></x:complexType>\
+             <x:element name=\"one\" type=\"t:whole\"/><x:element name=\"two\" type=\"t:base\"/>\
+             <x:element name=\"three\" type=\"t:whole\" abstract=\"1\"/><x:element name=\"four\" substitutionGroup=\"t:three\"/>",
+        );
+        assert_eq!(
+            made.element("urn:t", "one").as_deref(),
+            Ok("<one xmlns=\"urn:t\"><n>1</n></one>")
+        );
+        for (local, what) in [
+            ("two", "an abstract type"),
+            ("three", "an abstract element"),
+            ("four", "the type of a substitution group"),
+        ] {
+            let told = made.element("urn:t", local).map_err(|it| it.to_string());
+            let told = told.expect_err(local);
+            assert!(told.contains(&format!("made for {what} (")), "{told}");
+        }
+    }
+
+    #[test]
+    fn required_attributes_of_groups_and_of_restricted_types_are_written() {
+        let attribute = |name: &str, more: &str| {
+            format!("<x:attribute name=\"{name}\" use=\"required\" type=\"x:int\"{more}/>")
+        };
+        let made = schemas(&format!(
+            "<x:attributeGroup name=\"g\">{}</x:attributeGroup><x:attributeGroup name=\"me\"><x:attributeGroup ref=\"t:me\"/></x:attributeGroup>\
+             <x:complexType name=\"base\"><x:attributeGroup ref=\"t:g\"/>{}{}</x:complexType>\
+             <x:element name=\"less\"><x:complexType><x:complexContent><x:restriction base=\"t:base\">{}</x:restriction></x:complexContent></x:complexType></x:element>\
+             <x:element name=\"named\"><x:complexType>{}</x:complexType></x:element>\
+             <x:element name=\"self\"><x:complexType><x:attributeGroup ref=\"t:me\"/></x:complexType></x:element>",
+            attribute("a", " form=\"unqualified\""),
+            attribute("b", ""),
+            attribute("c", ""),
+            attribute("b", " fixed=\"7\""),
+            attribute("q", " form=\"qualified\""),
+        ));
+        assert_eq!(
+            made.element("urn:t", "less").as_deref(),
+            Ok("<less xmlns=\"urn:t\" a=\"1\" c=\"1\" b=\"7\"></less>")
+        );
+        let told = made.element("urn:t", "named").map_err(|it| it.to_string());
+        let told = told.expect_err("an attribute");
+        assert!(
+            told.contains("made for an attribute with a namespace ("),
+            "{told}"
+        );
+        assert_eq!(made.element("urn:t", "self"), Err(SampleError::TooLarge));
     }
 
     #[test]

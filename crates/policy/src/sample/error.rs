@@ -43,7 +43,7 @@ pub enum SampleError {
     TooManyDocuments,
     /// Nothing has this name.
     Missing {
-        /// `element`, `type` or `group`.
+        /// `element`, `type`, `group` or `attributeGroup`.
         kind: &'static str,
         /// Its namespace and local name.
         name: String,

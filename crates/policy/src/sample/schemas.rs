@@ -142,6 +142,7 @@ fn declared(documents: &[Document], adopted: &[Option<String>]) -> HashMap<Key, 
                     "complexType" | "simpleType" => "type",
                     "element" => "element",
                     "group" => "group",
+                    "attributeGroup" => "attributeGroup",
                     _ => continue,
                 };
                 if let Some(name) = element.attribute("", "name") {
