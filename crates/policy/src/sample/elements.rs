@@ -126,7 +126,7 @@ impl Schemas {
                 let name = self.qualified(declaration, &named)?;
                 if name.0 == XSD {
                     draft.text.push('>');
-                    draft.text.push_str(builtin(name.1, declaration)?);
+                    draft.text.push_str(&builtin(name.1, declaration)?.text);
                     return Ok(());
                 }
                 found = self.find("type", name)?;
@@ -144,7 +144,7 @@ impl Schemas {
         if of.is(XSD, "simpleType") {
             draft.text.push('>');
             let value = self.simple(of, 0)?;
-            draft.text.push_str(&text_of(&value));
+            draft.text.push_str(&text_of(&value.text));
             return Ok(());
         }
         if is_true(of, "abstract") {
@@ -175,9 +175,9 @@ impl Schemas {
             let inline = attribute.child(XSD, "simpleType");
             let value = match (attribute.attribute("", "fixed"), inline) {
                 (Some(fixed), _) => fixed.into_owned(),
-                (None, Some(inline)) => self.simple(inline, 0)?,
+                (None, Some(inline)) => self.simple(inline, 0)?.text,
                 (None, None) => match attribute.attribute("", "type") {
-                    Some(named) => self.simple_named(attribute, &named, 0)?,
+                    Some(named) => self.simple_named(attribute, &named, 0)?.text,
                     None => String::new(),
                 },
             };
@@ -244,8 +244,8 @@ impl Schemas {
         if let Some((derived, base)) = derivation(of) {
             let is_simple = of.child(XSD, "simpleContent").is_some();
             if is_simple {
-                let value = self.simple_named(derived, &base, 0)?;
-                draft.text.push_str(&text_of(&value));
+                let value = self.simple_content(derived, &base, 0)?;
+                draft.text.push_str(&text_of(&value.text));
                 draft.leave();
                 return Ok(());
             }
