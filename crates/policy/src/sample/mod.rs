@@ -32,7 +32,7 @@ pub struct SampleCall {
     pub name: String,
     /// Where its port is.
     pub address: Option<String>,
-    /// Its action.
+    /// Its action, as far as a header of HTTP can have it: printable ASCII without quotes.
     pub action: Option<String>,
     /// The version of SOAP of its binding.
     pub version: SoapVersion,
@@ -77,7 +77,7 @@ impl SampleCalls {
             operations.push(SampleCall {
                 name,
                 address: subject.address,
-                action: subject.action.filter(|it| !it.is_empty()),
+                action: subject.action.filter(|it| is_header(it)),
                 version,
                 request: content.map(|content| envelope(version, &content)),
             });
@@ -109,6 +109,12 @@ fn envelope(version: SoapVersion, content: &str) -> String {
     format!(
         "<soap:Envelope xmlns:soap=\"{namespace}\"><soap:Body>{content}</soap:Body></soap:Envelope>"
     )
+}
+
+/// Whether an action can stand in quotes in a header of HTTP.
+fn is_header(action: &str) -> bool {
+    let in_quotes = |it: char| (' '..='~').contains(&it) && !['"', '\\'].contains(&it);
+    !action.is_empty() && action.chars().all(in_quotes)
 }
 
 fn unreadable(error: &dyn std::fmt::Display) -> SampleError {
