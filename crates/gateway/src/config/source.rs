@@ -46,7 +46,7 @@ impl SourceSpec {
 }
 
 /// A provider that may be a backend.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KnownProvider {
     pub(crate) access_point: String,
     /// The subject of the certificate that owns its entry.

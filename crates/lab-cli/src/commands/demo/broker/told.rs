@@ -61,8 +61,8 @@ type Place = (Part, usize, Option<usize>);
 
 /// Everything that is told.
 pub(super) struct Told {
-    /// The URLs of the providers.
-    urls: Vec<String>,
+    /// The names of the providers at the broker.
+    names: Vec<String>,
     served: BTreeMap<Place, Served>,
     /// What clients were told instead of an answer.
     lost: Vec<(Part, String)>,
@@ -74,7 +74,7 @@ impl Told {
     pub(super) fn new(architecture: &Architecture) -> Self {
         let providers = architecture.providers.iter();
         Self {
-            urls: providers.map(Provider::url).collect(),
+            names: providers.map(Provider::backend).collect(),
             served: BTreeMap::new(),
             lost: Vec::new(),
             backends: Vec::new(),
@@ -89,7 +89,8 @@ impl Told {
             let Some(client) = CLIENTS.iter().position(|it| it.name == sender) else {
                 continue;
             };
-            let provider = self.urls.iter().position(|url| url == text("backend"));
+            let named = text("backend");
+            let provider = self.names.iter().position(|name| name == named);
             let served = self.served.entry((part, client, provider)).or_default();
             if line["verdict"] == "accepted" && line["status"] == 200 {
                 served.calls += 1;
@@ -109,12 +110,12 @@ impl Told {
     /// Takes in what the broker knows at the end.
     pub(super) fn end(&mut self, told: &Value) {
         let known = told["routes"][0]["backends"].as_array();
-        let of = |url: &String| {
+        let of = |name: &String| {
             let mut known = known.into_iter().flatten();
-            let found = known.find(|it| it["url"] == url.as_str());
+            let found = known.find(|it| it["name"] == name.as_str());
             found.cloned().unwrap_or_default()
         };
-        self.backends = self.urls.iter().map(of).collect();
+        self.backends = self.names.iter().map(of).collect();
     }
 
     /// Calls that the liar got from clients and that they lost by it.

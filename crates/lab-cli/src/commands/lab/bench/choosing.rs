@@ -69,7 +69,8 @@ struct Running {
 struct Mixed {
     callers: Vec<Arc<Caller>>,
     trail: Trail,
-    urls: Vec<String>,
+    /// The names of the providers at the broker.
+    backends: Vec<String>,
     _broker: Front,
 }
 
@@ -395,7 +396,7 @@ impl Mixed {
         Ok(Self {
             callers: callers.collect::<Result<_, _>>()?,
             trail: Trail::new(scratch.folder().join(AUDIT)),
-            urls: providers.map(Provider::url).collect(),
+            backends: providers.map(Provider::backend).collect(),
             _broker: broker,
         })
     }
@@ -438,7 +439,8 @@ impl Mixed {
         let text = |field: &str| line[field].as_str().unwrap_or_default();
         let sender = text("sender").trim_start_matches("CN=");
         let client = CLIENTS.iter().find(|it| it.name == sender);
-        let provider = self.urls.iter().position(|url| url == text("backend"));
+        let named = text("backend");
+        let provider = self.backends.iter().position(|name| name == named);
         let fits = client
             .zip(provider)
             .is_some_and(|(client, provider)| client.is_served_by(&PROVIDERS[provider]));
