@@ -549,6 +549,33 @@ async fn providers_of_one_route_have_the_policies_of_their_owners() {
     running.abort();
 }
 
+/// The route has `outbound`, and p2 gets messages as they are: that is the policy of p2.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_whose_policy_is_none_gets_messages_as_they_are() {
+    let folder = folder();
+    let registry = registry(&folder, "127.0.0.1:0").await;
+    let address = registry.address();
+    let plain = backend(ECHO);
+    let _p2 = provider(&folder, address, "p2", plain, &format!("http://{plain}/")).await;
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n{}[[routes]]\npath = \"/books\"\n\
+         [routes.outbound]\n{}[routes.backends]\nservice = \"Books\"\nowners = [\"CN=p1\", \"CN=p2\"]\n\
+         [[routes.backends.policies]]\nowners = [\"CN=p2\"]\n\
+         [routes.backends.policies.outbound]\nsecurity = {{ mechanism = \"none\" }}\n",
+        table(address, "broker"),
+        endpoint("broker", "p1", "sign")
+    );
+    let (broker, admin, running) = administered(&folder, &text).await;
+    until("the provider is known", async || {
+        let known = backends(admin, "/books").await;
+        known[0]["url"] == format!("http://{plain}/").as_str()
+    })
+    .await;
+    let (status, body) = call(broker, "/books").await;
+    assert_eq!((status, body.contains("Echo")), (200, true), "{body}");
+    running.abort();
+}
+
 /// p2 publishes the access point of p1, and its calls prove what p2 agreed on: p1 refuses these.
 #[tokio::test(flavor = "multi_thread")]
 async fn an_owner_who_publishes_the_access_point_of_another_one_takes_it_out_of_no_use() {
