@@ -410,6 +410,34 @@ fn what_a_route_says_of_a_registry_needs_one() {
     }
 }
 
+/// The registry says who owns a provider, and so which policy holds: none is no policy by mistake.
+#[test]
+fn providers_of_every_owner_have_a_policy_where_one_has() {
+    let folder = folder();
+    let registry = table(SocketAddr::from(([127, 0, 0, 1], 1)), "p1");
+    let said = |owners: &str, more: &str| {
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\n{registry}[[routes]]\npath = \"/\"\n{more}\
+             [routes.backends]\nservice = \"Books\"\nowners = [{owners}]\n{}",
+            policy("p1", "sign")
+        );
+        match GatewayConfig::from_text(&text, &folder.path("gateway.toml"), &|_| None) {
+            Ok(_) => String::new(),
+            Err(problems) => problems.to_string(),
+        }
+    };
+    let missing = "`outbound` is missing: providers of owners without one of `policies` would get messages unsecured";
+    assert_eq!(said("\"CN=p1\"", ""), "");
+    for owners in ["\"CN=p1\", \"CN=p2\"", "\"*\"", "\"CN=p1\", \"*\""] {
+        let found = said(owners, "");
+        assert!(found.contains(missing), "{owners}: {found}");
+        let outbound = format!("[routes.outbound]\n{}", endpoint("p1", "p2", "sign"));
+        assert_eq!(said(owners, &outbound), "", "{owners}");
+        let unsecured = "[routes.outbound]\nsecurity = { mechanism = \"none\" }\n";
+        assert_eq!(said(owners, unsecured), "", "{owners}");
+    }
+}
+
 const ECHO: &str = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><e:Echo xmlns:e=\"urn:e\"/></s:Body></s:Envelope>";
 
 /// What a gateway demands of messages to its route, or makes them meet.

@@ -21,7 +21,7 @@ use super::identity::{IdentityHeaders, read_identity};
 use super::rate::read_rate;
 use super::registry::{ProvidedSpec, read_provided};
 use super::security_index::security_index;
-use super::source::{OwnersPolicy, read_source};
+use super::source::{OwnersPolicy, demand_outbound, read_source};
 use super::timeouts::Timeouts;
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
@@ -298,6 +298,11 @@ pub(super) fn read_route(
         let publishing = sts_place.is_none().then_some(&publishing);
         read_endpoint(side, &scope, hidden, publishing, sts)
     });
+    if let (Some(place), Some(Some((source, policies))), false) =
+        (several_place, &source, has_sides.1)
+    {
+        demand_outbound(&table, place, source, policies);
+    }
     let outbound = table
         .table("outbound")
         .and_then(|side| read_endpoint(side, &scope, secure, None, None));
