@@ -188,4 +188,24 @@ mod tests {
             assert_eq!(members(two_policies(), &known), [shared]);
         }
     }
+
+    /// Which providers there will be is not known when the file is read.
+    #[test]
+    fn a_policy_that_leaves_protection_to_tls_is_for_providers_behind_https() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let policy = root.join("interop/recorded/cxf/transport-username-Basic256/service.wsdl");
+        let outbound = format!(
+            "[routes.outbound]\nusers = [{{ name = \"alice\", password = \"secret\" }}]\n\
+             security = {{ policy = \"{}\" }}\n",
+            policy.display()
+        );
+        let known = [
+            ("http://10.0.0.1/", "CN=p1", false),
+            ("https://10.0.0.1/", "CN=p1", false),
+        ];
+        let secure = ("https://10.0.0.1/".to_owned(), None, false);
+        assert_eq!(members(config(&outbound), &known), [secure]);
+        let nobody = ("no provider is known".to_owned(), None, false);
+        assert_eq!(members(config(&outbound), &known[..1]), [nobody]);
+    }
 }

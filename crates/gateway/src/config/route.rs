@@ -340,7 +340,9 @@ pub(super) fn read_route(
             "leave it out; headers for the next nodes are made by `recipients` of `inbound`",
         );
     }
-    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
+    // Of the providers of a registry each is looked at when it is known.
+    let known = backend.as_ref().filter(|_| !has_source);
+    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, known)
         && side.endpoint.needs_tls()
         && !secure
     {
@@ -353,7 +355,7 @@ pub(super) fn read_route(
             "name the backend's https address",
         );
     }
-    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
+    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, known)
         && side.shows_its_keys()
         && !side.endpoint.needs_tls()
         && !secure
