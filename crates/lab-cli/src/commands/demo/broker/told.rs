@@ -132,18 +132,18 @@ impl Told {
         let mut broken = Vec::new();
         for ((part, client, provider), served) in &self.served {
             let client = &CLIENTS[*client];
-            if let Some(provider) = provider.map(|it| &PROVIDERS[it])
-                && served.calls > 0
-                && !client.is_served_by(provider)
-            {
-                broken.push(format!(
-                    "{} calls of {} were served below its needs by {} ({})",
-                    served.calls,
-                    client.name,
-                    provider.offer.name,
-                    part.title()
-                ));
-            }
+            let how = match provider.map(|it| &PROVIDERS[it]) {
+                _ if served.calls == 0 => continue,
+                Some(provider) if client.is_served_by(provider) => continue,
+                Some(provider) => format!("below its needs by {}", provider.offer.name),
+                None => "by an unknown provider".to_owned(),
+            };
+            broken.push(format!(
+                "{} calls of {} were served {how} ({})",
+                served.calls,
+                client.name,
+                part.title()
+            ));
         }
         let liar = self.lost_by_the_liar() as usize;
         if self.lost.len() > liar {
@@ -164,8 +164,11 @@ impl Told {
             }
         }
         let number = |index: usize, field: &str| self.backends[index][field].as_u64();
-        if number(LIAR, "failed") > Some(0) && self.backends[LIAR]["usable"] != false {
-            broken.push("the provider that lies was found out, and is in use".to_owned());
+        if number(LIAR, "failed") <= Some(0) {
+            broken.push("the provider that lies was never called".to_owned());
+        }
+        if self.backends[LIAR]["usable"] != false {
+            broken.push("the provider that lies is in use".to_owned());
         }
         if self.backends[KILLED]["usable"] != false {
             broken.push("the provider that was killed is in use".to_owned());
@@ -321,4 +324,58 @@ fn introduction(url: &str) -> String {
          is known to encrypt and does not encrypt its answers.\n\n{clients}",
         PROVIDERS[SLOWED].offer.name, PROVIDERS[KILLED].offer.name, PROVIDERS[LIAR].offer.name,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A demo in which nothing was broken, but for what the liar came to.
+    fn told(liar: Value) -> Told {
+        let mut backends = vec![json!({ "failed": 0, "usable": true }); PROVIDERS.len()];
+        backends[KILLED]["usable"] = false.into();
+        backends[LIAR] = liar;
+        let served = CLIENTS.iter().enumerate().map(|(index, client)| {
+            let provider = PROVIDERS.iter().position(|it| client.is_served_by(it));
+            let served = Served {
+                calls: 1,
+                ..Served::default()
+            };
+            ((Part::Killed, index, provider), served)
+        });
+        Told {
+            names: Vec::new(),
+            served: served.collect(),
+            lost: Vec::new(),
+            backends,
+        }
+    }
+
+    #[test]
+    fn a_liar_that_was_never_called_or_is_in_use_proves_nothing() {
+        let never = "the provider that lies was never called";
+        let in_use = "the provider that lies is in use";
+        for (failed, usable, broken) in [
+            (1, false, Vec::new()),
+            (0, false, vec![never]),
+            (1, true, vec![in_use]),
+            (0, true, vec![never, in_use]),
+        ] {
+            let told = told(json!({ "failed": failed, "usable": usable }));
+            assert_eq!(told.broken(), broken);
+        }
+    }
+
+    /// The demo promises that no call was served below its needs, and knows nothing of such calls.
+    #[test]
+    fn calls_that_were_served_by_an_unknown_provider_are_broken() {
+        let mut told = told(json!({ "failed": 1, "usable": false }));
+        let served = Served {
+            calls: 2,
+            ..Served::default()
+        };
+        told.served.insert((Part::Well, 0, None), served);
+        let broken = "2 calls of reader were served by an unknown provider (all run)";
+        assert_eq!(told.broken(), [broken]);
+    }
 }
