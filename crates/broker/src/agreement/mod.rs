@@ -152,15 +152,20 @@ impl Agreement {
 
     /// The same after another one of its name: tokens that were taken stay taken, and windows,
     /// strikes and exclusions go on. Windows that were measured by other terms end, and what their
-    /// client did comes out.
+    /// client did comes out. One of another client or service begins anew.
     pub fn following(
         former: &Self,
         terms: AgreementTerms,
         now: Moment,
     ) -> (Self, Vec<AgreementEvent>) {
         let known = &former.terms;
-        let goes_on = (known.window, &known.of_provider, &known.of_client)
-            == (terms.window, &terms.of_provider, &terms.of_client);
+        if (&known.client, &known.service) != (&terms.client, &terms.service) {
+            return (Self::new(terms), former.finish(now));
+        }
+        let goes_on = known.window == terms.window
+            && known.backends == terms.backends
+            && known.of_provider == terms.of_provider
+            && known.of_client == terms.of_client;
         let events = match goes_on {
             true => Vec::new(),
             false => former.finish(now),

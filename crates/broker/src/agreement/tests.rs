@@ -418,6 +418,60 @@ fn a_reload_resets_neither_bucket_nor_windows_nor_exclusions() {
     assert!(!is_admitted(&Arc::new(next), &BOOKS, now));
 }
 
+/// A record is signed, and names a party: what one did is no word against another one that has the
+/// name of the agreement now.
+#[test]
+fn what_one_party_did_is_never_told_of_another_one() {
+    let clock = Clock::new();
+    let now = clock.at(Duration::ZERO);
+    for (next, known) in [
+        (
+            AgreementTerms {
+                client: "CN=other".to_owned(),
+                ..terms("gold")
+            },
+            false,
+        ),
+        (
+            AgreementTerms {
+                service: "maps".to_owned(),
+                ..terms("gold")
+            },
+            false,
+        ),
+        (
+            AgreementTerms {
+                backends: vec!["two".to_owned()],
+                ..terms("gold")
+            },
+            true,
+        ),
+    ] {
+        let former = agreement(terms("gold"));
+        for _ in 0..6 {
+            is_admitted(&former, &BOOKS, now);
+        }
+        former.ended("one", Served::Weak("unsigned"), now);
+        let (next, events) = Agreement::following(&former, next, now);
+        assert_eq!(
+            told(&events),
+            [(Obligation::Rate, 1, 6), (Obligation::Security, 1, 1)]
+        );
+        for event in &events {
+            let AgreementEvent::Violated(violation) = event else {
+                panic!("a violation, found {event:?}");
+            };
+            let parties = (&*violation.client, &*violation.service);
+            assert_eq!(parties, ("CN=client", "books"));
+        }
+        assert_eq!(told(&next.finish(now)), []);
+        // Nor does one pay with the tokens of another one.
+        let next = Arc::new(next);
+        assert_eq!(next.status(now).admitted > 0, known);
+        assert_eq!(is_admitted(&next, &BOOKS, now), !known);
+    }
+}
+
 #[test]
 fn the_end_tells_what_single_requests_did_and_no_share_of_a_part() {
     let clock = Clock::new();
