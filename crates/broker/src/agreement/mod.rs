@@ -39,7 +39,8 @@ const MOST_BACKENDS: usize = 1024;
 #[derive(Debug)]
 pub struct Agreement {
     terms: AgreementTerms,
-    /// These two are shared with the agreement of the same name in former configurations.
+    /// These two are shared with the agreement of the same name in former configurations, the bucket
+    /// if its rate is the same.
     bucket: Arc<Bucket>,
     state: Arc<Mutex<State>>,
 }
@@ -170,9 +171,15 @@ impl Agreement {
             true => Vec::new(),
             false => former.finish(now),
         };
+        let bucket = match terms.of_client.rate {
+            Some(rate) if known.of_client.rate != Some(rate) => {
+                Arc::new(former.bucket.at(rate, now.at))
+            }
+            _ => Arc::clone(&former.bucket),
+        };
         let next = Self {
             terms,
-            bucket: Arc::clone(&former.bucket),
+            bucket,
             state: Arc::clone(&former.state),
         };
         (next, events)

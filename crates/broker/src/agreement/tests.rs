@@ -472,6 +472,29 @@ fn what_one_party_did_is_never_told_of_another_one() {
     }
 }
 
+/// What the former rate would have made the client wait for is not owed at the next one.
+#[test]
+fn a_rate_that_was_raised_counts_at_once() {
+    let clock = Clock::new();
+    let at = |rate, burst| AgreementTerms {
+        of_client: ClientTerms {
+            rate: Rate::parse(rate, Some(burst)),
+            ..ClientTerms::default()
+        },
+        ..terms("gold")
+    };
+    let former = agreement(at("1/h", 3));
+    for _ in 0..3 {
+        assert!(is_admitted(&former, &BOOKS, clock.at(ms(0))));
+    }
+    let (next, _) = Agreement::following(&former, at("100/s", 200), clock.at(ms(0)));
+    // A request in hand of the former configuration.
+    assert!(!is_admitted(&former, &BOOKS, clock.at(ms(1))));
+    let next = Arc::new(next);
+    assert!(!is_admitted(&next, &BOOKS, clock.at(ms(1))));
+    assert!(is_admitted(&next, &BOOKS, clock.at(ms(10))));
+}
+
 #[test]
 fn the_end_tells_what_single_requests_did_and_no_share_of_a_part() {
     let clock = Clock::new();
