@@ -130,7 +130,7 @@ pub(super) struct Reporter<'c> {
     refusals: Refusals<'c>,
     /// The message in hand as it arrived, where refused messages are recorded.
     copy: Mutex<Option<MessageCopy>>,
-    /// What was proven of the answer of the backend.
+    /// What was proven of the answer of the backend, unless it is a fault that nobody secured.
     answer: Mutex<Option<AnswerEvidence>>,
 }
 
@@ -277,7 +277,6 @@ impl<'c> Reporter<'c> {
                 peer_fault: Some((fault, told)),
                 ..
             } => {
-                self.note_answer(AnswerEvidence::UnsecuredFault);
                 let text = fault.text();
                 let detail =
                     format!("the backend refused the request with the unsecured fault {text}");

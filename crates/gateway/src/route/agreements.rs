@@ -67,8 +67,6 @@ pub(crate) enum AnswerEvidence {
     Keyed,
     /// Nobody did.
     Unsigned,
-    /// It is a fault in the place of a secured answer.
-    UnsecuredFault,
 }
 
 impl Agreements {
@@ -214,7 +212,8 @@ impl UnderAgreement {
         self.violations.tell(events);
     }
 
-    /// In what an answer that was let through is weaker than agreed.
+    /// In what an answer that was let through is weaker than agreed. A fault that nobody secured is
+    /// not asked about: the message of a client can cause one.
     pub(crate) fn weakness(&self, evidence: &AnswerEvidence) -> Option<String> {
         match (evidence, &self.provider) {
             (AnswerEvidence::Signed(certificate), Some(provider)) => {
@@ -223,11 +222,6 @@ impl UnderAgreement {
                 (!is_provider).then(|| format!("signed by {subject}"))
             }
             (AnswerEvidence::Unsigned, Some(_)) => Some("signed by nobody".to_owned()),
-            (AnswerEvidence::UnsecuredFault, provider)
-                if provider.is_some() || self.needs().has_security() =>
-            {
-                Some("an unsecured fault".to_owned())
-            }
             _ => None,
         }
     }

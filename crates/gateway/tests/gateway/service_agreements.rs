@@ -336,6 +336,44 @@ async fn a_provider_whose_answers_are_weaker_than_agreed_is_excluded() {
     );
 }
 
+/// SOAP 1.1, 4.2.3: a service that does not know a block of the header answers with a fault, which
+/// its stack mostly does not secure. A client chooses its blocks, and cannot make a provider
+/// guilty.
+#[tokio::test]
+async fn a_fault_that_nobody_secured_is_no_violation() {
+    let agreement = format!(
+        "{PROVIDER}[provider]\nsubject = \"CN=server\"\nsecurity = {{ properties = [\"integrity\"] }}\n\
+         exclusion = {{ after = 1, time = \"1h\" }}\n"
+    );
+    let fault = ENVELOPE.replace(
+        "<e:echo xmlns:e=\"urn:echo\">hello</e:echo>",
+        "<s:Fault><faultcode>s:MustUnderstand</faultcode><faultstring>x:foo</faultstring></s:Fault>",
+    );
+    assert_ne!(fault, ENVELOPE);
+    for (answers, expected) in [
+        ("unsecured_faults = \"code\"", 502),
+        ("unsecured_faults = \"all\"", 500),
+    ] {
+        let folder = folder(&agreement);
+        let body = bytes::Bytes::from(fault.clone());
+        let service = Backend::answering(move |_| {
+            let mut response = http::Response::new(http_body_util::Full::new(body.clone()));
+            *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            let headers = response.headers_mut();
+            headers.insert("content-type", "text/xml".parse().expect("a value"));
+            response
+        });
+        let service = service.await;
+        let answers = format!("answers = {{ {answers}, without_tls = true }}, identity");
+        let backend = signing("one", &service).replacen("identity", &answers, 1);
+        let gateway = folder.gateway(&file(&backend, "")).await;
+        assert_eq!(calls(&folder, &gateway, "client", 2).await, [expected; 2]);
+        let shown = told(&gateway).await;
+        assert!(shown["backends"][0]["excluded_for_ms"].is_null(), "{shown}");
+        assert_eq!(violating(&records(&folder, gateway).await), BTreeMap::new());
+    }
+}
+
 /// Trusted by the same authority, and not the provider of the agreement.
 #[tokio::test]
 async fn answers_that_another_one_than_the_provider_signs_are_violations() {
