@@ -235,6 +235,14 @@ impl Attempt {
     /// It came to an end that says nothing of the backend.
     pub(crate) fn excuse(&mut self) {
         self.sent = None;
+        self.outcome = Outcome::Abandoned;
+    }
+
+    /// Whether the answer was right is not known, and another backend may give one of which it is.
+    /// That is no violation: an agreement is told what was measured.
+    pub(crate) fn unknown(&mut self) {
+        self.failed(Failed::Unproven);
+        self.wanted.agreement = None;
     }
 
     /// The answer was refused, for that reason.

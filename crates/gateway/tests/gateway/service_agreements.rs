@@ -7,9 +7,11 @@ use std::path::Path;
 use http::StatusCode;
 use serde_json::Value;
 use soapstone::config::json_schema;
+use soapstone::crypto::issue::{self, Validity};
 use soapstone::crypto::{Certificate, TrustRules, TrustStore};
 use soapstone_gateway::{Config, Running, VerifiedRecord, verify_records};
 use soapstone_testkit::keys::{self, RSA};
+use soapstone_testkit::moment;
 
 use crate::secured;
 use crate::support::{Backend, ENVELOPE, Folder, get, post, send};
@@ -370,6 +372,74 @@ async fn a_fault_that_nobody_secured_is_no_violation() {
         assert_eq!(calls(&folder, &gateway, "client", 2).await, [expected; 2]);
         let shown = told(&gateway).await;
         assert!(shown["backends"][0]["excluded_for_ms"].is_null(), "{shown}");
+        assert_eq!(violating(&records(&folder, gateway).await), BTreeMap::new());
+    }
+}
+
+/// What the gateway cannot judge: its store is away, nobody tells whether a certificate was
+/// revoked, or an answer is beyond its limits, which a client can cause. The provider answers as
+/// agreed.
+#[tokio::test]
+async fn an_answer_that_the_gateway_cannot_judge_is_no_violation_of_a_provider() {
+    let agreement = format!(
+        "{PROVIDER}[provider]\nsubject = \"CN=server\"\navailability = \"100%\"\n\
+         exclusion = {{ after = 1, time = \"1h\" }}\n"
+    );
+    let folder = folder(&agreement);
+    let validity = Validity {
+        not_before: moment("2024-01-01T00:00:00Z"),
+        not_after: moment("2024-06-01T00:00:00Z"),
+    };
+    let authority = keys::authority(keys::AUTHORITY);
+    let list = issue::revocation_list(&authority, [], validity).expect("a list");
+    folder.write("ca.crl", list);
+    let service = Backend::echo().await;
+    let text = format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\n{}",
+        service.address,
+        secured::service("sign")
+    );
+    let provider = folder.gateway(&text).await;
+    let plain = signing("one", &service).replace(
+        &service.address.to_string(),
+        &provider.address().to_string(),
+    );
+    let store = "store = { url = \"redis://127.0.0.1:9\" }, identity";
+    // Another backend may have a certificate of which somebody tells.
+    for (backend, reason, failed) in [
+        (
+            plain.replacen("identity", store, 1).replace(
+                "mechanism = \"sign\"",
+                "mechanism = \"sign\", replay = { store = \"redis\" }",
+            ),
+            "replay-unknown",
+            0,
+        ),
+        (
+            plain.replace("anchors = ", "crls = [\"ca.crl\"], anchors = "),
+            "revocation-unknown",
+            2,
+        ),
+        (
+            plain.replacen("identity", "limits = { elements = 8 }, identity", 1),
+            "too-many",
+            0,
+        ),
+    ] {
+        assert_ne!(backend, plain);
+        let gateway = folder.gateway(&file(&backend, "")).await;
+        assert_eq!(calls(&folder, &gateway, "client", 2).await, [502; 2]);
+        let shown = told(&gateway).await;
+        assert_eq!(shown["backends"], Value::Array(Vec::new()), "{reason}");
+        let metrics = gateway.metrics();
+        for expected in [
+            format!("reason=\"{reason}\"}} 2\n"),
+            format!(
+                "soapstone_balanced_failed_total{{route=\"/echo\",backend=\"one\"}} {failed}\n"
+            ),
+        ] {
+            assert!(metrics.contains(&expected), "{expected} in {metrics}");
+        }
         assert_eq!(violating(&records(&folder, gateway).await), BTreeMap::new());
     }
 }
