@@ -92,7 +92,7 @@ impl Violations {
         let (orders, received) = sync_channel(MOST_WAITING);
         let counts = Arc::clone(&self.counts);
         let thread = std::thread::Builder::new().name("violations".to_owned());
-        thread.spawn(move || serve(opened, signing, &received, &counts))?;
+        thread.spawn(move || serve(&opened, signing, &received, &counts))?;
         *writer = Some(Writer {
             file: file.to_path_buf(),
             orders,
@@ -170,17 +170,18 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn serve(file: File, mut signing: InnerSigning, orders: &Receiver<Order>, counts: &Counts) {
-    let mut chain = match Chain::continued(file) {
-        Ok(chain) => Some(chain),
+fn serve(file: &File, mut signing: InnerSigning, orders: &Receiver<Order>, counts: &Counts) {
+    let continued = || match file.try_clone().and_then(Chain::continued) {
+        Ok(chain) => {
+            lock(&counts.head).clone_from(&chain.head);
+            Some(chain)
+        }
         Err(error) => {
             tracing::error!(%error, "the violation records cannot be continued: violations are lost");
             None
         }
     };
-    if let Some(chain) = &chain {
-        lock(&counts.head).clone_from(&chain.head);
-    }
+    let mut chain = continued();
     // It ends when nobody is left who tells of violations.
     while let Ok(order) = orders.recv() {
         match order {
@@ -193,6 +194,8 @@ fn serve(file: File, mut signing: InnerSigning, orders: &Receiver<Order>, counts
             // Nobody waits any more.
             Order::Say(say) => drop(say.send(())),
             Order::Write(violation, time) => {
+                // Somebody may have mended the file.
+                chain = chain.or_else(continued);
                 let written = chain
                     .as_mut()
                     .map(|chain| chain.append(&signing, &violation, time));
@@ -218,7 +221,8 @@ struct Chain {
 }
 
 impl Chain {
-    /// Goes on where a file ends. Waits for another process that writes to it.
+    /// Goes on where a file ends. Waits for another process that writes to it. What is no chain of
+    /// ours stays as it is.
     fn continued(mut file: File) -> io::Result<Self> {
         file.lock()?;
         let length = file.metadata()?.len();
@@ -227,24 +231,25 @@ impl Chain {
         let mut end = Vec::new();
         file.read_to_end(&mut end)?;
         let whole = end.iter().rposition(|byte| *byte == b'\n');
-        let whole = whole.map_or(0, |at| at + 1);
-        if whole < end.len() {
-            // The process ended while it wrote: this line was never a record.
-            let torn = end.len() - whole;
-            tracing::warn!(bytes = torn, "a torn violation record was cut off");
-            end.truncate(whole);
-        }
-        let length = from + end.len() as u64;
-        file.set_len(length)?;
-        let line = end.strip_suffix(b"\n").map(|lines| {
-            let last = lines.rsplit(|byte| *byte == b'\n').next();
-            last.unwrap_or_default()
-        });
-        let head = match line {
-            None if length == 0 => Head::default(),
-            line => Head::unverified(line.unwrap_or_default())
-                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?,
+        let (lines, torn) = end.split_at(whole.map_or(0, |at| at + 1));
+        let head = match lines.strip_suffix(b"\n") {
+            None if from == 0 => Head::default(),
+            None => return Err(no_chain("its last line is longer than any record")),
+            Some(lines) => {
+                let last = lines.rsplit(|byte| *byte == b'\n').next();
+                Head::unverified(last.unwrap_or_default()).map_err(no_chain)?
+            }
         };
+        if !form::is_beginning(torn) {
+            return Err(no_chain("its last line is no beginning of a record"));
+        }
+        let length = from + lines.len() as u64;
+        if !torn.is_empty() {
+            // The process ended while it wrote: this line was never a record.
+            let bytes = torn.len();
+            tracing::warn!(bytes, "a torn violation record was cut off");
+            file.set_len(length)?;
+        }
         Ok(Self { file, length, head })
     }
 
@@ -274,6 +279,10 @@ impl Chain {
         self.head = head;
         Ok(())
     }
+}
+
+fn no_chain(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 #[cfg(test)]
