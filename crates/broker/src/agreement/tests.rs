@@ -68,6 +68,7 @@ fn agreement(terms: AgreementTerms) -> Arc<Agreement> {
 const BOOKS: Asked<'_> = Asked {
     operation: Some(("{urn:b}getBooks", "getBooks")),
     bytes: 1000,
+    is_proven: true,
 };
 
 /// What the events say of violations: obligation, violating calls, all calls.
@@ -147,7 +148,11 @@ fn what_the_client_owes_is_checked_and_what_is_refused_costs_no_token() {
         (None, 10, Excess::Operation),
         (Some(("{urn:b}getBook", "getBook")), 1001, Excess::Size),
     ] {
-        let asked = Asked { operation, bytes };
+        let asked = Asked {
+            operation,
+            bytes,
+            is_proven: true,
+        };
         assert_eq!(refusal(admit([&agreement], &asked, now).0), expected);
     }
     for _ in 0..5 {
@@ -172,6 +177,55 @@ fn what_the_client_owes_is_checked_and_what_is_refused_costs_no_token() {
         (Obligation::Security, 0),
     ];
     assert_eq!(status.violations, violations);
+}
+
+/// What nobody signed may be changed on the way to the gateway: it refuses a request, and makes no
+/// client guilty.
+#[test]
+fn an_operation_that_the_client_did_not_say_is_refused_and_no_violation() {
+    let clock = Clock::new();
+    let now = clock.at(Duration::ZERO);
+    let agreement = agreement(terms("gold"));
+    let unproven = Asked {
+        is_proven: false,
+        ..BOOKS
+    };
+    let unknown = Asked {
+        operation: None,
+        ..unproven
+    };
+    for asked in [unproven, unknown] {
+        let excess = refusal(admit([&agreement], &asked, now).0);
+        assert_eq!(
+            (excess.name(), excess.obligation()),
+            ("agreement-operation", None)
+        );
+    }
+    assert_eq!(told(&agreement.finish(now)), []);
+    let status = agreement.status(now);
+    assert_eq!((status.admitted, status.refused), (0, 2));
+    // What the client signed counts, whatever is said beside it.
+    let other = Asked {
+        operation: Some(("{urn:b}deleteBook", "deleteBook")),
+        ..unproven
+    };
+    let excess = refusal(admit([&agreement], &other, now).0);
+    assert_eq!(excess, Excess::Operation);
+    assert_eq!(
+        told(&agreement.finish(now)),
+        [(Obligation::Operation, 1, 1)]
+    );
+    // Another agreement may have let in what the client has sent.
+    let mut silver = terms("silver");
+    silver.of_client.operations = vec!["deleteBook".to_owned()];
+    let silver = Arc::new(Agreement::new(silver));
+    for agreements in [[&agreement, &silver], [&silver, &agreement]] {
+        let excess = refusal(admit(agreements, &other, now).0);
+        assert_eq!(excess.name(), "agreement-operation");
+    }
+    for agreement in [agreement, silver] {
+        assert_eq!(told(&agreement.finish(now)), []);
+    }
 }
 
 #[test]
@@ -221,6 +275,7 @@ fn a_request_is_let_in_by_one_of_its_agreements() {
     let delete = Asked {
         operation: Some(("{urn:b}deleteBook", "deleteBook")),
         bytes: 1,
+        is_proven: true,
     };
     let Admission::Under(by) = admit([&gold, &every], &delete, now).0 else {
         panic!("the second one lets it in");

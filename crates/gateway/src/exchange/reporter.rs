@@ -276,7 +276,7 @@ impl<'c> Reporter<'c> {
             }
             EndpointError::OverAgreement(over) => {
                 let cause = match over.excess {
-                    Excess::Operation => Cause::NotAllowed,
+                    Excess::Operation | Excess::Unproven => Cause::NotAllowed,
                     Excess::Size => Cause::TooLarge,
                     Excess::Rate { .. } => Cause::TooMany,
                 };

@@ -52,7 +52,7 @@ impl OverAgreement {
     pub(crate) fn wait(&self) -> Option<Duration> {
         match self.excess {
             Excess::Rate { wait } => Some(wait),
-            Excess::Operation | Excess::Size => None,
+            Excess::Operation | Excess::Unproven | Excess::Size => None,
         }
     }
 }
@@ -132,9 +132,11 @@ impl Agreements {
         let operation = asked.operation.as_ref();
         let operation = operation.map(|(whole, local)| (whole.as_str(), local.as_str()));
         let request = soapstone_broker::Asked {
-            // A backend may go by the action: it must not be that of another operation.
-            operation: operation.filter(|(_, local)| asked.actions.iter().all(|it| fit(it, local))),
+            operation,
             bytes: asked.bytes,
+            // A backend may go by the action: it must not be that of another operation.
+            is_proven: asked.body_is_proven
+                && operation.is_none_or(|(_, local)| asked.actions.iter().all(|it| fit(it, local))),
         };
         let agreements = own.iter().map(|one| &one.agreement);
         let (admission, events) = admit(agreements, &request, moment());

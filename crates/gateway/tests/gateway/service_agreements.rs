@@ -211,7 +211,8 @@ async fn other_operations_and_larger_requests_than_agreed_are_refused() {
     let records = records(&folder, gateway).await;
     assert_eq!(
         violating(&records),
-        BTreeMap::from([("operation", 2), ("size", 1)])
+        // Who changes a word that the client did not sign does not make the client guilty.
+        BTreeMap::from([("operation", 1), ("size", 1)])
     );
 }
 
