@@ -161,13 +161,21 @@ fn what_the_client_owes_is_checked_and_what_is_refused_costs_no_token() {
     let wait = ms(100);
     let excess = refusal(admit([&agreement], &BOOKS, now).0);
     assert_eq!(excess, Excess::Rate { wait });
-    // The tenth request ends the window.
     assert!(is_admitted(&agreement, &BOOKS, clock.at(wait)));
     let (admission, events) = admit([&agreement], &BOOKS, clock.at(wait));
     assert_eq!(refusal(admission).name(), "agreement-rate");
     assert_eq!(told(&events), []);
     let status = agreement.status(now);
-    assert_eq!((status.asked, status.excess), (2, 2 - 1));
+    assert_eq!((status.asked, status.excess), (12, 6));
+    assert_eq!(
+        told(&agreement.tick(clock.at(ms(60_000)))),
+        [
+            (Obligation::Operation, 3, 12),
+            (Obligation::Size, 1, 12),
+            (Obligation::Rate, 2, 12)
+        ]
+    );
+    let status = agreement.status(now);
     let violations = [
         (Obligation::Operation, 1),
         (Obligation::Size, 1),
@@ -451,7 +459,7 @@ fn a_reload_resets_neither_bucket_nor_windows_nor_exclusions() {
         current = Arc::new(next);
     }
     assert_eq!(admitted, 5);
-    assert_eq!(current.status(now).asked, 4);
+    assert_eq!(current.status(now).asked, 10);
     let mut events = Vec::new();
     for _ in 0..6 {
         events.extend(current.ended("one", Served::Failed, now));
@@ -469,7 +477,7 @@ fn a_reload_resets_neither_bucket_nor_windows_nor_exclusions() {
         },
         now,
     );
-    assert_eq!(told(&events), [(Obligation::Rate, 4, 4)]);
+    assert_eq!(told(&events), [(Obligation::Rate, 5, 10)]);
     assert!(!is_admitted(&Arc::new(next), &BOOKS, now));
 }
 
@@ -525,6 +533,37 @@ fn what_one_party_did_is_never_told_of_another_one() {
         assert_eq!(next.status(now).admitted > 0, known);
         assert_eq!(is_admitted(&next, &BOOKS, now), !known);
     }
+}
+
+/// Otherwise a client would set the pace at which its violations are signed and written.
+#[test]
+fn a_client_makes_no_more_windows_of_calls_than_one_a_minute() {
+    let clock = Clock::new();
+    let agreement = agreement(AgreementTerms {
+        window: Window::Calls(1),
+        ..terms("gold")
+    });
+    let mut events = Vec::new();
+    for since in 0..60_000 {
+        events.extend(admit([&agreement], &BOOKS, clock.at(ms(since))).1);
+    }
+    assert_eq!(events, []);
+    // Whoever looks first ends it: the next request, or the clock.
+    let told_by = |events: Vec<AgreementEvent>| told(&events);
+    let next = admit([&agreement], &BOOKS, clock.at(ms(60_000))).1;
+    let admitted = 60 * 10 + 5 - 1;
+    assert_eq!(
+        told_by(next),
+        [(Obligation::Rate, 60_000 - admitted, 60_000)]
+    );
+    let late = Asked {
+        bytes: 1001,
+        ..BOOKS
+    };
+    assert_eq!(admit([&agreement], &late, clock.at(ms(60_001))).1, []);
+    assert_eq!(agreement.tick(clock.at(ms(119_999))), []);
+    let ended = agreement.tick(clock.at(ms(120_000)));
+    assert_eq!(told_by(ended), [(Obligation::Size, 1, 2)]);
 }
 
 /// What the former rate would have made the client wait for is not owed at the next one.

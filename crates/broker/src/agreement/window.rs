@@ -167,8 +167,12 @@ impl ServedWindow {
 /// What a client owes, in the order of the counts.
 const OWED: [Obligation; 3] = [Obligation::Operation, Obligation::Size, Obligation::Rate];
 
+/// How long a window of calls of a client is open at least. Its end makes records, and otherwise
+/// the client would set their pace.
+const SHORTEST: Duration = Duration::from_secs(60);
+
 impl AskedWindow {
-    /// Counts a request; `refused` says for what it was refused.
+    /// Counts a request; `refused` says which obligation was not met.
     pub(crate) fn count(&mut self, refused: Option<Obligation>, now: Moment) {
         self.begun.get_or_insert(now);
         self.calls = self.calls.saturating_add(1);
@@ -179,7 +183,13 @@ impl AskedWindow {
     }
 
     pub(crate) fn is_full(&self, window: Window, now: Moment) -> bool {
-        is_full(window, self.begun, self.calls, now)
+        let may_end = match window {
+            Window::Calls(_) => self
+                .begun
+                .is_some_and(|begun| is_over(SHORTEST, begun, now)),
+            Window::Time { .. } => true,
+        };
+        may_end && is_full(window, self.begun, self.calls, now)
     }
 
     /// Ends the window and says what of the client's obligations was not met. A request that was
