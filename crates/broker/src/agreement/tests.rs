@@ -65,6 +65,12 @@ fn agreement(terms: AgreementTerms) -> Arc<Agreement> {
     Arc::new(Agreement::new(terms))
 }
 
+/// An answer that was let through in time.
+const WEAK: Served<'_> = Served::Weak {
+    why: "unsigned",
+    took: Some(Duration::ZERO),
+};
+
 const BOOKS: Asked<'_> = Asked {
     operation: Some(("{urn:b}getBooks", "getBooks")),
     bytes: 1000,
@@ -346,10 +352,47 @@ fn violations_told_are_violations_made() {
             (Obligation::Availability, 3, 10)
         ]
     );
-    let weak = Served::Weak("unsigned");
+    let weak = WEAK;
     assert_eq!(
         serve(&[good, good, weak, good, good, good, good, good, good, good]),
         [(Obligation::Security, 1, 10)]
+    );
+    // It takes its time, too, and one that is refused is none.
+    let late_and_weak = Served::Weak {
+        why: "unsigned",
+        took: Some(ms(201)),
+    };
+    assert_eq!(
+        serve(&[
+            late,
+            late_and_weak,
+            good,
+            good,
+            good,
+            good,
+            good,
+            good,
+            good,
+            good
+        ]),
+        [
+            (Obligation::ResponseTime, 2, 10),
+            (Obligation::Security, 1, 10)
+        ]
+    );
+    let refused = Served::Weak {
+        why: "a refused answer",
+        took: None,
+    };
+    assert_eq!(
+        serve(&[
+            refused, good, good, refused, good, refused, good, good, good, good
+        ]),
+        [
+            (Obligation::ResponseTime, 3, 10),
+            (Obligation::Availability, 3, 10),
+            (Obligation::Security, 3, 10)
+        ]
     );
     // A client that goes away says something only of what was late by then.
     let (left, waited) = (Served::Left(ms(200)), Served::Left(ms(500)));
@@ -514,7 +557,7 @@ fn what_one_party_did_is_never_told_of_another_one() {
         for _ in 0..6 {
             is_admitted(&former, &BOOKS, now);
         }
-        former.ended("one", Served::Weak("unsigned"), now);
+        former.ended("one", WEAK, now);
         let (next, events) = Agreement::following(&former, next, now);
         assert_eq!(
             told(&events),
@@ -595,7 +638,7 @@ fn the_end_tells_what_single_requests_did_and_no_share_of_a_part() {
     let now = clock.at(Duration::ZERO);
     let agreement = agreement(terms("gold"));
     agreement.ended("one", Served::Failed, now);
-    agreement.ended("one", Served::Weak("unsigned"), now);
+    agreement.ended("one", WEAK, now);
     for _ in 0..6 {
         is_admitted(&agreement, &BOOKS, now);
     }

@@ -18,8 +18,13 @@ pub enum Served<'a> {
     Answered(Duration),
     /// It was not answered, or not usably.
     Failed,
-    /// The answer was weaker than agreed, and why.
-    Weak(&'a str),
+    /// The answer was weaker than agreed.
+    Weak {
+        /// Why.
+        why: &'a str,
+        /// When it came; `None` where it was refused, and so is none.
+        took: Option<Duration>,
+    },
     /// The client has gone after that time. What took too long by then was late.
     Left(Duration),
 }
@@ -75,10 +80,10 @@ impl ServedWindow {
         let (late, failed) = match served {
             Served::Answered(took) => (too_long(took), false),
             Served::Failed => (most.is_some(), true),
-            Served::Weak(why) => {
+            Served::Weak { why, took } => {
                 self.weak = self.weak.saturating_add(1);
                 why.clone_into(&mut self.weakness);
-                (false, false)
+                (took.map_or(most.is_some(), too_long), took.is_none())
             }
             // It says nothing of the provider.
             Served::Left(after) if !too_long(after) => return,

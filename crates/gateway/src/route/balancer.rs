@@ -260,7 +260,11 @@ impl Attempt {
     /// What became of it, as its agreement sees it.
     fn served(&self) -> Option<Served<'_>> {
         match (&self.weakness, self.outcome) {
-            (Some(why), _) => Some(Served::Weak(why)),
+            (Some(why), Outcome::Answered { took, .. }) => {
+                let took = Some(took);
+                Some(Served::Weak { why, took })
+            }
+            (Some(why), _) => Some(Served::Weak { why, took: None }),
             (None, Outcome::Answered { took, .. }) => Some(Served::Answered(took)),
             (None, Outcome::Failed(_)) => Some(Served::Failed),
             (None, Outcome::Abandoned) => self.sent.map(|sent| Served::Left(sent.elapsed())),

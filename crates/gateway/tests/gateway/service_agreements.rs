@@ -296,6 +296,7 @@ fn signing(name: &str, backend: &Backend) -> String {
 async fn a_provider_whose_answers_are_weaker_than_agreed_is_excluded() {
     let agreement = format!(
         "{PROVIDER}[provider]\nbackends = [\"lying\"]\nsecurity = {{ properties = [\"integrity\"] }}\n\
+         availability = \"60%\"\n\
          exclusion = {{ after = 1, time = \"1h\" }}\n"
     );
     let folder = folder(&agreement);
@@ -328,14 +329,18 @@ async fn a_provider_whose_answers_are_weaker_than_agreed_is_excluded() {
     let expected = "soapstone_agreement_excluded{agreement=\"gold\",backend=\"lying\"} 1";
     assert!(metrics.lines().any(|line| line == expected), "{metrics}");
     let records = records(&folder, gateway).await;
-    assert_eq!(violating(&records), BTreeMap::from([("security", 2)]));
-    let first = &records[0];
-    assert_eq!(first.part("ExcludedSeconds"), Some("3600"));
+    // What is refused is no answer.
+    assert_eq!(
+        violating(&records),
+        BTreeMap::from([("availability", 2), ("security", 2)])
+    );
+    let excluded = records.iter().map(|record| record.part("ExcludedSeconds"));
+    assert!(excluded.flatten().eq(["3600"]), "{records:?}");
+    let weak = |record: &&VerifiedRecord| record.part("Obligation") == Some("security");
+    let measured = records.iter().find(weak).and_then(|it| it.part("Measured"));
     assert!(
-        first
-            .part("Measured")
-            .is_some_and(|it| it.starts_with("an answer that is refused: ")),
-        "{first:?}"
+        measured.is_some_and(|it| it.starts_with("an answer that is refused: ")),
+        "{records:?}"
     );
 }
 
