@@ -218,6 +218,8 @@ struct Chain {
     file: File,
     length: u64,
     head: Head,
+    /// Whether something may stand behind the last record that is none.
+    torn: bool,
 }
 
 impl Chain {
@@ -243,14 +245,28 @@ impl Chain {
         if !form::is_beginning(torn) {
             return Err(no_chain("its last line is no beginning of a record"));
         }
-        let length = from + lines.len() as u64;
-        if !torn.is_empty() {
+        let mut chain = Self {
+            file,
+            length: from + lines.len() as u64,
+            head,
+            torn: !torn.is_empty(),
+        };
+        if chain.torn {
             // The process ended while it wrote: this line was never a record.
             let bytes = torn.len();
             tracing::warn!(bytes, "a torn violation record was cut off");
-            file.set_len(length)?;
+            chain.cut()?;
         }
-        Ok(Self { file, length, head })
+        Ok(chain)
+    }
+
+    /// Cuts off what stands behind the last record.
+    fn cut(&mut self) -> io::Result<()> {
+        if self.torn {
+            self.file.set_len(self.length)?;
+            self.torn = false;
+        }
+        Ok(())
     }
 
     /// Signs and writes a record.
@@ -260,6 +276,9 @@ impl Chain {
         violation: &Violation,
         time: Timestamp,
     ) -> Result<(), String> {
+        self.cut().map_err(|cut| {
+            format!("what stands behind the last record cannot be cut off: {cut}")
+        })?;
         let made = form::write(signing, &self.head, violation, time);
         let (mut line, head) = made.map_err(|error| error.to_string())?;
         line.push(b'\n');
@@ -269,8 +288,8 @@ impl Chain {
             .and_then(|()| self.file.sync_data());
         if let Err(error) = written {
             // What was written of it is no record.
-            let cut = self.file.set_len(self.length);
-            return Err(match cut {
+            self.torn = true;
+            return Err(match self.cut() {
                 Ok(()) => error.to_string(),
                 Err(cut) => format!("{error}; its beginning could not be cut off: {cut}"),
             });

@@ -266,6 +266,30 @@ fn what_is_left_of_a_record_is_cut_off() {
     }
 }
 
+/// What could not be cut off is cut off before the next record, or there is none.
+#[test]
+#[cfg(target_os = "linux")]
+fn nothing_is_written_behind_what_is_no_record() {
+    let mut options = OpenOptions::new();
+    let full = options.read(true).append(true).open("/dev/full");
+    let mut chain = Chain {
+        file: full.expect("the system has it"),
+        length: 0,
+        head: Head::default(),
+        torn: false,
+    };
+    let signing = form::signing(keys::identity("CN=gateway", P256)).expect("it fits");
+    let mut append = || chain.append(&signing, &violation(1), Timestamp::now());
+    let first = append().expect_err("it is full");
+    assert!(
+        first.contains("; its beginning could not be cut off: "),
+        "{first}"
+    );
+    let second = append().expect_err("it is torn");
+    let expected = "what stands behind the last record cannot be cut off: ";
+    assert!(second.starts_with(expected), "{second}");
+}
+
 /// Nowhere to write.
 #[test]
 fn what_finds_no_file_is_lost_and_counted() {
