@@ -51,13 +51,14 @@ pub(crate) struct Violations {
 struct Writer {
     file: PathBuf,
     orders: SyncSender<Order>,
+    /// Where the chain of that file ends.
+    head: Arc<Mutex<Head>>,
 }
 
 /// What is known of the records.
 #[derive(Debug, Default)]
 struct Counts {
     lost: AtomicU64,
-    head: Mutex<Head>,
 }
 
 /// What the thread is told.
@@ -91,11 +92,14 @@ impl Violations {
         let opened = options.read(true).append(true).create(true).open(file)?;
         let (orders, received) = sync_channel(MOST_WAITING);
         let counts = Arc::clone(&self.counts);
+        let head = Arc::<Mutex<Head>>::default();
+        let end = Arc::clone(&head);
         let thread = std::thread::Builder::new().name("violations".to_owned());
-        thread.spawn(move || serve(&opened, signing, &received, &counts))?;
+        thread.spawn(move || serve(&opened, signing, &received, &counts, &end))?;
         *writer = Some(Writer {
             file: file.to_path_buf(),
             orders,
+            head,
         });
         Ok(())
     }
@@ -147,7 +151,9 @@ impl Violations {
 
     /// Where the chain of records ends.
     pub(crate) fn head(&self) -> Head {
-        lock(&self.counts.head).clone()
+        let writer = self.writer();
+        let head = writer.as_ref().map(|it| lock(&it.head).clone());
+        head.unwrap_or_default()
     }
 
     /// Waits until every record is written, but no longer than that.
@@ -170,10 +176,16 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn serve(file: &File, mut signing: InnerSigning, orders: &Receiver<Order>, counts: &Counts) {
+fn serve(
+    file: &File,
+    mut signing: InnerSigning,
+    orders: &Receiver<Order>,
+    counts: &Counts,
+    head: &Mutex<Head>,
+) {
     let continued = || match file.try_clone().and_then(Chain::continued) {
         Ok(chain) => {
-            lock(&counts.head).clone_from(&chain.head);
+            lock(head).clone_from(&chain.head);
             Some(chain)
         }
         Err(error) => {
@@ -200,7 +212,7 @@ fn serve(file: &File, mut signing: InnerSigning, orders: &Receiver<Order>, count
                     .as_mut()
                     .map(|chain| chain.append(&signing, &violation, time));
                 match (written, &chain) {
-                    (Some(Ok(())), Some(chain)) => lock(&counts.head).clone_from(&chain.head),
+                    (Some(Ok(())), Some(chain)) => lock(head).clone_from(&chain.head),
                     (written, _) => {
                         counts.lost.fetch_add(1, Ordering::Relaxed);
                         if let Some(Err(error)) = written {

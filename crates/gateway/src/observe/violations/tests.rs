@@ -290,6 +290,26 @@ fn nothing_is_written_behind_what_is_no_record() {
     assert!(second.starts_with(expected), "{second}");
 }
 
+/// The records of the former file may still be written when the next one is in use.
+#[test]
+fn the_head_is_that_of_the_file_in_use() {
+    let folder = Folder::new();
+    let (former, identity) = file(&folder, 1);
+    let violations = Violations::default();
+    violations.configure(&former, &identity).expect("a file");
+    for count in 2..=40 {
+        violations.tell(vec![AgreementEvent::Violated(Box::new(violation(count)))]);
+    }
+    let next = folder.path("next.xml");
+    violations.configure(&next, &identity).expect("a file");
+    told(&violations, [1]);
+    let lines = || read(&former).iter().filter(|it| **it == b'\n').count();
+    while lines() < 40 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!((violations.head().number, violations.lost()), (1, 0));
+}
+
 /// Nowhere to write.
 #[test]
 fn what_finds_no_file_is_lost_and_counted() {
