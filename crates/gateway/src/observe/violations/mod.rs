@@ -77,8 +77,7 @@ impl Violations {
     ///
     /// When the file cannot be opened for writing, or the system gives no thread.
     pub(crate) fn configure(&self, file: &Path, identity: &Arc<Identity>) -> io::Result<()> {
-        let mut writer = self.writer();
-        if let Some(known) = writer.as_ref().filter(|known| known.file == file) {
+        if let Some(known) = self.writer().as_ref().filter(|known| known.file == file) {
             // The thread ends when this is dropped, and not before.
             let sent = known.orders.try_send(Order::Sign(Arc::clone(identity)));
             return sent.map_err(|_| io::Error::other("too many records wait to be written"));
@@ -88,6 +87,7 @@ impl Violations {
             let why = "no signature algorithm of records fits the key";
             io::Error::new(io::ErrorKind::InvalidInput, why)
         })?;
+        // Outside the lock: requests tell of violations meanwhile, and a disk may be slow.
         let mut options = OpenOptions::new();
         let opened = options.read(true).append(true).create(true).open(file)?;
         let (orders, received) = sync_channel(MOST_WAITING);
@@ -96,7 +96,7 @@ impl Violations {
         let end = Arc::clone(&head);
         let thread = std::thread::Builder::new().name("violations".to_owned());
         thread.spawn(move || serve(&opened, signing, &received, &counts, &end))?;
-        *writer = Some(Writer {
+        *self.writer() = Some(Writer {
             file: file.to_path_buf(),
             orders,
             head,
