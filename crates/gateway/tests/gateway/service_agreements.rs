@@ -613,6 +613,19 @@ fn what_is_wrong_with_an_agreement_is_told_with_its_place() {
         "gold.toml:1:11: route /echo has one `backend`, and nothing measures it\n    \
          hint: write it as several: backends = [{ url = \"…\" }]"
     );
+    let plain = route.replace(
+        "/echo\" }",
+        "/echo\", outbound = { security = { mechanism = \"none\" } } }",
+    );
+    let secured = format!("{plain}[routes.outbound]\n{}", secured::client("sign"));
+    assert_eq!(
+        problems(
+            &format!("{PROVIDER}[provider]\nsubject = \"CN=server\"\n"),
+            &secured
+        ),
+        "gold.toml:7:11: `subject` of [provider] is proven by answers, and nothing opens those of a backend\n    \
+         hint: give the route or the backend an `outbound` whose answers are signed"
+    );
     let open = "[[routes]]\npath = \"/echo\"\nbackends = [{ url = \"http://127.0.0.1:9/echo\" }]\n";
     assert_eq!(
         problems(PROVIDER, open),
