@@ -87,8 +87,8 @@ pub(super) fn authorize(
     Ok(())
 }
 
-/// Whether roles let a request for an assertion through, which is answered and not sent yet. The
-/// token service has compared its action with what it asks for.
+/// Whether roles let a request for an assertion through. The token service has answered or refused
+/// it, and nothing is sent yet. It has compared the action of the request with its content.
 ///
 /// # Errors
 ///
