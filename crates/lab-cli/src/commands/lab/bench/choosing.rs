@@ -495,7 +495,7 @@ mod tests {
         let failure = ended.expect_err("it is in use");
         assert_eq!(
             failure.to_string(),
-            "a provider that was killed is still in use"
+            "soapstone: a provider that was killed is still in use\n"
         );
     }
 }
