@@ -185,8 +185,13 @@ impl Comparison<'_, '_> {
             };
             signature.role == SignatureRole::Endorsing && endorsed.any(covers_body)
         };
-        // Who signs cipher text need not know what it holds.
-        let covers_both = covers(assertion) && covers(body) && !self.is_signed_unread(assertion);
+        // Who signs cipher text need not know what it holds. What an issuer enciphered is in the
+        // hands of everybody who sees a message with it.
+        let is_unread = match self.demands().hides_assertion() {
+            true => self.is_signed_as_cipher(assertion),
+            false => self.is_signed_unread(assertion),
+        };
+        let covers_both = covers(assertion) && covers(body) && !is_unread;
         PresentedSignature {
             certificate: signature.certificate(),
             by_holder: matches!(signature.signer, Signer::Holder { .. }),

@@ -15,6 +15,7 @@ use soapstone_xml::{Element, NodeId};
 use soapstone_xmlsec::dsig::{Reference, Target, Transform};
 
 use super::authentic::{Authentic, Proven};
+use super::keyring::WrappedKey;
 use super::message::Message;
 use super::opening::Opening;
 use super::signature::mark_of;
@@ -28,6 +29,7 @@ use crate::names::XENC;
 use crate::operation::Operation;
 use crate::plan::KeySource;
 use crate::rejected::Rejected;
+use crate::token::ConfirmationMethod;
 
 /// How long failed openings are remembered by the key that they tried. 258 messages give 16 bytes
 /// of a CBC plaintext to whoever may try them all; at three tries a day they take 86 days.
@@ -78,9 +80,15 @@ impl Opening<'_> {
                 self.judge::<()>(Err(Rejected::SignatureMissing))?;
             }
         }
+        let accepts_holder = self
+            .message
+            .demands()
+            .assertion()
+            .is_some_and(|one| one.accepts(ConfirmationMethod::HolderOfKey));
         let mut cipher_text = CipherText {
-            hides_items,
-            hides_keys: hides_items || hides_assertion,
+            hides_tokens: hides_items || hides_assertion,
+            // The key inside of an assertion is its holder's.
+            hides_keys: hides_items || hides_assertion && accepts_holder,
             is_listed: hides_items
                 || header.has(ItemKind::ReferenceList)
                 || !self.keyring.wrapped.is_empty(),
@@ -176,14 +184,21 @@ impl Opening<'_> {
         let is_authenticated = self.budget.is_authenticated;
         let long = freshness::later(self.message.now, FAILURES_REMEMBERED);
         let of_key = if is_authenticated { long } else { until };
-        // An assertion comes in many messages, as does its cipher text: no mark tells a copy of it.
-        let hidden = self.keyring.hidden.iter().map(|hidden| &hidden.key);
-        let wrapped = self.keyring.wrapped.iter().chain(hidden);
-        let keys = wrapped.map(|key| DecipheringKey {
-            name: digest::mark([b"deciphering key".as_slice(), &key.wrapped.cipher_value]),
-            most_failures: limits.failed_openings,
+        let counted = |wrapped: &WrappedKey, most_failures| DecipheringKey {
+            name: digest::mark([b"deciphering key".as_slice(), &wrapped.wrapped.cipher_value]),
+            most_failures,
             failures_until: of_key,
-        });
+        };
+        let keys = self.keyring.wrapped.iter();
+        let keys = keys.map(|key| counted(key, limits.failed_openings));
+        // An assertion comes in many messages, as does its cipher text: no mark tells a copy of it,
+        // and a failure of a sender who is known is one of many messages.
+        let most = match is_authenticated {
+            true => limits.failed_openings_of_context,
+            false => limits.failed_openings,
+        };
+        let hidden = self.keyring.hidden.iter();
+        let keys = keys.chain(hidden.map(|hidden| counted(&hidden.key, most)));
         let by_context =
             !is_authenticated && self.message.demands().deciphers_with(KeySource::Token);
         let contexts = self.message.facts.contexts.iter().filter(|_| by_context);
@@ -247,8 +262,8 @@ impl Opening<'_> {
 
 /// Where cipher text is, before any of it is deciphered.
 struct CipherText {
-    /// The header has cipher text among its items.
-    hides_items: bool,
+    /// Cipher text may hold a token that a transform dereferences.
+    hides_tokens: bool,
     /// Cipher text may hold the key of a signature.
     hides_keys: bool,
     /// The header has what may list cipher text.
@@ -263,7 +278,7 @@ impl CipherText {
     /// of cipher text.
     fn is_provable_early(&mut self, message: &Message<'_>, reference: &Reference) -> bool {
         let by_token = |transform: &Transform| matches!(transform, Transform::Other { .. });
-        if self.hides_items && reference.transforms.iter().any(by_token) {
+        if self.hides_tokens && reference.transforms.iter().any(by_token) {
             return false;
         }
         let Ok(Target::Element { node, .. }) = reference.target(message.document()) else {

@@ -156,6 +156,16 @@ impl Policy {
                 "the key inside of an assertion that is encrypted deciphers nothing: its signature could not be verified before",
             ),
             (
+                hides
+                    && self.encryption().is_some()
+                    && self
+                        .suite
+                        .data
+                        .first()
+                        .is_some_and(|it| !it.is_authenticated()),
+                "without authentication one key deciphers a message: beside an assertion with cipher text of its own the message needs AES-GCM",
+            ),
+            (
                 hides && encrypts_first && self.signs(&Part::Assertion),
                 "an assertion with cipher text of its own is signed before it is enciphered",
             ),

@@ -7,7 +7,7 @@ use soapstone_crypto::{
 };
 use soapstone_wss::{
     AssertionPolicy, ConfirmationMethod, EncryptedPart, Envelope, Facts, FaultCode, InboundPlan,
-    Mechanism, Part, PlanProblem, Policy, Rejected, SamlVersion, Verified, names,
+    KeyReference, Mechanism, Part, PlanProblem, Policy, Rejected, SamlVersion, Verified, names,
 };
 
 use soapstone_xmlsec::enc::KeyEncryption;
@@ -491,4 +491,74 @@ fn the_key_of_an_assertion_deciphers_nothing_else() {
     assert_ne!(swapped, apart);
     let refused = open_as(&policy, &swapped, &Facts::default()).unwrap_err();
     assert_eq!(refused.cause().name(), "key-not-found");
+}
+
+/// Whoever sees an issuer's cipher text may sign it, and does not know what it holds (SAML Token
+/// Profile 1.1.1, 3.5.2).
+#[test]
+fn nobody_bears_an_assertion_that_he_signed_as_cipher_text() {
+    let encrypting = policy(Mechanism::EncryptSign, "Basic256GCM");
+    let accepted = AssertionPolicy {
+        methods: vec![ConfirmationMethod::HolderOfKey, ConfirmationMethod::Bearer],
+        encrypted: true,
+        ..accepting()
+    };
+    let policy = with_assertion(encrypting.clone(), accepted);
+    // Mallory has a certificate that is trusted, and the cipher text of another one's message.
+    let sealed = Sealed::of(&bearer());
+    let data = sealed.data(&sealed.key("", ""));
+    let signing = with(&encrypting, |policy| {
+        policy.parts.signed.push(Part::Header {
+            namespace: names::XENC.to_owned(),
+            local: "EncryptedData".to_owned(),
+        });
+    });
+    let plain = soapstone_testkit::envelope::with_header(names::SOAP11, &data, "<a/>");
+    let message = secure_at(&signing, client_keys(), &plain, None, moment());
+    let message = String::from_utf8(message.bytes).unwrap();
+    let start = message.find("<xenc:EncryptedData xmlns:xenc").unwrap();
+    let end =
+        message[start..].find("</xenc:EncryptedData>").unwrap() + "</xenc:EncryptedData>".len();
+    let block = &message[start..start + end];
+    let moved = message.replacen(block, "", 1).replacen(
+        "<ds:Signature ",
+        &format!("{}<ds:Signature ", held(block)),
+        1,
+    );
+    let refused = open_as(&policy, &moved, &Facts::default()).unwrap_err();
+    assert_eq!(refused.cause().name(), "assertion-unconfirmed");
+}
+
+/// Where no key of a holder is accepted, none is looked for in cipher text: a stranger has nothing
+/// deciphered.
+#[test]
+fn a_signature_by_an_unknown_key_has_no_assertion_deciphered() {
+    let policy = with(&hiding(&covering()), |policy| {
+        policy.binding.name_keys(KeyReference::Thumbprint);
+    });
+    let message = carrying(&policy, &bearer());
+    open_as(&policy, &message, &Facts::default()).unwrap();
+    let at = message.find("#ThumbprintSHA1\"").unwrap();
+    let at = at + message[at..].find('>').unwrap() + 1;
+    let other = if &message[at..=at] == "A" { "B" } else { "A" };
+    let strange = format!("{}{other}{}", &message[..at], &message[at + 1..]);
+    let refused = open_as(&policy, &strange, &Facts::default()).unwrap_err();
+    // No refusal behind a decryption has its own name.
+    assert_eq!(refused.name(), "key-not-found");
+}
+
+/// Under CBC one key deciphers all that a message has: a second one would be an oracle's.
+#[test]
+fn beside_an_assertion_with_its_own_key_messages_are_enciphered_with_authentication() {
+    for (name, is_plan) in [("Basic256", false), ("Basic256GCM", true)] {
+        let encrypting = policy(Mechanism::SignEncrypt, name);
+        let policy = hiding(&with_assertion(encrypting, accepting()));
+        let problem = "without authentication one key deciphers a message: beside an assertion with cipher text of its own the message needs AES-GCM";
+        let problems = match InboundPlan::compile(policy, knowing_issuers()) {
+            Ok(_) => Vec::new(),
+            Err(problems) => problems,
+        };
+        let told = problems.contains(&PlanProblem::Combination { problem });
+        assert_eq!(told, !is_plan, "{name}: {problems:?}");
+    }
 }
