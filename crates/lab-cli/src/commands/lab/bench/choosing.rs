@@ -16,12 +16,12 @@ use soapstone_lab::study::{NoCall, ProvidersRound, Trial};
 use soapstone_services::{SoapVersion, requests, responses};
 use tokio::task::JoinSet;
 
+use crate::brokered::Caller;
 use crate::brokered::cast::{AUDIT, CLIENTS, LIAR, PROVIDERS, broker_file};
-use crate::brokered::{Caller, Trail};
 use crate::failure::Failure;
 use crate::testbed::architecture::{Architecture, Front, Offer, Provider, SERVICE, Security};
 use crate::testbed::round_robin::{Balancer, RoundRobin};
-use crate::testbed::{Client, Limit, Limited, Scratch};
+use crate::testbed::{Client, Limit, Limited, Scratch, Trail};
 
 /// What providers of one policy demand of calls.
 const SECURITY: Security = Security {
