@@ -21,6 +21,7 @@ use super::agreements::{AnswerEvidence, UnderAgreement};
 use super::upstream::Upstream;
 use crate::config::balance::Rules;
 use crate::config::source::SourceSpec;
+use crate::issued::tokens::IssuedTokens;
 use crate::observe::metrics::RouteMetrics;
 use crate::wire::backend::Backend;
 
@@ -194,6 +195,15 @@ impl Attempt {
     /// Where the request goes.
     pub(crate) fn upstream(&self) -> &Arc<Upstream> {
         &self.balancer.members[self.choice.member.index()].upstream
+    }
+
+    /// Whether there is a backend that needs no assertion of the same place.
+    pub(crate) fn may_do_without(&self, tokens: &Arc<IssuedTokens>) -> bool {
+        let mut members = self.balancer.members.iter();
+        members.any(|member| {
+            let others = member.upstream.tokens.as_ref();
+            !others.is_some_and(|others| Arc::ptr_eq(others, tokens))
+        })
     }
 
     /// The backend's name.

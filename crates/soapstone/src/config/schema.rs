@@ -55,7 +55,7 @@ impl<'k> Tables<'k> {
         };
         for key in keys {
             let table = tables.keys.entry(&key.table).or_default();
-            table.entry(&key.key).or_default().push(&key.kind);
+            table.entry(key.key).or_default().push(&key.kind);
         }
         tables.define();
         tables
