@@ -87,6 +87,10 @@ fn records_verify_and_changed_ones_end_with_exit_code_2() {
         cut.text(),
         "violations.xml:2: the record 3 with this digest is not there: the file ends with 2\n"
     );
+    // A gateway that has recorded nothing says where its chain ends, too.
+    folder.run(&format!("{verify} --head 0:")).succeeds();
+    folder.write("violations.xml", "");
+    folder.run(&format!("{verify} --head 0:")).succeeds();
     // Taken out.
     folder.write("violations.xml", format!("{}\n{}\n", lines[0], lines[2]));
     let removed = folder.run(&verify);
