@@ -1,6 +1,9 @@
 //! `soapstone init --wsdl`: what is written for the service of a WSDL runs as it stands.
 #![cfg(unix)]
 
+use std::io::{BufRead, BufReader, Write};
+use std::net::TcpListener;
+
 mod common;
 #[path = "common/server.rs"]
 mod server;
@@ -192,7 +195,18 @@ fn what_cannot_be_written_is_told_before_anything_is() {
     let folder = Folder::new();
     let asymmetric = policies().swap_remove(0).1;
     folder.write("books.wsdl", books("http://127.0.0.1:1/books", &asymmetric));
-    folder.write("plain.wsdl", books("nowhere", ""));
+    let plain = books("nowhere", "");
+    folder.write("plain.wsdl", &plain);
+    folder.write(
+        "query.wsdl",
+        books("http://127.0.0.1:1/books?sap-client=100", ""),
+    );
+    folder.write("user.wsdl", books("http://a:b@127.0.0.1:1/books", ""));
+    folder.write("urn.wsdl", books("urn:books", ""));
+    folder.write(
+        "open.wsdl",
+        plain.replace("<soap:address location='nowhere'/>", ""),
+    );
     let saml = asymmetric.replace(
         "</wsp:Policy>",
         "<sp:SupportingTokens><wsp:Policy><sp:SamlToken><wsp:Policy><sp:WssSamlV20Token11/></wsp:Policy></sp:SamlToken></wsp:Policy>\
@@ -216,6 +230,22 @@ fn what_cannot_be_written_is_told_before_anything_is() {
             "the WSDL does not say where its port is\nhint: say where the service is, with --backend",
         ),
         (
+            "init x --wsdl urn.wsdl",
+            "the address of the port of the WSDL must be an http or https URL without a query and without a user, found a text without http:// or https://\nhint: say where the service is, with --backend",
+        ),
+        (
+            "init x --wsdl query.wsdl",
+            "found a URL with a query\nhint: say where the service is, with --backend",
+        ),
+        (
+            "init x --wsdl user.wsdl",
+            "found a URL with a user\nhint: say where the service is, with --backend",
+        ),
+        (
+            "init x --wsdl open.wsdl",
+            "the WSDL does not say where its port is\nhint: say where the service is, with --backend",
+        ),
+        (
             "init x --wsdl saml.wsdl",
             "saml.wsdl: its policy demands a SAML assertion, which only the parties can provide\nhint: write the endpoint file by hand: docs/configure-from-a-wsdl.md",
         ),
@@ -232,4 +262,117 @@ fn what_cannot_be_written_is_told_before_anything_is() {
         folder.run(words).fails(saying);
         assert!(!folder.path("x").exists(), "{words}");
     }
+}
+
+/// SOAP 1.2, an element that cannot be made, and names that a shell would take for more lines.
+#[test]
+fn commands_fit_the_request_and_no_name_forges_a_line() {
+    let folder = Folder::new();
+    let wsdl = books("http://127.0.0.1:1/books", "")
+        .replace("/wsdl/soap/", "/wsdl/soap12/")
+        .replace("type='x:int'", "type='x:a---b'")
+        .replace("soapAction=''", "soapAction='urn:a&#10;  rm'")
+        .replace("name='getBooks'><", "name='get&#10;  rm -rf x'><")
+        .replace(
+            "<x:element name='get&#10;  rm -rf x'",
+            "<x:element name='getBooks'",
+        );
+    folder.write("books.wsdl", &wsdl);
+    let made = wsdl.replace("x:a---b", "x:int");
+    folder.write("made.wsdl", made.replace("urn:a&#10;  rm", "urn:a b"));
+    let said = folder.run("init x --wsdl books.wsdl").succeeds();
+    assert!(!said.text().contains("\n  rm"), "{}", said.text());
+    let request = folder.read("x/request.xml");
+    assert!(
+        request
+            .starts_with("<soap:Envelope xmlns:soap=\"http://www.w3.org/2003/05/soap-envelope\">"),
+        "{request}"
+    );
+    assert!(request.contains("the type a- - -b ("), "{request}");
+    let plain = "curl -s -H 'Content-Type: application/soap+xml' --data-binary";
+    assert!(said.text().contains(plain), "{}", said.text());
+    let said = folder.run("init y --wsdl made.wsdl").succeeds();
+    assert!(
+        said.text()
+            .contains("a call of get\\n  rm -rf x, made from the schema"),
+        "{}",
+        said.text()
+    );
+    let with_action = "curl -s -H 'Content-Type: application/soap+xml; action=\"urn:a b\"'";
+    assert!(said.text().contains(with_action), "{}", said.text());
+    folder
+        .run("init z --wsdl books.wsdl --wsdl-port Films")
+        .fails("hint: its ports: Books");
+}
+
+/// A WSDL with a policy that imports this.
+fn importing(location: &str) -> String {
+    let asymmetric = policies().swap_remove(0).1;
+    let import = format!("<import namespace='urn:o' location='{location}'/><types>");
+    books("http://127.0.0.1:1/books", &asymmetric).replace("<types>", &import)
+}
+
+const EMPTY: &str = "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/'/>";
+
+#[test]
+fn a_copy_has_the_name_that_is_referred_to_and_no_other_file_has_it() {
+    let folder = Folder::new();
+    for name in [
+        "service.wsdl",
+        "gateway.toml",
+        "ca.key.pem",
+        "Request.XML",
+        "client.cert.pem",
+    ] {
+        folder.write(name, EMPTY);
+        folder.write("main.wsdl", importing(name));
+        let saying =
+            format!("main.wsdl: its policy is in {name}, which the folder cannot have\nhint: put");
+        folder.run("init x --wsdl main.wsdl").fails(&saying);
+        assert!(!folder.path("x").exists(), "{name}");
+    }
+    folder.write("policy.wsdl", EMPTY);
+    folder.write("main.wsdl", importing("./policy.wsdl"));
+    folder.run("init x --wsdl main.wsdl").succeeds();
+    assert_eq!(folder.read("x/policy.wsdl"), EMPTY);
+}
+
+#[test]
+fn a_server_is_asked_for_each_document_once() {
+    let folder = Folder::new();
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("an address");
+    let (asked, heard) = std::sync::mpsc::channel();
+    std::thread::spawn(move || {
+        for stream in listener.incoming() {
+            let mut stream = stream.expect("a connection");
+            let mut line = String::new();
+            let mut lines = BufReader::new(stream.try_clone().expect("a stream"));
+            lines.read_line(&mut line).expect("a request");
+            let mut head = String::new();
+            while lines.read_line(&mut head).expect("its head") > 2 {}
+            let document = if line.contains("main.wsdl") {
+                importing("policy.wsdl")
+            } else {
+                EMPTY.to_owned()
+            };
+            let length = document.len();
+            let head =
+                format!("HTTP/1.1 200 OK\r\nContent-Length: {length}\r\nConnection: close\r\n\r\n");
+            stream
+                .write_all(format!("{head}{document}").as_bytes())
+                .expect("it reads");
+            asked.send(line).expect("the test waits");
+        }
+    });
+    let words = format!("init x --wsdl http://{address}/main.wsdl");
+    folder.run(&words).succeeds();
+    let asked: Vec<String> = heard.try_iter().collect();
+    assert_eq!(
+        asked,
+        [
+            "GET /main.wsdl HTTP/1.1\r\n",
+            "GET /policy.wsdl HTTP/1.1\r\n"
+        ]
+    );
 }

@@ -49,6 +49,8 @@ fn clients_are_served_as_they_need_while_providers_are_slow_die_and_lie() {
     assert_eq!(provider("provider-3")["usable"], true);
     let liar = provider("provider-4");
     assert_eq!(liar["answered"], 0, "{liar}");
+    assert!(liar["failed"].as_u64() > Some(0), "{liar}");
+    assert_eq!(liar["usable"], false, "{liar}");
     let end = lines.last().expect("the verdict");
     assert_eq!(end["broken"], Value::Array(Vec::new()));
     assert_eq!(end["lost"], end["lost_by_the_liar"]);

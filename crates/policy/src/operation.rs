@@ -86,6 +86,21 @@ pub(crate) struct Bound<'d> {
     pub(crate) inherited: Option<&'d Node>,
 }
 
+impl Bound<'_> {
+    /// The operation says its style, or else its binding (WSDL 1.1, 3.4).
+    pub(crate) fn is_rpc(&self) -> bool {
+        let styled = [
+            soap_child(self.operation, "operation"),
+            soap_child(self.binding, "binding"),
+        ];
+        let mut said = styled
+            .into_iter()
+            .flatten()
+            .filter_map(|node| node.attribute("", "style"));
+        said.next() == Some("rpc")
+    }
+}
+
 impl<'d> Wsdl<'d> {
     pub(crate) fn messages(&self, bound: &Bound<'d>) -> OperationMessages {
         let soap_action = soap_child(bound.operation, "operation")
@@ -115,15 +130,7 @@ impl<'d> Wsdl<'d> {
         };
         let concrete = bound.operation.child(WSDL, direction);
         let body = concrete.and_then(|concrete| soap_child(concrete, "body"));
-        let styled = [
-            soap_child(bound.operation, "operation"),
-            soap_child(bound.binding, "binding"),
-        ];
-        let style = styled
-            .into_iter()
-            .flatten()
-            .find_map(|node| node.attribute("", "style"));
-        if style == Some("rpc") {
+        if bound.is_rpc() {
             let name = bound.operation.attribute("", "name").unwrap_or_default();
             let namespace = body.and_then(|body| body.attribute("", "namespace"));
             let suffix = if direction == "output" {

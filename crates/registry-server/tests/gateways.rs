@@ -1,10 +1,12 @@
 //! Gateways and a registry, each as it runs: registration, reports, withdrawal, and backends that
 //! are providers.
 
+use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::time::Duration;
 
+use serde_json::json;
 use soapstone_gateway::{Config as GatewayConfig, Gateway};
 use soapstone_registry::{Answer, Provider, State};
 use soapstone_registry_server::{Config, Running, start};
@@ -60,7 +62,8 @@ async fn provider(
     let text = format!(
         "listen = \"127.0.0.1:0\"\n{}[[routes]]\npath = \"/books\"\nbackend = \"http://{backend}/\"\n\
          provides = {{ service = \"Books\", port_type = \"{{urn:b}}BooksPort\", access_point = \"{access_point}\", agreements = [\"gold\"] }}\n",
-        table(registry, name)
+        // However busy the machine is: a provider whose reports are late is a backup.
+        table(registry, name).replace("100ms", "2s")
     );
     let config = GatewayConfig::from_text(&text, &folder.path(format!("{name}.toml")), &|_| None);
     let config = config.unwrap_or_else(|problems| panic!("{problems}"));
@@ -413,6 +416,34 @@ fn what_a_route_says_of_a_registry_needs_one() {
     }
 }
 
+/// The registry says who owns a provider, and so which policy holds: none is no policy by mistake.
+#[test]
+fn providers_of_every_owner_have_a_policy_where_one_has() {
+    let folder = folder();
+    let registry = table(SocketAddr::from(([127, 0, 0, 1], 1)), "p1");
+    let said = |owners: &str, more: &str| {
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\n{registry}[[routes]]\npath = \"/\"\n{more}\
+             [routes.backends]\nservice = \"Books\"\nowners = [{owners}]\n{}",
+            policy("p1", "sign")
+        );
+        match GatewayConfig::from_text(&text, &folder.path("gateway.toml"), &|_| None) {
+            Ok(_) => String::new(),
+            Err(problems) => problems.to_string(),
+        }
+    };
+    let missing = "`outbound` is missing: providers of owners without one of `policies` would get messages unsecured";
+    assert_eq!(said("\"CN=p1\"", ""), "");
+    for owners in ["\"CN=p1\", \"CN=p2\"", "\"*\"", "\"CN=p1\", \"*\""] {
+        let found = said(owners, "");
+        assert!(found.contains(missing), "{owners}: {found}");
+        let outbound = format!("[routes.outbound]\n{}", endpoint("p1", "p2", "sign"));
+        assert_eq!(said(owners, &outbound), "", "{owners}");
+        let unsecured = "[routes.outbound]\nsecurity = { mechanism = \"none\" }\n";
+        assert_eq!(said(owners, unsecured), "", "{owners}");
+    }
+}
+
 const ECHO: &str = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><e:Echo xmlns:e=\"urn:e\"/></s:Body></s:Envelope>";
 
 /// What a gateway demands of messages to its route, or makes them meet.
@@ -450,6 +481,46 @@ async fn protected(
         .unwrap_or_else(|error| panic!("{error}"))
 }
 
+/// The policy that a broker agreed on with an owner.
+fn policy(owner: &str, mechanism: &str) -> String {
+    format!(
+        "[[routes.backends.policies]]\nowners = [\"CN={owner}\"]\n[routes.backends.policies.outbound]\n{}",
+        endpoint("broker", owner, mechanism)
+    )
+}
+
+/// A broker with this file, which runs as the command does: the addresses of its routes and for
+/// operators.
+async fn administered(
+    folder: &Folder,
+    text: &str,
+) -> (SocketAddr, SocketAddr, tokio::task::JoinHandle<()>) {
+    let file = folder.write("broker.toml", text);
+    let config = GatewayConfig::load(&file, &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    let (tell, told) = tokio::sync::oneshot::channel();
+    let running = tokio::spawn(async move {
+        let ready = |running: &soapstone_gateway::Running| {
+            let admin = running.admin_address().expect("it has one");
+            tell.send((running.address(), admin))
+                .expect("the test waits");
+        };
+        let ended = soapstone_gateway::run(config, ready).await;
+        ended.unwrap_or_else(|error| panic!("{error}"));
+    });
+    let (broker, admin) = told.await.expect("it serves");
+    (broker, admin, running)
+}
+
+/// What operators are told of the backends of a route.
+async fn backends(admin: SocketAddr, route: &str) -> Vec<serde_json::Value> {
+    let (_, body) = ask(admin, "GET", "/backends").await;
+    let told: serde_json::Value = serde_json::from_str(&body).expect("JSON");
+    let mut routes = told["routes"].as_array().expect("a list").iter();
+    let found = routes.find(|it| it["route"] == route).expect("the route");
+    found["backends"].as_array().expect("a list").clone()
+}
+
 /// Each provider is called by the policy of its owner, and is worth what that policy gives.
 #[tokio::test(flavor = "multi_thread")]
 async fn providers_of_one_route_have_the_policies_of_their_owners() {
@@ -463,12 +534,6 @@ async fn providers_of_one_route_have_the_policies_of_their_owners() {
         providers.len() == 2 && providers.iter().all(|it| it.state == State::Active)
     })
     .await;
-    let policy = |owner: &str, mechanism: &str| {
-        format!(
-            "[[routes.backends.policies]]\nowners = [\"CN={owner}\"]\n[routes.backends.policies.outbound]\n{}",
-            endpoint("broker", owner, mechanism)
-        )
-    };
     let route = |path: &str, needs: &str| {
         format!(
             "[[routes]]\npath = \"/{path}\"\n{needs}[routes.backends]\nservice = \"Books\"\nowners = [\"CN=p1\", \"CN=p2\"]\n{}{}",
@@ -484,26 +549,9 @@ async fn providers_of_one_route_have_the_policies_of_their_owners() {
         route("all", fair),
         route("confidential", confidential)
     );
-    let file = folder.write("broker.toml", text);
-    let config = GatewayConfig::load(&file, &|_| None);
-    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
-    let (tell, told) = tokio::sync::oneshot::channel();
-    let running = tokio::spawn(async move {
-        let ready = |running: &soapstone_gateway::Running| {
-            let admin = running.admin_address().expect("it has one");
-            tell.send((running.address(), admin))
-                .expect("the test waits");
-        };
-        let ended = soapstone_gateway::run(config, ready).await;
-        ended.unwrap_or_else(|error| panic!("{error}"));
-    });
-    let (broker, admin) = told.await.expect("it serves");
+    let (broker, admin, running) = administered(&folder, &text).await;
     let answered = async |route: &str| -> Vec<(String, u64)> {
-        let (_, body) = ask(admin, "GET", "/backends").await;
-        let told: serde_json::Value = serde_json::from_str(&body).expect("JSON");
-        let mut routes = told["routes"].as_array().expect("a list").iter();
-        let found = routes.find(|it| it["route"] == route).expect("the route");
-        let members = found["backends"].as_array().expect("a list");
+        let members = backends(admin, route).await;
         let members = members.iter().map(|member| {
             let url = member["url"].as_str().expect("a URL").to_owned();
             (url, member["answered"].as_u64().expect("a number"))
@@ -532,6 +580,79 @@ async fn providers_of_one_route_have_the_policies_of_their_owners() {
     let confidential = answered("/confidential").await;
     let expected = (Some(0), Some(6));
     assert_eq!((of(&p1, &confidential), of(&p2, &confidential)), expected);
+    running.abort();
+}
+
+/// The route has `outbound`, and p2 gets messages as they are: that is the policy of p2.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_whose_policy_is_none_gets_messages_as_they_are() {
+    let folder = folder();
+    let registry = registry(&folder, "127.0.0.1:0").await;
+    let address = registry.address();
+    let plain = backend(ECHO);
+    let _p2 = provider(&folder, address, "p2", plain, &format!("http://{plain}/")).await;
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n{}[[routes]]\npath = \"/books\"\n\
+         [routes.outbound]\n{}[routes.backends]\nservice = \"Books\"\nowners = [\"CN=p1\", \"CN=p2\"]\n\
+         [[routes.backends.policies]]\nowners = [\"CN=p2\"]\n\
+         [routes.backends.policies.outbound]\nsecurity = {{ mechanism = \"none\" }}\n",
+        table(address, "broker"),
+        endpoint("broker", "p1", "sign")
+    );
+    let (broker, admin, running) = administered(&folder, &text).await;
+    until("the provider is known", async || {
+        let known = backends(admin, "/books").await;
+        known[0]["url"] == format!("http://{plain}/").as_str()
+    })
+    .await;
+    let (status, body) = call(broker, "/books").await;
+    assert_eq!((status, body.contains("Echo")), (200, true), "{body}");
+    running.abort();
+}
+
+/// p2 publishes the access point of p1. Calls that prove what p2 agreed on are refused there, and
+/// those that prove what p1 agreed on are answered.
+#[tokio::test(flavor = "multi_thread")]
+async fn an_owner_who_publishes_the_access_point_of_another_one_takes_it_out_of_no_use() {
+    let folder = folder();
+    let registry = registry(&folder, "127.0.0.1:0").await;
+    let address = registry.address();
+    let p1 = protected(&folder, address, "p1", "sign-encrypt").await;
+    let url = format!("http://{}/books", p1.address());
+    let _p2 = provider(&folder, address, "p2", backend("p2"), &url).await;
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n{}[[routes]]\npath = \"/books\"\n\
+         balance = {{ selection = \"round-robin\", ejection = {{ failures = 1, time = \"1h\", longest = \"1h\" }} }}\n\
+         [routes.backends]\nservice = \"Books\"\nowners = [\"CN=p1\", \"CN=p2\"]\n{}{}",
+        table(address, "broker"),
+        policy("p1", "sign-encrypt"),
+        policy("p2", "sign")
+    );
+    let (broker, admin, running) = administered(&folder, &text).await;
+    until("both are known", async || {
+        backends(admin, "/books").await.len() == 2
+    })
+    .await;
+    let statuses = RefCell::new(Vec::new());
+    until("both were called", async || {
+        let (status, _) = call(broker, "/books").await;
+        statuses.borrow_mut().push(status);
+        let known = backends(admin, "/books").await;
+        known.iter().all(|it| it["answered"] != 0)
+    })
+    .await;
+    let statuses = statuses.take();
+    let count = |status: u16| statuses.iter().filter(|it| **it == status).count();
+    let known = backends(admin, "/books").await;
+    let told = known.iter().map(|it| {
+        let [name, answered, usable] = ["name", "answered", "usable"].map(|field| &it[field]);
+        json!([name, answered, usable])
+    });
+    let expected = [
+        json!([format!("{url} (CN=p1)"), count(200), true]),
+        json!([format!("{url} (CN=p2)"), count(502), true]),
+    ];
+    assert_eq!(told.collect::<Vec<_>>(), expected, "{statuses:?}");
     running.abort();
 }
 

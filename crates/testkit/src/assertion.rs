@@ -36,6 +36,12 @@ pub struct Made<'m> {
     pub end: i64,
     /// Whether it is for one use.
     pub once: bool,
+    /// Attributes of the subject's identifier, in canonical form, each after a space.
+    pub qualifiers: &'m str,
+    /// Further conditions of an assertion of SAML 2.0, in canonical form.
+    pub conditions: &'m str,
+    /// To how many seconds after now, or before, a subject without a key is confirmed in SAML 2.0.
+    pub confirmed: Option<i64>,
 }
 
 impl Default for Made<'_> {
@@ -46,6 +52,9 @@ impl Default for Made<'_> {
             begin: -30,
             end: 600,
             once: false,
+            qualifiers: "",
+            conditions: "",
+            confirmed: None,
         }
     }
 }
@@ -129,12 +138,16 @@ impl Assertion<'_> {
         let (begin, end) = made.life();
         let (id, once) = (made.id, made.once);
         let method = self.method;
-        let data = match info {
-            Some(info) => {
+        let data = match (info, made.confirmed.map(moment)) {
+            (Some(info), _) => {
                 format!("<saml:SubjectConfirmationData>{info}</saml:SubjectConfirmationData>")
             }
-            None => String::new(),
+            (None, Some(end)) => format!(
+                "<saml:SubjectConfirmationData NotOnOrAfter=\"{end}\"></saml:SubjectConfirmationData>"
+            ),
+            (None, None) => String::new(),
         };
+        let (qualifiers, conditions) = (made.qualifiers, made.conditions);
         let audience = self.audience.map(|audience| {
             format!("<saml:AudienceRestriction><saml:Audience>{audience}</saml:Audience></saml:AudienceRestriction>")
         });
@@ -149,13 +162,13 @@ impl Assertion<'_> {
         });
         let attributes: String = attributes.collect();
         format!(
-            "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\" ID=\"{id}\" IssueInstant=\"{begin}\" Version=\"2.0\"><saml:Issuer>{ISSUER}</saml:Issuer><saml:Subject><saml:NameID>{subject}</saml:NameID><saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:{method}\">{data}</saml:SubjectConfirmation></saml:Subject><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\">{audience}{once}</saml:Conditions><saml:AttributeStatement>{attributes}</saml:AttributeStatement></saml:Assertion>"
+            "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\" ID=\"{id}\" IssueInstant=\"{begin}\" Version=\"2.0\"><saml:Issuer>{ISSUER}</saml:Issuer><saml:Subject><saml:NameID{qualifiers}>{subject}</saml:NameID><saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:{method}\">{data}</saml:SubjectConfirmation></saml:Subject><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\">{audience}{once}{conditions}</saml:Conditions><saml:AttributeStatement>{attributes}</saml:AttributeStatement></saml:Assertion>"
         )
     }
 
     fn unsigned_11(&self, subject: &str, made: &Made<'_>, info: Option<String>) -> String {
         let (begin, end) = made.life();
-        let (id, once) = (made.id, made.once);
+        let (id, once, qualifiers) = (made.id, made.once, made.qualifiers);
         let method = self.method;
         let info = info.unwrap_or_default();
         let audience = self.audience.map(|audience| {
@@ -172,7 +185,7 @@ impl Assertion<'_> {
         });
         let attributes: String = attributes.collect();
         format!(
-            "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:1.0:assertion\" AssertionID=\"{id}\" IssueInstant=\"{begin}\" Issuer=\"{ISSUER}\" MajorVersion=\"1\" MinorVersion=\"1\"><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\">{audience}{once}</saml:Conditions><saml:AttributeStatement><saml:Subject><saml:NameIdentifier>{subject}</saml:NameIdentifier><saml:SubjectConfirmation><saml:ConfirmationMethod>urn:oasis:names:tc:SAML:1.0:cm:{method}</saml:ConfirmationMethod>{info}</saml:SubjectConfirmation></saml:Subject>{attributes}</saml:AttributeStatement></saml:Assertion>"
+            "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:1.0:assertion\" AssertionID=\"{id}\" IssueInstant=\"{begin}\" Issuer=\"{ISSUER}\" MajorVersion=\"1\" MinorVersion=\"1\"><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\">{audience}{once}</saml:Conditions><saml:AttributeStatement><saml:Subject><saml:NameIdentifier{qualifiers}>{subject}</saml:NameIdentifier><saml:SubjectConfirmation><saml:ConfirmationMethod>urn:oasis:names:tc:SAML:1.0:cm:{method}</saml:ConfirmationMethod>{info}</saml:SubjectConfirmation></saml:Subject>{attributes}</saml:AttributeStatement></saml:Assertion>"
         )
     }
 
@@ -186,8 +199,12 @@ impl Assertion<'_> {
 
 impl Made<'_> {
     fn life(&self) -> (Timestamp, Timestamp) {
-        let now = Timestamp::now().as_second();
-        let moment = |seconds| Timestamp::from_second(now + seconds).expect("a moment");
         (moment(self.begin), moment(self.end))
     }
+}
+
+/// So many seconds after now, or before.
+fn moment(seconds: i64) -> Timestamp {
+    let now = Timestamp::now().as_second();
+    Timestamp::from_second(now + seconds).expect("a moment")
 }

@@ -466,6 +466,16 @@ impl Evidence {
         })
     }
 
+    /// Whether the token of a user stands beside the signature of a certificate that does not cover
+    /// it. Either can have been taken from another message then.
+    pub fn mixes_senders(&self) -> bool {
+        let covers_user =
+            |one: &SignatureEvidence| self.user_token.is_some_and(|token| one.covers(token));
+        let mut signatures = self.signatures.iter();
+        self.user.is_some()
+            && signatures.any(|one| one.certificate().is_some() && !covers_user(one))
+    }
+
     /// The certificate that made the message's signature, or else the one that endorsed it: of
     /// several, the first that the plan speaks of.
     pub fn signer(&self) -> Option<&Certificate> {

@@ -19,7 +19,7 @@ use soapstone_broker::{
     Validity, Window,
 };
 
-use super::balance::{OperationName, narrowed};
+use super::balance::{MemberSpec, OperationName, narrowed};
 use super::needs::read_security;
 use super::rate::read_rate;
 use super::route::RouteSpec;
@@ -503,10 +503,12 @@ fn demand_route(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec])
         let members = group.members.iter();
         members.filter(|member| terms.is_about(&member.name))
     };
-    let has_endpoint = |outbound: bool| outbound || route.outbound.is_some();
-    if agreement.spec.provider.is_some()
-        && !of_provider().all(|member| has_endpoint(member.outbound.is_some()))
-    {
+    // An endpoint through which messages pass as they are opens nothing.
+    let is_opened = |member: &MemberSpec| {
+        let side = member.outbound.as_ref().or(route.outbound.as_ref());
+        side.is_some_and(|side| !side.endpoint.is_plain())
+    };
+    if agreement.spec.provider.is_some() && !of_provider().all(is_opened) {
         let message =
             "`subject` of [provider] is proven by answers, and nothing opens those of a backend";
         let hint = "give the route or the backend an `outbound` whose answers are signed";

@@ -1,6 +1,7 @@
 //! A configuration with the providers that are known as the backends of its routes.
 //!
-//! The rule kept here: a provider that its policy does not fit is passed over.
+//! The rule kept here: a provider that its policy does not fit is passed over, and no owner
+//! replaces the provider of another owner with a different policy.
 
 use soapstone::endpoint::Calling;
 use soapstone_broker::Terms;
@@ -41,8 +42,7 @@ impl RouteSpec {
         let mut members: Vec<MemberSpec> = Vec::new();
         for provider in known {
             match member(provider, &group.policies, self.outbound.as_ref()) {
-                Ok(member) if members.iter().all(|it| it.url != member.url) => members.push(member),
-                Ok(_) => {}
+                Ok(member) => add(&mut members, member),
                 Err(why) => {
                     let url = provider.access_point.as_str();
                     tracing::warn!(route = self.name, url, why, "provider passed over");
@@ -53,6 +53,16 @@ impl RouteSpec {
             members.push(nobody());
         }
         group.members = with_security(members, &group.policies, self.outbound.as_ref());
+    }
+}
+
+/// Adds a member, unless it is there. Owners choose their access points: one that another owner
+/// has, too, is a member of its own where the policies differ, and takes no place of the other.
+fn add(members: &mut Vec<MemberSpec>, member: MemberSpec) {
+    let same = |it: &&mut MemberSpec| it.url == member.url && it.policy == member.policy;
+    match members.iter_mut().find(same) {
+        Some(known) => known.terms.backup &= member.terms.backup,
+        None => members.push(member),
     }
 }
 
@@ -79,8 +89,11 @@ fn member(
         false => None,
     };
     Ok(MemberSpec {
-        // Of one host there may be several.
-        name: provider.access_point.clone(),
+        // Of one host there may be several, and of one access point one for each policy.
+        name: match policy {
+            Some(_) => format!("{} ({})", provider.access_point, provider.owner),
+            None => provider.access_point.clone(),
+        },
         tls,
         outbound: None,
         policy,
@@ -90,4 +103,109 @@ fn member(
         },
         url,
     })
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone_testkit::Folder;
+    use soapstone_testkit::keys::P256;
+
+    use super::*;
+
+    /// A route with these tables, whose backends are the providers of p1, p2 and p3.
+    fn config(tables: &str) -> Config {
+        let folder = Folder::with_keys(P256, &["broker", "registry"]);
+        let text = format!(
+            "listen = \"127.0.0.1:0\"\n[registry]\nurl = \"http://127.0.0.1:1/uddi\"\n[registry.client]\n\
+             identity = {{ key = \"broker.key.pem\", certificate = \"broker.cert.pem\" }}\n\
+             peer = {{ certificate = \"registry.cert.pem\" }}\n\
+             trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN=registry\"] }}\n\
+             security = {{ mechanism = \"sign\", suite = \"Basic256GCMEcdhEs\" }}\n\
+             [[routes]]\npath = \"/books\"\n[routes.backends]\nservice = \"Books\"\n\
+             owners = [\"CN=p1\", \"CN=p2\", \"CN=p3\"]\n{tables}"
+        );
+        let config = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+        config.unwrap_or_else(|problems| panic!("{problems}"))
+    }
+
+    /// Two policies: the second is of p2 and p3.
+    fn two_policies() -> Config {
+        let policy = |owners: &str| {
+            format!(
+                "[[routes.backends.policies]]\nowners = [{owners}]\n\
+                 [routes.backends.policies.outbound]\nsecurity = {{ mechanism = \"none\" }}\n"
+            )
+        };
+        config(&(policy("\"CN=p1\"") + &policy("\"CN=p2\", \"CN=p3\"")))
+    }
+
+    /// Name, policy and `backup` of the members that these providers, each with its owner and
+    /// `backup`, become.
+    fn members(config: Config, known: &[(&str, &str, bool)]) -> Vec<(String, Option<usize>, bool)> {
+        let source = config.sources().next().expect("a source").clone();
+        let known = known
+            .iter()
+            .map(|(access_point, owner, backup)| KnownProvider {
+                access_point: (*access_point).to_owned(),
+                owner: (*owner).to_owned(),
+                backup: *backup,
+            });
+        let config = config.resolved(&KnownProviders::from([(source, known.collect())]));
+        let group = config.routes.into_iter().next().and_then(|it| it.group);
+        let members = group.expect("several backends").members.into_iter();
+        let members = members.map(|it| (it.name, it.policy, it.terms.backup));
+        members.collect()
+    }
+
+    #[test]
+    fn no_owner_takes_the_place_of_another_one_with_its_access_point() {
+        for backup in [false, true] {
+            let p1 = ("http://10.0.0.1/books", "CN=p1", backup);
+            let p2 = ("http://10.0.0.1/books", "CN=p2", !backup);
+            let of_p1 = ("http://10.0.0.1/books (CN=p1)".to_owned(), Some(0), backup);
+            let of_p2 = ("http://10.0.0.1/books (CN=p2)".to_owned(), Some(1), !backup);
+            assert_eq!(
+                members(two_policies(), &[p1, p2]),
+                [of_p1.clone(), of_p2.clone()]
+            );
+            assert_eq!(members(two_policies(), &[p2, p1]), [of_p2, of_p1]);
+        }
+    }
+
+    #[test]
+    fn owners_with_one_policy_share_a_backend_and_it_is_a_backup_if_all_say_so() {
+        for (p2, p3, expected) in [
+            (false, false, false),
+            (false, true, false),
+            (true, false, false),
+            (true, true, true),
+        ] {
+            let known = [
+                ("http://10.0.0.1/", "CN=p2", p2),
+                ("http://10.0.0.1/", "CN=p3", p3),
+            ];
+            let shared = ("http://10.0.0.1/ (CN=p2)".to_owned(), Some(1), expected);
+            assert_eq!(members(two_policies(), &known), [shared]);
+        }
+    }
+
+    /// Which providers there will be is not known when the file is read.
+    #[test]
+    fn a_policy_that_leaves_protection_to_tls_is_for_providers_behind_https() {
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let policy = root.join("interop/recorded/cxf/transport-username-Basic256/service.wsdl");
+        let outbound = format!(
+            "[routes.outbound]\nusers = [{{ name = \"alice\", password = \"secret\" }}]\n\
+             security = {{ policy = \"{}\" }}\n",
+            policy.display()
+        );
+        let known = [
+            ("http://10.0.0.1/", "CN=p1", false),
+            ("https://10.0.0.1/", "CN=p1", false),
+        ];
+        let secure = ("https://10.0.0.1/".to_owned(), None, false);
+        assert_eq!(members(config(&outbound), &known), [secure]);
+        let nobody = ("no provider is known".to_owned(), None, false);
+        assert_eq!(members(config(&outbound), &known[..1]), [nobody]);
+    }
 }

@@ -11,6 +11,8 @@ use soapstone::config::{Located, Table};
 pub(crate) struct IdentityHeaders {
     /// The subject of the assertion.
     pub(crate) subject: Option<HeaderName>,
+    /// The domain of the subject's name, where it is another one than the issuer's.
+    pub(crate) subject_domain: Option<HeaderName>,
     /// Its issuer.
     pub(crate) issuer: Option<HeaderName>,
     /// The subject of the certificate that signed an element of the Body by itself.
@@ -24,6 +26,7 @@ pub(super) fn read_identity(mut table: Table<'_>) -> Option<IdentityHeaders> {
     let place = table.place();
     let mut used: Vec<HeaderName> = Vec::new();
     let subject = table.string("subject");
+    let subject_domain = table.string("subject_domain");
     let issuer = table.string("issuer");
     let document_signer = table.string("document_signer");
     let attributes: Vec<_> = table
@@ -47,6 +50,7 @@ pub(super) fn read_identity(mut table: Table<'_>) -> Option<IdentityHeaders> {
     };
     let headers = IdentityHeaders {
         subject: named(subject),
+        subject_domain: named(subject_domain),
         issuer: named(issuer),
         document_signer: named(document_signer),
         attributes: attributes

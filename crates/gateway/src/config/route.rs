@@ -21,7 +21,7 @@ use super::identity::{IdentityHeaders, read_identity};
 use super::rate::read_rate;
 use super::registry::{ProvidedSpec, read_provided};
 use super::security_index::security_index;
-use super::source::{OwnersPolicy, read_source};
+use super::source::{OwnersPolicy, demand_outbound, read_source};
 use super::timeouts::Timeouts;
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
@@ -298,6 +298,11 @@ pub(super) fn read_route(
         let publishing = sts_place.is_none().then_some(&publishing);
         read_endpoint(side, &scope, hidden, publishing, sts)
     });
+    if let (Some(place), Some(Some((source, policies))), false) =
+        (several_place, &source, has_sides.1)
+    {
+        demand_outbound(&table, place, source, policies);
+    }
     let outbound = table
         .table("outbound")
         .and_then(|side| read_endpoint(side, &scope, secure, None, None));
@@ -335,7 +340,9 @@ pub(super) fn read_route(
             "leave it out; headers for the next nodes are made by `recipients` of `inbound`",
         );
     }
-    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
+    // Of the providers of a registry each is looked at when it is known.
+    let known = backend.as_ref().filter(|_| !has_source);
+    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, known)
         && side.endpoint.needs_tls()
         && !secure
     {
@@ -348,7 +355,7 @@ pub(super) fn read_route(
             "name the backend's https address",
         );
     }
-    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &backend)
+    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, known)
         && side.shows_its_keys()
         && !side.endpoint.needs_tls()
         && !secure

@@ -5,7 +5,7 @@
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
-use soapstone::config::{Located, Table};
+use soapstone::config::{Located, Place, Table};
 use soapstone::endpoint::Calling;
 use soapstone_registry::Provider;
 
@@ -46,7 +46,7 @@ impl SourceSpec {
 }
 
 /// A provider that may be a backend.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KnownProvider {
     pub(crate) access_point: String,
     /// The subject of the certificate that owns its entry.
@@ -165,4 +165,23 @@ fn report_owner(table: &Table<'_>, owner: &Located<String>, known: &[String], ta
         let message = "this owner has a policy, and is not one of `owners` of `backends`";
         table.report(owner.place, message);
     }
+}
+
+/// Reports providers without a policy where those of other owners have one, and the route has no
+/// `outbound`: the registry says who owns a provider, and so could say that one gets plain text.
+pub(super) fn demand_outbound(
+    table: &Table<'_>,
+    place: Place,
+    source: &SourceSpec,
+    policies: &[OwnersPolicy],
+) {
+    let has_policy = |owner| policies.iter().any(|policy| policy.owners.contains(owner));
+    if policies.is_empty() || source.owners.iter().all(has_policy) {
+        return;
+    }
+    table.report_with_hint(
+        place,
+        "`outbound` is missing: providers of owners without one of `policies` would get messages unsecured",
+        "say how messages to these are secured, [routes.outbound], or security = { mechanism = \"none\" } in it",
+    );
 }

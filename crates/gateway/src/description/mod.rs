@@ -114,7 +114,8 @@ pub(crate) async fn serve(
         Err(uncarried) => return uncarried.answer(exchange, SoapVersion::V11, given_id.as_ref()),
     };
     metrics.backend(sent.elapsed());
-    let is_trusted = upstream.endpoint.is_none();
+    // Which of several backends answered is not told.
+    let is_trusted = exchange.route.outbound().is_none();
     if !is_trusted && head.status != StatusCode::OK {
         let failure =
             answer_head::unfit(head.status).unwrap_or_else(|| no_description(head.status));

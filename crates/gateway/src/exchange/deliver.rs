@@ -18,6 +18,7 @@ use super::retry::{secure_again, was_lost};
 use super::secure::{Balanced, Forward, InConversation};
 use super::send::{Arrival, Unanswered, send};
 use super::steps::SessionInUse;
+use crate::observe::log::Beginning;
 use crate::route::balancer::Attempt;
 use crate::route::upstream::Upstream;
 use crate::wire::budget::Reservation;
@@ -86,6 +87,15 @@ pub(super) async fn deliver(
     version: SoapVersion,
     reservation: &mut Reservation,
 ) -> Result<Delivered, Response<Reply>> {
+    let identity = reporter.exchange.route.identity.as_ref();
+    if let Some(domain) = identity.and_then(|it| it.untold_domain(told.assertion)) {
+        tracing::warn!(
+            route = reporter.exchange.route.name,
+            request = reporter.id.to_str().unwrap_or_default(),
+            domain = %Beginning(&domain),
+            "a subject of another domain than its issuer's is not told to the backend"
+        );
+    }
     loop {
         // Kept where another backend may need it.
         let kept = sending.balanced.is_some().then(|| head.clone());

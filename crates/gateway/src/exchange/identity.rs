@@ -37,8 +37,14 @@ impl IdentityHeaders {
         let Some(AssertionEvidence { assertion, .. }) = proven else {
             return;
         };
-        if let Some(name) = &self.subject {
+        let domain = assertion.subject.other_domain(&assertion.issuer);
+        if let Some(name) = &self.subject
+            && self.untold_domain(proven).is_none()
+        {
             put(name, &assertion.subject.value);
+        }
+        if let (Some(name), Some(domain)) = (&self.subject_domain, domain) {
+            put(name, domain);
         }
         if let Some(name) = &self.issuer {
             put(name, &assertion.issuer);
@@ -51,10 +57,22 @@ impl IdentityHeaders {
         }
     }
 
+    /// The domain for which the backend is not told of a subject: the name would be taken for one
+    /// of the issuer's own subjects (SAML Core 2.0, 2.2.2).
+    pub(crate) fn untold_domain<'p>(
+        &self,
+        proven: Option<&'p AssertionEvidence>,
+    ) -> Option<&'p str> {
+        let assertion = &proven?.assertion;
+        let domain = assertion.subject.other_domain(&assertion.issuer)?;
+        (self.subject.is_some() && self.subject_domain.is_none()).then_some(domain)
+    }
+
     fn names(&self) -> Vec<&HeaderName> {
         let attributes = self.attributes.iter().map(|(_, name)| name);
-        let known = self.subject.iter().chain(&self.issuer);
+        let known = self.subject.iter().chain(&self.subject_domain);
         known
+            .chain(&self.issuer)
             .chain(&self.document_signer)
             .chain(attributes)
             .collect()
@@ -82,6 +100,7 @@ mod tests {
     fn identity() -> IdentityHeaders {
         IdentityHeaders {
             subject: Some(HeaderName::from_static("x-subject")),
+            subject_domain: Some(HeaderName::from_static("x-domain")),
             issuer: None,
             document_signer: None,
             attributes: vec![("role".to_owned(), HeaderName::from_static("x-role"))],
@@ -91,7 +110,7 @@ mod tests {
     #[test]
     fn what_a_client_says_of_itself_is_taken_out() {
         let mut headers = HeaderMap::new();
-        for name in ["x-subject", "x_subject", "x-role", "x-other"] {
+        for name in ["x-subject", "x_subject", "x-domain", "x-role", "x-other"] {
             headers.append(name, HeaderValue::from_static("admin"));
             headers.append(name, HeaderValue::from_static("root"));
         }

@@ -31,6 +31,7 @@ pub(super) fn token_answer(reporter: &Reporter<'_>, answer: TokenAnswer) -> Resp
                 what = done.what,
                 assertion = done.identifier,
                 subject = done.owner,
+                domain = done.domain,
                 requester = %answer.requester,
                 audience,
                 "assertion"
@@ -101,6 +102,7 @@ fn note(reporter: &Reporter<'_>, answer: &TokenAnswer) {
             .map(|done| IssuedAssertion {
                 id: done.identifier.clone(),
                 subject: done.owner.clone().unwrap_or_default(),
+                domain: done.domain.clone(),
                 audience: done.audience.clone().unwrap_or_default(),
             })
             .collect();

@@ -126,18 +126,19 @@ impl Sender {
 pub(crate) struct IssuedAssertion {
     pub(crate) id: String,
     pub(crate) subject: String,
+    /// The domain of the subject's name, where it is another issuer's.
+    pub(crate) domain: Option<String>,
     pub(crate) audience: String,
 }
 
 impl IssuedAssertion {
     fn value(&self) -> Value {
-        let fields = [
-            ("id", &self.id),
-            ("subject", &self.subject),
-            ("audience", &self.audience),
-        ];
+        let domain = self.domain.as_ref().map(|domain| ("domain", domain));
+        let fields = [("id", &self.id), ("subject", &self.subject)];
+        let fields = fields.into_iter().chain(domain);
+        let fields = fields.chain([("audience", &self.audience)]);
         let fields = fields.map(|(name, value)| (name.to_owned(), value.as_str().into()));
-        Value::Object(fields.into_iter().collect())
+        Value::Object(fields.collect())
     }
 }
 

@@ -21,6 +21,7 @@ use super::agreements::{AnswerEvidence, UnderAgreement};
 use super::upstream::Upstream;
 use crate::config::balance::Rules;
 use crate::config::source::SourceSpec;
+use crate::issued::tokens::IssuedTokens;
 use crate::observe::metrics::RouteMetrics;
 use crate::wire::backend::Backend;
 
@@ -200,6 +201,15 @@ impl Attempt {
         &self.balancer.members[self.choice.member.index()].upstream
     }
 
+    /// Whether there is a backend that needs no assertion of the same place.
+    pub(crate) fn may_do_without(&self, tokens: &Arc<IssuedTokens>) -> bool {
+        let mut members = self.balancer.members.iter();
+        members.any(|member| {
+            let others = member.upstream.tokens.as_ref();
+            !others.is_some_and(|others| Arc::ptr_eq(others, tokens))
+        })
+    }
+
     /// The backend's name.
     pub(crate) fn backend(&self) -> &str {
         self.balancer.pool.name(self.choice.member)
@@ -249,6 +259,14 @@ impl Attempt {
     /// It came to an end that says nothing of the backend.
     pub(crate) fn excuse(&mut self) {
         self.sent = None;
+        self.outcome = Outcome::Abandoned;
+    }
+
+    /// Whether the answer was right is not known, and another backend may give one of which it is.
+    /// That is no violation: an agreement is told what was measured.
+    pub(crate) fn unknown(&mut self) {
+        self.failed(Failed::Unproven);
+        self.wanted.agreement = None;
     }
 
     /// The answer was refused, for that reason.
@@ -266,7 +284,11 @@ impl Attempt {
     /// What became of it, as its agreement sees it.
     fn served(&self) -> Option<Served<'_>> {
         match (&self.weakness, self.outcome) {
-            (Some(why), _) => Some(Served::Weak(why)),
+            (Some(why), Outcome::Answered { took, .. }) => {
+                let took = Some(took);
+                Some(Served::Weak { why, took })
+            }
+            (Some(why), _) => Some(Served::Weak { why, took: None }),
             (None, Outcome::Answered { took, .. }) => Some(Served::Answered(took)),
             (None, Outcome::Failed(_)) => Some(Served::Failed),
             (None, Outcome::Abandoned) => self.sent.map(|sent| Served::Left(sent.elapsed())),

@@ -27,7 +27,7 @@ use super::serving::Serving;
 use super::upstream::Upstream;
 use super::{Needs, Route};
 use crate::config::Config;
-use crate::config::balance::GroupSpec;
+use crate::config::balance::{GroupSpec, MemberSpec};
 use crate::config::endpoint::{EndpointSpec, SideSpec};
 use crate::config::route::RouteSpec;
 use crate::config::tls::ClientTls;
@@ -264,6 +264,9 @@ impl Builder<'_> {
             }
             Some(mut group) => {
                 let former = predecessor.and_then(|route| route.balancer.as_deref());
+                // An endpoint through which messages pass as they are is none, and yet is named.
+                let of_route = |it: &MemberSpec| it.outbound.is_none() && it.policy.is_none();
+                let of_route: Vec<bool> = group.members.iter().map(of_route).collect();
                 let own =
                     self.own_endpoints(&spec, &metrics, (&mut group, of_members), former, stays);
                 let policies = self.owners_endpoints(
@@ -277,9 +280,14 @@ impl Builder<'_> {
                 let of_owners: Vec<_> = of_owners
                     .map(|policy| policies.get(policy?)?.clone())
                     .collect();
-                let endpoints = own.into_iter().zip(of_owners);
+                let named = own.into_iter().zip(of_owners);
                 let endpoints =
-                    endpoints.map(|(own, of_owner)| own.or(of_owner).or_else(|| outbound.clone()));
+                    named
+                        .zip(of_route)
+                        .map(|((own, of_owner), of_route)| match of_route {
+                            true => outbound.clone(),
+                            false => own.or(of_owner),
+                        });
                 let balancer = self.balancer(&spec, group, endpoints, &metrics, former)?;
                 let first = Arc::clone(&balancer.members.first()?.upstream);
                 (Some(first), Some(Arc::new(balancer)))

@@ -19,6 +19,16 @@ const MUTUAL: &str = "tls = { certificate = \"server.cert.pem\", key = \"server.
 
 /// An assertion about somebody with the key of a certificate, signed by its issuer.
 fn assertion(subject: &str, holder: &Certificate, issuer: &Identity) -> String {
+    assertion_of("", subject, holder, issuer)
+}
+
+/// The same, and the subject's name has these attributes.
+fn assertion_of(
+    qualifiers: &str,
+    subject: &str,
+    holder: &Certificate,
+    issuer: &Identity,
+) -> String {
     let moment = |seconds: i64| {
         let now = Timestamp::now().as_second();
         Timestamp::from_second(now + seconds).expect("a moment")
@@ -26,7 +36,7 @@ fn assertion(subject: &str, holder: &Certificate, issuer: &Identity) -> String {
     let (begin, end) = (moment(-30), moment(600));
     let certificate = base64::encode(holder.der());
     let unsigned = format!(
-        "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\" ID=\"_a\" IssueInstant=\"{begin}\" Version=\"2.0\"><saml:Issuer>https://idp.example</saml:Issuer><saml:Subject><saml:NameID>{subject}</saml:NameID><saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:holder-of-key\"><saml:SubjectConfirmationData><ds:KeyInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"><ds:X509Data><ds:X509Certificate>{certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></saml:SubjectConfirmationData></saml:SubjectConfirmation></saml:Subject><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\"><saml:AudienceRestriction><saml:Audience>https://books.example</saml:Audience></saml:AudienceRestriction></saml:Conditions><saml:AttributeStatement><saml:Attribute Name=\"role\"><saml:AttributeValue>reader</saml:AttributeValue><saml:AttributeValue>Prüfer, Haupt</saml:AttributeValue></saml:Attribute></saml:AttributeStatement></saml:Assertion>"
+        "<saml:Assertion xmlns:saml=\"urn:oasis:names:tc:SAML:2.0:assertion\" ID=\"_a\" IssueInstant=\"{begin}\" Version=\"2.0\"><saml:Issuer>https://idp.example</saml:Issuer><saml:Subject><saml:NameID{qualifiers}>{subject}</saml:NameID><saml:SubjectConfirmation Method=\"urn:oasis:names:tc:SAML:2.0:cm:holder-of-key\"><saml:SubjectConfirmationData><ds:KeyInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"><ds:X509Data><ds:X509Certificate>{certificate}</ds:X509Certificate></ds:X509Data></ds:KeyInfo></saml:SubjectConfirmationData></saml:SubjectConfirmation></saml:Subject><saml:Conditions NotBefore=\"{begin}\" NotOnOrAfter=\"{end}\"><saml:AudienceRestriction><saml:Audience>https://books.example</saml:Audience></saml:AudienceRestriction></saml:Conditions><saml:AttributeStatement><saml:Attribute Name=\"role\"><saml:AttributeValue>reader</saml:AttributeValue><saml:AttributeValue>Prüfer, Haupt</saml:AttributeValue></saml:Attribute></saml:AttributeStatement></saml:Assertion>"
     );
     let exclusive = Canonicalization::Exclusive;
     let (method, sha256) = (SignatureAlgorithm::RsaSha256, DigestAlgorithm::Sha256);
@@ -132,6 +142,43 @@ async fn a_backend_is_told_who_holds_the_key_of_the_connection() {
         !body.contains("urn:x"),
         "a block with another assertion: {body}"
     );
+}
+
+/// SAML Core 2.0, 2.2.2: a name is unique in its domain. A partner's user is not told as if he were
+/// the issuer's own.
+#[tokio::test]
+async fn a_backend_is_told_of_no_subject_of_another_domain_without_the_domain() {
+    let mut backend = Backend::echo().await;
+    let folder = folder();
+    let idp = keys::identity("CN=idp", keys::RSA);
+    let client = keys::identity("CN=client", keys::RSA);
+    let asked = "subject = \"X-Subject\"";
+    let both = "subject = \"X-Subject\"\nsubject_domain = \"X-Domain\"";
+    let (own, partner) = ("https://idp.example", "https://partner.example");
+    for (fields, domain, subjects, domains) in [
+        (asked, own, vec!["admin"], vec![]),
+        (asked, partner, vec![], vec![]),
+        (both, own, vec!["admin"], vec![]),
+        (both, partner, vec!["admin"], vec![partner]),
+    ] {
+        let text = file(backend.address, MUTUAL).replace(asked, fields);
+        let gateway = folder.gateway(&text).await;
+        let qualified = format!(" NameQualifier=\"{domain}\"");
+        let right = assertion_of(&qualified, "admin", client.certificate(), &idp);
+        let stream = connect(gateway.address(), b"http/1.1", true).await;
+        let stream = stream.expect("a handshake");
+        let answer = send_over(stream, boasting(message(&right))).await;
+        let answer = answer.expect("an answer");
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        let seen = backend.seen.recv().await.expect("a request");
+        let said = |name: &str| -> Vec<&str> {
+            let all = seen.headers.get_all(name).iter();
+            all.map(|value| value.to_str().expect("text")).collect()
+        };
+        assert_eq!(said("x-subject"), subjects, "{domain}");
+        assert_eq!(said("x-domain"), domains, "{domain}");
+        assert_eq!(said("x-issuer"), [own]);
+    }
 }
 
 #[tokio::test]

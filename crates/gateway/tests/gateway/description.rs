@@ -4,6 +4,7 @@ use bytes::Bytes;
 use http::{Response, StatusCode};
 use http_body_util::Full;
 
+use crate::secured;
 use crate::support::{Backend, Folder, gateway_before, get, send};
 
 const DESCRIPTION: &str = "<definitions xmlns=\"http://schemas.xmlsoap.org/wsdl/\" \
@@ -56,6 +57,26 @@ async fn the_description_has_the_public_address_when_one_is_configured() {
         "{}",
         answer.body
     );
+}
+
+/// The first backend gets messages as they are. Nothing proves what any other one says.
+#[tokio::test]
+async fn a_description_of_several_backends_has_no_header_fields_of_one_where_any_is_secured() {
+    let backends = [described().await, described().await];
+    let text = format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbalance = {{ selection = \"round-robin\" }}\n\
+         backends = [{{ url = \"http://{}/echo\", outbound = {{ security = {{ mechanism = \"none\" }} }} }}, \
+         {{ url = \"http://{}/echo\" }}]\n[routes.outbound]\n{}",
+        backends[0].address,
+        backends[1].address,
+        secured::client("sign")
+    );
+    let gateway = Folder::with_keys().gateway(&text).await;
+    for _ in 0..2 {
+        let answer = send(gateway.address(), get("/echo?wsdl")).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        assert_eq!(answer.headers.get("x-asked"), None);
+    }
 }
 
 #[tokio::test]

@@ -364,6 +364,51 @@ async fn roles_decide_who_gets_an_assertion() {
     }
 }
 
+/// Roles are asked before the requester learns anything of services, keys and delegations.
+#[tokio::test]
+async fn a_requester_without_a_role_learns_nothing_of_the_token_service() {
+    let folder = folder();
+    let role = "[[roles]]\nname = \"others\"\nmembers = { subjects = [\"CN=other\"] }\nallow = [\"*:*\"]\n";
+    let gateway = folder.gateway(&services(role)).await;
+    let on_behalf_of = "<wst:OnBehalfOf><a/></wst:OnBehalfOf>";
+    let mut told = Vec::new();
+    for plain in [
+        request("Issue", AUDIENCE, "PublicKey", ""),
+        request("Issue", "urn:other", "PublicKey", ""),
+        request("Issue", AUDIENCE, "Unknown", ""),
+        request("Issue", AUDIENCE, "PublicKey", on_behalf_of),
+        request("Cancel", AUDIENCE, "PublicKey", ""),
+    ] {
+        let answer = ask(&gateway, "/signers", folder.secured(SIGNER, &plain)).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{}", answer.body);
+        told.push(answer.body);
+    }
+    assert!(told.iter().all(|one| *one == told[0]), "{told:?}");
+}
+
+/// The rates of roles and agreements count messages, and so a message holds one request.
+#[tokio::test]
+async fn a_collection_of_requests_is_no_request() {
+    let folder = folder();
+    let gateway = folder.gateway(&services("")).await;
+    let one = |address| request("BatchIssue", address, "PublicKey", "");
+    let inside = |message: String| {
+        let end = "</wst:RequestSecurityToken>";
+        let from = message.find("<wst:RequestSecurityToken").expect("one");
+        let to = message.find(end).expect("its end") + end.len();
+        message[from..to].to_owned()
+    };
+    let both = inside(one(AUDIENCE)) + &inside(one("https://front.example"));
+    let body = format!(
+        "<wst:RequestSecurityTokenCollection xmlns:wst=\"{WST}\">{both}</wst:RequestSecurityTokenCollection>"
+    );
+    let message = folder.secured(SIGNER, &envelope::with_body(&body));
+    let answer = ask(&gateway, "/signers", message).await;
+    let body = answer.body;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR, "{body}");
+    assert!(body.contains("wst:InvalidRequest"), "{body}");
+}
+
 /// The service in one process, without a gateway around it.
 fn service(folder: &Folder) -> Service {
     let environment = |_: &str| None;
@@ -474,6 +519,26 @@ fn mistakes_in_the_table_are_told() {
             "forms = [\"act-as\"]",
             "issuer = \"https://idp.example\", forms = [\"act-as\"]",
             "expected the name of one of `issuers`",
+        ),
+        (
+            "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }",
+            "security = { mechanism = \"none\" }",
+            "requests show neither a user nor a certificate",
+        ),
+        (
+            "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }",
+            "shared_key = { hex = \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\" }\nsecurity = { mechanism = \"sign\" }",
+            "requests show neither a user nor a certificate",
+        ),
+        (
+            "{ address = \"https://front.example\" }",
+            "{ address = \"https://front.example\", audience = \"https://books.example/books\" }",
+            "two services have one audience",
+        ),
+        (
+            "longest_lifetime = \"1h\"",
+            "longest_lifetime = \"1h\"\nissuers = [{ name = \"https://idp.example\", signed = false }]",
+            "a token service believes no assertion that its issuer does not sign",
         ),
         (
             "mechanism = \"username\"",

@@ -94,6 +94,11 @@ impl Provider {
         format!("http://{}{}", self.address, SERVICE.path())
     }
 
+    /// Its name in the audit trail of a broker that has a policy for it.
+    pub(crate) fn backend(&self) -> String {
+        format!("{} (CN={})", self.url(), self.offer.name)
+    }
+
     /// Ends its gateway as a failure would: at once.
     pub(crate) fn kill(&mut self) {
         self.gateway = None;

@@ -1,7 +1,7 @@
 //! nginx and HAProxy with round robin in front of providers: what a broker is compared with.
 //!
-//! The rule kept here: both keep connections, check providers and send a call that failed to
-//! another provider, as far as they can.
+//! The rule kept here: both keep connections, leave providers out that fail, and send a call that
+//! failed to another provider. HAProxy also checks providers, which nginx cannot.
 
 use std::net::{SocketAddr, TcpStream};
 use std::path::Path;

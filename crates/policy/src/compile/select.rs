@@ -228,8 +228,8 @@ impl PolicyDocument {
         if selection.port.is_none() && meant.iter().any(|subject| subject.port.is_some()) {
             meant.retain(|subject| subject.port.is_some());
         }
-        if meant.iter().any(|subject| subject.is_soap) {
-            meant.retain(|subject| subject.is_soap);
+        if meant.iter().any(|subject| subject.soap.is_some()) {
+            meant.retain(|subject| subject.soap.is_some());
         }
         Ok(meant)
     }

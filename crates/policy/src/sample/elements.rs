@@ -1,12 +1,13 @@
 //! An element with a value of each type that its XML Schema names.
 //!
-//! What is optional is left out, of a choice the first is taken, and what may repeat stands once.
+//! What is optional is left out, of a choice the first is taken, and what may repeat stands as
+//! often as it must.
 
 use soapstone_xml::Element;
 use soapstone_xml::escape::{text_of, value_of};
 
-use super::error::{DEEPEST, MOST_ELEMENTS, SampleError};
-use super::schemas::{Schemas, derivation, is_annotation, qualified, unmakeable};
+use super::error::{DEEPEST, MOST_ELEMENTS, MOST_NESTED, MOST_PARTICLES, SampleError};
+use super::schemas::{Schemas, derivation, is_annotation, schema_of, unmakeable};
 use super::values::builtin;
 use crate::names::XSD;
 
@@ -16,6 +17,34 @@ struct Draft {
     text: String,
     elements: usize,
     depth: usize,
+    /// Types and particles that are being written, of all elements.
+    nested: usize,
+    particles: usize,
+    /// The bytes of the text that are counted as steps already.
+    counted: usize,
+}
+
+impl Draft {
+    /// Begins a type or a particle; the end of it is [`Self::leave`].
+    fn enter(&mut self) -> Result<(), SampleError> {
+        self.nested += 1;
+        self.particles += 1;
+        if self.nested > MOST_NESTED || self.particles > MOST_PARTICLES {
+            return Err(SampleError::TooLarge);
+        }
+        Ok(())
+    }
+
+    fn leave(&mut self) {
+        self.nested -= 1;
+    }
+
+    /// What was written since the last call, as steps.
+    fn steps(&mut self) -> usize {
+        let written = self.text.len() - self.counted;
+        self.counted = self.text.len();
+        written
+    }
 }
 
 impl Schemas {
@@ -38,9 +67,14 @@ impl Schemas {
         outer: &str,
         draft: &mut Draft,
     ) -> Result<(), SampleError> {
-        if let Some(reference) = declaration.attribute("", "ref") {
-            let declared = self.find("element", qualified(declaration, &reference)?)?;
-            return self.write_element(declared, outer, draft);
+        let declaration = match declaration.attribute("", "ref") {
+            // The element that it leads to is at the top of a schema, where none refers further.
+            Some(reference) => self.find("element", self.qualified(declaration, &reference)?)?,
+            None => declaration,
+        };
+        self.spend(draft.steps())?;
+        if is_true(declaration, "abstract") {
+            return Err(unmakeable("an abstract element", declaration));
         }
         draft.elements += 1;
         if draft.elements > MOST_ELEMENTS || draft.depth == DEEPEST {
@@ -55,10 +89,8 @@ impl Schemas {
             Some(form) => form == "qualified",
             None => is_global || of_schema("elementFormDefault").as_deref() == Some("qualified"),
         };
-        let namespace = match of_schema("targetNamespace") {
-            Some(target) if is_qualified => target.into_owned(),
-            _ => String::new(),
-        };
+        let target = self.target(declaration).filter(|_| is_qualified);
+        let namespace = target.unwrap_or_default();
         draft.text.push_str(&format!("<{name}"));
         if namespace != outer {
             let value = value_of(&namespace);
@@ -91,16 +123,19 @@ impl Schemas {
         let found;
         let of = match (declaration.attribute("", "type"), inline) {
             (Some(named), _) => {
-                let name = qualified(declaration, &named)?;
+                let name = self.qualified(declaration, &named)?;
                 if name.0 == XSD {
                     draft.text.push('>');
-                    draft.text.push_str(builtin(name.1, declaration)?);
+                    draft.text.push_str(&builtin(name.1, declaration)?.text);
                     return Ok(());
                 }
                 found = self.find("type", name)?;
                 found
             }
             (None, Some(inline)) => inline,
+            (None, None) if declaration.attribute("", "substitutionGroup").is_some() => {
+                return Err(unmakeable("the type of a substitution group", declaration));
+            }
             (None, None) => {
                 draft.text.push('>');
                 return Ok(());
@@ -109,54 +144,40 @@ impl Schemas {
         if of.is(XSD, "simpleType") {
             draft.text.push('>');
             let value = self.simple(of, 0)?;
-            draft.text.push_str(&text_of(&value));
+            draft.text.push_str(&text_of(&value.text));
             return Ok(());
         }
-        self.write_attributes(of, 0, draft)?;
+        if is_true(of, "abstract") {
+            return Err(unmakeable("an abstract type", of));
+        }
+        self.write_attributes(of, draft)?;
         draft.text.push('>');
-        self.write_content(of, namespace, 0, draft)
+        self.write_content(of, namespace, draft)
     }
 
-    /// Required attributes of a complex type, those of its base first.
-    fn write_attributes(
-        &self,
-        of: Element<'_>,
-        depth: usize,
-        draft: &mut Draft,
-    ) -> Result<(), SampleError> {
-        if depth == DEEPEST {
-            return Err(SampleError::TooLarge);
-        }
-        let derived = derivation(of);
-        if let Some((derived, base)) = &derived
-            && derived.local() == "extension"
-        {
-            let base = qualified(*derived, base)?;
-            if base.0 != XSD {
-                let base = self.find("type", base)?;
-                if base.is(XSD, "complexType") {
-                    self.write_attributes(base, depth + 1, draft)?;
-                }
-            }
-        }
-        let holder = derived.map_or(of, |it| it.0);
-        let attributes = holder.children().filter(|it| it.is(XSD, "attribute"));
+    /// The required attributes of a complex type, those of its base first.
+    fn write_attributes(&self, of: Element<'_>, draft: &mut Draft) -> Result<(), SampleError> {
+        let mut attributes = Vec::new();
+        self.attributes(of, &mut attributes, draft)?;
         for attribute in attributes {
+            self.spend(draft.steps())?;
             if attribute.attribute("", "use").as_deref() != Some("required") {
                 continue;
             }
-            let (Some(name), None) = (
-                attribute.attribute("", "name"),
-                attribute.attribute("", "form"),
-            ) else {
+            let Some(name) = attribute.attribute("", "name") else {
                 return Err(unmakeable("an attribute of another schema", attribute));
             };
+            let of_schema = || schema_of(attribute)?.attribute("", "attributeFormDefault");
+            let form = attribute.attribute("", "form").or_else(of_schema);
+            if form.as_deref() == Some("qualified") {
+                return Err(unmakeable("an attribute with a namespace", attribute));
+            }
             let inline = attribute.child(XSD, "simpleType");
             let value = match (attribute.attribute("", "fixed"), inline) {
                 (Some(fixed), _) => fixed.into_owned(),
-                (None, Some(inline)) => self.simple(inline, 0)?,
+                (None, Some(inline)) => self.simple(inline, 0)?.text,
                 (None, None) => match attribute.attribute("", "type") {
-                    Some(named) => self.simple_named(attribute, &named, 0)?,
+                    Some(named) => self.simple_named(attribute, &named, 0)?.text,
                     None => String::new(),
                 },
             };
@@ -166,32 +187,72 @@ impl Schemas {
         Ok(())
     }
 
+    /// Adds the attributes of a complex type, of its base, and of the groups that they name. A
+    /// restriction declares only attributes that differ from those of its base.
+    fn attributes<'s>(
+        &'s self,
+        of: Element<'s>,
+        attributes: &mut Vec<Element<'s>>,
+        draft: &mut Draft,
+    ) -> Result<(), SampleError> {
+        draft.enter()?;
+        let derived = derivation(of);
+        if let Some((derived, base)) = &derived {
+            let base = self.qualified(*derived, base)?;
+            if base.0 != XSD {
+                let base = self.find("type", base)?;
+                if base.is(XSD, "complexType") {
+                    self.attributes(base, attributes, draft)?;
+                }
+            }
+        }
+        let holder = derived.map_or(of, |it| it.0);
+        for child in holder.children().filter(|it| it.namespace() == XSD) {
+            self.spend(1)?;
+            match child.local() {
+                "attribute" => {
+                    self.spend(attributes.len())?;
+                    attributes.retain(|it| {
+                        let same = |name| it.attribute("", name) == child.attribute("", name);
+                        !(same("name") && same("ref"))
+                    });
+                    attributes.push(child);
+                }
+                "attributeGroup" => {
+                    if let Some(reference) = child.attribute("", "ref") {
+                        let name = self.qualified(child, &reference)?;
+                        let group = self.find("attributeGroup", name)?;
+                        self.attributes(group, attributes, draft)?;
+                    }
+                }
+                _ => {}
+            }
+        }
+        draft.leave();
+        Ok(())
+    }
+
     /// The content of a complex type, that of its base first.
     fn write_content(
         &self,
         of: Element<'_>,
         namespace: &str,
-        depth: usize,
         draft: &mut Draft,
     ) -> Result<(), SampleError> {
-        if depth == DEEPEST {
-            return Err(SampleError::TooLarge);
-        }
-        if of.attribute("", "abstract").as_deref() == Some("true") {
-            return Err(unmakeable("an abstract type", of));
-        }
+        draft.enter()?;
         let mut holder = of;
         if let Some((derived, base)) = derivation(of) {
             let is_simple = of.child(XSD, "simpleContent").is_some();
             if is_simple {
-                let value = self.simple_named(derived, &base, depth)?;
-                draft.text.push_str(&text_of(&value));
+                let value = self.simple_content(derived, &base, 0)?;
+                draft.text.push_str(&text_of(&value.text));
+                draft.leave();
                 return Ok(());
             }
-            let base = qualified(derived, &base)?;
+            let base = self.qualified(derived, &base)?;
             if derived.local() == "extension" && base.0 != XSD {
                 let base = self.find("type", base)?;
-                self.write_content(base, namespace, depth + 1, draft)?;
+                self.write_content(base, namespace, draft)?;
             }
             holder = derived;
         }
@@ -199,61 +260,72 @@ impl Schemas {
         let content = holder
             .children()
             .find(|it| it.namespace() == XSD && particles.contains(&it.local()));
-        match content {
-            Some(content) => self.write_particle(content, namespace, depth, draft),
-            None => Ok(()),
+        if let Some(content) = content {
+            self.write_particle(content, namespace, draft)?;
         }
+        draft.leave();
+        Ok(())
     }
 
     fn write_particle(
         &self,
         particle: Element<'_>,
         namespace: &str,
-        depth: usize,
         draft: &mut Draft,
     ) -> Result<(), SampleError> {
-        if depth == DEEPEST {
-            return Err(SampleError::TooLarge);
-        }
-        if particle.namespace() != XSD
-            || particle.attribute("", "minOccurs").as_deref() == Some("0")
-        {
+        self.spend(1)?;
+        if particle.namespace() != XSD {
             return Ok(());
         }
+        let occurs = particle.attribute("", "minOccurs");
+        let occurs = occurs.as_deref().map_or(Ok(1), |it| it.trim().parse());
+        let occurs: usize = occurs.map_err(|_| SampleError::TooLarge)?;
+        for _ in 0..occurs {
+            self.write_occurrence(particle, namespace, draft)?;
+        }
+        Ok(())
+    }
+
+    /// Writes a particle once.
+    fn write_occurrence(
+        &self,
+        particle: Element<'_>,
+        namespace: &str,
+        draft: &mut Draft,
+    ) -> Result<(), SampleError> {
+        draft.enter()?;
         match particle.local() {
-            "element" => self.write_element(particle, namespace, draft),
+            "element" => self.write_element(particle, namespace, draft)?,
             "sequence" | "all" => {
                 for inner in particle.children() {
-                    self.write_particle(inner, namespace, depth + 1, draft)?;
+                    self.write_particle(inner, namespace, draft)?;
                 }
-                Ok(())
             }
             "choice" => {
                 let mut choices = particle.children().filter(|it| !is_annotation(*it));
-                match choices.next() {
-                    Some(first) => self.write_particle(first, namespace, depth + 1, draft),
-                    None => Ok(()),
+                if let Some(first) = choices.next() {
+                    self.write_particle(first, namespace, draft)?;
                 }
             }
             "group" => {
-                let Some(reference) = particle.attribute("", "ref") else {
-                    return Ok(());
-                };
-                let group = self.find("group", qualified(particle, &reference)?)?;
-                for inner in group.children().filter(|it| !is_annotation(*it)) {
-                    self.write_particle(inner, namespace, depth + 1, draft)?;
+                if let Some(reference) = particle.attribute("", "ref") {
+                    let group = self.find("group", self.qualified(particle, &reference)?)?;
+                    for inner in group.children().filter(|it| !is_annotation(*it)) {
+                        self.write_particle(inner, namespace, draft)?;
+                    }
                 }
-                Ok(())
             }
-            "any" => Err(unmakeable("an element of any name", particle)),
-            _ => Ok(()),
+            "any" => return Err(unmakeable("an element of any name", particle)),
+            _ => {}
         }
+        draft.leave();
+        Ok(())
     }
 }
 
-/// The schema that a declaration stands in.
-fn schema_of(declaration: Element<'_>) -> Option<Element<'_>> {
-    declaration.ancestors().find(|it| it.is(XSD, "schema"))
+fn is_true(element: Element<'_>, attribute: &str) -> bool {
+    let value = element.attribute("", attribute);
+    value.is_some_and(|it| ["true", "1"].contains(&it.trim()))
 }
 
 #[cfg(test)]
@@ -315,6 +387,117 @@ mod tests {
         );
     }
 
+    /// A chain of links without an end, and one that doubles at each link.
+    #[test]
+    fn types_and_groups_that_refer_to_each_other_end_and_cost_little() {
+        let doubled: String = (1..32)
+            .map(|at| {
+                let next = format!("<x:group ref=\"t:g{}\"/>", at + 1);
+                format!("<x:group name=\"g{at}\"><x:sequence>{next}{next}</x:sequence></x:group>")
+            })
+            .collect();
+        let of = |name: &str, content: &str| {
+            format!(
+                "<x:element name=\"{name}\"><x:complexType>{content}</x:complexType></x:element>"
+            )
+        };
+        let text = |base: &str| {
+            format!("<x:simpleContent><x:restriction base=\"t:{base}\"/></x:simpleContent>")
+        };
+        let made = schemas(&format!(
+            "<x:complexType name=\"self\">{}</x:complexType>{}{}{}\
+             {doubled}<x:group name=\"g32\"><x:sequence/></x:group><x:group name=\"me\"><x:sequence><x:group ref=\"t:me\"/></x:sequence></x:group>",
+            text("self"),
+            of("text", &text("self")),
+            of("doubled", "<x:group ref=\"t:g1\"/>"),
+            of("grouped", "<x:group ref=\"t:me\"/>"),
+        ));
+        for local in ["text", "grouped", "doubled"] {
+            assert_eq!(
+                made.element("urn:t", local),
+                Err(SampleError::TooLarge),
+                "{local}"
+            );
+        }
+    }
+
+    /// A reference at the top of a schema leads to itself.
+    #[test]
+    fn elements_at_the_top_refer_no_further() {
+        let made = schemas("<x:element name=\"self\" ref=\"t:self\"/>");
+        assert_eq!(
+            made.element("urn:t", "self").as_deref(),
+            Ok("<self xmlns=\"urn:t\"></self>")
+        );
+    }
+
+    #[test]
+    fn what_must_repeat_stands_as_often_as_it_must() {
+        let made = schemas(
+            "<x:element name=\"many\"><x:complexType><x:sequence minOccurs=\"2\"><x:element name=\"n\" type=\"x:int\" minOccurs=\"2\"/>\
+             <x:element name=\"o\" type=\"x:int\" minOccurs=\"00\"/></x:sequence></x:complexType></x:element>\
+             <x:element name=\"huge\"><x:complexType><x:sequence minOccurs=\"4000000000\"/></x:complexType></x:element>",
+        );
+        assert_eq!(
+            made.element("urn:t", "many").as_deref(),
+            Ok("<many xmlns=\"urn:t\"><n>1</n><n>1</n><n>1</n><n>1</n></many>")
+        );
+        assert_eq!(made.element("urn:t", "huge"), Err(SampleError::TooLarge));
+    }
+
+    #[test]
+    fn what_is_abstract_is_not_written_and_what_extends_it_is() {
+        let made = schemas(
+            "<x:complexType name=\"base\" abstract=\"true\"><x:sequence><x:element name=\"n\" type=\"x:int\"/></x:sequence></x:complexType>\
+             <x:complexType name=\"whole\"><x:complexContent><x:extension base=\"t:base\"/></x:complexContent></x:complexType>\
+             <x:element name=\"one\" type=\"t:whole\"/><x:element name=\"two\" type=\"t:base\"/>\
+             <x:element name=\"three\" type=\"t:whole\" abstract=\"1\"/><x:element name=\"four\" substitutionGroup=\"t:three\"/>",
+        );
+        assert_eq!(
+            made.element("urn:t", "one").as_deref(),
+            Ok("<one xmlns=\"urn:t\"><n>1</n></one>")
+        );
+        for (local, what) in [
+            ("two", "an abstract type"),
+            ("three", "an abstract element"),
+            ("four", "the type of a substitution group"),
+        ] {
+            let told = made.element("urn:t", local).map_err(|it| it.to_string());
+            let told = told.expect_err(local);
+            assert!(told.contains(&format!("made for {what} (")), "{told}");
+        }
+    }
+
+    #[test]
+    fn required_attributes_of_groups_and_of_restricted_types_are_written() {
+        let attribute = |name: &str, more: &str| {
+            format!("<x:attribute name=\"{name}\" use=\"required\" type=\"x:int\"{more}/>")
+        };
+        let made = schemas(&format!(
+            "<x:attributeGroup name=\"g\">{}</x:attributeGroup><x:attributeGroup name=\"me\"><x:attributeGroup ref=\"t:me\"/></x:attributeGroup>\
+             <x:complexType name=\"base\"><x:attributeGroup ref=\"t:g\"/>{}{}</x:complexType>\
+             <x:element name=\"less\"><x:complexType><x:complexContent><x:restriction base=\"t:base\">{}</x:restriction></x:complexContent></x:complexType></x:element>\
+             <x:element name=\"named\"><x:complexType>{}</x:complexType></x:element>\
+             <x:element name=\"self\"><x:complexType><x:attributeGroup ref=\"t:me\"/></x:complexType></x:element>",
+            attribute("a", " form=\"unqualified\""),
+            attribute("b", ""),
+            attribute("c", ""),
+            attribute("b", " fixed=\"7\""),
+            attribute("q", " form=\"qualified\""),
+        ));
+        assert_eq!(
+            made.element("urn:t", "less").as_deref(),
+            Ok("<less xmlns=\"urn:t\" a=\"1\" c=\"1\" b=\"7\"></less>")
+        );
+        let told = made.element("urn:t", "named").map_err(|it| it.to_string());
+        let told = told.expect_err("an attribute");
+        assert!(
+            told.contains("made for an attribute with a namespace ("),
+            "{told}"
+        );
+        assert_eq!(made.element("urn:t", "self"), Err(SampleError::TooLarge));
+    }
+
     #[test]
     fn documents_that_are_not_there_are_told_where_they_are_missed() {
         let wsdl = format!(
@@ -329,6 +512,40 @@ mod tests {
                     .to_owned()
             )
         );
+    }
+
+    /// XML Schema, 4.2.1: a schema without a namespace has that of each schema that includes it.
+    #[test]
+    fn included_schemas_without_a_namespace_have_that_of_whoever_includes_them() {
+        let schema = |namespace: &str| {
+            format!(
+                "<x:schema targetNamespace=\"{namespace}\" elementFormDefault=\"qualified\"><x:include schemaLocation=\"c.xsd\"/></x:schema>"
+            )
+        };
+        let wsdl = format!(
+            "<d:definitions xmlns:d=\"{WSDL}\" xmlns:x=\"{XSD}\"><d:types>{}{}</d:types></d:definitions>",
+            schema("urn:a"),
+            schema("urn:b"),
+        );
+        let other = format!(
+            "<x:schema xmlns:x=\"{XSD}\"><x:include schemaLocation=\"d.xsd\"/><x:element name=\"ask\" type=\"code\"/></x:schema>"
+        );
+        let deeper = format!(
+            "<x:schema xmlns:x=\"{XSD}\" elementFormDefault=\"qualified\"><x:complexType name=\"code\"><x:sequence>\
+             <x:element name=\"n\" type=\"x:int\"/></x:sequence></x:complexType></x:schema>"
+        );
+        let resolve = |location: &str| match location {
+            "c.xsd" => Some(other.clone().into_bytes()),
+            "d.xsd" => Some(deeper.clone().into_bytes()),
+            _ => None,
+        };
+        let schemas = Schemas::read(wsdl.into_bytes(), &resolve).expect("a description");
+        for namespace in ["urn:a", "urn:b"] {
+            assert_eq!(
+                schemas.element(namespace, "ask"),
+                Ok(format!("<ask xmlns=\"{namespace}\"><n>1</n></ask>"))
+            );
+        }
     }
 
     #[test]

@@ -6,6 +6,13 @@ use std::fmt;
 pub(super) const DEEPEST: usize = 64;
 /// The most elements of a message.
 pub(super) const MOST_ELEMENTS: usize = 10_000;
+/// The deepest nesting of types and particles in one element and all elements around it: groups
+/// nest without elements.
+pub(super) const MOST_NESTED: usize = 512;
+/// The most particles of a message: groups that refer to groups multiply without elements.
+pub(super) const MOST_PARTICLES: usize = 100_000;
+/// The most steps of making the messages of all operations: particles, values and bytes of text.
+pub(super) const MOST_STEPS: usize = 16_000_000;
 /// The most documents that a description refers to.
 pub(super) const MOST_DOCUMENTS: usize = 100;
 
@@ -36,7 +43,7 @@ pub enum SampleError {
     TooManyDocuments,
     /// Nothing has this name.
     Missing {
-        /// `element`, `type` or `group`.
+        /// `element`, `type`, `group` or `attributeGroup`.
         kind: &'static str,
         /// Its namespace and local name.
         name: String,
@@ -85,7 +92,7 @@ impl fmt::Display for SampleError {
             ),
             Self::TooLarge => write!(
                 out,
-                "its element has more than {MOST_ELEMENTS} elements, or is deeper than {DEEPEST}"
+                "its element has more than {MOST_ELEMENTS} elements, is deeper than {DEEPEST}, or takes too long to make"
             ),
         }
     }

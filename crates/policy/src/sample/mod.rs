@@ -10,16 +10,12 @@ mod error;
 mod schemas;
 mod values;
 
-use std::borrow::Cow;
-
 use soapstone_wss::SoapVersion;
-use soapstone_xml::{Buffers, Document, Element, ParseOptions};
 
 pub use self::error::SampleError;
 use self::schemas::Schemas;
 use crate::document::PolicyDocument;
 use crate::limits::PolicyLimits;
-use crate::names::{WSDL, WSDL_SOAP12};
 use crate::operation::BodyContent;
 
 /// Why no request is made in rpc style.
@@ -36,7 +32,7 @@ pub struct SampleCall {
     pub name: String,
     /// Where its port is.
     pub address: Option<String>,
-    /// Its action.
+    /// Its action, as far as a header of HTTP can have it: printable ASCII without quotes.
     pub action: Option<String>,
     /// The version of SOAP of its binding.
     pub version: SoapVersion,
@@ -55,7 +51,6 @@ impl SampleCalls {
         beside: &dyn Fn(&str) -> Option<Vec<u8>>,
         port: Option<&str>,
     ) -> Result<Self, SampleError> {
-        let Styles { newer, is_rpc } = styles(&wsdl)?;
         let document = PolicyDocument::parse_with(wsdl.clone(), &PolicyLimits::default(), beside);
         let document = document.map_err(|error| unreadable(&error))?;
         let schemas = Schemas::read(wsdl, beside)?;
@@ -65,19 +60,15 @@ impl SampleCalls {
             if port.is_some() && subject.port.as_deref() != port {
                 continue;
             }
-            let Some(name) = subject.operation.filter(|_| subject.is_soap) else {
+            let (Some(name), Some(version)) = (subject.operation, subject.soap) else {
                 continue;
             };
             // The same port type is often bound to both versions: the first counts.
             if operations.iter().any(|it| it.name == name) {
                 continue;
             }
-            let version = match subject.binding {
-                Some(binding) if newer.contains(&binding) => SoapVersion::V12,
-                _ => SoapVersion::V11,
-            };
             let content = match subject.messages.map(|it| it.request) {
-                Some(BodyContent::Element(_)) if is_rpc => Err(no_element(RPC)),
+                Some(BodyContent::Element(_)) if subject.is_rpc => Err(no_element(RPC)),
                 Some(BodyContent::Element(name)) => schemas.element(&name.namespace, &name.local),
                 Some(BodyContent::Empty) => Ok(String::new()),
                 Some(BodyContent::Unknown { problem }) => Err(no_element(problem)),
@@ -86,7 +77,7 @@ impl SampleCalls {
             operations.push(SampleCall {
                 name,
                 address: subject.address,
-                action: subject.action.filter(|it| !it.is_empty()),
+                action: subject.action.filter(|it| is_header(it)),
                 version,
                 request: content.map(|content| envelope(version, &content)),
             });
@@ -120,35 +111,10 @@ fn envelope(version: SoapVersion, content: &str) -> String {
     )
 }
 
-/// What bindings say beside policies.
-struct Styles {
-    /// The names of those to SOAP 1.2.
-    newer: Vec<String>,
-    /// One of them is in rpc style.
-    is_rpc: bool,
-}
-
-fn styles(wsdl: &[u8]) -> Result<Styles, SampleError> {
-    let parsed = Document::parse(
-        wsdl.to_vec(),
-        &ParseOptions::default(),
-        &mut Buffers::default(),
-    );
-    let document = parsed.map_err(|error| unreadable(&error))?;
-    let bindings = || {
-        document
-            .root()
-            .children()
-            .filter(|it| it.is(WSDL, "binding"))
-    };
-    let newer = bindings().filter(|it| it.children().any(|it| it.namespace() == WSDL_SOAP12));
-    let is_rpc = |it: Element<'_>| it.attribute("", "style").as_deref() == Some("rpc");
-    Ok(Styles {
-        newer: newer
-            .filter_map(|it| it.attribute("", "name").map(Cow::into_owned))
-            .collect(),
-        is_rpc: bindings().any(|it| it.descendants().any(is_rpc)),
-    })
+/// Whether an action can stand in quotes in a header of HTTP.
+fn is_header(action: &str) -> bool {
+    let in_quotes = |it: char| (' '..='~').contains(&it) && !['"', '\\'].contains(&it);
+    !action.is_empty() && action.chars().all(in_quotes)
 }
 
 fn unreadable(error: &dyn std::fmt::Display) -> SampleError {
@@ -159,4 +125,42 @@ fn unreadable(error: &dyn std::fmt::Display) -> SampleError {
 
 fn no_element(problem: &'static str) -> SampleError {
     SampleError::NoElement { problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::names::{WSDL, WSDL_SOAP12, XSD};
+
+    #[test]
+    fn imported_bindings_say_version_and_style_each_for_themselves() {
+        let main = format!(
+            "<d:definitions xmlns:d=\"{WSDL}\" xmlns:t=\"urn:t\" xmlns:s=\"{WSDL_SOAP12}\" targetNamespace=\"urn:m\">\
+             <d:import namespace=\"urn:t\" location=\"b.wsdl\"/><d:service name=\"S\"><d:port name=\"P\" binding=\"t:B\">\
+             <s:address location=\"http://h/\"/></d:port></d:service></d:definitions>"
+        );
+        let operation = |name: &str, style: &str| {
+            format!(
+                "<d:operation name=\"{name}\"><s:operation soapAction=\"urn:{name}\" style=\"{style}\"/><d:input><s:body use=\"literal\"/></d:input></d:operation>"
+            )
+        };
+        let bindings = format!(
+            "<d:definitions xmlns:d=\"{WSDL}\" xmlns:t=\"urn:t\" xmlns:s=\"{WSDL_SOAP12}\" targetNamespace=\"urn:t\">\
+             <d:types><x:schema xmlns:x=\"{XSD}\" targetNamespace=\"urn:t\"><x:element name=\"ask\" type=\"x:int\"/></x:schema></d:types>\
+             <d:message name=\"in\"><d:part name=\"p\" element=\"t:ask\"/></d:message><d:portType name=\"T\">\
+             <d:operation name=\"one\"><d:input message=\"t:in\"/></d:operation><d:operation name=\"two\"><d:input message=\"t:in\"/></d:operation></d:portType>\
+             <d:binding name=\"B\" type=\"t:T\"><s:binding transport=\"http://schemas.xmlsoap.org/soap/http\"/>{}{}</d:binding></d:definitions>",
+            operation("one", "document"),
+            operation("two", "rpc"),
+        );
+        let beside = |uri: &str| (uri == "b.wsdl").then(|| bindings.clone().into_bytes());
+        let calls = SampleCalls::read(main.into_bytes(), &beside, None).expect("a description");
+        let [one, two] = calls.operations() else {
+            panic!("{calls:?}")
+        };
+        assert_eq!([one.version, two.version], [SoapVersion::V12; 2]);
+        let request = envelope(SoapVersion::V12, "<ask xmlns=\"urn:t\">1</ask>");
+        assert_eq!(one.request, Ok(request));
+        assert_eq!(two.request, Err(no_element(RPC)));
+    }
 }

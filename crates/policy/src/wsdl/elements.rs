@@ -4,6 +4,8 @@
 
 use std::sync::Arc;
 
+use soapstone_wss::SoapVersion;
+
 use crate::names::{WSDL, WSDL_SOAP11, WSDL_SOAP12};
 use crate::node::Node;
 
@@ -17,6 +19,12 @@ pub(crate) fn named<'d>(node: &'d Node, kind: &'static str) -> impl Iterator<Ite
 pub(crate) fn soap_child<'d>(node: &'d Node, local: &str) -> Option<&'d Arc<Node>> {
     node.child(WSDL_SOAP11, local)
         .or_else(|| node.child(WSDL_SOAP12, local))
+}
+
+/// The version of SOAP that a binding is of.
+pub(crate) fn soap_version(binding: &Node) -> Option<SoapVersion> {
+    let of = |namespace, version| binding.child(namespace, "binding").map(|_| version);
+    of(WSDL_SOAP11, SoapVersion::V11).or_else(|| of(WSDL_SOAP12, SoapVersion::V12))
 }
 
 /// Whether an element says, or refers to, what is attached to the element that it is in.

@@ -13,6 +13,8 @@ use std::collections::HashMap;
 use std::fmt;
 use std::sync::Arc;
 
+use soapstone_wss::SoapVersion;
+
 use crate::alternative::{Alternative, Assertion};
 use crate::document::PolicyDocument;
 use crate::error::PolicyError;
@@ -21,7 +23,7 @@ use crate::names::{ADDRESSING_WSDL, WSDL};
 use crate::node::Node;
 use crate::normal::exhaustion;
 use crate::operation::{Bound, OperationMessages};
-use elements::{is_policy, named, policy_uris, soap_child};
+use elements::{is_policy, named, policy_uris, soap_child, soap_version};
 use index::Wsdl;
 
 /// An operation of a port, or a policy that stands alone, with the policies that apply to it.
@@ -39,8 +41,10 @@ pub struct PolicySubject {
     pub address: Option<String>,
     /// `soapAction` of the operation.
     pub action: Option<String>,
-    /// The binding is one of SOAP 1.1 or 1.2, and not of plain HTTP, for example.
-    pub is_soap: bool,
+    /// The version of SOAP of the binding; `None` for one of plain HTTP, for example.
+    pub soap: Option<SoapVersion>,
+    /// The operation is in rpc style: the Body has an element of the operation's own name.
+    pub is_rpc: bool,
     /// Binding or port say that messages must have WS-Addressing headers, beside all policies
     /// (WS-Addressing 1.0 WSDL Binding, candidate of 2006, 3.1).
     pub needs_addressing: bool,
@@ -349,7 +353,7 @@ impl<'d> Wsdl<'d> {
         }
         let whole = PolicySubject {
             binding: name(binding),
-            is_soap: soap_child(binding, "binding").is_some(),
+            soap: soap_version(binding),
             needs_addressing: needs_addressing(binding),
             endpoint: around.into(),
             ..PolicySubject::default()
@@ -379,14 +383,14 @@ impl<'d> Wsdl<'d> {
             .zip(operation.attribute("", "name"))
             .and_then(|(port_type, name)| self.operations.get(&(Arc::as_ptr(port_type), name)))
             .copied();
-        subject.messages = subject.is_soap.then(|| {
-            self.messages(&Bound {
-                binding,
-                operation,
-                port_type: port_type.map(AsRef::as_ref),
-                inherited: inherited.map(AsRef::as_ref),
-            })
-        });
+        let bound = Bound {
+            binding,
+            operation,
+            port_type: port_type.map(AsRef::as_ref),
+            inherited: inherited.map(AsRef::as_ref),
+        };
+        subject.is_rpc = bound.is_rpc();
+        subject.messages = subject.soap.map(|_| self.messages(&bound));
         let mut faults: HashMap<&str, usize> = HashMap::new();
         for part in inherited.into_iter().chain([operation]) {
             attach(part, &mut subject.both);

@@ -90,6 +90,8 @@ pub struct TokenDone {
     pub identifier: String,
     /// Whose; for a cancelled context nobody's any more. The subject of an assertion.
     pub owner: Option<String>,
+    /// The domain of that subject's name, where it is another issuer's.
+    pub domain: Option<String>,
     /// For whom an assertion is.
     pub audience: Option<String>,
 }

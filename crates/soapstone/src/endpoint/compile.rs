@@ -150,7 +150,7 @@ impl Compiler<'_> {
         let recipients = self.recipients(&agreed.exchanges, &keys, role);
         let request_headers = self.request_headers(role, agreed.address.clone());
         let inner = self.inner(role, conversation.is_some());
-        let sts = self.sts(conversation.is_some(), &keys);
+        let sts = self.sts(conversation.is_some(), &agreed.exchanges, &keys);
         let peer_clock = self.peer_clock(role, &agreed.exchanges);
         let operations = (!agreed.operations.is_empty()).then(|| {
             let requests: Vec<bool> = agreed

@@ -209,6 +209,7 @@ impl<P: Opens + Secures> Endpoint<P> {
             what: issued.what,
             identifier: issued.id,
             owner: Some(issued.subject),
+            domain: issued.domain,
             audience: Some(issued.audience),
         }));
         let headers = addressing.map(|request| request.answer(answer.action.clone()));
@@ -341,6 +342,7 @@ fn carry_out(
         what,
         identifier: identifier.clone(),
         owner: owner.map(ToString::to_string),
+        domain: None,
         audience: None,
     })
 }

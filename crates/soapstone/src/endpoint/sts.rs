@@ -13,8 +13,9 @@ use soapstone_trust::{
     ACTOR_CLAIM, AssertionRules, Delegation, GrantedAttribute, Parties, SecurityTokenService,
     ServiceRules, TargetService, takes_symmetric_keys,
 };
-use soapstone_wss::{AssertionIssuer, AssertionPolicy, Keys, SamlVersion};
+use soapstone_wss::{AssertionIssuer, AssertionPolicy, KeyBinding, Keys, Policy, SamlVersion};
 
+use super::agreed::Exchange;
 use super::compiler::Compiler;
 use super::dated::DatedUse;
 use crate::config::{
@@ -29,11 +30,20 @@ const SHORTEST_LIFETIME: Duration = Duration::from_secs(60);
 /// What the names of identity claims begin with.
 const CLAIMS: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/";
 
+/// Whether requests by this policy show a requester that an assertion can be about.
+fn shows_requester(policy: &Policy) -> bool {
+    let names = |key| matches!(key, KeyBinding::Certificate | KeyBinding::Password);
+    policy.username().is_some()
+        || policy.signs_with().is_some_and(names)
+        || policy.endorsing().any(|token| names(token.key.kind()))
+}
+
 impl Compiler<'_> {
     /// The token service that the endpoint is, if it is one.
     pub(super) fn sts(
         &mut self,
         in_conversation: bool,
+        exchanges: &[Exchange],
         keys: &Keys,
     ) -> Option<SecurityTokenService> {
         let config = self.config.sts.as_ref()?;
@@ -55,6 +65,13 @@ impl Compiler<'_> {
             self.report_with_hint(
                 saml.place,
                 "an assertion does not show who asks a token service",
+                "have requesters sign, or give a user and a password",
+            );
+        }
+        if !in_conversation && !exchanges.iter().all(|one| shows_requester(&one.request)) {
+            self.report_with_hint(
+                config.place,
+                "requests show neither a user nor a certificate, so that a token service knows nobody",
                 "have requesters sign, or give a user and a password",
             );
         }
@@ -100,10 +117,19 @@ impl Compiler<'_> {
                     "leave it out: the service knows its own assertions",
                 );
             }
+            if !issuer.signed {
+                self.report_with_hint(
+                    issuer.place,
+                    "a token service believes no assertion that its issuer does not sign",
+                    "leave `signed` out, and name the issuer's certificates: pinned = [\"….cert.pem\"]",
+                );
+            }
         }
         issuers.extend(others);
         let mut rules = ServiceRules::default();
         rules.contexts = false;
+        // Roles and agreements count messages.
+        rules.batch = 1;
         let key = keys.decrypting().next();
         rules.decryption_key = key.map(|identity| identity.key().clone());
         rules.assertions = Some(Arc::new(AssertionRules {
@@ -156,6 +182,18 @@ impl Compiler<'_> {
             if services.iter().any(|known| known.address == address.value) {
                 self.report(address.place, "a service is there twice");
             }
+            let named = service.audience.as_ref().unwrap_or(address);
+            let audience = &named.value;
+            let is_shared = |known: &TargetService| {
+                known.audience == *audience && known.address != address.value
+            };
+            if services.iter().any(is_shared) {
+                self.report_with_hint(
+                    named.place,
+                    "two services have one audience: each would accept the assertions of the other",
+                    "give each service an audience of its own",
+                );
+            }
             let certificate = service.certificate.as_ref();
             let certificate = certificate.and_then(|file| {
                 let certificate = self.peer(file)?;
@@ -170,7 +208,7 @@ impl Compiler<'_> {
             });
             services.push(TargetService {
                 address: address.value.clone(),
-                audience: service.audience.as_ref().unwrap_or(address).value.clone(),
+                audience: audience.clone(),
                 certificate,
             });
         }
@@ -294,5 +332,47 @@ impl Compiler<'_> {
             });
         }
         issuers
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone_wss::{
+        Binding, EndorsingKey, EndorsingToken, KerberosForm, KerberosPolicy, Mechanism, Suite,
+        SupportingToken, SymmetricBinding, SymmetricToken,
+    };
+
+    use super::*;
+
+    /// It names a principal, who is neither a user nor a certificate.
+    #[test]
+    fn a_kerberos_token_shows_no_requester() {
+        let token = KerberosPolicy {
+            form: KerberosForm::Gss,
+            carried: true,
+            by_identifier: false,
+        };
+        let policy_of =
+            |mechanism: Mechanism| mechanism.policy(Suite::named("Basic256GCM").expect("a suite"));
+        let mut protecting = policy_of(Mechanism::Sign);
+        assert!(shows_requester(&protecting));
+        protecting.binding = Binding::Symmetric(SymmetricBinding {
+            key: SymmetricToken::Kerberos(token),
+            derived_keys: None,
+            order: protecting.order(),
+        });
+        let mut endorsing = policy_of(Mechanism::None);
+        endorsing.binding = Binding::Transport;
+        endorsing.endorse_with(EndorsingToken::by(EndorsingKey::Kerberos {
+            token,
+            derived_keys: None,
+        }));
+        let mut authenticating = policy_of(Mechanism::None);
+        authenticating
+            .supporting
+            .push(SupportingToken::Kerberos(token));
+        for policy in [protecting, endorsing, authenticating] {
+            assert!(!shows_requester(&policy), "{policy:?}");
+        }
     }
 }

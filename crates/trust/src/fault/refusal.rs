@@ -85,6 +85,9 @@ pub enum Refusal {
     NotConfidential,
     /// Nobody was shown to have sent the request, or not the one who has to.
     NotAuthenticated,
+    /// A user's token and a certificate's signature are in the request, and nothing shows that
+    /// both are one requestor's.
+    RequesterAmbiguous,
     /// The wanted life of a token is none.
     TimeRange {
         /// What was asked for.
@@ -218,6 +221,7 @@ impl Refusal {
             | Self::Library { .. } => TrustFaultCode::RequestFailed,
             // Nobody learns which part of a proof was missing.
             Self::NotAuthenticated
+            | Self::RequesterAmbiguous
             | Self::TokenRejected { .. }
             | Self::DelegationNotAllowed { .. }
             | Self::KeyNotProven => TrustFaultCode::FailedAuthentication,
@@ -252,6 +256,7 @@ impl Refusal {
             }
             Self::NotConfidential => "trust-not-confidential",
             Self::NotAuthenticated => "trust-not-authenticated",
+            Self::RequesterAmbiguous => "trust-requester",
             Self::TimeRange { .. } => "trust-time-range",
             Self::ScopeNotOffered { .. } | Self::ScopeMissing => "trust-scope",
             Self::TargetMissing { .. } => "trust-target",
@@ -334,6 +339,9 @@ impl fmt::Display for Refusal {
             Self::NotAuthenticated => {
                 out.write_str("nobody was shown to have sent the request who may ask for this")
             }
+            Self::RequesterAmbiguous => out.write_str(
+                "the request has a user's token and a certificate's signature, which does not cover the token: it is not known whom an assertion would be about",
+            ),
             Self::TimeRange { lifetime, now } => {
                 write!(out, "no token can live from {lifetime}: it is {now}")
             }
@@ -364,6 +372,9 @@ impl fmt::Display for Refusal {
                 limit.as_secs()
             ),
             Self::Batch { problem } => match problem {
+                BatchProblem::Size { limit: 0 | 1, .. } => {
+                    out.write_str("collections of requests are not answered here")
+                }
                 BatchProblem::Size { found, limit } => write!(
                     out,
                     "expected a collection of 2 to {limit} requests, found {found}"

@@ -55,6 +55,9 @@ pub struct Requester {
     pub confidential: bool,
     /// The certificates whose keys signed the request, or endorsed its signature.
     pub signers: Vec<Certificate>,
+    /// The request has the token of a user beside the signature of a certificate, and the
+    /// signature does not cover the token: one of both can be of another message.
+    pub mixed: bool,
 }
 
 impl Requester {
@@ -82,10 +85,12 @@ impl Requester {
         let proven = signed || private_transport;
         let user = evidence.user.as_ref();
         let user = user.filter(|_| private_transport || evidence.user_is_sender());
-        let owner = match (evidence.signer(), user) {
+        // The user comes first: a service that is called over TLS has endorsing signatures of its
+        // callers, and no connection ties them to a Body.
+        let owner = match (user, evidence.signer()) {
             _ if !proven => ContextOwner::Anonymous,
-            (Some(certificate), _) => ContextOwner::Certificate(certificate.clone()),
-            (None, Some(user)) => ContextOwner::User(user.clone()),
+            (Some(user), _) => ContextOwner::User(user.clone()),
+            (None, Some(certificate)) => ContextOwner::Certificate(certificate.clone()),
             (None, None) => ContextOwner::Anonymous,
         };
         let context = evidence
@@ -124,6 +129,7 @@ impl Requester {
                 .filter_map(SignatureEvidence::certificate)
                 .cloned()
                 .collect(),
+            mixed: evidence.mixes_senders(),
         }
     }
 }
@@ -219,6 +225,8 @@ pub struct Issued {
     pub id: String,
     /// Whom it is about.
     pub subject: String,
+    /// The domain of that name, where it is another issuer's.
+    pub domain: Option<String>,
     /// Who asked for it.
     pub requester: String,
     /// For whom it is.
@@ -297,7 +305,7 @@ impl TokenKind {
 /// let service = SecurityTokenService::new(ServiceRules::default());
 /// let owner = ContextOwner::User("alice".to_owned());
 /// let signers = Vec::new();
-/// let requester = Requester { owner, context: None, confidential: true, signers };
+/// let requester = Requester { owner, context: None, confidential: true, signers, mixed: false };
 /// let action = Some(&*request.action);
 /// let answer = service.answer(body.root(), action, &requester, &|_| Ok(None), now)?;
 /// let [Effect::Store(theirs)] = &answer.effects[..] else { panic!("a context") };

@@ -12,9 +12,9 @@ use soapstone_trust::{
     Requester, TokenCache, TokenStatus, TrustError, TrustFaultCode, TrustRequest, TrustVersion,
 };
 use soapstone_wss::{
-    ContextName, ContextOwner, EncryptedPart, Envelope, Facts, FirstSeen, InboundPlan,
-    KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Part, Policy, SecurityContext,
-    SoapVersion, Suite, SymmetricToken, User, Verified,
+    Binding, ContextName, ContextOwner, EncryptedPart, EndorsingToken, Envelope, Facts, FirstSeen,
+    InboundPlan, KeyReference, Keys, Mechanism, OutboundPlan, Outgoing, Part, Policy,
+    SecurityContext, SoapVersion, Suite, SupportingToken, SymmetricToken, User, Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -360,6 +360,86 @@ fn a_context_is_established_used_and_cancelled_by_secured_messages() {
     let message = wire.travel(service, client, &back, &answer.body, keys);
     pending.accept(message.envelope().body()).unwrap();
     assert!(host.contexts.borrow().is_empty());
+}
+
+/// A service that is called over TLS holds what its callers endorse with: a Timestamp and its
+/// signature. Beside a token of the service's own they make no request of the caller's.
+#[test]
+fn an_endorsing_signature_of_a_caller_makes_no_requester_of_him() {
+    let wire = Wire::new();
+    let password = || SecretBytes::new(b"open sesame".to_vec());
+    let suite = || Suite::named("Basic256Sha256").unwrap();
+    let by_user = || {
+        let mut policy = Mechanism::Username.policy(suite());
+        policy.binding = Binding::Transport;
+        policy
+    };
+    let endorsed = || {
+        let mut policy = by_user();
+        let token = EndorsingToken::by_certificate(KeyReference::Direct);
+        policy.supporting.push(SupportingToken::Endorsing(token));
+        policy
+    };
+    let covered = || {
+        let mut policy = Mechanism::Sign.policy(suite());
+        policy.set_username(by_user().username().cloned());
+        policy.parts.signed.push(Part::UsernameToken);
+        policy
+    };
+    let body = PendingIssue::issue(&ClientRules::default(), None, now())
+        .1
+        .body;
+    let secured = |policy: Policy, name: &str| {
+        let keys = Keys {
+            identity: Some(Arc::clone(&wire.client)),
+            user: Some(Arc::new(User {
+                name: name.to_owned(),
+                password: password(),
+            })),
+            ..Keys::default()
+        };
+        let plan = OutboundPlan::compile(policy, keys).unwrap();
+        let outgoing = Outgoing::default();
+        let secured = plan.secure(envelope(&body), outgoing, now(), &mut Buffers::default());
+        String::from_utf8(secured.unwrap().bytes).unwrap()
+    };
+    let token = |message: &str| {
+        let (start, end) = ("<wsse:UsernameToken", "</wsse:UsernameToken>");
+        let from = message.find(start).expect("a token");
+        let to = message.find(end).expect("its end") + end.len();
+        message[from..to].to_owned()
+    };
+    let opened = |policy: Policy, message: String| {
+        let service = Keys {
+            trust: Some(wire.trust.clone()),
+            ..Keys::default()
+        };
+        let facts = Facts {
+            passwords: ["alice", "mallory"]
+                .map(|name| (name.to_owned(), password()))
+                .into(),
+            ..Facts::default()
+        };
+        let (mut buffers, limits) = (Buffers::default(), Limits::default());
+        let sealed = Envelope::parse(message.into_bytes(), &limits, &mut buffers).unwrap();
+        let opened = InboundPlan::compile(policy, service)
+            .unwrap()
+            .open_unmarked(sealed, &facts, now(), &mut buffers)
+            .unwrap();
+        let first_seen = FirstSeen::assertion(opened.late_marks());
+        let message = opened.admit(first_seen).unwrap();
+        assert_eq!(message.evidence().signatures.len(), 1);
+        let requester = Requester::of(&message, &[], true);
+        (requester.owner.to_string(), requester.mixed)
+    };
+    let of_caller = secured(endorsed(), "alice");
+    let of_service = secured(by_user(), "mallory");
+    let moved = of_caller.replace(&token(&of_caller), &token(&of_service));
+    assert_eq!(opened(endorsed(), moved), ("mallory".to_owned(), true));
+    // The same with nothing moved cannot be told from that.
+    assert_eq!(opened(endorsed(), of_caller), ("alice".to_owned(), true));
+    let of_caller = secured(covered(), "alice");
+    assert_eq!(opened(covered(), of_caller), ("alice".to_owned(), false));
 }
 
 /// A password's digest in the clear proves a user, and not whose message it is in: somebody on the

@@ -55,6 +55,7 @@ pub(crate) fn requester(owner: ContextOwner) -> Requester {
         context: None,
         confidential: true,
         signers: Vec::new(),
+        mixed: false,
     }
 }
 

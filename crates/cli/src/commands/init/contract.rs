@@ -14,7 +14,8 @@ use soapstone::policy::{
     Selection,
 };
 use soapstone::wss::{KeyBinding, Policy, SoapVersion};
-use soapstone_gateway::{backend_url, fetch_document};
+use soapstone_gateway::{NotABackend, Unfetched, backend_url, fetch_document};
+use tokio::runtime::Runtime;
 
 use super::uses::Uses;
 use crate::failure::Failure;
@@ -29,8 +30,8 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// A WSDL, as far as files are made from it.
 pub(super) struct Contract {
-    /// Where the service is.
-    pub(super) address: Option<Uri>,
+    /// Where the service is, or why a gateway cannot send there.
+    pub(super) address: Option<Result<Uri, NotABackend>>,
     /// What its policy demands, if it has one.
     pub(super) policy: Option<AgreedPolicy>,
     /// A call of an operation.
@@ -55,21 +56,16 @@ impl Contract {
     /// meet.
     pub(super) fn read(named: &str, port: Option<&str>) -> Result<Self, Failure> {
         let limits = PolicyLimits::default();
-        let source = Source::of(named)?;
-        let bytes = source.read(limits.document)?;
-        let beside = RefCell::new(Vec::new());
-        let resolve = |uri: &str| {
-            let found = source.beside(uri, limits.document)?;
-            beside.borrow_mut().push((uri.to_owned(), found.clone()));
-            Some(found)
-        };
+        let documents = Documents::of(named, limits.document)?;
+        let bytes = documents.first()?;
+        let resolve = |uri: &str| documents.beside(uri);
         let failed = |error: &dyn std::fmt::Display| Failure::new(format_args!("{named}: {error}"));
         let document = PolicyDocument::parse_with(bytes.clone(), &limits, &resolve)
             .map_err(|error| failed(&error))?;
         let subjects = document.subjects().map_err(|error| failed(&error))?;
         let is_meant =
             |name: &Option<String>| port.is_none_or(|port| name.as_deref() == Some(port));
-        let ports = subjects.iter().filter(|subject| subject.is_soap);
+        let ports = subjects.iter().filter(|subject| subject.soap.is_some());
         let ports = ports.filter(|subject| is_meant(&subject.port));
         let mut names: Vec<&String> = ports.filter_map(|subject| subject.port.as_ref()).collect();
         names.dedup();
@@ -102,7 +98,7 @@ impl Contract {
         let address = document
             .address(&selection)
             .map_err(|error| failed(&error))?;
-        let address = address.and_then(|address| backend_url(&address).ok());
+        let address = address.map(|address| backend_url(&address));
         let is_protected = agreements
             .iter()
             .any(|agreement| !agreement.request.demands_nothing() || agreement.transport.is_some());
@@ -114,12 +110,11 @@ impl Contract {
                         .with_hint("write the endpoint file by hand: docs/configure-from-a-wsdl.md")
                 })?,
                 port: (names.len() > 1 || port.is_some()).then_some(chosen.clone()),
-                files: copies(named, bytes.clone(), beside.into_inner())?,
+                files: copies(named, bytes.clone(), documents.found())?,
             }),
         };
-        let ours = |uri: &str| source.beside(uri, limits.document);
         // A WSDL whose requests cannot be made is one that can be used.
-        let calls = SampleCalls::read(bytes, &ours, Some(&chosen)).ok();
+        let calls = SampleCalls::read(bytes, &resolve, Some(&chosen)).ok();
         let call = calls.and_then(|calls| {
             let mut made = calls.operations().iter();
             let first = calls.operations().first();
@@ -143,45 +138,77 @@ impl Contract {
     }
 }
 
+/// A WSDL and what it refers to: each document is read once.
+struct Documents<'s> {
+    source: Source<'s>,
+    /// Bytes that a document may have.
+    most: usize,
+    /// By what they are called there; nothing, where there is none.
+    beside: RefCell<Vec<(String, Option<Vec<u8>>)>>,
+}
+
 /// Where documents come from.
 enum Source<'s> {
     File(&'s Path),
-    Url(&'s str),
+    Url(&'s str, Runtime),
 }
 
-impl<'s> Source<'s> {
-    fn of(named: &'s str) -> Result<Self, Failure> {
+impl<'s> Documents<'s> {
+    fn of(named: &'s str, most: usize) -> Result<Self, Failure> {
         let is_url = ["http://", "https://"].iter().any(|scheme| {
             let start = named.get(..scheme.len());
             start.is_some_and(|start| start.eq_ignore_ascii_case(scheme))
         });
-        if is_url {
-            return Ok(Self::Url(named));
-        }
-        if named.is_empty() {
+        let source = if is_url {
+            Source::Url(named, runtime::multi_threaded()?)
+        } else if named.is_empty() {
             return Err(Failure::new(
                 "--wsdl: expected a file or a URL, found nothing",
             ));
-        }
-        Ok(Self::File(Path::new(named)))
+        } else {
+            Source::File(Path::new(named))
+        };
+        Ok(Self {
+            source,
+            most,
+            beside: RefCell::default(),
+        })
     }
 
-    fn read(&self, most: usize) -> Result<Vec<u8>, Failure> {
-        match self {
-            Self::File(path) => files::read_at_most(Some(path), most),
-            Self::Url(url) => {
-                fetched(url, most).map_err(|problem| Failure::new(format_args!("{url}: {problem}")))
-            }
+    /// The WSDL itself.
+    fn first(&self) -> Result<Vec<u8>, Failure> {
+        match &self.source {
+            Source::File(path) => files::read_at_most(Some(path), self.most),
+            Source::Url(url, runtime) => fetched(runtime, url, self.most)
+                .map_err(|problem| Failure::new(format_args!("{url}: {problem}"))),
         }
     }
 
-    /// A document that the first one names: by a relative path beside a file, from the same server
+    /// A document that the WSDL names: by a relative path beside a file, from the same server
     /// otherwise. Other servers are not asked.
-    fn beside(&self, uri: &str, most: usize) -> Option<Vec<u8>> {
-        match self {
-            Self::File(path) => read_beside(path, uri, most),
-            Self::Url(url) => fetched(&same_server(url, uri)?, most).ok(),
+    fn beside(&self, uri: &str) -> Option<Vec<u8>> {
+        let known = |(known, _): &&(String, _)| known == uri;
+        if let Some((_, document)) = self.beside.borrow().iter().find(known) {
+            return document.clone();
         }
+        let document = match &self.source {
+            Source::File(path) => read_beside(path, uri, self.most),
+            Source::Url(url, runtime) => {
+                same_server(url, uri).and_then(|url| fetched(runtime, &url, self.most).ok())
+            }
+        };
+        let entry = (uri.to_owned(), document.clone());
+        self.beside.borrow_mut().push(entry);
+        document
+    }
+
+    /// All that were read beside the WSDL so far.
+    fn found(&self) -> Vec<(String, Vec<u8>)> {
+        let documents = self.beside.borrow();
+        let found = documents.iter();
+        found
+            .filter_map(|(uri, document)| Some((uri.clone(), document.clone()?)))
+            .collect()
     }
 }
 
@@ -210,11 +237,9 @@ fn same_server(base: &str, reference: &str) -> Option<String> {
     Some(format!("{origin}{folder}/{reference}"))
 }
 
-fn fetched(url: &str, most: usize) -> Result<Vec<u8>, String> {
-    let runtime = runtime::multi_threaded().map_err(|failure| failure.to_string())?;
+fn fetched(runtime: &Runtime, url: &str, most: usize) -> Result<Vec<u8>, Unfetched> {
     let most = u64::try_from(most).unwrap_or(u64::MAX);
-    let document = runtime.block_on(fetch_document(url, PATIENCE, most));
-    document.map_err(|problem| problem.to_string())
+    runtime.block_on(fetch_document(url, PATIENCE, most))
 }
 
 /// The files of a policy, as they are called in the folder.
@@ -225,22 +250,30 @@ fn copies(
 ) -> Result<Vec<(String, Vec<u8>)>, Failure> {
     let mut files = vec![(WSDL.to_owned(), wsdl)];
     for (uri, bytes) in beside {
-        let mut parts = Path::new(&uri).components();
-        let is_name = matches!(
-            (parts.next(), parts.next()),
-            (Some(Component::Normal(_)), None)
-        );
-        if !is_name || uri.contains(['?', ':']) {
-            let message = format!("{named}: its policy is in {uri}, which the folder cannot have");
-            return Err(
-                Failure::new(message).with_hint("put both into one folder, and name the file")
-            );
-        }
-        if !files.iter().any(|(known, _)| *known == uri) {
-            files.push((uri, bytes));
+        let mut parts = Path::new(&uri)
+            .components()
+            .filter(|part| *part != Component::CurDir);
+        let name = match (parts.next(), parts.next()) {
+            (Some(Component::Normal(name)), None) => name.to_str(),
+            _ => None,
+        };
+        let Some(name) = name.filter(|_| !uri.contains(['?', ':'])) else {
+            return Err(cannot_copy(named, &uri));
+        };
+        // One file may have several references.
+        let (_, references) = files.split_at(1);
+        if !references.iter().any(|(known, _)| known == name) {
+            files.push((name.to_owned(), bytes));
         }
     }
     Ok(files)
+}
+
+/// That a document of the policy has a name that no file of the folder can have, or that another
+/// file has.
+pub(super) fn cannot_copy(named: &str, uri: &str) -> Failure {
+    let message = format!("{named}: its policy is in {uri}, which the folder cannot have");
+    Failure::new(message).with_hint("put both into one folder, and name the file as no other one")
 }
 
 /// The keys and users that agreements take.

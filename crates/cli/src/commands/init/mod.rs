@@ -20,9 +20,9 @@ use soapstone::crypto::{Identity, KeyKind, SecretBytes, base64};
 use soapstone::policy::SampleCall;
 use soapstone::wss::Mechanism;
 use soapstone::{Opener, Securer};
-use soapstone_gateway::{backend_url, share_a_port};
+use soapstone_gateway::{OneLine, backend_url, share_a_port};
 
-use self::contract::{AgreedPolicy, Contract};
+use self::contract::{AgreedPolicy, Contract, cannot_copy};
 use self::place::Staging;
 use self::template::{PASSWORD, USER};
 use self::uses::Uses;
@@ -168,14 +168,21 @@ impl Plan {
         let port = arguments.wsdl_port.as_deref();
         let contract = wsdl.map(|wsdl| Contract::read(wsdl, port)).transpose()?;
         let (protection, uses) = protection(arguments, contract.as_ref())?;
-        let said = contract.as_ref().and_then(|it| it.address.clone());
-        let backend = match arguments.backend.clone().or(said) {
-            Some(backend) => backend,
-            None if contract.is_some() => {
-                return Err(Failure::new("the WSDL does not say where its port is")
-                    .with_hint("say where the service is, with --backend"));
+        let said = contract.as_ref().map(|it| it.address.clone());
+        let unsaid = |problem: String| {
+            Failure::new(problem).with_hint("say where the service is, with --backend")
+        };
+        let backend = match (arguments.backend.clone(), said) {
+            (Some(backend), _) | (None, Some(Some(Ok(backend)))) => backend,
+            (None, Some(Some(Err(error)))) => {
+                return Err(unsaid(format!(
+                    "the address of the port of the WSDL {error}"
+                )));
             }
-            None => Uri::from_static(DEFAULT_BACKEND),
+            (None, Some(None)) => {
+                return Err(unsaid("the WSDL does not say where its port is".to_owned()));
+            }
+            (None, None) => Uri::from_static(DEFAULT_BACKEND),
         };
         let listen = arguments.listen;
         let next = || {
@@ -191,7 +198,7 @@ impl Plan {
                 "--listen and --client-listen must be different addresses, found {listen} and {client_listen}"
             )));
         }
-        Ok(Self {
+        let plan = Self {
             protection,
             uses,
             contract,
@@ -199,7 +206,25 @@ impl Plan {
             listen,
             client_listen,
             days: arguments.days.unwrap_or(DAYS),
-        })
+        };
+        plan.has_names_of_their_own(wsdl.unwrap_or_default())?;
+        Ok(plan)
+    }
+
+    /// Refuses a document of the WSDL that is called like another file of the folder; some systems
+    /// take no difference between small and capital letters.
+    fn has_names_of_their_own(&self, wsdl: &str) -> Result<(), Failure> {
+        let copies = self.policy().map(|policy| policy.files.as_slice());
+        let files = self.files();
+        for (copy, _) in copies.unwrap_or_default() {
+            let same = files
+                .iter()
+                .filter(|(file, _)| file.eq_ignore_ascii_case(copy));
+            if same.count() > 1 {
+                return Err(cannot_copy(wsdl, copy));
+            }
+        }
+        Ok(())
     }
 
     /// Where a gateway that listens there tells of its health: on this machine alone, at a port
@@ -347,7 +372,7 @@ impl Plan {
                 "a call of the sample services: getBooks".to_owned()
             }
             Some(call) if call.request.is_ok() => {
-                format!("a call of {}, made from the schema", call.name)
+                format!("a call of {}, made from the schema", OneLine(&call.name))
             }
             _ => "an envelope for a call of your service".to_owned(),
         };

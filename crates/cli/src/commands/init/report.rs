@@ -9,6 +9,7 @@ use std::path::Path;
 use soapstone::wss::SoapVersion;
 
 use super::Plan;
+use super::contract::Contract;
 
 /// What was written, and the invitation to try it.
 pub(super) fn text(folder: &Path, plan: &Plan, files: &[(&str, String)]) -> String {
@@ -75,9 +76,10 @@ pub(super) fn text(folder: &Path, plan: &Plan, files: &[(&str, String)]) -> Stri
 }
 
 fn curl(plan: &Plan, options: &str, data: &str) -> String {
-    let call = plan.made();
-    let version = call.map_or(SoapVersion::V11, |call| call.version);
+    let contract = plan.contract.as_ref();
+    let version = contract.map_or(SoapVersion::V11, Contract::version);
     let media = version.media_type();
+    let call = contract.and_then(|contract| contract.call.as_ref());
     let action = call.and_then(|call| call.action.as_deref());
     let headers = match (action, version) {
         (None, _) => format!("-H 'Content-Type: {media}'"),

@@ -129,8 +129,9 @@ pub(super) fn request(plan: &Plan) -> String {
                 Some((name, Err(why))) => format!("the element of {name} ({why})"),
                 _ => "the element that the WSDL says for an operation".to_owned(),
             };
-            // No comment may have two hyphens.
-            let why = why.replace("--", "- -");
+            // No comment may have two hyphens side by side. The second time is for those that the
+            // first one brings together.
+            let why = why.replace("--", "- -").replace("--", "- -");
             format!(
                 "<soap:Envelope xmlns:soap=\"{namespace}\">\n  <soap:Body>\n    <!-- Put here what your service expects: {why}. -->\n  \
                  </soap:Body>\n</soap:Envelope>\n"

@@ -82,7 +82,8 @@ fn usable(source: &SourceSpec, found: Vec<Provider>) -> Vec<KnownProvider> {
         })
     });
     let mut known: Vec<KnownProvider> = known.collect();
-    known.sort_by(|one, other| one.access_point.cmp(&other.access_point));
+    // Not by keys, which publishers choose.
+    known.sort();
     known
 }
 

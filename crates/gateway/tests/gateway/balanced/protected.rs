@@ -93,6 +93,42 @@ async fn a_request_that_goes_to_another_backend_is_secured_anew() {
     assert_ne!(value(&first[0]), value(&second[0]));
 }
 
+/// `mechanism = "none"` of a backend is its policy, and not the lack of one.
+#[tokio::test]
+async fn a_backend_that_is_said_to_get_messages_as_they_are_gets_them_so() {
+    let folder = Folder::with_keys();
+    let members = [
+        Member::new("plain", Manner::Names).await,
+        Member::new("signed", Manner::Names).await,
+    ];
+    let backends = [
+        (
+            members[0].address,
+            "outbound = { security = { mechanism = \"none\" } }",
+        ),
+        (members[1].address, ""),
+    ];
+    let outbound = secured::client("sign");
+    let more =
+        format!("[routes.balance]\nselection = \"round-robin\"\n[routes.outbound]\n{outbound}");
+    let gateway = folder.gateway(&file(&backends, &more)).await;
+    let mut answers = [call(&gateway).await, call(&gateway).await];
+    // The second one proves nothing.
+    answers.sort_by_key(|answer| answer.status);
+    let [plain, unproven] = answers;
+    assert_eq!(
+        (plain.status, plain.body.as_str()),
+        (StatusCode::OK, "plain")
+    );
+    assert_eq!(unproven.status, StatusCode::BAD_GATEWAY);
+    let is_signed = |member: &Member| -> Vec<bool> {
+        let bodies = member.bodies();
+        let bodies = bodies.iter().map(|body| body.contains("SignatureValue"));
+        bodies.collect()
+    };
+    assert_eq!(members.each_ref().map(is_signed), [[false], [true]]);
+}
+
 #[tokio::test]
 async fn a_secured_request_whose_backend_is_gone_goes_to_another_one() {
     let folder = Folder::with_keys();

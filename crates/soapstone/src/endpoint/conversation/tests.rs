@@ -110,6 +110,7 @@ fn amended(
         context: Some(context.clone()),
         confidential: true,
         signers: Vec::new(),
+        mixed: false,
     };
     let service = SecurityTokenService::new(ServiceRules::default());
     let find = |_: &ContextName| Ok(Some(context.clone()));

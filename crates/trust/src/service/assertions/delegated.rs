@@ -54,10 +54,15 @@ impl AssertionRequest<'_> {
                 problem: "it is for one use, and was used at the service that it is for".to_owned(),
             });
         }
+        if presented.limits_proxies() {
+            return Err(Refusal::TokenRejected {
+                problem: "its issuer restricts the assertions that are made from it".to_owned(),
+            });
+        }
         let is_own = presented.issuer == self.rules.issuer;
         let party = match is_own {
             true => Party::own_subject(&presented.subject),
-            false => Some(foreign(&presented)),
+            false => foreign(&presented),
         };
         let party = party.ok_or_else(not_allowed)?;
         let allows = |rule: &Delegation| {
@@ -75,7 +80,11 @@ impl AssertionRequest<'_> {
         if !rules.into_iter().any(allows) {
             return Err(not_allowed());
         }
-        let mut actors = actors(&presented);
+        // What we sign of actors is what we have seen. The claim of another issuer is its word.
+        let mut actors = match is_own {
+            true => actors(&presented),
+            false => Vec::new(),
+        };
         if form == DelegationForm::ActAs {
             actors.insert(0, actor.name().to_owned());
         }
@@ -95,8 +104,14 @@ impl AssertionRequest<'_> {
 }
 
 /// The subject of another issuer's assertion: a name in that issuer's domain, and no name of ours.
-fn foreign(presented: &Assertion) -> Party {
-    let mut name = presented.subject.clone();
+/// Nobody, where the issuer itself says that the name is of another domain, or of one service
+/// (SAML Core 2.0, 2.2.2): the rule that names the issuer is about that issuer's subjects.
+fn foreign(presented: &Assertion) -> Option<Party> {
+    let name = &presented.subject;
+    if name.other_domain(&presented.issuer).is_some() || name.service_qualifier.is_some() {
+        return None;
+    }
+    let mut name = name.clone();
     name.qualifier = Some(presented.issuer.clone());
-    Party::Foreign(name)
+    Some(Party::Foreign(name))
 }

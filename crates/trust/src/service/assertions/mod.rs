@@ -48,6 +48,9 @@ impl SecurityTokenService {
     ) -> Result<Outcome, Refusal> {
         let not_offered = Refusal::OperationNotOffered { operation };
         let rules = self.rules.assertions.as_deref().ok_or(not_offered)?;
+        if requester.mixed {
+            return Err(Refusal::RequesterAmbiguous);
+        }
         let asked = AssertionRequest {
             service: self,
             rules,
@@ -58,7 +61,7 @@ impl SecurityTokenService {
         };
         match operation {
             Operation::Issue => asked.issue(version),
-            Operation::Renew => asked.renew(),
+            Operation::Renew => asked.renew(version),
             Operation::Validate => asked.validate(),
             operation => Err(Refusal::OperationNotOffered { operation }),
         }
@@ -100,9 +103,14 @@ impl AssertionRequest<'_> {
         })
     }
 
-    /// The assertion of a request, with a later end, for its subject.
-    fn renew(&self) -> Result<Outcome, Refusal> {
+    /// The assertion of a request, with a later end, for its subject. All else of it stays, and a
+    /// request for another key, `version` or content is refused.
+    fn renew(&self, version: SamlVersion) -> Result<Outcome, Refusal> {
         let requester = Party::of(&self.requester.owner).ok_or(Refusal::NotAuthenticated)?;
+        self.asks_for_nothing_new()?;
+        if self.request.entropy.is_some() {
+            return Err(self.not_understood("Entropy"));
+        }
         let Some(renewable) = self.rules.renewable else {
             return Err(Refusal::OperationNotOffered {
                 operation: Operation::Renew,
@@ -119,6 +127,12 @@ impl AssertionRequest<'_> {
         let Some(party) = party.filter(|party| party.is(&requester)) else {
             return refused("it was not issued here about the requester");
         };
+        let other_type = self.request.token_type.as_ref();
+        if let Some(found) = other_type.filter(|_| version != old.version) {
+            return Err(Refusal::TokenTypeNotOffered {
+                found: found.clone(),
+            });
+        }
         let target = self.rules.services.iter();
         let target = target
             .clone()
@@ -156,6 +170,10 @@ impl AssertionRequest<'_> {
         if !self.rules.key_types.contains(&key_type) {
             return Err(self.key_type_not_offered(&key_type));
         }
+        let asked = self.request.key_type.as_ref();
+        if let Some(other) = asked.filter(|asked| **asked != key_type) {
+            return Err(self.key_type_not_offered(other));
+        }
         let subject = Subject {
             authenticated,
             authentication: Authentication::Unspecified,
@@ -187,6 +205,7 @@ impl AssertionRequest<'_> {
         if let ContextOwner::Anonymous = self.requester.owner {
             return Err(Refusal::NotAuthenticated);
         }
+        self.asks_for_nothing_new()?;
         let version = self.request.version;
         let status_type = version.status_token_type();
         let wanted = self.request.token_type.as_ref();
@@ -204,6 +223,21 @@ impl AssertionRequest<'_> {
             Err(_) => TokenStatus::Invalid,
         });
         Ok(Outcome::of(answer))
+    }
+
+    /// Refuses what a request asks of a new assertion alone: claims, another key, another subject
+    /// (WS-Trust 1.4, 3.1).
+    fn asks_for_nothing_new(&self) -> Result<(), Refusal> {
+        match self.request.about_assertions() {
+            Some(element) => Err(Refusal::NotUnderstood { element }),
+            None => Ok(()),
+        }
+    }
+
+    fn not_understood(&self, local: &str) -> Refusal {
+        Refusal::NotUnderstood {
+            element: format!("{{{}}}{local}", self.request.version.namespace()),
+        }
     }
 
     /// The token inside of what a request is to be done with.
@@ -252,9 +286,7 @@ impl AssertionRequest<'_> {
         let mut said = self.available(subject);
         if let Some(requested) = &self.request.claims {
             if !requested.are_of_identity() {
-                return Err(Refusal::NotUnderstood {
-                    element: format!("{{{}}}Claims", self.request.version.namespace()),
-                });
+                return Err(self.not_understood("Claims"));
             }
             let is_known = |uri: &str| said.iter().any(|(name, _)| name == uri);
             let mut wanted = requested.claims.iter().filter(|claim| !claim.optional);
@@ -321,14 +353,11 @@ impl AssertionRequest<'_> {
         if !self.rules.key_types.contains(&wanted) {
             return Err(self.key_type_not_offered(&wanted));
         }
-        let not_understood = |local: &str| Refusal::NotUnderstood {
-            element: format!("{{{}}}{local}", request.version.namespace()),
-        };
         if wanted != KeyType::PublicKey && request.use_key.is_some() {
-            return Err(not_understood("UseKey"));
+            return Err(self.not_understood("UseKey"));
         }
         if wanted != KeyType::SymmetricKey && request.entropy.is_some() {
-            return Err(not_understood("Entropy"));
+            return Err(self.not_understood("Entropy"));
         }
         match wanted {
             KeyType::Bearer => Ok((Confirmation::Bearer, wanted, None)),
@@ -419,6 +448,7 @@ impl AssertionRequest<'_> {
                 what,
                 id,
                 subject: subject.party.name().to_owned(),
+                domain: subject.party.domain().map(str::to_owned),
                 requester: requester.name().to_owned(),
                 audience: target.audience.clone(),
             }),

@@ -195,6 +195,14 @@ impl Party {
         }
     }
 
+    /// The domain of that name, where it is another issuer's.
+    pub(super) fn domain(&self) -> Option<&str> {
+        match self {
+            Self::User(_) | Self::Certificate { .. } => None,
+            Self::Foreign(name) => name.qualifier.as_deref(),
+        }
+    }
+
     /// Whether both are the same party.
     pub(super) fn is(&self, other: &Self) -> bool {
         match (self, other) {

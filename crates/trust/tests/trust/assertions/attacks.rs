@@ -1,13 +1,14 @@
 //! What the service must not grant.
 
 use soapstone_crypto::base64;
+use soapstone_testkit::assertion::{ISSUER as PARTNER, Made};
 use soapstone_testkit::keys;
-use soapstone_trust::{Refusal, Requester, TrustFaultCode};
+use soapstone_trust::{ACTOR_CLAIM, Refusal, Requester, TrustFaultCode};
 use soapstone_wss::ContextOwner;
 
 use super::{
-    BOOKS, FRONT, ISSUER, SAML20, Sts, by_password, by_signature, certificate, claim, is_valid,
-    issue, issuer, request,
+    BOOKS, FRONT, ISSUER, SAML20, Sts, assertion_of, by_password, by_signature, certificate, claim,
+    is_valid, issue, issuer, request,
 };
 use crate::support::{WST, WSU, entropy};
 
@@ -67,6 +68,26 @@ fn strangers_are_told_one_thing() {
             Refusal::NotAuthenticated,
             "{body}"
         );
+    }
+}
+
+/// A user's token and a certificate's signature in one request can be of two senders.
+#[test]
+fn nobody_is_granted_what_two_senders_may_have_asked_for() {
+    let sts = Sts::new();
+    let mut two = by_signature("CN=client");
+    two.owner = ContextOwner::User("alice".to_owned());
+    two.mixed = true;
+    let target = format!("<wst:RenewTarget>{}</wst:RenewTarget>", presented(&sts));
+    for body in [
+        issue(BOOKS, "Bearer", ""),
+        issue(BOOKS, "PublicKey", ""),
+        request("Renew", &target),
+        request("Validate", &target.replace("Renew", "Validate")),
+    ] {
+        let refusal = sts.refusal(&body, &two);
+        assert_eq!(refusal, Refusal::RequesterAmbiguous, "{body}");
+        assert_eq!(refusal.code(), TrustFaultCode::FailedAuthentication);
     }
 }
 
@@ -197,7 +218,11 @@ fn the_subject_of_another_issuer_gets_nothing_of_ours_with_that_name() {
         ]);
         rules.delegations[0].issuer = Some("https://idp.example".to_owned());
     });
-    let written = sts.issued(&acting("wst14:ActAs", &of_other), &by_signature("CN=front"));
+    let answer = sts.answer(&acting("wst14:ActAs", &of_other), &by_signature("CN=front"));
+    let answer = answer.expect("an answer");
+    let domain = answer.issued[0].domain.as_deref();
+    assert_eq!(domain, Some("https://idp.example"));
+    let written = assertion_of(&answer);
     let said = super::read(&written, "CN=sts", sts.now);
     assert_eq!(said.subject.value, "alice");
     assert_eq!(
@@ -214,6 +239,159 @@ fn the_subject_of_another_issuer_gets_nothing_of_ours_with_that_name() {
         &by_signature("CN=front"),
     );
     assert_eq!(refusal, not_allowed("CN=front", "on-behalf-of"));
+}
+
+/// SAML Core 2.0, 2.2.2: a name is unique in its `NameQualifier`. A partner that tells of a subject
+/// of a third party does not make it its own subject, which our rule is about.
+#[test]
+fn the_subject_of_a_third_party_is_no_subject_of_the_partner_who_names_it() {
+    let evil = presented(&Sts::signing("CN=evil", |rules| {
+        rules.issuer = "https://evil-idp.example".to_owned();
+    }));
+    let partner = Sts::signing("CN=idp", |rules| {
+        rules.issuer = "https://idp.example".to_owned();
+        rules.issuers = std::sync::Arc::new([
+            issuer("https://idp.example", certificate("CN=idp")),
+            issuer("https://evil-idp.example", certificate("CN=evil")),
+        ]);
+        rules.delegations[0].issuer = Some("https://evil-idp.example".to_owned());
+        rules.delegations[0].services = vec![FRONT.to_owned()];
+    });
+    let on_behalf = format!("<wst:OnBehalfOf>{evil}</wst:OnBehalfOf>");
+    let of_partner = partner.issued(
+        &issue(FRONT, "PublicKey", &on_behalf),
+        &by_signature("CN=front"),
+    );
+    let domain = "NameQualifier=\"https://evil-idp.example\"";
+    assert!(of_partner.contains(domain), "{of_partner}");
+    let sts = Sts::with(|rules| {
+        rules.issuers = std::sync::Arc::new([
+            issuer(ISSUER, certificate("CN=sts")),
+            issuer("https://idp.example", certificate("CN=idp")),
+        ]);
+        rules.delegations[0].issuer = Some("https://idp.example".to_owned());
+    });
+    for (element, form) in FORMS {
+        let refusal = sts.refusal(&acting(element, &of_partner), &by_signature("CN=front"));
+        assert_eq!(refusal, not_allowed("CN=front", form));
+    }
+}
+
+/// The service signs who acts. Another issuer does not choose names in that claim.
+#[test]
+fn another_issuer_names_no_actors() {
+    let of_other = presented(&Sts::signing("CN=idp", |rules| {
+        rules.issuer = "https://idp.example".to_owned();
+        rules.attributes[0].claim = ACTOR_CLAIM.to_owned();
+        rules.attributes[0].values = vec!["CN=auditor".to_owned()];
+    }));
+    assert!(of_other.contains("CN=auditor"), "{of_other}");
+    let sts = Sts::with(|rules| {
+        rules.issuers = std::sync::Arc::new([
+            issuer(ISSUER, certificate("CN=sts")),
+            issuer("https://idp.example", certificate("CN=idp")),
+        ]);
+        rules.delegations[0].issuer = Some("https://idp.example".to_owned());
+    });
+    for (element, ours) in [("wst:OnBehalfOf", None), ("wst14:ActAs", Some("CN=front"))] {
+        let issued = sts.issued(&acting(element, &of_other), &by_signature("CN=front"));
+        let said = super::read(&issued, "CN=sts", sts.now);
+        let mut attributes = said.attributes.iter();
+        let named = attributes.find(|attribute| attribute.name == ACTOR_CLAIM);
+        let named = named.map(|attribute| attribute.values.clone());
+        assert_eq!(named, ours.map(|name| vec![name.to_owned()]));
+    }
+}
+
+/// An assertion of a partner about alice for the front, and a service that believes it.
+fn of_partner(made: &Made<'_>) -> (Sts, String) {
+    let assertion = soapstone_testkit::assertion::Assertion {
+        is_20: true,
+        method: "bearer",
+        holder: None,
+        audience: Some("https://front.example"),
+        attributes: &[("role", "reader")],
+    };
+    let partner = keys::identity("CN=idp", keys::RSA);
+    let sts = Sts::with(|rules| {
+        rules.issuers = std::sync::Arc::new([
+            issuer(ISSUER, certificate("CN=sts")),
+            issuer(PARTNER, partner.certificate().clone()),
+        ]);
+        rules.delegations[0].issuer = Some(PARTNER.to_owned());
+    });
+    (sts, assertion.made("alice", &partner, made))
+}
+
+/// SAML Core 2.0, 2.2.2: `SPNameQualifier` says that the name is one for a single service.
+#[test]
+fn a_name_for_one_service_is_told_to_no_other() {
+    for (qualifiers, is_granted) in [
+        ("", true),
+        (" NameQualifier=\"https://idp.example\"", true),
+        (" NameQualifier=\"https://evil-idp.example\"", false),
+        (" SPNameQualifier=\"https://front.example\"", false),
+    ] {
+        let (sts, token) = of_partner(&Made {
+            qualifiers,
+            ..Made::default()
+        });
+        for (element, form) in FORMS {
+            let answer = sts.answer(&acting(element, &token), &by_signature("CN=front"));
+            let refusal = answer.err().map(|fault| fault.refusal);
+            let expected = (!is_granted).then(|| not_allowed("CN=front", form));
+            assert_eq!(refusal, expected, "{qualifiers}");
+        }
+    }
+}
+
+/// SAML Core 2.0, 2.5.1.6: a new assertion is made from the presented one. How far the issuer
+/// allows that is not counted here.
+#[test]
+fn an_assertion_that_restricts_proxies_lets_nobody_act() {
+    let for_one = "<saml:ProxyRestriction Count=\"1\"></saml:ProxyRestriction>";
+    let for_nobody = "<saml:ProxyRestriction Count=\"0\"></saml:ProxyRestriction>";
+    let for_books = "<saml:ProxyRestriction><saml:Audience>https://books.example</saml:Audience></saml:ProxyRestriction>";
+    for conditions in [for_one, for_nobody, for_books] {
+        let (sts, token) = of_partner(&Made {
+            conditions,
+            ..Made::default()
+        });
+        for (element, _) in FORMS {
+            let refusal = sts.refusal(&acting(element, &token), &by_signature("CN=front"));
+            let problem = "its issuer restricts the assertions that are made from it";
+            assert_eq!(rejected(refusal), problem, "{conditions}");
+        }
+        // It is as good as any other one where nothing is made from it.
+        let target = format!("<wst:ValidateTarget>{token}</wst:ValidateTarget>");
+        let answer = sts.answer(&request("Validate", &target), &by_signature("CN=books"));
+        assert!(is_valid(&answer.expect("an answer")));
+    }
+}
+
+/// SAML Core 2.0, 2.4.1.2: nobody is the subject any more when the confirmation is over.
+#[test]
+fn an_assertion_lets_nobody_act_when_its_confirmation_has_ended() {
+    let confirmed = |seconds| {
+        of_partner(&Made {
+            begin: -600,
+            confirmed: Some(seconds),
+            ..Made::default()
+        })
+    };
+    let (sts, token) = confirmed(120);
+    let issued = sts.issued(&acting("wst:OnBehalfOf", &token), &by_signature("CN=front"));
+    let policy = super::rules(&keys::identity("CN=sts", keys::RSA)).policy;
+    let end = super::read(&issued, "CN=sts", sts.now).expires(&policy);
+    let (_, data) = token.split_once("Data NotOnOrAfter=\"").expect("an end");
+    assert_eq!(data.split('"').next(), Some(&*end.to_string()));
+    let (sts, token) = confirmed(-400);
+    let refusal = sts.refusal(&acting("wst:OnBehalfOf", &token), &by_signature("CN=front"));
+    let problem = rejected(refusal);
+    assert!(
+        problem.contains("its confirmation ended 400 s ago"),
+        "{problem}"
+    );
 }
 
 /// Signature wrapping (Somorovsky and others, "On Breaking SAML", 2012): what is read is what was

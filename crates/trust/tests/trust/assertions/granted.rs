@@ -6,8 +6,8 @@ use soapstone_trust::{ACTOR_CLAIM, ComputedKey, Refusal};
 use soapstone_wss::{AssertionToken, ConfirmationMethod, SamlVersion};
 
 use super::{
-    BOOKS, FRONT, Sts, assertion_of, by_password, by_signature, certificate, claim, is_valid,
-    issue, read, request,
+    BOOKS, FRONT, IDENTITY, Sts, WST14, assertion_of, by_password, by_signature, certificate,
+    claim, is_valid, issue, read, request,
 };
 use crate::support::{WST, WSU, entropy};
 
@@ -262,6 +262,66 @@ fn a_subject_renews_its_assertion_until_it_has_to_authenticate_anew() {
     let operation = soapstone_trust::Operation::Renew;
     let refusal = never.refusal(&renew, &by_signature("CN=client"));
     assert_eq!(refusal, Refusal::OperationNotOffered { operation });
+}
+
+/// WS-Trust 1.4, 3.1: nothing that is asked for is silently not done.
+#[test]
+fn renewals_and_validations_do_what_they_are_asked_for_or_are_refused() {
+    let sts = Sts::new();
+    let client = by_signature("CN=client");
+    let old = sts.issued(&issue(BOOKS, "PublicKey", ""), &client);
+    let renew = |more: &str| {
+        let target = format!("<wst:RenewTarget>{old}</wst:RenewTarget>");
+        request("Renew", &format!("{target}{more}"))
+    };
+    let validate = |more: &str| {
+        let target = format!("<wst:ValidateTarget>{old}</wst:ValidateTarget>");
+        request("Validate", &format!("{target}{more}"))
+    };
+    let der = base64::encode(certificate("CN=client").der());
+    let token_type =
+        "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#X509v3";
+    let key = format!(
+        "<wst:UseKey><wsse:BinarySecurityToken ValueType='{token_type}'>{der}</wsse:BinarySecurityToken></wst:UseKey>"
+    );
+    let role = claim("role");
+    let claims =
+        format!("<wst:Claims Dialect='{IDENTITY}'><ic:ClaimType Uri='{role}'/></wst:Claims>");
+    let other = sts.issued(&issue(FRONT, "Bearer", ""), &by_password("alice"));
+    let on_behalf_of = format!("<wst:OnBehalfOf>{other}</wst:OnBehalfOf>");
+    let act_as = format!("<wst14:ActAs>{other}</wst14:ActAs>");
+    for (more, namespace, local) in [
+        (&key, WST, "UseKey"),
+        (&claims, WST, "Claims"),
+        (&on_behalf_of, WST, "OnBehalfOf"),
+        (&act_as, WST14, "ActAs"),
+    ] {
+        let element = format!("{{{namespace}}}{local}");
+        for request in [renew(more), validate(more)] {
+            let refusal = sts.answer(&request, &client).map_err(|fault| fault.refusal);
+            let element = element.clone();
+            assert_eq!(refusal.err(), Some(Refusal::NotUnderstood { element }));
+        }
+    }
+    let element = format!("{{{WST}}}Entropy");
+    let refusal = sts.refusal(&renew(&entropy(32)), &client);
+    assert_eq!(refusal, Refusal::NotUnderstood { element });
+    let key_type = |local: &str| format!("<wst:KeyType>{WST}/{local}</wst:KeyType>");
+    for other in ["Bearer", "SymmetricKey"] {
+        let refusal = sts.refusal(&renew(&key_type(other)), &client);
+        let found = format!("{WST}/{other}");
+        assert_eq!(refusal, Refusal::KeyTypeNotOffered { found });
+    }
+    let token_type = |version: SamlVersion| {
+        let uri = version.token_type();
+        format!("<wst:TokenType>{uri}</wst:TokenType>")
+    };
+    let found = SamlVersion::V11.token_type().to_owned();
+    let refusal = sts.refusal(&renew(&token_type(SamlVersion::V11)), &client);
+    assert_eq!(refusal, Refusal::TokenTypeNotOffered { found });
+    let same = key_type("PublicKey") + &token_type(SamlVersion::V20);
+    let answer = sts.answer(&renew(&same), &client).expect("an answer");
+    assert_eq!(answer.issued[0].what, "renewed");
 }
 
 #[test]

@@ -242,6 +242,7 @@ pub(super) fn by_password(name: &str) -> Requester {
         context: None,
         confidential: true,
         signers: Vec::new(),
+        mixed: false,
     }
 }
 
@@ -253,5 +254,6 @@ pub(super) fn by_signature(subject: &str) -> Requester {
         context: None,
         confidential: true,
         signers: vec![certificate],
+        mixed: false,
     }
 }

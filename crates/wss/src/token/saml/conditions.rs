@@ -22,6 +22,8 @@ pub(crate) struct Conditions {
     pub(super) audiences: Vec<Vec<String>>,
     /// Whether the assertion is for one use.
     pub(super) once: bool,
+    /// Whether it limits the assertions that others make from it.
+    pub(super) limits_proxies: bool,
 }
 
 /// When something holds.
@@ -47,7 +49,7 @@ impl Conditions {
                     Reader::of(child, &[])?.end()?;
                     once += 1;
                 }
-                // Speaks of assertions that are made from this one, and none are made here.
+                // Speaks of assertions that are made from this one, and of no other use of it.
                 (SAML20, "ProxyRestriction") => {
                     let mut children = Reader::of(child, &["Count"])?.children();
                     while let Some(audience) = children.optional(SAML20, "Audience") {
@@ -65,6 +67,7 @@ impl Conditions {
             return Err(malformed("expected a condition once, found it twice"));
         }
         read.once = once > 0;
+        read.limits_proxies = restricted > 0;
         Ok(read)
     }
 

@@ -17,8 +17,8 @@ use crate::envelope::expanded_name;
 use crate::rejected::Rejected;
 
 impl Assertion {
-    /// Reads an assertion, and proves that one of `issuers` signed it and that it holds now. For
-    /// whom it is, [`is_for`](Self::is_for) tells.
+    /// Reads an assertion, and proves that one of `issuers` signed it, and that it and one of its
+    /// confirmations hold now. For whom it is, [`is_for`](Self::is_for) tells.
     ///
     /// # Errors
     /// It is no assertion, or has a form, an issuer, a signature or a life that `policy` does not
@@ -36,6 +36,7 @@ impl Assertion {
             });
         }
         assertion.check_life(policy, now)?;
+        assertion.check_confirmable(policy, now)?;
         let judged = assertion.check_issuer(element.document(), issuers, policy, now)?;
         match judged.signed {
             true => Ok(assertion),
@@ -62,9 +63,31 @@ impl Assertion {
         self.conditions.once
     }
 
-    /// When it ends: as it says, or by its age.
+    /// Whether it limits the assertions that others may make from it (SAML Core 2.0, 2.5.1.6).
+    pub fn limits_proxies(&self) -> bool {
+        self.conditions.limits_proxies
+    }
+
+    /// When it ends, as it says or by its age; or when the last of its confirmations ends, if that
+    /// is earlier. Nobody is its subject any more then.
     pub fn expires(&self, policy: &AssertionPolicy) -> Timestamp {
-        self.end(policy)
+        let end = self.end(policy);
+        let confirmations = self.confirmations.iter().map(|one| one.life.end);
+        let ends: Option<Vec<Timestamp>> = confirmations.collect();
+        let last = ends.and_then(|ends| ends.into_iter().max());
+        last.map_or(end, |last| last.min(end))
+    }
+
+    /// Whether a confirmation holds now, where there are some (SAML Core 2.0, 2.4.1.2).
+    fn check_confirmable(&self, policy: &AssertionPolicy, now: Timestamp) -> Result<(), Rejected> {
+        let mut refused = Ok(());
+        for confirmation in &self.confirmations {
+            match confirmation.life.check(policy.skew, now) {
+                Ok(()) => return Ok(()),
+                Err(rejected) => refused = Err(rejected),
+            }
+        }
+        refused
     }
 
     /// The methods that confirm its subject.

@@ -31,8 +31,18 @@ pub struct NameIdentifier {
     pub value: String,
     /// What kind of identifier it is.
     pub format: Option<String>,
-    /// The domain that it is unique in.
+    /// The domain that it is unique in (`NameQualifier`).
     pub qualifier: Option<String>,
+    /// The service for which alone the subject has this identifier (`SPNameQualifier`).
+    pub service_qualifier: Option<String>,
+}
+
+impl NameIdentifier {
+    /// The domain of the identifier, where it is another one than that of its `issuer`.
+    #[must_use]
+    pub fn other_domain(&self, issuer: &str) -> Option<&str> {
+        self.qualifier.as_deref().filter(|domain| *domain != issuer)
+    }
 }
 
 /// One way to confirm the subject.
@@ -72,6 +82,7 @@ impl Subject {
             value: Reader::of(name, &allowed)?.text()?,
             format: owned(name, "Format")?,
             qualifier: owned(name, "NameQualifier")?,
+            service_qualifier: owned(name, "SPNameQualifier")?,
         };
         let mut confirmations = Vec::new();
         while let Some(one) = children.optional(SAML20, "SubjectConfirmation") {
@@ -94,6 +105,7 @@ impl Subject {
             value: Reader::of(name, &["NameQualifier", "Format"])?.text()?,
             format: owned(name, "Format")?,
             qualifier: owned(name, "NameQualifier")?,
+            service_qualifier: None,
         };
         let confirmations = match children.optional(SAML11, "SubjectConfirmation") {
             Some(one) => Confirmation::read_11(one)?,

@@ -61,8 +61,8 @@ type Place = (Part, usize, Option<usize>);
 
 /// Everything that is told.
 pub(super) struct Told {
-    /// The URLs of the providers.
-    urls: Vec<String>,
+    /// The names of the providers at the broker.
+    names: Vec<String>,
     served: BTreeMap<Place, Served>,
     /// What clients were told instead of an answer.
     lost: Vec<(Part, String)>,
@@ -74,7 +74,7 @@ impl Told {
     pub(super) fn new(architecture: &Architecture) -> Self {
         let providers = architecture.providers.iter();
         Self {
-            urls: providers.map(Provider::url).collect(),
+            names: providers.map(Provider::backend).collect(),
             served: BTreeMap::new(),
             lost: Vec::new(),
             backends: Vec::new(),
@@ -89,7 +89,8 @@ impl Told {
             let Some(client) = CLIENTS.iter().position(|it| it.name == sender) else {
                 continue;
             };
-            let provider = self.urls.iter().position(|url| url == text("backend"));
+            let named = text("backend");
+            let provider = self.names.iter().position(|name| name == named);
             let served = self.served.entry((part, client, provider)).or_default();
             if line["verdict"] == "accepted" && line["status"] == 200 {
                 served.calls += 1;
@@ -109,12 +110,12 @@ impl Told {
     /// Takes in what the broker knows at the end.
     pub(super) fn end(&mut self, told: &Value) {
         let known = told["routes"][0]["backends"].as_array();
-        let of = |url: &String| {
+        let of = |name: &String| {
             let mut known = known.into_iter().flatten();
-            let found = known.find(|it| it["url"] == url.as_str());
+            let found = known.find(|it| it["name"] == name.as_str());
             found.cloned().unwrap_or_default()
         };
-        self.backends = self.urls.iter().map(of).collect();
+        self.backends = self.names.iter().map(of).collect();
     }
 
     /// Calls that the liar got from clients and that they lost by it.
@@ -131,18 +132,18 @@ impl Told {
         let mut broken = Vec::new();
         for ((part, client, provider), served) in &self.served {
             let client = &CLIENTS[*client];
-            if let Some(provider) = provider.map(|it| &PROVIDERS[it])
-                && served.calls > 0
-                && !client.is_served_by(provider)
-            {
-                broken.push(format!(
-                    "{} calls of {} were served below its needs by {} ({})",
-                    served.calls,
-                    client.name,
-                    provider.offer.name,
-                    part.title()
-                ));
-            }
+            let how = match provider.map(|it| &PROVIDERS[it]) {
+                _ if served.calls == 0 => continue,
+                Some(provider) if client.is_served_by(provider) => continue,
+                Some(provider) => format!("below its needs by {}", provider.offer.name),
+                None => "by an unknown provider".to_owned(),
+            };
+            broken.push(format!(
+                "{} calls of {} were served {how} ({})",
+                served.calls,
+                client.name,
+                part.title()
+            ));
         }
         let liar = self.lost_by_the_liar() as usize;
         if self.lost.len() > liar {
@@ -163,8 +164,11 @@ impl Told {
             }
         }
         let number = |index: usize, field: &str| self.backends[index][field].as_u64();
-        if number(LIAR, "failed") > Some(0) && self.backends[LIAR]["usable"] != false {
-            broken.push("the provider that lies was found out, and is in use".to_owned());
+        if number(LIAR, "failed") <= Some(0) {
+            broken.push("the provider that lies was never called".to_owned());
+        }
+        if self.backends[LIAR]["usable"] != false {
+            broken.push("the provider that lies is in use".to_owned());
         }
         if self.backends[KILLED]["usable"] != false {
             broken.push("the provider that was killed is in use".to_owned());
@@ -320,4 +324,58 @@ fn introduction(url: &str) -> String {
          is known to encrypt and does not encrypt its answers.\n\n{clients}",
         PROVIDERS[SLOWED].offer.name, PROVIDERS[KILLED].offer.name, PROVIDERS[LIAR].offer.name,
     )
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// A demo in which nothing was broken, but for what the liar came to.
+    fn told(liar: Value) -> Told {
+        let mut backends = vec![json!({ "failed": 0, "usable": true }); PROVIDERS.len()];
+        backends[KILLED]["usable"] = false.into();
+        backends[LIAR] = liar;
+        let served = CLIENTS.iter().enumerate().map(|(index, client)| {
+            let provider = PROVIDERS.iter().position(|it| client.is_served_by(it));
+            let served = Served {
+                calls: 1,
+                ..Served::default()
+            };
+            ((Part::Killed, index, provider), served)
+        });
+        Told {
+            names: Vec::new(),
+            served: served.collect(),
+            lost: Vec::new(),
+            backends,
+        }
+    }
+
+    #[test]
+    fn a_liar_that_was_never_called_or_is_in_use_proves_nothing() {
+        let never = "the provider that lies was never called";
+        let in_use = "the provider that lies is in use";
+        for (failed, usable, broken) in [
+            (1, false, Vec::new()),
+            (0, false, vec![never]),
+            (1, true, vec![in_use]),
+            (0, true, vec![never, in_use]),
+        ] {
+            let told = told(json!({ "failed": failed, "usable": usable }));
+            assert_eq!(told.broken(), broken);
+        }
+    }
+
+    /// The demo promises that no call was served below its needs, and knows nothing of such calls.
+    #[test]
+    fn calls_that_were_served_by_an_unknown_provider_are_broken() {
+        let mut told = told(json!({ "failed": 1, "usable": false }));
+        let served = Served {
+            calls: 2,
+            ..Served::default()
+        };
+        told.served.insert((Part::Well, 0, None), served);
+        let broken = "2 calls of reader were served by an unknown provider (all run)";
+        assert_eq!(told.broken(), [broken]);
+    }
 }

@@ -69,7 +69,8 @@ struct Running {
 struct Mixed {
     callers: Vec<Arc<Caller>>,
     trail: Trail,
-    urls: Vec<String>,
+    /// The names of the providers at the broker.
+    backends: Vec<String>,
     _broker: Front,
 }
 
@@ -274,19 +275,12 @@ impl Choosing {
             }
             let url = victim.url();
             victim.kill();
-            let died = Instant::now();
             let Some(broker) = broker else {
                 return Ok::<_, Failure>(None);
             };
             let watcher = Client::new();
-            while made.load(Ordering::Relaxed) < clients * requests {
-                let told = broker.backends(&watcher).await?;
-                if !is_usable(&told, &url) {
-                    return Ok(Some(died.elapsed()));
-                }
-                tokio::time::sleep(Duration::from_millis(2)).await;
-            }
-            Ok(Some(died.elapsed()))
+            let ended = out_of_use(async || broker.backends(&watcher).await, &url, PATIENCE);
+            Ok(Some(ended.await?))
         };
         let answers = async {
             let mut times = Vec::new();
@@ -331,8 +325,29 @@ impl Choosing {
 /// Calls of a round that only warms up.
 const WARM_UP: u32 = 20;
 
-/// How long a provider may take until it is used again.
+/// How long a provider may take until it gets no calls, or gets them again.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// How long it takes until `/backends`, which is asked again and again, says that the backend at
+/// this URL gets no calls.
+async fn out_of_use(
+    backends: impl AsyncFn() -> Result<Value, Failure>,
+    url: &str,
+    patience: Duration,
+) -> Result<Duration, Failure> {
+    let died = Instant::now();
+    loop {
+        let told = backends().await?;
+        let elapsed = died.elapsed();
+        match is_usable(&told, url) {
+            false => return Ok(elapsed),
+            true if elapsed > patience => {
+                return Err(Failure::new("a provider that was killed is still in use"));
+            }
+            true => tokio::time::sleep(Duration::from_millis(2)).await,
+        }
+    }
+}
 
 /// Whether `/backends` says that the backend at this URL gets calls.
 fn is_usable(told: &Value, url: &str) -> bool {
@@ -395,7 +410,7 @@ impl Mixed {
         Ok(Self {
             callers: callers.collect::<Result<_, _>>()?,
             trail: Trail::new(scratch.folder().join(AUDIT)),
-            urls: providers.map(Provider::url).collect(),
+            backends: providers.map(Provider::backend).collect(),
             _broker: broker,
         })
     }
@@ -438,10 +453,49 @@ impl Mixed {
         let text = |field: &str| line[field].as_str().unwrap_or_default();
         let sender = text("sender").trim_start_matches("CN=");
         let client = CLIENTS.iter().find(|it| it.name == sender);
-        let provider = self.urls.iter().position(|url| url == text("backend"));
+        let named = text("backend");
+        let provider = self.backends.iter().position(|name| name == named);
         let fits = client
             .zip(provider)
             .is_some_and(|(client, provider)| client.is_served_by(&PROVIDERS[provider]));
         line["verdict"] == "accepted" && !fits
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::cell::Cell;
+
+    use serde_json::json;
+
+    use super::*;
+
+    const URL: &str = "http://10.0.0.1/books";
+
+    fn told(usable: bool) -> Value {
+        json!({ "routes": [{ "backends": [{ "url": URL, "usable": usable }] }] })
+    }
+
+    /// The bar of the experiment fails by such a time alone.
+    #[tokio::test]
+    async fn a_killed_provider_is_watched_until_it_is_out_of_use() {
+        let asked = Cell::new(0);
+        let backends = async || {
+            asked.set(asked.get() + 1);
+            Ok(told(asked.get() < 4))
+        };
+        let ended = out_of_use(backends, URL, PATIENCE).await;
+        ended.expect("it is out of use");
+        assert_eq!(asked.get(), 4);
+    }
+
+    #[tokio::test]
+    async fn a_killed_provider_that_stays_in_use_is_a_failure() {
+        let ended = out_of_use(async || Ok(told(true)), URL, Duration::ZERO).await;
+        let failure = ended.expect_err("it is in use");
+        assert_eq!(
+            failure.to_string(),
+            "soapstone: a provider that was killed is still in use\n"
+        );
     }
 }
