@@ -152,10 +152,7 @@ pub fn overhead(calls: &[Call], truncated: bool) -> Overhead {
         });
         // A client may choose the name of its request: times that contradict each other are of two
         // calls.
-        let provider = provider.filter(|provider| {
-            provider.total <= broker.backend
-                && (broker.provider.is_none() || provider.provider == broker.provider)
-        });
+        let provider = provider.filter(|provider| provider.total <= broker.backend);
         match provider {
             Some(provider) => {
                 joined.extend(name);
@@ -350,6 +347,20 @@ mod tests {
         }
         assert_eq!(share(group, Part::Beyond), None);
         assert_eq!(group.overhead, Some(0.55));
+    }
+
+    /// The file of a broker may name its backends, and owners of policies stand in their names.
+    #[test]
+    fn a_broker_may_have_another_name_for_a_provider() {
+        let named = Call {
+            provider: Some("http://p1/ (CN=p1)".to_owned()),
+            ..broker("a", 200, 150)
+        };
+        let [group] = &overhead(&[named, provider("a", 120, 90)], false).groups[..] else {
+            panic!("one group");
+        };
+        assert_eq!(group.basis, Basis::Both);
+        assert_eq!(group.provider.as_deref(), Some("http://p1/"));
     }
 
     #[test]
