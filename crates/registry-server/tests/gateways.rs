@@ -13,6 +13,9 @@ use soapstone_registry_server::{Config, Running, start};
 use soapstone_testkit::Folder;
 use soapstone_testkit::keys::P256;
 
+#[path = "gateways/calls.rs"]
+mod calls;
+
 const REGISTRY: &str = "\
 listen = \"LISTEN\"
 inquiry = \"127.0.0.1:0\"

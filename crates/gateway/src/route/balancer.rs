@@ -101,6 +101,7 @@ impl Balancer {
             class: wanted.class,
         };
         let choice = self.pool.choose(&ask, now.into_std())?;
+        let choosing = now.elapsed();
         self.metrics.chosen(choice.reason);
         tracing::debug!(
             route = self.metrics.route(),
@@ -111,6 +112,7 @@ impl Balancer {
         Ok(Attempt {
             balancer: Arc::clone(self),
             choice,
+            choosing,
             wanted,
             tried,
             outcome: Outcome::Abandoned,
@@ -181,6 +183,8 @@ impl Balancer {
 pub(crate) struct Attempt {
     balancer: Arc<Balancer>,
     choice: Choice,
+    /// How long the choice took.
+    choosing: Duration,
     wanted: Wanted,
     /// Where it was before.
     tried: Vec<MemberId>,
@@ -214,6 +218,16 @@ impl Attempt {
     /// The name of the agreement that the request is under.
     pub(crate) fn agreement(&self) -> Option<&str> {
         self.wanted.agreement.as_ref().map(UnderAgreement::name)
+    }
+
+    /// The class of the request, where requests have one.
+    pub(crate) fn class(&self) -> Option<&'static str> {
+        self.wanted.class.map(Class::name)
+    }
+
+    /// How long the choice took.
+    pub(crate) fn choosing(&self) -> Duration {
+        self.choosing
     }
 
     /// Why it goes there.
