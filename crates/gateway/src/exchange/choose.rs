@@ -259,7 +259,12 @@ pub(super) async fn after_handshake(
         };
         // Nothing of the request has left.
         let next = match (attempt.take(), lacking.failed) {
-            (Some(tried), Some(how)) => tried.another(how, Repeatable::Unsent).ok(),
+            (Some(mut tried), Some(how)) => {
+                if upstream.conversation.is_none() {
+                    tried.lacks_from_others();
+                }
+                tried.another(how, Repeatable::Unsent).ok()
+            }
             _ => None,
         };
         let Some(next) = next else {

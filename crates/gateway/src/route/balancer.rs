@@ -118,6 +118,7 @@ impl Balancer {
             outcome: Outcome::Abandoned,
             sent: None,
             weakness: None,
+            is_of_others: false,
         })
     }
 
@@ -193,6 +194,8 @@ pub(crate) struct Attempt {
     sent: Option<Instant>,
     /// In what the answer was weaker than agreed.
     weakness: Option<String>,
+    /// The failure is that of somebody whom the backend's provider does not answer for.
+    is_of_others: bool,
 }
 
 impl Attempt {
@@ -269,6 +272,12 @@ impl Attempt {
         self.wanted.agreement = None;
     }
 
+    /// What the backend cannot be served without is not to be had, and somebody else gives it: a
+    /// token service. That is no violation, either.
+    pub(crate) fn lacks_from_others(&mut self) {
+        self.is_of_others = true;
+    }
+
     /// The answer was refused, for that reason.
     pub(crate) fn unproven(&mut self, reason: &str) {
         self.failed(Failed::Unproven);
@@ -283,6 +292,9 @@ impl Attempt {
 
     /// What became of it, as its agreement sees it.
     fn served(&self) -> Option<Served<'_>> {
+        if self.is_of_others {
+            return None;
+        }
         match (&self.weakness, self.outcome) {
             (Some(why), Outcome::Answered { took, .. }) => {
                 let took = Some(took);

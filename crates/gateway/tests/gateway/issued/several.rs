@@ -1,6 +1,7 @@
 //! Several backends, some of which have a token service of their own.
 
 use super::*;
+use crate::secured;
 
 /// A backend with that endpoint of its own.
 fn own(name: &str, backend: SocketAddr, sts: SocketAddr, more: &str) -> String {
@@ -48,6 +49,38 @@ async fn a_backend_whose_token_service_is_away_is_replaced_by_another() {
         assert_eq!(sts.asked(), 1);
         assert!(went_on(&gateway));
     }
+}
+
+/// A provider answers for its backends, and not for the token service of others that a backend asks
+/// for: no record with a signature tells of it.
+#[tokio::test]
+async fn a_token_service_that_is_away_violates_no_agreement() {
+    let folder = folder();
+    folder.write_identity("gateway", &keys::identity("CN=gateway", keys::RSA));
+    let agreement = "service = \"/echo\"\nuntil = 2999-01-01\nwindow = { calls = 3 }\n\
+         [client]\nsubject = \"CN=client\"\n[provider]\navailability = \"100%\"\n";
+    folder.write("gold.toml", agreement);
+    let (backend, _) = service(&folder, "bearer").await;
+    let sts = Sts::honest(&folder, true, false).await;
+    let nobody = Nobody::new();
+    let text = in_turn(&[
+        own("one", backend.address, nobody.address, ""),
+        own("other", backend.address, sts.backend.address, ""),
+    ]);
+    let agreements = "LISTEN\n[agreements]\nfiles = [\"gold.toml\"]\nrecords = \"violations.xml\"\n\
+         identity = { key = \"gateway.key.pem\", certificate = \"gateway.cert.pem\" }\n";
+    let inbound = secured::service("sign");
+    let text = text.replace("LISTEN\n", agreements) + "[routes.inbound]\n" + &inbound;
+    let gateway = folder.gateway(&text).await;
+    for _ in 0..4 {
+        let message = folder.secured(&secured::client("sign"), ENVELOPE);
+        let answer = send(gateway.address(), post("/echo", message)).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    }
+    assert!(went_on(&gateway));
+    gateway.shutdown().await;
+    let records = std::fs::read_to_string(folder.path("violations.xml")).expect("a file");
+    assert!(!records.contains("availability"), "{records}");
 }
 
 /// The token service that refuses a user is at work: its backend has not failed.
