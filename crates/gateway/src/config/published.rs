@@ -84,6 +84,9 @@ impl PublishedPolicy {
         if config.intermediary.is_some() {
             return Err("it is that of a node on the way, and not of the service".to_owned());
         }
+        if config.sts.is_some() {
+            return Ok(Self::of_token_service(config));
+        }
         match &config.security.source.value {
             SecuritySource::Mechanism(_) => Self::of_preset(config, transport),
             SecuritySource::Policy(_) if config.security.algorithms.is_some() => {
@@ -99,6 +102,20 @@ impl PublishedPolicy {
                         .to_owned(),
                 ),
             },
+        }
+    }
+
+    /// No backend has a description that a policy could be attached to.
+    fn of_token_service(config: &EndpointConfig) -> Publication {
+        let own = match &config.security.source.value {
+            SecuritySource::Policy(file) if config.security.algorithms.is_none() => {
+                Self::of_file(file)
+            }
+            _ => None,
+        };
+        Publication {
+            published: own.filter(|own| matches!(own, Self::Description(_))),
+            note: None,
         }
     }
 
