@@ -85,7 +85,7 @@ impl PublishedPolicy {
             return Err("it is that of a node on the way, and not of the service".to_owned());
         }
         if config.sts.is_some() {
-            return Ok(Self::of_token_service(config));
+            return Self::of_token_service(config);
         }
         match &config.security.source.value {
             SecuritySource::Mechanism(_) => Self::of_preset(config, transport),
@@ -106,16 +106,23 @@ impl PublishedPolicy {
     }
 
     /// No backend has a description that a policy could be attached to.
-    fn of_token_service(config: &EndpointConfig) -> Publication {
+    fn of_token_service(config: &EndpointConfig) -> Result<Publication, String> {
         let own = match &config.security.source.value {
             SecuritySource::Policy(file) if config.security.algorithms.is_none() => {
                 Self::of_file(file)
             }
             _ => None,
         };
-        Publication {
-            published: own.filter(|own| matches!(own, Self::Description(_))),
-            note: None,
+        match own {
+            Some(Self::Description(_)) => Ok(Publication {
+                published: own,
+                note: None,
+            }),
+            _ => Err(
+                "only a policy file that is a WSDL with a service describes a token service, \
+                 and `algorithms` take the place of its policy"
+                    .to_owned(),
+            ),
         }
     }
 

@@ -500,16 +500,8 @@ fn refuse_beside_sts(table: &Table<'_>, place: Place) {
 }
 
 /// Keys of a route that say something of its backend.
-const OF_BACKENDS: [&str; 9] = [
-    "backend",
-    "backends",
-    "balance",
-    "outbound",
-    "tls",
-    "warm_up",
-    "identity",
-    "provides",
-    "publish_policy",
+const OF_BACKENDS: [&str; 8] = [
+    "backend", "backends", "balance", "outbound", "tls", "warm_up", "identity", "provides",
 ];
 
 /// Reads `backend`, where there is one.

@@ -375,6 +375,22 @@ async fn a_token_service_is_described_by_its_policy_file_or_not_at_all() {
         assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
         assert_eq!(answer.body, "this service has no description\n");
     }
+    let hidden = own.replace(
+        "path = \"/described\"",
+        "path = \"/described\"\npublish_policy = false",
+    );
+    let gateway = folder.gateway(&hidden).await;
+    let stream = connect(gateway.address(), b"http/1.1", false).await;
+    let answer = send_over(stream.expect("a handshake"), get("/described?wsdl")).await;
+    let answer = answer.expect("an answer");
+    assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
+    let undescribed = services("").replace(
+        "path = \"/users\"",
+        "path = \"/users\"\npublish_policy = true",
+    );
+    let told = problems(&folder, &undescribed);
+    let expected = "the policy cannot be published: only a policy file that is a WSDL with a service describes a token service";
+    assert!(told.contains(expected), "{told}");
 }
 
 #[tokio::test]
