@@ -40,6 +40,17 @@ impl Bucket {
             })
     }
 
+    /// One with as many tokens as this one, for another rate. It is full again after no more than
+    /// the time that this rate takes to fill it: what was taken at a slower one is not owed.
+    #[must_use]
+    pub fn at(&self, rate: Rate, now: Instant) -> Self {
+        let most = nanoseconds(now).saturating_add(rate.depth);
+        let full = self.full.load(Ordering::Relaxed).min(most);
+        Self {
+            full: AtomicU64::new(full),
+        }
+    }
+
     /// Takes a token, or what there is of one.
     pub fn drain(&self, rate: Rate, now: Instant) {
         let now = nanoseconds(now);
@@ -92,6 +103,23 @@ mod tests {
         bucket.take(rate, later).expect("it waited as told");
         assert_eq!(bucket.take(rate, later), Err(Duration::from_millis(100)));
         assert!(bucket.is_full(start + Duration::from_millis(400)));
+    }
+
+    /// A rate that was raised counts at once: what was taken at the former one is not owed at it.
+    #[test]
+    fn another_rate_keeps_a_bucket_empty_for_no_longer_than_it_takes_to_fill() {
+        let slow = Rate::parse("1/h", Some(3)).expect("a rate");
+        let fast = Rate::parse("100/s", Some(200)).expect("a rate");
+        let (bucket, start) = (Bucket::default(), Instant::now());
+        for _ in 0..3 {
+            bucket.take(slow, start).expect("the burst");
+        }
+        let each = Duration::from_millis(10);
+        let bucket = bucket.at(fast, start);
+        assert!(!bucket.has_one(fast, start));
+        assert!(bucket.has_one(fast, start + each));
+        assert_eq!(bucket.take(fast, start), Err(each));
+        bucket.take(fast, start + each).expect("it waited as told");
     }
 
     #[test]

@@ -3,7 +3,8 @@
 //! [`arguments`] says what can be typed; each command is one file below [`commands`]; [`Failure`]
 //! is the one way in which a command can end other than well. What commands share is beside them:
 //! reading and writing of files ([`files`]), passwords ([`password`]), tables for people
-//! ([`table`]), log lines ([`logging`]), the runtime of servers ([`runtime`]) and the allocator.
+//! ([`table`]), log lines ([`logging`]), the runtime of servers ([`runtime`]), answers of admin
+//! listeners ([`admin`]) and the allocator.
 //! The commands of `soapstone-lab` and `soapstone-registry` go to these programs ([`sibling`]),
 //! which share this library.
 //!
@@ -11,6 +12,7 @@
 //! went is on standard error.
 #![forbid(unsafe_code)]
 
+pub mod admin;
 mod allocator;
 pub mod arguments;
 pub mod commands;

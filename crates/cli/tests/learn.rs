@@ -92,6 +92,22 @@ fn a_file_that_opens_no_sample_is_told_with_its_reason() {
 }
 
 #[test]
+fn the_samples_are_tried_at_the_moment_that_is_named() {
+    let folder = folder("sign");
+    let told = folder
+        .run("learn --keys server.toml --check --at 1990-01-31T12:00:00Z sample.xml")
+        .refuses_somehow();
+    assert!(
+        told.err.contains("does not open the samples: "),
+        "{}",
+        told.err
+    );
+    folder
+        .run("learn --at 1990-01-31T12:00:00Z sample.xml")
+        .fails("--keys");
+}
+
+#[test]
 fn messages_of_two_kinds_are_told_apart() {
     let folder = folder("sign");
     Endpoint::client("encrypt", SUITE).write(&folder, "other.toml");

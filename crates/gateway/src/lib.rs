@@ -37,6 +37,7 @@ mod wire;
 
 pub use config::Config;
 pub use config::address::read_address;
+pub use config::admin::{AdminAccess, read_access};
 pub use config::considered::{Considered, ConsideredBackend};
 pub use config::limits::{GatewayLimits, Shares};
 pub use config::log::{LogConfig, LogFormat, read_log};

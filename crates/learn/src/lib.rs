@@ -53,8 +53,9 @@ pub struct Learned {
     pub refused: Option<String>,
     /// Whether the receiver's file was tried on the messages.
     pub is_tried: bool,
-    /// When the first message says that it was made.
-    pub created: Option<Timestamp>,
+    /// The moment at which the first message is tried: that of the tables, or when the message
+    /// says that it was made.
+    pub at: Option<Timestamp>,
 }
 
 /// Why nothing was learned.
@@ -133,14 +134,13 @@ pub fn learn(samples: &[Vec<u8>], keys: Option<&KeyTables>) -> Result<Learned, L
     for (number, outline) in outlines.iter().enumerate().skip(1) {
         draft.also(outline, number)?;
     }
+    let moment = keys.and_then(KeyTables::moment);
     let mut refused = None;
     if let Some(keys) = keys {
-        let at = outlines[0].created;
-        refused = engine::refine(&mut draft, &samples[0], keys, at).map_err(LearnError::Keys)?;
-        for (sample, outline) in samples.iter().zip(&outlines).skip(1) {
+        for (sample, outline) in samples.iter().zip(&outlines) {
             if refused.is_none() {
-                refused = engine::refine(&mut draft, sample, keys, outline.created)
-                    .map_err(LearnError::Keys)?;
+                let at = moment.or(outline.created);
+                refused = engine::refine(&mut draft, sample, keys, at).map_err(LearnError::Keys)?;
             }
         }
     }
@@ -149,7 +149,7 @@ pub fn learn(samples: &[Vec<u8>], keys: Option<&KeyTables>) -> Result<Learned, L
         draft,
         refused,
         is_tried: keys.is_some(),
-        created: outlines[0].created,
+        at: moment.or(outlines[0].created),
     })
 }
 

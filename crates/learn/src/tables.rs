@@ -5,12 +5,15 @@
 
 use std::path::{Path, PathBuf};
 
+use jiff::Timestamp;
+
 /// Tables of keys, and the file that their paths are relative to.
 #[derive(Clone, Debug)]
 pub struct KeyTables {
     file: PathBuf,
     /// Without `security`.
     text: String,
+    at: Option<Timestamp>,
 }
 
 impl KeyTables {
@@ -19,12 +22,27 @@ impl KeyTables {
         Self {
             file: file.to_owned(),
             text: without_security(text),
+            at: None,
+        }
+    }
+
+    /// With the moment at which messages are tried. Without one it is the moment at which a message
+    /// says that it was made, and now for a message that says none.
+    #[must_use]
+    pub fn at(self, moment: Timestamp) -> Self {
+        Self {
+            at: Some(moment),
+            ..self
         }
     }
 
     /// The file.
     pub fn file(&self) -> &Path {
         &self.file
+    }
+
+    pub(crate) fn moment(&self) -> Option<Timestamp> {
+        self.at
     }
 
     pub(crate) fn text(&self) -> &str {

@@ -9,7 +9,7 @@ use serde_json::{Value, json};
 use soapstone_xml::{Document, Element};
 
 use crate::Report;
-use crate::names::{DS, WSSE, WSU, XENC};
+use crate::names::{DS, EBMS, WSSE, WSU, XENC};
 use crate::rule::{Area, Profile, Rule};
 use crate::table::rules_table;
 
@@ -228,7 +228,15 @@ pub(crate) fn areas_of(document: &Document, of_envelope: bool) -> Vec<Area> {
 fn read(element: Element<'_>, areas: &mut BTreeSet<Area>) {
     let value_type = || element.attribute("", "ValueType").unwrap_or_default();
     match (element.namespace(), element.local()) {
-        (WSSE, "Security") => areas.extend([Area::Header, Area::Digikoppeling]),
+        (WSSE, "Security") => areas.extend([
+            Area::Header,
+            Area::Digikoppeling,
+            Area::As4Security,
+            Area::EDelivery,
+        ]),
+        (EBMS, "Messaging") => areas.extend([Area::Messaging]),
+        (EBMS, "UserMessage") => areas.extend([Area::UserMessage]),
+        (EBMS, "SignalMessage") => areas.extend([Area::SignalMessage]),
         (WSU, "Timestamp") => areas.extend([Area::Timestamp]),
         (WSSE, "SecurityTokenReference") => areas.extend([Area::Reference]),
         (DS, "Signature") => areas.extend([Area::Signature]),

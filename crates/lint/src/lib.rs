@@ -1,4 +1,4 @@
-//! Lint: the rules of the WS-I profiles and of good policies, looked for in messages and
+//! Lint: the rules of the WS-I profiles, of AS4 and of good policies, looked for in messages and
 //! descriptions.
 //!
 //! ```text
@@ -26,6 +26,7 @@
 #![forbid(unsafe_code)]
 
 mod conform;
+mod date_time;
 mod findings;
 mod look;
 mod message;
@@ -37,7 +38,7 @@ mod table;
 use std::fmt;
 
 use soapstone_policy::PolicyVersion;
-use soapstone_xml::{Buffers, Document, ParseError, ParseOptions};
+use soapstone_xml::{Buffers, Document, Element, ParseError, ParseOptions};
 
 pub use conform::{Conformance, Evidence, RuleVerdict, Verdict};
 pub use findings::{Finding, MOST_FINDINGS};
@@ -47,7 +48,7 @@ pub use table::{NOT_LOOKED_FOR, rule, rules_table};
 
 use findings::Findings;
 use message::Message;
-use names::{SOAP11, SOAP12, WSDL};
+use names::{EBMS, SOAP11, SOAP12, WSDL};
 
 /// Gives the bytes of another document, by its URI; `None` if it cannot.
 pub type Resolver<'r> = &'r dyn Fn(&str) -> Option<Vec<u8>>;
@@ -56,7 +57,8 @@ pub type Resolver<'r> = &'r dyn Fn(&str) -> Option<Vec<u8>>;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// Those that fit: of an envelope the Basic Security Profile and the Basic Profile of its SOAP
-    /// version; of a description the Basic Profiles and the use of policies.
+    /// version, and AS4 if it has an ebMS header; of a description the Basic Profiles and the use
+    /// of policies.
     #[default]
     Fitting,
     /// These.
@@ -177,7 +179,7 @@ pub fn lint(source: Vec<u8>, choice: &Choice, resolver: Resolver<'_>) -> Result<
     };
     let profiles = match choice {
         Choice::Of(profiles) => *profiles,
-        Choice::Fitting => fitting(subject, root.namespace()),
+        Choice::Fitting => fitting(subject, root),
     };
     let mut findings = Findings::new(profiles);
     match subject {
@@ -199,12 +201,20 @@ pub fn lint(source: Vec<u8>, choice: &Choice, resolver: Resolver<'_>) -> Result<
     })
 }
 
-fn fitting(subject: Subject, namespace: &str) -> Profiles {
+fn fitting(subject: Subject, root: Element<'_>) -> Profiles {
     match subject {
-        Subject::Envelope => Profiles::of(Profile::Bsp).with(match namespace {
-            SOAP12 => Profile::Bp20,
-            _ => Profile::Bp12,
-        }),
+        Subject::Envelope => {
+            let soap = root.namespace();
+            let header = root.child(soap, "Header");
+            let profiles = Profiles::of(Profile::Bsp).with(match soap {
+                SOAP12 => Profile::Bp20,
+                _ => Profile::Bp12,
+            });
+            match header.and_then(|header| header.child(EBMS, "Messaging")) {
+                Some(_) => profiles.with(Profile::As4),
+                None => profiles,
+            }
+        }
         Subject::Description => Profiles::BASIC.with(Profile::Policy),
         Subject::Policy => Profiles::of(Profile::Policy),
     }
@@ -226,5 +236,10 @@ fn look_at_envelope(document: &Document, encoding: Option<&str>, findings: &mut 
     look::envelope::look(document, encoding, &message, findings);
     if findings.profiles().has(Profile::Digikoppeling) {
         look::digikoppeling::look(&message, findings);
+    }
+    if findings.profiles().meets(Profiles::AS4) {
+        look::ebms::look(&message, findings);
+        look::as4::look(&message, findings);
+        look::edelivery::look(&message, findings);
     }
 }

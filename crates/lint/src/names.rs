@@ -39,6 +39,26 @@ pub(crate) const FILTER2: &str = "http://www.w3.org/2002/06/xmldsig-filter2";
 pub(crate) const ATTACHMENT_CONTENT: &str = "http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Content-Signature-Transform";
 pub(crate) const ATTACHMENT_COMPLETE: &str = "http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Complete-Signature-Transform";
 
+pub(crate) const ATTACHMENT_CIPHERTEXT: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Ciphertext-Transform";
+pub(crate) const ATTACHMENT_CONTENT_ONLY: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Content-Only";
+
+pub(crate) const EBMS: &str = "http://docs.oasis-open.org/ebxml-msg/ebms/v3.0/ns/core/200704/";
+pub(crate) const EBBP_SIGNALS: &str = "http://docs.oasis-open.org/ebxml-bp/ebbp-signals-2.0";
+/// The action and the service of messages that try a connection out.
+pub(crate) const EBMS_TEST_ACTION: &str =
+    "http://docs.oasis-open.org/ebxml-msg/ebms/v3.0/ns/core/200704/test";
+pub(crate) const EBMS_TEST_SERVICE: &str =
+    "http://docs.oasis-open.org/ebxml-msg/ebms/v3.0/ns/core/200704/service";
+
+pub(crate) const SHA256: &str = "http://www.w3.org/2001/04/xmlenc#sha256";
+pub(crate) const RSA_SHA256: &str = "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256";
+pub(crate) const AES128_GCM: &str = "http://www.w3.org/2009/xmlenc11#aes128-gcm";
+pub(crate) const RSA_OAEP_11: &str = "http://www.w3.org/2009/xmlenc11#rsa-oaep";
+pub(crate) const MGF1_SHA256: &str = "http://www.w3.org/2009/xmlenc11#mgf1sha256";
+pub(crate) const XENC11: &str = "http://www.w3.org/2009/xmlenc11#";
+
 pub(crate) const X509_PROFILE: &str =
     "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-x509-token-profile-1.0#";
 pub(crate) const X509V3: &str =

@@ -125,6 +125,16 @@ areas! {
     Policy "policy";
     /// Digikoppeling 2W-be-S and 2W-be-SE.
     Digikoppeling "Digikoppeling";
+    /// `eb:Messaging` and what its message units share.
+    Messaging "ebMS header";
+    /// `eb:UserMessage`.
+    UserMessage "ebMS user message";
+    /// `eb:SignalMessage`.
+    SignalMessage "ebMS signal message";
+    /// Signatures and encryption of AS4 messages.
+    As4Security "AS4 security";
+    /// Algorithms of eDelivery AS4 1.15.
+    EDelivery "eDelivery AS4";
 }
 
 /// A set of rules that a message or description can be held against.
@@ -143,17 +153,23 @@ pub enum Profile {
     Policy,
     /// Digikoppeling WUS, profiles 2W-be-S and 2W-be-SE.
     Digikoppeling,
+    /// AS4 Profile of ebMS 3.0, version 1.0.
+    As4,
+    /// eDelivery AS4 1.15, common profile.
+    EDelivery,
 }
 
 impl Profile {
     /// All profiles.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Bsp,
         Self::Bp11,
         Self::Bp12,
         Self::Bp20,
         Self::Policy,
         Self::Digikoppeling,
+        Self::As4,
+        Self::EDelivery,
     ];
 
     /// The word by which it is chosen.
@@ -165,6 +181,8 @@ impl Profile {
             Self::Bp20 => "bp20",
             Self::Policy => "policy",
             Self::Digikoppeling => "digikoppeling",
+            Self::As4 => "as4",
+            Self::EDelivery => "edelivery",
         }
     }
 
@@ -177,6 +195,8 @@ impl Profile {
             Self::Bp20 => "WS-I Basic Profile 2.0",
             Self::Policy => "use of WS-Policy and WS-SecurityPolicy",
             Self::Digikoppeling => "Digikoppeling WUS 2W-be-S and 2W-be-SE",
+            Self::As4 => "AS4 Profile of ebMS 3.0 Version 1.0",
+            Self::EDelivery => "eDelivery AS4 1.15, common profile",
         }
     }
 }
@@ -189,22 +209,13 @@ impl fmt::Display for Profile {
 
 /// A word that names no profile.
 #[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum ProfileError {
-    /// The profile exists; its rules are not in the table.
-    NotYet(String),
-    /// No profile has this name.
-    Unknown(String),
-}
+pub struct ProfileError(pub String);
 
 impl fmt::Display for ProfileError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NotYet(word) => write!(out, "the rules of `{word}` are not there yet")?,
-            Self::Unknown(word) => write!(out, "no profile is called `{word}`")?,
-        }
         let known: Vec<&str> = Profile::ALL.into_iter().map(Profile::name).collect();
-        write!(out, "; there are {}", known.join(", "))
+        let known = known.join(", ");
+        write!(out, "no profile is called `{}`; there are {known}", self.0)
     }
 }
 
@@ -215,16 +226,13 @@ impl FromStr for Profile {
 
     fn from_str(word: &str) -> Result<Self, ProfileError> {
         let found = Self::ALL.into_iter().find(|profile| profile.name() == word);
-        found.ok_or_else(|| match word {
-            "as4" => ProfileError::NotYet(word.to_owned()),
-            _ => ProfileError::Unknown(word.to_owned()),
-        })
+        found.ok_or_else(|| ProfileError(word.to_owned()))
     }
 }
 
 /// A set of profiles.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Profiles(u8);
+pub struct Profiles(u16);
 
 impl Profiles {
     /// No profile.
@@ -233,6 +241,8 @@ impl Profiles {
     pub const BASIC: Self = Self::of(Profile::Bp11)
         .with(Profile::Bp12)
         .with(Profile::Bp20);
+    /// All profiles of ebMS messages.
+    pub const AS4: Self = Self::of(Profile::As4).with(Profile::EDelivery);
 
     /// One profile.
     pub const fn of(profile: Profile) -> Self {

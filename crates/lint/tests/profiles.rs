@@ -1,6 +1,8 @@
-//! The rules of the Basic Profiles, of policies and of Digikoppeling, each with a change of a good
-//! document that breaks it, and what the whole crate promises of hostile input.
+//! The rules of the Basic Profiles, of policies, of Digikoppeling and of AS4, each with a change of
+//! a good document that breaks it, and what the whole crate promises of hostile input.
 
+#[path = "profiles/as4.rs"]
+mod as4;
 #[path = "profiles/descriptions.rs"]
 mod descriptions;
 #[path = "profiles/policies.rs"]
@@ -281,8 +283,88 @@ fn each_rule_of_digikoppeling_is_found_where_it_is_broken() {
 }
 
 #[test]
+fn each_rule_of_as4_is_found_where_it_is_broken() {
+    for (base, samples) in [
+        (as4::with_attachment(), as4::OF_USER_MESSAGES),
+        (as4::with_body(), as4::OF_BODIES),
+        (as4::pull_request(), as4::OF_PULL_REQUESTS),
+        (as4::receipt(), as4::OF_RECEIPTS),
+        (as4::error(), as4::OF_ERRORS),
+    ] {
+        compare(&base, samples, Profiles::AS4);
+    }
+}
+
+/// Security is an agreement of partners, and so are the algorithms.
+#[test]
+fn a_message_of_as4_needs_no_signature_and_may_use_other_algorithms() {
+    let message = as4::with_attachment();
+    let start = message.find("<wsse:Security ").expect("a header");
+    let end = message.find("</s:Header>").expect("its end");
+    let plain = format!("{}{}", &message[..start], &message[end..]);
+    assert_eq!(broken(&plain, Choice::Of(Profiles::AS4)), BTreeSet::new());
+    let other = message.replace("#aes128-gcm", "#aes256-gcm");
+    let of_as4 = Choice::Of(Profiles::of(Profile::As4));
+    assert_eq!(broken(&other, of_as4), BTreeSet::new());
+}
+
+#[test]
+fn an_encrypted_header_hides_what_as4_leaves_in_clear() {
+    let message = as4::with_attachment();
+    let start = message.find("<eb:Messaging ").expect("a header block");
+    let end = message.find("<wsse:Security ").expect("its end");
+    let hidden = "<wsse11:EncryptedHeader xmlns:wsse11=\"http://docs.oasis-open.org/wss/oasis-wss-wssecurity-secext-1.1.xsd\"><xenc:EncryptedData/></wsse11:EncryptedHeader>";
+    let message = format!("{}{hidden}{}", &message[..start], &message[end..]);
+    let found = broken(&message, Choice::Of(Profiles::of(Profile::As4)));
+    let expected = [
+        "as4-encrypted-messaging",
+        "as4-signed-part-listed",
+        "eb-messaging",
+    ];
+    assert_eq!(found, BTreeSet::from(expected));
+}
+
+/// A payload in an encrypted Body is not seen, and its id is not called wrong.
+#[test]
+fn the_target_of_a_part_is_not_looked_for_in_an_encrypted_body() {
+    let message = as4::with_body().replace("<b:order wsu:Id=\"P\"/>", "<xenc:EncryptedData/>");
+    let found = broken(&message, Choice::Of(Profiles::of(Profile::As4)));
+    assert_eq!(found, BTreeSet::new());
+}
+
+#[test]
+fn an_envelope_with_an_ebms_header_is_held_against_as4_where_none_is_chosen() {
+    let message = as4::pull_request().replace("m1@sender.example", "m1");
+    let found = broken(&message, Choice::Fitting);
+    assert!(found.contains("eb-message-id"), "{found:?}");
+}
+
+/// A receipt may copy the user message, which is no message unit.
+#[test]
+fn a_copy_of_a_user_message_in_a_receipt_is_evidence_alone() {
+    let receipt = as4::receipt();
+    let start = receipt
+        .find("<ebbp:NonRepudiationInformation>")
+        .expect("evidence");
+    let end = receipt.find("</eb:Receipt>").expect("its end");
+    let copied = format!("{}<eb:UserMessage/>{}", &receipt[..start], &receipt[end..]);
+    let found = broken(&copied, Choice::Of(Profiles::AS4));
+    assert_eq!(found, BTreeSet::new());
+}
+
+#[test]
 fn every_rule_outside_of_the_security_profile_has_its_sample() {
+    let of_as4 = [
+        as4::OF_USER_MESSAGES,
+        as4::OF_BODIES,
+        as4::OF_PULL_REQUESTS,
+        as4::OF_RECEIPTS,
+        as4::OF_ERRORS,
+    ];
     let sampled: BTreeSet<&str> = [ENVELOPES, FAULTS, DESCRIPTIONS, POLICIES, WUS]
+        .into_iter()
+        .chain(of_as4)
+        .collect::<Vec<_>>()
         .concat()
         .iter()
         .map(|sample| sample.0)
@@ -380,14 +462,9 @@ fn what_is_no_xml_and_what_is_something_else_have_their_errors() {
 }
 
 #[test]
-fn profiles_are_named_and_one_that_is_not_there_yet_is_told_apart() {
-    assert_eq!("bp20".parse(), Ok(Profile::Bp20));
-    assert_eq!(
-        "as4".parse::<Profile>(),
-        Err(ProfileError::NotYet("as4".to_owned()))
-    );
-    assert_eq!(
-        "x".parse::<Profile>(),
-        Err(ProfileError::Unknown("x".to_owned()))
-    );
+fn profiles_are_named() {
+    for profile in Profile::ALL {
+        assert_eq!(profile.name().parse(), Ok(profile));
+    }
+    assert_eq!("x".parse::<Profile>(), Err(ProfileError("x".to_owned())));
 }

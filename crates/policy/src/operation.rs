@@ -84,21 +84,8 @@ pub(crate) struct Bound<'d> {
     pub(crate) operation: &'d Node,
     pub(crate) port_type: Option<&'d Node>,
     pub(crate) inherited: Option<&'d Node>,
-}
-
-impl Bound<'_> {
-    /// The operation says its style, or else its binding (WSDL 1.1, 3.4).
-    pub(crate) fn is_rpc(&self) -> bool {
-        let styled = [
-            soap_child(self.operation, "operation"),
-            soap_child(self.binding, "binding"),
-        ];
-        let mut said = styled
-            .into_iter()
-            .flatten()
-            .filter_map(|node| node.attribute("", "style"));
-        said.next() == Some("rpc")
-    }
+    /// It is in rpc style.
+    pub(crate) is_rpc: bool,
 }
 
 impl<'d> Wsdl<'d> {
@@ -130,7 +117,7 @@ impl<'d> Wsdl<'d> {
         };
         let concrete = bound.operation.child(WSDL, direction);
         let body = concrete.and_then(|concrete| soap_child(concrete, "body"));
-        if bound.is_rpc() {
+        if bound.is_rpc {
             let name = bound.operation.attribute("", "name").unwrap_or_default();
             let namespace = body.and_then(|body| body.attribute("", "namespace"));
             let suffix = if direction == "output" {

@@ -36,7 +36,7 @@ const AT_ONCE: usize = 32;
 /// Requests of one address that are read at once: they are in memory.
 const READ_AT_ONCE: usize = 256;
 
-type Reply = Response<Full<Bytes>>;
+pub(crate) type Reply = Response<Full<Bytes>>;
 
 /// The address for signed messages.
 pub(crate) struct Signed {
@@ -421,7 +421,7 @@ fn provider_query(query: &str) -> Option<ProviderQuery> {
 }
 
 /// The text of a part of a query.
-fn decoded(text: &str) -> Option<String> {
+pub(crate) fn decoded(text: &str) -> Option<String> {
     let mut bytes = Vec::with_capacity(text.len());
     let mut rest = text.bytes();
     while let Some(byte) = rest.next() {
@@ -497,12 +497,12 @@ fn failed() -> Reply {
     text(StatusCode::INTERNAL_SERVER_ERROR, "the registry failed")
 }
 
-fn text(status: StatusCode, said: &'static str) -> Reply {
+pub(crate) fn text(status: StatusCode, said: &'static str) -> Reply {
     let media_type = HeaderValue::from_static("text/plain; charset=utf-8");
     reply(status, media_type, said)
 }
 
-fn reply(status: StatusCode, media_type: HeaderValue, body: impl Into<Bytes>) -> Reply {
+pub(crate) fn reply(status: StatusCode, media_type: HeaderValue, body: impl Into<Bytes>) -> Reply {
     let mut response = Response::new(Full::new(body.into()));
     *response.status_mut() = status;
     response

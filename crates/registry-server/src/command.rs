@@ -11,6 +11,7 @@ use soapstone_cli::failure::Failure;
 use soapstone_cli::logging::LogArguments;
 use soapstone_cli::{files, runtime};
 
+use crate::calls_command::{self, CallsArguments};
 use crate::config::Config;
 use crate::server::start;
 
@@ -21,7 +22,8 @@ Keep a registry of services: who provides which service where, with which policy
 
 const EXAMPLES: &str = "\
 Examples:
-  soapstone registry serve --config registry.toml";
+  soapstone registry serve --config registry.toml
+  soapstone registry calls --registry http://127.0.0.1:8702 --overhead";
 
 const SERVE_ABOUT: &str = "\
 Run a registry until told to stop.
@@ -80,6 +82,9 @@ enum RegistryCommand {
     /// Run a registry until told to stop
     #[command(long_about = SERVE_ABOUT)]
     Serve(ServeArguments),
+    /// Show calls that gateways told of, or the overhead of the architecture computed from them
+    #[command(long_about = calls_command::ABOUT)]
+    Calls(CallsArguments),
 }
 
 /// Arguments of `soapstone registry serve`.
@@ -98,8 +103,11 @@ struct ServeArguments {
 pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
     match Arguments::try_parse_from(words) {
         Ok(arguments) => {
-            let Command::Registry(RegistryCommand::Serve(serving)) = arguments.command;
-            let outcome = serve(&serving, arguments.log);
+            let Command::Registry(command) = arguments.command;
+            let outcome = match command {
+                RegistryCommand::Serve(serving) => serve(&serving, arguments.log),
+                RegistryCommand::Calls(asked) => calls_command::run(&asked),
+            };
             soapstone_cli::end(outcome.map(|()| ExitCode::SUCCESS))
         }
         Err(error) => soapstone_cli::explain(&error),
@@ -123,6 +131,9 @@ fn serve(arguments: &ServeArguments, log: LogArguments) -> Result<(), Failure> {
         }
         if let Some(address) = running.ganglia() {
             said.push_str(&format!("metrics for Ganglia at {address}\n"));
+        }
+        if let Some(address) = running.calls() {
+            said.push_str(&format!("log of calls at {address}\n"));
         }
         files::print(said)?;
         let failed = tokio::select! {

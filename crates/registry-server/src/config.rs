@@ -5,16 +5,25 @@
 
 use std::net::SocketAddr;
 use std::path::Path;
+use std::time::Duration;
 
 use soapstone::Service;
 use soapstone::config::{
     Document, EndpointConfig, Environment, Place, Problems, Surroundings, Table,
 };
 use soapstone::wss::Part;
-use soapstone_gateway::{LogConfig, read_address, read_log, share_a_port};
+use soapstone_gateway::{
+    AdminAccess, LogConfig, read_access, read_address, read_log, share_a_port,
+};
 use soapstone_registry::{Limits, PublisherRule};
 
 use crate::location::Location;
+use crate::storage::Retention;
+
+/// Calls in the log: some 150 MB.
+const ROWS: u64 = 200_000;
+/// How long a call stays in the log.
+const AGE: Duration = Duration::from_hours(30 * 24);
 
 /// The file of entries where the configuration names none.
 const DATABASE: &str = "sqlite:registry.db";
@@ -30,9 +39,19 @@ pub struct Config {
     pub(crate) publishers: Vec<PublisherRule>,
     pub(crate) limits: Limits,
     pub(crate) ganglia: Option<GangliaConfig>,
+    pub(crate) calls: Option<CallsConfig>,
     /// Each `gmond` that is asked.
     pub(crate) sources: Vec<SocketAddr>,
     log: LogConfig,
+}
+
+/// The log of calls.
+pub(crate) struct CallsConfig {
+    /// Where operators read it.
+    pub(crate) listen: SocketAddr,
+    /// Who may.
+    pub(crate) access: AdminAccess,
+    pub(crate) retention: Retention,
 }
 
 /// How metrics are served to Ganglia.
@@ -110,7 +129,9 @@ fn read(document: &Document<'_>) -> Option<Config> {
         }
     };
     let publishers = read_publishers(&mut root);
-    let limits = root.table("limits").map(read_limits).unwrap_or_default();
+    let mut limits = root.table("limits").map(read_limits).unwrap_or_default();
+    let calls = root.table("calls").map(read_calls);
+    limits.logs_calls = calls.is_some();
     let ganglia = root.table("ganglia").map(read_ganglia);
     let sources = root.tables("gmond").into_iter().map(|mut table| {
         let address = read_address(&mut table, "address");
@@ -133,6 +154,10 @@ fn read(document: &Document<'_>) -> Option<Config> {
         ganglia: match ganglia {
             // What is wrong with it has been reported.
             Some(ganglia) => Some(ganglia?),
+            None => None,
+        },
+        calls: match calls {
+            Some(calls) => Some(calls?),
             None => None,
         },
         sources: sources?,
@@ -207,6 +232,7 @@ fn read_publishers(root: &mut Table<'_>) -> Option<Vec<PublisherRule>> {
         let subject = table.required_string("subject", HINT);
         let services = table.strings("services");
         let points = table.strings("access_points");
+        let calls = table.boolean("calls").is_some_and(|given| given.value);
         for point in points.iter().flatten() {
             let has_host = ["http://", "https://"].iter().any(|scheme| {
                 let rest = point.value.strip_prefix(scheme);
@@ -228,6 +254,7 @@ fn read_publishers(root: &mut Table<'_>) -> Option<Vec<PublisherRule>> {
             subject: Some(subject?.value).filter(|subject| subject != "*"),
             services,
             access_points,
+            calls,
         })
     });
     rules.collect()
@@ -249,7 +276,39 @@ fn read_limits(mut table: Table<'_>) -> Limits {
         period: period.map_or(default.period, |it| {
             u32::try_from(it.value.as_millis()).unwrap_or(u32::MAX)
         }),
+        logs_calls: false,
     }
+}
+
+fn read_calls(mut table: Table<'_>) -> Option<CallsConfig> {
+    if !table.has("listen") {
+        table.missing("listen", "for example listen = \"127.0.0.1:8702\"");
+    }
+    let listen = read_address(&mut table, "listen");
+    let access = read_access(&mut table, listen);
+    let rows = table.integer("rows", 1, 2_000_000);
+    let age = table.duration("age");
+    if let Some(age) = age.as_ref().filter(|it| it.value < Duration::from_secs(1)) {
+        table.report(age.place, "`age` must be 1 s at least");
+    }
+    if let (Some(listen), Some(access), Some(place)) = (listen, &access, table.place_of("listen"))
+        && !access.wants_token()
+        && !listen.ip().is_loopback()
+    {
+        let message = "the log says who called what: beyond this machine it takes a token to read";
+        table.report_with_hint(place, message, "for example token_file = \"calls.token\"");
+    }
+    table.finish();
+    let rows = rows.map_or(ROWS, |it| it.value);
+    let age = age.map_or(AGE, |it| it.value);
+    Some(CallsConfig {
+        listen: listen?,
+        access: access?,
+        retention: Retention {
+            rows: i64::try_from(rows).unwrap_or(i64::MAX),
+            age: i64::try_from(age.as_millis()).unwrap_or(i64::MAX),
+        },
+    })
 }
 
 fn read_ganglia(mut table: Table<'_>) -> Option<GangliaConfig> {

@@ -11,6 +11,8 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod answer;
+mod calls;
+mod calls_command;
 pub mod command;
 mod config;
 mod envelope;

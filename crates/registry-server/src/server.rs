@@ -21,6 +21,7 @@ use tokio::net::TcpListener;
 use tokio::task::JoinSet;
 
 use crate::answer::{self, Signed, Turns};
+use crate::calls;
 use crate::config::Config;
 use crate::ganglia;
 use crate::peers::Peers;
@@ -83,6 +84,7 @@ pub struct Running {
     address: SocketAddr,
     inquiry: Option<SocketAddr>,
     ganglia: Option<SocketAddr>,
+    calls: Option<SocketAddr>,
     tasks: JoinSet<()>,
     shared: Arc<Shared>,
 }
@@ -101,6 +103,11 @@ impl Running {
     /// Where Ganglia connects.
     pub fn ganglia(&self) -> Option<SocketAddr> {
         self.ganglia
+    }
+
+    /// Where operators read the log of calls.
+    pub fn calls(&self) -> Option<SocketAddr> {
+        self.calls
     }
 
     /// Ends when the database has failed: the registry is to be ended, and started anew.
@@ -144,7 +151,12 @@ async fn begin(config: Config) -> Result<Running, StartError> {
         Some(ganglia) => Some((listen(ganglia.listen).await?, ganglia.cluster.clone())),
         None => None,
     };
-    let opened = Storage::open(&config.database).await;
+    let log = match config.calls {
+        Some(calls) => Some((listen(calls.listen).await?, calls.access, calls.retention)),
+        None => None,
+    };
+    let retention = log.as_ref().map(|(_, _, retention)| *retention);
+    let opened = Storage::open(&config.database, retention).await;
     let (storage, records) = opened.map_err(|source| StartError::Storage {
         location: config.database.to_string(),
         source,
@@ -182,6 +194,15 @@ async fn begin(config: Config) -> Result<Running, StartError> {
         tasks.spawn(ganglia::serve(listener, cluster, Arc::clone(&shared)));
         address
     });
+    shared.expire().await;
+    let calls = log.map(|((listener, address), access, _)| {
+        let (reading, access) = (Arc::clone(&shared), Arc::new(access));
+        tasks.spawn(accept(listener, move |request| {
+            calls::answer(Arc::clone(&reading), Arc::clone(&access), request)
+        }));
+        tasks.spawn(calls::expire(Arc::clone(&shared)));
+        address
+    });
     for source in config.sources {
         tasks.spawn(ganglia::poll(source, Arc::clone(&shared)));
     }
@@ -189,6 +210,7 @@ async fn begin(config: Config) -> Result<Running, StartError> {
         address,
         inquiry,
         ganglia,
+        calls,
         tasks,
         shared,
     })

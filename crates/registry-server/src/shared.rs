@@ -9,6 +9,7 @@ use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use jiff::Timestamp;
 use soapstone::crypto::random;
+use soapstone_registry::calls::{CallEntry, CallQuery};
 use soapstone_registry::ganglia::HostMetrics;
 use soapstone_registry::{Answer, Applied, Asked, Owner, Refusal, Registry, Request};
 use tokio::sync::{Mutex, Notify};
@@ -96,6 +97,21 @@ impl Shared {
             registry.commit(applied.changes);
         }
         Ok(applied.answer)
+    }
+
+    /// Calls of the log; `None` where they cannot be read.
+    pub(crate) async fn calls(&self, query: &CallQuery, most: usize) -> Option<Vec<CallEntry>> {
+        let calls = self.storage.calls(query, most).await;
+        calls
+            .inspect_err(|error| tracing::warn!(%error, "the log of calls could not be read"))
+            .ok()
+    }
+
+    /// Deletes calls that are too old.
+    pub(crate) async fn expire(&self) {
+        if let Err(error) = self.storage.expire().await {
+            tracing::warn!(%error, "calls that are too old were not deleted");
+        }
     }
 
     /// Lets go of the database: another registry may have it.

@@ -1,13 +1,17 @@
-//! Entries in a database: one table, in SQLite or PostgreSQL.
+//! Entries in a database: one table, in SQLite or PostgreSQL. The log of calls is another one.
 //!
 //! One process owns a database. It has all entries in memory and writes changes through, so that a
 //! second process would not see them: SQLite's file is locked, and PostgreSQL has an advisory lock.
 //!
 //! The rule kept here: the changes of a request are kept together or not at all.
 
+mod calls;
+
 use std::fmt;
 use std::time::Duration;
 
+use jiff::Timestamp;
+use soapstone_registry::calls::{CallEntry, CallQuery};
 use soapstone_registry::{Change, Entry, Owner, Record};
 #[cfg(feature = "servers")]
 use sqlx::postgres::{PgConnectOptions, PgConnection, Postgres};
@@ -20,8 +24,13 @@ use tokio::sync::Mutex;
 
 use crate::location::Location;
 
+pub(crate) use calls::Retention;
+
 /// How long a database may take for a change, or to be connected to.
 const PATIENCE: Duration = Duration::from_secs(5);
+
+/// How long calls may be read or expire: a change that waits for it has time left.
+const READING: Duration = Duration::from_secs(2);
 
 const TABLE: &str = "CREATE TABLE IF NOT EXISTS soapstone_registry (kind VARCHAR(16) NOT NULL, \
      entry_key VARCHAR(1024) NOT NULL, owner TEXT NOT NULL, body TEXT NOT NULL, PRIMARY KEY (kind, entry_key))";
@@ -31,7 +40,7 @@ const TABLE: &str = "CREATE TABLE IF NOT EXISTS soapstone_registry (kind VARCHAR
 #[non_exhaustive]
 pub enum StorageError {
     /// The database does not answer in time.
-    Slow,
+    Slow(Duration),
     /// Another process has the database.
     InUse,
     /// The database refuses, or is not there.
@@ -49,7 +58,9 @@ pub enum StorageError {
 impl fmt::Display for StorageError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            Self::Slow => write!(out, "the database did not answer within {PATIENCE:?}"),
+            Self::Slow(patience) => {
+                write!(out, "the database did not answer within {patience:?}")
+            }
             Self::InUse => out.write_str("another registry uses the database"),
             Self::Database(error) => write!(out, "the database refuses: {error}"),
             Self::Row { key } => write!(out, "the row {key} is not of this program"),
@@ -81,20 +92,42 @@ impl From<sqlx::Error> for StorageError {
     }
 }
 
-/// A database with entries.
-pub(crate) enum Storage {
+/// A database with entries, and with calls where these are logged.
+pub(crate) struct Storage {
+    database: Database,
+    retention: Option<Retention>,
+    /// Held by who reads calls: a change waits for one reader at most.
+    reading: Mutex<()>,
+}
+
+enum Database {
     Sqlite(Mutex<SqliteConnection>),
     #[cfg(feature = "servers")]
     Postgres(Mutex<PgConnection>),
 }
 
 impl Storage {
-    /// Connects, makes the table if it is missing, and reads all entries.
-    pub(crate) async fn open(location: &Location) -> Result<(Self, Vec<Record>), StorageError> {
-        in_time(Self::connect(location)).await
+    /// Connects, makes tables that are missing, and reads all entries. Without `retention` there is
+    /// no log of calls.
+    pub(crate) async fn open(
+        location: &Location,
+        retention: Option<Retention>,
+    ) -> Result<(Self, Vec<Record>), StorageError> {
+        let (database, records) = in_time(Self::connect(location, retention.is_some())).await?;
+        let storage = Self {
+            database,
+            retention,
+            reading: Mutex::new(()),
+        };
+        Ok((storage, records))
     }
 
-    async fn connect(location: &Location) -> Result<(Self, Vec<Record>), StorageError> {
+    async fn connect(
+        location: &Location,
+        logs_calls: bool,
+    ) -> Result<(Database, Vec<Record>), StorageError> {
+        let tables = [TABLE].into_iter();
+        let tables = tables.chain(calls::TABLES.into_iter().filter(|_| logs_calls));
         match location {
             Location::Sqlite(path) => {
                 let options = SqliteConnectOptions::new()
@@ -106,10 +139,12 @@ impl Storage {
                 let mut connection = options.connect().await?;
                 // The lock comes with the first write, and stays.
                 connection.execute("BEGIN EXCLUSIVE").await?;
-                connection.execute(TABLE).await?;
+                for table in tables {
+                    connection.execute(table).await?;
+                }
                 connection.execute("COMMIT").await?;
                 let records = load::<Sqlite>(&mut connection).await?;
-                Ok((Self::Sqlite(Mutex::new(connection)), records))
+                Ok((Database::Sqlite(Mutex::new(connection)), records))
             }
             #[cfg(not(feature = "servers"))]
             Location::Postgres(_) => Err(StorageError::NoDriver),
@@ -123,9 +158,11 @@ impl Storage {
                 if !row.try_get::<bool, _>(0)? {
                     return Err(StorageError::InUse);
                 }
-                connection.execute(TABLE).await?;
+                for table in tables {
+                    connection.execute(table).await?;
+                }
                 let records = load::<Postgres>(&mut connection).await?;
-                Ok((Self::Postgres(Mutex::new(connection)), records))
+                Ok((Database::Postgres(Mutex::new(connection)), records))
             }
         }
     }
@@ -133,10 +170,10 @@ impl Storage {
     /// Disconnects.
     pub(crate) async fn close(self) {
         let closed = in_time(async {
-            match self {
-                Self::Sqlite(connection) => connection.into_inner().close().await?,
+            match self.database {
+                Database::Sqlite(connection) => connection.into_inner().close().await?,
                 #[cfg(feature = "servers")]
-                Self::Postgres(connection) => connection.into_inner().close().await?,
+                Database::Postgres(connection) => connection.into_inner().close().await?,
             }
             Ok(())
         });
@@ -151,13 +188,59 @@ impl Storage {
             return Ok(());
         }
         in_time(async {
-            match self {
-                Self::Sqlite(connection) => {
-                    keep::<Sqlite>(&mut *connection.lock().await, changes).await
+            let retention = self.retention;
+            match &self.database {
+                Database::Sqlite(connection) => {
+                    keep::<Sqlite>(&mut *connection.lock().await, changes, retention).await
                 }
                 #[cfg(feature = "servers")]
-                Self::Postgres(connection) => {
-                    keep::<Postgres>(&mut *connection.lock().await, changes).await
+                Database::Postgres(connection) => {
+                    keep::<Postgres>(&mut *connection.lock().await, changes, retention).await
+                }
+            }
+        })
+        .await
+    }
+
+    /// Calls of the log, the last one first, and as many as that.
+    pub(crate) async fn calls(
+        &self,
+        query: &CallQuery,
+        most: usize,
+    ) -> Result<Vec<CallEntry>, StorageError> {
+        let Some(retention) = self.retention else {
+            return Ok(Vec::new());
+        };
+        let _turn = self.reading.lock().await;
+        let since = retention.since(Timestamp::now());
+        within(READING, async {
+            match &self.database {
+                Database::Sqlite(connection) => {
+                    calls::find::<Sqlite>(&mut *connection.lock().await, query, since, most).await
+                }
+                #[cfg(feature = "servers")]
+                Database::Postgres(connection) => {
+                    calls::find::<Postgres>(&mut *connection.lock().await, query, since, most).await
+                }
+            }
+        })
+        .await
+    }
+
+    /// Deletes calls that are too old.
+    pub(crate) async fn expire(&self) -> Result<(), StorageError> {
+        let Some(retention) = self.retention else {
+            return Ok(());
+        };
+        let since = retention.since(Timestamp::now());
+        within(READING, async {
+            match &self.database {
+                Database::Sqlite(connection) => {
+                    calls::expire::<Sqlite>(&mut *connection.lock().await, since).await
+                }
+                #[cfg(feature = "servers")]
+                Database::Postgres(connection) => {
+                    calls::expire::<Postgres>(&mut *connection.lock().await, since).await
                 }
             }
         })
@@ -168,8 +251,15 @@ impl Storage {
 async fn in_time<T>(
     work: impl Future<Output = Result<T, StorageError>>,
 ) -> Result<T, StorageError> {
-    let done = tokio::time::timeout(PATIENCE, work).await;
-    done.unwrap_or(Err(StorageError::Slow))
+    within(PATIENCE, work).await
+}
+
+async fn within<T>(
+    patience: Duration,
+    work: impl Future<Output = Result<T, StorageError>>,
+) -> Result<T, StorageError> {
+    let done = tokio::time::timeout(patience, work).await;
+    done.unwrap_or(Err(StorageError::Slow(patience)))
 }
 
 async fn load<DB>(connection: &mut DB::Connection) -> Result<Vec<Record>, StorageError>
@@ -194,8 +284,15 @@ where
     rows.iter().map(read).collect()
 }
 
-async fn keep<DB>(connection: &mut DB::Connection, changes: &[Change]) -> Result<(), StorageError>
+async fn keep<DB>(
+    connection: &mut DB::Connection,
+    changes: &[Change],
+    retention: Option<Retention>,
+) -> Result<(), StorageError>
 where
+    for<'q> i64: Encode<'q, DB> + Decode<'q, DB> + Type<DB>,
+    for<'q> String: Decode<'q, DB>,
+    usize: ColumnIndex<DB::Row>,
     DB: sqlx::Database,
     DB::Arguments: IntoArguments<DB>,
     for<'c> &'c mut DB::Connection: Executor<'c, Database = DB>,
@@ -230,6 +327,12 @@ where
                 query.push_bind(kind.name());
                 query.push(" AND entry_key = ").push_bind(key.as_str());
                 query
+            }
+            Change::Log(logged) => {
+                if let Some(retention) = retention {
+                    calls::log::<DB>(&mut *transaction, logged, retention).await?;
+                }
+                continue;
             }
         };
         query.build().execute(&mut *transaction).await?;

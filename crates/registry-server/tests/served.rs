@@ -16,6 +16,9 @@ use soapstone_services::{DatabaseLocation, DatabaseServer, NoServer};
 use soapstone_testkit::Folder;
 use soapstone_testkit::keys::P256;
 
+#[path = "served/calls.rs"]
+mod calls;
+
 const SERVER: &str = "\
 listen = \"127.0.0.1:0\"
 inquiry = \"127.0.0.1:0\"

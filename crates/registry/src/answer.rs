@@ -4,6 +4,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::calls::Logged;
 use crate::model::{BindingTemplate, BusinessEntity, BusinessService, TModel, Text};
 use crate::registry::{EntryKind, Owner};
 use crate::report::{Figures, Host};
@@ -27,6 +28,8 @@ pub enum Answer {
     Providers(Providers),
     /// A token for publication, which says nothing.
     AuthToken(String),
+    /// What became of calls that were told.
+    Logged(Logged),
     /// It was done.
     Done,
 }

@@ -16,6 +16,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod answer;
+pub mod calls;
 pub mod ganglia;
 mod model;
 pub mod names;
@@ -31,8 +32,8 @@ pub use model::{
 };
 pub use refusal::Refusal;
 pub use registry::{
-    Applied, Asked, Change, Entry, EntryKind, Limits, Owner, PublisherRule, Record, Registry,
-    StoredReport,
+    Applied, Asked, Change, Entry, EntryKind, Limits, LoggedCalls, Owner, PublisherRule, Record,
+    Registry, StoredReport,
 };
 pub use report::{Figures, Host, Operation, Report, Times};
 pub use request::{Find, Keys, ProviderQuery, Request};

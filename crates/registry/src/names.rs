@@ -5,7 +5,8 @@
 /// The namespace of UDDI version 3 (UDDI 3.0.2, section 5).
 pub const UDDI: &str = "urn:uddi-org:api_v3";
 
-/// The namespace of the project's own requests: reports, withdrawal, and the look-up of providers.
+/// The namespace of the project's own requests: reports, withdrawal, calls, and the look-up of
+/// providers.
 pub const OWN: &str = "urn:soapstone:registry:1";
 
 /// The category system of local names (Using WSDL in a UDDI Registry 2.0.2, appendix B).

@@ -5,6 +5,7 @@
 
 use serde::{Deserialize, Serialize};
 
+use crate::calls::Calls;
 use crate::model::{
     BindingTemplate, BusinessEntity, BusinessService, KeyedReference, TModel, Text,
 };
@@ -70,6 +71,8 @@ pub enum Request {
     Report(Report),
     /// Bindings take no calls from now on, and stay in the registry.
     Withdraw(Keys),
+    /// Calls that a gateway served, for the log of calls.
+    LogCalls(Calls),
 }
 
 impl Request {
@@ -96,7 +99,8 @@ impl Request {
             | Self::DeleteBinding(_)
             | Self::DeleteTModel(_)
             | Self::Report(_)
-            | Self::Withdraw(_) => true,
+            | Self::Withdraw(_)
+            | Self::LogCalls(_) => true,
         }
     }
 
@@ -124,6 +128,7 @@ impl Request {
             Self::DeleteTModel(_) => "delete_tModel",
             Self::Report(_) => "report",
             Self::Withdraw(_) => "withdraw",
+            Self::LogCalls(_) => "log_calls",
         }
     }
 

@@ -13,6 +13,8 @@ use soapstone_xml::{Buffers, Document, ParseOptions};
 
 #[path = "registry/bounds.rs"]
 mod bounds;
+#[path = "registry/calls.rs"]
+mod calls;
 #[path = "registry/rules.rs"]
 mod rules;
 
@@ -20,6 +22,7 @@ const ANYBODY: PublisherRule = PublisherRule {
     subject: None,
     services: None,
     access_points: None,
+    calls: false,
 };
 
 struct World {
@@ -233,6 +236,7 @@ fn a_publisher_keeps_to_its_rule() {
         subject: Some("CN=p1".to_owned()),
         services: Some(vec!["Books".to_owned()]),
         access_points: Some(vec!["http://10.0.0.1:9000/".to_owned()]),
+        calls: false,
     };
     let mut world = World::new(vec![rule]);
     let own = owner("p1");
@@ -457,7 +461,7 @@ fn a_registry_goes_on_with_the_records_of_its_storage() {
         .into_iter()
         .filter_map(|change| match change {
             Change::Put(record) => Some(*record),
-            Change::Delete(..) => None,
+            Change::Delete(..) | Change::Log(_) => None,
         })
         .collect();
     let kinds: Vec<EntryKind> = records.iter().map(|it| it.entry.kind()).collect();

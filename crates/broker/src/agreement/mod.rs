@@ -39,7 +39,8 @@ const MOST_BACKENDS: usize = 1024;
 #[derive(Debug)]
 pub struct Agreement {
     terms: AgreementTerms,
-    /// These two are shared with the agreement of the same name in former configurations.
+    /// These two are shared with the agreement of the same name in former configurations, the
+    /// bucket if its rate is the same.
     bucket: Arc<Bucket>,
     state: Arc<Mutex<State>>,
 }
@@ -73,6 +74,9 @@ pub struct Asked<'a> {
     pub operation: Option<(&'a str, &'a str)>,
     /// How large it is, in plain.
     pub bytes: u64,
+    /// Whether all that is said of its operation fits that, or is the client's proven word. Where
+    /// not, a backend may see another operation, which is nothing that the client did.
+    pub is_proven: bool,
 }
 
 /// Whether a request is let in.
@@ -110,17 +114,20 @@ pub fn admit<'a>(
     now: Moment,
 ) -> (Admission, Vec<AgreementEvent>) {
     let mut nearest: Option<(&Arc<Agreement>, Excess)> = None;
+    // One of them may let in what the client has sent.
+    let mut is_unproven = false;
     let in_force = agreements
         .into_iter()
         .filter(|agreement| agreement.terms.is_in_force(now.unix));
     for agreement in in_force {
         let excess = match agreement.check(asked, now) {
             Ok(()) => {
-                let events = agreement.count(None, now);
+                let events = agreement.count(false, None, now);
                 return (Admission::Under(Arc::clone(agreement)), events);
             }
             Err(excess) => excess,
         };
+        is_unproven |= excess == Excess::Unproven;
         let is_nearer = match (&nearest, &excess) {
             (None, _) => true,
             (Some((_, Excess::Rate { wait })), Excess::Rate { wait: other }) => other < wait,
@@ -133,7 +140,8 @@ pub fn admit<'a>(
     match nearest {
         None => (Admission::Free, Vec::new()),
         Some((agreement, excess)) => {
-            let events = agreement.count(Some(excess.obligation()), now);
+            let unmet = excess.obligation().filter(|_| !is_unproven);
+            let events = agreement.count(true, unmet, now);
             let agreement = Arc::clone(agreement);
             (Admission::Refused { agreement, excess }, events)
         }
@@ -152,22 +160,33 @@ impl Agreement {
 
     /// The same after another one of its name: tokens that were taken stay taken, and windows,
     /// strikes and exclusions go on. Windows that were measured by other terms end, and what their
-    /// client did comes out.
+    /// client did comes out. One of another client or service begins anew.
     pub fn following(
         former: &Self,
         terms: AgreementTerms,
         now: Moment,
     ) -> (Self, Vec<AgreementEvent>) {
         let known = &former.terms;
-        let goes_on = (known.window, &known.of_provider, &known.of_client)
-            == (terms.window, &terms.of_provider, &terms.of_client);
+        if (&known.client, &known.service) != (&terms.client, &terms.service) {
+            return (Self::new(terms), former.finish(now));
+        }
+        let goes_on = known.window == terms.window
+            && known.backends == terms.backends
+            && known.of_provider == terms.of_provider
+            && known.of_client == terms.of_client;
         let events = match goes_on {
             true => Vec::new(),
             false => former.finish(now),
         };
+        let bucket = match terms.of_client.rate {
+            Some(rate) if known.of_client.rate != Some(rate) => {
+                Arc::new(former.bucket.at(rate, now.at))
+            }
+            _ => Arc::clone(&former.bucket),
+        };
         let next = Self {
             terms,
-            bucket: Arc::clone(&former.bucket),
+            bucket,
             state: Arc::clone(&former.state),
         };
         (next, events)
@@ -185,8 +204,14 @@ impl Agreement {
             let operation = asked.operation;
             operation.is_some_and(|(whole, local)| name == whole || name == local)
         };
-        if !client.operations.is_empty() && !client.operations.iter().any(is_named) {
-            return Err(Excess::Operation);
+        if !client.operations.is_empty() {
+            let is_agreed = client.operations.iter().any(is_named);
+            match (asked.operation, asked.is_proven) {
+                (_, true) if is_agreed => {}
+                (None, false) => return Err(Excess::Unproven),
+                (Some(_), false) if is_agreed => return Err(Excess::Unproven),
+                _ => return Err(Excess::Operation),
+            }
         }
         if client.bytes.is_some_and(|most| asked.bytes > most) {
             return Err(Excess::Size);
@@ -201,16 +226,16 @@ impl Agreement {
         }
     }
 
-    /// Counts a request.
-    fn count(&self, refused: Option<Obligation>, now: Moment) -> Vec<AgreementEvent> {
+    /// Counts a request, and the obligation that it does not meet.
+    fn count(&self, refused: bool, unmet: Option<Obligation>, now: Moment) -> Vec<AgreementEvent> {
         let mut state = self.state();
         let mut events = Vec::new();
         // One that is over may be full.
         self.close_asked(&mut state, now, &mut events);
-        state.asked.count(refused, now);
+        state.asked.count(unmet, now);
         match refused {
-            None => state.admitted += 1,
-            Some(_) => state.refused += 1,
+            false => state.admitted += 1,
+            true => state.refused += 1,
         }
         self.close_asked(&mut state, now, &mut events);
         events

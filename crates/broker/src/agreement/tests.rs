@@ -65,9 +65,16 @@ fn agreement(terms: AgreementTerms) -> Arc<Agreement> {
     Arc::new(Agreement::new(terms))
 }
 
+/// An answer that was let through in time.
+const WEAK: Served<'_> = Served::Weak {
+    why: "unsigned",
+    took: Some(Duration::ZERO),
+};
+
 const BOOKS: Asked<'_> = Asked {
     operation: Some(("{urn:b}getBooks", "getBooks")),
     bytes: 1000,
+    is_proven: true,
 };
 
 /// What the events say of violations: obligation, violating calls, all calls.
@@ -147,7 +154,11 @@ fn what_the_client_owes_is_checked_and_what_is_refused_costs_no_token() {
         (None, 10, Excess::Operation),
         (Some(("{urn:b}getBook", "getBook")), 1001, Excess::Size),
     ] {
-        let asked = Asked { operation, bytes };
+        let asked = Asked {
+            operation,
+            bytes,
+            is_proven: true,
+        };
         assert_eq!(refusal(admit([&agreement], &asked, now).0), expected);
     }
     for _ in 0..5 {
@@ -156,13 +167,21 @@ fn what_the_client_owes_is_checked_and_what_is_refused_costs_no_token() {
     let wait = ms(100);
     let excess = refusal(admit([&agreement], &BOOKS, now).0);
     assert_eq!(excess, Excess::Rate { wait });
-    // The tenth request ends the window.
     assert!(is_admitted(&agreement, &BOOKS, clock.at(wait)));
     let (admission, events) = admit([&agreement], &BOOKS, clock.at(wait));
     assert_eq!(refusal(admission).name(), "agreement-rate");
     assert_eq!(told(&events), []);
     let status = agreement.status(now);
-    assert_eq!((status.asked, status.excess), (2, 2 - 1));
+    assert_eq!((status.asked, status.excess), (12, 6));
+    assert_eq!(
+        told(&agreement.tick(clock.at(ms(60_000)))),
+        [
+            (Obligation::Operation, 3, 12),
+            (Obligation::Size, 1, 12),
+            (Obligation::Rate, 2, 12)
+        ]
+    );
+    let status = agreement.status(now);
     let violations = [
         (Obligation::Operation, 1),
         (Obligation::Size, 1),
@@ -172,6 +191,55 @@ fn what_the_client_owes_is_checked_and_what_is_refused_costs_no_token() {
         (Obligation::Security, 0),
     ];
     assert_eq!(status.violations, violations);
+}
+
+/// What nobody signed may be changed on the way to the gateway: it refuses a request, and makes no
+/// client guilty.
+#[test]
+fn an_operation_that_the_client_did_not_say_is_refused_and_no_violation() {
+    let clock = Clock::new();
+    let now = clock.at(Duration::ZERO);
+    let agreement = agreement(terms("gold"));
+    let unproven = Asked {
+        is_proven: false,
+        ..BOOKS
+    };
+    let unknown = Asked {
+        operation: None,
+        ..unproven
+    };
+    for asked in [unproven, unknown] {
+        let excess = refusal(admit([&agreement], &asked, now).0);
+        assert_eq!(
+            (excess.name(), excess.obligation()),
+            ("agreement-operation", None)
+        );
+    }
+    assert_eq!(told(&agreement.finish(now)), []);
+    let status = agreement.status(now);
+    assert_eq!((status.admitted, status.refused), (0, 2));
+    // What the client signed counts, whatever is said beside it.
+    let other = Asked {
+        operation: Some(("{urn:b}deleteBook", "deleteBook")),
+        ..unproven
+    };
+    let excess = refusal(admit([&agreement], &other, now).0);
+    assert_eq!(excess, Excess::Operation);
+    assert_eq!(
+        told(&agreement.finish(now)),
+        [(Obligation::Operation, 1, 1)]
+    );
+    // Another agreement may have let in what the client has sent.
+    let mut silver = terms("silver");
+    silver.of_client.operations = vec!["deleteBook".to_owned()];
+    let silver = Arc::new(Agreement::new(silver));
+    for agreements in [[&agreement, &silver], [&silver, &agreement]] {
+        let excess = refusal(admit(agreements, &other, now).0);
+        assert_eq!(excess.name(), "agreement-operation");
+    }
+    for agreement in [agreement, silver] {
+        assert_eq!(told(&agreement.finish(now)), []);
+    }
 }
 
 #[test]
@@ -221,6 +289,7 @@ fn a_request_is_let_in_by_one_of_its_agreements() {
     let delete = Asked {
         operation: Some(("{urn:b}deleteBook", "deleteBook")),
         bytes: 1,
+        is_proven: true,
     };
     let Admission::Under(by) = admit([&gold, &every], &delete, now).0 else {
         panic!("the second one lets it in");
@@ -283,10 +352,47 @@ fn violations_told_are_violations_made() {
             (Obligation::Availability, 3, 10)
         ]
     );
-    let weak = Served::Weak("unsigned");
+    let weak = WEAK;
     assert_eq!(
         serve(&[good, good, weak, good, good, good, good, good, good, good]),
         [(Obligation::Security, 1, 10)]
+    );
+    // It takes its time, too, and one that is refused is none.
+    let late_and_weak = Served::Weak {
+        why: "unsigned",
+        took: Some(ms(201)),
+    };
+    assert_eq!(
+        serve(&[
+            late,
+            late_and_weak,
+            good,
+            good,
+            good,
+            good,
+            good,
+            good,
+            good,
+            good
+        ]),
+        [
+            (Obligation::ResponseTime, 2, 10),
+            (Obligation::Security, 1, 10)
+        ]
+    );
+    let refused = Served::Weak {
+        why: "a refused answer",
+        took: None,
+    };
+    assert_eq!(
+        serve(&[
+            refused, good, good, refused, good, refused, good, good, good, good
+        ]),
+        [
+            (Obligation::ResponseTime, 3, 10),
+            (Obligation::Availability, 3, 10),
+            (Obligation::Security, 3, 10)
+        ]
     );
     // A client that goes away says something only of what was late by then.
     let (left, waited) = (Served::Left(ms(200)), Served::Left(ms(500)));
@@ -396,7 +502,7 @@ fn a_reload_resets_neither_bucket_nor_windows_nor_exclusions() {
         current = Arc::new(next);
     }
     assert_eq!(admitted, 5);
-    assert_eq!(current.status(now).asked, 4);
+    assert_eq!(current.status(now).asked, 10);
     let mut events = Vec::new();
     for _ in 0..6 {
         events.extend(current.ended("one", Served::Failed, now));
@@ -414,8 +520,116 @@ fn a_reload_resets_neither_bucket_nor_windows_nor_exclusions() {
         },
         now,
     );
-    assert_eq!(told(&events), [(Obligation::Rate, 4, 4)]);
+    assert_eq!(told(&events), [(Obligation::Rate, 5, 10)]);
     assert!(!is_admitted(&Arc::new(next), &BOOKS, now));
+}
+
+/// A record is signed, and names a party: what one did is no word against another one that has the
+/// name of the agreement now.
+#[test]
+fn what_one_party_did_is_never_told_of_another_one() {
+    let clock = Clock::new();
+    let now = clock.at(Duration::ZERO);
+    for (next, known) in [
+        (
+            AgreementTerms {
+                client: "CN=other".to_owned(),
+                ..terms("gold")
+            },
+            false,
+        ),
+        (
+            AgreementTerms {
+                service: "maps".to_owned(),
+                ..terms("gold")
+            },
+            false,
+        ),
+        (
+            AgreementTerms {
+                backends: vec!["two".to_owned()],
+                ..terms("gold")
+            },
+            true,
+        ),
+    ] {
+        let former = agreement(terms("gold"));
+        for _ in 0..6 {
+            is_admitted(&former, &BOOKS, now);
+        }
+        former.ended("one", WEAK, now);
+        let (next, events) = Agreement::following(&former, next, now);
+        assert_eq!(
+            told(&events),
+            [(Obligation::Rate, 1, 6), (Obligation::Security, 1, 1)]
+        );
+        for event in &events {
+            let AgreementEvent::Violated(violation) = event else {
+                panic!("a violation, found {event:?}");
+            };
+            let parties = (&*violation.client, &*violation.service);
+            assert_eq!(parties, ("CN=client", "books"));
+        }
+        assert_eq!(told(&next.finish(now)), []);
+        // Nor does one pay with the tokens of another one.
+        let next = Arc::new(next);
+        assert_eq!(next.status(now).admitted > 0, known);
+        assert_eq!(is_admitted(&next, &BOOKS, now), !known);
+    }
+}
+
+/// Otherwise a client would set the pace at which its violations are signed and written.
+#[test]
+fn a_client_makes_no_more_windows_of_calls_than_one_a_minute() {
+    let clock = Clock::new();
+    let agreement = agreement(AgreementTerms {
+        window: Window::Calls(1),
+        ..terms("gold")
+    });
+    let mut events = Vec::new();
+    for since in 0..60_000 {
+        events.extend(admit([&agreement], &BOOKS, clock.at(ms(since))).1);
+    }
+    assert_eq!(events, []);
+    // Whoever looks first ends it: the next request, or the clock.
+    let told_by = |events: Vec<AgreementEvent>| told(&events);
+    let next = admit([&agreement], &BOOKS, clock.at(ms(60_000))).1;
+    let admitted = 60 * 10 + 5 - 1;
+    assert_eq!(
+        told_by(next),
+        [(Obligation::Rate, 60_000 - admitted, 60_000)]
+    );
+    let late = Asked {
+        bytes: 1001,
+        ..BOOKS
+    };
+    assert_eq!(admit([&agreement], &late, clock.at(ms(60_001))).1, []);
+    assert_eq!(agreement.tick(clock.at(ms(119_999))), []);
+    let ended = agreement.tick(clock.at(ms(120_000)));
+    assert_eq!(told_by(ended), [(Obligation::Size, 1, 2)]);
+}
+
+/// What the former rate would have made the client wait for is not owed at the next one.
+#[test]
+fn a_rate_that_was_raised_counts_at_once() {
+    let clock = Clock::new();
+    let at = |rate, burst| AgreementTerms {
+        of_client: ClientTerms {
+            rate: Rate::parse(rate, Some(burst)),
+            ..ClientTerms::default()
+        },
+        ..terms("gold")
+    };
+    let former = agreement(at("1/h", 3));
+    for _ in 0..3 {
+        assert!(is_admitted(&former, &BOOKS, clock.at(ms(0))));
+    }
+    let (next, _) = Agreement::following(&former, at("100/s", 200), clock.at(ms(0)));
+    // A request in hand of the former configuration.
+    assert!(!is_admitted(&former, &BOOKS, clock.at(ms(1))));
+    let next = Arc::new(next);
+    assert!(!is_admitted(&next, &BOOKS, clock.at(ms(1))));
+    assert!(is_admitted(&next, &BOOKS, clock.at(ms(10))));
 }
 
 #[test]
@@ -424,7 +638,7 @@ fn the_end_tells_what_single_requests_did_and_no_share_of_a_part() {
     let now = clock.at(Duration::ZERO);
     let agreement = agreement(terms("gold"));
     agreement.ended("one", Served::Failed, now);
-    agreement.ended("one", Served::Weak("unsigned"), now);
+    agreement.ended("one", WEAK, now);
     for _ in 0..6 {
         is_admitted(&agreement, &BOOKS, now);
     }

@@ -109,6 +109,8 @@ pub enum AgreementEvent {
 pub enum Excess {
     /// It calls another operation than agreed.
     Operation,
+    /// It may call another operation than agreed, and that is not the client's proven word.
+    Unproven,
     /// It is larger than agreed.
     Size,
     /// The client has sent as many as agreed.
@@ -119,19 +121,20 @@ pub enum Excess {
 }
 
 impl Excess {
-    /// What the client owes.
-    pub fn obligation(&self) -> Obligation {
+    /// What the client owes; `None` where it is not known to be the client's doing.
+    pub fn obligation(&self) -> Option<Obligation> {
         match self {
-            Self::Operation => Obligation::Operation,
-            Self::Size => Obligation::Size,
-            Self::Rate { .. } => Obligation::Rate,
+            Self::Operation => Some(Obligation::Operation),
+            Self::Unproven => None,
+            Self::Size => Some(Obligation::Size),
+            Self::Rate { .. } => Some(Obligation::Rate),
         }
     }
 
     /// A stable name for metrics and logs.
     pub fn name(&self) -> &'static str {
         match self {
-            Self::Operation => "agreement-operation",
+            Self::Operation | Self::Unproven => "agreement-operation",
             Self::Size => "agreement-size",
             Self::Rate { .. } => "agreement-rate",
         }

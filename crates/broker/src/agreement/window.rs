@@ -18,8 +18,13 @@ pub enum Served<'a> {
     Answered(Duration),
     /// It was not answered, or not usably.
     Failed,
-    /// The answer was weaker than agreed, and why.
-    Weak(&'a str),
+    /// The answer was weaker than agreed.
+    Weak {
+        /// Why.
+        why: &'a str,
+        /// When it came; `None` where it was refused, and so is none.
+        took: Option<Duration>,
+    },
     /// The client has gone after that time. What took too long by then was late.
     Left(Duration),
 }
@@ -75,10 +80,10 @@ impl ServedWindow {
         let (late, failed) = match served {
             Served::Answered(took) => (too_long(took), false),
             Served::Failed => (most.is_some(), true),
-            Served::Weak(why) => {
+            Served::Weak { why, took } => {
                 self.weak = self.weak.saturating_add(1);
                 why.clone_into(&mut self.weakness);
-                (false, false)
+                (took.map_or(most.is_some(), too_long), took.is_none())
             }
             // It says nothing of the provider.
             Served::Left(after) if !too_long(after) => return,
@@ -167,8 +172,12 @@ impl ServedWindow {
 /// What a client owes, in the order of the counts.
 const OWED: [Obligation; 3] = [Obligation::Operation, Obligation::Size, Obligation::Rate];
 
+/// How long a window of calls of a client is open at least. Its end makes records, and otherwise
+/// the client would set their pace.
+const SHORTEST: Duration = Duration::from_secs(60);
+
 impl AskedWindow {
-    /// Counts a request; `refused` says for what it was refused.
+    /// Counts a request; `refused` says which obligation was not met.
     pub(crate) fn count(&mut self, refused: Option<Obligation>, now: Moment) {
         self.begun.get_or_insert(now);
         self.calls = self.calls.saturating_add(1);
@@ -179,7 +188,13 @@ impl AskedWindow {
     }
 
     pub(crate) fn is_full(&self, window: Window, now: Moment) -> bool {
-        is_full(window, self.begun, self.calls, now)
+        let may_end = match window {
+            Window::Calls(_) => self
+                .begun
+                .is_some_and(|begun| is_over(SHORTEST, begun, now)),
+            Window::Time { .. } => true,
+        };
+        may_end && is_full(window, self.begun, self.calls, now)
     }
 
     /// Ends the window and says what of the client's obligations was not met. A request that was

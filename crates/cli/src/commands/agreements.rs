@@ -4,6 +4,7 @@
 //! signatures count is said by whoever asks.
 
 use std::fmt::Write;
+use std::iter;
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -90,7 +91,9 @@ pub fn run(command: &Command) -> Result<ExitCode, Failure> {
         }
     };
     if let Some(wanted) = &arguments.head {
-        let mut heads = records.iter().map(|record| &record.head);
+        // Before the first record there is a head, too: a fresh gateway tells it.
+        let fresh = Head::default();
+        let mut heads = iter::once(&fresh).chain(records.iter().map(|record| &record.head));
         if !heads.any(|head| head == wanted) {
             let why = format!(
                 "the record {} with this digest is not there: the file ends with {}",

@@ -17,7 +17,7 @@ use crate::files;
 pub(crate) const ABOUT: &str = "\
 Hold recorded traffic against one profile, and write a report with a verdict on every rule.
 
-PROFILE is bsp, bp11, bp12, bp20, policy or digikoppeling. TRAFFIC are recorded messages, and WSDLs where the profile is about these. Each \
+PROFILE is bsp, bp11, bp12, bp20, policy, digikoppeling, as4 or edelivery. TRAFFIC are recorded messages, and WSDLs where the profile is about these. Each \
 rule is kept, broken, or not applicable: no document has what it is about. The report names every document with its SHA-256.
 
 No key is needed, and no signature is verified: `soapstone open` does that. The exit code is 0 if no rule is broken, 2 if one is, and 1 if \

@@ -24,7 +24,7 @@ SAMPLE is a secured message of the partner; several of one kind show what is alw
 have: mechanism, algorithms, signed and encrypted parts, password, Timestamp, actor. --sender writes the file that makes such messages.
 
 With --keys, the tables of an endpoint file that say which keys you have, cipher text is opened, and the file is tried on every sample at \
-the moment it was made. Whom to trust is never learned: it stands in these tables.
+the moment it was made, or at the one of --at. Whom to trust is never learned: it stands in these tables.
 
 What was guessed and what is not known goes to standard error. The exit code is 0 if the file opens the samples or was not tried, 2 if it \
 does not open them, 1 if nothing was learned.";
@@ -56,6 +56,10 @@ pub struct Arguments {
     /// The same of the sender, for its file
     #[arg(long, value_name = "FILE", requires = "sender")]
     sender_keys: Option<PathBuf>,
+    /// Try the file at this moment, such as 2026-01-31T12:00:00Z, and not when a sample says it
+    /// was made
+    #[arg(long, value_name = "MOMENT", requires = "keys")]
+    at: Option<Timestamp>,
     /// Where the receiver's file goes; standard output if not named
     #[arg(short, long, value_name = "FILE")]
     output: Option<PathBuf>,
@@ -84,7 +88,10 @@ pub fn run(arguments: &Arguments) -> Result<ExitCode, Failure> {
         let path = Some(path.as_path()).filter(|path| *path != Path::new("-"));
         samples.push(files::read_at_most(path, largest)?);
     }
-    let keys = arguments.keys.as_deref().map(tables).transpose()?;
+    let mut keys = arguments.keys.as_deref().map(tables).transpose()?;
+    if let Some(moment) = arguments.at {
+        keys = keys.map(|keys| keys.at(moment));
+    }
     let learned = learn(&samples, keys.as_ref()).map_err(|error| match error {
         LearnError::Keys(problems) => Failure::from(problems),
         other => Failure::new(other),
@@ -185,7 +192,7 @@ fn tell_difference(
     let Some(keys) = keys else {
         return Err(Failure::new("the tables of keys are needed: --keys"));
     };
-    let at = learned.created.unwrap_or_else(Timestamp::now);
+    let at = learned.at.unwrap_or_else(Timestamp::now);
     let text = learned.receiver_at(Some(keys), at);
     let config = EndpointConfig::from_text(&text, keys.file(), &environment)?;
     let opener = Opener::from_config(&config)?;

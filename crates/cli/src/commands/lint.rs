@@ -1,4 +1,4 @@
-//! `soapstone lint`: messages, descriptions and policies held against the WS-I profiles.
+//! `soapstone lint`: messages, descriptions and policies held against the WS-I profiles and AS4.
 //!
 //! The rule kept here: findings go to standard output and the summary to standard error. A document
 //! that cannot be read makes the exit code 1, whatever was found in the others.
@@ -15,10 +15,10 @@ use crate::files;
 
 /// What `--help` tells about it.
 pub(crate) const ABOUT: &str = "\
-Hold messages, WSDLs and policies against the WS-I profiles and against good use of WS-SecurityPolicy.
+Hold messages, WSDLs and policies against the WS-I profiles, AS4 and good use of WS-SecurityPolicy.
 
 FILE is a SOAP envelope, a WSDL 1.1 or a wsp:Policy. Without --profile the profiles that fit are taken: for an envelope the Basic \
-Security Profile 1.1 and the Basic Profile of its SOAP version (1.2 or 2.0), for a WSDL the Basic Profiles and the use of policies. \
+Security Profile 1.1 and the Basic Profile of its SOAP version (1.2 or 2.0), and AS4 if it has an ebMS header; for a WSDL the Basic Profiles and the use of policies. \
 No key is needed and no signature is verified: `soapstone open` does that. Nothing is fetched: imports are read from the folder of FILE.
 
 Each finding has its file, line and column, the rule, what was expected and found, and what to do. A MUST of a profile is an error; a \
@@ -30,6 +30,7 @@ const EXAMPLES: &str = "\
 Examples:
   soapstone lint message.xml                         the profiles that fit
   soapstone lint --profile bsp requests/*.xml        the Basic Security Profile alone
+  soapstone lint --profile as4,edelivery message.xml AS4, with the algorithms of eDelivery
   soapstone lint --fail-on error service.wsdl        warnings are told and do not fail
   soapstone lint --sarif service.wsdl > lint.sarif   for code hosts and editors
   soapstone lint --rules                             every rule, with what to do about a breach
@@ -42,7 +43,8 @@ pub struct Arguments {
     /// Messages, WSDLs and policies; `-` is standard input
     #[arg(value_name = "FILE", required_unless_present = "rules")]
     files: Vec<PathBuf>,
-    /// Only the rules of these profiles: bsp, bp11, bp12, bp20, policy, digikoppeling
+    /// Only the rules of these profiles: bsp, bp11, bp12, bp20, policy, digikoppeling, as4,
+    /// edelivery
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     profile: Vec<Profile>,
     /// What makes the exit code 2

@@ -38,7 +38,7 @@ impl AdminConfig {
 
 /// Who may ask.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct AdminAccess {
+pub struct AdminAccess {
     /// The digest of the token; without one, everybody who reaches the listener.
     token: Option<Digest>,
     /// Whether there is a console.
@@ -48,13 +48,18 @@ pub(crate) struct AdminAccess {
 impl AdminAccess {
     /// Whether the value of an `Authorization` header has the token: as `Bearer`, or as the
     /// password of `Basic`, which browsers send.
-    pub(crate) fn admits(&self, authorization: Option<&HeaderValue>) -> bool {
+    pub fn admits(&self, authorization: Option<&HeaderValue>) -> bool {
         let Some(expected) = &self.token else {
             return true;
         };
         let given = authorization.and_then(|value| presented(value.to_str().ok()?));
         let given = given.and_then(|token| digest(DigestAlgorithm::Sha256, &token).ok());
         given.is_some_and(|given| expected.matches(given.as_ref()))
+    }
+
+    /// Whether it takes a token to ask.
+    pub fn wants_token(&self) -> bool {
+        self.token.is_some()
     }
 
     /// What differs where the token differs.
@@ -90,6 +95,17 @@ pub(super) fn read_admin(mut table: Table<'_>) -> Option<AdminConfig> {
     }
     let listen = read_address(&mut table, "listen");
     let console = table.boolean("console").is_none_or(|given| given.value);
+    let access = read_access(&mut table, listen);
+    table.finish();
+    Some(AdminConfig {
+        listen: listen?,
+        access: AdminAccess { console, ..access? },
+    })
+}
+
+/// Reads who may ask at an address: whoever shows the token of the table. What is wrong with it has
+/// been reported where there is nothing.
+pub fn read_access(table: &mut Table<'_>, listen: Option<SocketAddr>) -> Option<AdminAccess> {
     let secret = table.secret("token", "token_env", "token_file");
     let given = secret.is_some();
     let token = secret.and_then(|text| {
@@ -113,14 +129,11 @@ pub(super) fn read_admin(mut table: Table<'_>) -> Option<AdminConfig> {
         }
         digest(DigestAlgorithm::Sha256, characters.as_bytes()).ok()
     });
-    table.finish();
-    if given && token.is_none() {
-        return None;
-    }
-    Some(AdminConfig {
-        listen: listen?,
-        access: AdminAccess { token, console },
-    })
+    let access = AdminAccess {
+        token,
+        console: false,
+    };
+    Some(access).filter(|access| access.wants_token() || !given)
 }
 
 #[cfg(test)]

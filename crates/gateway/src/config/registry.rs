@@ -27,12 +27,21 @@ pub(crate) struct RegistrySpec {
     pub(crate) business: Option<String>,
     /// How often the gateway reports, and asks.
     pub(crate) period: Duration,
+    /// Whether calls are told to the registry's log.
+    pub(crate) calls: bool,
 }
 
 impl RegistrySpec {
     /// What a change is known by.
     pub(super) fn fingerprint(&self) -> String {
-        format!("{} {:?} {:?}", self.url, self.business, self.period)
+        let Self {
+            url,
+            business,
+            period,
+            calls,
+            ..
+        } = self;
+        format!("{url} {business:?} {period:?} {calls}")
     }
 }
 
@@ -72,6 +81,7 @@ pub(super) fn read_registry(mut table: Table<'_>) -> Option<RegistrySpec> {
     {
         table.report(period.place, "`period` must be 100 ms at least");
     }
+    let calls = table.boolean("calls").is_some_and(|given| given.value);
     const CLIENT: &str = "say with which certificate the gateway signs: [registry.client] with identity, peer, trust and security";
     if !table.has("client") {
         table.missing("client", CLIENT);
@@ -101,6 +111,7 @@ pub(super) fn read_registry(mut table: Table<'_>) -> Option<RegistrySpec> {
         client: client?,
         business: business.map(|business| business.value),
         period: period.map_or(PERIOD, |period| period.value),
+        calls,
     })
 }
 

@@ -10,6 +10,7 @@ use super::open::Opened;
 use crate::config::balance::Sticky;
 use crate::conversation::handshake;
 use crate::exchange::connection::Connection;
+use crate::issued::asking as token;
 use crate::wire::backend::BackendError;
 use crate::wire::fault::Cause;
 
@@ -44,6 +45,21 @@ pub(super) fn failure_in(failed: &handshake::Failed) -> Option<Failed> {
         handshake::Failed::Handshake { .. } => Some(Failed::Unproven),
         handshake::Failed::Unfinished => Some(Failed::Late),
         handshake::Failed::Busy => None,
+    }
+}
+
+/// How a backend failed whose token service gave no assertion; `None` where that is not known to be
+/// the token service's fault. A user's request may be to blame for much.
+pub(super) fn failure_in_token(failed: &token::Failed, are_for_users: bool) -> Option<Failed> {
+    if are_for_users && !failed.is_of_the_service() {
+        return None;
+    }
+    match failed {
+        token::Failed::Away(error) => failure_of(error),
+        token::Failed::Answer { .. } => Some(Failed::Broken),
+        token::Failed::Refused { .. } if failed.is_an_answer() => Some(Failed::Unproven),
+        token::Failed::Unfinished => Some(Failed::Late),
+        token::Failed::Refused { .. } | token::Failed::User(_) | token::Failed::Busy => None,
     }
 }
 

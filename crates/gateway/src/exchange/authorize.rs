@@ -63,7 +63,8 @@ pub(super) fn authorize(
     let (operation, mut actions) = read(&opened.octets, limits, buffers);
     // At a node on the way, the Body may be nobody's word.
     let body = format!("{{{}}}Body", opened.version.namespace());
-    let operation = operation.filter(|_| !opened.unproven.contains(&body));
+    let body_is_proven = !opened.unproven.contains(&body);
+    let operation = operation.filter(|_| body_is_proven);
     actions.extend_from_slice(said);
     // A header that is not passed on may be told to the backend beside the message.
     actions.extend(opened.action.clone());
@@ -73,6 +74,7 @@ pub(super) fn authorize(
         proven: &opened.proven,
         assertion: assertion.map(|evidence| &evidence.assertion),
         operation,
+        body_is_proven,
         actions,
         bytes: opened.octets.len() as u64,
     };
@@ -109,6 +111,7 @@ pub(super) fn authorize_token(
         proven: &proven,
         assertion: None,
         operation: Some(answer.operation.clone()),
+        body_is_proven: true,
         actions: Vec::new(),
         bytes,
     };

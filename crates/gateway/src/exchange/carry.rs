@@ -96,7 +96,9 @@ pub(crate) async fn carry(
         };
         let sent = Instant::now();
         let request = Request::from_parts(head, upload);
-        let unanswered = match upstream.backend.try_send(request, sent).await {
+        let answered = upstream.backend.try_send(request, sent).await;
+        exchange.waited_for_backend(sent);
+        let unanswered = match answered {
             Err(unanswered) => unanswered,
             Ok(mut response) => {
                 if let Some(calling) = &mut calling {

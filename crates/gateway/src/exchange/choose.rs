@@ -13,15 +13,15 @@ use soapstone::xml::{Buffers, Limits};
 use soapstone_broker::{Class, Needs, Refusal, Repeatable};
 use tokio::time::Instant;
 
-use super::attempt::{affinity, cause_of, client_key, failure_in, operation_of};
+use super::attempt::{affinity, cause_of, client_key, failure_in, failure_in_token, operation_of};
 use super::context::Exchange;
 use super::open::Opened;
 use super::reporter::Reporter;
 use super::requirements;
-use crate::conversation::context::ContextLease;
-use crate::conversation::handshake::Failed;
+use crate::conversation::context::{ContextLease, OutboundContext};
 use crate::issued::asking as token;
-use crate::issued::tokens::{Granted, IssuedTokens, User};
+use crate::issued::entries::{Granted, User};
+use crate::issued::tokens::IssuedTokens;
 use crate::route::agreements::UnderAgreement;
 use crate::route::balancer::{Attempt, Balancer, Wanted};
 use crate::route::upstream::Upstream;
@@ -205,9 +205,21 @@ pub(super) async fn after_waiting(
     }
 }
 
+/// What a request shows to its upstream: a context, an assertion, or neither.
+type Shown = (Option<ContextLease>, Option<Arc<Granted>>);
+
+/// Why a request has nothing to show to its upstream.
+struct Lacking {
+    cause: Cause,
+    reason: &'static str,
+    detail: String,
+    /// How the backend failed, if another one may not.
+    failed: Option<soapstone_broker::Failed>,
+}
+
 /// The choice of that upstream, after the handshake that its conversation needs, or with the
-/// assertion that requests show to it. Where there are several backends and the handshake fails,
-/// another one is chosen. `octets` are the request's.
+/// assertion that requests show to it. Where there are several backends and the handshake fails, or
+/// the token service of this one, another one is chosen. `octets` are the request's.
 ///
 /// # Errors
 ///
@@ -220,83 +232,91 @@ pub(super) async fn after_handshake(
     octets: &[u8],
 ) -> Result<Chosen, Response<Reply>> {
     loop {
-        let Some(conversation) = &upstream.conversation else {
-            let token = token_for(reporter, &upstream, version, octets).await?;
-            return Ok(Chosen {
-                upstream,
-                context: None,
-                token,
-                attempt,
-            });
+        let shown = match (&upstream.conversation, &upstream.tokens) {
+            (Some(conversation), _) => context_of(reporter, conversation, version).await,
+            (None, Some(tokens)) => {
+                let shown = token_of(reporter, &upstream, tokens, octets).await;
+                shown.map_err(|lacking| match &attempt {
+                    Some(attempt) if attempt.may_do_without(tokens) => lacking,
+                    _ => Lacking {
+                        failed: None,
+                        ..lacking
+                    },
+                })
+            }
+            (None, None) => Ok((None, None)),
         };
-        let begun = Instant::now();
-        let obtained = conversation.obtain(version).await;
-        reporter.exchange.record("handshake", begun);
-        let failed = match obtained {
-            Ok(context) => {
-                let context = Some(context);
+        let lacking = match shown {
+            Ok((context, token)) => {
                 return Ok(Chosen {
                     upstream,
                     context,
-                    token: None,
+                    token,
                     attempt,
                 });
             }
-            Err(failed) => failed,
-        };
-        let answer = |failed: &Failed| {
-            let cause = if failed.is_busy() {
-                Cause::Busy
-            } else if failed.is_timeout() {
-                Cause::GatewayTimeout
-            } else {
-                Cause::BadGateway
-            };
-            reporter.fail(version, cause, failed.name(), failed.to_string())
-        };
-        let (Some(tried), Some(how)) = (attempt.take(), failure_in(&failed)) else {
-            return Err(answer(&failed));
+            Err(lacking) => lacking,
         };
         // Nothing of the request has left.
-        match tried.another(how, Repeatable::Unsent) {
-            Ok(next) => {
-                upstream = Arc::clone(next.upstream());
-                attempt = Some(next);
-            }
-            Err(_) => return Err(answer(&failed)),
-        }
+        let next = match (attempt.take(), lacking.failed) {
+            (Some(tried), Some(how)) => tried.another(how, Repeatable::Unsent).ok(),
+            _ => None,
+        };
+        let Some(next) = next else {
+            return Err(reporter.fail(version, lacking.cause, lacking.reason, lacking.detail));
+        };
+        upstream = Arc::clone(next.upstream());
+        attempt = Some(next);
     }
 }
 
+/// The context of a conversation with an upstream, after a handshake where none is at hand.
+async fn context_of(
+    reporter: &Reporter<'_>,
+    conversation: &Arc<OutboundContext>,
+    version: SoapVersion,
+) -> Result<Shown, Lacking> {
+    let begun = Instant::now();
+    let obtained = conversation.obtain(version).await;
+    reporter.exchange.record("handshake", begun);
+    let context = obtained.map_err(|failed| Lacking {
+        cause: match &failed {
+            failed if failed.is_busy() => Cause::Busy,
+            failed if failed.is_timeout() => Cause::GatewayTimeout,
+            _ => Cause::BadGateway,
+        },
+        reason: failed.name(),
+        detail: failed.to_string(),
+        failed: failure_in(&failed),
+    })?;
+    Ok((Some(context), None))
+}
+
 /// The assertion that a request shows to that upstream, asked for where it is not at hand.
-///
-/// # Errors
-///
-/// The answer, where there is none.
-async fn token_for(
+async fn token_of(
     reporter: &Reporter<'_>,
     upstream: &Upstream,
-    version: SoapVersion,
+    tokens: &Arc<IssuedTokens>,
     octets: &[u8],
-) -> Result<Option<Arc<Granted>>, Response<Reply>> {
-    let Some(tokens) = &upstream.tokens else {
-        return Ok(None);
-    };
+) -> Result<Shown, Lacking> {
     let begun = Instant::now();
     let obtained = match user_of(upstream, tokens, octets) {
         Ok(user) => tokens.obtain(user).await,
         Err(failed) => Err(failed),
     };
     reporter.exchange.record("token", begun);
-    obtained.map(Some).map_err(|failed| {
-        let cause = match &*failed {
+    let token = obtained.map_err(|failed| Lacking {
+        cause: match &*failed {
             token::Failed::User(_) => Cause::Refused(FaultCode::Sender),
             failed if failed.is_busy() => Cause::Busy,
             failed if failed.is_timeout() => Cause::GatewayTimeout,
             _ => Cause::BadGateway,
-        };
-        reporter.fail(version, cause, failed.name(), failed.to_string())
-    })
+        },
+        reason: failed.name(),
+        detail: failed.to_string(),
+        failed: failure_in_token(&failed, tokens.are_for_users()),
+    })?;
+    Ok((None, Some(token)))
 }
 
 /// Answers for a request that no backend can take.

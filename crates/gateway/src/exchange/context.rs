@@ -13,6 +13,7 @@ use super::connection::Connection;
 use super::resources::Resources;
 use crate::config::limits::Shares;
 use crate::observe::audit::{self, Found, Notes, Sender};
+use crate::observe::calls::{Served, Spent};
 use crate::observe::traces::{Calling, Observed, Recording};
 use crate::route::Route;
 use crate::route::balancer::Attempt;
@@ -37,6 +38,8 @@ pub(crate) struct Exchange<'e> {
     pub(crate) trace: Option<String>,
     /// The spans of its trace, where these are recorded.
     pub(crate) recording: Option<Arc<Recording>>,
+    /// Where its time goes, where the call is logged.
+    pub(crate) spent: Option<Arc<Spent>>,
 }
 
 impl Exchange<'_> {
@@ -59,6 +62,7 @@ impl Exchange<'_> {
         Observed {
             metrics: Arc::clone(&self.route.metrics),
             recording: self.recording.clone(),
+            spent: self.spent.clone(),
         }
     }
 
@@ -88,12 +92,23 @@ impl Exchange<'_> {
             let reason = attempt.reason().name();
             found.backend = Some((attempt.backend().to_owned(), reason));
             found.agreement = attempt.agreement().map(str::to_owned);
+            found.class = attempt.class();
         });
+        if let Some(spent) = &self.spent {
+            spent.chose(attempt.choosing());
+        }
     }
 
-    /// Writes the line of the audit trail.
+    /// Notes that a backend was waited for until now.
+    pub(crate) fn waited_for_backend(&self, since: Instant) {
+        if let Some(spent) = &self.spent {
+            spent.waited(since.elapsed());
+        }
+    }
+
+    /// Writes the line of the audit trail, and takes the call into the log of calls.
     pub(super) fn tell(&self, response: &Response<Reply>) {
-        let (Some(audit), Some(notes)) = (&self.resources.audit, &self.notes) else {
+        let Some(notes) = &self.notes else {
             return;
         };
         let mut found = notes.lock();
@@ -101,15 +116,34 @@ impl Exchange<'_> {
             found.response_bytes = response.body().size_hint().exact();
         }
         let id = response.headers().get(X_REQUEST_ID);
-        audit.write(&audit::Line {
-            route: &self.route.name,
-            request: id.and_then(|id| id.to_str().ok()),
-            trace: self.trace.as_deref(),
-            client: self.connection.peer.ip(),
-            status: response.status(),
-            microseconds: u64::try_from(self.started.elapsed().as_micros()).unwrap_or(u64::MAX),
-            found: &found,
-        });
+        let request = id.and_then(|id| id.to_str().ok());
+        let (status, took) = (response.status(), self.started.elapsed());
+        if let Some(audit) = &self.resources.audit {
+            audit.write(&audit::Line {
+                route: &self.route.name,
+                request,
+                trace: self.trace.as_deref(),
+                client: self.connection.peer.ip(),
+                status,
+                microseconds: u64::try_from(took.as_micros()).unwrap_or(u64::MAX),
+                found: &found,
+            });
+        }
+        if let (Some(calls), Some(spent)) = (&self.resources.calls, &self.spent) {
+            let balancer = self.route.balancer.as_ref();
+            let source = balancer.and_then(|balancer| balancer.source.as_ref());
+            calls.push(&Served {
+                route: &self.route.name,
+                provided: self.route.provides.as_ref(),
+                service: source.and_then(|source| source.service.as_deref()),
+                request,
+                status,
+                took,
+                outcome: found.outcome(),
+                found: &found,
+                spent,
+            });
+        }
     }
 
     /// Counts a message of whoever proved to have sent it, and holds its place for them; otherwise

@@ -10,6 +10,7 @@ use bytes::Bytes;
 use http::{Method, Request, Response, request};
 use hyper::body::{Body, Incoming};
 use soapstone::wss::SoapVersion;
+use tokio::time::Instant;
 
 use super::carry::{Carried, Uncarried, carry};
 use super::context::Exchange;
@@ -93,7 +94,10 @@ async fn one(
     exchange.head_for_backend(&mut head, upstream);
     let mut calling = exchange.call(&mut head.headers);
     let request = Request::from_parts(head, upload);
-    let response = upstream.backend.send(request, exchange.started).await?;
+    let sent = Instant::now();
+    let response = upstream.backend.send(request, exchange.started).await;
+    exchange.waited_for_backend(sent);
+    let response = response?;
     if let Some(calling) = &mut calling {
         calling.answered(response.status());
     }

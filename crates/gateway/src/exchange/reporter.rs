@@ -5,7 +5,8 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderValue, Response};
-use soapstone::wss::{FaultCode, Rejected, SecureError, SoapVersion};
+use soapstone::wss::{EnvelopeError, FaultCode, Rejected, SecureError, SoapVersion};
+use soapstone::xml::{ParseError, Problem};
 use soapstone_broker::Excess;
 
 use super::context::Exchange;
@@ -53,13 +54,43 @@ impl<'c> Refusals<'c> {
     }
 
     /// Why the answer of the backend was refused.
-    fn of_answer(&self) -> Option<&'static str> {
+    fn of_answer(&self) -> Option<RefusedAnswer> {
         let untold = self.untold.lock().unwrap_or_else(PoisonError::into_inner);
         let mut refusals = untold.iter();
         let of_answer = refusals.find(|refusal| refusal.direction == Direction::Outbound);
-        of_answer.map(|refusal| refusal.rejected.name())
+        of_answer.map(|refusal| RefusedAnswer::of(&refusal.rejected))
     }
 }
+
+/// What a refused answer says of its backend.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum RefusedAnswer {
+    /// The answer does not prove what it has to, for that reason.
+    Unproven(&'static str),
+    /// Nobody tells whether its certificate was revoked. Another backend may have one of another
+    /// authority.
+    Unknown,
+    /// The answer may be right, and this side cannot tell: a store or a key is away, or the answer
+    /// is beyond the limits, which a client can cause.
+    Undecided,
+}
+
+impl RefusedAnswer {
+    fn of(rejected: &Rejected) -> Self {
+        match rejected.cause() {
+            cause if cause.is_temporary() => Self::Undecided,
+            Rejected::Envelope(EnvelopeError::Xml(ParseError {
+                problem: Problem::TooMany { .. },
+                ..
+            })) => Self::Undecided,
+            cause if cause.name() == REVOCATION_UNKNOWN => Self::Unknown,
+            _ => Self::Unproven(rejected.name()),
+        }
+    }
+}
+
+/// The name of a refusal for want of word about a certificate.
+const REVOCATION_UNKNOWN: &str = "revocation-unknown";
 
 impl Refusals<'_> {
     /// Records a refused message, and returns the id of its record.
@@ -130,7 +161,7 @@ pub(super) struct Reporter<'c> {
     refusals: Refusals<'c>,
     /// The message in hand as it arrived, where refused messages are recorded.
     copy: Mutex<Option<MessageCopy>>,
-    /// What was proven of the answer of the backend.
+    /// What was proven of the answer of the backend, unless it is a fault that nobody secured.
     answer: Mutex<Option<AnswerEvidence>>,
 }
 
@@ -147,7 +178,7 @@ impl<'c> Reporter<'c> {
     }
 
     /// Why the answer of the backend was refused, where it was, and was no fault that tells why.
-    pub(super) fn refused_answer(&self) -> Option<&'static str> {
+    pub(super) fn refused_answer(&self) -> Option<RefusedAnswer> {
         self.refusals.of_answer()
     }
 
@@ -245,7 +276,7 @@ impl<'c> Reporter<'c> {
             }
             EndpointError::OverAgreement(over) => {
                 let cause = match over.excess {
-                    Excess::Operation => Cause::NotAllowed,
+                    Excess::Operation | Excess::Unproven => Cause::NotAllowed,
                     Excess::Size => Cause::TooLarge,
                     Excess::Rate { .. } => Cause::TooMany,
                 };
@@ -277,7 +308,6 @@ impl<'c> Reporter<'c> {
                 peer_fault: Some((fault, told)),
                 ..
             } => {
-                self.note_answer(AnswerEvidence::UnsecuredFault);
                 let text = fault.text();
                 let detail =
                     format!("the backend refused the request with the unsecured fault {text}");

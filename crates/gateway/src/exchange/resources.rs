@@ -8,6 +8,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use http::HeaderValue;
 
 use crate::observe::audit::Audit;
+use crate::observe::calls::CallLog;
 use crate::observe::metrics::GatewayMetrics;
 use crate::observe::record::Records;
 use crate::observe::traces::Traces;
@@ -21,6 +22,8 @@ pub(crate) struct Resources {
     pub(crate) memory: MessageMemory,
     pub(crate) clients: Clients,
     pub(crate) audit: Option<Audit>,
+    /// Calls for the log of the registry, where they are logged.
+    pub(crate) calls: Option<CallLog>,
     pub(crate) records: Option<Records>,
     pub(crate) traces: Arc<Traces>,
     pub(crate) metrics: Arc<GatewayMetrics>,

@@ -168,11 +168,7 @@ async fn rewritten(
             let opened = open(endpoint, octets, receipts.outbound, &observed, &desk).await;
             let admitted = match opened {
                 Ok(opened) => Admitted {
-                    evidence: match opened.evidence.signer() {
-                        Some(signer) => AnswerEvidence::Signed(signer.clone()),
-                        None if opened.evidence.signatures.is_empty() => AnswerEvidence::Unsigned,
-                        None => AnswerEvidence::Keyed,
-                    },
+                    evidence: evidence_of(&opened),
                     told: unsecured_text(endpoint, &opened, &desk),
                     head: Proven {
                         version: opened.version,
@@ -184,7 +180,7 @@ async fn rewritten(
                 Err(error) => passed_fault(error, kept, told, &observed, &desk)?,
             };
             (octets, proven, passed) = (admitted.octets, Some(admitted.head), admitted.told);
-            evidence = Some(admitted.evidence);
+            evidence = admitted.evidence;
         }
         if let Some(endpoint) = &inbound {
             let request = &receipts.inbound;
@@ -211,9 +207,20 @@ async fn rewritten(
 struct Admitted {
     octets: Vec<u8>,
     head: Proven,
-    evidence: AnswerEvidence,
+    evidence: Option<AnswerEvidence>,
     /// What it says, if it is a fault that nobody secured.
     told: Option<String>,
+}
+
+/// What was proven of an answer; `None` for a fault that nobody signed, which is the answer of a
+/// service that could not read its request.
+fn evidence_of(opened: &OpenedMessage) -> Option<AnswerEvidence> {
+    match opened.evidence.signer() {
+        Some(signer) => Some(AnswerEvidence::Signed(signer.clone())),
+        None if !opened.evidence.signatures.is_empty() => Some(AnswerEvidence::Keyed),
+        None if opened.fault.is_some() => None,
+        None => Some(AnswerEvidence::Unsigned),
+    }
 }
 
 /// What an answer says that is a fault, and that nothing had to prove.
@@ -254,7 +261,7 @@ fn passed_fault(
                 .metrics
                 .unsecured_answer(direction, Unsecured::Fault);
             Ok(Admitted {
-                evidence: AnswerEvidence::UnsecuredFault,
+                evidence: None,
                 told: Some(fault.text()),
                 head: Proven {
                     version: fault.version,

@@ -18,7 +18,7 @@ use super::context::Exchange;
 use super::deliver::{Delivered, Sending, Told, deliver};
 use super::failure::too_many;
 use super::read::read_request;
-use super::reporter::Reporter;
+use super::reporter::{RefusedAnswer, Reporter};
 use super::request::{Arrived, Prepared, prepare_request};
 use super::response::finish;
 use super::status_hint::StatusHint;
@@ -125,10 +125,15 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     )
     .await;
     if let Some(mut attempt) = attempt {
-        if let Some(reason) = reporter.refused_answer() {
-            attempt.unproven(reason);
-        } else if let Some(evidence) = reporter.answer() {
-            attempt.proved(&evidence);
+        match reporter.refused_answer() {
+            Some(RefusedAnswer::Unproven(reason)) => attempt.unproven(reason),
+            Some(RefusedAnswer::Unknown) => attempt.unknown(),
+            Some(RefusedAnswer::Undecided) => attempt.excuse(),
+            None => {
+                if let Some(evidence) = reporter.answer() {
+                    attempt.proved(&evidence);
+                }
+            }
         }
     }
     said.in_place_of(response, version)

@@ -85,6 +85,19 @@ impl Unanswered {
 pub(super) async fn send(
     reporter: &Reporter<'_>,
     upstream: &Upstream,
+    head: request::Parts,
+    octets: Bytes,
+    reservation: &mut Reservation,
+) -> Result<Arrival, Unanswered> {
+    let begun = Instant::now();
+    let arrived = transfer(reporter, upstream, head, octets, reservation).await;
+    reporter.exchange.waited_for_backend(begun);
+    arrived
+}
+
+async fn transfer(
+    reporter: &Reporter<'_>,
+    upstream: &Upstream,
     mut head: request::Parts,
     octets: Bytes,
     reservation: &mut Reservation,

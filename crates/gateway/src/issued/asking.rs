@@ -52,7 +52,7 @@ pub(crate) enum Failed {
     },
     /// The plain request brings no assertion of a user, or one that nobody would accept.
     User(SecureError),
-    /// The gateway has too much to do.
+    /// The gateway has too much to do, or too many questions are under way.
     Busy,
     /// It was not finished in time, or the gateway ends.
     Unfinished,
@@ -84,9 +84,19 @@ impl Failed {
         }
     }
 
-    /// Whether it says nothing of the one that was asked for: nobody would be answered.
-    pub(super) fn is_of_the_service(&self) -> bool {
-        matches!(self, Self::Away(_) | Self::Unfinished)
+    /// Whether nobody would be answered: there is no connection. What breaks off or takes too long
+    /// may do so for the message of one user.
+    pub(crate) fn is_of_the_service(&self) -> bool {
+        matches!(self, Self::Away(error) if error.is_unreachable())
+    }
+
+    /// Whether the token service answered, so that it is there.
+    pub(crate) fn is_an_answer(&self) -> bool {
+        match self {
+            Self::Answer { .. } => true,
+            Self::Refused { error, .. } => !matches!(error, TokenError::Unsecurable(_)),
+            _ => false,
+        }
     }
 }
 
@@ -110,7 +120,7 @@ impl fmt::Display for Failed {
                 "no assertion of a user in the request, to ask the token service with: {error}"
             ),
             Self::Busy => {
-                out.write_str("no assertion from the token service: the crypto workers are busy")
+                out.write_str("no assertion from the token service: too much is under way already")
             }
             Self::Unfinished => {
                 out.write_str("no assertion from the token service: it took too long")

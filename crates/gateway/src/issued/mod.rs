@@ -4,4 +4,5 @@
 //! learns why there is none.
 
 pub(crate) mod asking;
+pub(crate) mod entries;
 pub(crate) mod tokens;

@@ -8,73 +8,43 @@
 //! ```
 //!
 //! They are for one audience. One that is for a user is kept by all that the user's own assertion
-//! is, so that nobody else gets it. One with `OneTimeUse` is never kept.
+//! is, so that nobody else gets it, and no longer than that assertion holds. One with `OneTimeUse`
+//! is never kept, nor is one for a user whose assertion has `OneTimeUse`.
 //!
 //! While the token service is away, requests go on with what is at hand. After a question that
-//! failed none is asked for a moment: of a user, if that user was refused; else of the service.
+//! failed none is asked for a moment: of the service, if it cannot be reached; else of the user,
+//! whose assertion may be to blame. Then one question tries, and the others wait for its outcome.
 //!
 //! The rule kept here: an assertion leaves this place for the request that it was asked for, or for
 //! another one of the same user.
 
-use std::collections::HashMap;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::Ordering;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
 
-use jiff::{SignedDuration, Timestamp};
+use jiff::Timestamp;
 use soapstone::crypto::{DigestAlgorithm, digest};
 use soapstone::endpoint::user_of;
-use soapstone::wss::{AssertionToken, IssuedAssertion, SecureError};
+use soapstone::wss::SecureError;
 use soapstone::xml::{Buffers, Limits};
 use soapstone_store::Breaker;
-use tokio::sync::watch;
+use tokio::sync::{OwnedSemaphorePermit, Semaphore, watch};
 use tokio::time::Instant;
 
 use super::asking::{Failed, TokenAsker};
+use super::entries::{Entries, Entry, Granted, Outcome, TRIAL, User, key_of};
 use crate::observe::log::Beginning;
 use crate::scheduling::background::Background;
 use crate::scheduling::endpoint::OutboundEndpoint;
-
-/// What a question came to. Everybody who waits for it is told the same.
-type Outcome = Result<Arc<Granted>, Arc<Failed>>;
 
 /// The assertions of one endpoint.
 #[derive(Debug)]
 pub(crate) struct IssuedTokens {
     asker: TokenAsker,
     background: Arc<Background>,
-    state: Mutex<HashMap<Key, Entry>>,
+    state: Mutex<Entries>,
+    /// A permit for each question that may be under way.
+    questions: Arc<Semaphore>,
     /// In the way to the token service.
-    breaker: Breaker<Arc<Failed>>,
-}
-
-/// Whose an assertion is: nobody's in particular, or that of the user whose assertion has this
-/// digest.
-type Key = Option<[u8; 32]>;
-
-/// The user that a request is sent for.
-#[derive(Debug)]
-pub(crate) struct User {
-    key: [u8; 32],
-    assertion: Arc<AssertionToken>,
-}
-
-/// An assertion that was granted.
-#[derive(Debug)]
-pub(crate) struct Granted {
-    pub(crate) assertion: IssuedAssertion,
-    /// Whether a request has it, where it is for one.
-    is_taken: AtomicBool,
-}
-
-#[derive(Debug)]
-struct Entry {
-    granted: Option<Arc<Granted>>,
-    renew_at: Timestamp,
-    /// Whether the last one was for one use: then requests ask for themselves.
-    asks_each_time: bool,
-    under_way: Option<watch::Receiver<Option<Outcome>>>,
-    /// In the way to questions for this user.
     breaker: Breaker<Arc<Failed>>,
 }
 
@@ -87,21 +57,23 @@ enum Found {
     Alone,
 }
 
-/// The last part of an assertion's life, as a divisor, in which the next one is asked for.
-const LAST_PART: i64 = 10;
+/// Most questions at once. Each has a message of at most some 300 kB and a connection, whether or
+/// not its client still waits.
+const MOST_QUESTIONS: usize = 64;
 
-/// Least time before the end at which that begins. A shorter life is halved.
-const LEAST_AHEAD: SignedDuration = SignedDuration::from_secs(30);
+/// Largest assertion of a user that a token service is shown. One with a hundred attributes has
+/// some 50 kB.
+const LARGEST_USER: usize = 256 << 10;
 
 impl IssuedTokens {
     /// None as yet. Questions are asked in the background.
     pub(crate) fn new(asker: TokenAsker, background: Arc<Background>) -> Arc<Self> {
         Arc::new(Self {
+            state: Mutex::new(Entries::new(asker.requests.capacity())),
+            questions: Arc::new(Semaphore::new(MOST_QUESTIONS)),
             asker,
             background,
-            state: Mutex::default(),
-            // While a question is under way, no other one asks whether it may begin.
-            breaker: Breaker::new(Duration::ZERO),
+            breaker: Breaker::new(TRIAL),
         })
     }
 
@@ -119,7 +91,7 @@ impl IssuedTokens {
     ///
     /// # Errors
     ///
-    /// The request brings none, or several.
+    /// The request brings none, several, or one that has ended or is too large.
     pub(crate) fn user_of(
         &self,
         octets: &[u8],
@@ -130,6 +102,15 @@ impl IssuedTokens {
             return Ok(None);
         }
         let (_, assertion) = user_of(octets.to_vec(), limits, buffers)?;
+        let unfit = |problem| SecureError::AssertionUnfit { problem };
+        let size = assertion.written().len();
+        if size > LARGEST_USER {
+            let problem = format!("expected at most {LARGEST_USER} bytes, found {size}");
+            return Err(unfit(problem));
+        }
+        if let Some(ended) = assertion.ends().filter(|end| *end <= self.now()) {
+            return Err(unfit(format!("it ended at {ended}")));
+        }
         let key = digest(DigestAlgorithm::Sha256, assertion.written());
         let key = key.ok().and_then(|key| key.as_ref().try_into().ok());
         Ok(Some(Arc::new(User {
@@ -185,8 +166,9 @@ impl IssuedTokens {
         if let Some(granted) = self.usable(&mut state, user) {
             return Found::Granted(granted);
         }
-        let key = key_of(user);
-        match state.get(&key).is_some_and(|entry| entry.asks_each_time) {
+        let is_once = user.is_some_and(|user| user.asks_each_time());
+        let entry = state.get(&key_of(user));
+        match is_once || entry.is_some_and(|entry| entry.asks_each_time) {
             true => Found::Alone,
             false => Found::Awaited(self.begin(&mut state, user)),
         }
@@ -194,7 +176,7 @@ impl IssuedTokens {
 
     fn usable(
         self: &Arc<Self>,
-        state: &mut HashMap<Key, Entry>,
+        state: &mut Entries,
         user: Option<&Arc<User>>,
     ) -> Option<Arc<Granted>> {
         let now = self.now();
@@ -213,28 +195,25 @@ impl IssuedTokens {
     /// Begins a question for a user, unless one is under way or failed a moment ago.
     fn begin(
         self: &Arc<Self>,
-        state: &mut HashMap<Key, Entry>,
+        state: &mut Entries,
         user: Option<&Arc<User>>,
     ) -> watch::Receiver<Option<Outcome>> {
-        let key = key_of(user);
-        if !state.contains_key(&key) {
-            self.make_room(state);
-        }
-        let entry = state.entry(key).or_insert_with(Entry::new);
-        // A sender that is gone without a word was dropped with its task.
-        if let Some(running) = &entry.under_way
-            && running.has_changed().is_ok()
-        {
+        let told = |failed| watch::channel(Some(Err(failed))).1;
+        let Some(entry) = state.place(key_of(user), self.now()) else {
+            return told(Arc::new(Failed::Busy));
+        };
+        if let Some(running) = entry.question() {
             return running.clone();
         }
-        if let Err(failed) = self.may_ask(entry) {
-            return watch::channel(Some(Err(failed))).1;
-        }
+        let permit = match self.may_ask(Some(entry)) {
+            Ok(permit) => permit,
+            Err(failed) => return told(failed),
+        };
         let (tell, outcome) = watch::channel(None);
         entry.under_way = Some(outcome.clone());
         let (tokens, user) = (Arc::clone(self), user.cloned());
         self.background.spawn(async move {
-            let outcome = tokens.asked(user).await;
+            let outcome = tokens.asked(user, permit).await;
             tell.send_replace(Some(outcome));
         });
         outcome
@@ -242,23 +221,24 @@ impl IssuedTokens {
 
     /// A question of a request that needs an assertion of its own.
     async fn question(&self, user: Option<Arc<User>>) -> Outcome {
-        if let Some(entry) = self.state().get(&key_of(user.as_ref())) {
-            self.may_ask(entry)?;
-        }
-        let granted = self.asked(user).await?;
+        let permit = self.may_ask(self.state().get(&key_of(user.as_ref())))?;
+        let granted = self.asked(user, permit).await?;
         granted.is_taken.store(true, Ordering::Release);
         Ok(granted)
     }
 
-    /// Whether to ask now.
-    fn may_ask(&self, entry: &Entry) -> Result<(), Arc<Failed>> {
+    /// Whether to ask now for the user with this entry.
+    fn may_ask(&self, entry: Option<&Entry>) -> Result<OwnedSemaphorePermit, Arc<Failed>> {
+        let permit = Arc::clone(&self.questions).try_acquire_owned();
+        let permit = permit.map_err(|_| Arc::new(Failed::Busy))?;
         let now = Instant::now().into_std();
+        entry.map_or(Ok(()), |entry| entry.breaker.enter(now))?;
         self.breaker.enter(now)?;
-        entry.breaker.enter(now)
+        Ok(permit)
     }
 
-    /// Asks, and puts what is granted into use.
-    async fn asked(&self, user: Option<Arc<User>>) -> Outcome {
+    /// Asks, and puts what is granted into use. The permit is for the time until then.
+    async fn asked(&self, user: Option<Arc<User>>, _permit: OwnedSemaphorePermit) -> Outcome {
         let started = Instant::now();
         let asker = &self.asker;
         let assertion = user.as_ref().map(|user| Arc::clone(&user.assertion));
@@ -269,11 +249,13 @@ impl IssuedTokens {
             .metrics
             .token_request(answered.is_ok(), started.elapsed());
         let mut state = self.state();
-        let key = key_of(user.as_ref());
-        if !state.contains_key(&key) {
-            self.make_room(&mut state);
-        }
-        let entry = state.entry(key).or_insert_with(Entry::new);
+        let asks_each_time = user.as_ref().is_some_and(|user| user.asks_each_time());
+        let kept = match asks_each_time {
+            true => None,
+            false => state.place(key_of(user.as_ref()), self.now()),
+        };
+        let mut forgotten = Entry::new();
+        let entry = kept.unwrap_or(&mut forgotten);
         entry.under_way = None;
         match answered {
             Ok(assertion) => {
@@ -287,7 +269,7 @@ impl IssuedTokens {
                     "the token service has issued an assertion"
                 );
                 self.breaker.succeeded();
-                Ok(entry.keep(assertion, self.now()))
+                Ok(entry.keep(assertion, user.as_deref(), self.now()))
             }
             Err(failed) => {
                 let at_hand = entry.granted.as_ref().map(|granted| granted.assertion.ends);
@@ -299,33 +281,18 @@ impl IssuedTokens {
                     "no assertion from the token service"
                 );
                 let failed = Arc::new(failed);
-                let breaker = match failed.is_of_the_service() {
-                    true => &self.breaker,
-                    false => &entry.breaker,
-                };
-                // That we have too much to do ourselves says nothing about the peer.
-                if !failed.is_busy() {
-                    breaker.failed(Arc::clone(&failed), Instant::now().into_std());
+                let now = Instant::now().into_std();
+                if failed.is_an_answer() {
+                    self.breaker.succeeded();
+                }
+                if failed.is_of_the_service() {
+                    self.breaker.failed(Arc::clone(&failed), now);
+                } else if !failed.is_busy() {
+                    // That we have too much to do ourselves says nothing about anybody else.
+                    entry.breaker.failed(Arc::clone(&failed), now);
                 }
                 Err(failed)
             }
-        }
-    }
-
-    /// Makes room for one more user: whoever has no assertion goes first, then the one whose
-    /// assertion ends first. It only costs a question.
-    fn make_room(&self, state: &mut HashMap<Key, Entry>) {
-        if state.len() < self.asker.requests.capacity() {
-            return;
-        }
-        let idle = state.iter().filter(|(_, entry)| {
-            let mut running = entry.under_way.iter();
-            running.all(|running| running.has_changed().is_err())
-        });
-        let ends = |entry: &Entry| entry.granted.as_ref().map(|granted| granted.assertion.ends);
-        let first = idle.min_by_key(|(_, entry)| ends(entry));
-        if let Some(key) = first.map(|(key, _)| *key) {
-            state.remove(&key);
         }
     }
 
@@ -334,41 +301,7 @@ impl IssuedTokens {
         self.asker.endpoint.endpoint.clock(Timestamp::now())
     }
 
-    fn state(&self) -> MutexGuard<'_, HashMap<Key, Entry>> {
+    fn state(&self) -> MutexGuard<'_, Entries> {
         self.state.lock().unwrap_or_else(PoisonError::into_inner)
     }
-}
-
-impl Entry {
-    fn new() -> Self {
-        Self {
-            granted: None,
-            renew_at: Timestamp::MAX,
-            asks_each_time: false,
-            under_way: None,
-            breaker: Breaker::new(Duration::ZERO),
-        }
-    }
-
-    /// Puts an assertion into use: for later requests as well, unless it is for one.
-    fn keep(&mut self, assertion: IssuedAssertion, now: Timestamp) -> Arc<Granted> {
-        self.breaker.succeeded();
-        self.asks_each_time = assertion.once;
-        let life = assertion.ends.duration_since(now);
-        let part = SignedDuration::from_secs(life.as_secs() / LAST_PART);
-        let half = SignedDuration::from_secs(life.as_secs() / 2);
-        let ahead = part.max(LEAST_AHEAD.min(half));
-        self.renew_at = assertion.ends.checked_sub(ahead).unwrap_or(now);
-        let is_kept = !assertion.once;
-        let granted = Arc::new(Granted {
-            assertion,
-            is_taken: AtomicBool::new(false),
-        });
-        self.granted = is_kept.then(|| Arc::clone(&granted));
-        granted
-    }
-}
-
-fn key_of(user: Option<&Arc<User>>) -> Key {
-    user.map(|user| user.key)
 }

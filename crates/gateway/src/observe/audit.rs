@@ -16,6 +16,7 @@ use http::StatusCode;
 use jiff::Timestamp;
 use serde_json::{Map, Value};
 use soapstone::endpoint::OpenedMessage;
+use soapstone_registry::calls::Outcome;
 
 use crate::observe::log::{Beginning, Lines};
 
@@ -156,11 +157,24 @@ pub(crate) struct Found {
     pub(crate) backend: Option<(String, &'static str)>,
     /// The agreement that it is under.
     pub(crate) agreement: Option<String>,
+    /// Its class, where requests have one.
+    pub(crate) class: Option<&'static str>,
     /// Whether its security was refused, and the stable name of why, or of why it failed.
     pub(crate) refused: bool,
     pub(crate) reason: Option<&'static str>,
     pub(crate) request_bytes: Option<u64>,
     pub(crate) response_bytes: Option<u64>,
+}
+
+impl Found {
+    /// What became of it.
+    pub(crate) fn outcome(&self) -> Outcome {
+        match (self.refused, self.reason) {
+            (true, _) => Outcome::Refused,
+            (false, Some(_)) => Outcome::Failed,
+            (false, None) => Outcome::Accepted,
+        }
+    }
 }
 
 /// The same while others add to it.
@@ -185,14 +199,6 @@ pub(crate) struct Line<'l> {
 }
 
 impl Line<'_> {
-    fn verdict(&self) -> &'static str {
-        match (self.found.refused, self.found.reason) {
-            (true, _) => "refused",
-            (false, Some(_)) => "failed",
-            (false, None) => "accepted",
-        }
-    }
-
     fn fields(&self) -> Map<String, Value> {
         let found = self.found;
         let sender = found.sender.as_ref();
@@ -228,7 +234,7 @@ impl Line<'_> {
             ("backend", backend.map(|(name, _)| name.as_str().into())),
             ("chosen", backend.map(|(_, reason)| (*reason).into())),
             ("agreement", found.agreement.as_deref().map(Value::from)),
-            ("verdict", Some(self.verdict().into())),
+            ("verdict", Some(found.outcome().name().into())),
             ("reason", found.reason.map(Value::from)),
             ("status", Some(self.status.as_u16().into())),
             ("request_bytes", found.request_bytes.map(Value::from)),

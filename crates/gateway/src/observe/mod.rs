@@ -1,9 +1,11 @@
-//! What operators learn of a gateway: log, metrics, traces and the audit trail.
+//! What operators learn of a gateway: log, metrics, traces, the audit trail, and calls for the
+//! registry.
 //!
 //! The rule kept here: what is told never delays a message, and tells nothing that a message holds.
 //! Refused messages are kept only where the configuration says so, sealed and as they arrived.
 
 pub(crate) mod audit;
+pub(crate) mod calls;
 pub(crate) mod log;
 pub(crate) mod metrics;
 pub(crate) mod record;

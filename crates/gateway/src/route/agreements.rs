@@ -52,7 +52,7 @@ impl OverAgreement {
     pub(crate) fn wait(&self) -> Option<Duration> {
         match self.excess {
             Excess::Rate { wait } => Some(wait),
-            Excess::Operation | Excess::Size => None,
+            Excess::Operation | Excess::Unproven | Excess::Size => None,
         }
     }
 }
@@ -67,8 +67,6 @@ pub(crate) enum AnswerEvidence {
     Keyed,
     /// Nobody did.
     Unsigned,
-    /// It is a fault in the place of a secured answer.
-    UnsecuredFault,
 }
 
 impl Agreements {
@@ -134,9 +132,11 @@ impl Agreements {
         let operation = asked.operation.as_ref();
         let operation = operation.map(|(whole, local)| (whole.as_str(), local.as_str()));
         let request = soapstone_broker::Asked {
-            // A backend may go by the action: it must not be that of another operation.
-            operation: operation.filter(|(_, local)| asked.actions.iter().all(|it| fit(it, local))),
+            operation,
             bytes: asked.bytes,
+            // A backend may go by the action: it must not be that of another operation.
+            is_proven: asked.body_is_proven
+                && operation.is_none_or(|(_, local)| asked.actions.iter().all(|it| fit(it, local))),
         };
         let agreements = own.iter().map(|one| &one.agreement);
         let (admission, events) = admit(agreements, &request, moment());
@@ -214,7 +214,8 @@ impl UnderAgreement {
         self.violations.tell(events);
     }
 
-    /// In what an answer that was let through is weaker than agreed.
+    /// In what an answer that was let through is weaker than agreed. A fault that nobody secured is
+    /// not asked about: the message of a client can cause one.
     pub(crate) fn weakness(&self, evidence: &AnswerEvidence) -> Option<String> {
         match (evidence, &self.provider) {
             (AnswerEvidence::Signed(certificate), Some(provider)) => {
@@ -223,11 +224,6 @@ impl UnderAgreement {
                 (!is_provider).then(|| format!("signed by {subject}"))
             }
             (AnswerEvidence::Unsigned, Some(_)) => Some("signed by nobody".to_owned()),
-            (AnswerEvidence::UnsecuredFault, provider)
-                if provider.is_some() || self.needs().has_security() =>
-            {
-                Some("an unsecured fault".to_owned())
-            }
             _ => None,
         }
     }

@@ -21,6 +21,7 @@ use super::agreements::{AnswerEvidence, UnderAgreement};
 use super::upstream::Upstream;
 use crate::config::balance::Rules;
 use crate::config::source::SourceSpec;
+use crate::issued::tokens::IssuedTokens;
 use crate::observe::metrics::RouteMetrics;
 use crate::wire::backend::Backend;
 
@@ -100,6 +101,7 @@ impl Balancer {
             class: wanted.class,
         };
         let choice = self.pool.choose(&ask, now.into_std())?;
+        let choosing = now.elapsed();
         self.metrics.chosen(choice.reason);
         tracing::debug!(
             route = self.metrics.route(),
@@ -110,6 +112,7 @@ impl Balancer {
         Ok(Attempt {
             balancer: Arc::clone(self),
             choice,
+            choosing,
             wanted,
             tried,
             outcome: Outcome::Abandoned,
@@ -180,6 +183,8 @@ impl Balancer {
 pub(crate) struct Attempt {
     balancer: Arc<Balancer>,
     choice: Choice,
+    /// How long the choice took.
+    choosing: Duration,
     wanted: Wanted,
     /// Where it was before.
     tried: Vec<MemberId>,
@@ -196,6 +201,15 @@ impl Attempt {
         &self.balancer.members[self.choice.member.index()].upstream
     }
 
+    /// Whether there is a backend that needs no assertion of the same place.
+    pub(crate) fn may_do_without(&self, tokens: &Arc<IssuedTokens>) -> bool {
+        let mut members = self.balancer.members.iter();
+        members.any(|member| {
+            let others = member.upstream.tokens.as_ref();
+            !others.is_some_and(|others| Arc::ptr_eq(others, tokens))
+        })
+    }
+
     /// The backend's name.
     pub(crate) fn backend(&self) -> &str {
         self.balancer.pool.name(self.choice.member)
@@ -204,6 +218,16 @@ impl Attempt {
     /// The name of the agreement that the request is under.
     pub(crate) fn agreement(&self) -> Option<&str> {
         self.wanted.agreement.as_ref().map(UnderAgreement::name)
+    }
+
+    /// The class of the request, where requests have one.
+    pub(crate) fn class(&self) -> Option<&'static str> {
+        self.wanted.class.map(Class::name)
+    }
+
+    /// How long the choice took.
+    pub(crate) fn choosing(&self) -> Duration {
+        self.choosing
     }
 
     /// Why it goes there.
@@ -235,6 +259,14 @@ impl Attempt {
     /// It came to an end that says nothing of the backend.
     pub(crate) fn excuse(&mut self) {
         self.sent = None;
+        self.outcome = Outcome::Abandoned;
+    }
+
+    /// Whether the answer was right is not known, and another backend may give one of which it is.
+    /// That is no violation: an agreement is told what was measured.
+    pub(crate) fn unknown(&mut self) {
+        self.failed(Failed::Unproven);
+        self.wanted.agreement = None;
     }
 
     /// The answer was refused, for that reason.
@@ -252,7 +284,11 @@ impl Attempt {
     /// What became of it, as its agreement sees it.
     fn served(&self) -> Option<Served<'_>> {
         match (&self.weakness, self.outcome) {
-            (Some(why), _) => Some(Served::Weak(why)),
+            (Some(why), Outcome::Answered { took, .. }) => {
+                let took = Some(took);
+                Some(Served::Weak { why, took })
+            }
+            (Some(why), _) => Some(Served::Weak { why, took: None }),
             (None, Outcome::Answered { took, .. }) => Some(Served::Answered(took)),
             (None, Outcome::Failed(_)) => Some(Served::Failed),
             (None, Outcome::Abandoned) => self.sent.map(|sent| Served::Left(sent.elapsed())),

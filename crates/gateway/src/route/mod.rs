@@ -136,6 +136,11 @@ impl Route {
         &self.path
     }
 
+    /// Whether its calls are logged: it is registered, or one of several backends is chosen.
+    pub(crate) fn is_logged(&self) -> bool {
+        self.provides.is_some() || self.balancer.is_some()
+    }
+
     /// Whether messages pass as they are.
     pub(crate) fn is_plain(&self) -> bool {
         self.inbound.is_none() && self.outbound().is_none()

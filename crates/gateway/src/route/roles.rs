@@ -90,6 +90,8 @@ pub(crate) struct Asked<'a> {
     pub(crate) assertion: Option<&'a Assertion>,
     /// `{namespace}local` of the one child of the Body, and its local name.
     pub(crate) operation: Option<(String, String)>,
+    /// Whether somebody proved to have said what the Body holds. Where not, there is no operation.
+    pub(crate) body_is_proven: bool,
     /// What the client says, in the message or beside it, that the request is about.
     pub(crate) actions: Vec<String>,
     /// How long the request is, in plain.
@@ -281,6 +283,7 @@ mod tests {
                 proven: &proven,
                 assertion: None,
                 operation: None,
+                body_is_proven: true,
                 actions: Vec::new(),
                 bytes: 0,
             };

@@ -2,6 +2,7 @@
 //!
 //! The rule kept here: a request whose head can be read in two ways reaches no route.
 
+use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use http::{Method, Request, Response, StatusCode};
@@ -55,7 +56,9 @@ pub(super) async fn answer(
         let names = (route.name.as_str(), route.path());
         Traced::new(&resources.traces, recording, request.method(), names)
     });
-    let is_told = resources.audit.is_some() || recording.is_some();
+    let is_logged =
+        resources.calls.is_some() && request.method() == Method::POST && route.is_logged();
+    let is_told = is_logged || resources.audit.is_some() || recording.is_some();
     let notes = is_told.then(Notes::default);
     let _in_flight = resources.metrics.in_flight();
     let exchange = Exchange {
@@ -67,6 +70,7 @@ pub(super) async fn answer(
         notes,
         trace: trace.map(|trace| format!("{trace:032x}")),
         recording,
+        spent: is_logged.then(Arc::default),
     };
     serve(&exchange, request, traced).await
 }

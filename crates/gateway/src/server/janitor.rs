@@ -63,7 +63,8 @@ pub(crate) async fn tidy(state: Arc<State>) {
         if let Some(client) = &state.registry {
             tokio::join!(
                 registry::register(&state, client),
-                registry::discover(&state, client)
+                registry::discover(&state, client),
+                registry::log_calls(&state, client)
             );
         }
     };

@@ -27,6 +27,7 @@ use crate::config::Config;
 use crate::config::validity::tell;
 use crate::exchange::resources::{RequestNames, Resources};
 use crate::observe::audit::Audit;
+use crate::observe::calls::CallLog;
 use crate::observe::metrics::{Detail, GatewayMetrics};
 use crate::observe::record::Records;
 use crate::observe::traces::Traces;
@@ -133,7 +134,9 @@ pub(crate) async fn begin(
     if let Some(folder) = revocation.and_then(|it| it.folder.as_ref()) {
         revocation::restore(folder, &routes.revocation);
     }
+    let logs_calls = config.registry.as_ref().is_some_and(|it| it.calls);
     let resources = Resources {
+        calls: logs_calls.then(|| CallLog::new(name.clone())),
         executor,
         memory,
         clients: Clients::new(worker_count),
@@ -313,6 +316,11 @@ impl Running {
             let metrics = &self.state.resources.metrics;
             left = metrics.connections.load(Ordering::Relaxed);
             tracing::warn!(connections = left, after = ?self.drain, "connections were dropped at the end of the drain time");
+        }
+        if let Some(registry) = &self.state.registry {
+            // Calls that were not told of in time are lost with the process.
+            let telling = registry::log_last_calls(&self.state, registry);
+            let _ = tokio::time::timeout(FAREWELL, telling).await;
         }
         self.state.resources.traces.flush(FAREWELL).await;
         self.phase.send_replace(Phase::Ending);

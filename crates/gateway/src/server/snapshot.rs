@@ -10,6 +10,7 @@ use soapstone::endpoint::Directions;
 use super::state::State;
 use crate::config::direction::Direction;
 use crate::observe::audit::Audit;
+use crate::observe::calls::CallLog;
 use crate::observe::log;
 use crate::observe::metrics::{self, AgreementsSnapshot, Detail, RouteMetrics, Snapshot};
 use crate::scheduling::endpoint::RouteEndpoint;
@@ -32,6 +33,7 @@ pub(crate) fn exposition(state: &State, detail: Detail) -> String {
         lost_audit_lines: resources.audit.as_ref().map_or(0, Audit::lost),
         waiting_audit: resources.audit.as_ref().map_or(0, Audit::waiting),
         spans: resources.traces.counts(),
+        calls: resources.calls.as_ref().map(CallLog::counts),
         revocation: state.routes.revocation.counts(Timestamp::now()),
         ..Snapshot::default()
     };

@@ -416,5 +416,6 @@ fn unobserved() -> Observed {
     Observed {
         metrics: RouteMetrics::new("", None, None),
         recording: None,
+        spent: None,
     }
 }

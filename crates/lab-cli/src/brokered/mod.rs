@@ -5,7 +5,5 @@
 
 mod caller;
 pub(crate) mod cast;
-mod trail;
 
 pub(crate) use caller::Caller;
-pub(crate) use trail::Trail;

@@ -9,7 +9,7 @@ use std::path::Path;
 use std::sync::{Arc, Mutex, PoisonError};
 
 use bytes::Bytes;
-use http::{Method, Request, Uri, header, request};
+use http::{Method, Request, StatusCode, Uri, header, request};
 use http_body_util::{BodyExt, Full};
 use hyper::client::conn::http1::{self, SendRequest};
 use hyper_util::rt::TokioIo;
@@ -101,9 +101,20 @@ impl Client {
     pub(crate) async fn post(
         &self,
         url: &str,
-        (version, action): (SoapVersion, &str),
+        soap: (SoapVersion, &str),
         message: Bytes,
     ) -> Result<Bytes, Failure> {
+        let (status, body) = self.ask(url, soap, message).await?;
+        successful(url, status, body)
+    }
+
+    /// Sends a SOAP request and reads the whole answer, whatever its status.
+    pub(crate) async fn ask(
+        &self,
+        url: &str,
+        (version, action): (SoapVersion, &str),
+        message: Bytes,
+    ) -> Result<(StatusCode, Bytes), Failure> {
         let request = Request::builder().method(Method::POST);
         let content = version.content_type();
         let request = match version {
@@ -124,7 +135,15 @@ impl Client {
     /// Gets a resource as JSON, whole.
     pub(crate) async fn json(&self, url: &str) -> Result<Bytes, Failure> {
         let request = Request::builder().header(header::ACCEPT, "application/json");
-        self.send(url, request, Bytes::new()).await
+        let (status, body) = self.send(url, request, Bytes::new()).await?;
+        successful(url, status, body)
+    }
+
+    /// Gets a resource that is text, whole.
+    pub(crate) async fn text(&self, url: &str) -> Result<String, Failure> {
+        let (status, body) = self.send(url, Request::builder(), Bytes::new()).await?;
+        let body = successful(url, status, body)?;
+        String::from_utf8(body.to_vec()).map_err(Failure::new)
     }
 
     async fn send(
@@ -132,10 +151,8 @@ impl Client {
         url: &str,
         request: request::Builder,
         message: Bytes,
-    ) -> Result<Bytes, Failure> {
-        let failed = |problem: &dyn fmt::Display| {
-            Failure::new(format_args!("the call to {url} failed: {problem}"))
-        };
+    ) -> Result<(StatusCode, Bytes), Failure> {
+        let failed = |problem: &dyn fmt::Display| failed(url, problem);
         let uri: Uri = url.parse().map_err(|error| failed(&error))?;
         let authority = uri.authority().ok_or_else(|| failed(&"it has no host"))?;
         let path = uri.path_and_query().map_or("/", |path| path.as_str());
@@ -155,12 +172,7 @@ impl Client {
         let body = response.into_body().collect().await;
         let body = body.map_err(|error| failed(&error))?.to_bytes();
         self.give_back(place, connection);
-        if status.is_success() {
-            Ok(body)
-        } else {
-            let told = String::from_utf8_lossy(&body);
-            Err(failed(&format_args!("{status}: {told}")))
-        }
+        Ok((status, body))
     }
 
     fn take(&self, place: &str) -> Option<Connection> {
@@ -194,6 +206,20 @@ impl Client {
         let name = ServerName::try_from(host.to_owned())?;
         Ok(converse(tls.connect(name, stream).await?).await?)
     }
+}
+
+/// The answer, if its status is one of success.
+fn successful(url: &str, status: StatusCode, body: Bytes) -> Result<Bytes, Failure> {
+    if status.is_success() {
+        Ok(body)
+    } else {
+        let told = String::from_utf8_lossy(&body);
+        Err(failed(url, &format_args!("{status}: {told}")))
+    }
+}
+
+fn failed(url: &str, problem: &dyn fmt::Display) -> Failure {
+    Failure::new(format_args!("the call to {url} failed: {problem}"))
 }
 
 /// Begins HTTP/1.1 on a stream.

@@ -11,25 +11,30 @@ mod apart;
 pub(crate) mod architecture;
 mod child;
 mod client;
+mod front_service;
 mod limits;
 mod namespace;
 mod network;
 mod part;
 pub(crate) mod round_robin;
 mod scratch;
+mod server;
 mod slow_way;
 mod tap;
 mod thumbprints;
+mod trail;
 mod wire;
 
 pub(crate) use apart::Apart;
-pub(crate) use child::{DONE, Order};
+pub(crate) use child::{Child, DONE, Order};
 pub(crate) use client::{Client, canonical_body, names_in_body};
+pub(crate) use front_service::FrontService;
 pub(crate) use limits::{Limit, Limited};
 pub(crate) use network::Network;
 pub(crate) use part::{Place, gateway};
 pub(crate) use scratch::Scratch;
-pub(crate) use tap::Exchange;
+pub(crate) use tap::{Exchange, Tap};
+pub(crate) use trail::Trail;
 
 use std::path::PathBuf;
 

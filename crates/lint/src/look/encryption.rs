@@ -6,10 +6,9 @@ use soapstone_xml::{Element, NodeId};
 
 use crate::findings::{Findings, quoted};
 use crate::message::{IdKind, Message, Target};
-use crate::names::{DS, WSSE, WSSE11, WSU, XENC};
+use crate::names::{DS, RSA_OAEP_11, WSSE, WSSE11, WSU, XENC};
 
 const CONTENT: &str = "http://www.w3.org/2001/04/xmlenc#Content";
-const RSA_OAEP_11: &str = "http://www.w3.org/2009/xmlenc11#rsa-oaep";
 const DATA_ALGORITHMS: [&str; 5] = [
     "http://www.w3.org/2001/04/xmlenc#tripledes-cbc",
     "http://www.w3.org/2001/04/xmlenc#aes128-cbc",

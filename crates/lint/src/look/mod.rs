@@ -3,8 +3,11 @@
 //! The rule kept here: each file reads the message and writes findings, and knows nothing of the
 //! others.
 
+pub(crate) mod as4;
 pub(crate) mod binary_token;
 pub(crate) mod digikoppeling;
+pub(crate) mod ebms;
+pub(crate) mod edelivery;
 pub(crate) mod encryption;
 pub(crate) mod envelope;
 pub(crate) mod header;

@@ -2,6 +2,7 @@
 
 use soapstone_xml::Element;
 
+use crate::date_time::DateTime;
 use crate::findings::{Findings, quoted};
 use crate::message::Message;
 use crate::names::WSU;
@@ -115,55 +116,4 @@ fn look_at_time(element: Element<'_>, rules: &OfTime, findings: &mut Findings) {
         let expected = "three digits of a second at most";
         findings.add(rules.fine, element, expected, quoted(Some(&text)));
     }
-}
-
-/// The form of an `xsd:dateTime`.
-struct DateTime<'t> {
-    seconds: u8,
-    /// Digits behind the point.
-    fraction: usize,
-    /// What follows the seconds.
-    zone: &'t str,
-}
-
-impl<'t> DateTime<'t> {
-    fn read(text: &'t str) -> Option<Self> {
-        let date = text.strip_prefix('-').unwrap_or(text);
-        let (date, time) = date.split_once('T')?;
-        let mut date = date.split('-');
-        let (year, month, day) = (date.next()?, date.next()?, date.next()?);
-        let in_range = |text: &str, low, high| {
-            let value = two_digits(text)?;
-            (low..=high).contains(&value).then_some(value)
-        };
-        let is_year = year.len() >= 4 && year.bytes().all(|byte| byte.is_ascii_digit());
-        if !is_year || date.next().is_some() {
-            return None;
-        }
-        in_range(month, 1, 12)?;
-        in_range(day, 1, 31)?;
-        let zone_at = time.find(['Z', '+', '-']).unwrap_or(time.len());
-        let (clock, zone) = time.split_at(zone_at);
-        let mut clock = clock.splitn(3, ':');
-        in_range(clock.next()?, 0, 24)?;
-        in_range(clock.next()?, 0, 59)?;
-        let seconds = clock.next()?;
-        let (seconds, fraction) = match seconds.split_once('.') {
-            Some((_, "")) => return None,
-            Some(split) => split,
-            None => (seconds, ""),
-        };
-        let is_number = fraction.bytes().all(|byte| byte.is_ascii_digit());
-        let seconds = two_digits(seconds).filter(|_| is_number)?;
-        Some(Self {
-            seconds,
-            fraction: fraction.len(),
-            zone,
-        })
-    }
-}
-
-fn two_digits(text: &str) -> Option<u8> {
-    let digits = text.len() == 2 && text.bytes().all(|byte| byte.is_ascii_digit());
-    digits.then(|| text.parse().ok()).flatten()
 }

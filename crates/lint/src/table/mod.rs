@@ -34,8 +34,10 @@ macro_rules! rules {
 }
 pub(crate) use rules;
 
+mod as4;
 mod basic;
 mod description;
+mod ebms;
 mod encryption;
 mod header;
 mod policy;
@@ -61,6 +63,11 @@ static ALL: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         description::DESCRIPTION,
         policy::POLICY,
         policy::DIGIKOPPELING,
+        ebms::MESSAGING,
+        ebms::USER_MESSAGE,
+        ebms::SIGNAL_MESSAGE,
+        as4::SECURITY,
+        as4::EDELIVERY,
     ]
     .concat()
 });

@@ -1,10 +1,11 @@
 //! `sp:IssuedToken` (WS-SecurityPolicy 1.3, 5.4.2): the issuer, and what to ask it for.
 //!
-//! What stands in the template goes into the request for a token, whatever it says. What messages
-//! must have is the assertion that comes of it.
+//! The template goes into the request for a token. What messages must have is the assertion that
+//! comes of it.
 //!
-//! The one rule: the template is copied; of it, only the kind of the token and of its key are
-//! understood.
+//! The one rule: a template says of what kind the token is, and which claims it has. For whom, for
+//! which service and how long is not for a policy to say: a stranger may have written it, and the
+//! request has our rights.
 
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -42,6 +43,24 @@ pub enum IssuedKey {
     /// A shared one, or one that is not known.
     Other,
 }
+
+/// What a template may say (WS-Trust 1.4, 4.1, 9.2 and 9.3), beside claims: names with a text.
+const SAID: [&str; 11] = [
+    "TokenType",
+    "RequestType",
+    "KeyType",
+    "KeySize",
+    "CanonicalizationAlgorithm",
+    "EncryptionAlgorithm",
+    "EncryptWith",
+    "SignWith",
+    "SignatureAlgorithm",
+    "KeyWrapAlgorithm",
+    "ComputedKeyAlgorithm",
+];
+
+/// The namespace of `xml:lang`, which has one prefix and is declared by nobody.
+const XML: &str = "http://www.w3.org/XML/1998/namespace";
 
 /// `KeyType` of a bearer's token in February 2005 (Identity Selector Interoperability Profile 1.0,
 /// 3.3.4.5).
@@ -83,8 +102,20 @@ impl IssuedToken {
             let kind = ProblemKind::Conflict { with };
             problems.push(PolicyProblem::at(&child.name, &child.place, kind));
         }
+        let local = &*child.name.local;
+        let is_said = match version {
+            Some(_) if local == "Claims" => true,
+            Some(_) => SAID.contains(&local) && child.children.is_empty(),
+            None => false,
+        };
+        if !is_said {
+            let reason = "a template says of what kind a token is and which claims it has, and nothing else of the request";
+            let kind = ProblemKind::NotSupported { reason };
+            problems.push(PolicyProblem::at(&child.name, &child.place, kind));
+            return;
+        }
         let text = child.text.trim();
-        match (version, &*child.name.local) {
+        match (version, local) {
             (Some(_), "TokenType") => {
                 let mut versions = SamlVersion::ALL.into_iter();
                 let of_saml = |version: &SamlVersion| {
@@ -123,6 +154,7 @@ fn write(node: &Node, out: &mut String) {
         let Name { namespace, local } = &attribute.name;
         let _ = match &**namespace {
             "" => write!(out, " {local}=\"{value}\""),
+            XML => write!(out, " xml:{local}=\"{value}\""),
             namespace => {
                 let namespace = escaped(namespace);
                 write!(

@@ -27,6 +27,13 @@ pub(crate) fn soap_version(binding: &Node) -> Option<SoapVersion> {
     of(WSDL_SOAP11, SoapVersion::V11).or_else(|| of(WSDL_SOAP12, SoapVersion::V12))
 }
 
+/// Whether the binding inside a binding, or the operation inside an operation, says that it is in
+/// rpc style; `None` where it says nothing (WSDL 1.1, 3.3 and 3.4).
+pub(crate) fn says_rpc(node: &Node, local: &str) -> Option<bool> {
+    let style = soap_child(node, local)?.attribute("", "style")?;
+    Some(style == "rpc")
+}
+
 /// Whether an element says, or refers to, what is attached to the element that it is in.
 pub(crate) fn is_policy(node: &Node) -> bool {
     node.is_policy_element("Policy") || node.is_policy_element("PolicyReference")

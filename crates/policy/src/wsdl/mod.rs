@@ -23,7 +23,7 @@ use crate::names::{ADDRESSING_WSDL, WSDL};
 use crate::node::Node;
 use crate::normal::exhaustion;
 use crate::operation::{Bound, OperationMessages};
-use elements::{is_policy, named, policy_uris, soap_child, soap_version};
+use elements::{is_policy, named, policy_uris, says_rpc, soap_child, soap_version};
 use index::Wsdl;
 
 /// An operation of a port, or a policy that stands alone, with the policies that apply to it.
@@ -354,6 +354,8 @@ impl<'d> Wsdl<'d> {
         let whole = PolicySubject {
             binding: name(binding),
             soap: soap_version(binding),
+            // Once for all operations: the binding may have many, and they may stand in front.
+            is_rpc: says_rpc(binding, "binding").unwrap_or_default(),
             needs_addressing: needs_addressing(binding),
             endpoint: around.into(),
             ..PolicySubject::default()
@@ -383,13 +385,14 @@ impl<'d> Wsdl<'d> {
             .zip(operation.attribute("", "name"))
             .and_then(|(port_type, name)| self.operations.get(&(Arc::as_ptr(port_type), name)))
             .copied();
+        subject.is_rpc = says_rpc(operation, "operation").unwrap_or(whole.is_rpc);
         let bound = Bound {
             binding,
             operation,
             port_type: port_type.map(AsRef::as_ref),
             inherited: inherited.map(AsRef::as_ref),
+            is_rpc: subject.is_rpc,
         };
-        subject.is_rpc = bound.is_rpc();
         subject.messages = subject.soap.map(|_| self.messages(&bound));
         let mut faults: HashMap<&str, usize> = HashMap::new();
         for part in inherited.into_iter().chain([operation]) {

@@ -1,7 +1,7 @@
 //! `sp:IssuedToken` (WS-SecurityPolicy 1.3, 5.4.2): an assertion that another service makes, in the
 //! places where `sp:SamlToken` may stand.
 
-use soapstone_policy::IssuedKey;
+use soapstone_policy::{IssuedKey, ProblemKind};
 use soapstone_wss::{ConversationVersion, HolderUse, Part, SamlVersion};
 
 use crate::refusals::not_supported;
@@ -114,4 +114,64 @@ fn issued_tokens_that_are_no_such_assertion_are_refused_by_name() {
     let (refused, reason) = not_supported(&format!("{binding}{SIGNED_BODY}"));
     let expected = "a token that another service issues is the initiator's, or a supporting one";
     assert_eq!((refused.as_str(), reason), ("IssuedToken", expected));
+}
+
+/// A WSDL may be a stranger's. What its template says would be asked for with our rights.
+#[test]
+fn a_template_asks_for_nobody_and_for_no_other_service() {
+    let address =
+        "<a:Address xmlns:a='http://www.w3.org/2005/08/addressing'>https://pay.example</a:Address>";
+    let wst14 = "xmlns:w='http://docs.oasis-open.org/ws-sx/ws-trust/200802'";
+    let wsp = "xmlns:p='http://www.w3.org/ns/ws-policy'";
+    let cases = [
+        (
+            "OnBehalfOf",
+            "<t:OnBehalfOf>admin</t:OnBehalfOf>".to_owned(),
+        ),
+        ("ActAs", format!("<w:ActAs {wst14}>admin</w:ActAs>")),
+        ("DelegateTo", "<t:DelegateTo/>".to_owned()),
+        ("Participants", "<t:Participants/>".to_owned()),
+        (
+            "AppliesTo",
+            format!("<p:AppliesTo {wsp}>{address}</p:AppliesTo>"),
+        ),
+        ("Lifetime", "<t:Lifetime/>".to_owned()),
+        ("UseKey", "<t:UseKey/>".to_owned()),
+        ("Entropy", "<t:Entropy/>".to_owned()),
+        ("ProofEncryption", "<t:ProofEncryption/>".to_owned()),
+        ("SecondaryParameters", "<t:SecondaryParameters/>".to_owned()),
+        ("Claims", "<c:Claims xmlns:c='urn:other'/>".to_owned()),
+        (
+            "EncryptWith",
+            "<t:EncryptWith><t:OnBehalfOf/></t:EncryptWith>".to_owned(),
+        ),
+    ];
+    for (name, element) in cases {
+        let template = format!("{}\n{element}", key("Bearer"));
+        let supporting = nest("SupportingTokens", &issued(&template, ""));
+        let binding = asymmetric(&suite("Basic256"));
+        let found = problems(&format!("{binding}{SIGNED_BODY}{supporting}"));
+        let [problem] = found.as_slice() else {
+            panic!("{name}: {found:?}")
+        };
+        assert_eq!(&*problem.assertion.local, name);
+        assert_eq!((problem.place.line, problem.place.column), (2, 1), "{name}");
+        let reason = "a template says of what kind a token is and which claims it has, and nothing else of the request";
+        assert_eq!(problem.kind, ProblemKind::NotSupported { reason }, "{name}");
+    }
+}
+
+/// Namespaces in XML 1.0, 3: no other prefix may be bound to the namespace of `xml`.
+#[test]
+fn the_language_of_a_claim_keeps_its_prefix() {
+    let claims = "<t:Claims Dialect='urn:d'><c:Type xmlns:c='urn:c' xml:lang='de'/></t:Claims>";
+    let supporting = nest("SupportingTokens", &issued(claims, ""));
+    let binding = asymmetric(&suite("Basic256"));
+    let found = agreement(&format!("{binding}{SIGNED_BODY}{supporting}"));
+    assert_eq!(
+        found.issued.expect("what the policy says of it").other,
+        format!(
+            "<Claims xmlns=\"{WST}\" Dialect=\"urn:d\"><Type xmlns=\"urn:c\" xml:lang=\"de\"></Type></Claims>"
+        )
+    );
 }

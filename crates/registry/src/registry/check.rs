@@ -3,6 +3,9 @@
 //! The rule kept here: what is kept is bounded in every dimension, whether it came as SOAP or as
 //! JSON.
 
+use crate::calls::{
+    Calls, LARGEST_NUMBER, LONGEST_SOURCE, LONGEST_TEXT as LONGEST_OF_CALL, MOST_CALLS,
+};
 use crate::model::{
     BindingTemplate, BusinessEntity, BusinessService, KeyedReference, TModel, Text,
 };
@@ -158,6 +161,33 @@ pub(super) fn t_model(model: &TModel) -> Result<(), Refusal> {
         short("overviewURL", url, LONGEST_URL)?;
     }
     categories(&model.categories)
+}
+
+pub(super) fn calls(told: &Calls) -> Result<(), Refusal> {
+    few("call", &told.calls, MOST_CALLS)?;
+    if told.calls.is_empty() {
+        return Err(Refusal::Missing { part: "call" });
+    }
+    key("source", &told.source)?;
+    short("source", &told.source, LONGEST_SOURCE)?;
+    for call in &told.calls {
+        for (part, text) in call.texts() {
+            let text = text.unwrap_or_default();
+            short(part, text, LONGEST_OF_CALL)?;
+            // Databases do not hold all of them.
+            if text.contains(char::is_control) {
+                let expected = "a text without control characters";
+                return Err(Refusal::Value { part, expected });
+            }
+        }
+        for (part, number) in call.numbers() {
+            if number > Some(LARGEST_NUMBER) {
+                let expected = "a number below 2^48";
+                return Err(Refusal::Value { part, expected });
+            }
+        }
+    }
+    Ok(())
 }
 
 pub(super) fn report(report: &Report) -> Result<(), Refusal> {

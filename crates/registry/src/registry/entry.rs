@@ -7,6 +7,7 @@ use std::fmt;
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+use crate::calls::Call;
 use crate::model::{BindingTemplate, BusinessEntity, BusinessService, TModel};
 use crate::report::{Figures, Host};
 
@@ -140,4 +141,19 @@ pub enum Change {
     Put(Box<Record>),
     /// An entry is gone.
     Delete(EntryKind, String),
+    /// Calls are in the log, each once. It is kept and nothing else.
+    Log(Box<LoggedCalls>),
+}
+
+/// Calls for the log.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct LoggedCalls {
+    /// Whose certificate told of them.
+    pub owner: Owner,
+    /// The name of the process that served them.
+    pub source: String,
+    /// When they were told, by the registry's clock.
+    pub received: Timestamp,
+    /// The calls.
+    pub calls: Vec<Call>,
 }

@@ -12,10 +12,11 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use jiff::{SignedDuration, Timestamp};
 
-pub use entry::{Change, Entry, EntryKind, Owner, Record, StoredReport};
+pub use entry::{Change, Entry, EntryKind, LoggedCalls, Owner, Record, StoredReport};
 pub use rules::{Limits, PublisherRule};
 
 use crate::answer::Answer;
+use crate::calls::{Call, Calls, Logged};
 use crate::ganglia::HostMetrics;
 use crate::model::{BindingTemplate, BusinessEntity, BusinessService, TModel};
 use crate::refusal::Refusal;
@@ -90,6 +91,7 @@ impl Registry {
             match change {
                 Change::Put(record) => self.put(*record),
                 Change::Delete(kind, key) => self.remove(kind, key),
+                Change::Log(_) => {}
             }
         }
     }
@@ -173,7 +175,7 @@ impl Registry {
                 let (kind, key) = (record.entry.kind(), record.entry.key());
                 kind != EntryKind::Report && self.record(kind, key).is_none()
             }
-            Change::Delete(..) => false,
+            Change::Delete(..) | Change::Log(_) => false,
         });
         let new = new.count();
         let own = self.counts.get(owner).copied().unwrap_or_default();
@@ -235,6 +237,7 @@ impl Draft<'_> {
             Request::DeleteTModel(keys) => self.delete(EntryKind::TModel, keys)?,
             Request::Report(report) => self.report(report, now)?,
             Request::Withdraw(keys) => self.withdraw(keys, now)?,
+            Request::LogCalls(told) => self.log_calls(told, now)?,
             Request::AuthToken => Answer::AuthToken("authinfo:signature".to_owned()),
             _ => Answer::Done,
         })
@@ -412,6 +415,78 @@ impl Draft<'_> {
                 key: key.to_owned(),
             }),
             _ => Ok(()),
+        }
+    }
+
+    fn log_calls(&mut self, told: &Calls, now: Timestamp) -> Result<Answer, Refusal> {
+        if !self.registry.limits.logs_calls {
+            let found = "calls: it has no [calls] in its file".to_owned();
+            return Err(Refusal::Unsupported { found });
+        }
+        check::calls(told)?;
+        let latest = (now + CLOCKS).as_millisecond();
+        let mut known = Vec::with_capacity(told.calls.len());
+        for call in &told.calls {
+            if call.time > latest {
+                return Err(Refusal::FutureReport);
+            }
+            if call.is_of_broker() {
+                rules::allow_calls(&self.rules)?;
+            }
+            match self.is_of_own_entry(call) {
+                // It was deleted meanwhile, or is not saved. Other calls are none the worse.
+                Err(Refusal::NoSuchKey { .. }) => continue,
+                own => own?,
+            }
+            known.push(call.clone());
+        }
+        let logged = Logged {
+            calls: known.len() as u64,
+            unknown: (told.calls.len() - known.len()) as u64,
+        };
+        if !known.is_empty() {
+            self.changes.push(Change::Log(Box::new(LoggedCalls {
+                owner: self.owner.clone(),
+                source: told.source.clone(),
+                received: now,
+                calls: known,
+            })));
+        }
+        Ok(Answer::Logged(logged))
+    }
+
+    /// That a call is one of an entry of its owner's, if it names one. What a provider tells is of
+    /// itself.
+    fn is_of_own_entry(&self, call: &Call) -> Result<(), Refusal> {
+        let Some(key) = &call.binding_key else {
+            return Ok(());
+        };
+        let Entry::Binding(binding) = &self.owned(EntryKind::Binding, key)?.entry else {
+            return Ok(());
+        };
+        if call.is_of_broker() {
+            return Ok(());
+        }
+        if call.provider.as_deref() != Some(&binding.access_point) {
+            let (part, expected) = ("provider", "the access point of the entry");
+            return Err(Refusal::Value { part, expected });
+        }
+        let service = self
+            .registry
+            .record(EntryKind::Service, &binding.service_key);
+        let is_named = service.is_some_and(|record| match &record.entry {
+            Entry::Service(it) => it
+                .names
+                .iter()
+                .any(|name| call.service.as_ref() == Some(&name.text)),
+            _ => false,
+        });
+        match is_named {
+            true => Ok(()),
+            false => Err(Refusal::Value {
+                part: "service",
+                expected: "a name of the service of the entry",
+            }),
         }
     }
 

@@ -14,6 +14,8 @@ pub struct PublisherRule {
     pub services: Option<Vec<String>>,
     /// Access points below these URLs, each of which ends with `/`; `None`: everywhere.
     pub access_points: Option<Vec<String>>,
+    /// Whether it may log what brokers tell: calls that others served.
+    pub calls: bool,
 }
 
 impl PublisherRule {
@@ -68,6 +70,17 @@ pub(super) fn allow_binding(
     }
 }
 
+/// That one of the rules allows to log what brokers tell.
+pub(super) fn allow_calls(rules: &[&PublisherRule]) -> Result<(), Refusal> {
+    match rules.iter().any(|rule| rule.calls) {
+        true => Ok(()),
+        false => {
+            let what = "calls that others served".to_owned();
+            Err(Refusal::NotAllowed { what })
+        }
+    }
+}
+
 /// How much the registry holds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Limits {
@@ -77,6 +90,8 @@ pub struct Limits {
     pub entries: usize,
     /// Longest period of reports, in milliseconds: a monitor that says more is held to this.
     pub period: u32,
+    /// Whether there is a log of calls.
+    pub logs_calls: bool,
 }
 
 impl Default for Limits {
@@ -88,6 +103,7 @@ impl Default for Limits {
             entries: 100_000,
             // Three of them make half a minute: as long as callers should have to try a dead one.
             period: 10_000,
+            logs_calls: false,
         }
     }
 }

@@ -5,6 +5,7 @@
 
 use soapstone_xml::Element;
 
+use super::calls::read_logged;
 use super::disposition;
 use super::entities::{
     each, read_binding, read_business, read_service, read_t_model, write_binding, write_business,
@@ -29,6 +30,11 @@ pub(super) fn write(answer: &Answer, output: &mut Output) {
             output.root(UDDI, "authToken", &[]);
             output.leaf("authInfo", &[], token);
             output.close("authToken");
+        }
+        Answer::Logged(logged) => {
+            let (calls, unknown) = (logged.calls.to_string(), logged.unknown.to_string());
+            output.root(OWN, "logged", &[("calls", &calls), ("unknown", &unknown)]);
+            output.close("logged");
         }
         Answer::Done => output.append(&disposition(0, "E_success", "")),
         Answer::Providers(providers) => {
@@ -159,6 +165,7 @@ pub(super) fn read(element: Element<'_>) -> Result<Answer, Refusal> {
             found: each(fields.all("provider"), read_provider)?,
             truncated,
         }),
+        (OWN, "logged") => Answer::Logged(read_logged(&mut fields)?),
         (namespace, local) => {
             let found = format!("{{{namespace}}}{local}");
             let found = found.chars().take(200).collect();

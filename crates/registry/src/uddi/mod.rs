@@ -7,6 +7,7 @@
 //! none is read from another place than its own.
 
 mod answers;
+mod calls;
 mod entities;
 mod fields;
 mod figures;

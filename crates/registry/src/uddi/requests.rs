@@ -5,6 +5,7 @@
 
 use soapstone_xml::Element;
 
+use super::calls;
 use super::entities::{
     each, read_binding, read_business, read_categories, read_service, read_t_model, write_binding,
     write_business, write_categories, write_service, write_t_model, write_texts,
@@ -55,6 +56,7 @@ pub(super) fn read(element: Element<'_>) -> Result<Request, Refusal> {
         }),
         (OWN, "withdraw") => Request::Withdraw(fields.strings("bindingKey")?),
         (OWN, "report") => return figures::read_report(fields).map(Request::Report),
+        (OWN, "log_calls") => return calls::read_calls(fields).map(Request::LogCalls),
         (namespace, local) => {
             let found = format!("{{{namespace}}}{local}");
             let found = found.chars().take(200).collect();
@@ -124,6 +126,13 @@ pub(super) fn write(request: &Request, output: &mut Output) {
                 .owners
                 .iter()
                 .for_each(|it| output.leaf("owner", &[], it));
+            output.close(name);
+        }
+        Request::LogCalls(told) => {
+            output.root(OWN, name, &[("source", &told.source)]);
+            told.calls
+                .iter()
+                .for_each(|it| calls::write_call(output, it));
             output.close(name);
         }
         Request::Report(report) => {

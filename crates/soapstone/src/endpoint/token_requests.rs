@@ -22,7 +22,8 @@ use crate::config::{TokenKeyType, TokenServiceConfig};
 
 use super::token_service::{TokenRequests, TokenService};
 
-/// Most assertions of users that are kept, where the file says nothing: some 10 MB.
+/// Most assertions of users that are kept, where the file says nothing: some 10 MB, and 256 MB if
+/// each is as large as one may be.
 const CAPACITY: usize = 1000;
 
 impl Compiler<'_> {

@@ -125,6 +125,13 @@ pub enum TrustError {
     },
     /// The assertion is not the one that was asked for.
     AssertionRefused(Box<Rejected>),
+    /// The assertion is too large to be kept.
+    AssertionTooLarge {
+        /// Bytes found.
+        size: usize,
+        /// Most bytes.
+        limit: usize,
+    },
     /// The cryptographic library refused.
     Crypto(CryptoError),
 }
@@ -220,6 +227,10 @@ impl fmt::Display for TrustError {
             Self::AssertionRefused(rejected) => {
                 write!(out, "the assertion is not the one that was asked for: {rejected}")
             }
+            Self::AssertionTooLarge { size, limit } => write!(
+                out,
+                "expected an assertion of at most {limit} bytes, found {size}"
+            ),
             Self::Crypto(error) => error.fmt(out),
         }
     }

@@ -34,6 +34,10 @@ const IDENTITY: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity";
 /// Interoperability Profile 1.0, 3.3.4.5).
 const NO_PROOF_KEY: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity/NoProofKey";
 
+/// Most bytes of an assertion that is taken. One with a hundred attributes has some 50 kB. Hosts
+/// keep thousands, and each is there in two forms.
+const LARGEST_ASSERTION: usize = 128 * 1024;
+
 /// The key of the token.
 #[derive(Clone, Debug)]
 pub enum TokenKey {
@@ -178,6 +182,13 @@ impl PendingToken {
         let token = requested_token(body, rules.version)?;
         let mut issued = IssuedAssertion::judge(token, wanted, now)
             .map_err(|rejected| TrustError::AssertionRefused(Box::new(rejected)))?;
+        let size = issued.token.written().len();
+        if size > LARGEST_ASSERTION {
+            return Err(TrustError::AssertionTooLarge {
+                size,
+                limit: LARGEST_ASSERTION,
+            });
+        }
         let said = answer.lifetime.and_then(|lifetime| lifetime.expires);
         let longest = later(now, rules.longest_lifetime);
         issued.ends = issued.ends.min(said.unwrap_or(longest)).min(longest);

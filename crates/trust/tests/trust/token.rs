@@ -464,3 +464,22 @@ fn an_answer_about_something_else_is_refused() {
         })
     );
 }
+
+/// Thousands of assertions are kept: the size of each has a bound.
+#[test]
+fn an_assertion_that_is_too_large_is_refused() {
+    let long = "x".repeat(128 << 10);
+    let token = Assertion {
+        attributes: &[("role", &long)],
+        ..bearer()
+    };
+    let token = token.about("alice", &idp());
+    match refused(&rules(), |context| {
+        answer(context, SamlVersion::V20, &token)
+    }) {
+        TrustError::AssertionTooLarge { size, limit } => {
+            assert!(size > limit && limit == 128 << 10, "{size} {limit}");
+        }
+        other => panic!("refused otherwise: {other}"),
+    }
+}

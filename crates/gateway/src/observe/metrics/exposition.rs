@@ -15,6 +15,7 @@ use super::{
     AgreementsSnapshot, GatewayMetrics, RouteMetrics, STEPS, agreements, balanced, process,
 };
 use crate::config::direction::Direction;
+use crate::observe::calls::CallCounts;
 use crate::observe::traces::Counts;
 
 /// What is measured when asked for.
@@ -36,6 +37,8 @@ pub(crate) struct Snapshot {
     pub(crate) waiting_audit: usize,
     /// What became of the spans of traces.
     pub(crate) spans: Counts,
+    /// What became of calls for the log of the registry, where they are logged.
+    pub(crate) calls: Option<CallCounts>,
     /// Route and side, with the number of replay marks held.
     pub(crate) replay_marks: Vec<(String, Direction, u64)>,
     /// Route and side, with the number of replay marks that may be.
@@ -139,6 +142,9 @@ pub(crate) fn expose(
     let mut out = Exposition(String::with_capacity(16 * 1024));
     of_the_gateway(gateway, snapshot, &mut out);
     of_traces(snapshot, &mut out);
+    if let Some(calls) = snapshot.calls {
+        of_calls(calls, &mut out);
+    }
     of_backends(snapshot, &mut out);
     of_expiries(snapshot, &mut out);
     of_shared_keys(snapshot, &mut out);
@@ -296,6 +302,31 @@ fn of_traces(snapshot: &Snapshot, out: &mut Exposition) {
         (exported_spans, snapshot.spans.exported),
         (lost_spans, snapshot.spans.lost),
         (over_rate, snapshot.spans.over_rate),
+    ] {
+        out.family(family).sample("", value);
+    }
+}
+
+fn of_calls(calls: CallCounts, out: &mut Exposition) {
+    let waiting = (
+        "soapstone_call_records_waiting",
+        GAUGE,
+        "Calls that the registry is to be told of.",
+    );
+    let logged = (
+        "soapstone_call_records_logged_total",
+        COUNTER,
+        "Calls that are in the log of the registry.",
+    );
+    let lost = (
+        "soapstone_call_records_lost_total",
+        COUNTER,
+        "Calls that did not get into the log of the registry: there was no room, or it refused them.",
+    );
+    for (family, value) in [
+        (waiting, calls.waiting as u64),
+        (logged, calls.logged),
+        (lost, calls.lost),
     ] {
         out.family(family).sample("", value);
     }

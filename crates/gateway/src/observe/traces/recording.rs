@@ -13,6 +13,7 @@ use tokio::time::Instant;
 
 use super::span::{Kind, Span, Value, status_attribute};
 use crate::config::direction::Direction;
+use crate::observe::calls::Spent;
 use crate::observe::metrics::RouteMetrics;
 use crate::observe::trace_context::TraceContext;
 
@@ -160,6 +161,8 @@ impl Drop for Calling<'_> {
 pub(crate) struct Observed {
     pub(crate) metrics: Arc<RouteMetrics>,
     pub(crate) recording: Option<Arc<Recording>>,
+    /// Where the time of its call goes, where that is logged.
+    pub(crate) spent: Option<Arc<Spent>>,
 }
 
 impl Observed {
@@ -173,6 +176,9 @@ impl Observed {
     /// A step has ended.
     pub(crate) fn step(&self, side: Direction, step: Step, begun: Instant, ended: Instant) {
         self.metrics.step(side, step, ended - begun);
+        if let Some(spent) = &self.spent {
+            spent.secured(ended - begun);
+        }
         if let Some(recording) = &self.recording {
             recording.internal(step.name(), Some(side), begun, ended);
         }

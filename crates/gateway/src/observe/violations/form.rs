@@ -68,6 +68,16 @@ impl Head {
     }
 }
 
+/// Whether these bytes may be what a record leaves that was not written to its end: the beginning
+/// of one, perhaps with zeros where the disk has none of it.
+pub(super) fn is_beginning(bytes: &[u8]) -> bool {
+    let zeros = bytes.iter().rev().take_while(|byte| **byte == 0).count();
+    let written = &bytes[..bytes.len() - zeros];
+    let start = format!("<v:{NAME} xmlns:v=\"{NAMESPACE}\" ");
+    let start = start.as_bytes();
+    written.starts_with(start) || start.starts_with(written)
+}
+
 fn element() -> InnerElement {
     InnerElement {
         namespace: NAMESPACE.to_owned(),

@@ -51,13 +51,14 @@ pub(crate) struct Violations {
 struct Writer {
     file: PathBuf,
     orders: SyncSender<Order>,
+    /// Where the chain of that file ends.
+    head: Arc<Mutex<Head>>,
 }
 
 /// What is known of the records.
 #[derive(Debug, Default)]
 struct Counts {
     lost: AtomicU64,
-    head: Mutex<Head>,
 }
 
 /// What the thread is told.
@@ -76,8 +77,7 @@ impl Violations {
     ///
     /// When the file cannot be opened for writing, or the system gives no thread.
     pub(crate) fn configure(&self, file: &Path, identity: &Arc<Identity>) -> io::Result<()> {
-        let mut writer = self.writer();
-        if let Some(known) = writer.as_ref().filter(|known| known.file == file) {
+        if let Some(known) = self.writer().as_ref().filter(|known| known.file == file) {
             // The thread ends when this is dropped, and not before.
             let sent = known.orders.try_send(Order::Sign(Arc::clone(identity)));
             return sent.map_err(|_| io::Error::other("too many records wait to be written"));
@@ -87,15 +87,19 @@ impl Violations {
             let why = "no signature algorithm of records fits the key";
             io::Error::new(io::ErrorKind::InvalidInput, why)
         })?;
+        // Outside the lock: requests tell of violations meanwhile, and a disk may be slow.
         let mut options = OpenOptions::new();
         let opened = options.read(true).append(true).create(true).open(file)?;
         let (orders, received) = sync_channel(MOST_WAITING);
         let counts = Arc::clone(&self.counts);
+        let head = Arc::<Mutex<Head>>::default();
+        let end = Arc::clone(&head);
         let thread = std::thread::Builder::new().name("violations".to_owned());
-        thread.spawn(move || serve(opened, signing, &received, &counts))?;
-        *writer = Some(Writer {
+        thread.spawn(move || serve(&opened, signing, &received, &counts, &end))?;
+        *self.writer() = Some(Writer {
             file: file.to_path_buf(),
             orders,
+            head,
         });
         Ok(())
     }
@@ -147,7 +151,9 @@ impl Violations {
 
     /// Where the chain of records ends.
     pub(crate) fn head(&self) -> Head {
-        lock(&self.counts.head).clone()
+        let writer = self.writer();
+        let head = writer.as_ref().map(|it| lock(&it.head).clone());
+        head.unwrap_or_default()
     }
 
     /// Waits until every record is written, but no longer than that.
@@ -170,17 +176,24 @@ fn lock<T>(mutex: &Mutex<T>) -> MutexGuard<'_, T> {
     mutex.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-fn serve(file: File, mut signing: InnerSigning, orders: &Receiver<Order>, counts: &Counts) {
-    let mut chain = match Chain::continued(file) {
-        Ok(chain) => Some(chain),
+fn serve(
+    file: &File,
+    mut signing: InnerSigning,
+    orders: &Receiver<Order>,
+    counts: &Counts,
+    head: &Mutex<Head>,
+) {
+    let continued = || match file.try_clone().and_then(Chain::continued) {
+        Ok(chain) => {
+            lock(head).clone_from(&chain.head);
+            Some(chain)
+        }
         Err(error) => {
             tracing::error!(%error, "the violation records cannot be continued: violations are lost");
             None
         }
     };
-    if let Some(chain) = &chain {
-        lock(&counts.head).clone_from(&chain.head);
-    }
+    let mut chain = continued();
     // It ends when nobody is left who tells of violations.
     while let Ok(order) = orders.recv() {
         match order {
@@ -193,11 +206,13 @@ fn serve(file: File, mut signing: InnerSigning, orders: &Receiver<Order>, counts
             // Nobody waits any more.
             Order::Say(say) => drop(say.send(())),
             Order::Write(violation, time) => {
+                // Somebody may have mended the file.
+                chain = chain.or_else(continued);
                 let written = chain
                     .as_mut()
                     .map(|chain| chain.append(&signing, &violation, time));
                 match (written, &chain) {
-                    (Some(Ok(())), Some(chain)) => lock(&counts.head).clone_from(&chain.head),
+                    (Some(Ok(())), Some(chain)) => lock(head).clone_from(&chain.head),
                     (written, _) => {
                         counts.lost.fetch_add(1, Ordering::Relaxed);
                         if let Some(Err(error)) = written {
@@ -215,10 +230,13 @@ struct Chain {
     file: File,
     length: u64,
     head: Head,
+    /// Whether something may stand behind the last record that is none.
+    torn: bool,
 }
 
 impl Chain {
-    /// Goes on where a file ends. Waits for another process that writes to it.
+    /// Goes on where a file ends. Waits for another process that writes to it. What is no chain of
+    /// ours stays as it is.
     fn continued(mut file: File) -> io::Result<Self> {
         file.lock()?;
         let length = file.metadata()?.len();
@@ -227,25 +245,40 @@ impl Chain {
         let mut end = Vec::new();
         file.read_to_end(&mut end)?;
         let whole = end.iter().rposition(|byte| *byte == b'\n');
-        let whole = whole.map_or(0, |at| at + 1);
-        if whole < end.len() {
-            // The process ended while it wrote: this line was never a record.
-            let torn = end.len() - whole;
-            tracing::warn!(bytes = torn, "a torn violation record was cut off");
-            end.truncate(whole);
-        }
-        let length = from + end.len() as u64;
-        file.set_len(length)?;
-        let line = end.strip_suffix(b"\n").map(|lines| {
-            let last = lines.rsplit(|byte| *byte == b'\n').next();
-            last.unwrap_or_default()
-        });
-        let head = match line {
-            None if length == 0 => Head::default(),
-            line => Head::unverified(line.unwrap_or_default())
-                .map_err(|error| io::Error::new(io::ErrorKind::InvalidData, error))?,
+        let (lines, torn) = end.split_at(whole.map_or(0, |at| at + 1));
+        let head = match lines.strip_suffix(b"\n") {
+            None if from == 0 => Head::default(),
+            None => return Err(no_chain("its last line is longer than any record")),
+            Some(lines) => {
+                let last = lines.rsplit(|byte| *byte == b'\n').next();
+                Head::unverified(last.unwrap_or_default()).map_err(no_chain)?
+            }
         };
-        Ok(Self { file, length, head })
+        if !form::is_beginning(torn) {
+            return Err(no_chain("its last line is no beginning of a record"));
+        }
+        let mut chain = Self {
+            file,
+            length: from + lines.len() as u64,
+            head,
+            torn: !torn.is_empty(),
+        };
+        if chain.torn {
+            // The process ended while it wrote: this line was never a record.
+            let bytes = torn.len();
+            tracing::warn!(bytes, "a torn violation record was cut off");
+            chain.cut()?;
+        }
+        Ok(chain)
+    }
+
+    /// Cuts off what stands behind the last record.
+    fn cut(&mut self) -> io::Result<()> {
+        if self.torn {
+            self.file.set_len(self.length)?;
+            self.torn = false;
+        }
+        Ok(())
     }
 
     /// Signs and writes a record.
@@ -255,6 +288,9 @@ impl Chain {
         violation: &Violation,
         time: Timestamp,
     ) -> Result<(), String> {
+        self.cut().map_err(|cut| {
+            format!("what stands behind the last record cannot be cut off: {cut}")
+        })?;
         let made = form::write(signing, &self.head, violation, time);
         let (mut line, head) = made.map_err(|error| error.to_string())?;
         line.push(b'\n');
@@ -264,8 +300,8 @@ impl Chain {
             .and_then(|()| self.file.sync_data());
         if let Err(error) = written {
             // What was written of it is no record.
-            let cut = self.file.set_len(self.length);
-            return Err(match cut {
+            self.torn = true;
+            return Err(match self.cut() {
                 Ok(()) => error.to_string(),
                 Err(cut) => format!("{error}; its beginning could not be cut off: {cut}"),
             });
@@ -274,6 +310,10 @@ impl Chain {
         self.head = head;
         Ok(())
     }
+}
+
+fn no_chain(why: impl Into<Box<dyn std::error::Error + Send + Sync>>) -> io::Error {
+    io::Error::new(io::ErrorKind::InvalidData, why)
 }
 
 #[cfg(test)]

@@ -207,20 +207,112 @@ fn records_that_were_cut_off_at_the_end_are_missed_by_the_head() {
     assert_eq!(head.number, 1);
 }
 
+/// `records` may name any file by mistake: an agreement, for instance.
 #[test]
 fn a_file_that_is_no_chain_is_not_continued_and_what_is_lost_is_counted() {
-    let folder = Folder::new();
-    let file = folder.path("violations.xml");
-    std::fs::write(&file, "something else\n").expect("it is ours");
-    let violations = Violations::default();
     let identity = keys::identity("CN=gateway", P256);
-    violations.configure(&file, &identity).expect("it opens");
-    told(&violations, 1..=3);
-    assert_eq!(
-        (violations.lost(), read(&file)),
-        (3, b"something else\n".to_vec())
+    let known = Folder::new();
+    let (known, _) = file(&known, 1);
+    let known = read(&known);
+    let long = vec![b'x'; 300 << 10];
+    for contents in [
+        b"something else\n".to_vec(),
+        b"name = \"gold\"".to_vec(),
+        b"name = \"gold\"\nservice = \"books\"".to_vec(),
+        [&*known, b"something else"].concat(),
+        [b"something else\n", &*long].concat(),
+        [&*known, &vec![0; 300 << 10]].concat(),
+    ] {
+        let folder = Folder::new();
+        let file = folder.path("violations.xml");
+        std::fs::write(&file, &contents).expect("it is ours");
+        let violations = Violations::default();
+        violations.configure(&file, &identity).expect("it opens");
+        told(&violations, 1..=3);
+        assert_eq!(violations.lost(), 3);
+        assert!(read(&file) == contents, "the file was changed");
+        // Mended.
+        std::fs::write(&file, &known).expect("it is ours");
+        told(&violations, [4]);
+        assert_eq!((violations.lost(), violations.head().number), (3, 2));
+    }
+}
+
+/// What is left of a record is cut off, with the zeros that a disk may have in the place of it.
+#[test]
+fn what_is_left_of_a_record_is_cut_off() {
+    let known = Folder::new();
+    let (known, identity) = file(&known, 2);
+    let known = read(&known);
+    let first = 1 + known.iter().position(|it| *it == b'\n').expect("lines");
+    let zeros = [0; 100];
+    for torn in [
+        &b"<v"[..],
+        &known[..first - 1],
+        &zeros,
+        &[&known[..40], &zeros].concat(),
+    ] {
+        for (whole, number) in [(0, 1), (first, 2)] {
+            let folder = Folder::new();
+            let file = folder.path("violations.xml");
+            std::fs::write(&file, [&known[..whole], torn].concat()).expect("it is ours");
+            let violations = Violations::default();
+            violations.configure(&file, &identity).expect("it opens");
+            told(&violations, [9]);
+            let (records, head) =
+                verify_records(&read(&file), trust(&[identity.certificate()])).expect("a chain");
+            assert_eq!((records.len() as u64, head.number), (number, number));
+        }
+    }
+}
+
+/// What could not be cut off is cut off before the next record, or there is none.
+#[test]
+#[cfg(target_os = "linux")]
+fn nothing_is_written_behind_what_is_no_record() {
+    let mut options = OpenOptions::new();
+    let full = options.read(true).append(true).open("/dev/full");
+    let mut chain = Chain {
+        file: full.expect("the system has it"),
+        length: 0,
+        head: Head::default(),
+        torn: false,
+    };
+    let signing = form::signing(keys::identity("CN=gateway", P256)).expect("it fits");
+    let mut append = || chain.append(&signing, &violation(1), Timestamp::now());
+    let first = append().expect_err("it is full");
+    assert!(
+        first.contains("; its beginning could not be cut off: "),
+        "{first}"
     );
-    // Nowhere to write.
+    let second = append().expect_err("it is torn");
+    let expected = "what stands behind the last record cannot be cut off: ";
+    assert!(second.starts_with(expected), "{second}");
+}
+
+/// The records of the former file may still be written when the next one is in use.
+#[test]
+fn the_head_is_that_of_the_file_in_use() {
+    let folder = Folder::new();
+    let (former, identity) = file(&folder, 1);
+    let violations = Violations::default();
+    violations.configure(&former, &identity).expect("a file");
+    for count in 2..=40 {
+        violations.tell(vec![AgreementEvent::Violated(Box::new(violation(count)))]);
+    }
+    let next = folder.path("next.xml");
+    violations.configure(&next, &identity).expect("a file");
+    told(&violations, [1]);
+    let lines = || read(&former).iter().filter(|it| **it == b'\n').count();
+    while lines() < 40 {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    assert_eq!((violations.head().number, violations.lost()), (1, 0));
+}
+
+/// Nowhere to write.
+#[test]
+fn what_finds_no_file_is_lost_and_counted() {
     let nowhere = Violations::default();
     told(&nowhere, 1..=2);
     assert_eq!(nowhere.lost(), 2);

@@ -4,6 +4,7 @@
 
 use std::fmt;
 use std::sync::Arc;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 
 use soapstone::Memory;
@@ -41,6 +42,10 @@ pub(crate) struct RegistryClient {
     pub(super) period: Duration,
     /// Held while the gateway says how it is: the last word is that it takes no calls.
     pub(super) saying: Mutex<()>,
+    /// Held while the gateway tells of calls: each batch is told by one task.
+    pub(super) logging: Mutex<()>,
+    /// Whether the registry knew the entries of the gateway at the last report.
+    pub(super) is_known: AtomicBool,
 }
 
 /// Why a registry did not do what it was asked for.
@@ -85,6 +90,15 @@ impl fmt::Display for AskError {
 }
 
 impl AskError {
+    /// Whether the same request may be done the next time: the registry could not keep it, or had
+    /// begun after it was made.
+    pub(super) fn is_passing(&self) -> bool {
+        match self {
+            Self::Refused { code, .. } => matches!(code.as_str(), "E_fatalError" | "E_invalidTime"),
+            _ => true,
+        }
+    }
+
     /// Whether the registry does not know an entry any more.
     pub(super) fn is_unknown_key(&self) -> bool {
         matches!(self, Self::Refused { code, .. } if code == "E_invalidKeyPassed")
@@ -120,6 +134,8 @@ impl RegistryClient {
                 business: spec.business,
                 period: spec.period,
                 saying: Mutex::new(()),
+                logging: Mutex::new(()),
+                is_known: AtomicBool::new(false),
             })
         }))
     }

@@ -4,6 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 
 use jiff::Timestamp;
 use soapstone::crypto::{DigestAlgorithm, digest};
@@ -111,6 +112,8 @@ impl Registrar<'_> {
         };
         // What cannot be saved keeps nothing else from being reported, or deleted.
         let reported = self.report(state, &serving).await;
+        let is_known = reported.is_ok() && self.saved.is_some();
+        self.client.is_known.store(is_known, Ordering::Relaxed);
         saved.and(reported).and(self.delete_former().await)
     }
 
@@ -293,6 +296,22 @@ fn service(business: &str, route: &Route, provided: &ProvidedSpec) -> BusinessSe
         categories: port_type.collect(),
         ..BusinessService::default()
     }
+}
+
+/// The keys of the bindings of a gateway, by service and access point.
+pub(super) fn binding_keys(
+    business: &str,
+    serving: &Serving,
+) -> BTreeMap<(String, String), String> {
+    let Some(entity) = entity(business, serving) else {
+        return BTreeMap::new();
+    };
+    let provided = serving.routes.iter().filter_map(|it| it.provides.as_ref());
+    let keys = provided.map(|it| {
+        let named = (it.service.clone(), it.access_point.clone());
+        (named, binding_key(&entity.business_key, it))
+    });
+    keys.collect()
 }
 
 fn binding_key(business: &str, provided: &ProvidedSpec) -> String {

@@ -3,6 +3,8 @@
 
 mod files;
 mod judged;
+mod several;
+mod users;
 
 use std::net::SocketAddr;
 use std::sync::atomic::{AtomicU32, Ordering};

@@ -168,6 +168,7 @@ impl<'n> Caller<'n> {
         let plain = Exchange {
             request: Bytes::from(operation.request()),
             response,
+            ..Exchange::default()
         };
         Ok(Seen {
             mechanism,

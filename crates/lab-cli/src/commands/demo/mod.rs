@@ -9,6 +9,7 @@
 
 mod broker;
 mod calls;
+mod federation;
 mod message;
 mod report;
 
@@ -38,7 +39,12 @@ every answer, shows one message before and after, and ends with a table. It take
 
 With --broker it shows another thing: four providers of one service with different policies, which register and report, three clients \
 with different needs, and a broker that chooses by both. One provider is slowed, one is killed, and one does not keep its policy. A table \
-says who was served by whom and why. The exit code is 1 if a call was served below its needs, or was lost for another reason than the lie.";
+says who was served by whom and why. The exit code is 1 if a call was served below its needs, or was lost for another reason than the lie.
+
+With --federation it shows two services in a chain, and a token service. A plain client calls the front service, which calls the books \
+service in the name of the client's user. Each step tells who asked for which token, what the token says, and what both services saw. Then \
+it shows what is refused and why, how often the token service is asked, and what a call costs with tokens. The exit code is 1 if a step \
+does not hold.";
 
 const EXAMPLES: &str = "\
 Examples:
@@ -46,7 +52,9 @@ Examples:
   soapstone demo --keep                 leave all running, with a curl line to try
   soapstone demo --suite Basic256Sha256 --count 50
   soapstone demo --json                 one line of JSON per measurement
-  soapstone demo --broker               clients with needs, providers with policies, a broker between them";
+  soapstone demo --broker               clients with needs, providers with policies, a broker between them
+  soapstone demo --federation           a chain of services, and a token service that tells them the user
+  soapstone demo --federation --keep    the same, and leave all running to look at files and logs";
 
 /// Books asked for in a call.
 const BOOKS: u32 = 100;
@@ -64,6 +72,9 @@ pub struct Arguments {
     /// Show a broker that chooses providers by their security and time
     #[arg(long, conflicts_with_all = ["keep", "suite"])]
     broker: bool,
+    /// Show a chain of services that learn the user from a token service
+    #[arg(long, conflicts_with_all = ["broker", "suite"])]
+    federation: bool,
     /// Leave services and gateways running until Ctrl-C, and say how to call them
     #[arg(long)]
     keep: bool,
@@ -90,6 +101,17 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
                 shown = broker::show(&arguments) => shown,
                 () = &mut stop => Err(Failure::new("stopped before the end")),
             };
+        }
+        if arguments.federation {
+            let running = tokio::select! {
+                shown = federation::show(&arguments) => shown?,
+                () = &mut stop => return Err(Failure::new("stopped before the end")),
+            };
+            if arguments.keep {
+                files::print(running.invitation())?;
+                stop.await;
+            }
+            return Ok(());
         }
         let (network, scratch) = tokio::select! {
             shown = show(&arguments) => shown?,

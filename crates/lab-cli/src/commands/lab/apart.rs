@@ -1,5 +1,5 @@
-//! `soapstone lab apart`, which the lab runs: services, or a gateway, in a process of its own, as
-//! they are where they are deployed.
+//! `soapstone lab apart`, which lab and demo run: services, or a gateway, in a process of its own,
+//! as they are where they are deployed.
 //!
 //! The rule kept here: it ends when nobody can tell it anything any more, however its starter
 //! ended.
@@ -9,6 +9,7 @@ use std::net::SocketAddr;
 use std::path::PathBuf;
 use std::time::Duration;
 
+use soapstone_cli::arguments::address;
 use soapstone_services::{
     Config, ControllerLocation, DatabaseError, DatabaseLocation, Device, Services,
 };
@@ -16,7 +17,7 @@ use tracing::Level;
 
 use crate::failure::Failure;
 use crate::logging::LogArguments;
-use crate::testbed::{DONE, Order, gateway};
+use crate::testbed::{DONE, FrontService, Order, gateway};
 use crate::{files, runtime};
 
 const EXAMPLES: &str = "\
@@ -35,6 +36,13 @@ pub enum ApartCommand {
         /// The gateway's configuration file
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
+    },
+    /// A service that asks another one for books
+    #[command(after_help = EXAMPLES)]
+    Front {
+        /// Where it asks for them
+        #[arg(long, value_name = "ADDRESS", value_parser = address)]
+        books: SocketAddr,
     },
 }
 
@@ -84,6 +92,10 @@ pub(super) fn run(command: ApartCommand, log: LogArguments) -> Result<(), Failur
                 Order::CloseIdle => running.close_idle(),
             })?;
             runtime.block_on(running.shutdown());
+        }
+        ApartCommand::Front { books } => {
+            let service = runtime.block_on(FrontService::start(books))?;
+            obey(service.address(), |_| {})?;
         }
     }
     Ok(())

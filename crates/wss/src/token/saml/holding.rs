@@ -41,9 +41,14 @@ impl Assertion {
 
     /// When the assertion ends: as it says, or by its age.
     pub(super) fn end(&self, policy: &AssertionPolicy) -> Timestamp {
+        self.stated_end()
+            .unwrap_or_else(|| later(self.issued, policy.most_age))
+    }
+
+    /// When the assertion ends, where it says so.
+    pub(super) fn stated_end(&self) -> Option<Timestamp> {
         let ends = [self.conditions.life.end, self.session_end];
-        let says = ends.into_iter().flatten().min();
-        says.unwrap_or_else(|| later(self.issued, policy.most_age))
+        ends.into_iter().flatten().min()
     }
 
     /// What is remembered of an assertion that is for one use, and until when.

@@ -4,6 +4,7 @@
 
 use std::fmt;
 
+use jiff::Timestamp;
 use soapstone_crypto::{Certificate, SymmetricKey};
 use soapstone_xml::{
     Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, NodeId, ParseOptions,
@@ -28,6 +29,8 @@ pub struct AssertionToken {
     certificate: Option<Certificate>,
     issuer: String,
     subject: String,
+    ends: Option<Timestamp>,
+    once: bool,
     /// Whether the assertion has a symmetric key of its holder, for its receiver.
     wraps_key: bool,
     /// That key.
@@ -90,6 +93,8 @@ impl AssertionToken {
             certificate: assertion.holder_certificate().cloned(),
             wraps_key: assertion.wraps_key(),
             proof: None,
+            ends: assertion.stated_end(),
+            once: assertion.conditions.once,
             id: assertion.id,
             issuer: assertion.issuer,
             subject: assertion.subject.value,
@@ -106,6 +111,16 @@ impl AssertionToken {
     /// Its id.
     pub fn id(&self) -> &str {
         &self.id
+    }
+
+    /// When it ends, where it says so.
+    pub fn ends(&self) -> Option<Timestamp> {
+        self.ends
+    }
+
+    /// Whether it is for one use (SAML Core 2.0, 2.5.1.5; SAML Core 1.1, 2.3.2.1.4).
+    pub fn is_for_one_use(&self) -> bool {
+        self.once
     }
 
     /// The certificate of the holder's key, where the assertion has it.

@@ -19,13 +19,13 @@ use tokio::task::JoinSet;
 
 use self::told::{Part, Told};
 use super::Arguments;
+use crate::brokered::Caller;
 use crate::brokered::cast::{AUDIT, CLIENTS, KILLED, PROVIDERS, SLOWED, broker_file};
-use crate::brokered::{Caller, Trail};
 use crate::failure::Failure;
 use crate::files;
 use crate::progress::Progress;
 use crate::testbed::architecture::{Architecture, SERVICE, Security};
-use crate::testbed::{Client, Scratch};
+use crate::testbed::{Client, Scratch, Trail};
 
 /// How many calls of one client are on their way at once.
 const AT_ONCE: u32 = 2;

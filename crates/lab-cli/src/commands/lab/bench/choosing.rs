@@ -16,12 +16,12 @@ use soapstone_lab::study::{NoCall, ProvidersRound, Trial};
 use soapstone_services::{SoapVersion, requests, responses};
 use tokio::task::JoinSet;
 
+use crate::brokered::Caller;
 use crate::brokered::cast::{AUDIT, CLIENTS, LIAR, PROVIDERS, broker_file};
-use crate::brokered::{Caller, Trail};
 use crate::failure::Failure;
 use crate::testbed::architecture::{Architecture, Front, Offer, Provider, SERVICE, Security};
 use crate::testbed::round_robin::{Balancer, RoundRobin};
-use crate::testbed::{Client, Limit, Limited, Scratch};
+use crate::testbed::{Client, Limit, Limited, Scratch, Trail};
 
 /// What providers of one policy demand of calls.
 const SECURITY: Security = Security {
@@ -495,7 +495,7 @@ mod tests {
         let failure = ended.expect_err("it is in use");
         assert_eq!(
             failure.to_string(),
-            "a provider that was killed is still in use"
+            "soapstone: a provider that was killed is still in use\n"
         );
     }
 }

@@ -1,4 +1,4 @@
-//! The audit trail of a broker, read as it grows.
+//! The audit trail of a gateway, or its log, read as it grows: a file of lines of JSON.
 //!
 //! The rule kept here: a line counts when it is whole.
 
@@ -9,7 +9,7 @@ use serde_json::Value;
 
 use crate::failure::Failure;
 
-/// The audit trail of the broker, read as it grows.
+/// The file, and how much of it was read.
 pub(crate) struct Trail {
     file: PathBuf,
     read: usize,
@@ -40,7 +40,8 @@ impl Trail {
             }
             if Instant::now() > given_up {
                 return Err(Failure::new(format_args!(
-                    "the broker's audit trail has {} of {count} lines",
+                    "{} has {} of {count} further lines",
+                    self.file.display(),
                     lines.len()
                 )));
             }

@@ -1,0 +1,218 @@
+//! The log of calls, told by gateways as they run.
+
+use soapstone_registry::calls::{Basis, CallPage, Outcome, Overhead, Part};
+
+use super::*;
+
+async fn registry_with_log(folder: &Folder, rules: &str) -> Running {
+    let text = REGISTRY.replace("LISTEN", "127.0.0.1:0");
+    let text = format!("{text}{rules}[calls]\nlisten = \"127.0.0.1:0\"\n");
+    let config = Config::from_text(&text, &folder.path("registry.toml"), &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    start(config)
+        .await
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// `[registry]` of a gateway that tells of its calls, when it ends: the next report is far.
+fn telling(registry: SocketAddr, name: &str) -> String {
+    table(registry, name).replace("period = \"100ms\"", "period = \"1h\"\ncalls = true")
+}
+
+async fn gateway(folder: &Folder, name: &str, text: &str) -> soapstone_gateway::Running {
+    let config = GatewayConfig::from_text(text, &folder.path(format!("{name}.toml")), &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    Gateway::start(config)
+        .await
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+async fn page(registry: &Running, path: &'static str) -> CallPage {
+    let (status, body) = ask(registry.calls().expect("a log"), "GET", path).await;
+    assert_eq!(status, 200, "{body}");
+    serde_json::from_str(&body).expect("a page")
+}
+
+/// A number of the gateway's metrics.
+fn counted(gateway: &soapstone_gateway::Running, name: &str) -> u64 {
+    let metrics = gateway.metrics();
+    let line = metrics.lines().find(|line| line.starts_with(name));
+    let line = line.unwrap_or_else(|| panic!("{name} in {metrics}"));
+    let (_, value) = line.rsplit_once(' ').expect("a value");
+    value.parse().expect("a number")
+}
+
+/// A provider that signs, and a broker in front of it. Both end before they have told of a call:
+/// what they tell at their end is all that they served.
+#[tokio::test(flavor = "multi_thread")]
+async fn broker_and_provider_tell_of_each_call_and_lose_none_at_their_end() {
+    const CALLS: u64 = 7;
+    let folder = folder();
+    let rule = "[[publishers]]\nsubject = \"CN=broker\"\nservices = []\ncalls = true\n";
+    let registry = registry_with_log(&folder, rule).await;
+    let address = registry.address();
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let listen = port.local_addr().expect("it is bound");
+    drop(port);
+    let text = format!(
+        "listen = \"{listen}\"\npublic_url = \"http://{listen}\"\n{}[[routes]]\npath = \"/books\"\n\
+         backend = \"http://{}/\"\nprovides = {{ service = \"Books\" }}\n[routes.inbound]\n{}",
+        telling(address, "p1"),
+        backend(ECHO),
+        endpoint("p1", "broker", "sign")
+    );
+    let provider = gateway(&folder, "p1", &text).await;
+    until("it is registered", async || {
+        let providers = providers(&registry).await;
+        providers.iter().any(|it| it.state == State::Active)
+    })
+    .await;
+    let access_point = format!("http://{listen}/books");
+    // It knows the provider from before.
+    let known = format!(
+        "{{\"of\":{{\"owners\":[\"CN=p1\"],\"port_type\":null,\"service\":\"Books\"}},\
+         \"providers\":[{{\"access_point\":\"{access_point}\",\"backup\":false,\"owner\":\"CN=p1\"}}]}}"
+    );
+    folder.write("books.json", known);
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\n{}[[routes]]\npath = \"/books\"\n[routes.outbound]\n{}\
+         [routes.backends]\nservice = \"Books\"\nowners = [\"CN=p1\"]\ncache = \"books.json\"\n",
+        telling(address, "broker").replace("business = \"broker\"\n", ""),
+        endpoint("broker", "p1", "sign")
+    );
+    let file = folder.write("broker.toml", text);
+    let config = GatewayConfig::load(&file, &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    let broker = Gateway::start(config)
+        .await
+        .unwrap_or_else(|error| panic!("{error}"));
+    for _ in 0..CALLS {
+        let (status, body) = call(broker.address(), "/books").await;
+        assert_eq!(status, 200, "{body}");
+    }
+    assert_eq!(counted(&broker, "soapstone_call_records_waiting"), CALLS);
+    assert_eq!(page(&registry, "/calls").await, CallPage::default());
+    broker.shutdown().await;
+    provider.shutdown().await;
+    let accepted = page(&registry, "/calls?outcome=accepted&limit=1000").await;
+    let told_by = |owner: &str| {
+        let told = accepted.calls.iter().filter(|it| it.owner == owner);
+        told.map(|it| it.call.clone()).collect::<Vec<_>>()
+    };
+    let (of_broker, of_provider) = (told_by("CN=broker"), told_by("CN=p1"));
+    assert_eq!(of_broker.len() as u64, CALLS);
+    assert_eq!(of_provider.len() as u64, CALLS);
+    let all = page(&registry, "/calls?limit=1000").await;
+    assert_eq!(all.calls.len() as u64, 2 * CALLS);
+    for call in of_broker.iter().chain(&of_provider) {
+        assert_eq!(call.service.as_deref(), Some("Books"));
+        assert_eq!(call.provider.as_ref(), Some(&access_point));
+        assert_eq!((call.outcome, call.status), (Outcome::Accepted, 200));
+        assert!(call.security > 0 && call.total >= call.backend, "{call:?}");
+        assert_eq!(call.attempts, 1);
+    }
+    for call in &of_broker {
+        assert_eq!(call.chosen.as_deref(), Some("only"));
+        assert_eq!((&call.client, &call.binding_key), (&None, &None));
+        assert_eq!(call.request_bytes, Some(ECHO.len() as u64));
+        let same = of_provider.iter().filter(|it| it.request == call.request);
+        assert_eq!(
+            same.count(),
+            1,
+            "the provider tells of it under the same name"
+        );
+    }
+    for call in &of_provider {
+        assert_eq!(call.client.as_deref(), Some("CN=broker"));
+        assert!(call.binding_key.is_some() && call.chosen.is_none());
+    }
+    let (_, body) = ask(registry.calls().expect("a log"), "GET", "/calls/overhead").await;
+    let overhead: Overhead = serde_json::from_str(&body).expect("the overhead");
+    let group = overhead
+        .groups
+        .iter()
+        .find(|it| it.service == "Books" && it.provider.is_some());
+    let group = group.unwrap_or_else(|| panic!("{body}"));
+    assert_eq!((group.basis, group.calls), (Basis::Both, CALLS));
+    let parts: Vec<Part> = group.parts.iter().map(|(part, _)| *part).collect();
+    let expected = [
+        Part::Choice,
+        Part::Security,
+        Part::Network,
+        Part::Service,
+        Part::Other,
+    ];
+    assert_eq!(parts, expected);
+    let whole: f64 = group.parts.iter().map(|(_, times)| times.share).sum();
+    assert!(
+        (whole - 1.0).abs() < 1e-6,
+        "all time is in one part: {body}"
+    );
+}
+
+/// A plain gateway that chooses between two backends, and tells of it.
+fn balancing(registry: SocketAddr, name: &str) -> String {
+    let (one, two) = (backend("one"), backend("one"));
+    let registry = telling(registry, name);
+    let registry = registry.replace(&format!("business = \"{name}\"\n"), "");
+    format!(
+        "listen = \"127.0.0.1:0\"\n{}[[routes]]\npath = \"/books\"\nbackends = [{{ url = \"http://{one}/\" }}, {{ url = \"http://{two}/\" }}]\n\
+         [[routes]]\npath = \"/other\"\nbackend = \"http://{one}/\"\n",
+        registry.replace("1h", "100ms")
+    )
+}
+
+#[tokio::test(flavor = "multi_thread")]
+async fn what_a_stranger_tells_is_not_in_the_log_and_is_counted_as_lost() {
+    let folder = folder();
+    let registry = registry_with_log(&folder, "").await;
+    let text = balancing(registry.address(), "mallory");
+    let stranger = gateway(&folder, "mallory", &text).await;
+    for _ in 0..3 {
+        assert_eq!(ask(stranger.address(), "POST", "/books").await.0, 200);
+    }
+    until("it was refused", async || {
+        counted(&stranger, "soapstone_call_records_lost_total") == 3
+    })
+    .await;
+    assert_eq!(counted(&stranger, "soapstone_call_records_logged_total"), 0);
+    assert_eq!(page(&registry, "/calls").await, CallPage::default());
+    stranger.shutdown().await;
+}
+
+/// The registry takes the connection and never answers. Calls are answered meanwhile, and are told
+/// to the registry that comes in its place.
+#[tokio::test(flavor = "multi_thread")]
+async fn no_call_waits_for_a_registry_and_none_is_lost_while_it_is_away() {
+    let folder = folder();
+    let silent = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = silent.local_addr().expect("it is bound");
+    let text = balancing(address, "broker");
+    let broker = gateway(&folder, "broker", &text).await;
+    for _ in 0..5 {
+        let (status, body) = ask(broker.address(), "POST", "/books").await;
+        assert_eq!((status, body.as_str()), (200, "one"));
+        // It is no route of the architecture, and not told of.
+        assert_eq!(ask(broker.address(), "POST", "/other").await.0, 200);
+    }
+    let asked = tokio::task::spawn_blocking(move || silent.accept().expect("it is asked"));
+    let hanging = asked.await.expect("it ends");
+    assert_eq!(counted(&broker, "soapstone_call_records_waiting"), 5);
+    assert_eq!(counted(&broker, "soapstone_call_records_lost_total"), 0);
+    // The listener is gone with the closure, and the connection is given up here.
+    drop(hanging);
+    let text = REGISTRY.replace("LISTEN", &address.to_string());
+    let text = format!("{text}calls = true\n[calls]\nlisten = \"127.0.0.1:0\"\n");
+    let config = Config::from_text(&text, &folder.path("registry.toml"), &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    let registry = start(config)
+        .await
+        .unwrap_or_else(|error| panic!("{error}"));
+    until("the registry was told", async || {
+        counted(&broker, "soapstone_call_records_logged_total") == 5
+    })
+    .await;
+    assert_eq!(counted(&broker, "soapstone_call_records_waiting"), 0);
+    assert_eq!(page(&registry, "/calls").await.calls.len(), 5);
+    broker.shutdown().await;
+}
