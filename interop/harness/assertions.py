@@ -45,7 +45,11 @@ def apart(suite, initiator="", recipient="", options=""):
 
 def symmetric(suite, derived=False, options=""):
     """One key, wrapped to the service's certificate."""
-    token = x509("Never", ("<sp:RequireDerivedKeys/>" if derived else "") + "<sp:RequireThumbprintReference/>")
+    return protected_by(suite, x509("Never", ("<sp:RequireDerivedKeys/>" if derived else "") + "<sp:RequireThumbprintReference/>"), options)
+
+
+def protected_by(suite, token, options=""):
+    """The key of a token."""
     return (
         f"<sp:SymmetricBinding><wsp:Policy>{_token('ProtectionToken', token)}"
         f"{_common(suite, True, options)}</wsp:Policy></sp:SymmetricBinding>"

@@ -1,4 +1,4 @@
-"""Assertions that the token service of CXF 3.5.10 makes for our gateway, which shows them to a service.
+"""Assertions that the token service of CXF 3.5.10 makes for our gateway, which shows them to a service; and ours for CXF's client.
 
 A plain request goes to an outbound gateway. It asks the token service, and sends the request on to an inbound gateway
 that accepts assertions of that issuer alone.
@@ -14,7 +14,7 @@ import urllib.error
 import urllib.request
 from pathlib import Path
 
-from . import envelopes
+from . import envelopes, token_requests
 from .endpoints import Endpoint
 from .installing import INTEROP
 from .processes import Failure, free_port, seen, server
@@ -86,7 +86,7 @@ def cases():
 
 
 def run(report, soapstone, keys, folder):
-    """Every case; then an audience that the token service does not know."""
+    """Every case; then an audience that the token service does not know. What CXF's client asks ours comes last."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     port = free_port()
@@ -117,6 +117,7 @@ def run(report, soapstone, keys, folder):
                 user = found.group()
         log = folder / "outbound.log"
         report.check("sts", "refused: an audience that is not known", direction, lambda: _refused(outbound, log))
+    token_requests.run(report, soapstone, keys, folder / "requests")
 
 
 def _route(name, backend, direction, endpoint):

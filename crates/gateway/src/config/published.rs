@@ -84,6 +84,9 @@ impl PublishedPolicy {
         if config.intermediary.is_some() {
             return Err("it is that of a node on the way, and not of the service".to_owned());
         }
+        if config.sts.is_some() {
+            return Self::of_token_service(config);
+        }
         match &config.security.source.value {
             SecuritySource::Mechanism(_) => Self::of_preset(config, transport),
             SecuritySource::Policy(_) if config.security.algorithms.is_some() => {
@@ -99,6 +102,27 @@ impl PublishedPolicy {
                         .to_owned(),
                 ),
             },
+        }
+    }
+
+    /// No backend has a description that a policy could be attached to.
+    fn of_token_service(config: &EndpointConfig) -> Result<Publication, String> {
+        let own = match &config.security.source.value {
+            SecuritySource::Policy(file) if config.security.algorithms.is_none() => {
+                Self::of_file(file)
+            }
+            _ => None,
+        };
+        match own {
+            Some(Self::Description(_)) => Ok(Publication {
+                published: own,
+                note: None,
+            }),
+            _ => Err(
+                "only a policy file that is a WSDL with a service describes a token service, \
+                 and `algorithms` take the place of its policy"
+                    .to_owned(),
+            ),
         }
     }
 

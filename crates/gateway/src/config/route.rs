@@ -294,9 +294,7 @@ pub(super) fn read_route(
     let issues_secrets = issues_secrets.map(|sts| sts.key_types_place);
     let inbound = table.table("inbound").and_then(|side| {
         let hidden = client_side.through_tls || client_side.transport.is_some();
-        // A token service has no description.
-        let publishing = sts_place.is_none().then_some(&publishing);
-        read_endpoint(side, &scope, hidden, publishing, sts)
+        read_endpoint(side, &scope, hidden, Some(&publishing), sts)
     });
     if let (Some(place), Some(Some((source, policies))), false) =
         (several_place, &source, has_sides.1)
@@ -502,16 +500,8 @@ fn refuse_beside_sts(table: &Table<'_>, place: Place) {
 }
 
 /// Keys of a route that say something of its backend.
-const OF_BACKENDS: [&str; 9] = [
-    "backend",
-    "backends",
-    "balance",
-    "outbound",
-    "tls",
-    "warm_up",
-    "identity",
-    "provides",
-    "publish_policy",
+const OF_BACKENDS: [&str; 8] = [
+    "backend", "backends", "balance", "outbound", "tls", "warm_up", "identity", "provides",
 ];
 
 /// Reads `backend`, where there is one.

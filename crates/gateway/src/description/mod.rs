@@ -23,7 +23,6 @@ use crate::exchange::carry::{Carried, Uncarried, carry};
 use crate::exchange::context::Exchange;
 use crate::exchange::failure::fail;
 use crate::observe::metrics::Flow;
-use crate::route::upstream::Upstream;
 use crate::wire::answer_head;
 use crate::wire::backend::Download;
 use crate::wire::body::{CollectError, Upload, collect};
@@ -31,14 +30,11 @@ use crate::wire::budget::Reservation;
 use crate::wire::fault::{Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;
 use crate::wire::reply::Reply;
+use crate::wire::text::text;
 use rewriting::{Origin, Rewriting};
 
 /// Answers a request for a description.
-pub(crate) async fn serve(
-    exchange: &Exchange<'_>,
-    upstream: &Upstream,
-    request: Request<Incoming>,
-) -> Response<Reply> {
+pub(crate) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -> Response<Reply> {
     let (mut head, _) = request.into_parts();
     let gateway = public_base(exchange, &head.headers, &head.uri);
     let given_id = head.headers.get(X_REQUEST_ID).cloned();
@@ -83,6 +79,10 @@ pub(crate) async fn serve(
             Err(detail) => failed(Cause::Internal, "policy-description", detail),
         };
     }
+    let Some(upstream) = &exchange.route.upstream else {
+        let why = "this service has no description\n";
+        return text(StatusCode::NOT_FOUND, why);
+    };
     for name in [
         header::CONTENT_LENGTH,
         header::ACCEPT_ENCODING,

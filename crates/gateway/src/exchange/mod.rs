@@ -64,11 +64,8 @@ pub(crate) async fn serve(
     });
     let response = if let Err((reason, wait)) = exchange.within_rates() {
         too_many(exchange, request.headers(), reason, wait)
-    } else if let (true, Some(upstream)) = (
-        is_description(request.method(), request.uri()),
-        &route.upstream,
-    ) {
-        description::serve(exchange, upstream, request).await
+    } else if is_description(request.method(), request.uri()) {
+        description::serve(exchange, request).await
     } else if route.needs_tls && !exchange.connection.through_tls {
         let detail =
             "the policy of the route leaves protection to TLS, and the request came without";

@@ -329,17 +329,70 @@ async fn strangers_and_other_messages_get_no_token() {
         "{}",
         answer.body
     );
-    for path in ["/signers", "/signers?wsdl"] {
-        let stream = connect(gateway.address(), b"http/1.1", false).await;
-        let answer = send_over(stream.expect("a handshake"), get(path)).await;
-        assert_eq!(
-            answer.expect("an answer").status,
-            StatusCode::METHOD_NOT_ALLOWED
-        );
-    }
+    let stream = connect(gateway.address(), b"http/1.1", false).await;
+    let answer = send_over(stream.expect("a handshake"), get("/signers")).await;
+    assert_eq!(
+        answer.expect("an answer").status,
+        StatusCode::METHOD_NOT_ALLOWED
+    );
 }
 
 /// A route that answers requests itself is no way around roles.
+/// It has no backend that could describe it.
+#[tokio::test]
+async fn a_token_service_is_described_by_its_policy_file_or_not_at_all() {
+    let folder = folder();
+    let namespaces = "xmlns:w=\"http://schemas.xmlsoap.org/wsdl/\" xmlns:soap=\"http://schemas.xmlsoap.org/wsdl/soap/\" \
+        xmlns:p=\"http://www.w3.org/ns/ws-policy\" xmlns:sp=\"http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702\"";
+    let policy = "<p:Policy><sp:TransportBinding><p:Policy><sp:TransportToken><p:Policy><sp:HttpsToken><p:Policy/></sp:HttpsToken></p:Policy>\
+        </sp:TransportToken><sp:AlgorithmSuite><p:Policy><sp:Basic256/></p:Policy></sp:AlgorithmSuite><sp:IncludeTimestamp/></p:Policy>\
+        </sp:TransportBinding><sp:SignedSupportingTokens><p:Policy><sp:UsernameToken><p:Policy/></sp:UsernameToken></p:Policy>\
+        </sp:SignedSupportingTokens></p:Policy>";
+    let described = |address: &str| {
+        format!(
+            "<w:definitions {namespaces}><w:binding name=\"B\">{policy}</w:binding><w:service name=\"S\"><w:port name=\"P\" binding=\"B\">\
+             <soap:address location=\"{address}\"/></w:port></w:service></w:definitions>"
+        )
+    };
+    folder.write("sts.wsdl", described("https://token-service.example/"));
+    let own = format!(
+        "{}[[routes]]\npath = \"/described\"\n{STS}[routes.inbound]\nusers = [{{ name = \"alice\", password = \"secret\" }}]\n\
+         security = {{ policy = \"sts.wsdl\" }}\n",
+        services("")
+    );
+    let gateway = folder.gateway(&own).await;
+    let asked = async |path: &str| {
+        let stream = connect(gateway.address(), b"http/1.1", false).await;
+        let answer = send_over(stream.expect("a handshake"), get(path)).await;
+        answer.expect("an answer")
+    };
+    let answer = asked("/described?wsdl").await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let here = "https://gateway.example:8443/described";
+    assert_eq!(answer.body, described(here));
+    for path in ["/users?wsdl", "/described?xsd=1"] {
+        let answer = asked(path).await;
+        assert_eq!(answer.status, StatusCode::NOT_FOUND, "{path}");
+        assert_eq!(answer.body, "this service has no description\n");
+    }
+    let hidden = own.replace(
+        "path = \"/described\"",
+        "path = \"/described\"\npublish_policy = false",
+    );
+    let gateway = folder.gateway(&hidden).await;
+    let stream = connect(gateway.address(), b"http/1.1", false).await;
+    let answer = send_over(stream.expect("a handshake"), get("/described?wsdl")).await;
+    let answer = answer.expect("an answer");
+    assert_eq!(answer.status, StatusCode::NOT_FOUND, "{}", answer.body);
+    let undescribed = services("").replace(
+        "path = \"/users\"",
+        "path = \"/users\"\npublish_policy = true",
+    );
+    let told = problems(&folder, &undescribed);
+    let expected = "the policy cannot be published: only a policy file that is a WSDL with a service describes a token service";
+    assert!(told.contains(expected), "{told}");
+}
+
 #[tokio::test]
 async fn roles_decide_who_gets_an_assertion() {
     for (allowed, status) in [

@@ -92,7 +92,7 @@ final class Keys {
         }
     }
 
-    private static List<X509Certificate> certificates(String path) throws IOException, GeneralSecurityException {
+    static List<X509Certificate> certificates(String path) throws IOException, GeneralSecurityException {
         CertificateFactory factory = CertificateFactory.getInstance("X.509");
         List<X509Certificate> found = new ArrayList<>();
         Matcher matcher = PEM.matcher(read(path));
