@@ -337,7 +337,6 @@ async fn strangers_and_other_messages_get_no_token() {
     );
 }
 
-/// A route that answers requests itself is no way around roles.
 /// It has no backend that could describe it.
 #[tokio::test]
 async fn a_token_service_is_described_by_its_policy_file_or_not_at_all() {
@@ -393,6 +392,7 @@ async fn a_token_service_is_described_by_its_policy_file_or_not_at_all() {
     assert!(told.contains(expected), "{told}");
 }
 
+/// A route that answers requests itself is no way around roles.
 #[tokio::test]
 async fn roles_decide_who_gets_an_assertion() {
     for (allowed, status) in [
