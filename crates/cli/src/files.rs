@@ -45,7 +45,7 @@ pub fn read(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
     let named = path.filter(|path| !is_standard(Some(path)));
     let too_large = || {
         let name = named.unwrap_or(Path::new("standard input"));
-        Failure::file(name, format_args!("has more than {LARGEST} octets"))
+        Failure::file(name, format_args!("has more than {LARGEST} bytes"))
     };
     let length = named.and_then(|path| path.metadata().ok());
     if length.is_some_and(|about| about.len() > LARGEST as u64) {
@@ -58,7 +58,7 @@ pub fn read(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
     Ok(octets)
 }
 
-/// Reads a file or standard input, up to one octet more than `most`: enough for its reader to see
+/// Reads a file or standard input, up to one byte more than `most`: enough for its reader to see
 /// that it is too long.
 ///
 /// # Errors
@@ -274,10 +274,10 @@ mod tests {
     fn a_file_that_does_not_fit_into_memory_is_a_failure_and_no_abort() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("huge");
-        // No octet of it is on the disk.
+        // No byte of it is on the disk.
         File::create(&path).unwrap().set_len(1 << 43).unwrap();
         let failure = read(Some(&path)).unwrap_err();
-        let message = "has more than 268435456 octets\n";
+        let message = "has more than 268435456 bytes\n";
         assert!(failure.to_string().ends_with(message), "{failure}");
     }
 

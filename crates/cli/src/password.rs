@@ -86,7 +86,7 @@ pub fn read(
         Ok(line) => Ok(Some(Zeroizing::new(line.to_owned()))),
         Err(_) => Err(Failure::file(
             path,
-            "expected a password in UTF-8 on the first line, found other octets",
+            "expected a password in UTF-8 on the first line, found other bytes",
         )),
     }
 }

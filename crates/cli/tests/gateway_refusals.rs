@@ -32,7 +32,7 @@ struct Guarded {
     sent: u32,
 }
 
-/// Largest message that the gateway takes, octets.
+/// Largest message that the gateway takes, bytes.
 const LIMIT: usize = 64 << 10;
 
 impl Guarded {
@@ -340,7 +340,7 @@ fn what_no_parser_should_read_or_follow_is_refused() {
     guarded.refuses("sign", deep, "too-deep", "soap:Client");
     let large = signed.replace("<b:price>100<", &format!("<b:price>{}<", "1".repeat(LIMIT)));
     guarded.refuses("sign", large, "too-large", "soap:Client");
-    // Half a character: 0xc3 begins two octets.
+    // Half a character: 0xc3 begins two bytes.
     let broken: Vec<u8> = signed.bytes().filter(|octet| *octet != 0xa9).collect();
     guarded.refuses("sign", broken, "malformed-encoding", "soap:Client");
 

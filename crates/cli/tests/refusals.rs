@@ -245,7 +245,7 @@ fn what_no_parser_should_read_is_refused() {
     let folder = with("none");
     let message = folder.read("secured.xml");
     let deep = "<a>".repeat(300) + &"</a>".repeat(300);
-    // Half a character: 0xc3 begins two octets.
+    // Half a character: 0xc3 begins two bytes.
     let broken: Vec<u8> = message.bytes().filter(|octet| *octet != 0xa9).collect();
     let dtd = format!("<!DOCTYPE a [<!ENTITY b \"c\">]>{message}");
     let nested = message.replace("</soap:Body>", &format!("{deep}</soap:Body>"));

@@ -23,7 +23,7 @@ struct Table {
 }
 
 impl Table {
-    /// Times `work`, which handles `octets` octets at each call (0: no rate is shown).
+    /// Times `work`, which handles `octets` bytes at each call (0: no rate is shown).
     fn row(&self, name: &str, octets: usize, mut work: impl FnMut()) {
         if self
             .filter
@@ -210,14 +210,14 @@ fn agreements(table: &Table) {
         salt: vec![7; 32],
         info: Vec::new(),
     };
-    table.row("concat-kdf sha256, 16 octets", 0, || {
+    table.row("concat-kdf sha256, 16 bytes", 0, || {
         black_box(concat.derive(&secret, 16).unwrap());
     });
-    table.row("hkdf hmac-sha256, 16 octets", 0, || {
+    table.row("hkdf hmac-sha256, 16 bytes", 0, || {
         black_box(hkdf.derive(&secret, 16).unwrap());
     });
     let label: &[u8] = b"WS-SecureConversationWS-SecureConversation";
-    table.row("p-sha1, 32 octets", 0, || {
+    table.row("p-sha1, 32 bytes", 0, || {
         let seed = [label, &[7; 16]];
         black_box(PHash::SHA1.derive(&[7; 32], &seed, 0, 32).unwrap());
     });
@@ -230,7 +230,7 @@ fn agreements(table: &Table) {
         }
     });
     let wrapping = SymmetricKey::generate(16).unwrap();
-    table.row("kw-aes128 wrap, 16 octets", 0, || {
+    table.row("kw-aes128 wrap, 16 bytes", 0, || {
         black_box(wrapping.wrap(KeyWrap::Aes128, &[7; 16]).unwrap());
     });
 }

@@ -89,11 +89,11 @@ impl PublicKey {
 }
 
 impl EphemeralAgreement {
-    /// Whether the originator's octets could begin a DER `INTEGER`, as a DSA key does: Santuario
+    /// Whether the originator's bytes could begin a DER `INTEGER`, as a DSA key does: Santuario
     /// tries one kind of key after the other, and Java's reader of DSA keys takes whatever
     /// begins so, of any algorithm. One in some 2,000 messages to WSS4J could not be opened.
     fn is_taken_for_dsa(&self) -> bool {
-        /// Octets of a `SubjectPublicKeyInfo` before those of the key itself (RFC 8410, 4).
+        /// Bytes of a `SubjectPublicKeyInfo` before those of the key itself (RFC 8410, 4).
         const BEFORE: usize = 12;
         const INTEGER: u8 = 2;
         matches!(self.originator.kind(), KeyKind::X25519 | KeyKind::X448)
@@ -191,7 +191,7 @@ mod tests {
     /// RFC 7748 section 6.1.
     #[test]
     fn the_example_of_rfc_7748_holds() {
-        // PKCS#8 around the 32 octets (RFC 8410 section 7).
+        // PKCS#8 around the 32 bytes (RFC 8410 section 7).
         let own = hex(
             "302e020100300506032b656e0422042077076d0a7318a57d3c16c17251b26645df4c2f87ebc0992ab177fba51db92c2a",
         );

@@ -26,7 +26,7 @@ macro_rules! algorithms {
             /// The algorithm that `uri` identifies, or `None` when this crate has no such
             /// algorithm.
             ///
-            /// Comparison is octet by octet, as XML Signature and XML Encryption demand of
+            /// Comparison is byte by byte, as XML Signature and XML Encryption demand of
             /// identifiers.
             #[must_use]
             pub fn from_uri(uri: &str) -> Option<Self> {
@@ -119,7 +119,7 @@ algorithms! {
 }
 
 impl DigestAlgorithm {
-    /// Length of the digest, in octets.
+    /// Length of the digest, in bytes.
     #[must_use]
     pub const fn output_length(self) -> usize {
         match self {
@@ -382,7 +382,7 @@ algorithms! {
 }
 
 impl DataEncryption {
-    /// Length of the key, in octets (for Triple DES with its parity bits).
+    /// Length of the key, in bytes (for Triple DES with its parity bits).
     #[must_use]
     pub const fn key_length(self) -> usize {
         match self {
@@ -392,7 +392,7 @@ impl DataEncryption {
         }
     }
 
-    /// Length of the initialization vector that stands before the ciphertext, in octets.
+    /// Length of the initialization vector that stands before the ciphertext, in bytes.
     #[must_use]
     pub const fn iv_length(self) -> usize {
         match self {
@@ -402,13 +402,13 @@ impl DataEncryption {
         }
     }
 
-    /// Length of the authentication tag that stands after the ciphertext, in octets; 0 in CBC mode.
+    /// Length of the authentication tag that stands after the ciphertext, in bytes; 0 in CBC mode.
     #[must_use]
     pub const fn tag_length(self) -> usize {
         if self.is_authenticated() { 16 } else { 0 }
     }
 
-    /// Length of the cipher's block, in octets: what CBC mode pads to.
+    /// Length of the cipher's block, in bytes: what CBC mode pads to.
     #[must_use]
     pub const fn block_length(self) -> usize {
         match self {
@@ -423,8 +423,8 @@ impl DataEncryption {
         matches!(self, Self::Aes128Gcm | Self::Aes192Gcm | Self::Aes256Gcm)
     }
 
-    /// Octets of initialization vector, ciphertext and tag together for a plaintext of that many
-    /// octets.
+    /// Bytes of initialization vector, ciphertext and tag together for a plaintext of that many
+    /// bytes.
     #[must_use]
     pub const fn ciphertext_length(self, plaintext_length: usize) -> usize {
         let body = if self.is_authenticated() {
@@ -478,7 +478,7 @@ algorithms! {
 }
 
 impl KeyWrap {
-    /// Length of the wrapping key, in octets.
+    /// Length of the wrapping key, in bytes.
     #[must_use]
     pub const fn key_length(self) -> usize {
         match self {

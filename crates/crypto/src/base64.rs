@@ -44,7 +44,7 @@ impl fmt::Display for Base64Error {
 
 impl std::error::Error for Base64Error {}
 
-/// Number of characters that `octets` octets become.
+/// Number of characters that `octets` bytes become.
 #[must_use]
 pub const fn encoded_length(octets: usize) -> usize {
     octets.div_ceil(3) * 4
@@ -89,9 +89,9 @@ pub fn decode(text: &[u8], output: &mut Vec<u8>) -> Result<(), Base64Error> {
 /// [`Base64Error`]; `output` is then as it was.
 ///
 /// ```
-/// let mut octets = Vec::new();
-/// soapstone_crypto::base64::decode_xml(b" c29h\n cHN0\n b25l ", &mut octets)?;
-/// assert_eq!(octets, b"soapstone");
+/// let mut bytes = Vec::new();
+/// soapstone_crypto::base64::decode_xml(b" c29h\n cHN0\n b25l ", &mut bytes)?;
+/// assert_eq!(bytes, b"soapstone");
 /// # Ok::<(), soapstone_crypto::base64::Base64Error>(())
 /// ```
 pub fn decode_xml(text: &[u8], output: &mut Vec<u8>) -> Result<(), Base64Error> {

@@ -13,14 +13,14 @@ use crate::key::SymmetricKey;
 use crate::random;
 use crate::secret::SecretBytes;
 
-/// Octets of the key.
+/// Bytes of the key.
 pub const KEY_LENGTH: usize = 32;
 
 /// Seals `secret` for the place that `belongs_to` describes: vector, ciphertext and tag.
 ///
 /// # Errors
 ///
-/// [`CryptoError::KeyLength`] unless the key has [`KEY_LENGTH`] octets; [`CryptoError::KeyUsedUp`]
+/// [`CryptoError::KeyLength`] unless the key has [`KEY_LENGTH`] bytes; [`CryptoError::KeyUsedUp`]
 /// if it has sealed as much as it may.
 ///
 /// ```
@@ -134,9 +134,9 @@ mod tests {
             let mut changed = sealed.clone();
             changed[position] ^= 1;
             let opened = open(&key(1), b"here", &changed).map(drop);
-            assert_eq!(opened, Err(DecryptFailed), "octet {position}");
+            assert_eq!(opened, Err(DecryptFailed), "byte {position}");
             let opened = open(&key(1), b"here", &sealed[..position]).map(drop);
-            assert_eq!(opened, Err(DecryptFailed), "{position} octets");
+            assert_eq!(opened, Err(DecryptFailed), "{position} bytes");
         }
     }
 

@@ -28,7 +28,7 @@ use extensions::Extensions;
 pub use extensions::{ExtendedKeyUsage, KeyUsage};
 pub use key_purpose::KeyPurpose;
 
-/// Longest certificate that is read, in octets. Real ones have 1 to 3 kB; the longest in the wild
+/// Longest certificate that is read, in bytes. Real ones have 1 to 3 kB; the longest in the wild
 /// stay below 32 kB.
 const LONGEST: usize = 64 * 1024;
 
@@ -43,7 +43,7 @@ struct Inner {
     /// Where in `der` the part that is signed lies.
     signed: Range<usize>,
     signed_with: SignedWith,
-    /// Where in `der` the octets of the signature lie.
+    /// Where in `der` the bytes of the signature lie.
     signature: Range<usize>,
     version: u8,
     serial: Vec<u8>,
@@ -76,7 +76,7 @@ impl Certificate {
         if der.len() > LONGEST {
             return Err(CryptoError::Malformed {
                 expected: EXPECTED,
-                found: format!("{} octets, more than {LONGEST}", der.len()),
+                found: format!("{} bytes, more than {LONGEST}", der.len()),
             });
         }
         let parts = Parts::read(der).map_err(NotDer::reading(EXPECTED))?;
@@ -291,10 +291,10 @@ impl Certificate {
             .get_or_init(|| sha1(self.public_key().key_bits()))
     }
 
-    /// Whether a `wsse:KeyIdentifier` or `ds:X509SKI` with these octets means this certificate.
+    /// Whether a `wsse:KeyIdentifier` or `ds:X509SKI` with these bytes means this certificate.
     ///
     /// Without the extension, the identifiers of RFC 5280 and of WSS4J 1.x are both accepted; the
-    /// latter (Rampart, old CXF) cuts 22 octets off the public key whatever its length, and
+    /// latter (Rampart, old CXF) cuts 22 bytes off the public key whatever its length, and
     /// hashes the rest.
     #[must_use]
     pub fn matches_ski(&self, identifier: &[u8]) -> bool {
@@ -494,11 +494,11 @@ fn decimal(octets: &[u8]) -> String {
 
 /// The pieces of a certificate, as they lie in its DER.
 struct Parts<'a> {
-    /// Octets before the part that is signed: the header of the whole.
+    /// Bytes before the part that is signed: the header of the whole.
     header: usize,
-    /// Octets of the part that is signed.
+    /// Bytes of the part that is signed.
     signed: usize,
-    /// Octets of the signature, which is the end of the whole.
+    /// Bytes of the signature, which is the end of the whole.
     signature: usize,
     algorithm: &'a [u8],
     version: u8,
@@ -533,7 +533,7 @@ impl<'a> Parts<'a> {
             },
         };
         let serial = body.expect(der::INTEGER)?;
-        // RFC 5280 section 4.1.2.2 allows 20 octets; some authorities use a few more.
+        // RFC 5280 section 4.1.2.2 allows 20 bytes; some authorities use a few more.
         if serial.is_empty() || serial.len() > 32 {
             return Err(NotDer);
         }

@@ -20,13 +20,13 @@ use crate::random::Supply;
 
 /// Encrypts the end of `buffer` in place.
 ///
-/// The plaintext is `buffer[start + algorithm.iv_length()..]`. The octets between `start` and it
+/// The plaintext is `buffer[start + algorithm.iv_length()..]`. The bytes between `start` and it
 /// are overwritten with a fresh random initialization vector, the plaintext is enciphered where it
 /// stands, and padding or tag are appended. Afterwards `buffer[start..]` is what goes into
 /// `xenc:CipherValue`. To spare a reallocation, reserve
 /// [`ciphertext_length`](DataEncryption::ciphertext_length) beforehand.
 ///
-/// CBC padding repeats its length in every octet, which satisfies receivers that check only the
+/// CBC padding repeats its length in every byte, which satisfies receivers that check only the
 /// last (as XML Encryption demands) and those that check all of them.
 ///
 /// # Errors
@@ -77,10 +77,10 @@ pub struct SealedApart {
     after: Short,
 }
 
-/// Octets of the longest block, and of the longest initialization vector and tag.
+/// Bytes of the longest block, and of the longest initialization vector and tag.
 const LONGEST_BLOCK: usize = 16;
 
-/// A few octets.
+/// A few bytes.
 #[derive(Debug)]
 struct Short {
     octets: [u8; LONGEST_BLOCK],
@@ -105,13 +105,13 @@ impl Short {
 }
 
 impl SealedApart {
-    /// What stands before the enciphered octets in `xenc:CipherValue`: the initialization vector.
+    /// What stands before the enciphered bytes in `xenc:CipherValue`: the initialization vector.
     #[must_use]
     pub fn before(&self) -> &[u8] {
         self.vector.get()
     }
 
-    /// How many of the octets were enciphered; what is left behind them, less than a block, is in
+    /// How many of the bytes were enciphered; what is left behind them, less than a block, is in
     /// [`after`](Self::after) instead.
     #[must_use]
     pub fn length(&self) -> usize {
@@ -125,13 +125,13 @@ impl SealedApart {
     }
 }
 
-/// Encrypts octets in place, with nothing before and behind them: for plaintext that stands in the
+/// Encrypts bytes in place, with nothing before and behind them: for plaintext that stands in the
 /// middle of something else.
 ///
 /// # Errors
 ///
 /// [`CryptoError::KeyLength`] if the key does not fit the algorithm, [`CryptoError::KeyUsedUp`] if
-/// it has enciphered as much as it may. The octets must then not be used any more.
+/// it has enciphered as much as it may. The bytes must then not be used any more.
 ///
 /// ```
 /// use soapstone_crypto::{DataEncryption, SymmetricKey, cipher, open_in_place, random::Supply};
@@ -215,7 +215,7 @@ pub fn seal(
 /// Decrypts `buffer`, which holds initialization vector, ciphertext and tag, in place, and says
 /// where the plaintext lies in it.
 ///
-/// Of CBC padding only the last octet counts (XML-Enc 1.1 section 5.2): it must be from 1 to the
+/// Of CBC padding only the last byte counts (XML-Enc 1.1 section 5.2): it must be from 1 to the
 /// block's length.
 ///
 /// # Errors
@@ -234,7 +234,7 @@ pub fn open_in_place(
 }
 
 /// Decrypts `body`, which holds ciphertext and tag, in place under an initialization vector that
-/// lies elsewhere; the plaintext are its first octets, as many as returned. For readers that want
+/// lies elsewhere; the plaintext are its first bytes, as many as returned. For readers that want
 /// the plaintext at the beginning of a buffer of its own.
 ///
 /// # Errors

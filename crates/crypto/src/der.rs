@@ -1,7 +1,7 @@
 //! Just enough DER (ITU-T X.690) to read keys, certificates and keystores, and to write keys.
 //!
 //! Reading borrows from the input, never recurses on its own, and refuses what DER does not allow:
-//! indefinite and non-minimal lengths, and tags of more than one octet (nothing read here has any).
+//! indefinite and non-minimal lengths, and tags of more than one byte (nothing read here has any).
 
 use crate::error::CryptoError;
 
@@ -36,7 +36,7 @@ impl NotDer {
     pub(crate) fn reading(expected: &'static str) -> impl FnOnce(NotDer) -> CryptoError {
         move |_| CryptoError::Malformed {
             expected,
-            found: "octets that are not its DER".to_owned(),
+            found: "bytes that are not its DER".to_owned(),
         }
     }
 }
@@ -125,7 +125,7 @@ impl<'a> Reader<'a> {
         self.expect(tag).map(Reader::new)
     }
 
-    /// The octets of a bit string without unused bits.
+    /// The bytes of a bit string without unused bits.
     pub(crate) fn bit_string(&mut self) -> Result<&'a [u8], NotDer> {
         match self.expect(BIT_STRING)? {
             [0, octets @ ..] => Ok(octets),
@@ -201,7 +201,7 @@ pub(crate) fn positive(magnitude: &[u8]) -> Vec<u8> {
     }
 }
 
-/// A bit string of whole octets.
+/// A bit string of whole bytes.
 pub(crate) fn bit_string(octets: &[u8]) -> Vec<u8> {
     element(BIT_STRING, &[&[0], octets])
 }
@@ -233,7 +233,7 @@ pub(crate) fn dotted(oid: &[u8]) -> String {
     text
 }
 
-/// The octets of an object identifier written in dotted decimals.
+/// The bytes of an object identifier written in dotted decimals.
 pub(crate) fn oid_from_dotted(text: &str) -> Option<Vec<u8>> {
     let mut arcs = text.split('.').map(|arc| {
         let plain =

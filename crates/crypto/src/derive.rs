@@ -14,7 +14,7 @@ use crate::digest::Hasher;
 use crate::error::{CryptoError, OrLibrary};
 use crate::secret::SecretBytes;
 
-/// Longest key derived, in octets: the longest any algorithm here uses is 64.
+/// Longest key derived, in bytes: the longest any algorithm here uses is 64.
 const LONGEST: usize = 1024;
 
 /// Most iterations of PBKDF2: some seconds of work. A message could otherwise ask for hours.
@@ -37,13 +37,13 @@ pub struct ConcatKdf {
     /// The digest (`ds:DigestMethod`).
     pub digest: DigestAlgorithm,
     /// What is digested after the secret: `AlgorithmID`, `PartyUInfo`, `PartyVInfo`, `SuppPubInfo`
-    /// and `SuppPrivInfo` one after the other, each without the leading octet that counts its
+    /// and `SuppPrivInfo` one after the other, each without the leading byte that counts its
     /// padding bits.
     pub other_info: Vec<u8>,
 }
 
 impl ConcatKdf {
-    /// Derives a key of `length` octets.
+    /// Derives a key of `length` bytes.
     ///
     /// # Errors
     ///
@@ -77,11 +77,11 @@ pub struct Pbkdf2 {
 }
 
 impl Pbkdf2 {
-    /// Derives a key of `length` octets.
+    /// Derives a key of `length` bytes.
     ///
     /// # Errors
     ///
-    /// [`CryptoError::KeyLength`] for 0 and for more than 1024 octets; [`CryptoError::Unsupported`]
+    /// [`CryptoError::KeyLength`] for 0 and for more than 1024 bytes; [`CryptoError::Unsupported`]
     /// for iterations out of bounds and for a function that is not an HMAC with SHA-1 or SHA-2.
     pub fn derive(
         &self,
@@ -145,11 +145,11 @@ impl hkdf::KeyType for Length {
 }
 
 impl Hkdf {
-    /// Derives a key of `length` octets.
+    /// Derives a key of `length` bytes.
     ///
     /// # Errors
     ///
-    /// [`CryptoError::KeyLength`] for 0 and for more than 1024 octets; [`CryptoError::Unsupported`]
+    /// [`CryptoError::KeyLength`] for 0 and for more than 1024 bytes; [`CryptoError::Unsupported`]
     /// for a function that is not an HMAC with SHA-1 or SHA-2.
     pub fn derive(&self, secret: &SecretBytes, length: usize) -> Result<SecretBytes, CryptoError> {
         check_length("hkdf", length)?;

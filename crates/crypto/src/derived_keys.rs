@@ -9,7 +9,7 @@ use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use crate::key::SymmetricKey;
 
-/// Octets of the nonces that are chosen here (WS-SecureConversation 1.4, 7.1 leaves it open;
+/// Bytes of the nonces that are chosen here (WS-SecureConversation 1.4, 7.1 leaves it open;
 /// everybody writes as many).
 pub const NONCE_OCTETS: usize = 16;
 
@@ -30,7 +30,7 @@ pub struct KeyUse {
     pub purpose: u8,
     /// Name of the algorithm.
     pub algorithm: &'static str,
-    /// Octets of the key.
+    /// Bytes of the key.
     pub length: usize,
 }
 

@@ -1,4 +1,4 @@
-//! Message digests, as something canonical octets are streamed into.
+//! Message digests, as something canonical bytes are streamed into.
 //!
 //! SHA-1 and SHA-2 and most of SHA-3 come from `aws-lc-rs`; MD5, RIPEMD-160 and SHA3-224 from
 //! OpenSSL. A digest is compared with [`Digest::matches`], in constant time.
@@ -13,10 +13,10 @@ use crate::error::{CryptoError, OrLibrary};
 use crate::fetched;
 use crate::hexadecimal::Digits;
 
-/// Longest digest, in octets (SHA-512).
+/// Longest digest, in bytes (SHA-512).
 const LONGEST: usize = 64;
 
-/// The result of a digest or of an HMAC: up to 64 octets, kept inline.
+/// The result of a digest or of an HMAC: up to 64 bytes, kept inline.
 #[derive(Clone, Copy)]
 pub struct Digest {
     octets: [u8; LONGEST],
@@ -34,12 +34,12 @@ impl Digest {
         }
     }
 
-    /// The first `length` octets.
+    /// The first `length` bytes.
     pub(crate) fn truncated(self, length: usize) -> Self {
         Self::new(&self.as_ref()[..length.min(self.length as usize)])
     }
 
-    /// A digest that somebody else made; `None` if no algorithm makes digests of so many octets.
+    /// A digest that somebody else made; `None` if no algorithm makes digests of so many bytes.
     #[must_use]
     pub fn of_octets(octets: &[u8]) -> Option<Self> {
         (octets.len() <= LONGEST).then(|| Self::new(octets))
@@ -126,14 +126,14 @@ impl Hasher {
         }))
     }
 
-    /// Adds octets.
+    /// Adds bytes.
     pub fn update(&mut self, octets: &[u8]) {
         match &mut self.0 {
             State::Aws(context) => context.update(octets),
             State::OpenSsl { context, .. } => {
                 context
                     .digest_update(octets)
-                    .expect("a digest that has started takes any octets");
+                    .expect("a digest that has started takes any bytes");
             }
         }
     }
@@ -157,7 +157,7 @@ impl Hasher {
     }
 }
 
-/// The digest of octets that lie in one place.
+/// The digest of bytes that lie in one place.
 ///
 /// # Errors
 ///

@@ -84,16 +84,16 @@ pub enum CryptoError {
     },
     /// An RSA public exponent is even, less than 3 or longer than 33 bits.
     RsaExponent,
-    /// A shared key has the wrong number of octets.
+    /// A shared key has the wrong number of bytes.
     KeyLength {
         /// The algorithm it was meant for.
         algorithm: &'static str,
-        /// Octets the algorithm needs.
+        /// Bytes the algorithm needs.
         expected: usize,
-        /// Octets found.
+        /// Bytes found.
         found: usize,
     },
-    /// A shared key without a single octet.
+    /// A shared key without a single byte.
     EmptyKey,
     /// A message authentication code is cut shorter than is safe, or to a length that cannot be.
     MacLength {
@@ -108,9 +108,9 @@ pub enum CryptoError {
     TooLong {
         /// The algorithm that was asked for.
         operation: &'static str,
-        /// Most octets it takes with this key.
+        /// Most bytes it takes with this key.
         maximum: usize,
-        /// Octets found.
+        /// Bytes found.
         found: usize,
     },
     /// A shared key has enciphered as much as it may under this algorithm (see
@@ -203,7 +203,7 @@ impl fmt::Display for CryptoError {
                 found,
             } => write!(
                 formatter,
-                "{algorithm} needs a key of {expected} octets, found {found}"
+                "{algorithm} needs a key of {expected} bytes, found {found}"
             ),
             Self::EmptyKey => formatter.write_str("the shared key is empty"),
             Self::MacLength {
@@ -212,7 +212,7 @@ impl fmt::Display for CryptoError {
                 maximum,
             } => write!(
                 formatter,
-                "expected a message authentication code of {minimum} to {maximum} bits in whole octets, found {bits}"
+                "expected a message authentication code of {minimum} to {maximum} bits in whole bytes, found {bits}"
             ),
             Self::TooLong {
                 operation,
@@ -220,7 +220,7 @@ impl fmt::Display for CryptoError {
                 found,
             } => write!(
                 formatter,
-                "{operation} takes at most {maximum} octets with this key, found {found}"
+                "{operation} takes at most {maximum} bytes with this key, found {found}"
             ),
             Self::Malformed { expected, found } => {
                 write!(formatter, "expected {expected}, found {found}")

@@ -352,7 +352,7 @@ fn key_usage(kind: KeyKind, template: &Template) -> Vec<u8> {
         (None, _) => KeyUsage::DIGITAL_SIGNATURE,
     };
     // DER of a list of bits ends with the last one set (X.690 section 11.2.2); all of these lie in
-    // the first octet.
+    // the first byte.
     let octet = (bits >> 8) as u8;
     der::element(
         der::BIT_STRING,

@@ -139,7 +139,7 @@ impl Curve {
         self.names().bits
     }
 
-    /// Octets of one coordinate, and of each of the two numbers of a signature.
+    /// Bytes of one coordinate, and of each of the two numbers of a signature.
     #[must_use]
     pub const fn coordinate_length(self) -> usize {
         self.names().bits.div_ceil(8) as usize

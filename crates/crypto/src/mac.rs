@@ -22,7 +22,7 @@ pub struct MacTruncation {
 
 impl MacTruncation {
     /// Keeps the first `bits` bits: at least 80 and at least half of the digest, at most all of it,
-    /// in whole octets.
+    /// in whole bytes.
     ///
     /// # Errors
     ///
@@ -39,7 +39,7 @@ impl MacTruncation {
     ///
     /// # Errors
     ///
-    /// [`CryptoError::MacLength`] when that is no whole number of octets, none at all, or more than
+    /// [`CryptoError::MacLength`] when that is no whole number of bytes, none at all, or more than
     /// there are; [`CryptoError::WrongFamily`] if `algorithm` is not an HMAC.
     pub fn forgeable(algorithm: SignatureAlgorithm, bits: u32) -> Result<Self, CryptoError> {
         Self::checked(bits, 8, output_bits(algorithm)?)
@@ -135,7 +135,7 @@ fn aws_algorithm(digest: DigestAlgorithm) -> Option<aws::Algorithm> {
     })
 }
 
-/// HMAC as RFC 2104 writes it down, for MD5 and RIPEMD-160 (both have blocks of 64 octets).
+/// HMAC as RFC 2104 writes it down, for MD5 and RIPEMD-160 (both have blocks of 64 bytes).
 fn with_any_digest(
     digest: DigestAlgorithm,
     key: &[u8],

@@ -39,7 +39,7 @@ pub enum NameStyle {
     /// RFC 2253 to the letter, as Java's `X500Principal.getName()` and so WSS4J, CXF and Metro
     /// write it: the nine keywords of its table, everything else as `OID=#hexadecimal DER`.
     Rfc2253,
-    /// As OpenSSL's `XN_FLAG_RFC2253`, and so xmlsec1: OpenSSL's short names, octets above ASCII
+    /// As OpenSSL's `XN_FLAG_RFC2253`, and so xmlsec1: OpenSSL's short names, bytes above ASCII
     /// escaped.
     OpenSsl,
     /// As Windows and .NET: `, ` between the parts, values in quotes, `E` and `S` for mail address
@@ -605,7 +605,7 @@ fn parse_quoted(text: &str) -> Result<(Value, &str), CryptoError> {
 
 fn parse_plain(text: &str) -> Result<(Value, &str), CryptoError> {
     let mut value = Unescaped::default();
-    // Octets up to the last one that is not an unescaped space: trailing space is not part of the
+    // Bytes up to the last one that is not an unescaped space: trailing space is not part of the
     // value.
     let mut kept = 0;
     let mut characters = text.chars();
@@ -629,7 +629,7 @@ fn parse_plain(text: &str) -> Result<(Value, &str), CryptoError> {
     }
 }
 
-/// A value as octets, because an escape may stand for one octet of a longer character.
+/// A value as bytes, because an escape may stand for one byte of a longer character.
 #[derive(Default)]
 struct Unescaped {
     octets: Vec<u8>,
@@ -658,7 +658,7 @@ impl Unescaped {
         self.octets.truncate(kept);
         String::from_utf8(self.octets)
             .map(Value::Text)
-            .map_err(|_| malformed("escaped octets that are not UTF-8".to_owned()))
+            .map_err(|_| malformed("escaped bytes that are not UTF-8".to_owned()))
     }
 }
 

@@ -10,8 +10,8 @@ use crate::DigestAlgorithm;
 use crate::error::CryptoError;
 use crate::secret::SecretBytes;
 
-/// The furthest octet of the stream that can be asked for. Keys are cut out of its first hundreds;
-/// every further octet costs work that a stranger's message would ask for.
+/// The furthest byte of the stream that can be asked for. Keys are cut out of its first hundreds;
+/// every further byte costs work that a stranger's message would ask for.
 pub const P_HASH_LIMIT: usize = 4096;
 
 /// `P_SHA1` (WS-SecureConversation 1.4, 7; WS-Trust 1.4, 4.4.4) or the same function with SHA-256.
@@ -31,7 +31,7 @@ impl PHash {
         digest: DigestAlgorithm::Sha256,
     };
 
-    /// Cuts `length` octets out of the stream, starting with octet `offset`. `seed` is given in
+    /// Cuts `length` bytes out of the stream, starting with byte `offset`. `seed` is given in
     /// pieces that are put together.
     ///
     /// # Errors
@@ -68,7 +68,7 @@ impl PHash {
     }
 }
 
-/// The octets from `offset` to before `end`. Every block takes two codes over few octets, so that a
+/// The bytes from `offset` to before `end`. Every block takes two codes over few bytes, so that a
 /// key is set up once and copied.
 fn stream<M: Mac + KeyInit + Clone>(
     secret: &[u8],

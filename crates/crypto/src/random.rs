@@ -1,11 +1,11 @@
-//! Unpredictable octets, for keys, nonces and initialization vectors.
+//! Unpredictable bytes, for keys, nonces and initialization vectors.
 //!
 //! They come from the library's own generator, which the operating system seeds. Nothing else in
 //! the project asks for randomness in another way.
 
 use aws_lc_rs::rand;
 
-/// Fills `destination` with random octets.
+/// Fills `destination` with random bytes.
 ///
 /// # Panics
 ///
@@ -14,7 +14,7 @@ pub fn fill(destination: &mut [u8]) {
     rand::fill(destination).expect("the operating system supplies randomness");
 }
 
-/// An array of random octets.
+/// An array of random bytes.
 #[must_use]
 pub fn bytes<const LENGTH: usize>() -> [u8; LENGTH] {
     let mut octets = [0; LENGTH];
@@ -22,13 +22,13 @@ pub fn bytes<const LENGTH: usize>() -> [u8; LENGTH] {
     octets
 }
 
-/// Most octets that a [`Supply`] draws at once.
+/// Most bytes that a [`Supply`] draws at once.
 const AT_ONCE: usize = 128;
 
-/// Random octets of one message that everybody may see: nonces, initialization vectors, parts of
+/// Random bytes of one message that everybody may see: nonces, initialization vectors, parts of
 /// ids.
 ///
-/// A draw of eight octets takes as long as one of a hundred (about half a microsecond: locks, the
+/// A draw of eight bytes takes as long as one of a hundred (about half a microsecond: locks, the
 /// processor's own generator, a step of the library's), and a message needs several. What was drawn
 /// for one message is never used for the next one, so that a copy of this process or its machine
 /// repeats no more than it would without. Secrets are not taken from here:
@@ -58,7 +58,7 @@ impl Default for Supply {
 }
 
 impl Supply {
-    /// A supply for somebody who will ask for about so many octets, at most 128 of which are drawn
+    /// A supply for somebody who will ask for about so many bytes, at most 128 of which are drawn
     /// at once, when the first are needed.
     #[must_use]
     pub fn of(expected: usize) -> Self {
@@ -69,7 +69,7 @@ impl Supply {
         }
     }
 
-    /// Fills `destination` with octets that nobody got before.
+    /// Fills `destination` with bytes that nobody got before.
     ///
     /// # Panics
     ///
@@ -87,7 +87,7 @@ impl Supply {
         destination.copy_from_slice(&self.octets[taken]);
     }
 
-    /// An array of octets that nobody got before.
+    /// An array of bytes that nobody got before.
     #[must_use]
     pub fn bytes<const LENGTH: usize>(&mut self) -> [u8; LENGTH] {
         let mut octets = [0; LENGTH];

@@ -54,7 +54,7 @@ use zeroize::Zeroize;
 /// A value that is wiped from memory when it is dropped.
 pub struct Secret<T: Zeroize>(T);
 
-/// Secret octets: key material, passwords, decrypted keys.
+/// Secret bytes: key material, passwords, decrypted keys.
 pub type SecretBytes = Secret<Vec<u8>>;
 
 impl<T: Zeroize> Secret<T> {
@@ -83,13 +83,13 @@ impl<T: Zeroize + Clone> Secret<T> {
 }
 
 impl SecretBytes {
-    /// A box with a copy of these octets.
+    /// A box with a copy of these bytes.
     #[must_use]
     pub fn copy_of(octets: &[u8]) -> Self {
         Self(octets.to_vec())
     }
 
-    /// A box with that many random octets.
+    /// A box with that many random bytes.
     #[must_use]
     pub fn random(length: usize) -> Self {
         let mut octets = vec![0; length];
@@ -97,13 +97,13 @@ impl SecretBytes {
         Self(octets)
     }
 
-    /// Number of octets.
+    /// Number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.len()
     }
 
-    /// Whether there is no octet at all.
+    /// Whether there is no byte at all.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()

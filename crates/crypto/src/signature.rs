@@ -152,7 +152,7 @@ fn prepare<T>(
     context.set_signature_md(md).or_library(failed)
 }
 
-/// Octets of each of the two numbers in an ECDSA or DSA signature: as long as the group's order.
+/// Bytes of each of the two numbers in an ECDSA or DSA signature: as long as the group's order.
 fn number_length(key: &PublicKey) -> usize {
     match key.kind() {
         KeyKind::Ec(curve) => curve.coordinate_length(),

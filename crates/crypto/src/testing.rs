@@ -6,7 +6,7 @@ use std::sync::{Mutex, PoisonError};
 use crate::hexadecimal;
 use crate::key::{KeyKind, PrivateKey};
 
-/// Octets from hexadecimal digits.
+/// Bytes from hexadecimal digits.
 pub(crate) fn hex(text: &str) -> Vec<u8> {
     hexadecimal::decode(text).unwrap()
 }

@@ -15,7 +15,7 @@ use crate::key::SymmetricKey;
 use crate::random;
 use crate::secret::SecretBytes;
 
-/// Both algorithms work on blocks of 8 octets.
+/// Both algorithms work on blocks of 8 bytes.
 const BLOCK: usize = 8;
 
 /// What RFC 3217 wraps with.
@@ -38,7 +38,7 @@ impl SymmetricKey {
     /// # Errors
     ///
     /// [`CryptoError::KeyLength`] if this key does not fit the algorithm, or if the secret is not a
-    /// multiple of 8 octets, at least 16 for AES and 8 for Triple DES.
+    /// multiple of 8 bytes, at least 16 for AES and 8 for Triple DES.
     pub fn wrap(&self, algorithm: KeyWrap, secret: &[u8]) -> Result<Vec<u8>, CryptoError> {
         let failed = "wrapping a key";
         self.require_length(algorithm.short_name(), algorithm.key_length())?;
@@ -103,7 +103,7 @@ impl SymmetricKey {
     }
 }
 
-/// The first 8 octets of SHA-1 (RFC 3217 section 2).
+/// The first 8 bytes of SHA-1 (RFC 3217 section 2).
 fn checksum(secret: &[u8]) -> Result<[u8; BLOCK], CryptoError> {
     let digest = digest(DigestAlgorithm::Sha1, secret)?;
     let mut checksum = [0; BLOCK];

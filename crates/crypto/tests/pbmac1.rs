@@ -97,7 +97,7 @@ fn a_file_without_a_key_length_is_refused() {
         opening(&file, PASSWORD),
         Err(CryptoError::Malformed {
             expected: "the parameters of PBMAC1",
-            found: "octets that are not its DER".to_owned()
+            found: "bytes that are not its DER".to_owned()
         })
     );
 }
@@ -109,7 +109,7 @@ fn a_file_with_a_key_that_can_be_guessed_is_refused() {
         let mut file = sha256();
         let at = parameters(&file) + KEY_LENGTH;
         file[at + 2] = length;
-        let what = format!("a PKCS#12 file whose PBMAC1 key has {length} octets");
+        let what = format!("a PKCS#12 file whose PBMAC1 key has {length} bytes");
         assert_eq!(
             opening(&file, PASSWORD),
             Err(CryptoError::Unsupported { what })

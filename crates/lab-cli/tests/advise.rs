@@ -275,7 +275,7 @@ fn a_captured_message_gives_octets_and_elements() {
     let told = folder
         .run("lab advise --measured engine.jsonl --sample sample.xml")
         .succeeds();
-    let expected = format!("Requests of {} octets and 5 elements", sample.len());
+    let expected = format!("Requests of {} bytes and 5 elements", sample.len());
     assert!(told.text().contains(&expected), "{}", told.text());
     let json = folder
         .run("lab advise --measured engine.jsonl --rate 100 --json")

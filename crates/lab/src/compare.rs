@@ -52,7 +52,7 @@ impl Verdict {
     }
 }
 
-/// Octets by which the sizes of two calls may differ although nothing has changed: 8, or 0.1 % of
+/// Bytes by which the sizes of two calls may differ although nothing has changed: 8, or 0.1 % of
 /// the first, whichever is more.
 ///
 /// Certificates are new in each run, and their serial numbers of 38 or 39 digits: both messages of

@@ -1,5 +1,5 @@
-//! What happens between the calls of a gateway: octets go out over a socket, another thread wakes,
-//! octets come back.
+//! What happens between the calls of a gateway: bytes go out over a socket, another thread wakes,
+//! bytes come back.
 //!
 //! The kernel's code for it lies in the same caches, and its branches are predicted by the same
 //! tables, as those of the engine.
@@ -8,7 +8,7 @@ use std::io::{self, Read, Write};
 use std::net::{Ipv4Addr, TcpListener, TcpStream};
 use std::thread;
 
-/// Octets that go out and come back: a small message.
+/// Bytes that go out and come back: a small message.
 const LENGTH: usize = 1_200;
 
 /// A connection over loopback to a thread that sends back what it receives, and ends with the
@@ -65,7 +65,7 @@ mod tests {
         let mut watching = loopback.0.try_clone().expect("one more handle");
         watching
             .shutdown(std::net::Shutdown::Write)
-            .expect("no more octets");
+            .expect("no more bytes");
         let mut rest = Vec::new();
         watching.read_to_end(&mut rest).expect("an orderly end");
         assert!(rest.is_empty(), "each message came back once");

@@ -255,7 +255,7 @@ impl PrivateKeyTimes {
     }
 }
 
-/// What digests and ciphers of a suite take alone for one octet, microseconds: the best times.
+/// What digests and ciphers of a suite take alone for one byte, microseconds: the best times.
 pub(crate) struct OctetTimes {
     /// Digesting.
     pub(crate) digest: f64,

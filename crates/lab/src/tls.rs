@@ -119,12 +119,12 @@ impl Connection {
         });
     }
 
-    /// Octets that travelled until it was established.
+    /// Bytes that travelled until it was established.
     pub(crate) fn handshake(&self) -> usize {
         self.handshake
     }
 
-    /// Carries octets from client to server, and says how many travelled.
+    /// Carries bytes from client to server, and says how many travelled.
     pub(crate) fn carry(&mut self, octets: &[u8]) -> usize {
         let mut travelled = 0;
         self.received.clear();
@@ -154,7 +154,7 @@ impl Connection {
     }
 }
 
-/// Has all octets read.
+/// Has all bytes read.
 fn take(octets: &mut &[u8], mut read: impl FnMut(&mut &[u8]) -> std::io::Result<usize>) {
     while !octets.is_empty() {
         read(octets).expect("memory");

@@ -67,9 +67,9 @@ impl Agreement {
             };
             let mut sentence = format!("Tokens are made by WS-Trust {version}");
             let entropy = match (trust.client_entropy, trust.server_entropy) {
-                (true, true) => " from random octets of both sides",
-                (true, false) => " from random octets of the client",
-                (false, true) => " from random octets of the service",
+                (true, true) => " from random bytes of both sides",
+                (true, false) => " from random bytes of the client",
+                (false, true) => " from random bytes of the service",
                 (false, false) => "",
             };
             sentence.push_str(entropy);
@@ -217,7 +217,7 @@ fn derivation_in_words(derived: &DerivedKeyPolicy, keys_are: &str) -> String {
 /// The same, where one of them signs.
 fn signature_derivation_in_words(derived: &DerivedKeyPolicy, keys_are: &str) -> String {
     format!(
-        "{}; signature keys have {} octets.",
+        "{}; signature keys have {} bytes.",
         derivation_in_words(derived, keys_are),
         derived.signature_length
     )

@@ -240,7 +240,7 @@ impl Cursor<'_> {
             match byte {
                 b'\n' => self.new_line(),
                 b'\r' if self.bytes.get(place + 1) != Some(&b'\n') => self.new_line(),
-                // Behind the first octet of a character.
+                // Behind the first byte of a character.
                 0x80..=0xBF => {}
                 _ => self.column += 1,
             }

@@ -134,15 +134,15 @@ fn a_keystore_that_is_named_as_key_or_certificate_is_told_how_to_be_named() {
     for (identity, expected) in [
         (
             "key = \"me.p12\", certificate = \"me.cert.pem\"",
-            "endpoint.toml:1:20: `me.p12`: expected a private key, found octets that are not its DER",
+            "endpoint.toml:1:20: `me.p12`: expected a private key, found bytes that are not its DER",
         ),
         (
             "key = \"me.p12\", certificate = \"me.cert.pem\", password = \"opens it\"",
-            "endpoint.toml:1:20: `me.p12`: expected an encrypted private key, found octets that are not its DER",
+            "endpoint.toml:1:20: `me.p12`: expected an encrypted private key, found bytes that are not its DER",
         ),
         (
             "key = \"me.key.pem\", certificate = \"me.p12\"",
-            "endpoint.toml:1:48: `me.p12`: expected an X.509 certificate, found octets that are not its DER",
+            "endpoint.toml:1:48: `me.p12`: expected an X.509 certificate, found bytes that are not its DER",
         ),
     ] {
         let text = format!("identity = {{ {identity} }}\n{rest}");

@@ -1,10 +1,10 @@
 //! The certificates of those who own conversations, at rest.
 //!
-//! A certificate that was read takes some 7 kB, its octets one. So octets are kept, one copy for
+//! A certificate that was read takes some 7 kB, its bytes one. So bytes are kept, one copy for
 //! all conversations of an owner, and of what was read as much as a bounded number of busy owners
 //! need; an owner who comes back after a while has his certificate read again.
 //!
-//! The rule kept here: what is taken up is what was laid down, octet for octet.
+//! The rule kept here: what is taken up is what was laid down, byte for byte.
 
 use std::collections::{HashMap, VecDeque};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError, Weak};
@@ -37,7 +37,7 @@ pub(crate) struct Resting {
 }
 
 impl Certificates {
-    /// Keeps a certificate's octets.
+    /// Keeps a certificate's bytes.
     pub(crate) fn lay_down(&self, certificate: &Certificate) -> Arc<Resting> {
         let thumbprint = certificate.thumbprint_sha256();
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

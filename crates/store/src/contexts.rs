@@ -248,7 +248,7 @@ impl ContextStore for RedisContexts {
         if ends != milliseconds(before.expires) {
             return Ok(false);
         }
-        // Sealed anew, the same context is other octets: what is to be replaced is what was read,
+        // Sealed anew, the same context is other bytes: what is to be replaced is what was read,
         // if that is what it was.
         let found = self.open(scope, &before.name(), sealed)?;
         if !found.is_some_and(|found| is_same(&found, before)) {

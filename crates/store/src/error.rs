@@ -39,7 +39,7 @@ impl fmt::Display for StoreError {
                 write!(out, "TLS to the store is not possible: {problem}")
             }
             Self::NoSealKey => out.write_str(
-                "security contexts rest sealed, and there is no usable key: it must have 32 octets",
+                "security contexts rest sealed, and there is no usable key: it must have 32 bytes",
             ),
         }
     }

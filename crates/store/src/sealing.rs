@@ -1,4 +1,4 @@
-//! Security contexts as octets, and sealed for the place where they rest.
+//! Security contexts as bytes, and sealed for the place where they rest.
 //!
 //! What rests in a shared store is a form, the id of a key, and the context sealed under that key
 //! (AES-256-GCM). Scope, identifier and instance are not in it: they are authenticated, so that a
@@ -340,11 +340,11 @@ mod tests {
             let mut changed = value.clone();
             changed[position] ^= 1;
             let found = opened(&keys(1, None), "/", &sealed.name(), &changed);
-            assert_eq!(found, Err(Unreadable), "octet {position}");
+            assert_eq!(found, Err(Unreadable), "byte {position}");
         }
         for length in 0..value.len() {
             let found = opened(&keys(1, None), "/", &sealed.name(), &value[..length]);
-            assert_eq!(found, Err(Unreadable), "{length} octets");
+            assert_eq!(found, Err(Unreadable), "{length} bytes");
         }
     }
 }

@@ -82,7 +82,7 @@ fn an_answer_without_end_is_not_read_to_its_end() {
     });
     let node = node_at(port, "20s");
     let problem = format!(
-        "the store of replay marks: 127.0.0.1:{port}: more than 4194304 octets in its answers"
+        "the store of replay marks: 127.0.0.1:{port}: more than 4194304 bytes in its answers"
     );
     assert_eq!(refusal(&node), problem);
 }

@@ -18,10 +18,10 @@ use soapstone::wss::{ContextOwner, SecurityContext};
 use soapstone_store::MemoryContexts;
 use soapstone_testkit::keys;
 
-/// The bar: no more than so many octets for each idle conversation.
+/// The bar: no more than so many bytes for each idle conversation.
 const MOST: usize = 2_000;
 
-/// Octets of memory that this process has in use.
+/// Bytes of memory that this process has in use.
 fn resident() -> usize {
     let text = std::fs::read_to_string("/proc/self/statm").expect("this is Linux");
     let pages = text
@@ -47,7 +47,7 @@ fn measure(conversations: u32, owner: impl Fn(u32) -> ContextOwner) {
     let after = resident();
     assert_eq!(store.len(), conversations as usize);
     let each = after.saturating_sub(before) / conversations as usize;
-    println!("{conversations} conversations, octets each: {each}");
+    println!("{conversations} conversations, bytes each: {each}");
 }
 
 /// Runs one of the measurements below in a process that nothing else has used.
@@ -59,9 +59,9 @@ fn measured(name: &str) -> usize {
     let text = String::from_utf8_lossy(&output.stdout);
     let each = text
         .lines()
-        .find_map(|line| line.split_once("octets each: ")?.1.parse().ok());
+        .find_map(|line| line.split_once("bytes each: ")?.1.parse().ok());
     let each = each.unwrap_or_else(|| panic!("{name}: {text}"));
-    println!("{name}: {each} octets each");
+    println!("{name}: {each} bytes each");
     each
 }
 
@@ -148,7 +148,7 @@ fn derived_keys_of_conversations_in_use() {
         })
         .collect();
     let each = resident().saturating_sub(before) / secrets.len();
-    println!("{CONVERSATIONS} conversations, octets each: {each}");
+    println!("{CONVERSATIONS} conversations, bytes each: {each}");
 }
 
 /// The bar of what is kept with each of the contexts used last.

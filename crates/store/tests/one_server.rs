@@ -446,7 +446,7 @@ fn what_rests_in_the_store_shows_no_secret_and_opens_in_its_own_place_only() {
             assert!(!key.contains(hidden), "{hidden} is in {key}");
         }
         for number in [1, 2] {
-            // Any eight octets of it would be too many.
+            // Any eight bytes of it would be too many.
             for part in secret(number).windows(8) {
                 assert!(!shown(part, value), "a part of a secret is in a value");
             }
@@ -496,7 +496,7 @@ fn an_idle_conversation_takes_less_than_a_kilobyte_and_a_half_of_the_store() {
             .find(|key| !before.contains(key))
             .expect("a key");
         let used: i64 = server.ask(&["MEMORY", "USAGE", &key]);
-        println!("a conversation {what}: {used} octets of Redis");
+        println!("a conversation {what}: {used} bytes of Redis");
         assert!(used <= most, "{used}");
     }
     node.replay
@@ -507,7 +507,7 @@ fn an_idle_conversation_takes_less_than_a_kilobyte_and_a_half_of_the_store() {
         "USAGE",
         "soapstone:seen:00000001000000000000000000000000",
     ]);
-    println!("a replay mark: {used} octets of Redis");
+    println!("a replay mark: {used} bytes of Redis");
     assert!(used <= 160, "{used}");
 }
 

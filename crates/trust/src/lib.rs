@@ -1,7 +1,7 @@
 //! WS-Trust 1.3, 1.4 and February 2005, and the token requests of WS-SecureConversation.
 //!
 //! * [`message`](RequestSecurityToken): requests, answers and collections, read from elements and
-//!   written as octets;
+//!   written as bytes;
 //! * [`addressing`]: the headers that say what a message is about and which one it answers;
 //! * [`SecurityTokenService`]: one verified request in, one answer out, and what the host has to
 //!   remember ([`Effect`]);

@@ -344,10 +344,10 @@ impl ComputedKey {
         })
     }
 
-    /// The key: as many octets as wanted of `P_hash(requestor's entropy, issuer's entropy)`.
+    /// The key: as many bytes as wanted of `P_hash(requestor's entropy, issuer's entropy)`.
     ///
     /// # Errors
-    /// [`CryptoError::KeyLength`] for 0 octets and for absurdly many.
+    /// [`CryptoError::KeyLength`] for 0 bytes and for absurdly many.
     pub fn compute(
         self,
         requestor: &[u8],

@@ -1,4 +1,4 @@
-//! A memory that is bounded by values and by octets.
+//! A memory that is bounded by values and by bytes.
 //!
 //! Every operation takes the same time however much is kept. The rule: what is kept is never more
 //! than agreed, not even for a moment.
@@ -48,7 +48,7 @@ struct Slot<V> {
 
 const NONE: usize = usize::MAX;
 
-/// Octets that an entry takes beside its key and its value, about.
+/// Bytes that an entry takes beside its key and its value, about.
 const ENTRY: usize = 192;
 
 impl<V: Clone> Bounded<V> {
@@ -84,7 +84,7 @@ impl<V: Clone> Bounded<V> {
         kept.slots[place].value.clone()
     }
 
-    /// Keeps a value of so many octets, unless it is larger than all may be together.
+    /// Keeps a value of so many bytes, unless it is larger than all may be together.
     pub(crate) fn keep(&self, key: &[u8], octets: usize, value: impl FnOnce() -> V) {
         let octets = octets + key.len() + ENTRY;
         if octets > self.bounds.octets || self.bounds.entries == 0 {
@@ -103,7 +103,7 @@ impl<V: Clone> Bounded<V> {
         kept.insert(key.into(), octets, value);
     }
 
-    /// How many values there are, and their octets.
+    /// How many values there are, and their bytes.
     #[cfg(test)]
     fn size(&self) -> (usize, usize) {
         let kept = self.lock();

@@ -121,7 +121,7 @@ pub struct SecurityContext {
     pub identifier: String,
     /// `wsc:Instance`; none before the first renewal.
     pub instance: Option<String>,
-    /// The secret that both sides hold, 16 to 64 octets. Clones share it.
+    /// The secret that both sides hold, 16 to 64 bytes. Clones share it.
     pub secret: SymmetricKey,
     /// When it was made.
     pub created: Timestamp,
@@ -163,7 +163,7 @@ pub struct DerivedKeyPolicy {
     /// Whether messages that say it in the other form are refused (`RequireExplicitDerivedKeys`,
     /// `RequireImpliedDerivedKeys`).
     pub exclusive: bool,
-    /// Octets of signature keys; of encryption keys, the algorithm says it.
+    /// Bytes of signature keys; of encryption keys, the algorithm says it.
     pub signature_length: usize,
 }
 
@@ -171,18 +171,18 @@ pub struct DerivedKeyPolicy {
 /// and service, one behind the other.
 pub const DEFAULT_LABEL: &str = "WS-SecureConversationWS-SecureConversation";
 
-/// Shortest derived key that is accepted, octets: stacks have written 2 and 4 octets for
+/// Shortest derived key that is accepted, bytes: stacks have written 2 and 4 bytes for
 /// signatures.
 pub(crate) const SHORTEST_KEY: usize = 16;
 
-/// Longest derived key, octets.
+/// Longest derived key, bytes.
 pub(crate) const LONGEST_KEY: usize = 64;
 
-/// Longest nonce of a derivation, octets.
+/// Longest nonce of a derivation, bytes.
 pub(crate) const LONGEST_NONCE: usize = 128;
 
 /// The key that encrypts with the secret of a context as it is, without derivation: its first
-/// octets, as many as the algorithm wants. The specifications are silent about a secret that is
+/// bytes, as many as the algorithm wants. The specifications are silent about a secret that is
 /// longer; WSS4J and with it CXF do so. Not so with GCM: there they encipher with another algorithm
 /// than the one they name, and the secret has to have the right length.
 pub(crate) fn encryption_key(

@@ -3,7 +3,7 @@
 use soapstone_crypto::{Digest, DigestAlgorithm, Hasher};
 
 /// SHA-256 over `pieces`, each preceded by its length so that no two lists of pieces are the same
-/// octets.
+/// bytes.
 pub(crate) fn mark<'p>(pieces: impl IntoIterator<Item = &'p [u8]>) -> [u8; 32] {
     let mut hasher = hasher(DigestAlgorithm::Sha256);
     for piece in pieces {

@@ -227,7 +227,7 @@ fn instant(element: Element<'_>, parent: &'static str) -> Result<Timestamp, Reje
 /// Characters of a text that is no time, as an error tells it.
 const LONGEST_TOLD: usize = 80;
 
-/// Octets of `2026-11-20T12:00:00`.
+/// Bytes of `2026-11-20T12:00:00`.
 const WITHOUT_ZONE: usize = 19;
 
 /// Reads an `xsd:dateTime` that names its time zone (XML Schema Part 2, 3.2.7); `None` for

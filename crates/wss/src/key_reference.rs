@@ -57,7 +57,7 @@ fn name(element: Element<'_>) -> Result<String, Rejected> {
     let name = text.trim();
     if name.len() > LONGEST_NAME {
         return Err(malformed(format!(
-            "expected at most {LONGEST_NAME} octets in `{}`",
+            "expected at most {LONGEST_NAME} bytes in `{}`",
             element.local()
         )));
     }

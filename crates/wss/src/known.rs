@@ -1,9 +1,9 @@
 //! Elements whose digest is known: what [`Tuning::digest_cache`](crate::Tuning) and
 //! [`Tuning::prehash`](crate::Tuning) remember.
 //!
-//! Exclusive canonicalization is a function of three things: the octets of an element, the
-//! namespaces in scope around it, and the prefix list. An element is known if all three are, octet
-//! for octet, what they were when it was digested; then its digest is what it was. That is the one
+//! Exclusive canonicalization is a function of three things: the bytes of an element, the
+//! namespaces in scope around it, and the prefix list. An element is known if all three are, byte
+//! for byte, what they were when it was digested; then its digest is what it was. That is the one
 //! rule kept here, and nothing else has to be believed: neither an id nor that a digest does not
 //! collide. The key under which an element is remembered only says with what it is to be compared.
 
@@ -89,7 +89,7 @@ impl AsRef<[u8]> for SignedKey {
     }
 }
 
-/// What the canonical form of elements depends on beside their octets. Most signed elements of a
+/// What the canonical form of elements depends on beside their bytes. Most signed elements of a
 /// message that are many have one parent, so that the last answer is mostly the next one.
 #[derive(Default)]
 pub(crate) struct Surroundings {
@@ -120,7 +120,7 @@ impl Surroundings {
             return Arc::clone(&last.octets);
         }
         let mut octets = Vec::new();
-        // Each piece with its length before it, so that no two lists are the same octets.
+        // Each piece with its length before it, so that no two lists are the same bytes.
         let mut push = |piece: &str| {
             octets.extend_from_slice(&(piece.len() as u64).to_be_bytes());
             octets.extend_from_slice(piece.as_bytes());

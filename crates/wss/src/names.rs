@@ -42,7 +42,7 @@ pub const STR_TRANSFORM: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-20
 /// `KeyIdentifier/@ValueType` of the SHA-1 of a certificate (SOAP Message Security 1.1.1, 7.3).
 pub const THUMBPRINT_SHA1: &str =
     "http://docs.oasis-open.org/wss/oasis-wss-soap-message-security-1.1#ThumbprintSHA1";
-/// `KeyIdentifier/@ValueType` of the SHA-1 of the octets that an `EncryptedKey` carries enciphered
+/// `KeyIdentifier/@ValueType` of the SHA-1 of the bytes that an `EncryptedKey` carries enciphered
 /// (SOAP Message Security 1.1.1, 7.7).
 pub const ENCRYPTED_KEY_SHA1: &str =
     "http://docs.oasis-open.org/wss/oasis-wss-soap-message-security-1.1#EncryptedKeySHA1";

@@ -5,7 +5,7 @@
 //! deserialization of what it has. Here an object is only given out for a node of a [`Verified`]
 //! message, so that the signature over its digest, the digest over the node, the plan and
 //! the replay cache have all spoken before; nodes are asked for, never ids; and an object is a
-//! function of the canonical octets that were digested, and of nothing else, so that equal digests
+//! function of the canonical bytes that were digested, and of nothing else, so that equal digests
 //! mean equal objects. That is the rule kept here.
 
 use std::fmt;
@@ -81,14 +81,14 @@ pub struct ObjectCache<T> {
 }
 
 impl<T> ObjectCache<T> {
-    /// An empty cache. An object counts as many octets as the canonical form that it was made of.
+    /// An empty cache. An object counts as many bytes as the canonical form that it was made of.
     pub fn new(bounds: CacheBounds) -> Self {
         Self {
             objects: Bounded::new(bounds),
         }
     }
 
-    /// The object of a signed element: the one that was made of the same octets before, or else
+    /// The object of a signed element: the one that was made of the same bytes before, or else
     /// what `make` makes of them now. They are a document of their own; namespaces that the
     /// element uses in text or attribute values only are declared in it if the signature covers
     /// them.
@@ -129,12 +129,12 @@ fn key(signature: &SignatureEvidence, part: &PartDigest) -> Option<SignedKey> {
     if part.algorithm.is_weak() {
         return None;
     }
-    // Two methods can give the same octets; their objects are the same, too.
+    // Two methods can give the same bytes; their objects are the same, too.
     let partner = signature.partner.as_ref()?;
     Some(SignedKey::new(partner, part.algorithm, &part.digest))
 }
 
-/// The octets that were digested.
+/// The bytes that were digested.
 fn canonical(envelope: &Envelope, part: &PartDigest) -> Result<Vec<u8>, C14nError> {
     let prefixes: Vec<&str> = part.inclusive_prefixes.iter().map(String::as_str).collect();
     let options = C14nOptions {

@@ -3,10 +3,10 @@
 //! The one rule: nothing is decided by it. A message that can be read as an envelope is one,
 //! whatever it begins like.
 
-/// Octets of a message that are looked at.
+/// Bytes of a message that are looked at.
 pub(crate) const LOOKED_AT: usize = 64;
 
-/// What begins like this, if it is something known. `beginning` has the first octets of a message,
+/// What begins like this, if it is something known. `beginning` has the first bytes of a message,
 /// at most [`LOOKED_AT`] of them.
 pub(crate) fn recognized(beginning: &[u8]) -> Option<&'static str> {
     let text = beginning.trim_ascii_start();

@@ -338,8 +338,8 @@ impl Suite {
         })
     }
 
-    /// Octets of signature keys derived for this suite: 24, or 16 where data is encrypted with keys
-    /// of 16 octets (WS-SecurityPolicy 1.3, 6.1: `PSha1L192`, `PSha1L128`).
+    /// Bytes of signature keys derived for this suite: 24, or 16 where data is encrypted with keys
+    /// of 16 bytes (WS-SecurityPolicy 1.3, 6.1: `PSha1L192`, `PSha1L128`).
     pub fn derived_signature_length(&self) -> usize {
         let encryption = self.data.first().map_or(32, |data| data.key_length());
         encryption.min(24)

@@ -1,7 +1,7 @@
 //! Optimisations, each switchable alone, so that one binary can be measured with and without it.
 //!
 //! The rule kept here: a tuning changes what a message costs, never what is accepted, sent or
-//! handed on; of what is sent, at most which random octets it has. Where that is not obvious, the
+//! handed on; of what is sent, at most which random bytes it has. Where that is not obvious, the
 //! place that does the work says why it holds, and `tests/engine/tunings` attacks it.
 
 /// How messages are worked on. The defaults are what pays for most.
@@ -14,15 +14,15 @@ pub struct Tuning {
     /// not the one that was signed (on-demand re-canonicalization, van Engelen and Zhang
     /// 2008). Of use only where `canonical_runs` is off: a run needs no gamble.
     pub on_demand: bool,
-    /// What becomes of canonical octets on their way to the digest.
+    /// What becomes of canonical bytes on their way to the digest.
     pub buffering: Buffering,
-    /// Inbound: remember elements that were digested, so that the same octets from the same signer
+    /// Inbound: remember elements that were digested, so that the same bytes from the same signer
     /// are not digested again, and keep digests in the evidence, for an
     /// [`ObjectCache`](crate::ObjectCache). Pays where partners send the same signed elements
     /// again and again, under the same ids.
     pub digest_cache: Option<CacheBounds>,
     /// Outbound: remember the digests of elements that have an id of their own, so that one whose
-    /// octets are still the same is not digested again.
+    /// bytes are still the same is not digested again.
     pub prehash: Option<CacheBounds>,
     /// In conversations: use the keys that are derived from the context's secret for several
     /// messages, and know those that the other side uses again. Without it, each message has
@@ -70,7 +70,7 @@ impl Default for KeptKeys {
     }
 }
 
-/// What becomes of canonical octets on their way to the digest.
+/// What becomes of canonical bytes on their way to the digest.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum Buffering {
     /// They go there as they are produced, and nothing is kept.
@@ -86,7 +86,7 @@ pub enum Buffering {
 pub struct CacheBounds {
     /// Most elements.
     pub entries: usize,
-    /// Most octets, all elements together, what it takes to remember them included.
+    /// Most bytes, all elements together, what it takes to remember them included.
     pub octets: usize,
 }
 

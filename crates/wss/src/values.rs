@@ -32,7 +32,7 @@ pub(crate) fn octets(element: Element<'_>) -> Result<Vec<u8>, Rejected> {
     let coded = text(element)?;
     if coded.len() > OCTETS_LIMIT {
         return Err(malformed(format!(
-            "expected at most {OCTETS_LIMIT} octets in `{}`",
+            "expected at most {OCTETS_LIMIT} bytes in `{}`",
             element.local()
         )));
     }

@@ -197,7 +197,7 @@ impl Worker {
     }
 }
 
-/// Times per document of: SHA-256 of the canonical octets, scan, C14N, scan and C14N and SHA-256,
+/// Times per document of: SHA-256 of the canonical bytes, scan, C14N, scan and C14N and SHA-256,
 /// and the same without runs.
 fn measure(source: &[u8], budget: Duration) -> Vec<Times> {
     let kept = Document::parse(source.to_vec(), &worker_options(), &mut Buffers::new());

@@ -13,7 +13,7 @@ use std::fmt;
 /// Buffers kept at most by one worker, and tapes.
 const KEPT: usize = 8;
 
-/// Octets kept at most by one worker, in buffers. A message is there three times while it is
+/// Bytes kept at most by one worker, in buffers. A message is there three times while it is
 /// secured, of which twice in base64: four thirds.
 const KEPT_OCTETS: usize = 64 << 20;
 
@@ -21,10 +21,10 @@ const KEPT_OCTETS: usize = 64 << 20;
 /// the memory of a large message.
 const SPACIOUS: usize = 4;
 
-/// Octets below which a buffer is not large.
+/// Bytes below which a buffer is not large.
 const SMALL: usize = 64 << 10;
 
-/// Byte buffers that nobody uses at the moment; bounded, in number and in octets.
+/// Byte buffers that nobody uses at the moment; bounded, in number and in bytes.
 pub struct BufferPool {
     kept: Vec<Kept>,
     most: usize,
@@ -46,7 +46,7 @@ impl fmt::Debug for BufferPool {
 }
 
 impl BufferPool {
-    /// Nothing kept yet, and never more than so many buffers and octets.
+    /// Nothing kept yet, and never more than so many buffers and bytes.
     pub const fn new(most: usize, most_octets: usize) -> Self {
         Self {
             kept: Vec::new(),
@@ -74,7 +74,7 @@ impl BufferPool {
             .unwrap_or_else(|| Vec::with_capacity(capacity))
     }
 
-    /// Gives a buffer back. Of too many the smallest is dropped, of too many octets the largest.
+    /// Gives a buffer back. Of too many the smallest is dropped, of too many bytes the largest.
     pub fn give(&mut self, mut buffer: Vec<u8>) {
         if buffer.capacity() == 0 {
             return;
@@ -97,7 +97,7 @@ impl BufferPool {
         }
     }
 
-    /// Octets in all buffers.
+    /// Bytes in all buffers.
     pub fn capacity(&self) -> usize {
         self.kept.iter().map(|kept| kept.buffer.capacity()).sum()
     }

@@ -138,7 +138,7 @@ impl Document {
             .sum()
     }
 
-    /// Octets that a canonical form of this document may have.
+    /// Bytes that a canonical form of this document may have.
     pub(crate) fn canonical_allowed(&self) -> usize {
         let multiple = self
             .total_bytes()

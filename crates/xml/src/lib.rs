@@ -2,9 +2,9 @@
 //! canonical forms streamed from it.
 //!
 //! [`Document::parse`] reads a message; [`Element`] is a view into it; [`Document::graft`] links a
-//! decrypted plaintext in; [`canonicalize`] writes canonical octets to a [`Sink`]. The rule of this
+//! decrypted plaintext in; [`canonicalize`] writes canonical bytes to a [`Sink`]. The rule of this
 //! crate: a document type declaration is refused at its first byte, everything is bounded by
-//! [`Limits`], and no octet is copied that can be handed over where it lies.
+//! [`Limits`], and no byte is copied that can be handed over where it lies.
 
 #![forbid(unsafe_code)]
 #![warn(clippy::print_stdout, clippy::print_stderr)]

@@ -66,7 +66,7 @@ impl Default for Limits {
     }
 }
 
-/// Octets that a canonical form may always have.
+/// Bytes that a canonical form may always have.
 pub(crate) const CANONICAL_ALLOWANCE: usize = 64 << 10;
 
 /// Largest number of bytes that one document may span, grafts included: offsets are `u32`.

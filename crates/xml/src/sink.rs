@@ -1,10 +1,10 @@
-//! Where canonical octets go: a digest, a cipher, a buffer.
+//! Where canonical bytes go: a digest, a cipher, a buffer.
 //!
-//! The rule: a sink cannot fail and never sees the same octet twice.
+//! The rule: a sink cannot fail and never sees the same byte twice.
 
-/// Receives octets in order.
+/// Receives bytes in order.
 pub trait Sink {
-    /// Takes the next octets. They are whole runs of the source where possible, so they may be
+    /// Takes the next bytes. They are whole runs of the source where possible, so they may be
     /// megabytes long.
     fn write(&mut self, bytes: &[u8]);
 }
@@ -27,9 +27,9 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 ///
 /// ```
 /// use soapstone_xml::{FnSink, Sink};
-/// let mut octets = 0;
-/// FnSink(|bytes: &[u8]| octets += bytes.len()).write(b"<a></a>");
-/// assert_eq!(octets, 7);
+/// let mut bytes = 0;
+/// FnSink(|bytes: &[u8]| bytes += bytes.len()).write(b"<a></a>");
+/// assert_eq!(bytes, 7);
 /// ```
 #[derive(Debug)]
 pub struct FnSink<F>(pub F);

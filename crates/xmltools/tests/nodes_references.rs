@@ -1,4 +1,4 @@
-//! References of real signatures: transforms over node-sets give the octets that other
+//! References of real signatures: transforms over node-sets give the bytes that other
 //! implementations digested.
 //!
 //! Every valid `dsig-verify` case is searched for references into its own document whose transforms
@@ -87,7 +87,7 @@ fn check(source: &[u8], id_attributes: &[&str]) -> Result<usize, String> {
                     let shown =
                         String::from_utf8_lossy(&octets[..octets.len().min(2000)]).into_owned();
                     return Err(format!(
-                        "reference {checked} `{uri}` gave other octets: {shown}"
+                        "reference {checked} `{uri}` gave other bytes: {shown}"
                     ));
                 }
             }
@@ -96,7 +96,7 @@ fn check(source: &[u8], id_attributes: &[&str]) -> Result<usize, String> {
     Ok(checked)
 }
 
-/// The octets that a reference digests, or `None` if it needs something else than node-sets.
+/// The bytes that a reference digests, or `None` if it needs something else than node-sets.
 fn transformed(
     tree: &Tree<'_>,
     signature: Element<'_>,

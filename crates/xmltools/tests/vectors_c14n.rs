@@ -137,7 +137,7 @@ fn same(path: &str, found: &[u8], expected: &[u8]) -> Result<(), String> {
         String::from_utf8_lossy(&octets[at.saturating_sub(20).min(end)..end]).into_owned()
     };
     Err(format!(
-        "{path} differs at octet {at}: found …{:?}, expected …{:?}",
+        "{path} differs at byte {at}: found …{:?}, expected …{:?}",
         show(found),
         show(expected)
     ))

@@ -52,7 +52,7 @@ fn check(case: &Case) -> Result<(), String> {
                     if !octets.contains(&case.read(file).as_slice())
                         && !UNUSABLE_FILES.contains(&file)
                     {
-                        return Err(format!("no reference has the octets of {file}"));
+                        return Err(format!("no reference has the bytes of {file}"));
                     }
                 }
             }

@@ -95,7 +95,7 @@ pub(crate) fn post(url: &str, message: &str) -> String {
     post_octets(url, "", message.as_bytes())
 }
 
-/// Posts octets with further header lines.
+/// Posts bytes with further header lines.
 pub(crate) fn post_octets(url: &str, headers: &str, message: &[u8]) -> String {
     let (address, path) = url
         .strip_prefix("http://")

@@ -95,7 +95,7 @@ fn every_way_to_fail_is_the_same_failure() {
         let sealed = seal(algorithm, &key, b"attack at dawn").unwrap();
         for length in 0..sealed.len() {
             let cut = open(algorithm, &key, &sealed[..length]);
-            // A cut at a block's end may leave an octet that passes for padding: CBC cannot tell.
+            // A cut at a block's end may leave a byte that passes for padding: CBC cannot tell.
             if algorithm.is_authenticated()
                 || (length - algorithm.iv_length().min(length)) % algorithm.block_length() != 0
             {
@@ -124,7 +124,7 @@ fn an_altered_octet_is_noticed_by_gcm() {
     }
 }
 
-/// Encrypts whole blocks without adding padding, so that a test can choose the last octet.
+/// Encrypts whole blocks without adding padding, so that a test can choose the last byte.
 fn blocks_ending_in(algorithm: DataEncryption, key: &SymmetricKey, last: u8) -> Vec<u8> {
     let (start, block) = (algorithm.iv_length(), algorithm.block_length());
     let mut buffer = vec![0x55; start + 2 * block];

@@ -111,7 +111,7 @@ impl PrivateKey {
     pub fn from_der(der: &[u8]) -> Result<Self, CryptoError> {
         let key = PKey::private_key_from_der(der).map_err(|_| CryptoError::Malformed {
             expected: EXPECTED,
-            found: "octets that are not its DER".to_owned(),
+            found: "bytes that are not its DER".to_owned(),
         })?;
         Self::from_openssl(key)
     }

@@ -153,7 +153,7 @@ impl PublicKey {
         Self::from_spki_der(&spki(EC, &der::element(der::OID, &[curve.oid()]), point))
     }
 
-    /// An Ed25519 key from its 32 octets.
+    /// An Ed25519 key from its 32 bytes.
     ///
     /// # Errors
     ///
@@ -162,7 +162,7 @@ impl PublicKey {
         Self::from_spki_der(&spki(ED25519, &[], octets))
     }
 
-    /// An X25519 key from its 32 octets.
+    /// An X25519 key from its 32 bytes.
     ///
     /// # Errors
     ///
@@ -407,7 +407,7 @@ fn named_curve(mut algorithm: Reader<'_>, point: &[u8]) -> Result<Curve, CryptoE
         [0x02 | 0x03, rest @ ..] if rest.len() == length => Ok(curve),
         _ => Err(CryptoError::Malformed {
             expected: "a point of the named curve",
-            found: format!("{} octets that are none", point.len()),
+            found: format!("{} bytes that are none", point.len()),
         }),
     }
 }
@@ -515,7 +515,7 @@ mod tests {
             PublicKey::ec(Curve::P256, &[0]),
             Err(CryptoError::Malformed {
                 expected: "a point of the named curve",
-                found: "1 octets that are none".to_owned()
+                found: "1 bytes that are none".to_owned()
             })
         );
     }

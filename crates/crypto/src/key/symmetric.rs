@@ -1,4 +1,4 @@
-//! Shared keys: octets that both sides know.
+//! Shared keys: bytes that both sides know.
 
 use std::fmt;
 use std::sync::{Arc, Weak};
@@ -37,7 +37,7 @@ impl WeakSymmetricKey {
 }
 
 impl SymmetricKey {
-    /// A key of these octets.
+    /// A key of these bytes.
     ///
     /// # Errors
     ///
@@ -46,7 +46,7 @@ impl SymmetricKey {
         Self::from_secret(SecretBytes::new(octets))
     }
 
-    /// A key of the octets in the box.
+    /// A key of the bytes in the box.
     ///
     /// # Errors
     ///
@@ -63,7 +63,7 @@ impl SymmetricKey {
         })))
     }
 
-    /// A fresh random key of that many octets.
+    /// A fresh random key of that many bytes.
     ///
     /// # Errors
     ///
@@ -72,7 +72,7 @@ impl SymmetricKey {
         Self::from_secret(SecretBytes::random(length))
     }
 
-    /// The octets. The name is there to be searched for.
+    /// The bytes. The name is there to be searched for.
     #[must_use]
     pub fn expose(&self) -> &[u8] {
         self.0.octets.expose()
@@ -116,7 +116,7 @@ impl SymmetricKey {
         &self.0.schedules
     }
 
-    /// Number of octets.
+    /// Number of bytes.
     #[must_use]
     pub fn len(&self) -> usize {
         self.0.octets.len()
@@ -146,7 +146,7 @@ impl SymmetricKey {
 
 impl fmt::Debug for SymmetricKey {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        write!(formatter, "SymmetricKey({} octets)", self.len())
+        write!(formatter, "SymmetricKey({} bytes)", self.len())
     }
 }
 
@@ -169,6 +169,6 @@ mod tests {
     #[test]
     fn a_key_prints_its_length_only() {
         let key = SymmetricKey::new(b"secret".to_vec()).unwrap();
-        assert_eq!(format!("{key:?}"), "SymmetricKey(6 octets)");
+        assert_eq!(format!("{key:?}"), "SymmetricKey(6 bytes)");
     }
 }

@@ -23,7 +23,7 @@ const JCEKS_MAGIC: [u8; 4] = [0xce, 0xce, 0xce, 0xce];
 /// What keeps the digest of a file from being that of a password alone.
 const WHITENER: &[u8] = b"Mighty Aphrodite";
 
-/// Octets of SHA-1, of the salt and of both checksums.
+/// Bytes of SHA-1, of the salt and of both checksums.
 const DIGEST: usize = 20;
 
 /// 1.3.6.1.4.1.42.2.17.1.1, Sun's number for the protection of keys.

@@ -14,21 +14,21 @@ use crate::secret::SecretBytes;
 pub(crate) struct Block<'p> {
     /// What stands between `-----BEGIN ` and `-----`.
     pub(crate) label: &'p str,
-    /// The decoded octets.
+    /// The decoded bytes.
     pub(crate) octets: SecretBytes,
 }
 
 const BEGIN: &str = "-----BEGIN ";
 
 /// Every block of a PEM file, in order. Blocks with encryption headers (RFC 1421) are left out:
-/// their octets say nothing.
+/// their bytes say nothing.
 pub(crate) fn blocks(pem: &[u8]) -> Result<Vec<Block<'_>>, CryptoError> {
     let malformed = |found: String| CryptoError::Malformed {
         expected: "PEM",
         found,
     };
     let text =
-        std::str::from_utf8(pem).map_err(|_| malformed("octets that are not text".to_owned()))?;
+        std::str::from_utf8(pem).map_err(|_| malformed("bytes that are not text".to_owned()))?;
     let mut found = Vec::new();
     let mut rest = text;
     while let Some(begin) = rest.find(BEGIN) {
@@ -64,7 +64,7 @@ pub(crate) fn looks_like_pem(contents: &[u8]) -> bool {
 /// Characters on each line (RFC 7468 section 2).
 const LINE: usize = 64;
 
-/// Octets as a block with this label.
+/// Bytes as a block with this label.
 pub(crate) fn block(label: &str, octets: &[u8]) -> String {
     let encoded = Zeroizing::new(base64::encode(octets));
     let mut text =

@@ -86,7 +86,7 @@ fn read_der(file: &[u8], password: &str) -> Result<Result<KeyStore, CryptoError>
     Ok(bags.into_store())
 }
 
-/// The octets in a `ContentInfo` of type data.
+/// The bytes in a `ContentInfo` of type data.
 fn data_content<'a>(reader: &mut Reader<'a>) -> Result<&'a [u8], NotDer> {
     let mut content = reader.enter(der::SEQUENCE)?;
     if content.expect(der::OID)?.strip_prefix(PKCS) != Some(&[7, 1]) {
@@ -137,7 +137,7 @@ fn check_mac(mac: &[u8], safe: &[u8], password: &str) -> Result<Result<(), Crypt
                 };
             if length < PBMAC1_KEY_LENGTH {
                 return Ok(Err(CryptoError::Unsupported {
-                    what: format!("a PKCS#12 file whose PBMAC1 key has {length} octets"),
+                    what: format!("a PKCS#12 file whose PBMAC1 key has {length} bytes"),
                 }));
             }
             let password = SecretBytes::copy_of(password.as_bytes());

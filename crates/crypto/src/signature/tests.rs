@@ -31,7 +31,7 @@ fn every_algorithm_signs_and_verifies_with_every_key_it_fits_and_with_no_other()
             if kind == (KeyKind::Rsa { bits: 1024 })
                 && algorithm == SignatureAlgorithm::RsaPssSha512
             {
-                continue; // 64 octets of digest and 64 of salt do not fit into 128
+                continue; // 64 bytes of digest and 64 of salt do not fit into 128
             }
             if kind == (KeyKind::Rsa { bits: 1024 })
                 && algorithm == SignatureAlgorithm::RsaPssSha3_512

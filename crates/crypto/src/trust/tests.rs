@@ -613,7 +613,7 @@ fn a_revocation_list_that_is_none_is_refused_when_the_store_is_made() {
         TrustStore::new(with_list(&root, b"no list".to_vec())).map(drop),
         Err(CryptoError::Malformed {
             expected: "a certificate revocation list",
-            found: "octets that are not its DER".to_owned()
+            found: "bytes that are not its DER".to_owned()
         })
     );
 }

@@ -15,9 +15,9 @@ use super::rate::read_rate;
 /// `[limits]` of a gateway. What concerns the inside of a message is in an endpoint's own limits.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GatewayLimits {
-    /// Largest body, in octets, in either direction. The engine's own default is the same.
+    /// Largest body, in bytes, in either direction. The engine's own default is the same.
     pub body: u64,
-    /// Most octets of messages in hand at once, on routes with endpoints. The engine needs up to
+    /// Most bytes of messages in hand at once, on routes with endpoints. The engine needs up to
     /// four times as much beside.
     pub buffered: u64,
     /// Most connections from clients at once.

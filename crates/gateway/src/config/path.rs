@@ -62,7 +62,7 @@ pub(crate) fn reading(path: &str) -> Option<String> {
     Some(reading)
 }
 
-/// With every `%` and two hexadecimal digits as the octet that they mean.
+/// With every `%` and two hexadecimal digits as the byte that they mean.
 fn decoded(text: &[u8]) -> Vec<u8> {
     let digit = |octet: &u8| char::from(*octet).to_digit(16);
     let mut octets = Vec::with_capacity(text.len());

@@ -9,7 +9,7 @@ use soapstone::config::Table;
 /// `[timeouts]`. Each route may have its own `connect` and `response`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Timeouts {
-    /// For a client to send a request's head, from its first octet. TLS handshakes too.
+    /// For a client to send a request's head, from its first byte. TLS handshakes too.
     pub header: Duration,
     /// For a client to send a request's body.
     pub request: Duration,

@@ -165,7 +165,7 @@ async fn collected(
     match tokio::time::timeout_at(sent + patience, collecting).await {
         Ok(Ok(octets)) => Ok(octets),
         Ok(Err(CollectError::TooLarge { limit })) => Err(broken(format!(
-            "the description has more than {limit} octets"
+            "the description has more than {limit} bytes"
         ))),
         Ok(Err(CollectError::Broken(error))) => {
             Err(broken(format!("the description broke off: {error}")))

@@ -71,7 +71,7 @@ pub(crate) fn backend_failure(
 pub(crate) fn too_large(limit: u64) -> Failure {
     Failure {
         reason: "too-large",
-        detail: format!("the body has more than {limit} octets"),
+        detail: format!("the body has more than {limit} bytes"),
     }
 }
 

@@ -68,7 +68,7 @@ pub(super) async fn serve(
             if response.body().size_hint().lower() > limit {
                 let failure = Failure {
                     reason: "backend-broken",
-                    detail: format!("the response has more than {limit} octets"),
+                    detail: format!("the response has more than {limit} bytes"),
                 };
                 return fail(
                     exchange,

@@ -353,7 +353,7 @@ impl<'c> Reporter<'c> {
         let held = self.exchange.resources.memory.budget.taken();
         let own = self.exchange.connection.client.buffered();
         let detail = format!(
-            "{held} octets of messages are in hand, {own} of them of this client, and no more fit"
+            "{held} bytes of messages are in hand, {own} of them of this client, and no more fit"
         );
         self.fail(version, Cause::Busy, "no-room", detail)
     }

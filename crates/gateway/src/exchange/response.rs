@@ -86,7 +86,7 @@ pub(super) async fn finish(
                 media::rewritten(&head.headers, response_version),
             );
             head.headers.remove(header::CONTENT_LENGTH);
-            // They describe the octets that came from the backend, not those that leave.
+            // They describe the bytes that came from the backend, not those that leave.
             head.headers.remove(header::ETAG);
             head.headers.remove("content-md5");
             Response::from_parts(

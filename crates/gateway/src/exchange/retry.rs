@@ -25,7 +25,7 @@ use crate::wire::fault::Cause;
 use crate::wire::reply::Reply;
 
 /// Largest response in which a fault is looked for that tells of a lost context. Such faults have
-/// some hundred octets.
+/// some hundred bytes.
 const LARGEST_FAULT: usize = 64 << 10;
 
 /// Whether a response says that the backend does not know the context any more.

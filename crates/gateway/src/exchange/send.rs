@@ -136,7 +136,7 @@ async fn transfer(
             Ok((head, octets))
         }
         Ok(Err(CollectError::TooLarge { limit })) => Err(Unanswered::TooLarge(format!(
-            "the response has more than {limit} octets"
+            "the response has more than {limit} bytes"
         ))),
         Ok(Err(CollectError::NoRoom)) => Err(Unanswered::NoRoom),
         Ok(Err(CollectError::Broken(error))) => Err(Unanswered::Broken(format!(

@@ -14,7 +14,7 @@ use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
 use crate::wire::reply::Reply;
 
-/// The largest message that is not heavy to work on for its size: octets.
+/// The largest message that is not heavy to work on for its size: bytes.
 ///
 /// Both operations of a conversation take some 0.15 ms for it (`soapstone lab run engine --filter
 /// secure-conversation`: 0.24 ms for 100 kB).

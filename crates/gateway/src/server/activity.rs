@@ -2,7 +2,7 @@
 //! closed.
 //!
 //! Timers per request cost more than the rest of a small exchange. Here a connection only notes
-//! when octets moved and how many requests are in hand, and one timer per connection looks at those
+//! when bytes moved and how many requests are in hand, and one timer per connection looks at those
 //! notes now and then.
 //!
 //! The rule kept here: whatever state a connection is in, there is a moment at which it is given
@@ -25,10 +25,10 @@ use super::lingering::Lingering;
 pub(crate) struct ConnectionTimeouts {
     /// Between requests.
     pub(crate) idle: Duration,
-    /// From the connection's start to its first byte, and from a request's first octet to the end
+    /// From the connection's start to its first byte, and from a request's first byte to the end
     /// of its headers.
     pub(crate) header: Duration,
-    /// With a request in hand, without an octet moving either way.
+    /// With a request in hand, without a byte moving either way.
     pub(crate) stalled: Duration,
 }
 
@@ -46,13 +46,13 @@ pub(crate) struct Activity {
     start: Instant,
     in_hand: AtomicU32,
     moved: AtomicU64,
-    /// When the first octet of a request's head arrived; `NONE` when none is being read.
+    /// When the first byte of a request's head arrived; `NONE` when none is being read.
     head: AtomicU64,
     /// Whether a byte has come at all.
     heard: AtomicBool,
     /// The client was answered with an error, and may still be sending.
     interrupted: AtomicBool,
-    /// HTTP/2 also sends what belongs to no request, so octets between requests do not mean that
+    /// HTTP/2 also sends what belongs to no request, so bytes between requests do not mean that
     /// one has begun.
     multiplexed: AtomicBool,
 }
@@ -73,7 +73,7 @@ impl Activity {
     }
 
     /// Notes that a request's head is complete; the request is in hand until the guard is dropped.
-    /// That is not before the response's body has been handed on: octets that come from the
+    /// That is not before the response's body has been handed on: bytes that come from the
     /// client meanwhile, of this request's body or of the next request, are no head that takes its
     /// time.
     pub(crate) fn request(self: &Arc<Self>, multiplexed: bool) -> InHand {
@@ -145,7 +145,7 @@ impl Drop for InHand {
     }
 }
 
-/// A stream that notes when octets move.
+/// A stream that notes when bytes move.
 #[derive(Debug)]
 pub(crate) struct Watched<S> {
     stream: S,

@@ -1,7 +1,7 @@
 //! A future that is polled again at once when it was woken while it was polled.
 //!
 //! The parts of hyper that serve a connection, and those that speak with its backend, live in one
-//! task and tell each other of octets: each word wakes the task that is running. A runtime of
+//! task and tell each other of bytes: each word wakes the task that is running. A runtime of
 //! several threads takes that for work that another thread could do, wakes one, and the connection
 //! moves to another processor. Where requests come one at a time, that took longer than to open
 //! them.

@@ -12,7 +12,7 @@ use tokio_rustls::server::TlsStream;
 /// What a client gets that speaks HTTP without TLS.
 const PLAIN_HTTP: &str = "this port speaks TLS, and the request came as plain HTTP: use https://";
 
-/// Most octets of a plain request that are read before its connection is closed, so that the client
+/// Most bytes of a plain request that are read before its connection is closed, so that the client
 /// reads the answer.
 const DRAINED: u64 = 64 * 1024;
 

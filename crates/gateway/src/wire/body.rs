@@ -45,7 +45,7 @@ pub(crate) enum Way {
 #[derive(Debug)]
 pub(crate) struct Bound {
     way: Way,
-    /// How many octets may still come.
+    /// How many bytes may still come.
     left: u64,
     /// How many there might be in all.
     limit: u64,
@@ -75,7 +75,7 @@ impl fmt::Display for PassError {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::TooLarge { way, limit } => {
-                write!(formatter, "{way} has more than {limit} octets")
+                write!(formatter, "{way} has more than {limit} bytes")
             }
             Self::Broken { way, error } => write!(formatter, "{way} broke off: {error}"),
         }
@@ -90,7 +90,7 @@ impl<B> Passing<B> {
         Self::Whole(None)
     }
 
-    /// These octets.
+    /// These bytes.
     pub(crate) fn whole(octets: impl Into<Bytes>) -> Self {
         Self::Whole(Some(octets.into()).filter(|octets| !octets.is_empty()))
     }
@@ -200,7 +200,7 @@ const TRUSTED_ANNOUNCEMENT: usize = 1 << 20;
 ///
 /// # Errors
 ///
-/// When it has more than `limit` octets (at once, when it says so itself), breaks off, or finds no
+/// When it has more than `limit` bytes (at once, when it says so itself), breaks off, or finds no
 /// room.
 pub(crate) async fn collect<B>(
     mut body: B,

@@ -7,7 +7,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use crate::shares::Client;
 
-/// How many octets of messages may be in hand.
+/// How many bytes of messages may be in hand.
 #[derive(Debug)]
 pub(crate) struct MemoryBudget {
     taken: AtomicU64,
@@ -22,12 +22,12 @@ impl MemoryBudget {
         })
     }
 
-    /// How many octets may be.
+    /// How many bytes may be.
     pub(crate) fn size(&self) -> u64 {
         self.size
     }
 
-    /// How many octets are in hand.
+    /// How many bytes are in hand.
     pub(crate) fn taken(&self) -> u64 {
         self.taken.load(Ordering::Relaxed)
     }
@@ -52,7 +52,7 @@ pub(crate) struct Reservation {
 }
 
 impl Reservation {
-    /// Takes so many octets more. False when there is no room for them.
+    /// Takes so many bytes more. False when there is no room for them.
     pub(crate) fn grow(&mut self, octets: u64) -> bool {
         let before = self.budget.taken.fetch_add(octets, Ordering::Relaxed);
         if before.saturating_add(octets) > self.budget.size {
@@ -99,7 +99,7 @@ impl Reservation {
         true
     }
 
-    /// Takes so many octets and no others, in any case: what they were made of was in the room.
+    /// Takes so many bytes and no others, in any case: what they were made of was in the room.
     pub(crate) fn settle(&mut self, octets: u64) {
         let taken = &self.budget.taken;
         match octets.checked_sub(self.octets) {

@@ -1,7 +1,7 @@
 //! Memory for whole messages, handed from one to the next.
 //!
 //! A message is read into a buffer from here, goes through a crypto worker (which exchanges it for
-//! one of its own), and leaves in a buffer that comes back here when its last octet is sent. Memory
+//! one of its own), and leaves in a buffer that comes back here when its last byte is sent. Memory
 //! of the size of messages is so allocated as often as the number of messages in hand grows, not
 //! once per message.
 //!
@@ -18,7 +18,7 @@ use super::budget::Reservation;
 /// Most buffers kept. As many as messages that are usefully in hand at once on a small machine.
 const KEPT: usize = 64;
 
-/// Most octets kept, in all buffers together: five messages of 8 MiB, the largest unless limits say
+/// Most bytes kept, in all buffers together: five messages of 8 MiB, the largest unless limits say
 /// otherwise, with their cipher text in base64.
 const KEPT_OCTETS: usize = 64 << 20;
 
@@ -62,7 +62,7 @@ impl SharedBuffers {
         self.pool().trim();
     }
 
-    /// Octets to be sent, whose buffer comes back when they are.
+    /// Bytes to be sent, whose buffer comes back when they are.
     pub(crate) fn lend(self: &Arc<Self>, octets: Vec<u8>) -> Bytes {
         self.lend_in(octets, None)
     }

@@ -103,7 +103,7 @@ impl Errand {
             Ok(Ok(octets)) => Ok((head, octets)),
             Ok(Err(CollectError::NoRoom)) => Err(Undone::Busy),
             Ok(Err(CollectError::TooLarge { limit })) => {
-                Err(unusable(format!("its answer has more than {limit} octets")))
+                Err(unusable(format!("its answer has more than {limit} bytes")))
             }
             Ok(Err(CollectError::Broken(error))) => {
                 Err(unusable(format!("its answer broke off: {error}")))

@@ -109,7 +109,7 @@ pub(crate) fn authenticates_connection(headers: &HeaderMap) -> bool {
 }
 
 /// Whether a body has another transfer coding than `chunked`, which is the only one that is undone
-/// here. Its octets would pass on without its name, since the name concerns one connection only.
+/// here. Its bytes would pass on without its name, since the name concerns one connection only.
 pub(crate) fn has_unknown_coding(headers: &HeaderMap) -> bool {
     let mut codings = headers.get_all(header::TRANSFER_ENCODING).into_iter();
     let is_chunked = |coding: &HeaderValue| coding.as_bytes().eq_ignore_ascii_case(b"chunked");
@@ -143,7 +143,7 @@ pub(crate) fn settle_host<B>(request: &mut Request<B>) -> bool {
     agrees
 }
 
-/// Octets of the longest name of a host (RFC 1035 section 2.3.4) and of a port. A description
+/// Bytes of the longest name of a host (RFC 1035 section 2.3.4) and of a port. A description
 /// repeats it with each of its addresses.
 const LONGEST_HOST: usize = 255 + ":65535".len();
 

@@ -105,7 +105,7 @@ pub(crate) fn claims_of(headers: &HeaderMap) -> Vec<String> {
     claims
 }
 
-/// Octets of the longest action that is said beside a message: URIs of that length, every recipient
+/// Bytes of the longest action that is said beside a message: URIs of that length, every recipient
 /// should take (RFC 9110, 4.1).
 const LONGEST_ACTION: usize = 8000;
 
@@ -197,7 +197,7 @@ mod tests {
         );
     }
 
-    /// The octets are UTF-8; a reader of RFC 2231 would believe the other one.
+    /// The bytes are UTF-8; a reader of RFC 2231 would believe the other one.
     #[test]
     fn another_charset_in_an_extended_parameter_is_not_kept() {
         let headers = headers(

@@ -70,7 +70,7 @@ pub(crate) async fn read_request(stream: &mut TcpStream) -> Option<(String, Byte
 }
 
 /// Somebody who passes requests on to a service, and in the place of its answer gives what `given`
-/// makes of it, octet for octet.
+/// makes of it, byte for byte.
 pub(crate) async fn on_the_way(
     service: SocketAddr,
     given: impl Fn(&Answer) -> String + Send + Sync + 'static,
@@ -526,7 +526,7 @@ async fn a_route_may_give_an_answer_more_time_than_the_gateway_does() {
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY, "{}", answer.body);
 }
 
-/// What comes of a request to a backend that answers with these octets; and whether it could go on
+/// What comes of a request to a backend that answers with these bytes; and whether it could go on
 /// writing `and_then` without end.
 async fn flooded(folder: &Folder, begins: String, and_then: Option<String>) -> (Running, Answer) {
     let (address, mut accepted) = silent_backend().await;

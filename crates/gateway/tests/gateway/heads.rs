@@ -9,7 +9,7 @@ use crate::support::{
     Backend, ENVELOPE, exchange, gateway_before, get, post, send, silent_backend, soon,
 };
 
-/// What the gateway answers to these octets, until it is silent at the end of a text or closes.
+/// What the gateway answers to these bytes, until it is silent at the end of a text or closes.
 async fn answer_to(gateway: std::net::SocketAddr, octets: &str) -> String {
     let mut stream = TcpStream::connect(gateway).await.expect("it listens");
     let all = exchange(&mut stream, octets.as_bytes(), |text| {

@@ -170,7 +170,7 @@ where
     answer
 }
 
-/// Sends a request over a stream with HTTP/2 from the first octet.
+/// Sends a request over a stream with HTTP/2 from the first byte.
 pub(crate) async fn send_over_http2<S>(
     stream: S,
     request: Request<Full<Bytes>>,
@@ -198,7 +198,7 @@ async fn whole(response: Response<Incoming>) -> Result<Answer, hyper::Error> {
     })
 }
 
-/// Writes octets as they are and reads until `enough` says so of what came back, or the end.
+/// Writes bytes as they are and reads until `enough` says so of what came back, or the end.
 pub(crate) async fn exchange(
     stream: &mut TcpStream,
     octets: &[u8],

@@ -101,7 +101,7 @@ impl Apart {
         self.near.address()
     }
 
-    /// The most memory that the gateway before the services has held, octets; nothing, where the
+    /// The most memory that the gateway before the services has held, bytes; nothing, where the
     /// system does not tell.
     pub(crate) fn memory(&self) -> Option<u64> {
         self.far.memory()
@@ -166,7 +166,7 @@ async fn accept(listener: &TcpListener, target: SocketAddr, reset: &broadcast::S
     }
 }
 
-/// Passes octets both ways until one side ends, or until both are reset; a connection that cannot
+/// Passes bytes both ways until one side ends, or until both are reset; a connection that cannot
 /// be made ends the other, as if it had broken.
 async fn pass(
     mut near: TcpStream,

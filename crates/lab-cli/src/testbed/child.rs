@@ -193,7 +193,7 @@ impl Child {
         self.address
     }
 
-    /// The most memory that it has held, octets; nothing, where the system does not tell.
+    /// The most memory that it has held, bytes; nothing, where the system does not tell.
     pub(crate) fn memory(&self) -> Option<u64> {
         let status = std::fs::read_to_string(format!("/proc/{}/status", self.process.id())).ok()?;
         let line = status.lines().find_map(|it| it.strip_prefix("VmHWM:"))?;

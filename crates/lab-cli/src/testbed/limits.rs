@@ -11,7 +11,7 @@ use std::sync::atomic::{AtomicU32, Ordering};
 /// What a process may have.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Limit {
-    /// So many octets of memory.
+    /// So many bytes of memory.
     Memory(u64),
     /// So many percent of one processor.
     Processor(u32),

@@ -41,7 +41,7 @@ pub(super) struct Ports {
 
 /// A key that both sides hold.
 const SHARED_KEY: &str = "shared.key";
-/// Its octets: as many as AES-256 wants.
+/// Its bytes: as many as AES-256 wants.
 const SHARED_OCTETS: usize = 32;
 
 /// Bits of keys for DSA-SHA-1, which goes with no others.

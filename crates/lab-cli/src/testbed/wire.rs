@@ -68,7 +68,7 @@ impl Pace {
         }
     }
 
-    /// When a packet of so many octets arrives that is sent now; never, if it is lost.
+    /// When a packet of so many bytes arrives that is sent now; never, if it is lost.
     fn arrival(&mut self, octets: usize, now: Instant) -> Option<Instant> {
         /// A packet that would wait longer finds the queue full.
         const LONGEST_WAIT: Duration = Duration::from_millis(400);
@@ -143,7 +143,7 @@ mod tests {
             delay: Duration::from_millis(20),
             ..Link::PERFECT
         };
-        // 1,250 octets are 10,000 bits: 10 ms each.
+        // 1,250 bytes are 10,000 bits: 10 ms each.
         let expected = [30, 40, 50].map(|ms| Some(Duration::from_millis(ms)));
         assert_eq!(arrivals(link, 3, Duration::ZERO), expected);
         let lost = arrivals(link, 100, Duration::ZERO);

@@ -1,7 +1,7 @@
 //! Advice: which mechanism to choose for one's own messages, from what each costs on this machine.
 //!
 //! [`Models`] are fitted to measurements of the engine: for each mechanism and suite, what securing
-//! and opening cost, in processor time and in octets, by a fixed part, one per octet and one per
+//! and opening cost, in processor time and in bytes, by a fixed part, one per byte and one per
 //! element; what conversations and connections cost to begin and to end; and what clients at
 //! once cost each other, by waiting for cores. Whole calls tell what gateways add to that. A
 //! [`Workload`] then ranks those that satisfy its needs.
@@ -57,7 +57,7 @@ pub struct Model {
     pub secure: Fit,
     /// Microseconds to open a message; of TLS, nothing more.
     pub open: Option<Fit>,
-    /// Octets as they travel.
+    /// Bytes as they travel.
     pub octets: Fit,
 }
 
@@ -98,7 +98,7 @@ pub struct Prediction {
     pub latency: [f64; 2],
     /// Processor time of both sides for a call, microseconds, and how far that may be off.
     pub processor: [f64; 2],
-    /// Octets of a call as they travel.
+    /// Bytes of a call as they travel.
     pub octets: f64,
     /// Microseconds that beginning a conversation or a connection takes, which is shared by its
     /// calls.
@@ -150,7 +150,7 @@ impl fmt::Display for Demand {
 /// Where one mechanism becomes better than another.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Turn {
-    /// What grows: calls of a conversation, or octets of a message.
+    /// What grows: calls of a conversation, or bytes of a message.
     pub over: Over,
     /// Which is better below.
     pub below: Means,
@@ -165,7 +165,7 @@ pub struct Turn {
 pub enum Over {
     /// Calls of a conversation or connection.
     Calls,
-    /// Octets of request and response each.
+    /// Bytes of request and response each.
     Octets,
 }
 
@@ -357,7 +357,7 @@ impl Models {
             exchanges += 1.0;
         }
         if means.tls && means.mechanism != Mechanism::None {
-            // Both count the octets of the plain message.
+            // Both count the bytes of the plain message.
             call.octets -= workload.request.bytes + workload.response.bytes;
         }
         let answered = call.time + handshake.time * shared;
@@ -467,7 +467,7 @@ impl Models {
         turns
     }
 
-    /// The time of all calls of a conversation over their number, or of a call over octets of its
+    /// The time of all calls of a conversation over their number, or of a call over bytes of its
     /// messages.
     fn line(&self, means: &Means, workload: &Workload, over: Over) -> Option<Growth> {
         match over {
@@ -495,7 +495,7 @@ impl Models {
 }
 
 impl Over {
-    /// A workload of so many calls or octets, with nobody waiting.
+    /// A workload of so many calls or bytes, with nobody waiting.
     fn place(self, workload: &Workload, place: f64) -> Workload {
         let mut there = Workload {
             rate: 0.0,
@@ -514,7 +514,7 @@ impl Over {
     }
 }
 
-/// A turn that somebody could meet: within 1 to a million calls, 100 octets to 100 MB.
+/// A turn that somebody could meet: within 1 to a million calls, 100 bytes to 100 MB.
 fn turn(
     over: Over,
     (one, first): (&Means, Growth),
@@ -537,7 +537,7 @@ fn turn(
     })
 }
 
-/// Time and octets that add up.
+/// Time and bytes that add up.
 #[derive(Clone, Copy, Debug, Default)]
 struct Parts {
     time: f64,

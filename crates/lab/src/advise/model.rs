@@ -1,4 +1,4 @@
-//! What an operation costs: a fixed part, one per octet and one per element.
+//! What an operation costs: a fixed part, one per byte and one per element.
 //!
 //! No part of a cost is below zero, and so the fit is one of the best with non-negative parts: of
 //! the seven choices of parts that may be above zero, the best that is feasible. Errors are
@@ -9,11 +9,11 @@
 /// One operation that was measured.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Observation {
-    /// Octets of the plain message.
+    /// Bytes of the plain message.
     pub bytes: f64,
     /// Its elements.
     pub elements: f64,
-    /// What it took: microseconds, or octets.
+    /// What it took: microseconds, or bytes.
     pub cost: f64,
     /// What errors are a share of: the cost itself, or a whole of which it is a part.
     pub whole: f64,
@@ -24,7 +24,7 @@ pub struct Observation {
 pub struct Cost {
     /// Whatever the message is.
     pub fixed: f64,
-    /// For each octet of the plain message.
+    /// For each byte of the plain message.
     pub per_byte: f64,
     /// For each element.
     pub per_element: f64,

@@ -187,7 +187,7 @@ fn a_prediction_is_the_sum_of_its_parts() {
         ..workload(&[])
     };
     let call = models.predict(&means, &slow).expect("a prediction");
-    // Four operations of 102 µs; a handshake of four of 1,002 µs for 100 calls; octets at one a
+    // Four operations of 102 µs; a handshake of four of 1,002 µs for 100 calls; bytes at one a
     // microsecond; the way there and back.
     let processor = 4.0 * 102.0 + 4.0 * 1_002.0 / 100.0;
     assert!((call.processor[0] - processor).abs() < 0.1, "{call:?}");
@@ -262,7 +262,7 @@ fn whole_calls_are_compared_with_what_was_never_fitted_to_them() {
     let without_plain = Models::of(&all).check_calls(&all);
     assert_eq!(without_plain, None);
     all.push(line(&means(Mechanism::None, ""), false, 400));
-    // Two messages of some 270 octets, secured and opened: 4 × 1,000 µs and a little more than 1
+    // Two messages of some 270 bytes, secured and opened: 4 × 1,000 µs and a little more than 1
     // µs, and 4 × 100 µs in a conversation, which begins with 4 × 1,002 µs.
     let check = Models::of(&all).check_calls(&all).expect("a check");
     assert_eq!(check.whole.n, 1);
@@ -407,7 +407,7 @@ fn crossovers_say_from_how_many_calls_a_conversation_wins() {
 
 #[test]
 fn where_errors_are_larger_than_the_difference_no_crossover_is_told() {
-    // Almost the same lines, which cross at 100,000 octets.
+    // Almost the same lines, which cross at 100,000 bytes.
     let signed = |time: fn(&Measurement) -> f64| {
         let mut all = lines("sign", "Basic128GCM", "certificate", 1.0, 4_000);
         all.extend(lines(

@@ -109,18 +109,18 @@ impl fmt::Display for Means {
 /// A message of a workload.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Message {
-    /// Octets, without security.
+    /// Bytes, without security.
     pub bytes: f64,
     /// Elements.
     pub elements: f64,
 }
 
 impl Message {
-    /// Octets for each element, where nobody says how many there are: those of the books that the
+    /// Bytes for each element, where nobody says how many there are: those of the books that the
     /// lab measures with.
     const BYTES_PER_ELEMENT: f64 = 21.0;
 
-    /// A text of so many octets in one element of a Body.
+    /// A text of so many bytes in one element of a Body.
     pub fn of_text(bytes: f64) -> Self {
         Self {
             bytes,
@@ -128,7 +128,7 @@ impl Message {
         }
     }
 
-    /// A message of so many octets, with as many elements as records have.
+    /// A message of so many bytes, with as many elements as records have.
     pub fn of_bytes(bytes: f64) -> Self {
         Self {
             bytes,
@@ -169,7 +169,7 @@ pub struct Workload {
     pub clients: f64,
     /// Bits in a second that the network carries; infinite, if nobody says.
     pub bandwidth: f64,
-    /// Time that octets take to the other side and back, microseconds.
+    /// Time that bytes take to the other side and back, microseconds.
     pub round_trip: f64,
     /// Cores of each side.
     pub cores: f64,

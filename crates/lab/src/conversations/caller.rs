@@ -23,7 +23,7 @@ use soapstone_services::{Service, requests};
 
 use super::Options;
 
-/// Largest answer, octets.
+/// Largest answer, bytes.
 const LARGEST: usize = 1 << 20;
 
 /// Calls on behalf of all conversations.

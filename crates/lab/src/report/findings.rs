@@ -373,7 +373,7 @@ fn perhaps(places: &[Place]) -> Course {
     }
 }
 
-/// What a thousand octets more take.
+/// What a thousand bytes more take.
 fn rates(x: &str, times: &[Series]) -> Vec<Series> {
     const THOUSAND: f64 = 1_000.0;
     let mut found = Found::default();

@@ -3,7 +3,7 @@
 //! First what a call costs and what to choose, then, in the order of the studies: the headline
 //! claims, conclusions, each experiment's question, its plots and tables with the paper's values
 //! beside ours, what held, and the command that repeats it. The rule kept here: every number comes
-//! from a line or from the paper, and so the same lines make the same page, octet for octet.
+//! from a line or from the paper, and so the same lines make the same page, byte for byte.
 
 mod absent;
 mod conclusions;

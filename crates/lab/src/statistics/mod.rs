@@ -4,7 +4,7 @@
 //! Everything is a function of the numbers that it is given: there is no random number in it, so
 //! that the same lines make the same report everywhere. All samples of a run are kept until its
 //! figures are made, so that percentiles are exact: a histogram with logarithmic buckets would save
-//! eight octets for each call, and cost a dependency and digits. The rule kept here: each function
+//! eight bytes for each call, and cost a dependency and digits. The rule kept here: each function
 //! is tested against an answer that is published, or that follows from straight lines.
 
 mod beta;

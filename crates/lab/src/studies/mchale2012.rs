@@ -127,11 +127,11 @@ const SIZE: Experiment = Experiment {
         },
         in_memory(
             "beyond-securing",
-            "beyond the paper: time to secure an answer in memory, octets to octets, by its number of books",
+            "beyond the paper: time to secure an answer in memory, bytes to bytes, by its number of books",
         ),
         in_memory(
             "beyond-opening",
-            "beyond the paper: time to open a secured answer in memory, octets to octets, by its number of books",
+            "beyond the paper: time to open a secured answer in memory, bytes to bytes, by its number of books",
         ),
     ],
     points: |scope| {

@@ -403,7 +403,7 @@ pub struct Call {
     pub operation: Operation,
 }
 
-/// Octets of request and response together.
+/// Bytes of request and response together.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Sizes {
     /// As the client sends and gets them.
@@ -551,7 +551,7 @@ pub trait Bench {
         )))
     }
 
-    /// Secures or opens the answer to the call in memory, octets to octets, so many times: the time
+    /// Secures or opens the answer to the call in memory, bytes to bytes, so many times: the time
     /// of each.
     ///
     /// # Errors

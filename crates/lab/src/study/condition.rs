@@ -67,7 +67,7 @@ pub struct Round {
     pub times: Vec<Duration>,
     /// How long all of them took together.
     pub lasted: Duration,
-    /// The most memory that the limited process has held since it began, octets; none, if the
+    /// The most memory that the limited process has held since it began, bytes; none, if the
     /// system does not tell.
     pub memory: Option<u64>,
 }

@@ -259,7 +259,7 @@ pub enum Finding {
         /// The place that is compared with it.
         to: &'static str,
     },
-    /// By how much time grows with each thousand octets along the axis.
+    /// By how much time grows with each thousand bytes along the axis.
     Rates,
     /// After how many messages their mean time since deployment is no more than so many percent
     /// above that in the steady state, which is the mean time of those after the first at the

@@ -32,7 +32,7 @@ struct Times {
 }
 
 impl Floors {
-    /// The floor of one of our calls whose plain messages have so many octets together,
+    /// The floor of one of our calls whose plain messages have so many bytes together,
     /// microseconds; `None`, where nothing is signed or encrypted, or with keys that are not
     /// measured.
     pub(super) fn of(&mut self, call: &Call, how: How, octets: f64) -> Option<f64> {

@@ -236,9 +236,9 @@ pub enum Quantity {
     Opened,
     /// Processor time of an operation, µs.
     Processor,
-    /// Octets of both messages, as the client sends and gets them.
+    /// Bytes of both messages, as the client sends and gets them.
     Size,
-    /// Octets of both messages, as they travel secured.
+    /// Bytes of both messages, as they travel secured.
     Secured,
     /// Bytes of the request, as it travels secured.
     SecuredRequest,
@@ -248,7 +248,7 @@ pub enum Quantity {
     Header,
     /// Calls in a second.
     Rate,
-    /// Memory, octets.
+    /// Memory, bytes.
     Memory,
     /// The time that 95 of 100 calls of a round do not exceed, µs.
     Tail,

@@ -214,7 +214,7 @@ pub enum How {
         /// Repetitions.
         repetitions: u32,
     },
-    /// In memory, octets to octets: what is done to the answer to each arm's call. One sample for
+    /// In memory, bytes to bytes: what is done to the answer to each arm's call. One sample for
     /// each time.
     InMemory {
         /// What is done.

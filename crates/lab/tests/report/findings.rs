@@ -286,7 +286,7 @@ fn rates_are_the_slopes_of_straight_lines_with_intervals() {
         .collect();
     let runs = [run("one", &lines)];
     let told = values(&runs, "novakouski2010-2-table-3-rates");
-    // The normal equations, in octets.
+    // The normal equations, in bytes.
     let n = sizes.len() as f64;
     let sum = |of: &dyn Fn(usize) -> f64| (0..sizes.len()).map(of).sum::<f64>();
     let (x, y) = (sum(&|it| sizes[it]), sum(&|it| times[it]));

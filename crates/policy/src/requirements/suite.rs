@@ -58,7 +58,7 @@ impl AlgorithmSuite {
         self.suite.name.contains("Sha256")
     }
 
-    /// Octets of a signature key that is derived (WS-SecurityPolicy 1.3, 6.1: [Sig KD]).
+    /// Bytes of a signature key that is derived (WS-SecurityPolicy 1.3, 6.1: [Sig KD]).
     pub fn signature_key_length(&self) -> usize {
         if self.suite.name.starts_with("Basic128") {
             16

@@ -441,7 +441,7 @@ impl Assertions<'_> {
     }
 }
 
-/// WS-SecurityPolicy 1.3, 10: both sides bring random octets, so that neither alone decides the
+/// WS-SecurityPolicy 1.3, 10: both sides bring random bytes, so that neither alone decides the
 /// key.
 fn trust(version: ConversationVersion) -> String {
     let name = match version {

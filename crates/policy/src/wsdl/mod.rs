@@ -273,7 +273,7 @@ struct Room<'d> {
     document: &'d PolicyDocument,
 }
 
-/// Octets of names that count as one step.
+/// Bytes of names that count as one step.
 const STEP: usize = 64;
 
 impl Room<'_> {

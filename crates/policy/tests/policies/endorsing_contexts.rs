@@ -290,7 +290,7 @@ fn a_context_that_endorses_messages_is_told_in_words() {
             "Algorithms: Basic256 (hmac-sha1, rsa-sha1, sha1).",
             "Signed with the key of the sender's certificate, which is in the message: the Body; the token of the signature's key.",
             "The signature is endorsed by a second one, made with the key of the conversation, whose token is in the message, which it covers itself.",
-            "Its key is derived from that key (WS-SecureConversation 1.3), and described in tokens of their own; signature keys have 24 octets.",
+            "Its key is derived from that key (WS-SecureConversation 1.3), and described in tokens of their own; signature keys have 24 bytes.",
         ]
     );
     let both = endorsed_by(&format!("{context}{}", x509("AlwaysToRecipient", "")));
@@ -301,7 +301,7 @@ fn a_context_that_endorses_messages_is_told_in_words() {
         [
             "The signature is endorsed by 2 others, each with a key of its own.",
             "The first endorsing signature is made with the key of the conversation, whose token is in the message.",
-            "Its key is derived from that key (WS-SecureConversation 1.3), and described in tokens of their own; signature keys have 24 octets.",
+            "Its key is derived from that key (WS-SecureConversation 1.3), and described in tokens of their own; signature keys have 24 bytes.",
             "The certificate of the second endorsing signature is in the message.",
         ]
     );

@@ -90,7 +90,7 @@ async fn answer(socket: Arc<UdpSocket>, device: Device) {
     let mut random = Random::seeded(device.seed);
     let places = Arc::new(Semaphore::new(UNDER_WAY));
     let mut under_way = JoinSet::new();
-    // One octet more than a datagram has, so that a longer one is not taken for it.
+    // One byte more than a datagram has, so that a longer one is not taken for it.
     let mut octets = [0; LENGTH + 1];
     loop {
         while under_way.try_join_next().is_some() {}

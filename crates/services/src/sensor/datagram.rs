@@ -1,7 +1,7 @@
 //! The datagrams: requests and answers, of one length.
 //!
 //! ```text
-//! octet  0      1      2 3 4 5       6 7              8
+//! byte  0      1      2 3 4 5       6 7              8
 //!        start  code   sequence      operand          end
 //!        02     …      big-endian    big-endian       03
 //! ```
@@ -10,7 +10,7 @@
 //! long as its request, so that a controller cannot be used to send somebody more than was sent to
 //! it.
 
-/// Octets of each datagram.
+/// Bytes of each datagram.
 pub(super) const LENGTH: usize = 9;
 
 const START: u8 = 0x02;
@@ -51,7 +51,7 @@ impl Datagram {
         [START, code, s0, s1, s2, s3, o0, o1, END]
     }
 
-    /// None, if these octets are no datagram.
+    /// None, if these bytes are no datagram.
     pub(super) fn parse(octets: &[u8]) -> Option<Self> {
         let &[START, code, s0, s1, s2, s3, o0, o1, END] = octets else {
             return None;

@@ -128,7 +128,7 @@ impl Sensor {
 
 /// Waits for the answer to this request; other datagrams, and refusals, are passed over.
 async fn answer_to(request: Datagram, socket: &UdpSocket) -> Result<i16, ReadError> {
-    // One octet more than a datagram has, so that a longer one is not taken for it.
+    // One byte more than a datagram has, so that a longer one is not taken for it.
     let mut octets = [0; LENGTH + 1];
     loop {
         let Ok(length) = socket.recv(&mut octets).await else {

@@ -83,7 +83,7 @@ fn state(metadata: &std::fs::Metadata) -> [i64; 7] {
     [0, 0, length, seconds, since.subsec_nanos().into(), 0, 0]
 }
 
-/// A file that another one names by a relative path, if it has no more than so many octets.
+/// A file that another one names by a relative path, if it has no more than so many bytes.
 /// Absolute paths and URLs are nowhere.
 pub fn read_beside(file: &Path, uri: &str, most: usize) -> Option<Vec<u8>> {
     let relative = Path::new(uri);
@@ -99,17 +99,17 @@ pub fn read_beside(file: &Path, uri: &str, most: usize) -> Option<Vec<u8>> {
     read_at_most(&file.parent()?.join(relative), most).ok()
 }
 
-/// Longest configuration file, octets.
+/// Longest configuration file, bytes.
 const LONGEST_CONFIGURATION: usize = 16 << 20;
 
-/// Longest file that a configuration names, octets: some revocation lists have tens of millions.
+/// Longest file that a configuration names, bytes: some revocation lists have tens of millions.
 pub(super) const LONGEST_NAMED: usize = 256 << 20;
 
 /// Reads a file to its end, if that comes soon enough; a device may have none. What may be secret
 /// is read into memory that need not grow, so that no part of it stays behind.
 pub(super) fn read_at_most(path: &Path, most: usize) -> io::Result<Vec<u8>> {
     let too_large = || {
-        let problem = format!("expected at most {most} octets, found more");
+        let problem = format!("expected at most {most} bytes, found more");
         io::Error::new(io::ErrorKind::FileTooLarge, problem)
     };
     let file = File::open(path)?;
@@ -350,7 +350,7 @@ mod tests {
         let problems = Document::load(&file, &|_| None).map(|_| ()).unwrap_err();
         let told = problems.to_string();
         assert!(
-            told.contains("cannot be read: expected at most 16777216 octets, found more"),
+            told.contains("cannot be read: expected at most 16777216 bytes, found more"),
             "{told}"
         );
     }

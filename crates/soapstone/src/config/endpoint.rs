@@ -36,7 +36,7 @@ pub struct SharedKeyConfig {
     pub place: Place,
     /// The name it has in messages.
     pub name: Option<Located<String>>,
-    /// The key's octets.
+    /// The key's bytes.
     pub key: Confidential<Vec<u8>>,
 }
 
@@ -344,7 +344,7 @@ fn read_shared_key(mut table: Table<'_>) -> Option<SharedKeyConfig> {
     match given {
         0 => table.missing(
             "file",
-            "name a file with the key's octets, or give them as hex, hex_env or hex_file",
+            "name a file with the key's bytes, or give them as hex, hex_env or hex_file",
         ),
         1 => {}
         _ => table.report_with_hint(place, "both `file` and `hex` are given", "keep one of them"),

@@ -253,13 +253,13 @@ pub(super) fn read_conversations(
     })
 }
 
-/// Bits, in whole octets, between what is never too short and what a context holds.
+/// Bits, in whole bytes, between what is never too short and what a context holds.
 fn read_key_size(table: &mut Table<'_>) -> Option<Located<u32>> {
     let found = table.integer("key_size", 128, 512)?;
     let bits = u32::try_from(found.value).ok().filter(|bits| bits % 8 == 0);
     if bits.is_none() {
         let message = format!(
-            "`key_size` must be bits of whole octets, found {}",
+            "`key_size` must be bits of whole bytes, found {}",
             found.value
         );
         table.report_with_hint(found.place, message, "256 is customary");

@@ -20,7 +20,7 @@ use super::values::decode_hexadecimal;
 /// lost packet, and nobody waits longer for a store that hangs.
 const DEFAULT_TIMEOUT: Duration = Duration::from_millis(250);
 
-/// Octets of a key that seals.
+/// Bytes of a key that seals.
 const SEAL_KEY_LENGTH: usize = 32;
 
 /// Where keys begin when the configuration does not say.

@@ -1,4 +1,4 @@
-//! Durations, sizes and octets as people write them.
+//! Durations, sizes and bytes as people write them.
 //!
 //! The rule kept here: a number without a unit is only accepted where no unit could be meant
 //! otherwise (bytes).

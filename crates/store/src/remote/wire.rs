@@ -1,11 +1,11 @@
 //! The way to one server, in TCP or TLS: commands go out, answers come back.
 //!
 //! The client library bounds each piece that it reads by a time, and its connections with it: a
-//! server that sends one octet now and then would be waited for without end, and one that never
+//! server that sends one byte now and then would be waited for without end, and one that never
 //! stops would fill the memory.
 //!
 //! The rule kept here: whatever a server sends, and however slowly, an exchange ends by its
-//! deadline and holds so many octets at most.
+//! deadline and holds so many bytes at most.
 
 use std::io::{Error, ErrorKind, Read, Write};
 use std::net::TcpStream;
@@ -21,8 +21,8 @@ use soapstone::config::{ServerAddress, StoreTlsConfig};
 use super::names::Names;
 use crate::server_trust::ServerTrust;
 
-/// Most octets of the answers of one exchange. A sealed context has some 2 kB; the longest answer
-/// is that to `CLUSTER SLOTS`, 200 octets for each range of slots, of which there are a few in a
+/// Most bytes of the answers of one exchange. A sealed context has some 2 kB; the longest answer
+/// is that to `CLUSTER SLOTS`, 200 bytes for each range of slots, of which there are a few in a
 /// cluster, and 16,384 at most.
 const MOST_OCTETS: usize = 4 << 20;
 
@@ -41,7 +41,7 @@ enum Stream {
 struct Bounded {
     socket: TcpStream,
     deadline: Instant,
-    /// How many octets may still arrive.
+    /// How many bytes may still arrive.
     left: usize,
 }
 
@@ -124,7 +124,7 @@ impl Wire {
 impl Read for Bounded {
     fn read(&mut self, octets: &mut [u8]) -> std::io::Result<usize> {
         if self.left == 0 {
-            let problem = format!("more than {MOST_OCTETS} octets in its answers");
+            let problem = format!("more than {MOST_OCTETS} bytes in its answers");
             return Err(Error::new(ErrorKind::InvalidData, problem));
         }
         let most = octets.len().min(self.left);

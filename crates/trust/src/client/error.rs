@@ -76,9 +76,9 @@ pub enum TrustError {
     EntropyReflected,
     /// The service's entropy is too short.
     EntropyLength {
-        /// Octets found.
+        /// Bytes found.
         found: usize,
-        /// Fewest octets.
+        /// Fewest bytes.
         minimum: usize,
     },
     /// Key or entropy cannot be decrypted: one failure, whatever its cause.
@@ -185,14 +185,14 @@ impl fmt::Display for TrustError {
             }
             Self::EntropyLength { found, minimum } => write!(
                 out,
-                "expected at least {minimum} octets of entropy of the service, found {found}"
+                "expected at least {minimum} bytes of entropy of the service, found {found}"
             ),
             Self::SecretUnreadable => {
                 out.write_str("the key or entropy of the service cannot be decrypted")
             }
             Self::KeySize { found, minimum } => write!(
                 out,
-                "expected a key of {minimum} to {LONGEST_KEY} bits in whole octets, found {found}"
+                "expected a key of {minimum} to {LONGEST_KEY} bits in whole bytes, found {found}"
             ),
             Self::LifetimeRefused { lifetime, now } => write!(
                 out,

@@ -62,7 +62,7 @@ impl fmt::Debug for TrustRequest {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         out.debug_struct("TrustRequest")
             .field("action", &self.action)
-            .field("body", &format_args!("{} octets", self.body.len()))
+            .field("body", &format_args!("{} bytes", self.body.len()))
             .field("confidential", &self.confidential)
             .finish()
     }

@@ -16,7 +16,7 @@ use crate::version::{ComputedKey, TrustVersion};
 pub struct ClientRules {
     /// The version that is spoken. Default 1.3.
     pub version: TrustVersion,
-    /// Bits of the key, 128 to 512 in whole octets. Default 256. Other numbers are taken for the
+    /// Bits of the key, 128 to 512 in whole bytes. Default 256. Other numbers are taken for the
     /// nearest of these.
     pub key_size: u32,
     /// How the key is computed. Default P_SHA1.

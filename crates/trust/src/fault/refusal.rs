@@ -56,7 +56,7 @@ pub enum Refusal {
         /// Its URI.
         found: String,
     },
-    /// A key that is too short, too long, or no whole number of octets.
+    /// A key that is too short, too long, or no whole number of bytes.
     KeySizeNotOffered {
         /// Bits asked for.
         found: u32,
@@ -74,9 +74,9 @@ pub enum Refusal {
     EntropyMissing,
     /// The requestor's entropy has the wrong length.
     EntropyLength {
-        /// Octets found.
+        /// Bytes found.
         found: usize,
-        /// Fewest octets.
+        /// Fewest bytes.
         minimum: usize,
     },
     /// The requestor's entropy cannot be decrypted: one failure, whatever its cause.
@@ -320,7 +320,7 @@ impl fmt::Display for Refusal {
                 maximum,
             } => write!(
                 out,
-                "expected a key of {minimum} to {maximum} bits in whole octets to be asked for, found {found}"
+                "expected a key of {minimum} to {maximum} bits in whole bytes to be asked for, found {found}"
             ),
             Self::ComputedKeyNotOffered { found } => {
                 write!(out, "keys are not computed by `{found}` here")
@@ -328,7 +328,7 @@ impl fmt::Display for Refusal {
             Self::EntropyMissing => out.write_str("expected entropy in the request, found none"),
             Self::EntropyLength { found, minimum } => write!(
                 out,
-                "expected at least {minimum} octets of entropy, found {found}"
+                "expected at least {minimum} bytes of entropy, found {found}"
             ),
             Self::EntropyUnreadable => {
                 out.write_str("the entropy of the request cannot be decrypted")

@@ -13,10 +13,10 @@ use super::read::{MessageError, only_child};
 use super::write::Writer;
 use crate::version::{SecretType, TrustVersion};
 
-/// Longest secret that is read, octets: twice the longest key.
+/// Longest secret that is read, bytes: twice the longest key.
 pub(crate) const LONGEST_SECRET: usize = 128;
 
-/// Longest enciphered secret, octets: RSA of 16,384 bits.
+/// Longest enciphered secret, bytes: RSA of 16,384 bits.
 const LONGEST_CIPHER: usize = 2048;
 
 /// What is inside `wst:Entropy`, or stands for a key in `wst:RequestedProofToken`.
@@ -26,20 +26,20 @@ pub enum Entropy {
     Secret {
         /// `@Type`; `None` if it is left out.
         kind: Option<SecretType>,
-        /// The octets, 1 to 128.
+        /// The bytes, 1 to 128.
         octets: SecretBytes,
     },
     /// `xenc:EncryptedKey`: readable by one. Whose key it takes, both sides know.
     Encrypted {
         /// How it was enciphered.
         method: KeyEncryption,
-        /// The enciphered octets.
+        /// The enciphered bytes.
         cipher_value: Vec<u8>,
     },
 }
 
 impl Entropy {
-    /// Fresh random octets, to be sent as a nonce.
+    /// Fresh random bytes, to be sent as a nonce.
     #[must_use]
     pub fn nonce(octets: usize) -> Self {
         Self::Secret {
@@ -48,7 +48,7 @@ impl Entropy {
         }
     }
 
-    /// The octets. `key` opens an encrypted one; `None` for every reason for which there are none,
+    /// The bytes. `key` opens an encrypted one; `None` for every reason for which there are none,
     /// on purpose not told apart.
     ///
     /// RSA 1.5 is never taken: its padding could be made to answer questions here, and nobody needs
@@ -114,7 +114,7 @@ impl Entropy {
         let octets = secret(element)
             .filter(|octets| (1..=LONGEST_SECRET).contains(&octets.len()))
             .ok_or_else(|| {
-                MessageError::value(element, "1 to 128 octets of base64 and nothing else", None)
+                MessageError::value(element, "1 to 128 bytes of base64 and nothing else", None)
             })?;
         Ok(Self::Secret { kind, octets })
     }

@@ -1,4 +1,4 @@
-//! The messages of WS-Trust: read from elements, written as octets.
+//! The messages of WS-Trust: read from elements, written as bytes.
 //!
 //! [`RequestSecurityToken`] and [`RequestSecurityTokenResponse`] are what a Body holds, alone or in
 //! a collection ([`Requests`], [`Responses`]). Parts that both have are in files of their own. The

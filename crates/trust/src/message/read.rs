@@ -6,7 +6,7 @@ use std::fmt;
 
 use soapstone_xml::Element;
 
-/// Longest text of one element that is no secret, octets: URIs, numbers, times. Addresses seldom
+/// Longest text of one element that is no secret, bytes: URIs, numbers, times. Addresses seldom
 /// pass 200.
 pub(crate) const TEXT_LIMIT: usize = 2048;
 
@@ -155,7 +155,7 @@ pub(crate) fn text(element: Element<'_>) -> Result<String, MessageError> {
         .ok_or_else(|| MessageError::value(element, "text and nothing else", None))?;
     let text = text.trim();
     if text.len() > TEXT_LIMIT {
-        let expected = "at most 2048 octets";
+        let expected = "at most 2048 bytes";
         return Err(MessageError::value(element, expected, None));
     }
     Ok(text.to_owned())

@@ -12,7 +12,7 @@ use soapstone_xml::{Apex, C14nOptions, C14nScratch, Canonicalization, Element, c
 use super::read::{MessageError, expanded_name, only_child, set, uri};
 use super::write::Writer;
 
-/// Longest identifier of a context and longest name of an instance, octets: a URI with a UUID has
+/// Longest identifier of a context and longest name of an instance, bytes: a URI with a UUID has
 /// 45.
 const LONGEST_NAME: usize = 512;
 
@@ -251,7 +251,7 @@ fn checked(element: Element<'_>, identifier: &str) -> Result<String, MessageErro
     if absolute && is_name(identifier) {
         return Ok(identifier.to_owned());
     }
-    let expected = "an absolute URI of at most 512 octets";
+    let expected = "an absolute URI of at most 512 bytes";
     Err(MessageError::value(
         element,
         expected,
@@ -265,7 +265,7 @@ fn checked_instance(element: Element<'_>, instance: &str) -> Result<String, Mess
         true => Ok(instance.to_owned()),
         false => Err(MessageError::value(
             element,
-            "a name of at most 512 octets",
+            "a name of at most 512 bytes",
             None,
         )),
     }

@@ -288,7 +288,7 @@ fn target_name(request_type: RequestType) -> Option<&'static str> {
 pub(super) fn context(element: Element<'_>) -> Result<Option<String>, MessageError> {
     match element.attribute("", "Context") {
         Some(context) if context.len() > super::read::TEXT_LIMIT => {
-            let expected = "at most 2048 octets in `Context`";
+            let expected = "at most 2048 bytes in `Context`";
             Err(MessageError::value(element, expected, None))
         }
         context => Ok(context.map(|context| context.into_owned())),

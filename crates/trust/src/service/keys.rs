@@ -1,7 +1,7 @@
 //! The key of a new or renewed context: from the entropy of both sides, or the service's alone
 //! (WS-Trust 1.4, 4.4.3 and 4.4.4).
 //!
-//! The one rule: the service always contributes as many random octets as the key has, so that no
+//! The one rule: the service always contributes as many random bytes as the key has, so that no
 //! requestor chooses a key.
 
 use soapstone_crypto::{SecretBytes, SymmetricKey};
@@ -11,10 +11,10 @@ use crate::fault::Refusal;
 use crate::message::{Entropy, ProofToken, RequestSecurityToken};
 use crate::version::{KeyType, Operation, SecretType};
 
-/// Fewest octets of one side's entropy, whatever the key.
+/// Fewest bytes of one side's entropy, whatever the key.
 pub(crate) const SHORTEST_ENTROPY: usize = 16;
 
-/// Fewest octets of one side's entropy for a key of that many octets: half of it.
+/// Fewest bytes of one side's entropy for a key of that many bytes: half of it.
 pub(crate) const fn shortest_entropy(key: usize) -> usize {
     let half = key.div_ceil(2);
     if half > SHORTEST_ENTROPY {

@@ -207,7 +207,7 @@ impl fmt::Debug for Answer {
         out.debug_struct("Answer")
             .field("version", &self.version)
             .field("action", &self.action)
-            .field("body", &format_args!("{} octets", self.body.len()))
+            .field("body", &format_args!("{} bytes", self.body.len()))
             .field("effects", &self.effects)
             .field("issued", &self.issued)
             .field("confidential", &self.confidential)

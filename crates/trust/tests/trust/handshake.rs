@@ -298,8 +298,8 @@ impl<'a> Between<'a> {
     }
 }
 
-/// The bootstrap by certificates, then a message and a cancellation by the context; octets to
-/// octets.
+/// The bootstrap by certificates, then a message and a cancellation by the context; bytes to
+/// bytes.
 #[test]
 fn a_context_is_established_used_and_cancelled_by_secured_messages() {
     let wire = Wire::new();

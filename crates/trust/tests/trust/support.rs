@@ -181,7 +181,7 @@ pub(crate) fn request(kind: &str, elements: &str) -> String {
     )
 }
 
-/// `wst:Entropy` with that many octets.
+/// `wst:Entropy` with that many bytes.
 pub(crate) fn entropy(octets: usize) -> String {
     let secret = soapstone_crypto::base64::encode(&vec![7; octets]);
     format!(

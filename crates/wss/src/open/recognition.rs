@@ -1,4 +1,4 @@
-//! Signed elements that the same signer has sent before, octet for octet: they are not digested
+//! Signed elements that the same signer has sent before, byte for byte: they are not digested
 //! again.
 //!
 //! An element is looked for only after the signature value over its digest has verified, and
@@ -54,7 +54,7 @@ impl<'p> Recognition<'p> {
         }
     }
 
-    /// An element whose digest depends on its octets and surroundings alone: in exclusive canonical
+    /// An element whose digest depends on its bytes and surroundings alone: in exclusive canonical
     /// form, with nothing left out of it, nothing deciphered in it, and no comments selected by
     /// the reference.
     pub(super) fn candidate<'d>(

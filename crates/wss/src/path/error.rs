@@ -16,7 +16,7 @@ pub(super) const DEEPEST: usize = 16;
 pub enum PathError {
     /// Longer than anybody needs.
     TooLong {
-        /// Octets of the expression.
+        /// Bytes of the expression.
         octets: usize,
     },
     /// More steps than are supported.
@@ -54,7 +54,7 @@ impl fmt::Display for PathError {
         match self {
             Self::TooLong { octets } => write!(
                 out,
-                "expected an expression of at most {LONGEST} octets, found {octets}"
+                "expected an expression of at most {LONGEST} bytes, found {octets}"
             ),
             Self::TooManySteps => write!(out, "expected at most {MOST_STEPS} steps"),
             Self::TooDeep => write!(out, "parentheses nest deeper than {DEEPEST} in a predicate"),

@@ -101,7 +101,7 @@ impl Policy {
             ),
             (
                 !derived.all(|derived| fits(derived.signature_length)),
-                "a derived signature key has 16 to 64 octets",
+                "a derived signature key has 16 to 64 bytes",
             ),
             (
                 self.supporting.iter().filter(is_user).count() > 1,

@@ -48,9 +48,9 @@ pub enum PlanProblem {
     },
     /// A shared key cannot encrypt with the suite.
     KeyLength {
-        /// Octets that the suite's data encryption wants.
+        /// Bytes that the suite's data encryption wants.
         expected: usize,
-        /// Octets that it has.
+        /// Bytes that it has.
         found: usize,
     },
     /// The suite lists no algorithm for a purpose.
@@ -115,7 +115,7 @@ impl fmt::Display for PlanProblem {
             }
             Self::KeyLength { expected, found } => write!(
                 out,
-                "the suite's data encryption wants a shared key of {expected} octets, found one of {found}"
+                "the suite's data encryption wants a shared key of {expected} bytes, found one of {found}"
             ),
             Self::NoAlgorithm { purpose } => write!(out, "no {purpose} algorithm is named"),
             Self::KeyDoesNotFit { key, suite } => {

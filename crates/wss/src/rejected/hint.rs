@@ -66,7 +66,7 @@ impl Rejected {
                 "somebody tries a captured key, or one partner's messages are all refused for another reason: see the refusals before"
             }
             Self::AuthenticationFailed { .. } => {
-                "digests are over the nonce's octets (not its base64), `Created` as written, and the password in UTF-8"
+                "digests are over the nonce's bytes (not its base64), `Created` as written, and the password in UTF-8"
             }
             Self::PasswordKindNotAllowed { .. } => {
                 "set `password` to \"text\", \"digest\" or \"none\", as the peer sends it; a `Type` like `wsse:PasswordText` needs `username_token = { accept = [\"qualified-types\"] }`"

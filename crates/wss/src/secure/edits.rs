@@ -6,26 +6,26 @@ use soapstone_crypto::base64;
 use soapstone_crypto::cipher::SealedApart;
 use soapstone_xml::{Buffers, Sink};
 
-/// Octets of a text that is made anew for each message: an id to be inserted, the tags around
+/// Bytes of a text that is made anew for each message: an id to be inserted, the tags around
 /// cipher text.
 const SHORT: usize = 1024;
 
-/// Octets of cipher text that are encoded at a time where they are handed over in pieces: whole
+/// Bytes of cipher text that are encoded at a time where they are handed over in pieces: whole
 /// groups of three, in the second cache.
 const PIECE: usize = 48 << 10;
 
 /// What takes the place of a range of the source.
 #[derive(Default)]
 pub(super) struct Replacement {
-    /// Octets before the cipher text; all of them where there is none.
+    /// Bytes before the cipher text; all of them where there is none.
     pub(super) start: Vec<u8>,
     /// Cipher text, not yet base64: it is encoded only where it stays.
     pub(super) cipher: Cipher,
-    /// Octets behind the cipher text.
+    /// Bytes behind the cipher text.
     pub(super) end: Vec<u8>,
 }
 
-/// Cipher text: octets of its own, or octets of the source, which was enciphered where it stood.
+/// Cipher text: bytes of its own, or bytes of the source, which was enciphered where it stood.
 pub(super) enum Cipher {
     /// All of it; empty, where there is none.
     Octets(Vec<u8>),
@@ -49,7 +49,7 @@ impl Cipher {
         }
     }
 
-    /// Shows it in runs of whole groups of three octets, and the last one of what is left.
+    /// Shows it in runs of whole groups of three bytes, and the last one of what is left.
     fn in_groups(&self, source: &[u8], mut show: impl FnMut(&[u8])) {
         let pieces = match self {
             Self::Octets(octets) => [&[][..], octets, &[]],
@@ -88,7 +88,7 @@ impl Replacement {
         self
     }
 
-    /// Octets that it writes.
+    /// Bytes that it writes.
     pub(super) fn len(&self) -> usize {
         self.start.len() + base64::encoded_length(self.cipher.len()) + self.end.len()
     }
@@ -165,7 +165,7 @@ impl Edits {
         self.edits.is_empty()
     }
 
-    /// Octets that the edits add to the source (or, negative, take from it).
+    /// Bytes that the edits add to the source (or, negative, take from it).
     pub(super) fn growth(&self) -> isize {
         self.edits
             .iter()

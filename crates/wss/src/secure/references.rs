@@ -228,7 +228,7 @@ pub(super) fn write_encrypted_key(
     put(&[REFERENCE_END], out);
 }
 
-/// Appends a reference to a session key by the SHA-1 of its wrapped octets.
+/// Appends a reference to a session key by the SHA-1 of its wrapped bytes.
 pub(super) fn write_encrypted_key_sha1(
     sha1: &[u8; 20],
     implied: Option<&ImpliedDerivation<'_>>,

@@ -72,7 +72,7 @@ struct ByCertificate<'k> {
 struct Digesting {
     scratch: C14nScratch,
     surroundings: Surroundings,
-    /// Where canonical octets are collected, if they are.
+    /// Where canonical bytes are collected, if they are.
     collected: Option<Vec<u8>>,
 }
 
@@ -454,7 +454,7 @@ impl Securing<'_> {
         signed_info.into_signature(Some(id), value, Some(key_info))
     }
 
-    /// Digests the parts that we write ourselves: their octets are canonical as they are.
+    /// Digests the parts that we write ourselves: their bytes are canonical as they are.
     fn digest_written(
         &self,
         signing: &Signing,

@@ -19,7 +19,7 @@ use crate::digest;
 use crate::secure_error::SecureError;
 use crate::suite::{KeyAgreementMethod, Suite, Wrapping};
 
-/// Octets of the salt that a message's HKDF has: as many as its HMAC gives with SHA-256.
+/// Bytes of the salt that a message's HKDF has: as many as its HMAC gives with SHA-256.
 const SALT: usize = 32;
 
 impl Securing<'_> {

@@ -225,13 +225,13 @@ impl Derivation {
         }
         if self.offset > P_HASH_LIMIT - self.length {
             return Err(malformed(format!(
-                "expected the key within the first {P_HASH_LIMIT} octets, found offset {}",
+                "expected the key within the first {P_HASH_LIMIT} bytes, found offset {}",
                 self.offset
             )));
         }
         if self.nonce.is_empty() || self.nonce.len() > LONGEST_NONCE {
             return Err(malformed(format!(
-                "expected a `Nonce` of 1 to {LONGEST_NONCE} octets, found {}",
+                "expected a `Nonce` of 1 to {LONGEST_NONCE} bytes, found {}",
                 self.nonce.len()
             )));
         }
@@ -241,7 +241,7 @@ impl Derivation {
             .is_some_and(|label| label.len() > LONGEST_LABEL)
         {
             return Err(malformed(format!(
-                "expected a `Label` of at most {LONGEST_LABEL} octets"
+                "expected a `Label` of at most {LONGEST_LABEL} bytes"
             )));
         }
         Ok(self)

@@ -202,7 +202,7 @@ fn a_reference_to_a_renewed_context_says_which_instance_it_is() {
     }
 }
 
-/// WSS4J uses the first octets of a secret that is longer than the algorithm's keys.
+/// WSS4J uses the first bytes of a secret that is longer than the algorithm's keys.
 #[test]
 fn a_secret_used_as_it_is_may_be_longer_than_a_key() {
     let mut policy = bound(
@@ -373,14 +373,14 @@ fn absurd_derivations_are_refused() {
     let facts = knowing(&[&context]);
     for (from, to, expected) in [
         ("<wsc:Offset>0<", "<wsc:Offset>4294967295<", "small number"),
-        ("<wsc:Offset>0<", "<wsc:Offset>4090<", "first 4096 octets"),
+        ("<wsc:Offset>0<", "<wsc:Offset>4090<", "first 4096 bytes"),
         ("<wsc:Offset>0<", "<wsc:Offset>-1<", "small number"),
         ("<wsc:Length>24<", "<wsc:Length>2<", "16 to 64"),
         ("<wsc:Length>24<", "<wsc:Length>100000000<", "16 to 64"),
         (
             "<wsc:Offset>0</wsc:Offset>",
             "<wsc:Generation>999999999</wsc:Generation>",
-            "first 4096 octets",
+            "first 4096 bytes",
         ),
         (
             "<wsc:Offset>0</wsc:Offset>",

@@ -575,7 +575,7 @@ fn plans_for_contexts_that_cannot_endorse_are_none() {
             keys.signature_length = 8;
             *policy.token(0) = EndorsingToken::by_context(true, Some(keys));
         }),
-        [combination("a derived signature key has 16 to 64 octets")]
+        [combination("a derived signature key has 16 to 64 bytes")]
     );
     // Nobody is believed by name, and nobody signs by name.
     let keys = Keys {

@@ -13,7 +13,7 @@ pub enum C14nError {
     },
     /// It is larger than the limit `canonical` of the document allows. Part of it was written.
     TooLarge {
-        /// Octets allowed.
+        /// Bytes allowed.
         allowed: usize,
     },
 }
@@ -28,7 +28,7 @@ impl fmt::Display for C14nError {
             C14nError::TooLarge { allowed } => {
                 write!(
                     f,
-                    "the canonical form is larger than {allowed} octets (limit `canonical`)"
+                    "the canonical form is larger than {allowed} bytes (limit `canonical`)"
                 )
             }
         }

@@ -3,7 +3,7 @@
 //!
 //! Canonicalization is a check first: the scanner knows which elements are written canonically
 //! already, and whole runs of the source go to the sink as they are. Only what differs is
-//! rewritten. The rule: the octets are those of the specification, whether a run was taken or not;
+//! rewritten. The rule: the bytes are those of the specification, whether a run was taken or not;
 //! `canonical_runs: false` exists to measure and to prove that.
 
 mod error;
@@ -37,9 +37,9 @@ use walk::Walk;
 /// let document = Document::parse(source, &ParseOptions::default(), &mut Buffers::new())?;
 /// let b = document.root().first_child().expect("b").id();
 /// let options = C14nOptions::new(Canonicalization::Exclusive);
-/// let mut octets = Vec::new();
-/// canonicalize(&document, Apex::Element(b), &options, &mut C14nScratch::default(), &mut octets)?;
-/// assert_eq!(octets, br#"<p:b xmlns:p="urn:p" x="1" y="2"></p:b>"#);
+/// let mut bytes = Vec::new();
+/// canonicalize(&document, Apex::Element(b), &options, &mut C14nScratch::default(), &mut bytes)?;
+/// assert_eq!(bytes, br#"<p:b xmlns:p="urn:p" x="1" y="2"></p:b>"#);
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///

@@ -14,7 +14,7 @@ pub struct C14nOptions<'a> {
     /// Subtrees left out, as the enveloped-signature transform does. Meant for a few.
     pub omit: &'a [NodeId],
     /// Hand over whole runs of the source where it is canonical already. Off: rewrite everything.
-    /// The octets are the same.
+    /// The bytes are the same.
     pub canonical_runs: bool,
     /// The apex of an inclusive method has the attributes of the XML namespace (`xml:lang`,
     /// `xml:base`) that stand around it, as the methods want it (C14N 1.0 and 1.1, 2.4). Off:

@@ -1,7 +1,7 @@
 //! Runs of the source and rewritten pieces, on their way to the sink.
 //!
 //! Neighbouring ranges of the source grow into one run; long runs are handed over without copying,
-//! short ones are collected with the rewritten pieces. The rule: the order of octets is the order
+//! short ones are collected with the rewritten pieces. The rule: the order of bytes is the order
 //! of calls.
 
 use crate::document::Document;
@@ -10,7 +10,7 @@ use std::ops::Range;
 
 /// Runs shorter than this are copied: a call of the sink costs more than that.
 const SHORT: usize = 512;
-/// Collected octets are handed over when there are this many.
+/// Collected bytes are handed over when there are this many.
 const STAGE: usize = 8 << 10;
 
 pub(super) struct Output<'a> {
@@ -18,7 +18,7 @@ pub(super) struct Output<'a> {
     sink: &'a mut dyn Sink,
     run: Range<u32>,
     staged: Vec<u8>,
-    /// Octets handed over so far.
+    /// Bytes handed over so far.
     written: usize,
 }
 
@@ -49,7 +49,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Octets that are not in the source.
+    /// Bytes that are not in the source.
     #[inline]
     pub(super) fn write(&mut self, bytes: &[u8]) {
         self.end_run();
@@ -59,7 +59,7 @@ impl<'a> Output<'a> {
         }
     }
 
-    /// Octets handed over so far; what is on its way is not counted.
+    /// Bytes handed over so far; what is on its way is not counted.
     #[inline]
     pub(super) fn written(&self) -> usize {
         self.written

@@ -1,8 +1,8 @@
 //! References that are written like one before them.
 //!
 //! Where many parts are signed, their references differ in nothing but what they name and its
-//! digest. Such a reference is compared octet by octet with one that was read, instead of being
-//! read. The one rule: equal octets in one parent have one meaning. Both references are children of
+//! digest. Such a reference is compared byte by byte with one that was read, instead of being
+//! read. The one rule: equal bytes in one parent have one meaning. Both references are children of
 //! the same `SignedInfo` with no graft in it, so that every prefix means in one what it means in
 //! the other, and what differs is text without markup, references to characters or white space, in
 //! which nothing can hide.

@@ -1,11 +1,11 @@
 //! Re-canonicalization on demand: an element is digested as it came, and canonicalized only if that
 //! is not what was signed (van Engelen and Zhang 2008).
 //!
-//! A digest over octets as they came is a gamble, and by itself it proves too little. What was
-//! signed is a canonical form, and octets that are equal to it can stand in a message in which they
+//! A digest over bytes as they came is a gamble, and by itself it proves too little. What was
+//! signed is a canonical form, and bytes that are equal to it can stand in a message in which they
 //! mean something else: `<a>` is canonical by itself, and inside of an element that declares a
 //! default namespace it is another element. So a digest that fits only says that it is worth
-//! comparing: the canonical form is walked through, and every octet of it must be the one that
+//! comparing: the canonical form is walked through, and every byte of it must be the one that
 //! came. The one rule kept here: what is accepted is exactly what would have been accepted without
 //! the gamble.
 

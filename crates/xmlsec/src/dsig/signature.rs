@@ -35,7 +35,7 @@ pub struct Signature {
     pub truncation: Option<MacTruncation>,
     /// What is signed, in document order; at least one.
     pub references: Vec<Reference>,
-    /// The octets of `ds:SignatureValue`.
+    /// The bytes of `ds:SignatureValue`.
     pub value: Vec<u8>,
     /// The `ds:SignatureValue` element (what WS-SecurityPolicy's signature confirmation and
     /// encrypted signatures refer to).

@@ -372,7 +372,7 @@ fn two_canonicalizations_in_a_row_are_not_executed() {
     );
 }
 
-/// The octets that a reference with this URI and these transforms digests.
+/// The bytes that a reference with this URI and these transforms digests.
 fn digested(body: &str, uri: &str, transforms: &str) -> String {
     let text = format!(
         "<m>{body}<ds:Signature xmlns:ds=\"{DSIG}\"><ds:SignedInfo><ds:CanonicalizationMethod Algorithm=\"{}\"/>\
@@ -450,7 +450,7 @@ fn an_enveloped_signature_is_left_out_of_what_it_signs() {
     assert_eq!(digested("<b>x</b>", "", &enveloped), "<m><b>x</b></m>");
 }
 
-/// Writes `made of` and the octets it is given.
+/// Writes `made of` and the bytes it is given.
 struct Quoting;
 
 impl Extension for Quoting {
@@ -462,7 +462,7 @@ impl Extension for Quoting {
         sink: &mut DigestSink,
     ) -> Result<(), String> {
         let Target::Octets(octets) = target else {
-            return Err("only octets".to_owned());
+            return Err("only bytes".to_owned());
         };
         assert_eq!(transform.uri(), "urn:quote");
         soapstone_xml::Sink::write(sink, b"made of ");
@@ -501,7 +501,7 @@ fn a_transform_that_the_caller_supplies_is_executed_by_the_caller() {
     let target = reference.target(&document).unwrap();
     let refused = SignatureError::Extension {
         uri: "urn:quote".to_owned(),
-        reason: "only octets".to_owned(),
+        reason: "only bytes".to_owned(),
     };
     assert_eq!(
         reference.verify(&document, target, &mut Quoting, &mut scratch),

@@ -22,7 +22,7 @@ pub struct CanonicalizationMethod {
 }
 
 impl CanonicalizationMethod {
-    /// What a set of nodes is canonicalized with where octets are needed and no method is named
+    /// What a set of nodes is canonicalized with where bytes are needed and no method is named
     /// (XML-DSig 4.4.3.2).
     pub const DEFAULT: Self = Self::new(Canonicalization::Inclusive10);
 
@@ -115,7 +115,7 @@ fn prefixes(list: &str) -> Result<Vec<String>, SignatureError> {
 /// One `ds:Transform` of a reference.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Transform {
-    /// Canonicalization; the octets that it produces are digested.
+    /// Canonicalization; the bytes that it produces are digested.
     Canonicalization(CanonicalizationMethod),
     /// The signature that contains the reference is left out (XML-DSig 6.6.4).
     Enveloped,

@@ -42,11 +42,11 @@ pub enum Target<'t> {
         /// Whether comments were selected (`#xpointer(id('…'))`).
         comments: bool,
     },
-    /// Octets from outside the document: an attachment.
+    /// Bytes from outside the document: an attachment.
     Octets(&'t [u8]),
 }
 
-/// Octets that the canonical form of a `SignedInfo` with a few references fits into.
+/// Bytes that the canonical form of a `SignedInfo` with a few references fits into.
 const SIGNED_INFO: usize = 2 << 10;
 
 /// Memory that verification reuses, and how it canonicalizes.
@@ -79,7 +79,7 @@ impl Default for Scratch {
 /// A transform that the caller executes: `STR-Transform` and the attachment transforms of
 /// WS-Security.
 pub trait Extension {
-    /// Writes the octets that `transform` (a `ds:Transform` admitted by
+    /// Writes the bytes that `transform` (a `ds:Transform` admitted by
     /// [`Rules::extensions`](super::Rules::extensions)) makes of `target` to `sink`.
     ///
     /// # Errors
@@ -109,10 +109,10 @@ impl Extension for NoExtension {
     }
 }
 
-/// The digest as a sink for canonical octets.
+/// The digest as a sink for canonical bytes.
 pub struct DigestSink {
     hasher: Hasher,
-    /// Octets that are digested at the end, where they are collected.
+    /// Bytes that are digested at the end, where they are collected.
     collected: Option<Vec<u8>>,
 }
 
@@ -184,7 +184,7 @@ impl Reference {
         self.check_with(sink, scratch)
     }
 
-    /// A sink for the octets of this reference, which digests or collects them as `scratch` says.
+    /// A sink for the bytes of this reference, which digests or collects them as `scratch` says.
     ///
     /// # Errors
     /// As [`DigestSink::new`].
@@ -238,7 +238,7 @@ impl Reference {
         })
     }
 
-    /// The octets that are digested, with their digest: for those who explain a signature.
+    /// The bytes that are digested, with their digest: for those who explain a signature.
     ///
     /// # Errors
     /// As [`transform`](Self::transform).
@@ -261,7 +261,7 @@ impl Reference {
         Ok((octets, hasher.finish()))
     }
 
-    /// Writes the octets that are digested to `sink`.
+    /// Writes the bytes that are digested to `sink`.
     ///
     /// # Errors
     /// As [`verify`](Self::verify), without the comparison.

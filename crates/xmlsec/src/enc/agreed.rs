@@ -12,16 +12,16 @@ use super::error::EncryptionError;
 use super::method::KeyEncryption;
 use crate::keyinfo::AgreementMethod;
 
-/// Octets of the secret that stands in for one that could not be agreed on: as many as P-256 and
+/// Bytes of the secret that stands in for one that could not be agreed on: as many as P-256 and
 /// X25519 give.
 const SUBSTITUTE_SECRET: usize = 32;
 
-/// Octets that a wrapped key has more than the key, at most: two blocks with Triple DES (RFC 3217
+/// Bytes that a wrapped key has more than the key, at most: two blocks with Triple DES (RFC 3217
 /// section 3), one with AES (RFC 3394).
 const LONGEST_GROWTH: usize = 16;
 
 impl EncryptedKey {
-    /// The key inside, `length` octets long, with the private key that the recipient has.
+    /// The key inside, `length` bytes long, with the private key that the recipient has.
     ///
     /// `originator` is the public key of `xenc:OriginatorKeyInfo`; `None` where what stands there
     /// is no key, such as a point that is not on its curve. Whatever goes wrong with it, with

@@ -33,7 +33,7 @@ pub enum OpeningKey<'k> {
 impl EncryptedKey {
     /// The key inside.
     ///
-    /// `length` is the key length in octets that the data's algorithm needs. With RSA 1.5 a padding
+    /// `length` is the key length in bytes that the data's algorithm needs. With RSA 1.5 a padding
     /// failure yields a substitute of that length instead of an error, the same each time, so
     /// that it shows only later, as any wrong key does (XML-Enc 5.5.1, Bleichenbacher).
     ///
@@ -131,7 +131,7 @@ impl EncryptedData {
             .map_err(|_| EncryptionError::Failed)
     }
 
-    /// Decrypts into `buffer` and says where in it the plaintext lies: for octets that are not XML.
+    /// Decrypts into `buffer` and says where in it the plaintext lies: for bytes that are not XML.
     ///
     /// # Errors
     /// As [`decrypt`](Self::decrypt), without [`EncryptionError::NotXml`].
@@ -217,10 +217,10 @@ impl EncryptedData {
     }
 }
 
-/// Octets of the longest initialization vector, that of AES in CBC mode.
+/// Bytes of the longest initialization vector, that of AES in CBC mode.
 const LONGEST_VECTOR: usize = 16;
 
-/// Decodes base64 with white space: its first octets fill `vector`, the others go to `rest`, which
+/// Decodes base64 with white space: its first bytes fill `vector`, the others go to `rest`, which
 /// is emptied first. Text that is too short leaves `rest` empty, which no ciphertext is.
 fn decode_behind_vector(
     text: &[u8],

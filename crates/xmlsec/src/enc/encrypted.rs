@@ -22,7 +22,7 @@ pub enum ContentType {
     Content,
     /// Something else, by URI (`Type` of attachments, for instance).
     Other(String),
-    /// Not said: octets.
+    /// Not said: bytes.
     Unspecified,
 }
 

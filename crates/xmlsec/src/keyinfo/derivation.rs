@@ -16,11 +16,11 @@ use super::key_value::{KeyValue, der_encoded_key_value};
 use crate::namespaces::{DSIG, DSIG_MORE_2021, DSIG11, XENC, XENC11};
 use crate::structure::{Children, StructureError, required_attribute, simple_content};
 
-/// Longest salt, and longest of what else a key is derived for, in octets: the names of two
+/// Longest salt, and longest of what else a key is derived for, in bytes: the names of two
 /// parties, with room.
 const LONGEST_PARAMETER: usize = 1024;
 
-/// Longest derived key in octets: no algorithm takes a longer one than 64.
+/// Longest derived key in bytes: no algorithm takes a longer one than 64.
 const LONGEST_KEY: usize = 64;
 
 /// A parsed `xenc11:KeyDerivationMethod`.
@@ -28,9 +28,9 @@ const LONGEST_KEY: usize = 64;
 pub enum KeyDerivationMethod {
     /// ConcatKDF (NIST SP 800-56A). It has no key length of its own.
     ConcatKdf(ConcatKdf),
-    /// PBKDF2, with its key length in octets.
+    /// PBKDF2, with its key length in bytes.
     Pbkdf2(Pbkdf2, usize),
-    /// HKDF, with its key length in octets where one is written.
+    /// HKDF, with its key length in bytes where one is written.
     Hkdf(Hkdf, Option<usize>),
 }
 
@@ -103,7 +103,7 @@ impl KeyDerivationMethod {
         }
     }
 
-    /// The key length that the method itself says, in octets.
+    /// The key length that the method itself says, in bytes.
     #[must_use]
     pub const fn length(&self) -> Option<usize> {
         match self {
@@ -113,7 +113,7 @@ impl KeyDerivationMethod {
         }
     }
 
-    /// Derives a key of `length` octets from `secret`.
+    /// Derives a key of `length` bytes from `secret`.
     ///
     /// # Errors
     /// [`KeyInfoError::Malformed`] when the method says another length, [`KeyInfoError::Crypto`].
@@ -226,7 +226,7 @@ impl AgreementMethod {
     }
 }
 
-/// XML-Enc 5.4.1: bit strings in hexadecimal, their first octet being the number of unused bits of
+/// XML-Enc 5.4.1: bit strings in hexadecimal, their first byte being the number of unused bits of
 /// the last one.
 fn concat_kdf(parameters: Element<'_>) -> Result<KeyDerivationMethod, KeyInfoError> {
     let digest = Children::of(parameters).required(DSIG, "DigestMethod", "`ds:DigestMethod`")?;
@@ -247,7 +247,7 @@ fn concat_kdf(parameters: Element<'_>) -> Result<KeyDerivationMethod, KeyInfoErr
             reason,
         };
         if text.len() > 2 * (LONGEST_PARAMETER + 1) {
-            return Err(malformed("an attribute has more than 1024 octets"));
+            return Err(malformed("an attribute has more than 1024 bytes"));
         }
         let octets = hexadecimal::decode(text.trim())
             .ok_or_else(|| malformed("an attribute is not hexadecimal"))?;
@@ -256,7 +256,7 @@ fn concat_kdf(parameters: Element<'_>) -> Result<KeyDerivationMethod, KeyInfoErr
             Some((0, bits)) => other_info.extend_from_slice(bits),
             Some(_) => {
                 return Err(malformed(
-                    "bit strings that are not whole octets are not supported",
+                    "bit strings that are not whole bytes are not supported",
                 ));
             }
         }
@@ -344,7 +344,7 @@ fn key_length(element: Element<'_>) -> Result<usize, KeyInfoError> {
         length @ 1..=LONGEST_KEY => Ok(length),
         _ => Err(KeyInfoError::Malformed {
             element: "KeyLength",
-            reason: "not between 1 and 64 octets",
+            reason: "not between 1 and 64 bytes",
         }),
     }
 }
@@ -370,7 +370,7 @@ fn octets(element: Element<'_>, name: &'static str) -> Result<Vec<u8>, KeyInfoEr
     };
     // With line breaks, base64 takes less than twice what it stands for.
     if coded.len() > 2 * LONGEST_PARAMETER {
-        return Err(malformed("more than 1024 octets"));
+        return Err(malformed("more than 1024 bytes"));
     }
     base64::decode_xml_to_vec(coded.as_bytes()).map_err(|_| malformed("not base64"))
 }

@@ -10,7 +10,7 @@ use super::error::KeyInfoError;
 use crate::namespaces::{DSIG, DSIG_MORE_2001, DSIG11};
 use crate::structure::{Children, StructureError, required_attribute, simple_content};
 
-/// Longest `CryptoBinary` read: the modulus of an RSA key of 16,384 bits is 2,048 octets.
+/// Longest `CryptoBinary` read: the modulus of an RSA key of 16,384 bits is 2,048 bytes.
 const LONGEST_NUMBER: usize = 4096;
 
 /// A key written out in a `ds:KeyValue`.
@@ -147,9 +147,9 @@ fn named_curve(uri: &str) -> Result<Curve, KeyInfoError> {
     })
 }
 
-/// The big-endian octets of a decimal number, `length` of them.
+/// The big-endian bytes of a decimal number, `length` of them.
 fn decimal_to_octets(decimal: &str, length: usize) -> Option<Vec<u8>> {
-    // 2.41 decimal digits per octet: longer text cannot fit.
+    // 2.41 decimal digits per byte: longer text cannot fit.
     if decimal.is_empty() || decimal.len() > length * 5 / 2 + 1 {
         return None;
     }

@@ -11,7 +11,7 @@ use crate::namespaces::{DSIG_MORE_2021, XENC11};
 pub enum DerivationParts<'a> {
     /// `xenc11:ConcatKDF`.
     ConcatKdf(&'a ConcatKdf),
-    /// HKDF of RFC 9231 with the length of the key, octets.
+    /// HKDF of RFC 9231 with the length of the key, bytes.
     Hkdf(&'a Hkdf, usize),
 }
 
@@ -61,7 +61,7 @@ pub fn agreement_method(parts: &AgreementParts<'_>, out: &mut Vec<u8>) {
     out.extend_from_slice(b"</xenc:RecipientKeyInfo></xenc:AgreementMethod>");
 }
 
-/// All that is digested after the secret stands in `AlgorithmID`, before which the octet stands
+/// All that is digested after the secret stands in `AlgorithmID`, before which the byte stands
 /// that counts its padding bits; readers put the attributes one after the other anyway. The two
 /// that name the parties are there, empty, because readers expect them.
 fn concat_kdf(parameters: &ConcatKdf, out: &mut Vec<u8>) {

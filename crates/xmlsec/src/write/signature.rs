@@ -209,7 +209,7 @@ pub struct SignedInfo {
 }
 
 impl SignedInfo {
-    /// The canonical octets that are signed.
+    /// The canonical bytes that are signed.
     #[must_use]
     pub fn octets(&self) -> &[u8] {
         &self.out[self.start..]

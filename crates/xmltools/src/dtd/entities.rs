@@ -27,7 +27,7 @@ pub struct DeclaredId {
     pub attribute: String,
 }
 
-/// Asks the caller for the octets of an external entity by its resolved system identifier.
+/// Asks the caller for the bytes of an external entity by its resolved system identifier.
 pub(super) type Resolve<'r> = &'r mut dyn FnMut(&str) -> Option<Vec<u8>>;
 
 /// Everything that replacements have consumed so far.

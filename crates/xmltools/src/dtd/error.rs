@@ -32,12 +32,12 @@ impl fmt::Display for Place {
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum DtdError {
-    /// Octets that are no text in the encoding of their entity, or an encoding that is not read
+    /// Bytes that are no text in the encoding of their entity, or an encoding that is not read
     /// here.
     Encoding {
         /// The entity: empty for the document.
         entity: String,
-        /// Offset in octets.
+        /// Offset in bytes.
         offset: usize,
         /// What is wrong.
         problem: Problem,
@@ -110,7 +110,7 @@ impl fmt::Display for DtdError {
                 } else {
                     entity
                 };
-                write!(formatter, "{problem}, at octet {offset} of {entity}")
+                write!(formatter, "{problem}, at byte {offset} of {entity}")
             }
             DtdError::Syntax {
                 place,

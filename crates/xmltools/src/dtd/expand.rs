@@ -2,7 +2,7 @@
 //! itself left out.
 //!
 //! The text is walked once, markup by markup; a general entity opens a frame on top of the text
-//! that references it. What needs no change is copied octet by octet, so that the output keeps the
+//! that references it. What needs no change is copied byte by byte, so that the output keeps the
 //! quoting and spacing of the source.
 //!
 //! The one rule kept here: what is written parses back to the characters that the references meant.
@@ -354,7 +354,7 @@ impl Expansion<'_> {
         self.unexpected_at(0, expected)
     }
 
-    /// An error `offset` octets from where the frame stands.
+    /// An error `offset` bytes from where the frame stands.
     fn unexpected_at(&self, offset: usize, expected: &'static str) -> DtdError {
         let Frame {
             entity, text, at, ..

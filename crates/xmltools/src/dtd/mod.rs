@@ -7,7 +7,7 @@
 //! DTD, in UTF-8, ready for the scanner, plus the attributes that were declared `ID`. Only the
 //! `soapstone xml …` commands call it.
 //!
-//! The work is divided as XML 1.0 divides it: `source` turns the octets of one entity into text,
+//! The work is divided as XML 1.0 divides it: `source` turns the bytes of one entity into text,
 //! `reader` reads texts that reference each other, `grammar` the declarations of the internal and
 //! external subset, `entities` keeps what they declare, `expand` rewrites the document.
 //!
@@ -37,7 +37,7 @@ pub use expand::Flattened;
 /// with [`DtdError::Unresolved`]. With `standalone="yes"` external markup declarations are
 /// not asked for (XML 1.0 section 2.9 promises that they do not matter).
 ///
-/// Of the `limits`, `entities` bounds the references replaced, `expansion` the octets that
+/// Of the `limits`, `entities` bounds the references replaced, `expansion` the bytes that
 /// replacement texts, attribute defaults and external entities contribute in all (the output
 /// exceeds the input by no more), and `attributes` the attributes of one tag and those declared for
 /// one element.

@@ -1,4 +1,4 @@
-//! The text of one entity: octets in, characters with normalized line ends out.
+//! The text of one entity: bytes in, characters with normalized line ends out.
 //!
 //! Every entity, the document first of all, says its own encoding (XML 1.0 section 4.3.3) and
 //! passes through here once.
@@ -10,7 +10,7 @@ use super::error::{DtdError, Place};
 use soapstone_xml::Problem;
 use soapstone_xml::chars;
 
-/// What the octets of an entity turned out to be.
+/// What the bytes of an entity turned out to be.
 pub(super) struct Decoded {
     /// The text, line ends normalized (XML 1.0 section 2.11).
     pub(super) text: String,
@@ -86,7 +86,7 @@ pub(super) fn token_length(text: &str) -> usize {
         .unwrap_or(text.len())
 }
 
-/// Line and column of octet `at` in the text of `entity`.
+/// Line and column of byte `at` in the text of `entity`.
 pub(super) fn place(entity: &str, text: &str, at: usize) -> Place {
     let before = &text[..at.min(text.len())];
     let line = before.matches('\n').count() + 1;

@@ -1,4 +1,4 @@
-//! `soapstone xml decrypt`: one encrypted element, opened in its place or as octets.
+//! `soapstone xml decrypt`: one encrypted element, opened in its place or as bytes.
 //!
 //! The one rule: whatever fails after a key was found is the one error of decryption.
 

@@ -88,7 +88,7 @@ pub(super) fn content_range(document: &Document, node: NodeId) -> Range<usize> {
     range.start + start_tag_length(source)..range.start + end
 }
 
-/// Octets of the start tag that `source` begins with: up to the first `>` outside of quotes.
+/// Bytes of the start tag that `source` begins with: up to the first `>` outside of quotes.
 fn start_tag_length(source: &[u8]) -> usize {
     let mut quote = None;
     for (at, &byte) in source.iter().enumerate() {

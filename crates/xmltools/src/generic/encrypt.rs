@@ -21,7 +21,7 @@ use soapstone_xmlsec::structure::Children;
 #[derive(Clone, Copy, Debug)]
 #[non_exhaustive]
 pub enum PlainData<'a> {
-    /// Octets (`--binary-data`): the result is the filled template.
+    /// Bytes (`--binary-data`): the result is the filled template.
     Octets(&'a [u8]),
     /// An element of a document, or its content, by the template's `Type` (`--xml-data`): the
     /// result is the document, with the filled template in its place. Which element is said by

@@ -165,7 +165,7 @@ impl Need {
         })
     }
 
-    /// The length in octets that the secret must have; `None` where any will do.
+    /// The length in bytes that the secret must have; `None` where any will do.
     pub(crate) fn length(self) -> Option<usize> {
         match self {
             Self::Data(algorithm) => Some(algorithm.key_length()),

@@ -321,7 +321,7 @@ impl<'s, 'r> Search<'s, 'r> {
             Material::Public(_) => return Err(EncryptionError::Failed.into()),
         };
         // `xmlsec1` encrypts longer keys than the data's algorithm takes and uses their first
-        // octets. Not with RSA 1.5, whose defence needs to know the length.
+        // bytes. Not with RSA 1.5, whose defence needs to know the length.
         let exact = matches!(
             encrypted.method,
             KeyEncryption::Transport {

@@ -1,6 +1,6 @@
 //! The caller's keys and certificates: what `xmlsec1` calls a keys manager.
 //!
-//! Everything is given as octets; files are the command line's business.
+//! Everything is given as bytes; files are the command line's business.
 //! The one rule: keys come in only through these methods. What a message holds never becomes one of
 //! them.
 

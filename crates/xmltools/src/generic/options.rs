@@ -242,7 +242,7 @@ pub struct Options {
     pub asn1_signatures: bool,
     /// Leave `ds:Manifest` alone (`--ignore-manifests`).
     pub ignore_manifests: bool,
-    /// Keep the octets that were digested for each reference in the report (`--store-references`).
+    /// Keep the bytes that were digested for each reference in the report (`--store-references`).
     pub store_references: bool,
     /// Most references in a signature or manifest. 64 is the bound for messages; files on disk
     /// sign more.

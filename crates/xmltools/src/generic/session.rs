@@ -7,9 +7,9 @@ use super::keys::Keys;
 use super::options::{EnabledUris, Options};
 use super::source::Source;
 
-/// Gives the octets that URIs outside the document stand for.
+/// Gives the bytes that URIs outside the document stand for.
 pub trait Resolver {
-    /// The octets of `uri`; `None` when there are none, or the caller does not want them used.
+    /// The bytes of `uri`; `None` when there are none, or the caller does not want them used.
     fn resolve(&mut self, uri: &str) -> Option<Vec<u8>>;
 
     /// Whether the caller named this very URI (`--url-map`): then it may be used whatever its kind.
@@ -69,7 +69,7 @@ impl<'r> Session<'r> {
         }
     }
 
-    /// The octets of a URI outside the document, which was allowed.
+    /// The bytes of a URI outside the document, which was allowed.
     pub(super) fn fetch(&mut self, uri: &str) -> Result<Vec<u8>, GenericError> {
         self.resolver
             .resolve(uri)

@@ -43,7 +43,7 @@ pub(super) fn to_asn1(value: &[u8]) -> Vec<u8> {
     let mut content = integer(r);
     content.extend(integer(s));
     let mut encoded = vec![SEQUENCE];
-    // Two numbers of at most 66 octets each: one octet of length, or two.
+    // Two numbers of at most 66 bytes each: one byte of length, or two.
     if content.len() >= 0x80 {
         encoded.push(0x81);
     }
@@ -92,7 +92,7 @@ fn element(octets: &[u8], tag: u8) -> Option<(&[u8], &[u8])> {
 
 fn integer(number: &[u8]) -> Vec<u8> {
     let number = without_zeros(number);
-    // A number is positive: a leading bit of 1 gets a zero in front; zero itself is one octet.
+    // A number is positive: a leading bit of 1 gets a zero in front; zero itself is one byte.
     let sign = number.first().is_none_or(|first| *first >= 0x80);
     let mut encoded = vec![INTEGER, (number.len() + usize::from(sign)) as u8];
     encoded.extend(sign.then_some(0));

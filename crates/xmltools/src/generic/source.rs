@@ -266,7 +266,7 @@ fn doctype(octets: &[u8]) -> Vec<u8> {
     Vec::new()
 }
 
-/// Octets up to and including the `>` that closes the declaration: quotes, comments and the
+/// Bytes up to and including the `>` that closes the declaration: quotes, comments and the
 /// internal subset are skipped.
 fn doctype_length(text: &str) -> usize {
     let bytes = text.as_bytes();

@@ -1,7 +1,7 @@
 //! Transforms of the generic path (XML-DSig 6.6, RFC 9231 2.5): canonicalization, base64, XPath,
 //! XPath Filter 2.0, XPointer, enveloped signature.
 //!
-//! Data is octets or a set of nodes; where a transform needs the other kind, the data is parsed or
+//! Data is bytes or a set of nodes; where a transform needs the other kind, the data is parsed or
 //! canonicalized (XML-DSig 4.4.3.2). Chains that the strict path knows take it.
 //!
 //! The one rule: XSLT is never executed, and no transform reaches out of the data that it is given.
@@ -36,7 +36,7 @@ struct Chain<'c, 'd> {
 }
 
 impl Reading<'_> {
-    /// The octets that `transforms` make of what `uri` names in this document, or elsewhere as far
+    /// The bytes that `transforms` make of what `uri` names in this document, or elsewhere as far
     /// as the session allows.
     pub(super) fn octets(
         &self,

@@ -33,7 +33,7 @@ pub struct VerifyReport {
     pub references: Vec<ReferenceReport>,
     /// The manifests that the signature covers.
     pub manifests: Vec<ManifestReport>,
-    /// The octets of `SignedInfo` that the value is about, where the options ask for octets.
+    /// The bytes of `SignedInfo` that the value is about, where the options ask for bytes.
     pub signed_info: Option<Vec<u8>>,
 }
 
@@ -45,7 +45,7 @@ pub struct ReferenceReport {
     pub uri: Option<String>,
     /// Whether it matches; always so in [`VerifyReport::references`].
     pub result: Result<(), GenericError>,
-    /// The octets that were digested, where the options ask for them.
+    /// The bytes that were digested, where the options ask for them.
     pub octets: Option<Vec<u8>>,
 }
 
@@ -203,7 +203,7 @@ fn verify_reference(
     }
 }
 
-/// The octets of a reference after its transforms.
+/// The bytes of a reference after its transforms.
 pub(super) fn octets(
     reading: &Reading<'_>,
     reference: &Reference,

@@ -44,7 +44,7 @@ pub fn canonicalize_nodes(
     sink.write(&writer.output);
 }
 
-/// The sink is fed in pieces of about this many octets.
+/// The sink is fed in pieces of about this many bytes.
 const CHUNK: usize = 16 << 10;
 
 /// An element that has begun.

@@ -17,7 +17,7 @@ pub(super) struct Resolver {
     /// The folder of the input, without symbolic links: relative references start from it, and
     /// files are read below it. `None` when there is none.
     base: Option<PathBuf>,
-    /// The longest file that is read, in octets.
+    /// The longest file that is read, in bytes.
     longest: usize,
 }
 
@@ -41,7 +41,7 @@ impl Resolver {
         }
     }
 
-    /// The octets that a URI stands for; `None` if nothing is known of it.
+    /// The bytes that a URI stands for; `None` if nothing is known of it.
     pub(super) fn resolve(&self, uri: &str) -> Option<Vec<u8>> {
         if let Some((_, path)) = self.mapped.iter().find(|(url, _)| url == uri) {
             return self.read(path);

@@ -348,7 +348,7 @@ fn an_extension_that_occurs_twice_makes_a_certificate_unreadable() {
         issue::identity(&authority(), EC, &twice).map(drop),
         Err(CryptoError::Malformed {
             expected: "an X.509 certificate",
-            found: "octets that are not its DER".to_owned()
+            found: "bytes that are not its DER".to_owned()
         })
     );
 }
@@ -520,7 +520,7 @@ fn an_extension_that_occurs_twice_makes_a_list_unreadable() {
         TrustStore::new(with_list(&root, list)).map(drop),
         Err(CryptoError::Malformed {
             expected: "a certificate revocation list",
-            found: "octets that are not its DER".to_owned()
+            found: "bytes that are not its DER".to_owned()
         })
     );
 }

@@ -128,7 +128,7 @@ impl<T: fmt::Display> fmt::Display for OneLine<T> {
     }
 }
 
-/// Most octets of what is told of a message that was refused: names in it may be as long as the
+/// Most bytes of what is told of a message that was refused: names in it may be as long as the
 /// message.
 const LONGEST_TOLD: usize = 4096;
 
@@ -254,7 +254,7 @@ mod tests {
             LogFormat::Text,
             || tracing::warn!(detail = %Beginning("\u{2028}".repeat(1 << 20)), "refused"),
         );
-        assert!(text.len() < 16 << 10, "{} octets", text.len());
+        assert!(text.len() < 16 << 10, "{} bytes", text.len());
     }
 
     #[test]

@@ -146,7 +146,7 @@ pub(crate) struct RouteMetrics {
     request_time: Histogram,
     backend_time: Histogram,
     steps: [[Histogram; STEPS.len()]; 2],
-    /// Octets: from the client, to the backend, from the backend, to the client.
+    /// Bytes: from the client, to the backend, from the backend, to the client.
     octets: [AtomicU64; 4],
     /// By side, class (the code of the fault that the peer is told) and reason.
     refusals: Tally<(Direction, &'static str, &'static str)>,
@@ -203,7 +203,7 @@ impl Unsecured {
     }
 }
 
-/// Which way octets went.
+/// Which way bytes went.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Flow {
     FromClient,

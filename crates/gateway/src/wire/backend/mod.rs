@@ -6,7 +6,7 @@
 //! to the idle ones; when the request is dropped (its client has gone) the connection is dropped
 //! with it, which tells the backend to stop.
 //!
-//! The rule kept here: a request is sent again only when not an octet of it has left.
+//! The rule kept here: a request is sent again only when not a byte of it has left.
 
 mod interim;
 mod stream;
@@ -88,14 +88,14 @@ struct Link {
     used: Instant,
 }
 
-/// Moves a connection's octets. `None` once it has come to its end: it must not be polled again.
+/// Moves a connection's bytes. `None` once it has come to its end: it must not be polled again.
 struct Machine(Option<Pin<Box<Exchanges>>>);
 
 type Exchanges = http1::Connection<TokioIo<BackendStream>, Upload>;
 
 impl Machine {
     /// Goes on as far as possible. What becomes of it is learnt from the request or the body that
-    /// waits for the octets.
+    /// waits for the bytes.
     fn drive(&mut self, context: &mut Context<'_>) {
         let ended = self
             .0

@@ -14,7 +14,7 @@ use tokio_rustls::client::TlsStream;
 
 use super::interim::InterimAnswers;
 
-/// What octets travel over.
+/// What bytes travel over.
 #[derive(Debug)]
 pub(super) enum Transport {
     Plain(TcpStream),

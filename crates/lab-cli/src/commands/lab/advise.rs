@@ -442,7 +442,7 @@ fn told(
 ) -> String {
     let needs: Vec<&str> = workload.needs.iter().map(|need| need.name()).collect();
     let mut text = format!(
-        "{}\nRequests of {} octets and {} elements, responses of {} octets; {} calls of a conversation or connection. Needs: {}.\n\n",
+        "{}\nRequests of {} bytes and {} elements, responses of {} bytes; {} calls of a conversation or connection. Needs: {}.\n\n",
         advice.opening(workload, check),
         workload.request.bytes.round(),
         workload.request.elements.round(),
@@ -490,7 +490,7 @@ fn told(
     for turn in &advice.turns {
         let (what, at) = match turn.over {
             Over::Calls => ("calls of a conversation or connection", turn.at.ceil()),
-            Over::Octets => ("octets of a message", turn.at.round()),
+            Over::Octets => ("bytes of a message", turn.at.round()),
         };
         text.push_str(&format!(
             "From {at} {what} on, {} is better than {}.\n",

@@ -20,7 +20,7 @@ pub(super) struct Said(Arc<OnceLock<InFile>>);
 struct InFile {
     path: PathBuf,
     file: File,
-    /// How long it was, octets, when this run began or went on.
+    /// How long it was, bytes, when this run began or went on.
     before: u64,
 }
 

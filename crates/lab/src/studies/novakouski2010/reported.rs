@@ -149,7 +149,7 @@ pub(super) const GROWING: Experiment = Experiment {
         },
         Figure {
             shown_in: "beyond-securing",
-            caption: "beyond the paper: time to secure an answer in memory, octets to octets, by its characters",
+            caption: "beyond the paper: time to secure an answer in memory, bytes to bytes, by its characters",
             lines: None,
             x: "characters",
             logarithmic: false,
@@ -158,7 +158,7 @@ pub(super) const GROWING: Experiment = Experiment {
         },
         Figure {
             shown_in: "beyond-opening",
-            caption: "beyond the paper: time to open a secured answer in memory, octets to octets, by its characters",
+            caption: "beyond the paper: time to open a secured answer in memory, bytes to bytes, by its characters",
             lines: None,
             x: "characters",
             logarithmic: false,

@@ -1,7 +1,7 @@
 //! Experiment 3: objects kept by the digests of the elements they were made of, at several shares
 //! of elements that were seen before (figure 4).
 //!
-//! Measured is all that a receiver does, from octets to strings. Without a cache strings are read
+//! Measured is all that a receiver does, from bytes to strings. Without a cache strings are read
 //! where they stand (`elements`); with it each is an object that is made of its canonical form or
 //! found, and elements that were seen before are compared instead of digested. `made` makes the
 //! objects too and remembers nothing: what an application pays that wants them. The rule kept here:
@@ -12,7 +12,7 @@
 //! are the smaller part: an element in canonical form goes to its digest as it lies. The third is
 //! not the engine's, which hands out the message; its place is taken by `made`. No cache leaves out
 //! what is left, and what is left is the larger part: the `ds:Reference` of each element, which is
-//! five elements to scan and some 330 octets that the signature value is computed over. So factors
+//! five elements to scan and some 330 bytes that the signature value is computed over. So factors
 //! over `elements` stay small however cheap it is to find an object, and those over `made` are what
 //! an application gains.
 

@@ -8,7 +8,7 @@
 //! | receiver's memory | none, objects of which half are known, objects that are all known |
 //! | canonicalization | always, on demand, none of runs that are canonical already |
 //!
-//! A round trip is a request and its answer, each an array of signed strings, from octets at the
+//! A round trip is a request and its answer, each an array of signed strings, from bytes at the
 //! sender to strings at the receiver, both ends in this thread. Messages that nobody signs stand
 //! beside it, in memory and under TLS. The rule kept here: the dearest combination is measured
 //! again at each point, in turns with what is compared with it.

@@ -1,7 +1,7 @@
 //! Experiment 2: what of a message's time goes where (figure 3), by the engine's own timers.
 //!
 //! The operations are those of the paper's table 1, sent and received, as far as there are such
-//! here: canonicalization and digest are one stream unless octets are collected, so they are
+//! here: canonicalization and digest are one stream unless bytes are collected, so they are
 //! collected for this. One message is sent, carried and received; a request and its response are
 //! two of them, and the shares are the same. The rule kept here: what an operation takes is told by
 //! the engine while it works on a real message, not by a loop over the operation alone.
@@ -312,7 +312,7 @@ impl Sides {
             // Spread like the hashes that marks are.
             let spread = u64::from(nonce + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let key = [spread.to_be_bytes(); 4].concat();
-            let key = key.try_into().expect("four times eight octets");
+            let key = key.try_into().expect("four times eight bytes");
             let mark = Mark {
                 key,
                 until,
@@ -409,7 +409,7 @@ fn named<'n>(
     took.into_iter()
 }
 
-/// What carries octets from one end to the other, both in this process.
+/// What carries bytes from one end to the other, both in this process.
 struct Carrier {
     near: TcpStream,
     far: TcpStream,
@@ -432,7 +432,7 @@ impl Carrier {
         }
     }
 
-    /// Sends octets that fit into the buffers of a socket, and receives them.
+    /// Sends bytes that fit into the buffers of a socket, and receives them.
     fn over_tcp(&mut self, octets: &[u8]) {
         self.near.write_all(octets).expect("room in the socket");
         self.received.resize(octets.len(), 0);

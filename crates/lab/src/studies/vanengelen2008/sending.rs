@@ -13,7 +13,7 @@
 //!
 //! What the claim measures there and here. A sender whose digest of a part is known neither
 //! canonicalizes nor digests it. What is left are the scan of the message, the reference to each
-//! part, and a signature value over some 330 octets for each: none of that can be known before, and
+//! part, and a signature value over some 330 bytes for each: none of that can be known before, and
 //! where canonical parts go to their digest as they lie it is the larger part. So factors here are
 //! smaller than those of a sender who spends most of his time on canonicalization.
 //!

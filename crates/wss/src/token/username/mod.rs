@@ -238,7 +238,7 @@ impl UsernameToken {
                 let coded = text(nonce)?;
                 if coded.len() > 2 * NONCE_LIMIT {
                     return Err(malformed(&format!(
-                        "expected a nonce of at most {NONCE_LIMIT} octets, found more"
+                        "expected a nonce of at most {NONCE_LIMIT} bytes, found more"
                     )));
                 }
                 let mut octets = Vec::new();

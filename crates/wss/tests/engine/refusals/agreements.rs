@@ -38,7 +38,7 @@ fn with_originator(message: &str, name: &str, octets: &[u8]) -> String {
     )
 }
 
-/// The octets of an X25519 key in its `SubjectPublicKeyInfo`.
+/// The bytes of an X25519 key in its `SubjectPublicKeyInfo`.
 fn x25519_info(octets: &[u8; 32]) -> Vec<u8> {
     [
         &[

@@ -174,7 +174,7 @@ fn a_message_that_would_explode_when_it_is_passed_on_is_refused() {
         let mut out = Vec::new();
         let refused = opened.forward(&mut out, &mut soapstone_xml::Buffers::default());
         assert_eq!(name_of(&refused.unwrap_err()), "too-large", "{mechanism}");
-        assert!(out.len() < 20 * plain.len(), "{} octets", out.len());
+        assert!(out.len() < 20 * plain.len(), "{} bytes", out.len());
     }
 }
 
@@ -247,5 +247,5 @@ fn of_thousands_of_header_blocks_that_are_dropped_few_are_told() {
         );
     let opened = open(&sign(), &message).unwrap();
     let told: usize = opened.evidence().dropped.iter().map(String::len).sum();
-    assert!((1_000..100_000).contains(&told), "{told} octets");
+    assert!((1_000..100_000).contains(&told), "{told} bytes");
 }

@@ -29,7 +29,7 @@ fn changed(message: &str, from: &str, to: &str) -> String {
     message.replacen(from, to, 1)
 }
 
-/// R4221, R3071 and R3030: what is no base64 would be other octets.
+/// R4221, R3071 and R3030: what is no base64 would be other bytes.
 #[test]
 fn another_encoding_of_nonces_tokens_and_key_identifiers_is_refused() {
     for (policy, what) in [

@@ -87,7 +87,7 @@ fn elements_that_are_known_and_were_exchanged_are_refused() {
     assert_eq!(receiver.refuse(&renamed).name(), "reference-not-found");
 }
 
-/// The octets of the element are those that are known; what its prefix means is not.
+/// The bytes of the element are those that are known; what its prefix means is not.
 #[test]
 fn known_octets_among_other_namespaces_are_not_the_known_element() {
     let policy = items_policy();
@@ -115,7 +115,7 @@ fn a_known_digest_under_the_name_of_another_algorithm_is_refused() {
     assert_eq!(receiver.refuse(&renamed).name(), "digest-mismatch");
 }
 
-/// A reference with another prefix list digests other octets; what is known is known under its own
+/// A reference with another prefix list digests other bytes; what is known is known under its own
 /// list.
 #[test]
 fn a_known_element_under_another_prefix_list_is_digested_again() {

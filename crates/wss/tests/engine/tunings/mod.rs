@@ -227,7 +227,7 @@ fn every_tuning_hands_on_the_same_octets_marks_and_evidence() {
     }
 }
 
-/// Octet by octet: whatever somebody on the way changes, a memory that knows the original refuses
+/// Byte by byte: whatever somebody on the way changes, a memory that knows the original refuses
 /// what one without memory refuses.
 #[test]
 fn a_warm_memory_refuses_every_change_that_a_cold_one_refuses_and_for_the_same_reason() {

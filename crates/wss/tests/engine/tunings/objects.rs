@@ -67,8 +67,8 @@ fn an_object_is_made_once_for_each_content_of_the_canonical_octets() {
     }
 }
 
-/// What the octets are made of decides, not what surrounds them where nobody signed: the object of
-/// a message is that of its own octets.
+/// What the bytes are made of decides, not what surrounds them where nobody signed: the object of
+/// a message is that of its own bytes.
 #[test]
 fn the_namespaces_around_an_element_are_no_part_of_its_object() {
     let policy = items_policy();

@@ -1,4 +1,4 @@
-//! The gamble that octets are canonical as they came, and those who would have it won where it must
+//! The gamble that bytes are canonical as they came, and those who would have it won where it must
 //! be lost.
 
 use soapstone_crypto::{DigestAlgorithm, base64, digest};
@@ -46,7 +46,7 @@ fn what_came_canonical_and_what_did_not_is_accepted() {
     }
 }
 
-/// The octets that came have the digest that was signed, all of them; but their names mean
+/// The bytes that came have the digest that was signed, all of them; but their names mean
 /// something else.
 #[test]
 fn a_default_namespace_declared_around_the_element_is_noticed() {

@@ -4,7 +4,7 @@ use std::fmt;
 
 use soapstone_xml::DuplicateId;
 
-/// Why an expression could not be parsed or evaluated. Offsets are octets into the expression.
+/// Why an expression could not be parsed or evaluated. Offsets are bytes into the expression.
 #[derive(Clone, PartialEq, Eq, Debug)]
 #[non_exhaustive]
 pub enum XPathError {

@@ -4,7 +4,7 @@
 //! in between, positions count in axis order. What is only asked whether it selects anything stops
 //! at the first node.
 //!
-//! The one rule kept here: every node visited and every octet of a string built is charged, so that
+//! The one rule kept here: every node visited and every byte of a string built is charged, so that
 //! the work of one evaluation is bounded whatever the expression.
 
 use std::borrow::Cow;
@@ -41,7 +41,7 @@ impl Operations {
         }
     }
 
-    /// Charges nodes visited or octets built.
+    /// Charges nodes visited or bytes built.
     fn charge(&mut self, operations: usize) -> Result<(), XPathError> {
         let left = self.left.checked_sub(operations as u64);
         self.left = left.unwrap_or(0);

@@ -1,7 +1,7 @@
 //! The core function library (XPath 1.0 section 4) and `here()` of XML-Signature (section 6.6.3).
 //!
 //! The one rule kept here: strings are counted in characters, as section 3.6 wants, never in
-//! octets.
+//! bytes.
 
 use super::error::XPathError;
 use super::evaluate::{Context, Evaluator};

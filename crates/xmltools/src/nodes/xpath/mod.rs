@@ -26,7 +26,7 @@ pub use error::XPathError;
 use evaluate::{Context, Evaluator, Operations};
 pub use value::Value;
 
-/// Most nodes visited and octets of strings built by one [`Evaluation`], unless told otherwise: at
+/// Most nodes visited and bytes of strings built by one [`Evaluation`], unless told otherwise: at
 /// worst some four seconds of work. The common filters of signatures need about ten per node of the
 /// document.
 pub const OPERATIONS: u64 = 100_000_000;

@@ -17,7 +17,7 @@ use soapstone_xml::XML_NAMESPACE;
 /// signatures nest up to 5 deep.
 pub(super) const DEPTH: usize = 32;
 
-/// Octets of an expression. The longest known one (XAdES, one clause per countersignature) has some
+/// Bytes of an expression. The longest known one (XAdES, one clause per countersignature) has some
 /// 2,000.
 const LENGTH: usize = 64 << 10;
 
