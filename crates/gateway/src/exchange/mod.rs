@@ -138,7 +138,7 @@ fn is_description(method: &Method, uri: &Uri) -> bool {
 }
 
 fn only_post() -> Response<Reply> {
-    let why = "a SOAP service is called with POST; its description is at ?wsdl\n";
+    let why = "a SOAP service is called with POST; if it has a description, that is at ?wsdl\n";
     let mut response = text(StatusCode::METHOD_NOT_ALLOWED, why);
     response
         .headers_mut()
