@@ -9,7 +9,10 @@
 mod agreements;
 mod balanced;
 mod exposition;
+mod gateway;
 mod process;
+mod routes;
+mod snapshot;
 mod text;
 
 use std::collections::BTreeMap;
@@ -25,7 +28,8 @@ use tokio::time::Instant;
 use crate::config::direction::Direction;
 
 pub(crate) use agreements::AgreementsSnapshot;
-pub(crate) use exposition::{Detail, Snapshot, expose};
+pub(crate) use exposition::expose;
+pub(crate) use snapshot::{Detail, Snapshot};
 
 /// Every step of an endpoint's work on a message.
 const STEPS: [Step; 7] = [
