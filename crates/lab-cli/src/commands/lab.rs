@@ -61,7 +61,7 @@ every figure's values as CSV. Every number is from a line, or from the paper. Of
 const COMPARE_ABOUT: &str = "\
 Compare two runs of studies, line by line: the medians of both, the second as a multiple of the first, between which ratios that lies, and \
 whether the 95 % intervals of the medians overlap. Where they do, no difference was shown, nor where one side has a single sample. Sizes are \
-the same within 0.1 %, or 8 octets if that is more, as certificates are new in each run and their serial numbers not of one length.";
+the same within 0.1 %, or 8 bytes if that is more, as certificates are new in each run and their serial numbers not of one length.";
 
 const EXAMPLES: &str = "\
 Examples:

@@ -29,7 +29,7 @@ controller, over UDP: one of its own unless --controller names another. Each ser
 const CONTROLLER_ABOUT: &str = "\
 Run the controller of a sensor: the device that getTemperature reads over UDP.
 
-A request and its answer have nine octets each: 02, a code, a sequence number of four octets, two octets of value, 03. Code 10 asks for \
+A request and its answer have nine bytes each: 02, a code, a sequence number of four bytes, two bytes of value, 03. Code 10 asks for \
 a sensor by its number (there is number 1), 11 answers in hundredths of a degree Celsius, 1F says that there is no such sensor. Numbers are \
 big-endian. Anything else gets no answer. With --delay and --loss it is as slow and as forgetful as real ones; what it forgets depends \
 on --seed and the order of requests alone.";

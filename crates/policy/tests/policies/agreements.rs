@@ -380,7 +380,7 @@ fn agreements_are_told_in_words() {
              the Body; the headers To, From of urn:a.",
             "Encrypted with the same key: the content of the Body.",
             "Keys are derived from that key (WS-SecureConversation 1.3), and described in tokens of their own; \
-             signature keys have 24 octets.",
+             signature keys have 24 bytes.",
             "It is signed first, then encrypted.",
         ]
     );

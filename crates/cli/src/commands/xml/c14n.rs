@@ -21,7 +21,7 @@ use crate::files;
 pub(crate) const ABOUT: &str = "\
 Write the canonical form of a document or of a part of it.
 
-The octets are exactly those that a signature over the same nodes digests: Canonical XML 1.0 and 1.1 and Exclusive XML \
+The bytes are exactly those that a signature over the same nodes digests: Canonical XML 1.0 and 1.1 and Exclusive XML \
 Canonicalization 1.0, each with and without comments. Entities and default attributes of a DTD are applied.";
 
 const EXAMPLES: &str = "\

@@ -25,7 +25,7 @@ pub(super) const ABOUT: &str = "\
 Advise which mechanism to choose for one's own messages.
 
 What each mechanism and suite costs is measured on this machine (a minute), or taken from the lines that `soapstone lab run engine --json` or \
-an earlier --save left, and fitted: a fixed part, one per octet, one per element, what it takes to begin a conversation or a connection, and \
+an earlier --save left, and fitted: a fixed part, one per byte, one per element, what it takes to begin a conversation or a connection, and \
 how clients wait for cores; what gateways add to that is fitted to whole calls. Those that satisfy the needs are ranked by the time that they add to a call, with processor time, octets and \
 errors; then where another one becomes the better, and the gateway's file for the winner, unless none sustains the rate. Predictions are checked with measurements that \
 were held back, and with whole calls whose messages were.";

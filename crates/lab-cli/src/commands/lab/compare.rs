@@ -123,7 +123,7 @@ fn table(shown: &[&Compared<'_>], comparison: &Comparison<'_>) -> String {
     format!(
         "{}\nOf {} lines in both runs B is less in {} and more in {}; in {} the 95 % intervals of the medians overlap, in {} sizes are the \
          same,\nand {} have one sample on a side, which shows no difference.\n\
-         Only A has {} lines, only B {}. Times are in microseconds, sizes in octets.\n",
+         Only A has {} lines, only B {}. Times are in microseconds, sizes in bytes.\n",
         table.emphasized(std::io::stdout().is_terminal()),
         comparison.lines.len(),
         count(Verdict::Less),

@@ -126,7 +126,7 @@ mod tests {
         told.step(step);
         assert_eq!(
             told.verdict().map_err(|failure| failure.to_string()),
-            Err("a stranger asks: the stranger is refused".to_owned())
+            Err("soapstone: a stranger asks: the stranger is refused\n".to_owned())
         );
         assert_eq!(
             told.text(),
