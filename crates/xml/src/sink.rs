@@ -27,9 +27,9 @@ impl<S: Sink + ?Sized> Sink for &mut S {
 ///
 /// ```
 /// use soapstone_xml::{FnSink, Sink};
-/// let mut bytes = 0;
-/// FnSink(|bytes: &[u8]| bytes += bytes.len()).write(b"<a></a>");
-/// assert_eq!(bytes, 7);
+/// let mut length = 0;
+/// FnSink(|bytes: &[u8]| length += bytes.len()).write(b"<a></a>");
+/// assert_eq!(length, 7);
 /// ```
 #[derive(Debug)]
 pub struct FnSink<F>(pub F);
