@@ -92,7 +92,7 @@ pub enum Command {
     /// Write endpoint files from good messages of a partner
     #[command(long_about = learn::ABOUT)]
     Learn(learn::Arguments),
-    /// Hold messages, WSDLs and policies against the WS-I profiles
+    /// Hold messages, WSDLs and policies against the WS-I profiles, and messages against AS4
     #[command(long_about = lint::ABOUT)]
     Lint(lint::Arguments),
     /// Hold recorded traffic against one profile: a verdict on every rule
