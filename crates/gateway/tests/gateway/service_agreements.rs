@@ -2,6 +2,7 @@
 //! measured, and what the records say.
 
 use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::path::Path;
 
 use http::StatusCode;
@@ -281,13 +282,22 @@ async fn what_a_provider_does_not_keep_is_recorded() {
 }
 
 /// A backend with an endpoint in front of it that demands signatures.
-fn signing(name: &str, backend: &Backend) -> String {
+fn signing(name: &str, backend: SocketAddr) -> String {
     let tables = secured::client("sign").replace("client.", "gateway.");
     let tables: String = tables.trim_end().replace('\n', ", ");
-    format!(
-        "{{ name = \"{name}\", url = \"http://{}/echo\", outbound = {{ {tables} }} }}, ",
-        backend.address
-    )
+    format!("{{ name = \"{name}\", url = \"http://{backend}/echo\", outbound = {{ {tables} }} }}, ")
+}
+
+/// A service, and the gateway in front of it that demands signatures and signs its answers.
+async fn signing_provider(folder: &Folder) -> (Backend, Running) {
+    let service = Backend::echo().await;
+    let text = format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\n{}",
+        service.address,
+        secured::service("sign")
+    );
+    let gateway = folder.gateway(&text).await;
+    (service, gateway)
 }
 
 /// A strong offer and a weak service: an answer that does not prove what the policy demands is a
@@ -301,16 +311,10 @@ async fn a_provider_whose_answers_are_weaker_than_agreed_is_excluded() {
     );
     let folder = folder(&agreement);
     // It sends back what it got: nothing of that is signed by the server.
-    let (mut lying, service) = (Backend::echo().await, Backend::echo().await);
-    let text = format!(
-        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\n{}",
-        service.address,
-        secured::service("sign")
-    );
-    let honest = folder.gateway(&text).await;
-    let honest_backend = signing("honest", &service)
-        .replace(&service.address.to_string(), &honest.address().to_string());
-    let backends = format!("{}{honest_backend}", signing("lying", &lying));
+    let mut lying = Backend::echo().await;
+    let (_service, honest) = signing_provider(&folder).await;
+    let honest = signing("honest", honest.address());
+    let backends = signing("lying", lying.address) + &honest;
     let gateway = folder
         .gateway(&file(&backends, "[routes.balance]\nejection = false\n"))
         .await;
@@ -373,7 +377,7 @@ async fn a_fault_that_nobody_secured_is_no_violation() {
         });
         let service = service.await;
         let answers = format!("answers = {{ {answers}, without_tls = true }}, identity");
-        let backend = signing("one", &service).replacen("identity", &answers, 1);
+        let backend = signing("one", service.address).replacen("identity", &answers, 1);
         let gateway = folder.gateway(&file(&backend, "")).await;
         assert_eq!(calls(&folder, &gateway, "client", 2).await, [expected; 2]);
         let shown = told(&gateway).await;
@@ -399,17 +403,8 @@ async fn an_answer_that_the_gateway_cannot_judge_is_no_violation_of_a_provider()
     let authority = keys::authority(keys::AUTHORITY);
     let list = issue::revocation_list(&authority, [], validity).expect("a list");
     folder.write("ca.crl", list);
-    let service = Backend::echo().await;
-    let text = format!(
-        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\n{}",
-        service.address,
-        secured::service("sign")
-    );
-    let provider = folder.gateway(&text).await;
-    let plain = signing("one", &service).replace(
-        &service.address.to_string(),
-        &provider.address().to_string(),
-    );
+    let (_service, provider) = signing_provider(&folder).await;
+    let plain = signing("one", provider.address());
     let store = "store = { url = \"redis://127.0.0.1:9\" }, identity";
     // Another backend may have a certificate of which somebody tells.
     for (backend, reason, failed) in [
@@ -459,17 +454,8 @@ async fn answers_that_another_one_than_the_provider_signs_are_violations() {
     ] {
         let agreement = format!("{PROVIDER}[provider]\nsubject = \"{subject}\"\n");
         let folder = folder(&agreement);
-        let service = Backend::echo().await;
-        let text = format!(
-            "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\n{}",
-            service.address,
-            secured::service("sign")
-        );
-        let provider = folder.gateway(&text).await;
-        let backends = signing("one", &service).replace(
-            &service.address.to_string(),
-            &provider.address().to_string(),
-        );
+        let (_service, provider) = signing_provider(&folder).await;
+        let backends = signing("one", provider.address());
         let gateway = folder.gateway(&file(&backends, "")).await;
         assert_eq!(calls(&folder, &gateway, "client", 2).await, [200; 2]);
         let records = records(&folder, gateway).await;
@@ -483,18 +469,10 @@ async fn answers_that_another_one_than_the_provider_signs_are_violations() {
 #[tokio::test]
 async fn an_agreement_does_not_weaken_what_its_route_needs() {
     let folder = folder(&format!("{PROVIDER}[provider]\nbackends = [\"plain\"]\n"));
-    let (mut plain, service) = (Backend::echo().await, Backend::echo().await);
-    let text = format!(
-        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\n{}",
-        service.address,
-        secured::service("sign")
-    );
-    let provider = folder.gateway(&text).await;
-    let strong = signing("strong", &service).replace(
-        &service.address.to_string(),
-        &provider.address().to_string(),
-    );
-    let backends = format!("{}{strong}", backend("plain", &plain));
+    let mut plain = Backend::echo().await;
+    let (_service, strong) = signing_provider(&folder).await;
+    let strong = signing("strong", strong.address());
+    let backends = backend("plain", &plain) + &strong;
     for (needs, plain_gets) in [
         ("", true),
         ("needs = { properties = [\"integrity\"] }\n", false),

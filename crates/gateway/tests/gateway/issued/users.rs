@@ -78,6 +78,13 @@ pub(super) async fn call(gateway: &Running, request: &str) -> Answer {
     send(gateway.address(), post("/echo", request.to_owned())).await
 }
 
+/// The request is refused, for too much is under way.
+async fn is_busy(gateway: &Running, request: &str) {
+    let answer = call(gateway, request).await;
+    let status = StatusCode::SERVICE_UNAVAILABLE;
+    assert_eq!(answer.status, status, "{}", answer.body);
+}
+
 /// SAML Core 2.0, 2.5.1.2: an assertion whose conditions have ended is not valid any more.
 #[tokio::test]
 async fn a_user_whose_assertion_has_ended_is_asked_for_no_more() {
@@ -176,13 +183,7 @@ async fn where_all_places_have_a_question_under_way_no_other_begins() {
     let request = of("alice", &Made::default());
     let first = tokio::spawn(async move { send(address, post("/echo", request)).await });
     let _connection = soon("the first question", accepted.recv()).await;
-    let answer = call(&gateway, &of("bob", &Made::default())).await;
-    assert_eq!(
-        answer.status,
-        StatusCode::SERVICE_UNAVAILABLE,
-        "{}",
-        answer.body
-    );
+    is_busy(&gateway, &of("bob", &Made::default())).await;
     assert!(accepted.try_recv().is_err());
     first.abort();
 }
@@ -207,13 +208,7 @@ async fn sixty_four_questions_are_asked_at_once_and_no_more() {
         connections.push(soon("a question", accepted.recv()).await);
     }
     for more in [request, of("bob", &Made::default())] {
-        let answer = call(&gateway, &more).await;
-        assert_eq!(
-            answer.status,
-            StatusCode::SERVICE_UNAVAILABLE,
-            "{}",
-            answer.body
-        );
+        is_busy(&gateway, &more).await;
     }
     assert!(accepted.try_recv().is_err());
 }
