@@ -497,7 +497,7 @@ fn failed() -> Reply {
     text(StatusCode::INTERNAL_SERVER_ERROR, "the registry failed")
 }
 
-pub(crate) fn text(status: StatusCode, said: &'static str) -> Reply {
+pub(crate) fn text(status: StatusCode, said: impl Into<Bytes>) -> Reply {
     let media_type = HeaderValue::from_static("text/plain; charset=utf-8");
     reply(status, media_type, said)
 }

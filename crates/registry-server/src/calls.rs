@@ -49,10 +49,9 @@ pub(crate) async fn answer<B>(
     if request.method() != Method::GET {
         return text(StatusCode::METHOD_NOT_ALLOWED, "only GET is served here");
     }
-    let Some(asked) = asked(request.uri().query().unwrap_or_default()) else {
-        let why = "expected service=, provider=, operation=, client=, owner=, outcome=, since=, until=, \
-                   before= or limit=";
-        return text(StatusCode::BAD_REQUEST, why);
+    let asked = match asked(request.uri().query().unwrap_or_default()) {
+        Ok(asked) => asked,
+        Err(expected) => return text(StatusCode::BAD_REQUEST, expected),
     };
     let answered = match request.uri().path() {
         "/calls" => page(&shared, asked).await,
@@ -98,38 +97,59 @@ async fn measured(shared: &Shared, query: &CallQuery) -> Option<String> {
     serde_json::to_string(&measured.await.ok()?).ok()
 }
 
-/// A query, without a name that is not known.
-fn asked(query: &str) -> Option<Asked> {
+/// What a query asks for.
+///
+/// # Errors
+///
+/// What is expected in the place of the first part that is wrong.
+fn asked(query: &str) -> Result<Asked, String> {
     let mut asked = Asked {
         query: CallQuery::default(),
         limit: None,
     };
     let wanted = &mut asked.query;
     for pair in query.split('&').filter(|pair| !pair.is_empty()) {
-        let (name, value) = pair.split_once('=')?;
-        let value = decoded(value)?;
-        // Databases do not hold all of them.
-        if value.contains(char::is_control) {
-            return None;
-        }
+        let parts = pair.split_once('=');
+        let (name, value) =
+            parts.ok_or_else(|| format!("{pair}: expected a name, = and a value"))?;
+        // Databases do not hold all control characters.
+        let value = decoded(value).filter(|value| !value.contains(char::is_control));
+        let value =
+            value.ok_or_else(|| format!("{name}: expected a text without control characters"))?;
+        let number = || {
+            let number = value.parse::<i64>();
+            number.map_err(|_| format!("{name}: expected a whole number, found another text"))
+        };
         match name {
             "service" => wanted.service = Some(value),
             "provider" => wanted.provider = Some(value),
             "operation" => wanted.operation = Some(value),
             "client" => wanted.client = Some(value),
             "owner" => wanted.owner = Some(value),
-            "outcome" => wanted.outcome = Some(Outcome::named(&value)?),
-            "since" => wanted.since = Some(value.parse().ok()?),
-            "until" => wanted.until = Some(value.parse().ok()?),
-            "before" => wanted.before = Some(value.parse().ok()?),
+            "outcome" => {
+                let known = Outcome::named(&value);
+                let expected = || "outcome: expected accepted, refused or failed".to_owned();
+                wanted.outcome = Some(known.ok_or_else(expected)?);
+            }
+            "since" => wanted.since = Some(number()?),
+            "until" => wanted.until = Some(number()?),
+            "before" => wanted.before = Some(number()?),
             "limit" => {
                 let limit = value.parse().ok();
-                asked.limit = Some(limit.filter(|it| (1..=LARGEST_PAGE).contains(it))?);
+                let limit = limit.filter(|it| (1..=LARGEST_PAGE).contains(it));
+                let expected = || format!("limit: expected a number from 1 to {LARGEST_PAGE}");
+                asked.limit = Some(limit.ok_or_else(expected)?);
             }
-            _ => return None,
+            _ => {
+                return Err(
+                    "expected service=, provider=, operation=, client=, owner=, outcome=, since=, \
+                     until=, before= or limit=, found another name"
+                        .to_owned(),
+                );
+            }
         }
     }
-    Some(asked)
+    Ok(asked)
 }
 
 /// Deletes calls that are too old, for as long as the registry serves.
@@ -158,17 +178,21 @@ mod tests {
             ..CallQuery::default()
         };
         let limit = Some(1000);
-        assert_eq!(found, Some(Asked { query, limit }));
-        for wrong in [
-            "limit=0",
-            "limit=1001",
-            "outcome=good",
-            "since=yesterday",
-            "body=x",
-            "client=%00",
-            "service",
+        assert_eq!(found, Ok(Asked { query, limit }));
+        for (wrong, expected) in [
+            ("limit=0", "limit: expected a number from 1 to 1000"),
+            ("limit=1001", "limit: expected a number from 1 to 1000"),
+            (
+                "outcome=good",
+                "outcome: expected accepted, refused or failed",
+            ),
+            ("since=yesterday", "since: expected a whole number"),
+            ("client=%00", "client: expected a text without control"),
+            ("body=x", "found another name"),
+            ("service", "service: expected a name, = and a value"),
         ] {
-            assert_eq!(asked(wrong), None, "{wrong}");
+            let told = asked(wrong).expect_err("it is wrong");
+            assert!(told.contains(expected), "{wrong}: {told}");
         }
     }
 }
