@@ -19,7 +19,7 @@ use crate::scheduling::workers::NotDone;
 use crate::wire::backend::BackendError;
 use crate::wire::errand::{Errand, Undone, demand_soap};
 
-/// Largest answer of a token service. An assertion with a hundred attributes has some 50 kB.
+/// Largest answer of a token service.
 pub(crate) const LARGEST_ANSWER: u64 = 1 << 20;
 
 /// Asks one token service. It needs nothing of the message that an assertion is for.

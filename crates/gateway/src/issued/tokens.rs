@@ -57,12 +57,11 @@ enum Found {
     Alone,
 }
 
-/// Most questions at once. Each has a message of at most some 300 kB and a connection, whether or
-/// not its client still waits.
+/// Most questions at once. Each has a message and a connection, whether or not its client still
+/// waits.
 const MOST_QUESTIONS: usize = 64;
 
-/// Largest assertion of a user that a token service is shown. One with a hundred attributes has
-/// some 50 kB.
+/// Largest assertion of a user that a token service is shown.
 const LARGEST_USER: usize = 256 << 10;
 
 impl IssuedTokens {

@@ -18,7 +18,7 @@ use soapstone_registry::calls::{Call, LARGEST_NUMBER, LONGEST_TEXT, MOST_CALLS, 
 use super::audit::Found;
 use crate::config::registry::ProvidedSpec;
 
-/// Most calls that wait for the registry: some 5 MB.
+/// Most calls that wait for the registry. The texts of each are bounded.
 const MOST_WAITING: usize = 8192;
 /// Bytes of a request to a registry, which takes 1 MiB.
 const LARGEST_BATCH: usize = 900_000;

@@ -34,8 +34,8 @@ const IDENTITY: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity";
 /// Interoperability Profile 1.0, 3.3.4.5).
 const NO_PROOF_KEY: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity/NoProofKey";
 
-/// Most bytes of an assertion that is taken. One with a hundred attributes has some 50 kB. Hosts
-/// keep thousands, and each is there in two forms.
+/// Most bytes of an assertion that is taken. Hosts keep thousands, and each is there in two
+/// forms.
 const LARGEST_ASSERTION: usize = 128 * 1024;
 
 /// The key of the token.
