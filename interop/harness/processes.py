@@ -7,6 +7,7 @@ import contextlib
 import shlex
 import socket
 import subprocess
+import threading
 import time
 from dataclasses import dataclass
 
@@ -60,6 +61,7 @@ def must_refuse(*command, statuses=(2,), **options):
 
 # Ports that were given out. Peers remember what they once read from an address.
 _GIVEN = set()
+_GIVING = threading.Lock()
 
 
 def free_port():
@@ -68,9 +70,10 @@ def free_port():
         with socket.socket() as listener:
             listener.bind(("127.0.0.1", 0))
             port = listener.getsockname()[1]
-        if port not in _GIVEN:
-            _GIVEN.add(port)
-            return port
+        with _GIVING:
+            if port not in _GIVEN:
+                _GIVEN.add(port)
+                return port
 
 
 @contextlib.contextmanager

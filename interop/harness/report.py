@@ -10,8 +10,8 @@ from .processes import Failure
 class Report:
     """Cells (peer, case, direction), each passed or failed with a reason."""
 
-    def __init__(self):
-        self.cells = []
+    def __init__(self, cells=()):
+        self.cells = list(cells)
 
     def check(self, peer, case, direction, test):
         """Runs `test`; it passes unless it raises."""
