@@ -86,8 +86,13 @@ unit: unit-setup ## unit tests, vectors and documentation examples
 	@$(workspace_tests)
 	$(if $(filter test,$(MAKECMDGOALS)),,$(not_run))
 
+# The programs that quick tests start.
+.PHONY: check-setup
+check-setup: setup
+	@.ci/packages openssl redis-server
+
 .PHONY: check
-check: rules ## what to run before each commit: formatting, lints, the tests that need no server
+check: check-setup rules ## what to run before each commit: formatting, lints, the quick tests
 	@rm -rf $(not_run_counts)
 	$(call step,quick tests and vectors: all but those that .ci/quick-tests names)
 	@$(workspace_tests) $$(.ci/quick-tests)
