@@ -533,11 +533,11 @@ impl FirstSeen {
 #[derive(Debug)]
 pub struct Opened {
     pub(crate) envelope: Envelope,
-    pub(crate) evidence: Evidence,
+    pub(crate) evidence: Box<Evidence>,
     pub(crate) marks: Vec<Mark>,
     /// How many of them a replay cache was asked about before anything was deciphered.
     pub(crate) known_marks: usize,
-    pub(crate) receipt: Receipt,
+    pub(crate) receipt: Box<Receipt>,
     /// Header blocks that are proven.
     pub(crate) blocks: Vec<NodeId>,
     /// All header blocks to pass on, where some are not proven.
@@ -617,8 +617,8 @@ impl Opened {
 #[derive(Debug)]
 pub struct Verified<T> {
     inner: T,
-    evidence: Evidence,
-    receipt: Receipt,
+    evidence: Box<Evidence>,
+    receipt: Box<Receipt>,
     blocks: Vec<NodeId>,
     passed: Option<Vec<NodeId>>,
     inherits: bool,
@@ -687,6 +687,6 @@ impl Verified<Envelope> {
     /// Takes what the answer needs, and gives the memory back.
     pub fn finish(self, buffers: &mut Buffers) -> (Evidence, Receipt) {
         self.inner.recycle(buffers);
-        (self.evidence, self.receipt)
+        (*self.evidence, *self.receipt)
     }
 }

@@ -37,8 +37,8 @@ use crate::rejected::Rejected;
 #[derive(Debug)]
 pub struct PassedOn {
     envelope: Envelope,
-    evidence: Evidence,
-    receipt: Receipt,
+    evidence: Box<Evidence>,
+    receipt: Box<Receipt>,
     blocks: Vec<NodeId>,
     passage: Passage,
 }
@@ -91,6 +91,6 @@ impl PassedOn {
     /// Takes what was proven, and gives the memory back.
     pub fn finish(self, buffers: &mut Buffers) -> (Evidence, Receipt) {
         self.envelope.recycle(buffers);
-        (self.evidence, self.receipt)
+        (*self.evidence, *self.receipt)
     }
 }

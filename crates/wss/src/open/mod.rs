@@ -65,7 +65,7 @@ use crate::rejected::Rejected;
 /// It is opened on the word of a replay cache only: a captured message gives nobody a try at its
 /// cipher text.
 pub struct Authenticated<'p> {
-    opening: Opening<'p>,
+    opening: Box<Opening<'p>>,
     deciphering_keys: Vec<DecipheringKey>,
 }
 
@@ -157,7 +157,7 @@ impl InboundPlan {
 }
 
 impl Opening<'_> {
-    fn run(mut self, buffers: &mut Buffers) -> Result<Opened, Rejected> {
+    fn run(mut self: Box<Self>, buffers: &mut Buffers) -> Result<Opened, Rejected> {
         let known_marks = self.replay.marks.len();
         match self.process_header_and_compare(buffers) {
             Ok((blocks, passage)) => {
@@ -170,7 +170,7 @@ impl Opening<'_> {
                     evidence: self.evidence,
                     marks: self.replay.marks,
                     known_marks,
-                    receipt,
+                    receipt: Box::new(receipt),
                     blocks: blocks.proven,
                     passed: blocks.in_order,
                     deciphered: self.plaintext.is_tried,

@@ -29,7 +29,8 @@ pub(super) struct Opening<'p> {
     /// Signatures whose turn has not come, and whose value verified.
     pub(super) authentic: Vec<Authentic>,
     pub(super) plaintext: Plaintext,
-    pub(super) evidence: Evidence,
+    /// Boxed, as it is handed on from step to step.
+    pub(super) evidence: Box<Evidence>,
     pub(super) replay: ReplayKeys,
     pub(super) scratch: Scratch,
     pub(super) observer: Observer<'p>,
@@ -54,25 +55,25 @@ impl<'p> Opening<'p> {
         now: Timestamp,
         buffers: &mut Buffers,
         observer: &'p mut dyn OperationObserver,
-    ) -> Result<Self, Rejected> {
+    ) -> Result<Box<Self>, Rejected> {
         let tuning = &plan.demands.tuning;
         let mut scratch = Scratch::reusing(buffers);
         scratch.canonical_runs = tuning.canonical_runs;
         scratch.on_demand = tuning.on_demand;
         scratch.collects = tuning.buffering == Buffering::Buffered;
         let message_bytes = envelope.document.bytes().len();
-        Ok(Self {
+        Ok(Box::new(Self {
             message: Message::new(plan, facts, now, envelope)?,
             budget: Budget::new(plan.demands.limits, message_bytes),
             keyring: Keyring::default(),
             authentic: Vec::new(),
             plaintext: Plaintext::default(),
-            evidence: Evidence::default(),
+            evidence: Box::default(),
             replay: ReplayKeys::default(),
             scratch,
             observer: Observer::new(observer),
             refusals: Refusals::default(),
-        })
+        }))
     }
 
     /// Ends the opening with a refusal. For an explanation it goes on, and the first refusal is
