@@ -32,3 +32,4 @@ mod state;
 mod stores;
 mod tls;
 mod warm_up;
+mod watched_files;

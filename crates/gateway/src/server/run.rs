@@ -8,12 +8,10 @@
 //!
 //! The rule kept here: a configuration with problems never takes the place of one that works.
 
-use std::collections::BTreeMap;
 use std::io;
-use std::path::PathBuf;
 use std::time::Duration;
 
-use soapstone::config::{FileState, Problems};
+use soapstone::config::Problems;
 use tokio::signal::unix::{SignalKind, signal};
 
 use super::descriptors;
@@ -21,6 +19,7 @@ use super::running::Running;
 use super::sockets;
 use super::start::Gateway;
 use super::start_error::StartError;
+use super::watched_files::{WatchedFiles, tell_problems};
 use crate::config::Config;
 
 /// The shortest time from one change of providers to the next: each has the whole file read again.
@@ -36,7 +35,7 @@ const LOOKING: Duration = Duration::from_secs(2);
 /// When it cannot be started.
 pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), StartError> {
     let file = config.file().to_path_buf();
-    let mut watched = Watched::new(config.files_as_read());
+    let mut watched = WatchedFiles::new(config.files_as_read());
     let signals = (
         signal(SignalKind::terminate()),
         signal(SignalKind::interrupt()),
@@ -90,7 +89,7 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
         }
         match Config::load(&file, &|name| std::env::var(name).ok()) {
             Ok(config) => {
-                watched = Watched::new(config.files_as_read());
+                watched = WatchedFiles::new(config.files_as_read());
                 let waiting = changed_since(&started, &config);
                 if let Err(error) = gateway.take_into_use(config) {
                     if last.is_news(LastReading::Unusable(error.to_string())) || asked {
@@ -113,7 +112,7 @@ pub async fn run(config: Config, ready: impl FnOnce(&Running)) -> Result<(), Sta
             Err(problems) => {
                 if last.is_news(LastReading::Wrong(problems.clone())) || asked {
                     gateway.reload_failed();
-                    tell(&problems);
+                    tell_problems(&problems);
                 }
             }
         }
@@ -148,26 +147,6 @@ impl LastReading {
     }
 }
 
-/// Writes what is wrong with a changed configuration into the log, a line for each problem.
-fn tell(problems: &Problems) {
-    tracing::error!(
-        problems = problems.0.len(),
-        "the changed configuration has problems; the former one stays in use"
-    );
-    for problem in &problems.0 {
-        // Zero is the whole file.
-        let place = (problem.line > 0).then_some((problem.line, problem.column));
-        tracing::error!(
-            file = %problem.file.display(),
-            line = place.map(|(line, _)| line),
-            column = place.map(|(_, column)| column),
-            hint = problem.hint,
-            "{}",
-            problem.message
-        );
-    }
-}
-
 /// The keys that say something else than they did when the gateway started, and that only a start
 /// takes into use.
 fn changed_since(started: &[(&'static str, String)], config: &Config) -> Vec<&'static str> {
@@ -176,54 +155,9 @@ fn changed_since(started: &[(&'static str, String)], config: &Config) -> Vec<&'s
     changed.map(|((key, _), _)| *key).collect()
 }
 
-/// Files as they were when they were last read or looked at.
-struct Watched(BTreeMap<PathBuf, FileState>);
-
-impl Watched {
-    fn new(files: impl IntoIterator<Item = (PathBuf, FileState)>) -> Self {
-        let mut watched = BTreeMap::new();
-        for (file, state) in files {
-            // Of a file that is named twice the first state is kept: what came between is a change.
-            watched.entry(file).or_insert(state);
-        }
-        Self(watched)
-    }
-
-    /// Whether any file changed since the last look.
-    fn changed(&mut self) -> bool {
-        let mut changed = false;
-        for (file, known) in &mut self.0 {
-            let now = FileState::of(file);
-            changed |= now != *known;
-            *known = now;
-        }
-        changed
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_file_that_changes_comes_or_goes_is_noticed_once() {
-        let file = std::env::temp_dir().join(format!("soapstone-watched-{}", std::process::id()));
-        std::fs::write(&file, "one").expect("the temporary folder is writable");
-        let mut watched = Watched::new([(file.clone(), FileState::of(&file))]);
-        assert!(!watched.changed());
-        let handle = std::fs::File::options()
-            .append(true)
-            .open(&file)
-            .expect("it exists");
-        handle
-            .set_modified(std::time::SystemTime::UNIX_EPOCH)
-            .expect("it is ours");
-        assert!(watched.changed());
-        assert!(!watched.changed());
-        std::fs::remove_file(&file).expect("it exists");
-        assert!(watched.changed());
-        assert!(!watched.changed());
-    }
 
     #[test]
     fn a_configuration_that_cannot_be_used_is_tried_again_and_told_once() {
@@ -252,7 +186,7 @@ mod tests {
             std::fs::rename(&next, &file).expect("both are ours");
             Some("secret".to_owned())
         });
-        let mut watched = Watched::new(config.expect("nothing is wrong").files_as_read());
+        let mut watched = WatchedFiles::new(config.expect("nothing is wrong").files_as_read());
         assert!(watched.changed());
         assert!(!watched.changed());
         std::fs::remove_dir_all(&folder).expect("it is ours");
