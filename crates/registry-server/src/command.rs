@@ -29,7 +29,10 @@ const SERVE_ABOUT: &str = "\
 Run a registry until told to stop.
 
 It speaks UDDI version 3 (inquiry and publication) as SOAP and as JSON. Whoever publishes signs, and an entry belongs to the \
-certificate that signed it first. Gateways with [registry] in their file register themselves and report how they do.";
+certificate that signed it first. Gateways with [registry] in their file register themselves and report how they do.
+
+[tls] gives both addresses TLS, and mutual TLS with `client_ca`. SIGHUP, or a change of a file, has it take [tls] and [[publishers]] \
+into use anew.";
 
 const SERVE_EXAMPLES: &str = "\
 Examples:
@@ -139,6 +142,7 @@ fn serve(arguments: &ServeArguments, log: LogArguments) -> Result<(), Failure> {
         let failed = tokio::select! {
             () = stop => false,
             () = running.failed() => true,
+            never = running.follow_files() => match never {},
         };
         running.shutdown().await;
         match failed {

@@ -4,16 +4,16 @@
 //! certificate and a signed Body, and publishers are named.
 
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::time::Duration;
 
 use soapstone::Service;
 use soapstone::config::{
-    Document, EndpointConfig, Environment, Place, Problems, Surroundings, Table,
+    Document, EndpointConfig, Environment, FileState, Place, Problems, Surroundings, Table,
 };
 use soapstone::wss::Part;
 use soapstone_gateway::{
-    AdminAccess, LogConfig, read_access, read_address, read_log, share_a_port,
+    AdminAccess, LogConfig, ServerTls, read_access, read_address, read_log, read_tls, share_a_port,
 };
 use soapstone_registry::{Limits, PublisherRule};
 
@@ -30,10 +30,16 @@ const DATABASE: &str = "sqlite:registry.db";
 
 /// A registry's configuration, read and compiled.
 pub struct Config {
+    /// The file it was read from.
+    pub(crate) file: PathBuf,
+    /// Every file that it was read from, each as it was just before it was read.
+    pub(crate) files: Vec<(PathBuf, FileState)>,
     /// Where signed messages arrive.
     pub(crate) listen: SocketAddr,
     /// Where inquiries without a signature arrive.
     pub(crate) inquiry: Option<SocketAddr>,
+    /// TLS of both.
+    pub(crate) tls: Option<ServerTls>,
     pub(crate) service: Service,
     pub(crate) database: Location,
     pub(crate) publishers: Vec<PublisherRule>,
@@ -119,9 +125,11 @@ fn read(document: &Document<'_>) -> Option<Config> {
     {
         root.report(place, "`inquiry` must be another address than `listen`");
     }
+    let has_tls = root.has("tls");
+    let tls = root.table("tls").map(read_tls);
     let database = read_database(&mut root, document.file());
     let service = match root.table("inbound") {
-        Some(table) => read_service(table),
+        Some(table) => read_service(table, has_tls),
         None => {
             let hint = "say whom to trust: [inbound] with identity, trust and security";
             root.missing("inbound", hint);
@@ -145,14 +153,20 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let log = read_log(root.table("log"));
     root.finish();
     Some(Config {
+        file: document.file().to_path_buf(),
+        files: document.files(),
         listen: listen?,
         inquiry,
+        tls: match tls {
+            // What is wrong with it has been reported.
+            Some(tls) => Some(tls?),
+            None => None,
+        },
         service: service?,
         database: database?,
         publishers: publishers?,
         limits,
         ganglia: match ganglia {
-            // What is wrong with it has been reported.
             Some(ganglia) => Some(ganglia?),
             None => None,
         },
@@ -180,7 +194,7 @@ fn read_database(root: &mut Table<'_>, file: &Path) -> Option<Location> {
     location
 }
 
-fn read_service(table: Table<'_>) -> Option<Service> {
+fn read_service(table: Table<'_>, has_tls: bool) -> Option<Service> {
     let (document, place) = (table.document(), table.place());
     let config = EndpointConfig::read(table)?;
     let service = match Service::from_config(&config) {
@@ -212,8 +226,8 @@ fn read_service(table: Table<'_>) -> Option<Service> {
         );
     }
     drop(plans);
-    if service.needs_tls() {
-        let message = "the policy leaves protection to TLS, and the registry has none";
+    if service.needs_tls() && !has_tls {
+        let message = "the policy leaves protection to TLS, and there is no [tls]";
         report(
             place,
             message,

@@ -19,10 +19,12 @@ mod envelope;
 mod ganglia;
 mod location;
 mod peers;
+mod reload;
 mod server;
 mod shared;
 mod stalling;
 mod storage;
+mod tls;
 
 pub use config::{Config, GangliaConfig};
 pub use location::Location;

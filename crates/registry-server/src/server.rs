@@ -6,6 +6,7 @@
 use std::convert::Infallible;
 use std::fmt;
 use std::net::SocketAddr;
+use std::path::PathBuf;
 use std::pin::Pin;
 use std::sync::Arc;
 use std::time::Duration;
@@ -13,8 +14,10 @@ use std::time::Duration;
 use http::{Request, Response};
 use http_body_util::Full;
 use hyper::body::{Bytes, Incoming};
+use hyper::rt::{Read, Write};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
+use soapstone::config::FileState;
 use soapstone_registry::Registry;
 use soapstone_store::{StoreError, Stores};
 use tokio::net::TcpListener;
@@ -25,11 +28,13 @@ use crate::calls;
 use crate::config::Config;
 use crate::ganglia;
 use crate::peers::Peers;
+use crate::reload;
 use crate::shared::Shared;
 use crate::stalling::Stalling;
 use crate::storage::{Storage, StorageError};
+use crate::tls::CurrentTls;
 
-/// How long a connection may be idle, or take for the head of a request.
+/// How long a connection may be idle, or take for a TLS handshake or the head of a request.
 const IDLE: Duration = Duration::from_secs(10);
 /// Connections to one address at once; others wait to be accepted.
 const CONNECTIONS: usize = 1024;
@@ -87,6 +92,10 @@ pub struct Running {
     calls: Option<SocketAddr>,
     tasks: JoinSet<()>,
     shared: Arc<Shared>,
+    tls: CurrentTls,
+    /// The file of the configuration, and every file as it was when it was read.
+    file: PathBuf,
+    files: Vec<(PathBuf, FileState)>,
 }
 
 impl Running {
@@ -113,6 +122,12 @@ impl Running {
     /// Ends when the database has failed: the registry is to be ended, and started anew.
     pub async fn failed(&self) {
         self.shared.broken().await;
+    }
+
+    /// Takes changes of `[tls]` and `[[publishers]]` into use for as long as it is waited for. See
+    /// `SIGHUP` and the files of the configuration.
+    pub async fn follow_files(&self) -> Infallible {
+        reload::follow(&self.file, self.files.clone(), &self.tls, &self.shared).await
     }
 
     /// Ends it. What was kept is kept.
@@ -179,13 +194,14 @@ async fn begin(config: Config) -> Result<Running, StartError> {
         contexts,
         Arc::clone(&shared),
     ));
+    let tls = CurrentTls::new(config.tls.as_ref());
     let mut tasks = JoinSet::new();
-    tasks.spawn(accept(listener.0, move |request| {
+    tasks.spawn(accept(listener.0, Some(tls.clone()), move |request| {
         Arc::clone(&signed).answer(request)
     }));
     let inquiry = inquiries.map(|(listener, address)| {
         let (shared, turns) = (Arc::clone(&shared), Arc::new(Turns::new()));
-        tasks.spawn(accept(listener, move |request| {
+        tasks.spawn(accept(listener, Some(tls.clone()), move |request| {
             answer::inquire(Arc::clone(&shared), Arc::clone(&turns), request)
         }));
         address
@@ -197,7 +213,7 @@ async fn begin(config: Config) -> Result<Running, StartError> {
     shared.expire().await;
     let calls = log.map(|((listener, address), access, _)| {
         let (reading, access) = (Arc::clone(&shared), Arc::new(access));
-        tasks.spawn(accept(listener, move |request| {
+        tasks.spawn(accept(listener, None, move |request| {
             calls::answer(Arc::clone(&reading), Arc::clone(&access), request)
         }));
         tasks.spawn(calls::expire(Arc::clone(&shared)));
@@ -213,6 +229,9 @@ async fn begin(config: Config) -> Result<Running, StartError> {
         calls,
         tasks,
         shared,
+        tls,
+        file: config.file,
+        files: config.files,
     })
 }
 
@@ -223,8 +242,8 @@ async fn listen(address: SocketAddr) -> Result<(TcpListener, SocketAddr), StartE
     Ok((listener, address))
 }
 
-/// Serves the connections to one address. They end with this task.
-async fn accept<A, F>(listener: TcpListener, answer: A)
+/// Serves the connections to one address, with TLS where there is some. They end with this task.
+async fn accept<A, F>(listener: TcpListener, tls: Option<CurrentTls>, answer: A)
 where
     A: Fn(Request<Incoming>) -> F + Clone + Send + Sync + 'static,
     F: Future<Output = Response<Full<Bytes>>> + Send + 'static,
@@ -243,23 +262,43 @@ where
                     tracing::debug!(%peer, "an address has too many connections");
                     continue;
                 };
+                let handshakes = tls.as_ref().and_then(CurrentTls::handshakes);
                 let answer = answer.clone();
-                let service = service_fn(move |request| {
-                    let answering = answer(request);
-                    async move { Ok::<_, Infallible>(answering.await) }
-                });
-                let serving = hyper::server::conn::http1::Builder::new()
-                    .timer(TokioTimer::new())
-                    .header_read_timeout(IDLE)
-                    .serve_connection(Stalling::new(TokioIo::new(stream)), service);
                 connections.spawn(async move {
                     let _counted = counted;
-                    if let Err(error) = serving.await {
-                        tracing::debug!(%error, "a connection broke");
+                    let Some(handshakes) = handshakes else {
+                        return serve(TokioIo::new(stream), answer).await;
+                    };
+                    match tokio::time::timeout(IDLE, handshakes.accept(stream)).await {
+                        Ok(Ok(stream)) => serve(TokioIo::new(stream), answer).await,
+                        Ok(Err(error)) => {
+                            tracing::info!(%peer, %error, "the TLS handshake failed");
+                        }
+                        Err(_) => tracing::info!(%peer, "the TLS handshake was not finished in time"),
                     }
                 });
             }
             Some(_) = connections.join_next() => {}
         }
+    }
+}
+
+/// Serves one connection to its end.
+async fn serve<S, A, F>(stream: S, answer: A)
+where
+    S: Read + Write + Unpin,
+    A: Fn(Request<Incoming>) -> F,
+    F: Future<Output = Response<Full<Bytes>>>,
+{
+    let service = service_fn(move |request| {
+        let answering = answer(request);
+        async move { Ok::<_, Infallible>(answering.await) }
+    });
+    let serving = hyper::server::conn::http1::Builder::new()
+        .timer(TokioTimer::new())
+        .header_read_timeout(IDLE)
+        .serve_connection(Stalling::new(stream), service);
+    if let Err(error) = serving.await {
+        tracing::debug!(%error, "a connection broke");
     }
 }

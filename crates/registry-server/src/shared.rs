@@ -11,7 +11,9 @@ use jiff::Timestamp;
 use soapstone::crypto::random;
 use soapstone_registry::calls::{CallEntry, CallQuery};
 use soapstone_registry::ganglia::HostMetrics;
-use soapstone_registry::{Answer, Applied, Asked, Owner, Refusal, Registry, Request};
+use soapstone_registry::{
+    Answer, Applied, Asked, Owner, PublisherRule, Refusal, Registry, Request,
+};
 use tokio::sync::{Mutex, Notify};
 
 use crate::storage::Storage;
@@ -97,6 +99,13 @@ impl Shared {
             registry.commit(applied.changes);
         }
         Ok(applied.answer)
+    }
+
+    /// Takes other rules of publication into force. What was published stays.
+    pub(crate) fn replace_rules(&self, rules: Vec<PublisherRule>) {
+        let registry = self.registry.write();
+        let mut registry = registry.unwrap_or_else(PoisonError::into_inner);
+        registry.replace_rules(rules);
     }
 
     /// Calls of the log; `None` where they cannot be read.

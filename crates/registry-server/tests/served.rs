@@ -18,6 +18,8 @@ use soapstone_testkit::keys::P256;
 
 #[path = "served/calls.rs"]
 mod calls;
+#[path = "served/tls.rs"]
+mod tls;
 
 const SERVER: &str = "\
 listen = \"127.0.0.1:0\"

@@ -17,8 +17,8 @@ use soapstone_store::server_trust::ServerTrust;
 
 use super::client_trust::ClientTrust;
 
-/// TLS as clients find it.
-pub(crate) struct ServerTls {
+/// TLS as clients find it: what `[tls]` of a gateway or of a registry says.
+pub struct ServerTls {
     pub(crate) config: Arc<ServerConfig>,
     /// Whether a client can show a certificate.
     pub(crate) asks_for_certificate: bool,
@@ -40,7 +40,7 @@ pub(crate) struct ClientTls {
 /// Reads `[tls]`: `certificate`, `key`, and `client_ca` with `client_auth` for mutual TLS.
 ///
 /// `None` when something is wrong, which is reported to the table's document.
-pub(crate) fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
+pub fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
     for (key, hint) in [
         (
             "certificate",

@@ -30,6 +30,6 @@ pub(crate) mod start;
 pub(crate) mod start_error;
 mod state;
 mod stores;
-mod tls;
+pub(crate) mod tls;
 mod warm_up;
-mod watched_files;
+pub(crate) mod watched_files;

@@ -85,6 +85,12 @@ impl Registry {
         registry
     }
 
+    /// Takes other rules of publication into force. Entries that they would not admit stay, and are
+    /// judged when somebody writes them again.
+    pub fn replace_rules(&mut self, rules: Vec<PublisherRule>) {
+        self.rules = rules;
+    }
+
     /// Takes changes into force.
     pub fn commit(&mut self, changes: Vec<Change>) {
         for change in changes {
