@@ -545,6 +545,19 @@ fn requests_and_answers_are_the_same_as_soap_and_as_json() {
     }
 }
 
+/// UDDI 3.0.2, section 5.2, and its WSDL: the message of success has no part. Clients that obey the
+/// WSDL take nothing else.
+#[test]
+fn what_was_done_is_said_by_an_empty_body() {
+    assert_eq!(uddi::write_answer(&Answer::Done), "");
+    let report = "<dispositionReport xmlns=\"urn:uddi-org:api_v3\"><result errno=\"0\"/></dispositionReport>";
+    for said in ["", report] {
+        let xml = format!("<Body>{said}</Body>");
+        let read = uddi::read_answer(parse(&xml).root());
+        assert_eq!(read, Ok(Answer::Done), "{xml}");
+    }
+}
+
 #[test]
 fn what_the_registry_does_not_keep_is_refused_by_name() {
     for (body, found) in [

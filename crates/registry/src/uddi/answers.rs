@@ -6,7 +6,6 @@
 use soapstone_xml::Element;
 
 use super::calls::read_logged;
-use super::disposition;
 use super::entities::{
     each, read_binding, read_business, read_service, read_t_model, write_binding, write_business,
     write_service, write_t_model, write_texts,
@@ -36,7 +35,8 @@ pub(super) fn write(answer: &Answer, output: &mut Output) {
             output.root(OWN, "logged", &[("calls", &calls), ("unknown", &unknown)]);
             output.close("logged");
         }
-        Answer::Done => output.append(&disposition(0, "E_success", "")),
+        // Its Body is empty, as the binding of the standard has it.
+        Answer::Done => {}
         Answer::Providers(providers) => {
             output.root(OWN, "providers", &[truncation(providers.truncated)]);
             let found = providers.found.iter();

@@ -39,13 +39,17 @@ pub fn write_request(request: &Request) -> String {
     output.done()
 }
 
-/// Reads an answer.
+/// Reads an answer. That something was done is said by an empty Body (UDDI 3.0.2, section 5.2), or
+/// by a report of success, as in version 2.
 ///
 /// # Errors
 ///
 /// What is wrong with it.
 pub fn read_answer(body: Element<'_>) -> Result<Answer, Refusal> {
-    answers::read(only(body)?)
+    match body.first_child() {
+        None => Ok(Answer::Done),
+        Some(_) => answers::read(only(body)?),
+    }
 }
 
 /// Writes an answer: the content of a Body.

@@ -46,11 +46,6 @@ impl Output {
         self.close(name);
     }
 
-    /// Elements that were written apart.
-    pub(super) fn append(&mut self, written: &str) {
-        self.0.push_str(written);
-    }
-
     /// How many bytes were written.
     pub(super) fn len(&self) -> usize {
         self.0.len()
