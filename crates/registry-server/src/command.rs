@@ -13,6 +13,7 @@ use soapstone_cli::{files, runtime};
 
 use crate::calls_command::{self, CallsArguments};
 use crate::config::Config;
+use crate::find_command::{self, FindArguments};
 use crate::server::start;
 
 const ABOUT: &str = "\
@@ -23,6 +24,7 @@ Keep a registry of services: who provides which service where, with which policy
 const EXAMPLES: &str = "\
 Examples:
   soapstone registry serve --config registry.toml
+  soapstone registry find --registry http://127.0.0.1:8701/uddi --service Books
   soapstone registry calls --registry http://127.0.0.1:8702 --overhead";
 
 const SERVE_ABOUT: &str = "\
@@ -88,6 +90,9 @@ enum RegistryCommand {
     /// Show calls that gateways told of, or the overhead of the architecture computed from them
     #[command(long_about = calls_command::ABOUT)]
     Calls(CallsArguments),
+    /// Find services by name in a registry of UDDI version 3
+    #[command(long_about = find_command::ABOUT)]
+    Find(FindArguments),
 }
 
 /// Arguments of `soapstone registry serve`.
@@ -110,6 +115,7 @@ pub fn run(words: impl IntoIterator<Item = OsString>) -> ExitCode {
             let outcome = match command {
                 RegistryCommand::Serve(serving) => serve(&serving, arguments.log),
                 RegistryCommand::Calls(asked) => calls_command::run(&asked),
+                RegistryCommand::Find(wanted) => find_command::run(&wanted),
             };
             soapstone_cli::end(outcome.map(|()| ExitCode::SUCCESS))
         }

@@ -16,6 +16,7 @@ mod calls_command;
 pub mod command;
 mod config;
 mod envelope;
+mod find_command;
 mod ganglia;
 mod location;
 mod peers;

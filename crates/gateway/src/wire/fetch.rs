@@ -97,6 +97,24 @@ pub async fn fetch_document(
     fetch(&address(url)?, None, patience, limit).await
 }
 
+/// Posts a SOAP 1.1 message to an `http` or `https` URL, and gives back what is answered with
+/// status 200. The same bounds hold.
+///
+/// # Errors
+/// Why there is no such answer.
+pub async fn post_soap(
+    url: &str,
+    message: Vec<u8>,
+    patience: Duration,
+    limit: u64,
+) -> Result<Vec<u8>, Unfetched> {
+    let question = Question {
+        body: message,
+        media: "text/xml; charset=utf-8",
+    };
+    fetch(&address(url)?, Some(question), patience, limit).await
+}
+
 /// The URL, if it can be asked.
 pub(crate) fn address(url: &str) -> Result<Uri, Unfetched> {
     let uri: Uri = url.parse().map_err(|error| unusable(&error))?;
