@@ -1,4 +1,4 @@
-"""The soapstone program under test, and soapstone-lab beside it."""
+"""The soapstone program under test, with soapstone-lab and soapstone-registry beside it."""
 
 import os
 import shutil
@@ -7,20 +7,25 @@ from pathlib import Path
 from . import installing
 from .processes import Failure, must
 
+# The programs that soapstone starts by its own words.
+BESIDE = ("soapstone-lab", "soapstone-registry")
+
 
 def built():
     """The one of this repository, brought up to date by cargo (profile: SOAPSTONE_PROFILE, default release)."""
     profile = os.environ.get("SOAPSTONE_PROFILE", "release")
-    installing.say(f"cargo build --profile {profile} --bin soapstone --bin soapstone-lab")
-    must("cargo", "build", "--quiet", "--profile", profile, "--bin", "soapstone", "--bin", "soapstone-lab", cwd=installing.REPOSITORY, timeout=3000)
+    programs = [word for name in ("soapstone", *BESIDE) for word in ("--bin", name)]
+    installing.say(f"cargo build --profile {profile} {' '.join(programs)}")
+    must("cargo", "build", "--quiet", "--profile", profile, *programs, cwd=installing.REPOSITORY, timeout=3000)
     target = Path(os.environ.get("CARGO_TARGET_DIR", installing.REPOSITORY / "target"))
     return target / ("debug" if profile == "dev" else profile) / "soapstone"
 
 
 def copied(soapstone, folder):
-    """A copy of the program, with `soapstone-lab` beside it, so that a build that happens meanwhile does not change what is tested."""
-    lab = soapstone.with_name("soapstone-lab")
-    if not lab.is_file():
-        raise Failure(f"expected soapstone-lab beside {soapstone}, found none")
-    shutil.copy2(lab, folder)
+    """A copy of the programs, so that a build that happens meanwhile does not change what is tested."""
+    for name in BESIDE:
+        beside = soapstone.with_name(name)
+        if not beside.is_file():
+            raise Failure(f"expected {name} beside {soapstone}, found none")
+        shutil.copy2(beside, folder)
     return Path(shutil.copy2(soapstone, folder / "soapstone"))
