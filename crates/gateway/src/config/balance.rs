@@ -4,6 +4,7 @@
 //! The rule kept here: each backend has a name of its own, by which it is known in metrics and from
 //! one configuration to the next.
 
+use std::net::SocketAddr;
 use std::time::Duration;
 
 use http::Uri;
@@ -27,6 +28,8 @@ pub(crate) struct GroupSpec {
     pub(crate) rules: Rules,
     /// Where its members come from, if it is not the file.
     pub(crate) source: Option<SourceSpec>,
+    /// TLS towards what DNS names behind https.
+    pub(crate) source_tls: Option<ClientTls>,
     /// The policies of some owners of providers.
     pub(crate) policies: Vec<OwnersPolicy>,
 }
@@ -63,6 +66,8 @@ impl Rules {
 pub(crate) struct MemberSpec {
     pub(crate) name: String,
     pub(crate) url: Uri,
+    /// Where it is, where that is not looked up by the host of its URL.
+    pub(crate) address: Option<SocketAddr>,
     /// Where it is behind https.
     pub(crate) tls: Option<ClientTls>,
     /// The endpoint in front of it, where it is not that of the route.
@@ -78,6 +83,7 @@ pub(super) fn nobody() -> MemberSpec {
     MemberSpec {
         name: "no provider is known".to_owned(),
         url: Uri::from_static("http://registry.invalid/"),
+        address: None,
         tls: None,
         outbound: None,
         policy: None,
@@ -207,6 +213,7 @@ fn read_backend(mut table: Table<'_>, scope: &str) -> Option<MemberSpec> {
         },
         policy: None,
         url,
+        address: None,
         terms: Terms {
             weight: weight.map_or(terms.weight, narrowed),
             limit: limit.map(narrowed),

@@ -11,7 +11,7 @@ use super::balance::{MemberSpec, nobody};
 use super::endpoint::EndpointSpec;
 use super::route::{RouteSpec, with_security};
 use super::source::{KnownProvider, KnownProviders, OwnersPolicy, SourceSpec};
-use super::tls;
+use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
 
 impl Config {
@@ -40,8 +40,13 @@ impl RouteSpec {
             return;
         };
         let mut members: Vec<MemberSpec> = Vec::new();
+        let policies = Policies {
+            of_owners: &group.policies,
+            of_route: self.outbound.as_ref(),
+            tls: group.source_tls.as_ref(),
+        };
         for provider in known {
-            match member(provider, &group.policies, self.outbound.as_ref()) {
+            match member(provider, &policies) {
                 Ok(member) => add(&mut members, member),
                 Err(why) => {
                     let url = provider.access_point.as_str();
@@ -59,21 +64,28 @@ impl RouteSpec {
 /// Adds a member, unless it is there. Owners choose their access points: one that another owner
 /// has, too, is a member of its own where the policies differ, and takes no place of the other.
 fn add(members: &mut Vec<MemberSpec>, member: MemberSpec) {
-    let same = |it: &&mut MemberSpec| it.url == member.url && it.policy == member.policy;
+    let same = |it: &&mut MemberSpec| {
+        it.url == member.url && it.address == member.address && it.policy == member.policy
+    };
     match members.iter_mut().find(same) {
         Some(known) => known.terms.backup &= member.terms.backup,
         None => members.push(member),
     }
 }
 
-fn member(
-    provider: &KnownProvider,
-    policies: &[OwnersPolicy],
-    of_route: Option<&EndpointSpec<Calling>>,
-) -> Result<MemberSpec, &'static str> {
+/// What is in front of providers.
+struct Policies<'s> {
+    of_owners: &'s [OwnersPolicy],
+    of_route: Option<&'s EndpointSpec<Calling>>,
+    /// TLS towards those that DNS names.
+    tls: Option<&'s ClientTls>,
+}
+
+fn member(provider: &KnownProvider, policies: &Policies<'_>) -> Result<MemberSpec, &'static str> {
     let is_of = |policy: &OwnersPolicy| policy.owners.contains(&provider.owner);
-    let policy = policies.iter().position(is_of);
-    let side = policy.map(|index| &policies[index].outbound).or(of_route);
+    let policy = policies.of_owners.iter().position(is_of);
+    let side = policy.map(|index| &policies.of_owners[index].outbound);
+    let side = side.or(policies.of_route);
     let needs_tls = side.is_some_and(|side| side.endpoint.needs_tls() || side.shows_its_keys());
     let url = backend_url(&provider.access_point).map_err(|error| error.found)?;
     let is_secure = url.scheme_str() == Some("https");
@@ -81,24 +93,26 @@ fn member(
         return Err("its policy leaves protection to TLS, and it is not https");
     }
     let host = without_brackets(url.host().unwrap_or_default());
-    let tls = match is_secure {
-        true => {
-            let unusable = "TLS cannot be used with its host";
-            Some(tls::read_client(None, host, &|_| {}).ok_or(unusable)?)
-        }
-        false => None,
+    let unusable = "TLS cannot be used with its host";
+    let tls = match (is_secure, &provider.target) {
+        (false, _) => None,
+        (true, None) => Some(tls::read_client(None, host, &|_| {}).ok_or(unusable)?),
+        (true, Some(_)) => Some(policies.tls.cloned().ok_or(unusable)?),
     };
     Ok(MemberSpec {
         // Of one host there may be several, and of one access point one for each policy.
-        name: match policy {
-            Some(_) => format!("{} ({})", provider.access_point, provider.owner),
-            None => provider.access_point.clone(),
+        name: match (policy, &provider.target) {
+            (_, Some(target)) => format!("{} ({})", target.host, target.address),
+            (Some(_), None) => format!("{} ({})", provider.access_point, provider.owner),
+            (None, None) => provider.access_point.clone(),
         },
+        address: provider.target.as_ref().map(|target| target.address),
         tls,
         outbound: None,
         policy,
         terms: Terms {
             backup: provider.backup,
+            weight: provider.target.as_ref().map_or(1, |target| target.weight),
             ..Terms::default()
         },
         url,
@@ -149,6 +163,7 @@ mod tests {
                 access_point: (*access_point).to_owned(),
                 owner: (*owner).to_owned(),
                 backup: *backup,
+                target: None,
             });
         let config = config.resolved(&KnownProviders::from([(source, known.collect())]));
         let group = config.routes.into_iter().next().and_then(|it| it.group);

@@ -218,7 +218,7 @@ fn refuse_shared_caches(root: &Table<'_>, routes: &[RouteSpec]) {
         let Some(source) = group.and_then(|group| group.source.as_ref()) else {
             continue;
         };
-        let Some(cache) = &source.cache else {
+        let Some(cache) = source.cache() else {
             continue;
         };
         if *seen.entry(cache).or_insert(source) != source {

@@ -21,7 +21,7 @@ use super::identity::{IdentityHeaders, read_identity};
 use super::rate::read_rate;
 use super::registry::{ProvidedSpec, read_provided};
 use super::security_index::security_index;
-use super::source::{OwnersPolicy, demand_outbound, read_source};
+use super::source::{OwnersPolicy, ReadSource, SourceSpec, demand_outbound, read_source};
 use super::timeouts::Timeouts;
 use super::tls::{self, ClientTls};
 use super::url::{backend_url, without_brackets};
@@ -57,7 +57,8 @@ impl RouteSpec {
     /// Whether its backends are the providers that a registry knows.
     pub(super) fn reads_registry(&self) -> bool {
         let group = self.group.as_ref();
-        group.is_some_and(|group| group.source.is_some())
+        let source = group.and_then(|group| group.source.as_ref());
+        matches!(source, Some(SourceSpec::Registry(_)))
     }
 
     /// Its endpoints.
@@ -296,10 +297,8 @@ pub(super) fn read_route(
         let hidden = client_side.through_tls || client_side.transport.is_some();
         read_endpoint(side, &scope, hidden, Some(&publishing), sts)
     });
-    if let (Some(place), Some(Some((source, policies))), false) =
-        (several_place, &source, has_sides.1)
-    {
-        demand_outbound(&table, place, source, policies);
+    if let (Some(place), Some(Some(read)), false) = (several_place, &source, has_sides.1) {
+        demand_outbound(&table, place, &read.source, &read.policies);
     }
     let outbound = table
         .table("outbound")
@@ -430,10 +429,17 @@ pub(super) fn read_route(
         None => None,
     };
     let name = name.map_or_else(|| path.clone(), |name| name.value);
-    let (source, policies) = match source {
+    let (source, policies, source_tls) = match source {
         // What is wrong with it has been reported.
-        Some(source) => source.map(|(source, policies)| (Some(source), policies))?,
-        None => (None, Vec::new()),
+        Some(read) => {
+            let ReadSource {
+                source,
+                policies,
+                tls,
+            } = read?;
+            (Some(source), policies, tls)
+        }
+        None => (None, Vec::new(), None),
     };
     let group = match members {
         None => None,
@@ -441,6 +447,7 @@ pub(super) fn read_route(
             members: with_security(members?, &policies, outbound.as_ref()),
             settings: balance.settings,
             source,
+            source_tls,
             policies,
             rules: Rules {
                 sticky: balance.sticky.map(|sticky| sticky.value),

@@ -1,19 +1,59 @@
-//! `backends = { … }` of a route: its backends are the providers that a registry knows.
+//! `backends = { … }` of a route: its backends are the providers that a registry knows, or those
+//! that DNS names.
 //!
-//! The rule kept here: a provider is a backend only if its owner is one that the file names.
+//! The rule kept here: a provider is a backend only if its owner is one that the file names, or its
+//! address is in a network that the file names.
 
 use std::collections::BTreeMap;
-use std::path::PathBuf;
+use std::net::SocketAddr;
+use std::path::{Path, PathBuf};
 
 use soapstone::config::{Located, Place, Table};
 use soapstone::endpoint::Calling;
 use soapstone_registry::Provider;
 
 use super::endpoint::{EndpointSpec, read_endpoint};
+use super::srv::{DnsSource, read_cache, read_srv};
+use super::tls::ClientTls;
 
 /// Which providers are backends of a route.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct SourceSpec {
+pub(crate) enum SourceSpec {
+    /// Those that a registry knows.
+    Registry(RegistrySource),
+    /// Those that DNS names.
+    Dns(DnsSource),
+}
+
+impl SourceSpec {
+    /// The file where the providers that are known are kept while the gateway does not run.
+    pub(crate) fn cache(&self) -> Option<&Path> {
+        match self {
+            Self::Registry(source) => source.cache.as_deref(),
+            Self::Dns(source) => source.cache.as_deref(),
+        }
+    }
+
+    /// The name of the service, where the registry is asked for one.
+    pub(crate) fn service(&self) -> Option<&str> {
+        match self {
+            Self::Registry(source) => source.service.as_deref(),
+            Self::Dns(_) => None,
+        }
+    }
+
+    /// What people know it by.
+    pub(crate) fn label(&self) -> String {
+        match self {
+            Self::Registry(source) => source.label().to_owned(),
+            Self::Dns(source) => source.name.to_string(),
+        }
+    }
+}
+
+/// Which providers of a registry are backends of a route.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct RegistrySource {
     /// Of the service with this name or key.
     pub(crate) service: Option<String>,
     /// Of this port type: `{namespace}name`, or its name alone.
@@ -24,7 +64,13 @@ pub(crate) struct SourceSpec {
     pub(crate) cache: Option<PathBuf>,
 }
 
-impl SourceSpec {
+impl RegistrySource {
+    /// The service or the port type.
+    pub(crate) fn label(&self) -> &str {
+        let wanted = self.service.as_deref().or(self.port_type.as_deref());
+        wanted.unwrap_or_default()
+    }
+
     /// Whether providers of every owner may be backends.
     pub(crate) fn is_open(&self) -> bool {
         self.owners.iter().any(|owner| owner == "*")
@@ -49,10 +95,22 @@ impl SourceSpec {
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct KnownProvider {
     pub(crate) access_point: String,
-    /// The subject of the certificate that owns its entry.
+    /// The subject of the certificate that owns its entry; empty for what DNS names.
     pub(crate) owner: String,
-    /// It does not say how it does: others are preferred.
+    /// Others are preferred: it does not say how it does, or DNS gives it a later priority.
     pub(crate) backup: bool,
+    /// Where DNS says that it is.
+    pub(crate) target: Option<DnsTarget>,
+}
+
+/// Where DNS says that a provider is.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub(crate) struct DnsTarget {
+    /// The name of the host, for people alone: DNS proves nothing.
+    pub(crate) host: String,
+    pub(crate) address: SocketAddr,
+    /// Its share of requests; at least 1.
+    pub(crate) weight: u32,
 }
 
 /// The providers that are known for each route with a source.
@@ -65,11 +123,28 @@ pub(crate) struct OwnersPolicy {
     pub(crate) outbound: EndpointSpec<Calling>,
 }
 
+/// `backends` where it is a table.
+pub(super) struct ReadSource {
+    pub(super) source: SourceSpec,
+    pub(super) policies: Vec<OwnersPolicy>,
+    /// TLS towards what DNS names behind https.
+    pub(super) tls: Option<ClientTls>,
+}
+
 /// Reads `backends` where it is a table. `scope` is that of its endpoints.
-pub(super) fn read_source(
-    mut table: Table<'_>,
-    scope: &str,
-) -> Option<(SourceSpec, Vec<OwnersPolicy>)> {
+pub(super) fn read_source(table: Table<'_>, scope: &str) -> Option<ReadSource> {
+    if table.has("srv") {
+        let (source, tls) = read_srv(table)?;
+        return Some(ReadSource {
+            source: SourceSpec::Dns(source),
+            policies: Vec::new(),
+            tls,
+        });
+    }
+    read_registry_source(table, scope)
+}
+
+fn read_registry_source(mut table: Table<'_>, scope: &str) -> Option<ReadSource> {
     let place = table.place();
     let service = table.string("service").map(|it| it.value);
     let port_type = table.string("port_type").map(|it| it.value);
@@ -77,7 +152,7 @@ pub(super) fn read_source(
         let hint = "for example backends = { service = \"Books\", owners = [\"CN=provider\"] }";
         table.report_with_hint(
             place,
-            "`backends` names neither `service` nor `port_type`",
+            "`backends` names neither `service` nor `port_type` nor `srv`",
             hint,
         );
     }
@@ -94,9 +169,7 @@ pub(super) fn read_source(
             "`owners` has \"*\", and `service` is missing: any publisher can claim a port type";
         table.report_with_hint(everybody.place, message, "name the owners, or the service");
     }
-    let cache = table.string("cache");
-    let folder = table.document().file().parent().map(PathBuf::from);
-    let cache = cache.map(|it| folder.unwrap_or_default().join(it.value));
+    let cache = read_cache(&mut table);
     let policies = table.tables("policies");
     table.finish();
     let has_owners = owners.is_some();
@@ -107,13 +180,16 @@ pub(super) fn read_source(
         return None;
     }
     let policies = policies?;
-    let source = SourceSpec {
-        service,
-        port_type,
-        owners,
-        cache,
-    };
-    Some((source, policies))
+    Some(ReadSource {
+        source: SourceSpec::Registry(RegistrySource {
+            service,
+            port_type,
+            owners,
+            cache,
+        }),
+        policies,
+        tls: None,
+    })
 }
 
 /// Reads `policies`, which are of some of these owners.
@@ -175,6 +251,9 @@ pub(super) fn demand_outbound(
     source: &SourceSpec,
     policies: &[OwnersPolicy],
 ) {
+    let SourceSpec::Registry(source) = source else {
+        return;
+    };
     let has_policy = |owner| policies.iter().any(|policy| policy.owners.contains(owner));
     if policies.is_empty() || source.owners.iter().all(has_policy) {
         return;

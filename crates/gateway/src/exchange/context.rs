@@ -12,6 +12,7 @@ use tokio::time::Instant;
 use super::connection::Connection;
 use super::resources::Resources;
 use crate::config::limits::Shares;
+use crate::config::source::SourceSpec;
 use crate::observe::audit::{self, Found, Notes, Sender};
 use crate::observe::calls::{Served, Spent};
 use crate::observe::traces::{Calling, Observed, Recording};
@@ -135,7 +136,7 @@ impl Exchange<'_> {
             calls.push(&Served {
                 route: &self.route.name,
                 provided: self.route.provides.as_ref(),
-                service: source.and_then(|source| source.service.as_deref()),
+                service: source.and_then(SourceSpec::service),
                 request,
                 status,
                 took,

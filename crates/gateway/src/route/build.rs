@@ -8,6 +8,7 @@
 
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::{HeaderValue, Uri};
@@ -257,7 +258,9 @@ impl Builder<'_> {
             None => {
                 let tls = spec.backend_tls.take();
                 let upstream = match &spec.backend {
-                    Some(url) => Some(self.upstream(&spec, url, tls, outbound, &metrics)?),
+                    Some(url) => {
+                        Some(self.upstream(&spec, (url, None), tls, outbound, &metrics)?)
+                    }
                     None => None,
                 };
                 (upstream, None)
@@ -339,7 +342,7 @@ impl Builder<'_> {
             let endpoint = self.endpoint(Some((side, *stores)), sent, former)?;
             let memory = self.resources.memory.clone();
             let limit = self.limit.min(LARGEST_ANSWER);
-            let mut towards = Upstream::plain(&url, tls, route.timeouts, memory, limit)?;
+            let mut towards = Upstream::plain((&url, None), tls, route.timeouts, memory, limit)?;
             towards.errand.authorization = authorization(&endpoint);
             let asker = TokenAsker {
                 executor: Arc::clone(&self.resources.executor),
@@ -364,14 +367,14 @@ impl Builder<'_> {
     fn upstream(
         &self,
         spec: &RouteSpec,
-        url: &Uri,
+        place: (&Uri, Option<SocketAddr>),
         tls: Option<ClientTls>,
         facing: Option<Facing>,
         metrics: &Arc<RouteMetrics>,
     ) -> Option<Arc<Upstream>> {
         let (endpoint, tokens) = facing.map(|it| (it.endpoint, it.tokens)).unzip();
         let memory = self.resources.memory.clone();
-        let mut upstream = Upstream::plain(url, tls, spec.timeouts, memory, self.limit)?;
+        let mut upstream = Upstream::plain(place, tls, spec.timeouts, memory, self.limit)?;
         upstream.errand.authorization = endpoint.as_deref().and_then(authorization);
         let begun = endpoint
             .as_ref()
@@ -382,7 +385,7 @@ impl Builder<'_> {
                 route: spec.name.clone(),
                 endpoint: Arc::clone(endpoint),
                 errand: upstream.errand.clone(),
-                url: url.to_string(),
+                url: place.0.to_string(),
                 metrics: Arc::clone(metrics),
             };
             OutboundContext::new(handshaker, Arc::clone(&self.resources.background))
@@ -450,10 +453,16 @@ impl Builder<'_> {
                     response: check.timeout,
                     idle: spec.timeouts.idle,
                 };
-                Backend::new(&member.url, member.tls.clone(), timeouts)
+                Backend::at(member.address, &member.url, member.tls.clone(), timeouts)
             });
             members.push(BalancedMember {
-                upstream: self.upstream(spec, &member.url, member.tls, endpoint, metrics)?,
+                upstream: self.upstream(
+                    spec,
+                    (&member.url, member.address),
+                    member.tls,
+                    endpoint,
+                    metrics,
+                )?,
                 checked: checked.flatten(),
             });
             terms.push((member.name, member.terms));

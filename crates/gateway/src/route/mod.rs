@@ -190,7 +190,7 @@ pub(crate) mod tests {
         let metrics = RouteMetrics::new(path, None, None);
         let memory = MessageMemory::new(0);
         let url = spec.backend.as_ref().expect("a URL");
-        let upstream = Upstream::plain(url, None, timeouts, memory, 0);
+        let upstream = Upstream::plain((url, None), None, timeouts, memory, 0);
         let upstream = Arc::new(upstream.expect("the URL has a host"));
         Route::new(
             spec,

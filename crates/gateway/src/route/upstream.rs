@@ -4,6 +4,7 @@
 //! The rule kept here: everything that a request for the backend needs of it is found in one place,
 //! so that choosing a backend is choosing an upstream.
 
+use std::net::SocketAddr;
 use std::sync::Arc;
 
 use http::uri::PathAndQuery;
@@ -53,9 +54,9 @@ pub(crate) struct Said {
 
 impl Upstream {
     /// A backend that gets messages as they are. `limit` is the largest answer to the gateway's own
-    /// messages. `None` when the URL has no host.
+    /// messages. `None` when the URL has no host. With an address its host is not looked up.
     pub(super) fn plain(
-        url: &Uri,
+        (url, located): (&Uri, Option<SocketAddr>),
         tls: Option<ClientTls>,
         timeouts: Timeouts,
         memory: MessageMemory,
@@ -72,7 +73,7 @@ impl Upstream {
             response,
             idle,
         };
-        let backend = Backend::new(url, tls, timeouts)?;
+        let backend = Backend::at(located, url, tls, timeouts)?;
         Some(Self {
             errand: Errand {
                 backend: Arc::clone(&backend),

@@ -6,6 +6,7 @@ use serde_json::{Value, json};
 use soapstone_broker::{MemberStatus, State};
 
 use super::registry::Discovered;
+use crate::config::source::SourceSpec;
 use crate::route::serving::Serving;
 
 /// All of them.
@@ -23,11 +24,16 @@ pub(super) fn backends(serving: &Serving, discovered: &Discovered) -> String {
             shown
         });
         let members: Vec<Value> = members.collect();
+        let status = |is_such: fn(&SourceSpec) -> bool| {
+            let source = balancer.source.as_ref().filter(|it| is_such(it));
+            source.map(|source| discovered.status(source))
+        };
         Some(json!({
             "route": route.name,
             "selection": balancer.pool.settings().selection.name(),
             "backends": members,
-            "registry": balancer.source.as_ref().map(|source| discovered.status(source)),
+            "registry": status(|it| matches!(it, SourceSpec::Registry(_))),
+            "dns": status(|it| matches!(it, SourceSpec::Dns(_))),
         }))
     });
     let routes: Vec<Value> = routes.collect();

@@ -85,6 +85,7 @@ pub(crate) async fn tidy(state: Arc<State>) {
         checks::run(&state.current),
         revocation::run(&state),
         registry,
+        registry::discover_by_names(&state),
         agreements,
         traces
     );

@@ -8,6 +8,7 @@ pub(crate) mod backend;
 pub(crate) mod body;
 pub(crate) mod budget;
 pub(crate) mod buffers;
+pub(crate) mod dns;
 pub(crate) mod errand;
 pub(crate) mod fault;
 pub(crate) mod fetch;

@@ -167,6 +167,22 @@ fn registered([client, outbound]: [Node; 2]) -> Node {
     ])
 }
 
+/// A file whose backends DNS names.
+fn named() -> Node {
+    let source = table([
+        ("srv", value("\"https://_a._tcp.example.com/\"")),
+        ("networks", value("[\"10.0.0.0/8\"]")),
+        ("tls", table([("ca", value("[]"))])),
+    ]);
+    table([
+        ("listen", value("\"127.0.0.1:0\"")),
+        (
+            "routes",
+            tables(table([("path", value("\"/\"")), ("backends", source)])),
+        ),
+    ])
+}
+
 /// A file with a token service behind this endpoint.
 fn issuing(inbound: Node) -> Node {
     let parties = || table([("users", value("[\"alice\"]"))]);
@@ -216,13 +232,14 @@ fn issuing(inbound: Node) -> Node {
 }
 
 /// Files that between them have every table.
-fn samples() -> [Node; 5] {
+fn samples() -> [Node; 6] {
     [
         issuing(every_table()),
         gateway([(); 3].map(|()| every_table())),
         right(),
         balanced(every_table()),
         registered([(); 2].map(|()| every_table())),
+        named(),
     ]
 }
 
@@ -248,6 +265,7 @@ fn no_value_of_a_gateways_keys_is_told_that_may_be_a_secret() {
         right(),
         balanced(without_mistakes()),
         registered([(); 2].map(|()| without_mistakes())),
+        named(),
         issuing(without_mistakes()),
     ] {
         // Those of endpoints are tested where endpoint files are, and read by the same readers.

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use soapstone_registry::{Answer, Provider, ProviderQuery, Request, State as ProviderState};
 
 use super::client::{AskError, RegistryClient};
-use crate::config::source::{KnownProvider, SourceSpec};
+use crate::config::source::{KnownProvider, RegistrySource, SourceSpec};
 use crate::server::state::State;
 
 /// Asks for as long as the gateway serves.
@@ -24,7 +24,10 @@ pub(in crate::server) async fn discover(state: &State, client: &Arc<RegistryClie
         let mut sources: Vec<SourceSpec> = balancers.filter_map(|it| it.source.clone()).collect();
         sources.dedup();
         for source in sources {
-            match providers(client, &source).await {
+            let SourceSpec::Registry(wanted) = &source else {
+                continue;
+            };
+            match providers(client, wanted).await {
                 Ok(providers) => {
                     state.discovered.learn(&source, providers);
                     if away.remove(&source) {
@@ -32,8 +35,9 @@ pub(in crate::server) async fn discover(state: &State, client: &Arc<RegistryClie
                     }
                 }
                 Err(error) => {
-                    let service = source.service.as_deref().or(source.port_type.as_deref());
+                    state.discovered.miss(&source);
                     if !away.contains(&source) {
+                        let service = wanted.label();
                         tracing::warn!(%error, service, "the registry is not to be had: what is known stays in use");
                         away.insert(source);
                     }
@@ -45,7 +49,7 @@ pub(in crate::server) async fn discover(state: &State, client: &Arc<RegistryClie
 
 async fn providers(
     client: &Arc<RegistryClient>,
-    source: &SourceSpec,
+    source: &RegistrySource,
 ) -> Result<Vec<KnownProvider>, AskError> {
     let query = Request::FindProviders(ProviderQuery {
         service: source.service.clone(),
@@ -63,7 +67,7 @@ async fn providers(
 }
 
 /// The providers that may be backends, in an order of their own.
-fn usable(source: &SourceSpec, found: Vec<Provider>) -> Vec<KnownProvider> {
+fn usable(source: &RegistrySource, found: Vec<Provider>) -> Vec<KnownProvider> {
     let is_named = |provider: &Provider| {
         (source.is_open() || source.owners.contains(&provider.owner.subject))
             && source.is_about(provider)
@@ -79,6 +83,7 @@ fn usable(source: &SourceSpec, found: Vec<Provider>) -> Vec<KnownProvider> {
             access_point: provider.access_point,
             owner: provider.owner.subject,
             backup,
+            target: None,
         })
     });
     let mut known: Vec<KnownProvider> = known.collect();
@@ -117,7 +122,7 @@ mod tests {
 
     #[test]
     fn only_providers_of_named_owners_are_backends() {
-        let source = SourceSpec {
+        let source = RegistrySource {
             service: Some("Books".to_owned()),
             port_type: None,
             owners: vec!["CN=p1".to_owned()],
@@ -134,6 +139,7 @@ mod tests {
             access_point: access_point.to_owned(),
             owner: "CN=p1".to_owned(),
             backup,
+            target: None,
         };
         let expected = [
             known("http://a/", false),
@@ -146,7 +152,7 @@ mod tests {
     /// The answer of a registry that is mistaken, or one to another question.
     #[test]
     fn only_providers_of_what_was_asked_for_are_backends() {
-        let source = |service: Option<&str>, port_type: Option<&str>| SourceSpec {
+        let source = |service: Option<&str>, port_type: Option<&str>| RegistrySource {
             service: service.map(str::to_owned),
             port_type: port_type.map(str::to_owned),
             owners: vec!["CN=p1".to_owned()],

@@ -1,9 +1,10 @@
 //! The providers that are known, and their file.
 //!
-//! The rule kept here: what is known stays known until the registry says otherwise.
+//! The rule kept here: what is known stays known until the registry, or DNS, says otherwise.
 
 use std::collections::BTreeMap;
 use std::io::Read;
+use std::net::SocketAddr;
 use std::path::Path;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
@@ -11,13 +12,22 @@ use std::time::Instant;
 use serde_json::{Value, json};
 use tokio::sync::watch;
 
-use crate::config::source::{KnownProvider, KnownProviders, SourceSpec};
+use crate::config::source::{DnsTarget, KnownProvider, KnownProviders, SourceSpec};
+
+/// How it went when a source was asked.
+#[derive(Clone, Copy, Debug, Default)]
+struct Asked {
+    /// When it last answered.
+    answered: Option<Instant>,
+    /// Whether it gave no answer that counts when it was last asked.
+    is_away: bool,
+}
 
 /// The providers that are known.
 pub(crate) struct Discovered {
     known: Mutex<KnownProviders>,
-    /// When the registry last answered for each of them.
-    answered: Mutex<BTreeMap<SourceSpec, Instant>>,
+    /// How it went for each of them.
+    asked: Mutex<BTreeMap<SourceSpec, Asked>>,
     changed: watch::Sender<u64>,
 }
 
@@ -27,7 +37,7 @@ impl Discovered {
         let kept = |source: &SourceSpec| Some((source.clone(), load(source)?));
         Self {
             known: Mutex::new(sources.filter_map(kept).collect()),
-            answered: Mutex::default(),
+            asked: Mutex::default(),
             changed: watch::Sender::new(0),
         }
     }
@@ -44,34 +54,57 @@ impl Discovered {
 
     /// What operators are told of a source.
     pub(crate) fn status(&self, source: &SourceSpec) -> Value {
-        let answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
-        let age = answered.get(source).map(Instant::elapsed);
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let asked = asked.get(source).copied().unwrap_or_default();
+        let age = asked.answered.map(|answered| answered.elapsed());
         let known = self.known().get(source).map(Vec::len);
-        json!({
-            "service": source.service,
-            "port_type": source.port_type,
+        let mut status = json!({
             "known": known,
+            // What was known before the gateway began is not known to hold, either.
+            "stale": asked.is_away || (asked.answered.is_none() && known.is_some()),
             "answered_ms_ago": age.map(|age| age.as_millis() as u64),
-        })
+        });
+        match source {
+            SourceSpec::Registry(source) => {
+                status["service"] = json!(source.service);
+                status["port_type"] = json!(source.port_type);
+            }
+            SourceSpec::Dns(source) => status["srv"] = json!(source.name.to_string()),
+        }
+        status
+    }
+
+    /// Notes that a source gave no answer that counts: what is known stays.
+    pub(super) fn miss(&self, source: &SourceSpec) {
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.entry(source.clone()).or_default().is_away = true;
     }
 
     pub(super) fn learn(&self, source: &SourceSpec, providers: Vec<KnownProvider>) {
-        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
-        answered.insert(source.clone(), Instant::now());
-        drop(answered);
+        let now = Asked {
+            answered: Some(Instant::now()),
+            is_away: false,
+        };
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        asked.insert(source.clone(), now);
+        drop(asked);
         let mut known = self.known();
         if known.get(source) == Some(&providers) {
             return;
         }
-        if let Some(cache) = &source.cache
+        if let Some(cache) = source.cache()
             && let Err(error) = keep(cache, source, &providers)
         {
             tracing::warn!(file = %cache.display(), %error, "known providers are not kept");
         }
+        let said = match source {
+            SourceSpec::Registry(_) => "the registry knows other providers",
+            SourceSpec::Dns(_) => "DNS names other providers",
+        };
         tracing::info!(
-            service = source.service.as_deref().or(source.port_type.as_deref()),
+            service = source.label(),
             providers = providers.len(),
-            "the registry knows other providers"
+            "{said}"
         );
         known.insert(source.clone(), providers);
         drop(known);
@@ -85,38 +118,81 @@ const LARGEST: u64 = 8 << 20;
 /// The providers in the file of a source. `None` where there are none, and where they are those of
 /// another source: its owners may be others.
 fn load(source: &SourceSpec) -> Option<Vec<KnownProvider>> {
-    let file = std::fs::File::open(source.cache.as_deref()?).ok()?;
+    let file = std::fs::File::open(source.cache()?).ok()?;
     let mut text = Vec::new();
     file.take(LARGEST).read_to_end(&mut text).ok()?;
     let kept: Value = serde_json::from_slice(&text).ok()?;
     if kept.get("of")? != &identity(source) {
         return None;
     }
-    let known = kept.get("providers")?.as_array()?.iter().map(|provider| {
-        Some(KnownProvider {
-            access_point: provider.get("access_point")?.as_str()?.to_owned(),
-            owner: provider.get("owner")?.as_str()?.to_owned(),
-            backup: provider.get("backup")?.as_bool()?,
-        })
-    });
-    known.collect()
+    let known = kept.get("providers")?.as_array()?.iter();
+    known
+        .map(|provider| provider_of(provider, source))
+        .collect()
+}
+
+/// A provider in the file of a source. What DNS named is where it may be, as the file of the
+/// gateway has it now.
+fn provider_of(kept: &Value, source: &SourceSpec) -> Option<KnownProvider> {
+    let access_point = kept.get("access_point")?.as_str()?.to_owned();
+    let target = match (source, kept.get("target")) {
+        (SourceSpec::Registry(_), None) => None,
+        (SourceSpec::Dns(source), Some(target)) => {
+            let address: SocketAddr = target.get("address")?.as_str()?.parse().ok()?;
+            let is_its = access_point == source.url(address.port());
+            if !is_its || !source.admits(address.ip()) {
+                return None;
+            }
+            Some(DnsTarget {
+                host: target.get("host")?.as_str()?.to_owned(),
+                address,
+                weight: target.get("weight")?.as_u64()?.try_into().ok()?,
+            })
+        }
+        _ => return None,
+    };
+    Some(KnownProvider {
+        access_point,
+        owner: kept.get("owner")?.as_str()?.to_owned(),
+        backup: kept.get("backup")?.as_bool()?,
+        target,
+    })
 }
 
 /// What providers were asked for.
 fn identity(source: &SourceSpec) -> Value {
-    json!({
-        "service": source.service,
-        "port_type": source.port_type,
-        "owners": source.owners,
-    })
+    match source {
+        SourceSpec::Registry(source) => json!({
+            "service": source.service,
+            "port_type": source.port_type,
+            "owners": source.owners,
+        }),
+        SourceSpec::Dns(source) => {
+            let networks = source.networks.iter().map(ToString::to_string);
+            json!({
+                "srv": source.name.to_string(),
+                "networks": networks.collect::<Vec<_>>(),
+            })
+        }
+    }
 }
 
 /// Writes providers of a source into a file, whole or not at all.
 fn keep(file: &Path, source: &SourceSpec, providers: &[KnownProvider]) -> std::io::Result<()> {
-    let known = providers.iter();
-    let known = known.map(
-        |it| json!({ "access_point": it.access_point, "backup": it.backup, "owner": it.owner }),
-    );
+    let known = providers.iter().map(|it| {
+        let mut kept =
+            json!({ "access_point": it.access_point, "backup": it.backup, "owner": it.owner });
+        if let Some(DnsTarget {
+            host,
+            address,
+            weight,
+        }) = &it.target
+        {
+            kept["target"] =
+                json!({ "host": host, "address": address.to_string(), "weight": weight });
+        }
+        kept
+    });
     let kept = json!({ "of": identity(source), "providers": known.collect::<Vec<_>>() });
     let text = serde_json::to_vec(&kept).map_err(std::io::Error::other)?;
     let mut next = file.as_os_str().to_owned();
@@ -128,40 +204,81 @@ fn keep(file: &Path, source: &SourceSpec, providers: &[KnownProvider]) -> std::i
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::config::source::RegistrySource;
 
     #[test]
     fn a_file_counts_for_the_source_that_it_was_written_for() {
         let folder = soapstone_testkit::Folder::new();
-        let source = SourceSpec {
+        let registry = RegistrySource {
             service: Some("Books".to_owned()),
             port_type: None,
             owners: vec!["CN=p1".to_owned()],
             cache: Some(folder.path("known.json")),
         };
+        let source = SourceSpec::Registry(registry.clone());
         assert_eq!(load(&source), None);
         let known = [("http://a/", false), ("http://b/", true)];
         let known = known.map(|(access_point, backup)| KnownProvider {
             access_point: access_point.to_owned(),
             owner: "CN=p1".to_owned(),
             backup,
+            target: None,
         });
-        let file = source.cache.clone().expect("a file");
+        let file = registry.cache.clone().expect("a file");
         keep(&file, &source, &known).expect("it is kept");
         assert_eq!(load(&source).as_deref(), Some(&known[..]));
-        let other_owners = SourceSpec {
+        let other_owners = RegistrySource {
             owners: vec!["CN=p2".to_owned()],
-            ..source.clone()
+            ..registry.clone()
         };
-        assert_eq!(load(&other_owners), None);
-        let other_service = SourceSpec {
+        assert_eq!(load(&SourceSpec::Registry(other_owners)), None);
+        let other_service = RegistrySource {
             service: Some("Payments".to_owned()),
-            ..source.clone()
+            ..registry
         };
-        assert_eq!(load(&other_service), None);
+        assert_eq!(load(&SourceSpec::Registry(other_service)), None);
         // A file without end is no file of this program.
         let endless = vec![b' '; usize::try_from(LARGEST).expect("a size") + 1];
         let kept = std::fs::read(&file).expect("a file");
         std::fs::write(&file, [endless, kept].concat()).expect("it is written");
         assert_eq!(load(&source), None);
+    }
+
+    /// What DNS named once is a backend where the gateway's file has it now: scheme, path and
+    /// networks.
+    #[test]
+    fn a_file_of_what_dns_named_counts_within_what_is_configured() {
+        let folder = soapstone_testkit::Folder::new();
+        let source = |url: &str| {
+            let text = format!(
+                "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/\"\n[routes.backends]\nsrv = \"{url}\"\n\
+                 networks = [\"10.0.0.0/8\"]\ncache = \"known.json\"\n"
+            );
+            let file = folder.path("gateway.toml");
+            let config = crate::config::Config::from_text(&text, &file, &|_| None);
+            let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+            let source = config.sources().next();
+            source.cloned().expect("a source")
+        };
+        let books = source("http://_a._tcp.example.com/books");
+        let known = |address: &str| KnownProvider {
+            access_point: "http://example.com:80/books".to_owned(),
+            owner: String::new(),
+            backup: false,
+            target: Some(DnsTarget {
+                host: "one.example.com".to_owned(),
+                address: address.parse().expect("an address"),
+                weight: 1,
+            }),
+        };
+        let file = folder.path("known.json");
+        keep(&file, &books, &[known("10.0.0.1:80")]).expect("it is kept");
+        assert_eq!(load(&books), Some(vec![known("10.0.0.1:80")]));
+        assert_eq!(load(&source("http://_a._tcp.example.com/other")), None);
+        assert_eq!(load(&source("http://_b._tcp.example.com/books")), None);
+        for elsewhere in ["127.0.0.1:80", "10.0.0.1:81"] {
+            keep(&file, &books, &[known(elsewhere)]).expect("it is kept");
+            assert_eq!(load(&books), None, "{elsewhere}");
+        }
     }
 }

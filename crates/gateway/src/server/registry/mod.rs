@@ -1,19 +1,22 @@
 //! The registry of services: the gateway registers in it, reports to it, and reads providers from
-//! it.
+//! it. DNS is another way to find providers.
 //!
-//! The rule kept here: no request waits for the registry, and nothing of a registry that hangs
+//! The rule kept here: no request waits for the registry or for DNS, and nothing of what hangs
 //! holds anything up.
 
 mod calls;
 mod client;
 mod discovery;
+mod dns;
 mod figures;
 mod host;
 mod known;
+mod lookup;
 mod registrar;
 
 pub(super) use calls::{log_calls, log_last_calls};
 pub(crate) use client::RegistryClient;
 pub(super) use discovery::discover;
+pub(super) use dns::discover_by_names;
 pub(crate) use known::Discovered;
 pub(super) use registrar::{register, withdraw};

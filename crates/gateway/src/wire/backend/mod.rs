@@ -14,6 +14,7 @@ mod stream;
 use std::fmt;
 use std::future::Future;
 use std::io;
+use std::net::SocketAddr;
 use std::pin::{Pin, pin};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -66,6 +67,8 @@ pub(crate) struct BackendTimeouts {
 pub(crate) struct Backend {
     host: String,
     port: u16,
+    /// Where it is, where that is not looked up by its host.
+    located: Option<SocketAddr>,
     tls: Option<(TlsConnector, ServerName<'static>)>,
     timeouts: BackendTimeouts,
     /// The value of the `Host` header.
@@ -249,6 +252,16 @@ impl Backend {
         tls: Option<ClientTls>,
         timeouts: BackendTimeouts,
     ) -> Option<Arc<Self>> {
+        Self::at(None, url, tls, timeouts)
+    }
+
+    /// The same, at an address that is known: the host of the URL is not looked up.
+    pub(crate) fn at(
+        located: Option<SocketAddr>,
+        url: &Uri,
+        tls: Option<ClientTls>,
+        timeouts: BackendTimeouts,
+    ) -> Option<Arc<Self>> {
         let host = url.host()?;
         let port = url
             .port_u16()
@@ -261,6 +274,7 @@ impl Backend {
         Some(Arc::new(Self {
             host: without_brackets(host).to_owned(),
             port,
+            located,
             tls: tls.map(|tls| (TlsConnector::from(tls.config), tls.server_name)),
             timeouts,
             authority: HeaderValue::from_str(authority).ok()?,
@@ -475,7 +489,10 @@ impl Backend {
     }
 
     async fn open(&self) -> io::Result<Transport> {
-        let stream = TcpStream::connect((self.host.as_str(), self.port)).await?;
+        let stream = match self.located {
+            Some(located) => TcpStream::connect(located).await?,
+            None => TcpStream::connect((self.host.as_str(), self.port)).await?,
+        };
         stream.set_nodelay(true)?;
         match &self.tls {
             None => Ok(Transport::Plain(stream)),
@@ -498,7 +515,10 @@ impl Backend {
     }
 
     fn address(&self) -> String {
-        format!("{}:{}", self.host, self.port)
+        match self.located {
+            Some(located) => located.to_string(),
+            None => format!("{}:{}", self.host, self.port),
+        }
     }
 }
 
