@@ -140,6 +140,29 @@ const refused = now => {
   return parts;
 };
 
+const agreements = now => {
+  const rows = matching(now.samples, "soapstone_agreement_in_force").map(({ labels: { agreement }, value }) => {
+    const requests = outcome => String(sum(matching(now.samples, "soapstone_agreement_requests_total", { agreement, outcome })));
+    const broken = matching(now.samples, "soapstone_agreement_violations_total", { agreement }).filter(it => it.value > 0);
+    const told = broken.map(it => `${it.labels.party}, ${it.labels.obligation}: ${it.value}`).join("; ");
+    const excluded = matching(now.samples, "soapstone_agreement_excluded", { agreement }).filter(it => it.value > 0);
+    return [agreement, make("span", value > 0 ? "in force" : "not in force", value > 0 ? "good" : "warn"),
+      requests("admitted"), requests("refused"), make("span", told || "none", told ? "bad" : "soft"),
+      excluded.map(it => it.labels.backend).join(", ")];
+  });
+  const parts = [table(["agreement", "", "#admitted", "#refused", "violations", "excluded"], rows, "The configuration names no agreements.")];
+  const unrecorded = sum(matching(now.samples, "soapstone_violation_records_lost_total"));
+  if (unrecorded > 0) parts.push(make("p", `${unrecorded} violations are not recorded: the log says why`, "bad"));
+  const logged = matching(now.samples, "soapstone_call_records_logged_total");
+  if (logged.length > 0) {
+    const [waiting, lost] = ["waiting", "lost_total"].map(name => sum(matching(now.samples, `soapstone_call_records_${name}`)));
+    const line = make("p", `The registry has logged ${sum(logged)} calls, ${waiting} wait, `);
+    line.append(make("span", `${lost} are lost`, lost > 0 ? "bad" : "soft"));
+    parts.push(line);
+  }
+  return parts;
+};
+
 const steps = now => {
   const rows = [];
   for (const sample of matching(now.samples, "soapstone_step_seconds_count")) {
@@ -207,7 +230,7 @@ const show = state => {
   if (state.warming_up.length > 0) parts.push(`warming up: ${state.warming_up.join(", ")}`);
   document.getElementById("summary").textContent = parts.join(" · ");
   const open = new Set([...document.querySelectorAll("details[open]")].map(it => it.dataset.name));
-  for (const [id, draw] of Object.entries({ routes, refused, steps, fill, certificates, weak }))
+  for (const [id, draw] of Object.entries({ routes, refused, agreements, steps, fill, certificates, weak }))
     document.getElementById(id).replaceChildren(...draw(now));
   document.querySelectorAll("details").forEach((it, place) => {
     it.dataset.name = `${place} ${it.firstChild.textContent}`;
