@@ -8,7 +8,7 @@ rules! { SECURITY Profiles::AS4, As4Security;
 "eb-security-target" MUST "wsse:Security" "ebMS 3.0 Core, 7.10"
     "The header for the role ebms authorizes a message by a UsernameToken; signatures and encryption stand in the other one."
     "Move the element into the wsse:Security without a role.";
-"as4-x509-token" MUST "ds:Signature/ds:KeyInfo" "AS4 1.0, 5.1.3"
+"as4-x509-token" MUST "ds:Signature/ds:KeyInfo" "AS4 1.0, 5.1"
     "The key of a signature is named by a reference to an X.509 token."
     "Refer to the certificate by a wsse:SecurityTokenReference.";
 "as4-detached-signature" MUST "ds:Reference" "AS4 1.0, 5.1.4"
@@ -29,19 +29,19 @@ rules! { SECURITY Profiles::AS4, As4Security;
 "as4-content-transform" MUST "ds:Transform/@Algorithm" "AS4 1.0, 5.1.5"
     "The content of an attachment is signed without its MIME headers."
     "Use the Attachment-Content-Signature-Transform alone.";
-"as4-signed-part-listed" MUST_LIKELY "ds:Reference" "ebMS 3.0 Core, 5.2.2"
+"as4-signed-part-listed" MUST_LIKELY "ds:Reference" "ebMS 3.0 Core, 5.2.2.12"
     "Each attachment of a message is listed in its PayloadInfo."
     "Add an eb:PartInfo, or remove the reference.";
-"as4-encrypted-messaging" MUST "eb:Messaging" "AS4 1.0, 5.1.6"
+"as4-encrypted-messaging" MUST "eb:Messaging" "eDelivery AS4 2.0, 3.2.6.2"
     "eb:Messaging is not encrypted, neither in whole nor in part."
     "Protect the header by TLS.";
-"as4-encrypted-body" MUST "soap:Body" "AS4 1.0, 5.1.6"
+"as4-encrypted-body" MUST "soap:Body" "AS4 1.0, 5.1"
     "Where payloads are encrypted, so is a payload in the Body."
     "Encrypt the Body, too.";
-"as4-encrypted-empty-body" MUST_LIKELY "soap:Body" "AS4 1.0, 5.1.6"
+"as4-encrypted-empty-body" MUST_LIKELY "soap:Body" "eDelivery AS4 2.0, 3.2.6.2"
     "Payloads alone are encrypted, and no Body that is none."
     "Leave the Body as it is.";
-"as4-encrypted-parts" MUST "xenc:EncryptedData" "AS4 1.0, 5.1.7"
+"as4-encrypted-parts" MUST "xenc:EncryptedData" "eDelivery AS4 2.0, 3.2.6.2.3"
     "Where payloads are encrypted, all attachments of the user message are."
     "Add an xenc:EncryptedData for the attachment.";
 "as4-sign-first" MUST "wsse:Security" "ebMS 3.0 Core, 7.6"

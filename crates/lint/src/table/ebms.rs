@@ -33,7 +33,7 @@ rules! { MESSAGING Profiles::AS4, Messaging;
 "eb-message-id-unique" MUST "eb:MessageId" "ebMS 3.0 Core, 5.2.2.1"
     "Each message unit has an id of its own, also of several units in one message."
     "Make a new id for each unit.";
-"eb-mpc" MUST_LIKELY "@mpc" "ebMS 3.0 Core, 3.4"
+"eb-mpc" MUST_LIKELY "@mpc" "ebMS 3.0 Core, header schema"
     "A message partition channel is named by a URI."
     "Write the whole URI of the channel, or leave the attribute out for the default channel.";
 }
@@ -57,19 +57,19 @@ rules! { USER_MESSAGE Profiles::AS4, UserMessage;
 "eb-collaboration-info" MUST "eb:CollaborationInfo" "ebMS 3.0 Core, header schema"
     "CollaborationInfo holds an AgreementRef at most, a Service, an Action and a ConversationId, in this order."
     "Correct the element that the message names.";
-"eb-agreement-uri" MUST "eb:AgreementRef" "ebMS 3.0 Core, 5.2.2"
+"eb-agreement-uri" MUST "eb:AgreementRef" "ebMS 3.0 Core, 5.2.2.7"
     "An agreement without a type is named by a URI."
     "Add a type attribute, or write a URI.";
-"eb-service-uri" MUST "eb:Service" "ebMS 3.0 Core, 5.2.2"
+"eb-service-uri" MUST "eb:Service" "ebMS 3.0 Core, 5.2.2.8"
     "A service without a type is named by a URI."
     "Add a type attribute, or write a URI.";
-"eb-test-service" MUST "eb:Service" "ebMS 3.0 Core, 5.2.2"
+"eb-test-service" MUST "eb:Service" "ebMS 3.0 Core, 5.2.2.9"
     "The action that tries a connection out belongs to the service for tests."
     "Name the test service of ebMS, or another action.";
 "eb-property" MUST "eb:MessageProperties, eb:PartProperties" "ebMS 3.0 Core, header schema"
     "A list of properties holds properties, one at least."
     "Add an eb:Property, or leave the list out.";
-"eb-property-name" MUST "eb:Property/@name" "ebMS 3.0 Core, 5.2.2"
+"eb-property-name" MUST "eb:Property/@name" "ebMS 3.0 Core, header schema"
     "A property has a name."
     "Add a name attribute.";
 "eb-empty-value" MUST "eb:PartyId, eb:Role, eb:Service, eb:AgreementRef, eb:Property" "ebMS 3.0 Core, header schema"
@@ -78,13 +78,13 @@ rules! { USER_MESSAGE Profiles::AS4, UserMessage;
 "eb-payload-info" MUST "eb:PayloadInfo, eb:PartInfo" "ebMS 3.0 Core, header schema"
     "PayloadInfo lists one part at least, each with a Schema, a Description and PartProperties at most, in this order."
     "Correct the element that the message names.";
-"eb-part-href" MUST "eb:PartInfo/@href" "ebMS 3.0 Core, 5.2.2"
+"eb-part-href" MUST "eb:PartInfo/@href" "ebMS 3.0 Core, 5.2.2.13"
     "A part is named by the Content-ID of an attachment, by the id of an element, or by a URL."
     "Write cid: and the Content-ID without angle brackets, or # and the id.";
-"eb-part-target" MUST "eb:PartInfo/@href" "ebMS 3.0 Core, 5.2.2"
+"eb-part-target" MUST "eb:PartInfo/@href" "ebMS 3.0 Core, 5.2.2.13"
     "A part that is named by an id is the Body, or an element in the Body."
     "Correct the id, or leave href out for the whole Body.";
-"eb-schema-location" MUST "eb:Schema/@location" "ebMS 3.0 Core, 5.2.2"
+"eb-schema-location" MUST "eb:Schema/@location" "ebMS 3.0 Core, header schema"
     "A schema of a part says where it is."
     "Add a location attribute.";
 "eb-description-language" MUST "eb:Description/@xml:lang" "ebMS 3.0 Core, header schema"
@@ -117,7 +117,7 @@ rules! { SIGNAL_MESSAGE Profiles::AS4, SignalMessage;
 "eb-error" MUST "eb:Error" "ebMS 3.0 Core, header schema"
     "An error holds a Description and an ErrorDetail at most, in this order."
     "Correct the element that the message names.";
-"eb-error-code" MUST "eb:Error/@errorCode" "ebMS 3.0 Core, 6.2"
+"eb-error-code" MUST "eb:Error/@errorCode" "ebMS 3.0 Core, header schema"
     "An error has a code."
     "Add an errorCode attribute, such as EBMS:0004.";
 "eb-error-severity" MUST "eb:Error/@severity" "ebMS 3.0 Core, 6.2"
