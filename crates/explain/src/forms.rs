@@ -2,9 +2,11 @@
 //! attributes were added, another element.
 //!
 //! The rule kept here: the message is changed in its source and read anew, so that each form is
-//! what a canonicalizer would have made of it.
+//! what a canonicalizer would have made of it. What is held at once is bounded, whatever the
+//! budget.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, HashSet};
+use std::hash::{BuildHasher, RandomState};
 use std::ops::Range;
 
 use soapstone_xml::{
@@ -29,6 +31,10 @@ const MOST_ATTRIBUTES: usize = 10;
 /// Most elements that are tried in the place of the one that was referred to.
 const MOST_ELEMENTS: usize = 40;
 
+/// Most bytes of forms that are held at once, beside the announced one: 48 forms of a message of
+/// 1 MiB.
+const MOST_HELD: usize = 48 << 20;
+
 /// An attribute: its element, its place, and the declaration that nothing else needs.
 type Written = (NodeId, Range<usize>, Vec<Range<usize>>);
 
@@ -37,11 +43,27 @@ struct Maker<'m> {
     recipe: &'m Recipe,
     budget: &'m mut Budget,
     forms: Vec<Form>,
+    /// Hashes of the forms: the same bytes under another name would be tried twice.
+    seen: HashSet<u64>,
+    hasher: RandomState,
+    /// Bytes of the forms behind the announced one, and the most of them.
+    held: usize,
+    most_held: usize,
 }
 
 /// All forms, the announced one first. `edits` are changes of the source beside those that are
 /// tried always.
 pub(crate) fn forms(
+    document: &Document,
+    recipe: &Recipe,
+    edits: &[Edit],
+    budget: &mut Budget,
+) -> Vec<Form> {
+    forms_within(MOST_HELD, document, recipe, edits, budget)
+}
+
+fn forms_within(
+    most_held: usize,
     document: &Document,
     recipe: &Recipe,
     edits: &[Edit],
@@ -54,6 +76,10 @@ pub(crate) fn forms(
         recipe,
         budget: &mut share,
         forms: Vec::new(),
+        seen: HashSet::new(),
+        hasher: RandomState::new(),
+        held: 0,
+        most_held,
     };
     maker.add(recipe, &[]);
     if recipe.fixed.is_none() {
@@ -71,11 +97,26 @@ impl Maker<'_> {
 
     fn add_of(&mut self, document: &Document, recipe: &Recipe, steps: &[Step]) {
         if let Some(bytes) = recipe.bytes_within(document, self.budget) {
-            self.forms.push(Form {
-                bytes,
-                steps: steps.to_vec(),
-            });
+            self.keep(bytes, steps);
         }
+    }
+
+    /// Keeps a form, if there is room and no earlier one has its bytes.
+    fn keep(&mut self, bytes: Vec<u8>, steps: &[Step]) {
+        if !self.seen.insert(self.hasher.hash_one(&bytes)) {
+            return;
+        }
+        if !self.forms.is_empty() {
+            if self.held + bytes.len() > self.most_held {
+                self.budget.spent = true;
+                return;
+            }
+            self.held += bytes.len();
+        }
+        self.forms.push(Form {
+            bytes,
+            steps: steps.to_vec(),
+        });
     }
 
     fn all(&mut self, edits: &[Edit]) {
@@ -345,22 +386,17 @@ impl Maker<'_> {
             "not-canonicalized",
             "the bytes as they are written, not canonicalized",
         );
-        let mut add = |bytes: &[u8]| {
+        let document = self.document;
+        let whole = (self.recipe.apex == Apex::Document).then(|| document.bytes());
+        let sources = [
+            document.source(element.id()),
+            document.content_source(element.id()),
+            whole,
+        ];
+        for bytes in sources.into_iter().flatten() {
             if self.budget.take(bytes.len()) {
-                self.forms.push(Form {
-                    bytes: bytes.to_vec(),
-                    steps: vec![step.clone()],
-                });
+                self.keep(bytes.to_vec(), std::slice::from_ref(&step));
             }
-        };
-        if let Some(source) = self.document.source(element.id()) {
-            add(source);
-        }
-        if let Some(source) = self.document.content_source(element.id()) {
-            add(source);
-        }
-        if self.recipe.apex == Apex::Document {
-            add(self.document.bytes());
         }
     }
 
@@ -396,29 +432,19 @@ impl Maker<'_> {
             )
             .is_ok();
         if written && self.budget.take_rest(source, bytes.len()) {
-            self.forms.push(Form {
-                bytes,
-                steps: vec![step.clone()],
-            });
+            self.keep(bytes, std::slice::from_ref(&step));
         }
         // As it stands within the canonical form.
-        let announced = self
-            .forms
-            .first()
-            .map(|form| form.bytes.clone())
-            .unwrap_or_default();
-        let start = crate::tokens::tag_length(&announced);
-        let end = announced
-            .iter()
-            .rposition(|byte| *byte == b'<')
-            .unwrap_or(start);
-        if let Some(inner) = announced.get(start..end)
+        let inner = self.forms.first().and_then(|announced| {
+            let bytes = &announced.bytes;
+            let start = crate::tokens::tag_length(bytes);
+            let end = bytes.iter().rposition(|byte| *byte == b'<');
+            bytes.get(start..end.unwrap_or(start)).map(<[u8]>::to_vec)
+        });
+        if let Some(inner) = inner
             && self.budget.take(inner.len())
         {
-            self.forms.push(Form {
-                bytes: inner.to_vec(),
-                steps: vec![step],
-            });
+            self.keep(inner, std::slice::from_ref(&step));
         }
     }
 
@@ -472,5 +498,63 @@ fn kind_of(name: &str) -> &'static str {
         "Id" | "ID" | "id" | "AssertionID" => "before-id",
         "mustUnderstand" | "actor" | "role" | "relay" => "before-must-understand",
         _ => "before-attribute",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::collections::HashSet;
+
+    use soapstone_xml::{Apex, Buffers, Document, ParseOptions};
+    use soapstone_xmlsec::dsig::CanonicalizationMethod;
+
+    use super::{Form, MOST_HELD, forms_within};
+    use crate::recipe::Recipe;
+    use crate::search::Budget;
+
+    /// The forms of the root of a document with the items, so many bytes of them.
+    fn forms_of(items: usize, most_held: usize, budget: &mut Budget) -> Vec<Form> {
+        let item = "<i:item one='1' two='2' i:three='3' Id='4'> text <!-- remark --></i:item>";
+        let source = format!("<i:all xmlns:i='urn:i'>{}</i:all>", item.repeat(items));
+        let source = source.into_bytes();
+        let document = Document::parse(source, &ParseOptions::default(), &mut Buffers::new());
+        let document = document.expect("a document");
+        let recipe = Recipe {
+            apex: Apex::Element(document.root().id()),
+            comments: false,
+            method: CanonicalizationMethod::DEFAULT,
+            omit: Vec::new(),
+            token: false,
+            fixed: None,
+        };
+        forms_within(most_held, &document, &recipe, &[], budget)
+    }
+
+    #[test]
+    fn forms_are_held_within_their_bound() {
+        let mut budget = Budget::new(64 << 20);
+        let most = 40_000;
+        let forms = forms_of(100, most, &mut budget);
+        let announced = forms[0].bytes.len();
+        let held = forms[1..].iter().map(|form| form.bytes.len());
+        let held: usize = held.sum();
+        assert!(
+            held <= most && held + announced > most,
+            "{held} bytes in {} forms",
+            forms.len()
+        );
+        assert!(budget.spent, "what is left out is told");
+        // The announced form is there, however large it is.
+        let mut budget = Budget::new(64 << 20);
+        assert_eq!(forms_of(100, 1, &mut budget).len(), 1);
+    }
+
+    #[test]
+    fn each_form_has_bytes_of_its_own() {
+        let mut budget = Budget::new(64 << 20);
+        let forms = forms_of(2, MOST_HELD, &mut budget);
+        let different: HashSet<&[u8]> = forms.iter().map(|form| form.bytes.as_slice()).collect();
+        assert_eq!(different.len(), forms.len());
+        assert!(forms.len() > 10 && !budget.spent, "{} forms", forms.len());
     }
 }
