@@ -4,7 +4,7 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use soapstone_wss::names::WSSE;
+use soapstone_wss::SecurityHeader;
 use soapstone_xml::{Buffers, Document, Element};
 
 use crate::keys::{Certified, Known};
@@ -111,14 +111,10 @@ const FEATURES: [Feature; 7] = [
         declared.join(" ")
     }),
     ("order of the security header", |document| {
-        let security = document.elements_named(WSSE, "Security").next();
-        let items = security
-            .into_iter()
-            .flat_map(|security| security.children());
-        items
-            .map(|item| item.local().to_owned())
-            .collect::<Vec<_>>()
-            .join(", ")
+        let headers = SecurityHeader::in_document(document);
+        let items = headers.iter().take(1).flat_map(SecurityHeader::items);
+        let names = items.map(|item| document.element(item.node).local().to_owned());
+        names.collect::<Vec<_>>().join(", ")
     }),
     ("what the signatures say of their algorithms", |document| {
         let signatures = SignatureRead::all(document);

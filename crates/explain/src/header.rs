@@ -1,11 +1,14 @@
 //! The security headers: items in order, certificates, timestamps.
 //!
-//! The rule kept here: this says what the message says. Nothing of it is proven.
+//! The engine's [`SecurityHeader`] says which items there are. The rule kept here: this says what
+//! the message says. Nothing of it is proven.
+
+use std::borrow::Cow;
 
 use jiff::Timestamp;
 use soapstone_crypto::hexadecimal;
-use soapstone_wss::names::{DS, SOAP11, SOAP12, WSSE, WSSE11, WSU, XENC};
-use soapstone_wss::parse_date_time;
+use soapstone_wss::names::{DS, SOAP11, SOAP12, WSSE, WSU, XENC};
+use soapstone_wss::{ItemKind, SecurityHeader, parse_date_time};
 use soapstone_xml::{Document, Element};
 
 use crate::cause::Cause;
@@ -44,17 +47,16 @@ pub(crate) fn tell(document: &Document, options: &Options<'_>, told: &mut Explan
             duplicate.to_string(),
         ));
     }
-    let header = root.child(soap, "Header");
-    let blocks = || header.into_iter().flat_map(|header| header.children());
-    let headers = blocks().filter(|block| block.is(WSSE, "Security"));
-    for item in headers.flat_map(|security| security.children()).take(MOST) {
+    let headers = SecurityHeader::in_document(document);
+    for found in headers.iter().flat_map(SecurityHeader::items).take(MOST) {
+        let item = document.element(found.node);
         told.header.push(ItemFound {
             name: item.qualified_name().to_owned(),
             line: item.line_column().0,
             id: id_of(item),
-            says: says_of(item),
+            says: says_of(found.kind, item),
         });
-        if item.is(WSU, "Timestamp") {
+        if found.kind == ItemKind::Timestamp {
             timestamp(item, options, &mut told.findings);
         }
     }
@@ -76,34 +78,14 @@ fn child_text(element: Element<'_>, namespace: &str, local: &str) -> Option<Stri
     Some(child.text().trim().to_owned())
 }
 
-fn says_of(item: Element<'_>) -> String {
-    let last = |uri: Option<std::borrow::Cow<'_, str>>| {
-        uri.map(|uri| uri.rsplit(['#', '/']).next().unwrap_or_default().to_owned())
-            .unwrap_or_default()
-    };
-    match (item.namespace(), item.local()) {
-        (WSU, "Timestamp") => format!(
+fn says_of(kind: ItemKind, item: Element<'_>) -> String {
+    match kind {
+        ItemKind::Timestamp => format!(
             "created {}, expires {}",
             child_text(item, WSU, "Created").unwrap_or_else(|| "never said".to_owned()),
             child_text(item, WSU, "Expires").unwrap_or_else(|| "never".to_owned())
         ),
-        (WSSE, "BinarySecurityToken") => {
-            format!("a token of type {}", last(item.attribute("", "ValueType")))
-        }
-        (WSSE, "UsernameToken") => {
-            let password = item.child(WSSE, "Password");
-            let kind = password.map(|password| last(password.attribute("", "Type")));
-            format!(
-                "user `{}`, {}",
-                child_text(item, WSSE, "Username").unwrap_or_default(),
-                match kind.as_deref() {
-                    None => "no password",
-                    Some("PasswordDigest") => "a digest of the password",
-                    Some(_) => "the password itself",
-                }
-            )
-        }
-        (DS, "Signature") => {
+        ItemKind::Signature => {
             let references = item
                 .descendants()
                 .filter(|inside| inside.is(DS, "Reference"));
@@ -114,7 +96,7 @@ fn says_of(item: Element<'_>) -> String {
                 .collect();
             format!("signs {}", uris.join(", "))
         }
-        (XENC, "EncryptedKey") => {
+        ItemKind::EncryptedKey => {
             let method = item.child(XENC, "EncryptionMethod");
             let method = method.and_then(|method| method.attribute("", "Algorithm"));
             let uris = item
@@ -122,17 +104,48 @@ fn says_of(item: Element<'_>) -> String {
                 .filter(|inside| inside.is(XENC, "DataReference"));
             format!(
                 "a session key ({}), cipher texts: {}",
-                last(method),
+                last_part(method),
                 uris.count()
             )
         }
-        (XENC, "ReferenceList") => format!("cipher texts: {}", item.children().count()),
-        (WSSE11, "SignatureConfirmation") => match item.attribute("", "Value") {
+        ItemKind::ReferenceList => format!("cipher texts: {}", item.children().count()),
+        ItemKind::Confirmation => match item.attribute("", "Value") {
             Some(_) => "confirms a signature of the request".to_owned(),
             None => "says that the request had no signature".to_owned(),
         },
+        // A binary token of a type that the engine does not know is none of its tokens.
+        ItemKind::Token(_) | ItemKind::Unknown => token_says(item),
         _ => String::new(),
     }
+}
+
+fn token_says(token: Element<'_>) -> String {
+    match (token.namespace(), token.local()) {
+        (WSSE, "BinarySecurityToken") => {
+            let value_type = token.attribute("", "ValueType");
+            format!("a token of type {}", last_part(value_type))
+        }
+        (WSSE, "UsernameToken") => {
+            let password = token.child(WSSE, "Password");
+            let kind = password.map(|password| last_part(password.attribute("", "Type")));
+            format!(
+                "user `{}`, {}",
+                child_text(token, WSSE, "Username").unwrap_or_default(),
+                match kind.as_deref() {
+                    None => "no password",
+                    Some("PasswordDigest") => "a digest of the password",
+                    Some(_) => "the password itself",
+                }
+            )
+        }
+        _ => String::new(),
+    }
+}
+
+/// What stands behind the last `#` or `/` of an identifier.
+fn last_part(uri: Option<Cow<'_, str>>) -> String {
+    let last = uri.map(|uri| uri.rsplit(['#', '/']).next().unwrap_or_default().to_owned());
+    last.unwrap_or_default()
 }
 
 /// Holds a timestamp against the clock.

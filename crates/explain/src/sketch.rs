@@ -6,7 +6,8 @@ use std::collections::BTreeSet;
 
 use soapstone_crypto::{DataEncryption, KeyTransport};
 use soapstone_wss::names::{DS, SOAP11, SOAP12, WSSE, WSU, XENC};
-use soapstone_xml::{Canonicalization, Document, Element};
+use soapstone_wss::{ItemKind, SecurityHeader};
+use soapstone_xml::{Canonicalization, Document};
 
 use crate::read::SignatureRead;
 
@@ -15,18 +16,14 @@ pub(crate) fn sketch(
     message: &Document,
     signatures: &[SignatureRead<'_>],
 ) -> String {
-    let root = message.root();
-    let header = root.child(root.namespace(), "Header");
-    let security = header.and_then(|header| header.child(WSSE, "Security"));
-    let Some(security) = security else {
+    let Some(security) = SecurityHeader::in_document(message).into_iter().next() else {
         return String::new();
     };
-    let items: Vec<Element<'_>> = security.children().collect();
-    let place =
-        |namespace: &str, local: &str| items.iter().position(|item| item.is(namespace, local));
-    let signed = place(DS, "Signature");
-    let key = place(XENC, "EncryptedKey").or_else(|| place(XENC, "ReferenceList"));
-    let user = items.iter().any(|item| item.is(WSSE, "UsernameToken"));
+    let place = |kind: ItemKind| security.items().iter().position(|item| item.kind == kind);
+    let signed = place(ItemKind::Signature);
+    let key = place(ItemKind::EncryptedKey).or_else(|| place(ItemKind::ReferenceList));
+    let mut items = security.items().iter();
+    let user = items.any(|item| message.element(item.node).is(WSSE, "UsernameToken"));
     let data = message
         .elements_named(XENC, "EncryptedData")
         .next()
@@ -73,7 +70,7 @@ pub(crate) fn sketch(
     if signed.is_some() {
         lines.push(format!("signed = [{}]", quoted(&parts(plain, signatures))));
     }
-    if !items.iter().any(|item| item.is(WSU, "Timestamp")) {
+    if !security.has(ItemKind::Timestamp) {
         lines.push("timestamp = false              # it has none".to_owned());
     }
     lines.push(String::new());

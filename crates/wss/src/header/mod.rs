@@ -13,7 +13,7 @@ mod content;
 
 use std::ops::Range;
 
-use soapstone_xml::{Element, NodeId};
+use soapstone_xml::{Document, Element, NodeId};
 
 pub use self::content::{Content, Finding};
 use crate::envelope::Envelope;
@@ -97,7 +97,15 @@ impl SecurityHeader {
 
     /// Reads every `wsse:Security` header block of a message, whoever it is for.
     pub fn all(envelope: &Envelope) -> Vec<Self> {
-        let blocks = envelope.header().into_iter().flat_map(|it| it.children());
+        Self::in_document(envelope.document())
+    }
+
+    /// The same of a document that may be no envelope: the header is the first child of the root
+    /// that is called `Header` and has the root's namespace.
+    pub fn in_document(document: &Document) -> Vec<Self> {
+        let root = document.root();
+        let header = root.child(root.namespace(), "Header");
+        let blocks = header.into_iter().flat_map(|header| header.children());
         let headers = blocks.filter(|block| block.is(WSSE, "Security"));
         headers.map(Self::read).collect()
     }

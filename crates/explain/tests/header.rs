@@ -1,0 +1,77 @@
+//! The items of security headers: those that the engine reads, in its order, in words.
+
+mod support;
+
+use soapstone::wss::names::{DS, WSSE, WSSE11, WSU, XENC};
+use soapstone_explain::{Explanation, Options, Severity, explain};
+use support::{NOW, PLAIN};
+
+fn explained(headers: &str) -> Explanation {
+    let declared = format!(
+        "<soap:Header xmlns:wsse=\"{WSSE}\" xmlns:wsse11=\"{WSSE11}\" xmlns:wsu=\"{WSU}\" xmlns:ds=\"{DS}\" xmlns:xenc=\"{XENC}\">{headers}"
+    );
+    let message = PLAIN.replacen("<soap:Header>", &declared, 1);
+    let options = Options {
+        now: Some(NOW.parse().expect("a moment")),
+        ..Options::default()
+    };
+    explain(message.into_bytes(), &options).unwrap_or_else(|error| panic!("{error}"))
+}
+
+#[test]
+fn each_item_of_every_header_is_told_in_order() {
+    let told = explained(
+        "<wsse:Security><wsu:Timestamp wsu:Id=\"T\"><wsu:Created>2026-11-21T16:02:29Z</wsu:Created></wsu:Timestamp>\
+         <wsse:BinarySecurityToken ValueType=\"urn:types#Own\">QUJD</wsse:BinarySecurityToken>\
+         <wsse:UsernameToken><wsse:Username>alice</wsse:Username></wsse:UsernameToken>\
+         <xenc:EncryptedKey><xenc:EncryptionMethod Algorithm=\"urn:a/rsa\"/><xenc:ReferenceList><xenc:DataReference URI=\"#D\"/></xenc:ReferenceList></xenc:EncryptedKey>\
+         <ds:Signature><ds:SignedInfo><ds:Reference URI=\"#T\"/></ds:SignedInfo></ds:Signature></wsse:Security>\
+         <wsse:Security><xenc:ReferenceList><xenc:DataReference URI=\"#D\"/></xenc:ReferenceList>\
+         <wsse11:SignatureConfirmation Value=\"QUJD\"/><wsse11:SignatureConfirmation/><q:odd xmlns:q=\"urn:q\"/></wsse:Security>",
+    );
+    let items: Vec<(&str, &str)> = told
+        .header
+        .iter()
+        .map(|item| (item.name.as_str(), item.says.as_str()))
+        .collect();
+    let expected = [
+        (
+            "wsu:Timestamp",
+            "created 2026-11-21T16:02:29Z, expires never",
+        ),
+        ("wsse:BinarySecurityToken", "a token of type Own"),
+        ("wsse:UsernameToken", "user `alice`, no password"),
+        ("xenc:EncryptedKey", "a session key (rsa), cipher texts: 1"),
+        ("ds:Signature", "signs `#T`"),
+        ("xenc:ReferenceList", "cipher texts: 1"),
+        (
+            "wsse11:SignatureConfirmation",
+            "confirms a signature of the request",
+        ),
+        (
+            "wsse11:SignatureConfirmation",
+            "says that the request had no signature",
+        ),
+        ("q:odd", ""),
+    ];
+    assert_eq!(items, expected);
+    assert_eq!(told.header[0].id.as_deref(), Some("T"));
+}
+
+/// A Timestamp that stands elsewhere says nothing of the message's life.
+#[test]
+fn a_timestamp_is_judged_where_it_is_an_item() {
+    let ended = "<wsu:Timestamp><wsu:Created>2026-11-20T16:02:29Z</wsu:Created><wsu:Expires>2026-11-20T16:07:29Z</wsu:Expires></wsu:Timestamp>";
+    let kinds = |headers: &str| -> Vec<&'static str> {
+        let told = explained(headers);
+        let findings = told.findings.iter();
+        let warnings = findings.filter(|finding| finding.severity == Severity::Warning);
+        warnings.map(|finding| finding.kind).collect()
+    };
+    let item = format!("<wsse:Security>{ended}</wsse:Security>");
+    assert_eq!(kinds(&item), ["timestamp-expired"]);
+    let inside = format!("<wsse:Security><q:odd xmlns:q=\"urn:q\">{ended}</q:odd></wsse:Security>");
+    assert_eq!(kinds(&inside), [""; 0]);
+    let elsewhere = format!("<q:odd xmlns:q=\"urn:q\">{item}</q:odd>");
+    assert_eq!(kinds(&elsewhere), [""; 0]);
+}
