@@ -91,7 +91,34 @@ fn profiles_are_chosen_by_name() {
     );
     folder
         .run("lint --profile bsp2 broken.xml")
-        .fails("no profile is called `bsp2`; there are bsp, bp11, bp12, bp20, policy, digikoppeling, as4, edelivery");
+        .fails("no profile is called `bsp2`; there are bsp, bp11, bp12, bp20, policy, digikoppeling, as4, edelivery, swa");
+}
+
+#[test]
+fn a_package_is_looked_at_with_its_parts() {
+    let folder = Folder::new();
+    let package = format!(
+        "Content-Type: multipart/related; boundary=b; type=\"text/xml\"\n\n--b\nContent-Type: text/xml\n\
+         Content-ID: <root@x>\n\n{BROKEN}\n--b\nContent-ID: <a>\n\n\n--b--\n"
+    );
+    folder
+        .write("package.mime", &package)
+        .write("cut.mime", package.replace("--b--", ""));
+    let run = folder.run("lint package.mime");
+    assert_eq!(run.status, 2);
+    let text = String::from_utf8_lossy(&run.out).into_owned();
+    for expected in [
+        "package.mime:10:3: error: R3203 (bsp MUST) <wsu:Timestamp>\n",
+        "package.mime:13:1: error: swa-content-id (swa MUST) <Content-ID>\n",
+    ] {
+        assert!(text.contains(expected), "{expected} is not in\n{text}");
+    }
+    let run = folder.run("lint cut.mime");
+    assert_eq!(run.status, 1);
+    assert!(
+        run.err.contains("expected `--b--` as the last line"),
+        "{run:?}"
+    );
 }
 
 #[test]

@@ -212,12 +212,15 @@ fn cell(text: &str) -> String {
 }
 
 /// The areas that a document has something of.
-pub(crate) fn areas_of(document: &Document, of_envelope: bool) -> Vec<Area> {
+pub(crate) fn areas_of(document: &Document, of_envelope: bool, is_package: bool) -> Vec<Area> {
     let mut areas = BTreeSet::new();
     if !of_envelope {
         areas.extend([Area::Description, Area::Policy]);
     } else {
         areas.insert(Area::Envelope);
+        if is_package {
+            areas.insert(Area::Package);
+        }
         let root = document.root();
         root.descendants()
             .for_each(|element| read(element, &mut areas));

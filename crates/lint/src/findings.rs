@@ -158,6 +158,31 @@ impl Findings {
     }
 }
 
+/// The findings of the message of a package, whose places are moved to those of the file, and the
+/// findings of its parts. `root` is where the message begins: offset and line.
+pub(crate) fn in_package(
+    (mut found, mut further): (Vec<Finding>, [usize; 2]),
+    (of_parts, of_parts_further): (Vec<Finding>, [usize; 2]),
+    (offset, line): (usize, u32),
+) -> (Vec<Finding>, [usize; 2]) {
+    for finding in &mut found {
+        finding.offset += offset;
+        finding.line += line - 1;
+    }
+    found.extend(of_parts);
+    found.sort_by(|one, other| {
+        let order = |it: &Finding| (it.line, it.column, it.rule.id);
+        order(one).cmp(&order(other))
+    });
+    for (count, more) in further.iter_mut().zip(of_parts_further) {
+        *count += more;
+    }
+    for finding in found.drain(found.len().min(MOST_FINDINGS)..) {
+        further[finding.rule.severity as usize] += 1;
+    }
+    (found, further)
+}
+
 impl Finding {
     /// How much it matters.
     pub fn severity(&self) -> Severity {

@@ -2,7 +2,8 @@
 //! descriptions.
 //!
 //! ```text
-//! bytes ─ Document::parse ─▶ Document                 strict: no DTD, everything bounded
+//! bytes ─ Package::read ───▶ message and attachments  strict: one reading, or none
+//!       ─ Document::parse ─▶ Document                 strict: no DTD, everything bounded
 //!       ─ look ────────────▶ Findings                 one file for each area (look/)
 //!       ─ Report ──────────▶ text, JSON, SARIF        what people and other programs read
 //! ```
@@ -29,8 +30,10 @@ mod conform;
 mod date_time;
 mod findings;
 mod look;
+mod media_type;
 mod message;
 mod names;
+mod package;
 mod report;
 mod rule;
 mod table;
@@ -42,6 +45,7 @@ use soapstone_xml::{Buffers, Document, Element, ParseError, ParseOptions};
 
 pub use conform::{Conformance, Evidence, RuleVerdict, Verdict};
 pub use findings::{Finding, MOST_FINDINGS};
+pub use package::{LARGEST_PACKAGE, PackageError};
 pub use report::{json, rules_in_markdown, sarif, text};
 pub use rule::{Area, Level, Profile, ProfileError, Profiles, Rule, Severity};
 pub use table::{NOT_LOOKED_FOR, rule, rules_table};
@@ -49,6 +53,7 @@ pub use table::{NOT_LOOKED_FOR, rule, rules_table};
 use findings::Findings;
 use message::Message;
 use names::{EBMS, SOAP11, SOAP12, WSDL};
+use package::Package;
 
 /// Gives the bytes of another document, by its URI; `None` if it cannot.
 pub type Resolver<'r> = &'r dyn Fn(&str) -> Option<Vec<u8>>;
@@ -57,7 +62,8 @@ pub type Resolver<'r> = &'r dyn Fn(&str) -> Option<Vec<u8>>;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Choice {
     /// Those that fit: of an envelope the Basic Security Profile and the Basic Profile of its SOAP
-    /// version, and AS4 if it has an ebMS header; of a description the Basic Profiles and the use
+    /// version, AS4 if it has an ebMS header, and the rules of packages if it came in one; of a
+    /// description the Basic Profiles and the use
     /// of policies.
     #[default]
     Fitting,
@@ -71,6 +77,8 @@ pub enum Choice {
 pub enum Subject {
     /// A SOAP envelope.
     Envelope,
+    /// A MIME package with a SOAP envelope.
+    Package,
     /// A WSDL 1.1.
     Description,
     /// A policy.
@@ -82,6 +90,7 @@ impl Subject {
     pub fn name(self) -> &'static str {
         match self {
             Self::Envelope => "envelope",
+            Self::Package => "package",
             Self::Description => "description",
             Self::Policy => "policy",
         }
@@ -126,6 +135,8 @@ impl Report {
 pub enum LintError {
     /// It is no XML, or passes a limit of the parser.
     NotXml(ParseError),
+    /// It begins with a header of MIME or of HTTP, and cannot be taken apart.
+    Package(PackageError),
     /// Its root element is of no kind that rules are about.
     OtherRoot {
         /// The root element as it is written.
@@ -139,6 +150,7 @@ impl fmt::Display for LintError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::NotXml(error) => error.fmt(out),
+            Self::Package(error) => error.fmt(out),
             Self::OtherRoot { found, namespace } => {
                 out.write_str("expected a SOAP envelope, a WSDL 1.1 or a policy, found ")?;
                 match namespace.as_str() {
@@ -155,10 +167,42 @@ impl std::error::Error for LintError {}
 /// Looks for breaches of the chosen profiles. Documents that a description imports are asked for
 /// where a rule is about them.
 ///
+/// A file that begins with a header of MIME or of HTTP is taken apart ([`PackageError`]). Its
+/// message is looked at as a document, and its parts are held against what the message says of
+/// them. All places are those of the file.
+///
 /// # Errors
 /// A [`LintError`] if the document is no XML within the parser's limits, or neither an envelope
-/// nor a description nor a policy.
+/// nor a description nor a policy, and if a package cannot be taken apart.
 pub fn lint(source: Vec<u8>, choice: &Choice, resolver: Resolver<'_>) -> Result<Report, LintError> {
+    match Package::read(&source).map_err(LintError::Package)? {
+        Some(package) => {
+            let message = package.root.content.to_vec();
+            let looked_at = lint_document(message, Some(&package), choice, resolver);
+            looked_at.map_err(|error| in_file(error, &package))
+        }
+        None => lint_document(source, None, choice, resolver),
+    }
+}
+
+/// An error of the message of a package, with its place in the file.
+fn in_file(error: LintError, package: &Package<'_>) -> LintError {
+    match error {
+        LintError::NotXml(mut error) => {
+            error.position.offset += package.root.offset;
+            error.position.line += package.root.line - 1;
+            LintError::NotXml(error)
+        }
+        error => error,
+    }
+}
+
+fn lint_document(
+    source: Vec<u8>,
+    package: Option<&Package<'_>>,
+    choice: &Choice,
+    resolver: Resolver<'_>,
+) -> Result<Report, LintError> {
     let options = ParseOptions::default();
     let encoding = look::envelope::declared_encoding(&source);
     let encoding = encoding.as_deref();
@@ -166,7 +210,9 @@ pub fn lint(source: Vec<u8>, choice: &Choice, resolver: Resolver<'_>) -> Result<
         Document::parse(source, &options, &mut Buffers::new()).map_err(LintError::NotXml)?;
     let root = document.root();
     let of_policy = PolicyVersion::from_namespace(root.namespace()).is_some();
+    let related = package.filter(|package| package.related.is_some());
     let subject = match (root.namespace(), root.local()) {
+        (SOAP11 | SOAP12, "Envelope") if related.is_some() => Subject::Package,
         (SOAP11 | SOAP12, "Envelope") => Subject::Envelope,
         (WSDL, "definitions") => Subject::Description,
         (_, "Policy" | "PolicyAttachment") if of_policy => Subject::Policy,
@@ -182,34 +228,49 @@ pub fn lint(source: Vec<u8>, choice: &Choice, resolver: Resolver<'_>) -> Result<
         Choice::Fitting => fitting(subject, root),
     };
     let mut findings = Findings::new(profiles);
+    let mut of_parts = Findings::new(profiles);
     match subject {
-        Subject::Envelope => look_at_envelope(&document, encoding, &mut findings),
+        Subject::Envelope | Subject::Package => {
+            let message = look_at_envelope(&document, encoding, &mut findings);
+            if let Some(package) = related {
+                look::package::look(&message, package, &mut findings, &mut of_parts);
+            }
+        }
         Subject::Description => {
             look::wsdl::look(&document, encoding, resolver, &mut findings);
             look::policy::look(&document, resolver, &mut findings);
         }
         Subject::Policy => look::policy::look(&document, resolver, &mut findings),
     }
-    let (findings, [further_warnings, further_errors]) = findings.placed(document.bytes());
+    let mut placed = findings.placed(document.bytes());
+    if let Some(package) = package {
+        let begins = (package.root.offset, package.root.line);
+        placed = findings::in_package(placed, of_parts.placed(&[]), begins);
+    }
+    let (findings, [further_warnings, further_errors]) = placed;
+    let of_envelope = matches!(subject, Subject::Envelope | Subject::Package);
     Ok(Report {
         subject,
         profiles,
         findings,
         further_warnings,
         further_errors,
-        areas: conform::areas_of(&document, subject == Subject::Envelope),
+        areas: conform::areas_of(&document, of_envelope, related.is_some()),
     })
 }
 
 fn fitting(subject: Subject, root: Element<'_>) -> Profiles {
     match subject {
-        Subject::Envelope => {
+        Subject::Envelope | Subject::Package => {
             let soap = root.namespace();
             let header = root.child(soap, "Header");
-            let profiles = Profiles::of(Profile::Bsp).with(match soap {
+            let mut profiles = Profiles::of(Profile::Bsp).with(match soap {
                 SOAP12 => Profile::Bp20,
                 _ => Profile::Bp12,
             });
+            if subject == Subject::Package {
+                profiles = profiles.with(Profile::Swa);
+            }
             match header.and_then(|header| header.child(EBMS, "Messaging")) {
                 Some(_) => profiles.with(Profile::As4),
                 None => profiles,
@@ -220,7 +281,11 @@ fn fitting(subject: Subject, root: Element<'_>) -> Profiles {
     }
 }
 
-fn look_at_envelope(document: &Document, encoding: Option<&str>, findings: &mut Findings) {
+fn look_at_envelope<'d>(
+    document: &'d Document,
+    encoding: Option<&str>,
+    findings: &mut Findings,
+) -> Message<'d> {
     let message = Message::read(document.root());
     look::timestamp::look(&message, findings);
     look::reference::look(&message, findings);
@@ -242,4 +307,5 @@ fn look_at_envelope(document: &Document, encoding: Option<&str>, findings: &mut 
         look::as4::look(&message, findings);
         look::edelivery::look(&message, findings);
     }
+    message
 }

@@ -57,6 +57,7 @@ pub(crate) const RSA_SHA256: &str = "http://www.w3.org/2001/04/xmldsig-more#rsa-
 pub(crate) const AES128_GCM: &str = "http://www.w3.org/2009/xmlenc11#aes128-gcm";
 pub(crate) const RSA_OAEP_11: &str = "http://www.w3.org/2009/xmlenc11#rsa-oaep";
 pub(crate) const MGF1_SHA256: &str = "http://www.w3.org/2009/xmlenc11#mgf1sha256";
+pub(crate) const XOP: &str = "http://www.w3.org/2004/08/xop/include";
 pub(crate) const XENC11: &str = "http://www.w3.org/2009/xmlenc11#";
 
 pub(crate) const X509_PROFILE: &str =

@@ -135,6 +135,8 @@ areas! {
     As4Security "AS4 security";
     /// Algorithms of eDelivery AS4 1.15.
     EDelivery "eDelivery AS4";
+    /// MIME packages and their parts.
+    Package "MIME package";
 }
 
 /// A set of rules that a message or description can be held against.
@@ -157,11 +159,13 @@ pub enum Profile {
     As4,
     /// eDelivery AS4 1.15, common profile.
     EDelivery,
+    /// MIME packages: SOAP Messages with Attachments and MTOM.
+    Swa,
 }
 
 impl Profile {
     /// All profiles.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Bsp,
         Self::Bp11,
         Self::Bp12,
@@ -170,6 +174,7 @@ impl Profile {
         Self::Digikoppeling,
         Self::As4,
         Self::EDelivery,
+        Self::Swa,
     ];
 
     /// The word by which it is chosen.
@@ -183,6 +188,7 @@ impl Profile {
             Self::Digikoppeling => "digikoppeling",
             Self::As4 => "as4",
             Self::EDelivery => "edelivery",
+            Self::Swa => "swa",
         }
     }
 
@@ -197,6 +203,7 @@ impl Profile {
             Self::Digikoppeling => "Digikoppeling WUS 2W-be-S and 2W-be-SE",
             Self::As4 => "AS4 Profile of ebMS 3.0 Version 1.0",
             Self::EDelivery => "eDelivery AS4 1.15, common profile",
+            Self::Swa => "MIME packages: SOAP Messages with Attachments, MTOM",
         }
     }
 }

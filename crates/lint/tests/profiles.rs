@@ -1,10 +1,13 @@
-//! The rules of the Basic Profiles, of policies, of Digikoppeling and of AS4, each with a change of
-//! a good document that breaks it, and what the whole crate promises of hostile input.
+//! The rules of the Basic Profiles, of policies, of Digikoppeling, of AS4 and of packages, each
+//! with a change of a good document that breaks it, and what the whole crate promises of hostile
+//! input.
 
 #[path = "profiles/as4.rs"]
 mod as4;
 #[path = "profiles/descriptions.rs"]
 mod descriptions;
+#[path = "profiles/packages.rs"]
+mod packages;
 #[path = "profiles/policies.rs"]
 mod policies;
 
@@ -295,6 +298,31 @@ fn each_rule_of_as4_is_found_where_it_is_broken() {
     }
 }
 
+#[test]
+fn each_rule_of_packages_is_found_where_it_is_broken() {
+    let of_mtom = Profiles::of(Profile::Swa);
+    for (base, samples, profiles) in [
+        (packages::encrypted(), packages::OF_ENCRYPTED, Profiles::AS4),
+        (packages::signed(), packages::OF_SIGNED, Profiles::AS4),
+        (packages::mtom(), packages::OF_MTOM, of_mtom),
+    ] {
+        compare(&base, samples, profiles);
+    }
+}
+
+#[test]
+fn a_package_is_held_against_its_rules_where_no_profile_is_chosen() {
+    let base = packages::encrypted();
+    assert_eq!(
+        broken(&base, Choice::Fitting),
+        broken(&as4::with_attachment(), Choice::Fitting)
+    );
+    let changed = base.replacen("--b-1--", "--b-1\r\n\r\nx\r\n--b-1--", 1);
+    let found = broken(&changed, Choice::Fitting);
+    assert!(found.contains("swa-content-id-missing"), "{found:?}");
+    assert!(found.contains("as4-part-listed"), "{found:?}");
+}
+
 /// Security is an agreement of partners, and so are the algorithms.
 #[test]
 fn a_message_of_as4_needs_no_signature_and_may_use_other_algorithms() {
@@ -360,6 +388,9 @@ fn every_rule_outside_of_the_security_profile_has_its_sample() {
         as4::OF_PULL_REQUESTS,
         as4::OF_RECEIPTS,
         as4::OF_ERRORS,
+        packages::OF_ENCRYPTED,
+        packages::OF_SIGNED,
+        packages::OF_MTOM,
     ];
     let sampled: BTreeSet<&str> = [ENVELOPES, FAULTS, DESCRIPTIONS, POLICIES, WUS]
         .into_iter()

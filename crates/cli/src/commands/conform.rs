@@ -8,7 +8,9 @@ use std::process::ExitCode;
 use jiff::Timestamp;
 use soapstone::config::read_beside;
 use soapstone::crypto::{DigestAlgorithm, digest, hexadecimal};
-use soapstone_lint::{Choice, Conformance, Evidence, Profile, Profiles};
+use soapstone_lint::{
+    Choice, Conformance, Evidence, LARGEST_PACKAGE as LARGEST, Profile, Profiles,
+};
 
 use crate::failure::{Failure, REFUSED};
 use crate::files;
@@ -17,7 +19,7 @@ use crate::files;
 pub(crate) const ABOUT: &str = "\
 Hold recorded traffic against one profile, and write a report with a verdict on every rule.
 
-PROFILE is bsp, bp11, bp12, bp20, policy, digikoppeling, as4 or edelivery. TRAFFIC are recorded messages, and WSDLs where the profile is about these. Each \
+PROFILE is bsp, bp11, bp12, bp20, policy, digikoppeling, as4, edelivery or swa. TRAFFIC are recorded messages, alone or in MIME packages, and WSDLs where the profile is about these. Each \
 rule is kept, broken, or not applicable: no document has what it is about. The report names every document with its SHA-256.
 
 No key is needed, and no signature is verified: `soapstone open` does that. The exit code is 0 if no rule is broken, 2 if one is, and 1 if \
@@ -46,9 +48,6 @@ pub struct Arguments {
     #[arg(long)]
     json: bool,
 }
-
-/// Largest document, bytes: the parser's own limit, which tells of a larger one.
-const LARGEST: usize = 8 << 20;
 
 /// Writes the report.
 ///

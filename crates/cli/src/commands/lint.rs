@@ -1,4 +1,5 @@
-//! `soapstone lint`: messages, descriptions and policies held against the WS-I profiles and AS4.
+//! `soapstone lint`: messages, packages, descriptions and policies held against the WS-I profiles
+//! and AS4.
 //!
 //! The rule kept here: findings go to standard output and the summary to standard error. A document
 //! that cannot be read makes the exit code 1, whatever was found in the others.
@@ -8,7 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use soapstone::config::read_beside;
-use soapstone_lint::{Choice, Profile, Report, Severity};
+use soapstone_lint::{Choice, LARGEST_PACKAGE as LARGEST, Profile, Report, Severity};
 
 use crate::failure::{FAILED, Failure, REFUSED};
 use crate::files;
@@ -17,8 +18,9 @@ use crate::files;
 pub(crate) const ABOUT: &str = "\
 Hold messages, WSDLs and policies against the WS-I profiles, AS4 and good use of WS-SecurityPolicy.
 
-FILE is a SOAP envelope, a WSDL 1.1 or a wsp:Policy. Without --profile the profiles that fit are taken: for an envelope the Basic \
-Security Profile 1.1 and the Basic Profile of its SOAP version (1.2 or 2.0), and AS4 if it has an ebMS header; for a WSDL the Basic Profiles and the use of policies. \
+FILE is a SOAP envelope, a WSDL 1.1 or a wsp:Policy. A file that begins with Content-Type: or MIME-Version: is a MIME package (SwA, MTOM), \
+and one that begins with a line of HTTP is a recorded request or answer: the message in it is looked at, and so are the parts of a package. Without --profile the profiles that fit are taken: for an envelope the Basic \
+Security Profile 1.1 and the Basic Profile of its SOAP version (1.2 or 2.0), AS4 if it has an ebMS header, and swa if it came in a package; for a WSDL the Basic Profiles and the use of policies. \
 No key is needed and no signature is verified: `soapstone open` does that. Nothing is fetched: imports are read from the folder of FILE.
 
 Each finding has its file, line and column, the rule, what was expected and found, and what to do. A MUST of a profile is an error; a \
@@ -31,6 +33,7 @@ Examples:
   soapstone lint message.xml                         the profiles that fit
   soapstone lint --profile bsp requests/*.xml        the Basic Security Profile alone
   soapstone lint --profile as4,edelivery message.xml AS4, with the algorithms of eDelivery
+  soapstone lint package.mime                        a message with its attachments
   soapstone lint --fail-on error service.wsdl        warnings are told and do not fail
   soapstone lint --sarif service.wsdl > lint.sarif   for code hosts and editors
   soapstone lint --rules                             every rule, with what to do about a breach
@@ -44,7 +47,7 @@ pub struct Arguments {
     #[arg(value_name = "FILE", required_unless_present = "rules")]
     files: Vec<PathBuf>,
     /// Only the rules of these profiles: bsp, bp11, bp12, bp20, policy, digikoppeling, as4,
-    /// edelivery
+    /// edelivery, swa
     #[arg(long, value_name = "NAME", value_delimiter = ',')]
     profile: Vec<Profile>,
     /// What makes the exit code 2
@@ -82,9 +85,6 @@ impl FailOn {
         }
     }
 }
-
-/// Largest document, bytes: the parser's own limit, which tells of a larger one.
-const LARGEST: usize = 8 << 20;
 
 /// Looks for breaches of the profiles.
 ///

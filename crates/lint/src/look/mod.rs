@@ -12,6 +12,7 @@ pub(crate) mod encryption;
 pub(crate) mod envelope;
 pub(crate) mod header;
 pub(crate) mod kerberos;
+pub(crate) mod package;
 pub(crate) mod policy;
 pub(crate) mod reference;
 pub(crate) mod rel;

@@ -40,6 +40,7 @@ mod description;
 mod ebms;
 mod encryption;
 mod header;
+mod package;
 mod policy;
 mod references;
 mod signatures;
@@ -68,6 +69,8 @@ static ALL: LazyLock<Vec<Rule>> = LazyLock::new(|| {
         ebms::SIGNAL_MESSAGE,
         as4::SECURITY,
         as4::EDELIVERY,
+        package::PACKAGES,
+        package::AS4_PACKAGES,
     ]
     .concat()
 });

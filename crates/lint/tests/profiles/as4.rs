@@ -58,15 +58,25 @@ fn user_message(parts: &str) -> String {
 
 /// A user message with an attachment that is compressed, signed and encrypted.
 pub(super) fn with_attachment() -> String {
+    attached(ENCRYPTED)
+}
+
+/// The same without encryption.
+pub(super) fn with_signed_attachment() -> String {
+    attached("")
+}
+
+fn attached(cipher: &str) -> String {
     let part = "<eb:PartInfo href=\"cid:p%2Bq@sender.example\"><eb:Schema location=\"urn:schema\"/><eb:Description xml:lang=\"en\">order</eb:Description>\
         <eb:PartProperties><eb:Property name=\"CompressionType\">application/gzip</eb:Property><eb:Property name=\"MimeType\">application/xml</eb:Property></eb:PartProperties></eb:PartInfo>";
-    let cipher = "<xenc:EncryptedKey Id=\"K\"><xenc:EncryptionMethod Algorithm=\"http://www.w3.org/2009/xmlenc11#rsa-oaep\"><ds:DigestMethod Algorithm=\"http://www.w3.org/2001/04/xmlenc#sha256\"/>\
-        <xenc11:MGF Algorithm=\"http://www.w3.org/2009/xmlenc11#mgf1sha256\"/></xenc:EncryptionMethod><xenc:ReferenceList><xenc:DataReference URI=\"#D\"/></xenc:ReferenceList></xenc:EncryptedKey>\
-        <xenc:EncryptedData Id=\"D\" MimeType=\"application/gzip\" Type=\"{swa}Attachment-Content-Only\"><xenc:EncryptionMethod Algorithm=\"http://www.w3.org/2009/xmlenc11#aes128-gcm\"/>\
-        <xenc:CipherData><xenc:CipherReference URI=\"cid:p+q@sender.example\"><xenc:Transforms><ds:Transform Algorithm=\"{swa}Attachment-Ciphertext-Transform\"/></xenc:Transforms></xenc:CipherReference></xenc:CipherData></xenc:EncryptedData>";
     let uris = ["#M", "#B", "cid:p+q@sender.example"];
     envelope(&user_message(part), &uris, cipher, "")
 }
+
+const ENCRYPTED: &str = "<xenc:EncryptedKey Id=\"K\"><xenc:EncryptionMethod Algorithm=\"http://www.w3.org/2009/xmlenc11#rsa-oaep\"><ds:DigestMethod Algorithm=\"http://www.w3.org/2001/04/xmlenc#sha256\"/>\
+        <xenc11:MGF Algorithm=\"http://www.w3.org/2009/xmlenc11#mgf1sha256\"/></xenc:EncryptionMethod><xenc:ReferenceList><xenc:DataReference URI=\"#D\"/></xenc:ReferenceList></xenc:EncryptedKey>\
+        <xenc:EncryptedData Id=\"D\" MimeType=\"application/gzip\" Type=\"{swa}Attachment-Content-Only\"><xenc:EncryptionMethod Algorithm=\"http://www.w3.org/2009/xmlenc11#aes128-gcm\"/>\
+        <xenc:CipherData><xenc:CipherReference URI=\"cid:p+q@sender.example\"><xenc:Transforms><ds:Transform Algorithm=\"{swa}Attachment-Ciphertext-Transform\"/></xenc:Transforms></xenc:CipherReference></xenc:CipherData></xenc:EncryptedData>";
 
 /// A user message with its payload in the Body.
 pub(super) fn with_body() -> String {

@@ -13,7 +13,7 @@ use std::collections::HashSet;
 
 use soapstone_xml::Element;
 
-pub(crate) use user_message::{content_id, payload};
+pub(crate) use user_message::{content_id, is_compressed, payload};
 
 use crate::date_time::DateTime;
 use crate::findings::{Findings, quoted};

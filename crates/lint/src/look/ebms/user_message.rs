@@ -117,6 +117,19 @@ pub(crate) fn content_id(uri: &str) -> Option<Vec<u8>> {
         .then(|| unescaped(&uri[4..]))
 }
 
+/// Whether the properties of a part say that it is compressed.
+pub(crate) fn is_compressed(part: Element<'_>) -> bool {
+    let properties = part.child(EBMS, "PartProperties");
+    properties.is_some_and(|properties| property(properties, "CompressionType").is_some())
+}
+
+/// The property with a name.
+fn property<'d>(properties: Element<'d>, name: &str) -> Option<Element<'d>> {
+    let mut children = properties.children();
+    children
+        .find(|one| one.is(EBMS, "Property") && one.attribute("", "name").as_deref() == Some(name))
+}
+
 /// The parts that a unit lists.
 fn parts<'d>(unit: Element<'d>) -> impl Iterator<Item = Element<'d>> {
     let payload = unit.child(EBMS, "PayloadInfo").into_iter();
@@ -274,12 +287,7 @@ fn look_at_compression(
     of: &Part,
     findings: &mut Findings,
 ) {
-    let named = |name: &str| {
-        let mut children = properties.children();
-        children.find(|one| {
-            one.is(EBMS, "Property") && one.attribute("", "name").as_deref() == Some(name)
-        })
-    };
+    let named = |name| property(properties, name);
     let Some(compression) = named("CompressionType") else {
         return;
     };

@@ -1,0 +1,641 @@
+//! Messages as they travel: MIME packages and recorded HTTP, taken apart.
+//!
+//! ```text
+//! bytes ─ Package::read ─▶ nothing                 a document, which is read as it is
+//!                        ─▶ root and attachments   multipart/related (RFC 2387): SwA, MTOM
+//!                        ─▶ root alone             a recorded request or answer of HTTP
+//! ```
+//!
+//! The rule kept here: a package is read in one way, or not at all. What two readers may take for
+//! two things is refused, and the work is linear in the bytes.
+
+use std::borrow::Cow;
+use std::fmt;
+
+use soapstone_crypto::base64;
+
+use crate::findings::shortened;
+use crate::media_type::MediaType;
+
+/// Largest package, bytes.
+pub const LARGEST_PACKAGE: usize = 64 << 20;
+/// Most parts of a package.
+const MOST_PARTS: usize = 256;
+/// Most fields of one header.
+const MOST_FIELDS: usize = 128;
+/// Most bytes of one header.
+const LONGEST_HEADER: usize = 64 << 10;
+/// Most characters of a boundary (RFC 2046, 5.1.1).
+const LONGEST_BOUNDARY: usize = 70;
+
+/// A message that cannot be taken apart.
+#[derive(Clone, Debug, PartialEq, Eq)]
+#[non_exhaustive]
+pub enum PackageError {
+    /// A line of a header is no field.
+    NoField {
+        /// The line, from 1.
+        line: u32,
+        /// What stands there.
+        found: String,
+    },
+    /// A header has another line end than the first line.
+    LineEnd {
+        /// The line, from 1.
+        line: u32,
+    },
+    /// A header has no end, or is too long.
+    HeaderEnd {
+        /// The first line of the header.
+        line: u32,
+    },
+    /// A field stands twice in one header.
+    Repeated {
+        /// The line of the second one.
+        line: u32,
+        /// Its name.
+        name: &'static str,
+    },
+    /// The header has no `Content-Type`.
+    NoContentType,
+    /// A `Content-Type` that cannot be read, or of something else than messages.
+    ContentType {
+        /// Its line.
+        line: u32,
+        /// Its value.
+        found: String,
+    },
+    /// The `Content-Type` names no boundary that a package may have.
+    Boundary {
+        /// Its line.
+        line: u32,
+    },
+    /// The last line of a package is missing.
+    Unclosed {
+        /// The boundary.
+        boundary: String,
+    },
+    /// A package without parts.
+    NoParts,
+    /// No part is the one that `start` names, or several are.
+    Start {
+        /// What it names.
+        named: String,
+        /// How many parts have that Content-ID.
+        parts: usize,
+    },
+    /// The message is encoded for transfer.
+    RootEncoded {
+        /// Its line.
+        line: u32,
+        /// The encoding.
+        found: String,
+    },
+    /// The body of HTTP has another length than its header says.
+    Length {
+        /// What the header says.
+        said: String,
+        /// Bytes behind the header.
+        found: usize,
+    },
+    /// The body of HTTP is encoded.
+    HttpEncoded {
+        /// The field.
+        name: &'static str,
+        /// Its value.
+        found: String,
+    },
+    /// A limit is passed.
+    TooMany {
+        /// Of what.
+        what: &'static str,
+        /// The limit.
+        limit: usize,
+    },
+}
+
+impl fmt::Display for PackageError {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::NoField { line, found } => write!(
+                out,
+                "expected a header field such as `Content-ID: <a@b>` in line {line}, found `{found}`"
+            ),
+            Self::LineEnd { line } => write!(
+                out,
+                "expected the line end of the first line in line {line}, found another: CR LF and LF are mixed"
+            ),
+            Self::HeaderEnd { line } => write!(
+                out,
+                "expected an empty line behind the header in line {line}, within {LONGEST_HEADER} bytes"
+            ),
+            Self::Repeated { line, name } => {
+                write!(out, "expected one `{name}`, found another in line {line}")
+            }
+            Self::NoContentType => {
+                out.write_str("expected a `Content-Type` in the header, found none")
+            }
+            Self::ContentType { line, found } => write!(
+                out,
+                "expected multipart/related or the media type of a message in line {line}, with values in quotes where RFC 2045 wants them, found `{found}`"
+            ),
+            Self::Boundary { line } => write!(
+                out,
+                "expected a boundary of 1 to {LONGEST_BOUNDARY} characters in line {line} (RFC 2046, 5.1.1)"
+            ),
+            Self::Unclosed { boundary } => {
+                write!(
+                    out,
+                    "expected `--{boundary}--` as the last line, found none: the package is cut"
+                )
+            }
+            Self::NoParts => out.write_str("expected a part in the package, found none"),
+            Self::Start { named, parts } => write!(
+                out,
+                "expected one part with the Content-ID `{named}`, which `start` names, found {parts}"
+            ),
+            Self::RootEncoded { line, found } => write!(
+                out,
+                "expected the message as 7bit, 8bit or binary in line {line}, found `{found}`"
+            ),
+            Self::Length { said, found } => write!(
+                out,
+                "expected the {said} bytes that Content-Length says, found {found} behind the header"
+            ),
+            Self::HttpEncoded { name, found } => write!(
+                out,
+                "expected a body as it is, found `{name}: {found}`: record it decoded, and without the field"
+            ),
+            Self::TooMany { what, limit } => {
+                write!(out, "expected {limit} {what} at most, found more")
+            }
+        }
+    }
+}
+
+impl std::error::Error for PackageError {}
+
+/// A field of a header.
+#[derive(Clone, Debug, PartialEq, Eq)]
+struct Field {
+    /// As it is written.
+    name: String,
+    value: String,
+    line: u32,
+}
+
+/// The fields of a header.
+#[derive(Debug, Default)]
+pub(crate) struct Header {
+    fields: Vec<Field>,
+    /// Its first line.
+    line: u32,
+}
+
+impl Header {
+    /// The value of a field, and its line.
+    pub(crate) fn field(&self, name: &str) -> Option<(&str, u32)> {
+        let mut fields = self.fields.iter();
+        let found = fields.find(|field| field.name.eq_ignore_ascii_case(name))?;
+        Some((&found.value, found.line))
+    }
+
+    /// The line of a field, or the first line of the header.
+    pub(crate) fn line_of(&self, name: &str) -> u32 {
+        self.field(name).map_or(self.line, |(_, line)| line)
+    }
+
+    /// Refuses a second field with one of the names that readers go by.
+    fn checked(self) -> Result<Self, PackageError> {
+        let read = [
+            "Content-Type",
+            "Content-ID",
+            "Content-Transfer-Encoding",
+            "Content-Length",
+            "Content-Encoding",
+            "Transfer-Encoding",
+        ];
+        for name in read {
+            let of_name = self.fields.iter();
+            let mut of_name = of_name.filter(|field| field.name.eq_ignore_ascii_case(name));
+            if let Some(second) = of_name.nth(1) {
+                let line = second.line;
+                return Err(PackageError::Repeated { line, name });
+            }
+        }
+        Ok(self)
+    }
+}
+
+/// A part of a package.
+#[derive(Debug)]
+pub(crate) struct Part<'s> {
+    pub(crate) header: Header,
+    pub(crate) content: &'s [u8],
+    /// Where the content begins in the file.
+    pub(crate) offset: usize,
+    /// The line in which it begins.
+    pub(crate) line: u32,
+}
+
+impl<'s> Part<'s> {
+    /// The Content-ID without its angle brackets; `None` where there is none, or none with
+    /// brackets.
+    pub(crate) fn id(&self) -> Option<&str> {
+        let (id, _) = self.header.field("Content-ID")?;
+        id.strip_prefix('<')?.strip_suffix('>')
+    }
+
+    /// What the part says that it is; text/plain, if it says nothing (RFC 2045, 5.2).
+    pub(crate) fn media_type(&self) -> Option<MediaType> {
+        match self.header.field("Content-Type") {
+            Some((value, _)) => MediaType::parse(value),
+            None => MediaType::parse("text/plain"),
+        }
+    }
+
+    /// How the content is encoded for transfer, in small letters.
+    pub(crate) fn encoding(&self) -> String {
+        let encoding = self.header.field("Content-Transfer-Encoding");
+        encoding.map_or_else(
+            || "7bit".to_owned(),
+            |(value, _)| value.to_ascii_lowercase(),
+        )
+    }
+
+    /// The content as it was before the transfer; `None` where it cannot be decoded, and where its
+    /// encoding is quoted-printable, in which no part that is looked into is written.
+    pub(crate) fn decoded(&self) -> Option<Cow<'s, [u8]>> {
+        match self.encoding().as_str() {
+            "7bit" | "8bit" | "binary" => Some(Cow::Borrowed(self.content)),
+            "base64" => base64::decode_xml_to_vec(self.content).ok().map(Cow::Owned),
+            _ => None,
+        }
+    }
+}
+
+/// A message with what travels around it.
+#[derive(Debug)]
+pub(crate) struct Package<'s> {
+    /// Its `multipart/related`, and the line of it; `None` where the message is no package.
+    pub(crate) related: Option<(MediaType, u32)>,
+    pub(crate) root: Part<'s>,
+    /// All other parts, in their order.
+    pub(crate) attachments: Vec<Part<'s>>,
+    /// The first line with something outside of the parts.
+    pub(crate) outside: Option<u32>,
+}
+
+impl<'s> Package<'s> {
+    /// Takes a file apart that begins with a header: of MIME (`Content-Type:`, `MIME-Version:`), or
+    /// of HTTP. `None` for anything else, which is a document.
+    ///
+    /// # Errors
+    /// A [`PackageError`] for what readers may take for several things.
+    pub(crate) fn read(source: &'s [u8]) -> Result<Option<Self>, PackageError> {
+        let first = source.split(|byte| *byte == b'\n').next();
+        let first = first.unwrap_or_default();
+        let is_http = is_http(first);
+        if !is_http && !is_mime(first) {
+            return Ok(None);
+        }
+        if source.len() > LARGEST_PACKAGE {
+            return Err(PackageError::TooMany {
+                what: "bytes",
+                limit: LARGEST_PACKAGE,
+            });
+        }
+        let mut reader = Reader {
+            source,
+            at: 0,
+            line: 1,
+            line_end: match first.ends_with(b"\r") {
+                true => b"\r\n",
+                false => b"\n",
+            },
+        };
+        if is_http {
+            reader.skip(first.len() + 1);
+        }
+        let header = reader.header()?.checked()?;
+        if is_http {
+            look_at_transfer(&header, source.len() - reader.at)?;
+        }
+        let Some((value, line)) = header.field("Content-Type") else {
+            return Err(PackageError::NoContentType);
+        };
+        let wrong = || PackageError::ContentType {
+            line,
+            found: shortened(value),
+        };
+        let media_type = MediaType::parse(value).ok_or_else(wrong)?;
+        if media_type.is("multipart/related") {
+            return reader.parts(media_type, line).map(Some);
+        }
+        // Parts of another multipart are no attachments, and an image is no message.
+        if !media_type.is_xml() {
+            return Err(wrong());
+        }
+        Ok(Some(Self {
+            related: None,
+            root: reader.rest(header),
+            attachments: Vec::new(),
+            outside: None,
+        }))
+    }
+}
+
+fn is_mime(first: &[u8]) -> bool {
+    ["content-type:", "mime-version:"].iter().any(|name| {
+        let start = first.get(..name.len());
+        start.is_some_and(|start| start.eq_ignore_ascii_case(name.as_bytes()))
+    })
+}
+
+/// Whether a line begins a request or an answer of HTTP/1.1 (RFC 9112, 3 and 4).
+fn is_http(first: &[u8]) -> bool {
+    let line = first.strip_suffix(b"\r").unwrap_or(first);
+    let is_version = |word: &[u8]| matches!(word, b"HTTP/1.1" | b"HTTP/1.0");
+    let mut words = line.split(|byte| *byte == b' ');
+    match (words.next(), words.next(), words.next()) {
+        (Some(version), Some(status), _) if is_version(version) => {
+            status.len() == 3 && status.iter().all(u8::is_ascii_digit)
+        }
+        (Some(method), Some(target), Some(version)) => {
+            let is_method = !method.is_empty() && method.iter().all(u8::is_ascii_uppercase);
+            is_method && !target.is_empty() && is_version(version) && words.next().is_none()
+        }
+        _ => false,
+    }
+}
+
+/// A body of HTTP that is whole, and as it was before the transfer.
+fn look_at_transfer(header: &Header, found: usize) -> Result<(), PackageError> {
+    for name in ["Transfer-Encoding", "Content-Encoding"] {
+        if let Some((value, _)) = header.field(name)
+            && !value.eq_ignore_ascii_case("identity")
+        {
+            let found = shortened(value);
+            return Err(PackageError::HttpEncoded { name, found });
+        }
+    }
+    match header.field("Content-Length") {
+        Some((said, _)) if said.parse() != Ok(found) => {
+            let said = shortened(said);
+            Err(PackageError::Length { said, found })
+        }
+        _ => Ok(()),
+    }
+}
+
+/// Reads on in a file, and counts its lines.
+struct Reader<'s> {
+    source: &'s [u8],
+    at: usize,
+    line: u32,
+    line_end: &'static [u8],
+}
+
+/// What a line of a boundary says.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Delimiter {
+    Next,
+    Last,
+}
+
+impl<'s> Reader<'s> {
+    fn left(&self) -> &'s [u8] {
+        &self.source[self.at..]
+    }
+
+    fn skip(&mut self, bytes: usize) {
+        let end = (self.at + bytes).min(self.source.len());
+        let passed = &self.source[self.at..end];
+        let lines = passed.iter().filter(|byte| **byte == b'\n').count();
+        self.line += u32::try_from(lines).unwrap_or(u32::MAX);
+        self.at = end;
+    }
+
+    /// A header with the empty line behind it.
+    fn header(&mut self) -> Result<Header, PackageError> {
+        let (start, first) = (self.at, self.line);
+        let mut header = Header {
+            fields: Vec::new(),
+            line: first,
+        };
+        loop {
+            let left = self.left();
+            let Some(length) = left.iter().position(|byte| *byte == b'\n') else {
+                return Err(PackageError::HeaderEnd { line: first });
+            };
+            if self.at + length - start > LONGEST_HEADER {
+                return Err(PackageError::HeaderEnd { line: first });
+            }
+            let line = self.line;
+            let text = left[..=length].strip_suffix(self.line_end);
+            let text = text.filter(|text| !text.ends_with(b"\r"));
+            let text = text.ok_or(PackageError::LineEnd { line })?;
+            self.skip(length + 1);
+            if text.is_empty() {
+                return Ok(header);
+            }
+            add_line(&mut header, text, line)?;
+        }
+    }
+
+    /// All that is left, as one part.
+    fn rest(&mut self, header: Header) -> Part<'s> {
+        Part {
+            header,
+            content: self.left(),
+            offset: self.at,
+            line: self.line,
+        }
+    }
+
+    /// The parts of a `multipart/related`.
+    fn parts(mut self, related: MediaType, line: u32) -> Result<Package<'s>, PackageError> {
+        let boundary = related.parameter("boundary").unwrap_or_default().to_owned();
+        if !is_boundary(&boundary) {
+            return Err(PackageError::Boundary { line });
+        }
+        let unclosed = || PackageError::Unclosed {
+            boundary: boundary.clone(),
+        };
+        let mut outside = None;
+        // The line end in front of the first boundary is that of the header.
+        self.at -= self.line_end.len();
+        self.line -= 1;
+        let mut delimiter = {
+            let (before, found) = self.until(&boundary).ok_or_else(unclosed)?;
+            self.note(before, &mut outside);
+            self.pass(before.len(), &boundary);
+            found
+        };
+        let mut parts: Vec<Part<'s>> = Vec::new();
+        while delimiter == Delimiter::Next {
+            if parts.len() == MOST_PARTS {
+                return Err(PackageError::TooMany {
+                    what: "parts",
+                    limit: MOST_PARTS,
+                });
+            }
+            let header = self.header()?.checked()?;
+            let (offset, line) = (self.at, self.line);
+            // A part without content ends with the line end of its header.
+            self.at -= self.line_end.len();
+            self.line -= 1;
+            let (content, found) = self.until(&boundary).ok_or_else(unclosed)?;
+            let ends = self.at + content.len();
+            parts.push(Part {
+                header,
+                content: self.source.get(offset..ends).unwrap_or_default(),
+                offset,
+                line,
+            });
+            self.pass(content.len(), &boundary);
+            delimiter = found;
+        }
+        let behind = self.left();
+        self.note(behind, &mut outside);
+        let root = root_of(&parts, &related)?;
+        let root = parts.remove(root);
+        if let Some((value, line)) = root.header.field("Content-Transfer-Encoding")
+            && !["7bit", "8bit", "binary"].contains(&root.encoding().as_str())
+        {
+            let found = shortened(value);
+            return Err(PackageError::RootEncoded { line, found });
+        }
+        Ok(Package {
+            related: Some((related, line)),
+            root,
+            attachments: parts,
+            outside,
+        })
+    }
+
+    /// The bytes up to the next line of the boundary, and what that line says. The line end in
+    /// front of it belongs to it (RFC 2046, 5.1.1).
+    fn until(&self, boundary: &str) -> Option<(&'s [u8], Delimiter)> {
+        let left = self.left();
+        let mut from = 0;
+        loop {
+            let place = from + find(&left[from..], self.line_end)?;
+            if let Some((delimiter, _)) = self.delimiter(&left[place..], boundary) {
+                return Some((&left[..place], delimiter));
+            }
+            from = place + self.line_end.len();
+        }
+    }
+
+    /// What bytes say that begin with a line end and a boundary, and how many of them: up to the
+    /// line end behind it. White space may follow a boundary.
+    fn delimiter(&self, bytes: &[u8], boundary: &str) -> Option<(Delimiter, usize)> {
+        let behind = bytes.strip_prefix(self.line_end)?.strip_prefix(b"--")?;
+        let behind = behind.strip_prefix(boundary.as_bytes())?;
+        let (delimiter, behind) = match behind.strip_prefix(b"--") {
+            Some(behind) => (Delimiter::Last, behind),
+            None => (Delimiter::Next, behind),
+        };
+        let spaces = behind
+            .iter()
+            .take_while(|byte| matches!(byte, b' ' | b'\t'))
+            .count();
+        let behind = &behind[spaces..];
+        let length = bytes.len() - behind.len();
+        let is_end = behind.is_empty() && delimiter == Delimiter::Last;
+        match behind.strip_prefix(self.line_end) {
+            Some(_) => Some((delimiter, length + self.line_end.len())),
+            None if is_end => Some((delimiter, length)),
+            None => None,
+        }
+    }
+
+    /// Goes behind the bytes, and behind the line of the boundary that follows.
+    fn pass(&mut self, bytes: usize, boundary: &str) {
+        let line = self.delimiter(&self.left()[bytes..], boundary);
+        self.skip(bytes + line.map_or(0, |(_, length)| length));
+    }
+
+    /// Notes the line in which bytes outside of the parts say something.
+    fn note(&self, bytes: &[u8], outside: &mut Option<u32>) {
+        let Some(place) = bytes.iter().position(|byte| !byte.is_ascii_whitespace()) else {
+            return;
+        };
+        let lines = bytes[..place].iter().filter(|byte| **byte == b'\n').count();
+        let line = self.line + u32::try_from(lines).unwrap_or(u32::MAX);
+        outside.get_or_insert(line);
+    }
+}
+
+/// Adds a line to a header: a field, or more of the value of the last one.
+fn add_line(header: &mut Header, text: &[u8], line: u32) -> Result<(), PackageError> {
+    let no_field = || PackageError::NoField {
+        line,
+        found: shortened(&String::from_utf8_lossy(text)),
+    };
+    let is_text = |text: &str| !text.chars().any(|one| one.is_control() && one != '\t');
+    let read = std::str::from_utf8(text).ok().filter(|text| is_text(text));
+    let read = read.ok_or_else(no_field)?;
+    // A line that begins with white space goes on with the value (RFC 2822, 2.2.3).
+    if read.starts_with([' ', '\t']) {
+        let last = header.fields.last_mut().ok_or_else(no_field)?;
+        last.value.push(' ');
+        last.value.push_str(read.trim());
+        return Ok(());
+    }
+    let (name, value) = read.split_once(':').ok_or_else(no_field)?;
+    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!#$%&'*+^`|~".contains(&byte);
+    if name.is_empty() || !name.bytes().all(is_token) {
+        return Err(no_field());
+    }
+    if header.fields.len() == MOST_FIELDS {
+        return Err(PackageError::TooMany {
+            what: "fields of a header",
+            limit: MOST_FIELDS,
+        });
+    }
+    header.fields.push(Field {
+        name: name.to_owned(),
+        value: value.trim().to_owned(),
+        line,
+    });
+    Ok(())
+}
+
+/// Whether a text is a boundary (RFC 2046, 5.1.1).
+fn is_boundary(text: &str) -> bool {
+    let is_character = |byte: u8| byte.is_ascii_alphanumeric() || b"'()+_,-./:=? ".contains(&byte);
+    (1..=LONGEST_BOUNDARY).contains(&text.len())
+        && text.bytes().all(is_character)
+        && !text.ends_with(' ')
+}
+
+/// Which part is the message: the one that `start` names, or the first one (RFC 2387, 3.2).
+fn root_of(parts: &[Part<'_>], related: &MediaType) -> Result<usize, PackageError> {
+    if parts.is_empty() {
+        return Err(PackageError::NoParts);
+    }
+    let Some(start) = related.parameter("start") else {
+        return Ok(0);
+    };
+    let is_named = |part: &Part<'_>| {
+        let id = part.header.field("Content-ID");
+        id.is_some_and(|(id, _)| id == start)
+    };
+    let named: Vec<usize> = (0..parts.len())
+        .filter(|at| is_named(&parts[*at]))
+        .collect();
+    match named.as_slice() {
+        [one] => Ok(*one),
+        several => Err(PackageError::Start {
+            named: shortened(start),
+            parts: several.len(),
+        }),
+    }
+}
+
+/// The first place of `what`, which is not empty.
+fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
+    bytes.windows(what.len()).position(|window| window == what)
+}
