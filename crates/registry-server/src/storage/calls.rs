@@ -205,10 +205,52 @@ where
 
 /// An owner in few bytes, which an index holds however long its names are.
 fn share_of(owner: &Owner) -> Result<String, StorageError> {
-    let named = format!("{}\n{}", owner.subject, owner.issuer);
+    // With its length no subject runs into an issuer.
+    let length = owner.subject.len();
+    let named = format!("{length} {}\n{}", owner.subject, owner.issuer);
     let digest = digest(DigestAlgorithm::Sha256, named.as_bytes());
     let digest = digest.map_err(|_| StorageError::Row {
         key: owner.subject.clone(),
     })?;
     Ok(hexadecimal::encode(digest.as_ref()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// What one owner tells takes the place of nothing that another one told.
+    #[test]
+    fn owners_have_shares_of_their_own() {
+        let owners = [
+            ("CN=a", "CN=x"),
+            ("CN=a", "CN=y"),
+            ("CN=b", "CN=x"),
+            ("CN=a\nCN=x", "CN=y"),
+            ("CN=a", "CN=x\nCN=y"),
+        ];
+        let shares = owners.map(|(subject, issuer)| {
+            let owner = Owner {
+                subject: subject.to_owned(),
+                issuer: issuer.to_owned(),
+            };
+            share_of(&owner).expect("a share")
+        });
+        let different: std::collections::HashSet<&String> = shares.iter().collect();
+        assert_eq!(different.len(), owners.len());
+        // As the column is wide.
+        assert!(shares.iter().all(|share| share.len() == 64));
+    }
+
+    #[test]
+    fn calls_stay_as_long_as_they_may() {
+        let retention = Retention { rows: 1, age: 500 };
+        let now = Timestamp::from_millisecond(2_000).expect("a moment");
+        assert_eq!(retention.since(now), 1_500);
+        let longest = Retention {
+            rows: 1,
+            age: i64::MAX,
+        };
+        assert!(longest.since(now) < 0, "nothing is too old");
+    }
 }
