@@ -246,7 +246,11 @@ mod tests {
             operation: Some(operation.to_owned()),
             ..Found::default()
         };
-        log.push(&Served {
+        log.push(&served(&found, &Spent::default()));
+    }
+
+    fn served<'s>(found: &'s Found, spent: &'s Spent) -> Served<'s> {
+        Served {
             route: "/books",
             provided: None,
             service: Some("Books"),
@@ -254,9 +258,9 @@ mod tests {
             status: StatusCode::OK,
             took: Duration::from_micros(1_500),
             outcome: Outcome::Accepted,
-            found: &found,
-            spent: &Spent::default(),
-        });
+            found,
+            spent,
+        }
     }
 
     #[test]
@@ -299,6 +303,62 @@ mod tests {
         let request = soapstone_registry::Request::LogCalls(told);
         let written = soapstone_registry::uddi::write_request(&request);
         assert!(written.len() <= LARGEST_BATCH, "{}", written.len());
+    }
+
+    /// Calls of a backend that was chosen are the word of a broker, and so are those of a route
+    /// that provides nothing. The registry has a rule of its own about them, and refuses a
+    /// batch at once.
+    #[test]
+    fn what_a_broker_tells_is_told_apart() {
+        let provided = ProvidedSpec {
+            service: "Books".to_owned(),
+            port_type: None,
+            access_point: "http://here/books".to_owned(),
+            agreements: Vec::new(),
+        };
+        let of = |backend: Option<(String, &'static str)>, provided: Option<&ProvidedSpec>| {
+            let log = CallLog::new("g".to_owned());
+            let found = Found {
+                backend,
+                ..Found::default()
+            };
+            log.push(&Served {
+                provided,
+                ..served(&found, &Spent::default())
+            });
+            let (own, of_broker) = (log.next(false), log.next(true));
+            assert_eq!(own.len() + of_broker.len(), 1);
+            !of_broker.is_empty()
+        };
+        let backend = || Some(("http://p1".to_owned(), "turn"));
+        assert!(!of(None, Some(&provided)));
+        assert!(of(backend(), Some(&provided)));
+        assert!(of(backend(), None) && of(None, None));
+    }
+
+    #[test]
+    fn numbers_are_as_the_registry_takes_them() {
+        let log = CallLog::new("g".to_owned());
+        let found = Found {
+            request_bytes: Some(u64::MAX),
+            response_bytes: Some(u64::MAX),
+            ..Found::default()
+        };
+        let spent = Spent::default();
+        let longest = Duration::from_micros(LARGEST_NUMBER + 1);
+        log.push(&Served {
+            took: longest,
+            ..served(&found, &spent)
+        });
+        let call = &log.next(true)[0].call;
+        let largest = Some(LARGEST_NUMBER);
+        assert_eq!(
+            (call.request_bytes, call.response_bytes),
+            (largest, largest)
+        );
+        assert_eq!(call.total, LARGEST_NUMBER);
+        assert_eq!(nanoseconds(&AtomicU64::new(u64::MAX)), LARGEST_NUMBER);
+        assert_eq!(microseconds(Duration::MAX), LARGEST_NUMBER);
     }
 
     #[test]

@@ -209,6 +209,8 @@ async fn the_log_is_read_with_its_token_or_on_this_machine_alone() {
             assert_eq!(read(log, path, &wrong).0, 401);
             let right = format!("authorization: Bearer {token}\r\n");
             assert_eq!(read(log, path, &right).0, 200);
+            let post = format!("POST {path} HTTP/1.1\r\nhost: r\r\n{right}content-length: 0\r\nconnection: close\r\n\r\n");
+            assert_eq!(exchange(log, post.as_bytes()).0, 405, "{path}");
         }
         // Whoever may ask for providers does not read it.
         assert_eq!(read(inquiry.expect("inquiries"), "/calls", "").0, 405);

@@ -1,7 +1,9 @@
 //! The log of calls: who may tell of which.
 
 use soapstone_registry::LoggedCalls;
-use soapstone_registry::calls::{Call, Calls, LARGEST_NUMBER, Logged, MOST_CALLS, Outcome};
+use soapstone_registry::calls::{
+    Call, Calls, LARGEST_NUMBER, LONGEST_SOURCE, Logged, MOST_CALLS, Outcome,
+};
 
 use super::*;
 
@@ -233,10 +235,20 @@ fn what_is_told_of_calls_has_its_bounds() {
     for (calls, refused) in cases {
         assert_eq!(world.apply(Some(&own), &told(calls)), Err(refused));
     }
-    let nameless = Request::LogCalls(Calls {
-        source: String::new(),
-        calls: vec![call],
-    });
+    let of_source = |source: String| {
+        let calls = vec![call.clone()];
+        Request::LogCalls(Calls { source, calls })
+    };
+    let most = LONGEST_SOURCE;
+    let long = Refusal::TooMany {
+        part: "source",
+        most,
+    };
+    assert_eq!(
+        world.apply(Some(&own), &of_source("g".repeat(most + 1))),
+        Err(long)
+    );
+    let nameless = of_source(String::new());
     assert_eq!(
         world.apply(Some(&own), &nameless),
         Err(Refusal::Missing { part: "source" })
