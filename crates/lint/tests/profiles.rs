@@ -336,6 +336,61 @@ fn a_message_of_as4_needs_no_signature_and_may_use_other_algorithms() {
     assert_eq!(broken(&other, of_as4), BTreeSet::new());
 }
 
+/// What the rules of AS4 leave alone, beside what they mind.
+#[test]
+fn rules_of_as4_mind_what_they_are_about_alone() {
+    let message = as4::with_attachment();
+    let of_as4 = Choice::Of(Profiles::AS4);
+    // The header that authorizes may hold a UsernameToken.
+    let user = "<wsse:Security s:role=\"ebms\"><wsse:UsernameToken/></wsse:Security><wsse:Security s:mustUnderstand";
+    let authorized = message.replacen("<wsse:Security s:mustUnderstand", user, 1);
+    assert_eq!(broken(&authorized, of_as4), BTreeSet::new());
+    // Another header block may be encrypted.
+    let hidden = "<wsse11:EncryptedHeader xmlns:wsse11=\"http://docs.oasis-open.org/wss/oasis-wss-wssecurity-secext-1.1.xsd\"/><wsse:Security s:mustUnderstand";
+    let hidden = message.replacen("<wsse:Security s:mustUnderstand", hidden, 1);
+    assert_eq!(broken(&hidden, of_as4), BTreeSet::new());
+    // A signature around itself is not detached, whatever names what it signs.
+    let around = message
+        .replacen("<wsse:Security s:", "<wsse:Security wsu:Id=\"S\" s:", 1)
+        .replacen("<ds:Reference URI=\"#B\">", "<ds:Reference URI=\"#S\">", 1);
+    let expected = BTreeSet::from(["as4-detached-signature", "as4-signed-body"]);
+    assert_eq!(broken(&around, of_as4), expected);
+    // Digest and mask are those of OAEP.
+    let start = message.find("<ds:DigestMethod").expect("a digest");
+    let end = message.find("</xenc:EncryptionMethod>").expect("its end");
+    let other = format!("{}{}", &message[..start], &message[end..]);
+    let other = other.replace("xmlenc11#rsa-oaep", "xmlenc11#rsa-1_5");
+    let expected = BTreeSet::from(["edelivery-key-transport"]);
+    assert_eq!(broken(&other, of_as4), expected);
+}
+
+#[test]
+fn parts_are_listed_and_signed_where_a_message_lists_and_signs() {
+    let of_as4 = Choice::Of(Profiles::of(Profile::As4));
+    // Without an ebMS header nothing is listed.
+    let expected = BTreeSet::from(["eb-messaging"]);
+    assert_eq!(broken(&packages::mtom(), of_as4), expected);
+    let signed = packages::signed();
+    // What is not called compressed is of any type.
+    let property = "<eb:Property name=\"CompressionType\">application/gzip</eb:Property>";
+    let whole = signed
+        .replacen(property, "", 1)
+        .replacen("application/gzip", "application/xml", 1)
+        .replacen("H4sIAAAA", "PGEvPgAA", 1);
+    assert_eq!(broken(&whole, of_as4), BTreeSet::new());
+    let start = signed.find("<wsse:Security ").expect("a header");
+    let end = signed.find("</s:Header>").expect("its end");
+    let plain = format!("{}{}", &signed[..start], &signed[end..]);
+    assert_eq!(broken(&plain, of_as4), BTreeSet::new());
+    let unlisted = plain.replacen(
+        "--b-1--",
+        "--b-1\r\nContent-ID: <x@y>\r\n\r\nx\r\n--b-1--",
+        1,
+    );
+    let expected = BTreeSet::from(["as4-part-listed"]);
+    assert_eq!(broken(&unlisted, of_as4), expected);
+}
+
 #[test]
 fn an_encrypted_header_hides_what_as4_leaves_in_clear() {
     let message = as4::with_attachment();

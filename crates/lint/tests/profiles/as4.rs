@@ -485,6 +485,12 @@ pub(super) const OF_RECEIPTS: &[Sample] = &[
         "</ds:Reference></ebbp:MessagePartNRInformation>",
         &[],
     ),
+    (
+        "as4-receipt-evidence",
+        "<eb:Receipt>",
+        "<eb:Receipt><ebbp:NonRepudiationInformation/>",
+        &[],
+    ),
 ];
 
 pub(super) const OF_ERRORS: &[Sample] = &[
