@@ -318,9 +318,7 @@ impl<'s> Package<'s> {
             reader.skip(first.len() + 1);
         }
         let header = reader.header()?.checked()?;
-        if is_http {
-            look_at_transfer(&header, source.len() - reader.at)?;
-        }
+        look_at_transfer(&header, source.len() - reader.at)?;
         let Some((value, line)) = header.field("Content-Type") else {
             return Err(PackageError::NoContentType);
         };
@@ -369,7 +367,8 @@ fn is_http(first: &[u8]) -> bool {
     }
 }
 
-/// A body of HTTP that is whole, and as it was before the transfer.
+/// A body that is whole, and as it was before the transfer by HTTP. Who records a request may leave
+/// out its first line.
 fn look_at_transfer(header: &Header, found: usize) -> Result<(), PackageError> {
     for name in ["Transfer-Encoding", "Content-Encoding"] {
         if let Some((value, _)) = header.field(name)

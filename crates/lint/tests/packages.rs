@@ -43,6 +43,14 @@ fn places_are_those_of_the_file() {
     let report = look(package()).expect("a package");
     assert_eq!(report.subject, Subject::Package);
     assert_eq!(places(&report), [("R1014", 12, 10)]);
+    let around = package().replacen("\r\n\r\n--b", "\r\n\r\n\r\nx\r\n--b", 1);
+    let around = look(around).expect("a package");
+    assert_eq!(
+        places(&around),
+        [("swa-outside-parts", 4, 1), ("R1014", 14, 10)]
+    );
+    let behind = look(package() + "\r\nx").expect("a package");
+    assert_eq!(places(&behind)[1], ("swa-outside-parts", 15, 1));
     let of_part = package().replacen("<part@x>", "part@x", 1);
     let report = look(of_part).expect("a package");
     assert_eq!(
@@ -291,6 +299,34 @@ fn a_body_of_http_is_whole_and_as_it_is() {
         };
         assert_eq!(with(&format!("{name}: {found}")), expected);
     }
+}
+
+#[test]
+fn a_body_without_its_request_is_whole_as_well() {
+    let length = |bytes: usize| {
+        format!(
+            "Content-Type: text/xml\r\nContent-Length: {bytes}\r\nTransfer-Encoding: identity\r\n\r\n{MESSAGE}"
+        )
+    };
+    assert!(look(length(MESSAGE.len())).is_ok());
+    assert!(matches!(refused(length(5)), PackageError::Length { .. }));
+}
+
+#[test]
+fn the_bytes_of_a_package_are_bounded() {
+    let mut source = b"Content-Type: application/soap+xml\r\n\r\n".to_vec();
+    source.resize(soapstone_lint::LARGEST_PACKAGE, b' ');
+    // The message is beyond the limit of the parser, and the package is not beyond its own.
+    assert!(matches!(look(&source), Err(LintError::NotXml(_))));
+    source.push(b' ');
+    let limit = soapstone_lint::LARGEST_PACKAGE;
+    assert_eq!(
+        refused(&source),
+        PackageError::TooMany {
+            what: "bytes",
+            limit
+        }
+    );
 }
 
 /// Whatever is cut or changed, there is an answer.

@@ -355,6 +355,16 @@ fn rules_of_as4_mind_what_they_are_about_alone() {
         .replacen("<ds:Reference URI=\"#B\">", "<ds:Reference URI=\"#S\">", 1);
     let expected = BTreeSet::from(["as4-detached-signature", "as4-signed-body"]);
     assert_eq!(broken(&around, of_as4), expected);
+    // Elements of other namespaces may stand behind those of a header, and in evidence.
+    let receipt = as4::receipt();
+    for end in [
+        "</eb:Messaging>",
+        "</eb:SignalMessage>",
+        "</ebbp:NonRepudiationInformation>",
+    ] {
+        let extended = receipt.replacen(end, &format!("<b:Receipt/>{end}"), 1);
+        assert_eq!(broken(&extended, of_as4), BTreeSet::new(), "{end}");
+    }
     // Digest and mask are those of OAEP.
     let start = message.find("<ds:DigestMethod").expect("a digest");
     let end = message.find("</xenc:EncryptionMethod>").expect("its end");

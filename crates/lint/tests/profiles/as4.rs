@@ -190,6 +190,18 @@ pub(super) const OF_USER_MESSAGES: &[Sample] = &[
         "",
         &[],
     ),
+    (
+        "eb-party-info",
+        "</eb:PartyInfo>",
+        "<eb:Via/></eb:PartyInfo>",
+        &[],
+    ),
+    (
+        "eb-property",
+        "</eb:MessageProperties>",
+        "<eb:Other>1</eb:Other></eb:MessageProperties>",
+        &[],
+    ),
     ("eb-party", "<eb:Role>buyer</eb:Role>", "", &[]),
     (
         "eb-party-id-uri",

@@ -88,13 +88,27 @@ mod tests {
             "UUID-1@sender.example.com",
             "a.b+c@x",
             "\"a@b\"@x",
+            "\"a\\\"b\"@x",
             "a@[127.0.0.1]",
         ] {
             assert!(is_message_id(id), "{id}");
         }
         for id in [
-            "", "6f1a", "@x", "a@", "a b@x", "a@b@c", ".a@x", "a.@x", "a..b@x", "<a@x>", "ä@x",
-            "\"a@x", "\"\\\"@x", "a@[b",
+            "",
+            "6f1a",
+            "@x",
+            "a@",
+            "a b@x",
+            "a@b@c",
+            ".a@x",
+            "a.@x",
+            "a..b@x",
+            "<a@x>",
+            "ä@x",
+            "\"a@x",
+            "\"\\\"@x",
+            "\"a\\ä\"@x",
+            "a@[b",
         ] {
             assert!(!is_message_id(id), "{id}");
         }
@@ -113,6 +127,7 @@ mod tests {
             "1a:b",
             "urn:",
             "urn:a b",
+            "a_b:c",
             "urn:<a>",
         ] {
             assert!(!is_uri(text), "{text}");
