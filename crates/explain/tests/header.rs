@@ -72,6 +72,10 @@ fn a_timestamp_is_judged_where_it_is_an_item() {
     assert_eq!(kinds(&item), ["timestamp-expired"]);
     let inside = format!("<wsse:Security><q:odd xmlns:q=\"urn:q\">{ended}</q:odd></wsse:Security>");
     assert_eq!(kinds(&inside), [""; 0]);
+    let alike = inside
+        .replace("<wsu:Timestamp>", "")
+        .replace("</wsu:Timestamp>", "");
+    assert_eq!(kinds(&alike), [""; 0]);
     let elsewhere = format!("<q:odd xmlns:q=\"urn:q\">{item}</q:odd>");
     assert_eq!(kinds(&elsewhere), [""; 0]);
 }
