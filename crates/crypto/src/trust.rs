@@ -19,6 +19,7 @@ mod revocation_rules;
 mod revoked;
 mod rules;
 mod schedule;
+mod shown;
 mod store;
 mod window;
 
@@ -166,9 +167,10 @@ impl TrustStore {
             self.rules.pinned.contains(certificate) || self.rules.anchors.contains(certificate);
         self.check_time(certificate, now)?;
         let mut window = Window::of(certificate);
-        let mut path = Vec::new();
+        let path;
         if itself_trusted {
             self.check_strength(certificate)?;
+            path = self.path_of_known(certificate)?;
         } else {
             path = if self.rules.allow_legacy_certificates {
                 self.legacy_path(certificate, intermediates, now)?

@@ -6,6 +6,7 @@ use std::fmt;
 
 use jiff::Timestamp;
 
+use super::answer_error::AnswerError;
 use crate::certificate::KeyPurpose;
 
 /// Why a certificate is not trusted.
@@ -54,6 +55,14 @@ pub enum TrustError {
         subject: String,
         /// Why.
         why: &'static str,
+    },
+    /// A server of TLS brought an answer about its certificate, and the answer does not count
+    /// (RFC 6066 section 8).
+    StapledAnswer {
+        /// Whose certificate it is about.
+        subject: String,
+        /// Why it does not count.
+        why: AnswerError,
     },
     /// A key is too short.
     WeakKey {
@@ -121,7 +130,8 @@ impl TrustError {
             Self::Revoked { .. } => "certificate-revoked",
             Self::RevocationUnknown { .. }
             | Self::RevocationListExpired { .. }
-            | Self::RevocationUnanswered { .. } => "revocation-unknown",
+            | Self::RevocationUnanswered { .. }
+            | Self::StapledAnswer { .. } => "revocation-unknown",
             Self::WeakKey { .. } | Self::WeakSignature { .. } => "certificate-weak",
             Self::KeyUsage { .. } | Self::ExtendedKeyUsage { .. } => "key-usage",
             Self::SubjectNotAllowed { .. } => "subject-not-allowed",
@@ -168,6 +178,10 @@ impl fmt::Display for TrustError {
             Self::RevocationUnanswered { subject, why } => write!(
                 formatter,
                 "it is not known whether the certificate of `{subject}` was revoked: {why}"
+            ),
+            Self::StapledAnswer { subject, why } => write!(
+                formatter,
+                "the answer about the certificate of `{subject}` that came with it does not count: {why}"
             ),
             Self::WeakKey {
                 subject,

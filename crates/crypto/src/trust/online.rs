@@ -6,6 +6,7 @@ use std::sync::{Arc, OnceLock};
 
 use jiff::Timestamp;
 
+use super::answer_error::AnswerError;
 use super::error::TrustError;
 use super::revocation_cache::{Known, Question, RevocationCache};
 use super::revocation_rules::RevocationRules;
@@ -60,8 +61,49 @@ impl OnlineRevocation {
     }
 
     /// Changes whenever an answer may change the mind of a check.
-    pub(super) fn generation(&self) -> u64 {
+    #[must_use]
+    pub fn generation(&self) -> u64 {
         self.cache.get().map_or(0, |cache| cache.generation())
+    }
+
+    /// Takes the answer about its own certificate that a server of TLS has brought.
+    ///
+    /// # Errors
+    ///
+    /// The answer does not count.
+    pub(super) fn take_stapled(
+        &self,
+        certificate: &Certificate,
+        issuer: &Certificate,
+        response: &[u8],
+        now: Timestamp,
+    ) -> Result<(), AnswerError> {
+        let question = Question {
+            certificate,
+            issuer,
+            rules: &self.rules,
+            allow_sha1: self.allow_sha1,
+        };
+        let cache = self.cache.get();
+        cache.map_or(Ok(()), |cache| cache.take_stapled(&question, response, now))
+    }
+
+    /// What becomes of a certificate about which nobody can be asked: its issuer is not known.
+    ///
+    /// # Errors
+    ///
+    /// The rules demand an answer.
+    pub(super) fn without_issuer(&self, certificate: &Certificate) -> Result<(), TrustError> {
+        if !self.rules.accept_unanswered {
+            return Err(TrustError::RevocationUnanswered {
+                subject: certificate.subject_name().to_string(),
+                why: "its issuer is not among the certificates that are configured",
+            });
+        }
+        if let Some(cache) = self.cache.get() {
+            cache.count_admitted();
+        }
+        Ok(())
     }
 
     /// What is known of a certificate of a path. `is_signer` is false for authorities, which may

@@ -96,6 +96,32 @@ impl RevocationErrand {
     }
 }
 
+/// From where an answer comes.
+#[derive(Clone, Copy)]
+enum Came<'n> {
+    /// From a responder that was asked with this nonce.
+    Asked { nonce: &'n [u8] },
+    /// From what was kept over a restart.
+    Kept,
+    /// From the server that it is about.
+    Stapled,
+}
+
+impl<'n> Came<'n> {
+    const fn nonce(self) -> Option<&'n [u8]> {
+        match self {
+            Self::Asked { nonce } => Some(nonce),
+            Self::Kept | Self::Stapled => None,
+        }
+    }
+
+    /// Whether the responder is asked later for it. What a server brings puts nothing off: with its
+    /// last good answer it could keep us from asking.
+    const fn puts_off(self) -> bool {
+        !matches!(self, Self::Stapled)
+    }
+}
+
 /// How much is known, for operators.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RevocationCounts {
@@ -156,15 +182,20 @@ impl RevocationCache {
     pub(super) fn ask(&self, question: &Question<'_>, now: Timestamp) -> Known {
         let responders = question.rules.responders_of(question.certificate);
         let lists = question.rules.lists_of(question.certificate);
-        if responders.is_empty() && lists.is_empty() {
+        let mut state = self.state();
+        // A server may bring an answer about a certificate that names no responder.
+        let is_stapled = responders.is_empty()
+            && state
+                .answers
+                .contains_key(&AnswerKey::of(question, Vec::new()));
+        if responders.is_empty() && lists.is_empty() && !is_stapled {
             return Known::NoSource;
         }
-        let mut state = self.state();
         let mut holds: Option<Window> = None;
         let mut is_revoked = false;
         let mut is_unknown = false;
         let mut is_new = false;
-        if !responders.is_empty() {
+        if !responders.is_empty() || is_stapled {
             let (answer, added) = state.answer(question, responders, now);
             is_new |= added;
             match answer {
@@ -314,17 +345,53 @@ impl RevocationCache {
         response: &[u8],
         now: Timestamp,
     ) -> Result<(CertificateStatus, KeptAnswer), AnswerError> {
-        let taken = self.response(&errand.key, Some(&errand.nonce), response, now);
+        let came = Came::Asked {
+            nonce: &errand.nonce,
+        };
+        let taken = self.response(&errand.key, came, response, now);
         if taken.is_err() {
             self.failed(&RevocationErrand::Responder(errand.clone()), now);
         }
         taken
     }
 
+    /// Takes the answer that a server of TLS has brought about its own certificate (RFC 6066
+    /// section 8). The question is noted, and asked as if there were no such answer.
+    ///
+    /// It counts for nothing where a nonce is demanded: nobody asked for it with one.
+    ///
+    /// # Errors
+    ///
+    /// [`AnswerError`]: why the answer is none. One that is good and older than what is known is
+    /// passed over.
+    pub(super) fn take_stapled(
+        &self,
+        question: &Question<'_>,
+        response: &[u8],
+        now: Timestamp,
+    ) -> Result<(), AnswerError> {
+        if !question.rules.ocsp || question.rules.must_repeat_nonce {
+            return Ok(());
+        }
+        let responders = question.rules.responders_of(question.certificate);
+        let key = AnswerKey::of(question, responders.clone());
+        let (_, is_new) = self.state().answer(question, responders, now);
+        if is_new {
+            self.has_new_questions.store(true, Ordering::Release);
+        }
+        match self.response(&key, Came::Stapled, response, now) {
+            Ok(_)
+            | Err(AnswerError::Older { .. } | AnswerError::RevokedBefore | AnswerError::NotAsked) => {
+                Ok(())
+            }
+            Err(error) => Err(error),
+        }
+    }
+
     fn response(
         &self,
         key: &AnswerKey,
-        nonce: Option<&[u8]>,
+        came: Came<'_>,
         response: &[u8],
         now: Timestamp,
     ) -> Result<(CertificateStatus, KeptAnswer), AnswerError> {
@@ -344,7 +411,7 @@ impl RevocationCache {
             })
         };
         let demands = Demands {
-            nonce,
+            nonce: came.nonce(),
             rules: key.rules,
             allow_sha1: key.allow_sha1,
             is_revoked: &is_revoked,
@@ -363,8 +430,10 @@ impl RevocationCache {
             .filter(|known| known.window(key.rules, now).is_some());
         let is_news = held.map(|known| known.status) != Some(answer.status);
         entry.answer = Some(answer);
-        let until = answer.holds_until(key.rules.max_age);
-        entry.schedule.succeed(now, Some(until), ANSWERS_EVERY);
+        if came.puts_off() {
+            let until = answer.holds_until(key.rules.max_age);
+            entry.schedule.succeed(now, Some(until), ANSWERS_EVERY);
+        }
         if answer.is_revoked() {
             state.tell_others(key, answer);
         }
@@ -481,7 +550,7 @@ impl RevocationCache {
             } => {
                 let key = AnswerKey::of_kept(&certificate, &issuer);
                 self.state().add_kept(&key, &certificate, &issuer, now);
-                self.response(&key, None, &response, now).map(drop)
+                self.response(&key, Came::Kept, &response, now).map(drop)
             }
             Restored::List { url, issuer, list } => {
                 self.state().note_list(url.clone(), &issuer, false, now);

@@ -90,7 +90,7 @@ pub(in crate::trust) struct Question<'q> {
 }
 
 impl AnswerKey {
-    fn of(question: &Question<'_>, urls: Vec<String>) -> Self {
+    pub(super) fn of(question: &Question<'_>, urls: Vec<String>) -> Self {
         Self {
             certificate: question.certificate.thumbprint_sha256(),
             issuer: question.issuer.thumbprint_sha256(),

@@ -11,6 +11,7 @@ use crate::trust::ocsp;
 mod answers;
 mod bounds;
 mod shared;
+mod shown;
 
 const URL: &str = "http://ocsp.example.com/";
 const LIST_URL: &str = "http://crl.example.com/ca.crl";
