@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use http::Uri;
-use soapstone::config::{Located, Place, StsConfig, Table};
+use soapstone::config::{ClockSource, Located, Place, StsConfig, Table};
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Calling, Serving};
 use soapstone_broker::Rate;
@@ -315,6 +315,9 @@ pub(super) fn read_route(
     }
     if let Some(side) = &inbound
         && side.shows_its_keys()
+    if let (Some(_), Some(place), Some(side)) = (several_place, outbound_place, &outbound) {
+        refuse_one_clock_of_several(&table, place, side);
+    }
         && !side.endpoint.needs_tls()
         && !client_side.through_tls
     {
@@ -564,6 +567,17 @@ fn demand_sticky(
         ),
         Sticky::Conversation => (
             "`sticky` is \"conversation\", and clients begin none with this route",
+/// Reports a device that is asked for its clock behind an endpoint that faces several backends.
+fn refuse_one_clock_of_several(table: &Table<'_>, place: Place, side: &EndpointSpec<Calling>) {
+    if let Some(ClockSource::Onvif { .. }) = side.endpoint.learns_clock_from() {
+        table.report_with_hint(
+            place,
+            "`clock` has from = \"onvif\", and the route has several backends: each has a clock of its own",
+            "give each of them its `outbound`",
+        );
+    }
+}
+
             "sticky = \"partner\" keeps calls of a certificate or user together",
         ),
     };

@@ -60,6 +60,11 @@ pub(super) struct Chosen {
 
 /// Where a request would go, and why it does not go there at once.
 pub(super) enum Unready {
+    /// This upstream is a device that was never asked for its clock.
+    NeedsClock {
+        upstream: Arc<Upstream>,
+        attempt: Option<Box<Attempt>>,
+    },
     /// The conversation with this upstream has no context.
     NeedsContext {
         upstream: Arc<Upstream>,
@@ -134,6 +139,12 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
             (Arc::clone(attempt.upstream()), Some(attempt))
         }
     };
+    if let Some(clock) = &upstream.device_clock
+        && !clock.is_at_hand()
+    {
+        let attempt = attempt.map(Box::new);
+        return Err(Unready::NeedsClock { upstream, attempt });
+    }
     let context = match &upstream.conversation {
         None => None,
         Some(conversation) => match conversation.at_hand(opened.version) {
@@ -189,7 +200,9 @@ pub(super) async fn after_waiting(
     octets: &[u8],
 ) -> Result<Chosen, Response<Reply>> {
     match unready {
-        Unready::NeedsContext { upstream, attempt } | Unready::NeedsToken { upstream, attempt } => {
+        Unready::NeedsClock { upstream, attempt }
+        | Unready::NeedsContext { upstream, attempt }
+        | Unready::NeedsToken { upstream, attempt } => {
             let attempt = attempt.map(|attempt| *attempt);
             after_handshake(reporter, upstream, attempt, version, octets).await
         }
@@ -218,8 +231,9 @@ struct Lacking {
 }
 
 /// The choice of that upstream, after the handshake that its conversation needs, or with the
-/// assertion that requests show to it. Where there are several backends and the handshake fails, or
-/// the token service of this one, another one is chosen. `octets` are the request's.
+/// assertion that requests show to it. A device is asked for its clock before. Where there are
+/// several backends and the handshake fails, or the token service of this one, another one is
+/// chosen. `octets` are the request's.
 ///
 /// # Errors
 ///
@@ -232,6 +246,9 @@ pub(super) async fn after_handshake(
     octets: &[u8],
 ) -> Result<Chosen, Response<Reply>> {
     loop {
+        if let Some(clock) = &upstream.device_clock {
+            clock.wait().await;
+        }
         let shown = match (&upstream.conversation, &upstream.tokens) {
             (Some(conversation), _) => context_of(reporter, conversation, version).await,
             (None, Some(tokens)) => {

@@ -28,6 +28,8 @@ pub(super) fn observe(
     let theirs = match from {
         ClockSource::Date => date(headers),
         ClockSource::Timestamp => said_to_be_made(octets),
+        // The device is asked for it (`conversation/device_clock.rs`).
+        ClockSource::Onvif { .. } => return,
     };
     let Some(theirs) = theirs else {
         return;

@@ -35,6 +35,7 @@ use crate::config::tls::ClientTls;
 use crate::config::token_service::TokenServiceSpec;
 use crate::config::validity::dated_in;
 use crate::conversation::context::OutboundContext;
+use crate::conversation::device_clock::DeviceClock;
 use crate::conversation::handshake::Handshaker;
 use crate::issued::asking::{LARGEST_ANSWER, TokenAsker};
 use crate::issued::tokens::IssuedTokens;
@@ -380,6 +381,10 @@ impl Builder<'_> {
             .as_ref()
             .filter(|endpoint| endpoint.endpoint.conversation().is_some());
         upstream.conversation = begun.map(|endpoint| {
+        let background = &self.resources.background;
+        upstream.device_clock = endpoint
+            .as_ref()
+            .and_then(|it| DeviceClock::of(&spec.name, it, &upstream.errand, background));
             let handshaker = Handshaker {
                 executor: Arc::clone(&self.resources.executor),
                 route: spec.name.clone(),

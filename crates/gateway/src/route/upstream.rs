@@ -13,6 +13,7 @@ use http::{HeaderValue, Uri};
 use crate::config::timeouts::Timeouts;
 use crate::config::tls::ClientTls;
 use crate::conversation::context::OutboundContext;
+use crate::conversation::device_clock::DeviceClock;
 use crate::issued::tokens::IssuedTokens;
 use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::wire::backend::{Backend, BackendTimeouts};
@@ -33,6 +34,8 @@ pub(crate) struct Upstream {
     pub(crate) conversation: Option<Arc<OutboundContext>>,
     /// The assertions that requests show to it, where a token service makes these.
     pub(crate) tokens: Option<Arc<IssuedTokens>>,
+    /// What asks it for its clock, where it is a device that is asked.
+    pub(crate) device_clock: Option<Arc<DeviceClock>>,
 }
 
 /// What a request for the backend is about, for headers that its policy asks for and its client did
@@ -87,6 +90,7 @@ impl Upstream {
             endpoint: None,
             conversation: None,
             tokens: None,
+            device_clock: None,
         })
     }
 

@@ -335,6 +335,9 @@ impl Warming {
         let (mut receipt, mut context, mut kerberos) = (Receipt::default(), None, None);
         let mut token = None;
         if let Some(side) = &upstream.endpoint {
+            if let Some(clock) = &upstream.device_clock {
+                clock.wait().await;
+            }
             if let Some(conversation) = &upstream.conversation {
                 context = Some(conversation.obtain(version).await?);
             }

@@ -15,6 +15,7 @@ mod contexts;
 mod conversations;
 mod demands;
 mod description;
+mod device_clock;
 mod heads;
 mod ignored;
 mod inner;

@@ -7,20 +7,34 @@ use std::time::Duration;
 use jiff::SignedDuration;
 
 use super::problem::Place;
+use super::quoting::OTHER_TEXT;
 use super::table::Table;
 use super::values::parse_duration;
 
 /// From what a clock is learnt.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClockSource {
     /// The `Date` of HTTP answers.
     Date,
     /// The `wsu:Timestamp` of answers.
     Timestamp,
+    /// The answer of a device to `GetSystemDateAndTime` of ONVIF.
+    Onvif {
+        /// The path of its device management service.
+        device: String,
+    },
+}
+
+/// `from` as it is written.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Source {
+    Date,
+    Timestamp,
+    Onvif,
 }
 
 /// By how much a clock is off.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum ClockOffset {
     /// It is ahead of ours by that much.
     Fixed(SignedDuration),
@@ -34,7 +48,7 @@ pub enum ClockOffset {
 }
 
 /// `clock = { … }`.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct ClockConfig {
     /// Where the table begins.
     pub place: Place,
@@ -45,6 +59,10 @@ pub struct ClockConfig {
 /// Most that is believed of a clock that is learnt, where the file says nothing.
 const LIMIT: Duration = Duration::from_secs(3_600);
 
+/// The path that the ONVIF Core Specification fixes for the device management service, which is the
+/// entry point of a device.
+const DEVICE_SERVICE: &str = "/onvif/device_service";
+
 /// Reads the table to its end. `None` where it says no offset, which is reported.
 pub(super) fn read_clock(mut table: Table<'_>) -> Option<ClockConfig> {
     const EXPECTED: &str = "`offset` must be \"auto\" or a duration with a sign, such as \"-37s\"";
@@ -53,15 +71,21 @@ pub(super) fn read_clock(mut table: Table<'_>) -> Option<ClockConfig> {
     let from = table.choice(
         "from",
         &[
-            ("date", ClockSource::Date),
-            ("timestamp", ClockSource::Timestamp),
+            ("date", Source::Date),
+            ("timestamp", Source::Timestamp),
+            ("onvif", Source::Onvif),
         ],
     );
+    let device = read_device(&mut table, from.as_ref().map(|from| from.value));
     let limit = table.duration("limit");
     let read = offset.and_then(|offset| {
         if offset.value == "auto" {
             return Some(ClockOffset::Learnt {
-                from: from.as_ref().map_or(ClockSource::Date, |from| from.value),
+                from: match from.as_ref().map(|from| from.value) {
+                    None | Some(Source::Date) => ClockSource::Date,
+                    Some(Source::Timestamp) => ClockSource::Timestamp,
+                    Some(Source::Onvif) => ClockSource::Onvif { device },
+                },
                 limit: limit.as_ref().map_or(LIMIT, |limit| limit.value),
             });
         }
@@ -93,6 +117,33 @@ pub(super) fn read_clock(mut table: Table<'_>) -> Option<ClockConfig> {
         place,
         offset: read?,
     })
+}
+
+/// Reads `device`: the path that a device is asked at.
+fn read_device(table: &mut Table<'_>, from: Option<Source>) -> String {
+    let Some(device) = table.string("device") else {
+        return DEVICE_SERVICE.to_owned();
+    };
+    let is_path = device.value.starts_with('/')
+        && !device.value.starts_with("//")
+        && device
+            .value
+            .bytes()
+            .all(|byte| byte.is_ascii_graphic() && byte != b'#');
+    if from != Some(Source::Onvif) {
+        table.report_with_hint(
+            device.place,
+            "`device` is of a device that is asked for its clock",
+            "leave it out, or say from = \"onvif\"",
+        );
+    } else if !is_path {
+        table.report_with_hint(
+            device.place,
+            format!("`device` must be a path on the backend's host, found {OTHER_TEXT}"),
+            format!("for example device = \"{DEVICE_SERVICE}\""),
+        );
+    }
+    device.value
 }
 
 /// A duration with a sign, and nothing between the two.

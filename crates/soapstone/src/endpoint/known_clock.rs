@@ -19,7 +19,7 @@ const UNKNOWN: i64 = i64::MIN;
 pub(super) enum KnownClock {
     /// As the file says.
     Fixed(SignedDuration),
-    /// As answers show it.
+    /// As the peer's answers show it.
     Learnt {
         from: ClockSource,
         /// Most that is believed.

@@ -21,10 +21,10 @@ impl<P: Directions> Endpoint<P> {
     }
 
     /// From what the peer's clock is learnt, if it is learnt.
-    pub fn learns_clock_from(&self) -> Option<ClockSource> {
+    pub fn learns_clock_from(&self) -> Option<&ClockSource> {
         match &self.peer_clock {
             KnownClock::Fixed(_) => None,
-            KnownClock::Learnt { from, .. } => Some(*from),
+            KnownClock::Learnt { from, .. } => Some(from),
         }
     }
 
@@ -77,8 +77,8 @@ impl Compiler<'_> {
                 "leave it out, or name a mechanism",
             );
         }
-        match clock.offset {
-            ClockOffset::Fixed(ahead) => KnownClock::Fixed(ahead),
+        match &clock.offset {
+            ClockOffset::Fixed(ahead) => KnownClock::Fixed(*ahead),
             ClockOffset::Learnt { from, limit } => {
                 if role != Role::Client {
                     self.report_with_hint(
@@ -87,7 +87,7 @@ impl Compiler<'_> {
                         "say how far it is off: clock = { offset = \"-37s\" }",
                     );
                 }
-                KnownClock::unknown(from, limit)
+                KnownClock::unknown(from.clone(), *limit)
             }
         }
     }
