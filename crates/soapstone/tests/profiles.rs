@@ -249,6 +249,68 @@ fn messages_of_the_form_of_a_profile_are_accepted_both_ways_and_others_are_refus
     }
 }
 
+/// WB004 has every WS-Addressing header signed, WA001 has `wsa:From` optional.
+#[test]
+fn digikoppeling_signs_from_where_it_is_and_refuses_one_that_is_not_signed() {
+    let folder = folder();
+    for name in ["digikoppeling-2w-be-s", "digikoppeling-2w-be-se"] {
+        let service: Service = endpoint(&folder, "service", &profile(name));
+        let from = format!(
+            "security = {{ profile = \"{name}\", addressing = {{ from = \"https://client.example/?OIN=1\" }} }}\n"
+        );
+        let with_from: Client = endpoint(&folder, "client", &from);
+        let without: Client = endpoint(&folder, "client", &profile(name));
+        let mut buffers = Buffers::new();
+        let plain = || with_header(SOAP11, "", HELLO).into_bytes();
+        let labelled = with_from
+            .label_request(
+                plain(),
+                Some("urn:hello"),
+                Some("https://s.example/"),
+                &mut buffers,
+            )
+            .expect("it gets headers");
+        let written = String::from_utf8(labelled.clone()).expect("text");
+        assert!(
+            written.contains("<wsa:Address>https://client.example/?OIN=1</wsa:Address></wsa:From>")
+        );
+        let request = with_from.secure(labelled).expect("it is secured");
+        let text = String::from_utf8_lossy(&request.bytes).into_owned();
+        // Body, Timestamp, To, Action, MessageID, ReplyTo, From.
+        assert_eq!(text.matches("<ds:Reference ").count(), 7, "{text}");
+        let received = service.receive(request.bytes, memory());
+        assert!(matches!(received, Ok(Arrived::Message(_))), "{received:?}");
+        // Without one nothing is missing.
+        let request = without.secure(with_header(SOAP11, HEADERS, HELLO).into_bytes());
+        let request = request.expect("it is secured").bytes;
+        let forged = String::from_utf8(request.clone()).expect("text");
+        assert!(matches!(
+            service.receive(request, memory()),
+            Ok(Arrived::Message(_))
+        ));
+        // Somebody on the way adds one.
+        let added = "<a:From xmlns:a=\"http://www.w3.org/2005/08/addressing\"><a:Address>urn:evil</a:Address></a:From>";
+        let forged = forged.replace("</s:Header>", &format!("{added}</s:Header>"));
+        assert!(forged.contains("urn:evil"));
+        match service.receive(forged.into_bytes(), memory()) {
+            Err(ReceiveError::Rejected(rejected)) => {
+                assert_eq!(rejected.cause().name(), "unsigned", "{name}")
+            }
+            other => panic!("{other:?}"),
+        }
+    }
+}
+
+/// The file's own list is obeyed: a header that it names is never left out in silence.
+#[test]
+fn a_from_that_the_file_itself_has_signed_must_be_there() {
+    let folder = folder();
+    let signed = "security = { mechanism = \"sign\", signed = [\"Body\", \"{http://www.w3.org/2005/08/addressing}From\"] }\n";
+    let client: Client = endpoint(&folder, "client", signed);
+    let refused = client.secure(with_header(SOAP11, HEADERS, HELLO).into_bytes());
+    assert!(refused.is_err());
+}
+
 /// SAT signs the Timestamp alone; its token is all that the answer is for.
 #[test]
 fn what_clients_of_sat_write_has_one_reference_and_weak_algorithms_are_warned_of() {

@@ -107,6 +107,8 @@ pub struct AddressingConfig {
     pub message_id: Option<Located<bool>>,
     /// `wsa:ReplyTo` of requests that leave: `anonymous`, `absent`, or an address.
     pub reply_to: Option<Located<String>>,
+    /// `wsa:From` of requests that leave: `anonymous`, or an address.
+    pub from: Option<Located<String>>,
     /// The version of requests that leave.
     pub version: Option<AddressingVersion>,
     /// The first key that is of requests that leave.
@@ -480,12 +482,13 @@ fn read_addressing(mut table: Table<'_>) -> Option<AddressingConfig> {
     let to = table.strings("to");
     let soap_action = table.boolean("soap_action");
     let soap_action = soap_action.is_some_and(|compared| compared.value);
-    let of_requests_that_leave = ["action", "message_id", "reply_to", "version"]
+    let of_requests_that_leave = ["action", "message_id", "reply_to", "from", "version"]
         .into_iter()
         .find_map(|key| Some((key, table.place_of(key)?)));
     let action = table.string("action").map(|action| action.value);
     let message_id = table.boolean("message_id");
     let reply_to = table.string("reply_to");
+    let from = table.string("from");
     let versions = [
         ("2005/08", AddressingVersion::V10),
         ("2004/08", AddressingVersion::August2004),
@@ -513,6 +516,7 @@ fn read_addressing(mut table: Table<'_>) -> Option<AddressingConfig> {
         action,
         message_id,
         reply_to,
+        from,
         version,
         of_requests_that_leave,
     })

@@ -9,7 +9,7 @@ use soapstone_wss::{Part, Policy};
 use super::agreed::Exchange;
 use super::compiler::Compiler;
 use super::role::Role;
-use crate::config::SecuritySource;
+use crate::config::{Located, SecuritySource};
 
 /// How the addressing headers of requests are written.
 #[derive(Clone, Debug)]
@@ -20,6 +20,7 @@ pub(super) struct RequestHeaders {
     action: Option<String>,
     message_id: bool,
     reply_to: Option<String>,
+    from: Option<String>,
     version: AddressingVersion,
 }
 
@@ -32,6 +33,7 @@ impl Default for RequestHeaders {
             action: None,
             message_id: true,
             reply_to: Some(version.anonymous().to_owned()),
+            from: None,
             version,
         }
     }
@@ -52,6 +54,7 @@ impl RequestHeaders {
             headers.message_id = None;
         }
         headers.reply_to.clone_from(&self.reply_to);
+        headers.from.clone_from(&self.from);
         Some(headers)
     }
 }
@@ -99,6 +102,10 @@ impl Compiler<'_> {
             Some("absent") => None,
             Some(address) => Some(address.to_owned()),
         };
+        headers.from = given.from.as_ref().map(|given| match given.value.as_str() {
+            "anonymous" => headers.version.anonymous().to_owned(),
+            address => address.to_owned(),
+        });
         headers
     }
 
@@ -111,7 +118,18 @@ impl Compiler<'_> {
         let security = &self.config.security;
         let mut named: Vec<&Part> = Vec::new();
         if let SecuritySource::Mechanism(_) = security.source.value {
-            let signed = security.signed.iter().flatten().map(|part| &part.value);
+            let writes_from = security
+                .addressing
+                .as_ref()
+                .is_some_and(|it| it.from.is_some());
+            // What a profile says stands where it is named. It lists every header that a request
+            // can have, and `wsa:From` is optional (1.0 Core, 3.2).
+            let is_optional = |part: &Located<Part>| {
+                part.place == security.source.place && is_from(&part.value) && !writes_from
+            };
+            let signed = security.signed.iter().flatten();
+            let signed = signed.filter(|part| !is_optional(part));
+            let signed = signed.map(|part| &part.value);
             let encrypted = security.encrypted.iter().flatten();
             named.extend(signed.chain(encrypted.map(|wanted| &wanted.value.part)));
             named.retain(|part| is_of_requests(part));
@@ -122,6 +140,12 @@ impl Compiler<'_> {
         let sent: Vec<Part> = named.into_iter().chain(required).cloned().collect();
         request.parts.sent = sent;
     }
+}
+
+/// Whether a part is `wsa:From`.
+fn is_from(part: &Part) -> bool {
+    matches!(part, Part::Header { namespace, local }
+        if local == "From" && AddressingVersion::from_namespace(namespace).is_some())
 }
 
 /// Whether a part is an addressing header that requests have: `RelatesTo` is of answers.

@@ -73,6 +73,8 @@ pub struct Addressing {
     pub reply_to: Option<String>,
     /// Address of `wsa:FaultTo`.
     pub fault_to: Option<String>,
+    /// Address of `wsa:From`, of headers that are written. It is not read: nothing depends on it.
+    pub from: Option<String>,
     /// `wsa:RelatesTo` of replies.
     pub relates_to: Option<String>,
 }
@@ -125,6 +127,7 @@ impl Addressing {
             message_id,
             reply_to,
             fault_to,
+            from: None,
             relates_to,
         }))
     }
@@ -139,6 +142,7 @@ impl Addressing {
             message_id: Some(identifier::uuid_urn()),
             reply_to: Some(version.anonymous().to_owned()),
             fault_to: None,
+            from: None,
             relates_to: None,
         }
     }
@@ -153,6 +157,7 @@ impl Addressing {
             message_id: Some(identifier::uuid_urn()),
             reply_to: None,
             fault_to: None,
+            from: None,
             relates_to: self.message_id.clone(),
         }
     }
@@ -197,6 +202,7 @@ impl Addressing {
         for (name, address) in [
             ("wsa:ReplyTo", &self.reply_to),
             ("wsa:FaultTo", &self.fault_to),
+            ("wsa:From", &self.from),
         ] {
             if let Some(address) = address {
                 writer.element(name, Some(namespace), &[], |writer| {
