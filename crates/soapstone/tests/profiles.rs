@@ -13,6 +13,7 @@ use std::fs;
 use std::path::{Path, PathBuf};
 
 use soapstone::config::EndpointConfig;
+use soapstone::crypto::base64;
 use soapstone::endpoint::{Endpoint, Fixed};
 use soapstone::wss::{Envelope, Outgoing, SoapVersion};
 use soapstone::xml::Buffers;
@@ -390,6 +391,61 @@ fn a_conversation_of_the_profile_of_ws_http_begins_and_carries_messages() {
         .expect("it is secured");
     let received = service.receive(secured.bytes, serving());
     assert!(matches!(received, Ok(Arrived::Message(_))), "{received:?}");
+}
+
+/// The ApplicationRequest is a document in base64 with a signature of its own.
+#[test]
+fn the_recipe_of_nordic_banks_signs_the_application_request_by_itself() {
+    let folder = folder();
+    let recipe = recipes();
+    let recipe = recipe
+        .iter()
+        .find(|file| file.ends_with("nordic-bank.toml"));
+    let recipe = fs::read_to_string(recipe.expect("a recipe")).expect("text");
+    let made = |text: &str| EndpointConfig::from_text(text, &folder.path("e.toml"), &|_| None);
+    let client: Client = made(&recipe)
+        .and_then(|config| Endpoint::from_config(&config))
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let bank = recipe.replace("CN=service", "CN=client");
+    let bank = bank.replace("\"client.", "\"service.");
+    let bank: Service = made(&bank)
+        .and_then(|config| Endpoint::from_config(&config))
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let document = |name: &str| {
+        let document =
+            format!("<{name} xmlns=\"http://bxd.fi/xmldata/\"><CustomerId>1</CustomerId></{name}>");
+        let text = base64::encode(document.as_bytes());
+        let body = format!(
+            "<c:inout xmlns:c=\"http://bxd.fi/CorporateFileService\">\
+             <{name} xmlns=\"http://model.bxd.fi\">{text}</{name}></c:inout>"
+        );
+        with_header(SOAP11, "", &body).into_bytes()
+    };
+    let request = client.secure(document("ApplicationRequest"));
+    let request = request.expect("it is secured");
+    let Ok(Arrived::Message(opened)) = bank.receive(request.bytes, memory()) else {
+        panic!("the request is not received");
+    };
+    let inner = opened.evidence.inner.as_ref().expect("who signed it");
+    assert_eq!(inner.subject, "CN=client");
+    assert_eq!(inner.element, "{http://model.bxd.fi}ApplicationRequest");
+    let answer = bank.answer(document("ApplicationResponse"), &opened.receipt);
+    let answer = answer.expect("it is secured");
+    let answered = client.open(answer.bytes, request.receipt, memory());
+    let answered = answered.expect("the answer");
+    assert_eq!(
+        answered.evidence.inner.as_ref().expect("who").subject,
+        "CN=service"
+    );
+    // The outer signature alone proves no document.
+    let outer: Client = endpoint(&folder, "client", &profile("nordic-bank"));
+    let unsigned = outer
+        .secure(document("ApplicationRequest"))
+        .expect("it is secured");
+    match bank.receive(unsigned.bytes, memory()) {
+        Err(ReceiveError::Rejected(rejected)) => assert_eq!(rejected.name(), "inner-signature"),
+        other => panic!("{other:?}"),
+    }
 }
 
 fn recipes() -> Vec<PathBuf> {
