@@ -5,6 +5,7 @@
 use soapstone_wss::{EncryptedPart, KeyReference, Mechanism, Part};
 
 use super::key_naming::{EncryptionNaming, SignatureNaming, key_reference};
+use super::nodes::{RecipientConfig, read_recipients};
 use super::parts::{read_encrypted, read_signed};
 use super::problem::{Located, Place};
 use super::security::{
@@ -82,6 +83,8 @@ pub struct AnswersConfig {
     pub unsecured_faults: Option<Located<UnsecuredFaults>>,
     /// Whether answers that prove less than requests may come and go without TLS.
     pub without_tls: Option<Located<bool>>,
+    /// The nodes on the way of answers, in the order in which an answer reaches them.
+    pub recipients: Vec<RecipientConfig>,
 }
 
 impl AnswersConfig {
@@ -111,6 +114,7 @@ impl AnswersConfig {
             ],
         );
         let without_tls = table.boolean("without_tls");
+        let recipients = read_recipients(&mut table);
         let answers = Self {
             place,
             protection,
@@ -122,6 +126,7 @@ impl AnswersConfig {
             timestamp,
             unsecured_faults,
             without_tls,
+            recipients,
         };
         answers.refuse_what_nothing_uses(&table);
         table.finish();

@@ -148,6 +148,7 @@ impl Compiler<'_> {
         self.refuse_needless_unsigned(&agreed.exchanges);
         self.check_intermediary(role);
         let recipients = self.recipients(&agreed.exchanges, &keys, role);
+        let answer_recipients = self.answer_recipients(&agreed.exchanges, &keys, role);
         let request_headers = self.request_headers(role, agreed.address.clone());
         let inner = self.inner(role, conversation.is_some());
         let sts = self.sts(conversation.is_some(), &agreed.exchanges, &keys);
@@ -190,6 +191,7 @@ impl Compiler<'_> {
             time: self.config.security.time.as_ref().map(|time| time.value),
             peer_clock,
             recipients: recipients?,
+            answer_recipients: answer_recipients?,
             mechanism: agreed.mechanism,
             suite,
             scope: String::new(),

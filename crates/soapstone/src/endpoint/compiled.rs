@@ -66,6 +66,8 @@ pub struct Endpoint<P> {
     /// What is done to messages that leave for nodes on their way, in the order in which these are
     /// reached.
     pub(super) recipients: Vec<OutboundPlan>,
+    /// What is done for nodes on the way of answers.
+    pub(super) answer_recipients: Vec<OutboundPlan>,
     pub(super) mechanism: &'static str,
     pub(super) suite: String,
     pub(super) scope: String,
@@ -108,6 +110,7 @@ impl<P: Directions> Endpoint<P> {
             time: None,
             peer_clock: KnownClock::default(),
             recipients: Vec::new(),
+            answer_recipients: Vec::new(),
             mechanism: "policy",
             suite: String::new(),
             scope: String::new(),
@@ -323,7 +326,7 @@ impl<P: Directions> Endpoint<P> {
 
     /// Whether nothing that is done for nodes on the way takes an operation of a key pair.
     fn goes_on_lightly(&self) -> bool {
-        let mut recipients = self.recipients.iter();
+        let mut recipients = self.recipients.iter().chain(&self.answer_recipients);
         recipients.all(|plan| !plan.policy().uses_key_pair())
     }
 
@@ -367,6 +370,7 @@ impl<P: Directions> Endpoint<P> {
                 .outbound()
                 .chain(outbound)
                 .chain(&self.recipients)
+                .chain(&self.answer_recipients)
                 .any(OutboundPlan::waits_for_keys)
     }
 

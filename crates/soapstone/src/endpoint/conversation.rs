@@ -225,7 +225,9 @@ impl<P: Opens + Secures> Endpoint<P> {
         });
         let secured = secured.map_err(ReceiveError::Unsecurable)?;
         self.note_sent(response, &secured.receipt, now);
-        told.bytes = secured.bytes;
+        let recipients = self.on_the_way(false);
+        let onward = self.secured_onward(recipients, secured.bytes, now, buffers, observer);
+        told.bytes = onward.map_err(ReceiveError::Unsecurable)?;
         told.action = answer.action;
         told.done = done;
         Ok(told)

@@ -289,6 +289,11 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
         let mut secured = plan.secure(envelope, outgoing, now, buffers)?;
         self.endpoint.note_sent(plan, &secured.receipt, now);
         secured.receipt.relation = relation;
+        let recipients = self.endpoint.on_the_way(true);
+        let bytes = secured.bytes;
+        secured.bytes = self
+            .endpoint
+            .secured_onward(recipients, bytes, now, buffers, &mut ())?;
         Ok(secured)
     }
 }

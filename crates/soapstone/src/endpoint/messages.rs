@@ -15,6 +15,7 @@ use soapstone_xml::{Buffers, NodeId};
 use super::arriving::Arriving;
 use super::asking::{Store, Workspace};
 use super::compiled::Endpoint;
+use super::nodes::check_addressees;
 use super::opened::OpenedMessage;
 use super::opening::Judged;
 use super::operations::{Expected, Operations, carries_token_request};
@@ -111,9 +112,8 @@ impl<P: Secures> Endpoint<P> {
         }
         let (agreement, operations) = self.leaving(&envelope, outgoing)?;
         let plan = agreement.securing();
-        if is_request {
-            self.check_addressees(&envelope, plan)?;
-        }
+        let recipients = self.on_the_way(is_request);
+        check_addressees(&envelope, plan, recipients)?;
         let now = self.clock(now);
         let relates = is_request.then_some(agreement.relates);
         let relation = relates.and_then(|demanded| relation::of_request(&envelope, demanded));
@@ -137,9 +137,7 @@ impl<P: Secures> Endpoint<P> {
         secured.receipt.operations = operations;
         secured.receipt.relation = relation;
         observer.ended(Step::Secure);
-        if is_request {
-            secured.bytes = self.secured_onward(secured.bytes, now, buffers, observer)?;
-        }
+        secured.bytes = self.secured_onward(recipients, secured.bytes, now, buffers, observer)?;
         Ok(secured)
     }
 }

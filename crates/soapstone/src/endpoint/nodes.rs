@@ -73,27 +73,37 @@ impl<P: Opens> Endpoint<P> {
         let mut bytes = buffers.take(passed.envelope().document().bytes().len());
         passed.forward(&mut bytes);
         observer.ended(Step::Forward);
-        let bytes = self.secured_onward(bytes, now, buffers, observer);
+        let recipients = self.on_the_way(true);
+        let bytes = self.secured_onward(recipients, bytes, now, buffers, observer);
         let bytes = bytes.map_err(ReceiveError::Unsecurable)?;
         Ok(PassedMessage { bytes, passed })
     }
 }
 
 impl<P: Directions> Endpoint<P> {
+    /// The plans for the nodes on the way of requests, or of answers.
+    pub(super) fn on_the_way(&self, are_requests: bool) -> &[OutboundPlan] {
+        match are_requests {
+            true => &self.recipients,
+            false => &self.answer_recipients,
+        }
+    }
+
     /// A message with headers for the nodes on its way. What comes later on the way is done first:
     /// each node undoes the last step that is left.
     pub(super) fn secured_onward(
         &self,
+        recipients: &[OutboundPlan],
         mut bytes: Vec<u8>,
         now: Timestamp,
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<Vec<u8>, SecureError> {
-        if self.recipients.is_empty() {
+        if recipients.is_empty() {
             return Ok(bytes);
         }
         let now = self.clock(now);
-        for plan in self.recipients.iter().rev() {
+        for plan in recipients.iter().rev() {
             // It grew by what was done before.
             let mut limits = self.limits.clone();
             limits.message = limits.message.saturating_mul(2);
@@ -109,49 +119,49 @@ impl<P: Directions> Endpoint<P> {
         observer.ended(Step::Secure);
         Ok(bytes)
     }
+}
 
-    /// Whether the blocks that are protected for a node are still there when the message reaches
-    /// it: one that is addressed to an earlier node is taken out by that (SOAP 1.1, 4.2.2).
-    pub(super) fn check_addressees(
-        &self,
-        envelope: &Envelope,
-        plan: &OutboundPlan,
-    ) -> Result<(), SecureError> {
-        if self.recipients.is_empty() {
-            return Ok(());
-        }
-        let last = std::iter::once((plan, self.recipients.len()));
-        let others = self.recipients.iter().zip(0..);
-        for (plan, place) in others.chain(last) {
-            let policy = plan.policy();
-            let encrypted = policy.encrypted_parts().iter().map(|one| &one.part);
-            let signed = policy.signed_parts();
-            for part in signed.iter().chain(encrypted) {
-                let Part::Header { namespace, local } = part else {
+/// Whether the blocks that are protected for a node are still there when the message reaches
+/// it: one that is addressed to an earlier node is taken out by that (SOAP 1.1, 4.2.2).
+pub(super) fn check_addressees(
+    envelope: &Envelope,
+    plan: &OutboundPlan,
+    recipients: &[OutboundPlan],
+) -> Result<(), SecureError> {
+    if recipients.is_empty() {
+        return Ok(());
+    }
+    let last = std::iter::once((plan, recipients.len()));
+    let others = recipients.iter().zip(0..);
+    for (plan, place) in others.chain(last) {
+        let policy = plan.policy();
+        let encrypted = policy.encrypted_parts().iter().map(|one| &one.part);
+        let signed = policy.signed_parts();
+        for part in signed.iter().chain(encrypted) {
+            let Part::Header { namespace, local } = part else {
+                continue;
+            };
+            let blocks = envelope.header().into_iter().flat_map(|it| it.children());
+            for block in blocks.filter(|block| block.is(namespace, local)) {
+                let Some(actor) = envelope.actor_of(block) else {
                     continue;
                 };
-                let blocks = envelope.header().into_iter().flat_map(|it| it.children());
-                for block in blocks.filter(|block| block.is(namespace, local)) {
-                    let Some(actor) = envelope.actor_of(block) else {
-                        continue;
-                    };
-                    let is_of = |plan: &OutboundPlan| {
-                        let own = plan.policy().header.actor.as_deref();
-                        own == Some(&*actor) || own.is_some_and(is_next) && is_next(&actor)
-                    };
-                    let at = self.recipients.iter().position(is_of);
-                    let at = at.or_else(|| is_of(plan).then_some(self.recipients.len()));
-                    if at.is_none_or(|at| at < place) {
-                        return Err(SecureError::TakenOutBefore {
-                            part: part.clone(),
-                            actor: actor.into_owned(),
-                        });
-                    }
+                let is_of = |plan: &OutboundPlan| {
+                    let own = plan.policy().header.actor.as_deref();
+                    own == Some(&*actor) || own.is_some_and(is_next) && is_next(&actor)
+                };
+                let at = recipients.iter().position(is_of);
+                let at = at.or_else(|| is_of(plan).then_some(recipients.len()));
+                if at.is_none_or(|at| at < place) {
+                    return Err(SecureError::TakenOutBefore {
+                        part: part.clone(),
+                        actor: actor.into_owned(),
+                    });
                 }
             }
         }
-        Ok(())
     }
+    Ok(())
 }
 
 impl Compiler<'_> {
@@ -209,14 +219,45 @@ impl Compiler<'_> {
                 "leave it out, or say that it passes them on: role = \"next\"",
             );
         }
-        if exchanges.iter().any(|one| one.request.uses_context()) {
+        let last = match config.intermediary {
+            Some(_) => Vec::new(),
+            None => exchanges.iter().map(|one| one.request.clone()).collect(),
+        };
+        self.nodes(&config.recipients, last, keys)
+    }
+
+    /// The plans for the nodes on the way of answers.
+    pub(super) fn answer_recipients(
+        &mut self,
+        exchanges: &[Exchange],
+        keys: &Keys,
+        role: Role,
+    ) -> Option<Vec<OutboundPlan>> {
+        let config = self.config;
+        let recipients = config.answers.as_ref().map(|it| &it.recipients[..]);
+        let recipients = recipients.unwrap_or_default();
+        let Some(first) = recipients.first() else {
+            return Some(Vec::new());
+        };
+        if role != Role::Service {
             self.report_with_hint(
                 first.place,
-                "nodes on the way of conversations are not supported",
-                "take a mechanism for single messages",
+                "`recipients` of `answers` is for answers that leave, and this endpoint sends none",
+                "leave it out, or let it stand with the endpoint of the service",
             );
-            return None;
         }
+        let last = exchanges.iter().map(|one| one.response.clone()).collect();
+        self.nodes(recipients, last, keys)
+    }
+
+    /// The plans for nodes on the way. `last` is what messages have for the last node.
+    fn nodes(
+        &mut self,
+        recipients: &[RecipientConfig],
+        last: Vec<Policy>,
+        keys: &Keys,
+    ) -> Option<Vec<OutboundPlan>> {
+        let config = self.config;
         let own = config
             .intermediary
             .as_ref()
@@ -224,7 +265,7 @@ impl Compiler<'_> {
         let own = own.or(config.security.actor.as_ref().map(|it| it.value.as_str()));
         let mut policies = Vec::new();
         let mut plans = Vec::new();
-        for recipient in &config.recipients {
+        for recipient in recipients {
             let actor = recipient.actor.value.as_str();
             if own.is_some_and(|own| own == actor || is_next(own) && is_next(actor)) {
                 self.report_with_hint(
@@ -237,10 +278,8 @@ impl Compiler<'_> {
             policies.push(policy);
             plans.push(plan);
         }
-        if config.intermediary.is_none() {
-            policies.extend(exchanges.iter().map(|one| one.request.clone()));
-        }
-        for (at, recipient) in config.recipients.iter().enumerate() {
+        policies.extend(last);
+        for (at, recipient) in recipients.iter().enumerate() {
             let (this, later) = (&policies[at], &policies[at + 1..]);
             if !recipient.reinserts
                 && let Some(part) = lost(this, later)

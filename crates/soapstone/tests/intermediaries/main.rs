@@ -4,10 +4,19 @@
 //! Cases `mission/intermediary` and section 4 of the mission: each attack is a test.
 
 mod actors;
+mod answers;
+mod conversations;
 mod files;
 mod plaintext;
 mod references;
 mod way;
+
+#[expect(
+    dead_code,
+    reason = "contexts are granted here, and not agreed on with a peer"
+)]
+#[path = "../support/contexts.rs"]
+mod contexts;
 
 use soapstone::config::{EndpointConfig, Problems};
 use soapstone::crypto::base64;

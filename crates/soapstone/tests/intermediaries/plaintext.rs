@@ -375,3 +375,49 @@ fn blocks_for_several_nodes_in_one_cipher_text_are_refused() {
         .expect("both are for others");
     assert!(text(&passed).contains(&price("")), "{}", text(&passed));
 }
+
+/// Content for the end inside of content for a node: the node reads that it is cipher text, and
+/// nothing else of it.
+#[test]
+fn content_that_is_encrypted_for_the_end_travels_inside_of_what_a_node_opens() {
+    let nodes = Nodes::new();
+    let client = format!(
+        "peer = {{ certificate = \"service.cert.pem\" }}\n\
+         security = {{ mechanism = \"sign-encrypt\", {SUITE} }}\n\
+         [[recipients]]\nactor = \"next\"\npeer = {{ certificate = \"first.cert.pem\" }}\nreinserts = true\n\
+         mechanism = \"sign-encrypt\"\nsigned = [\"Timestamp\", \"Body\"]\nencrypted = [\"Body\"]\n"
+    );
+    let node = format!(
+        "role = \"next\"\nreinsert = true\nsecurity = {{ mechanism = \"sign-encrypt\", {SUITE} }}\n"
+    );
+    for soap in [SOAP11, SOAP12] {
+        let sent = nodes.sent(&client, plain(soap)).expect("it is secured");
+        let other = nodes.sent(&client, plain(soap)).expect("it is secured");
+        let left = text(&nodes.passed("first", &node, &sent).expect("the node"));
+        let of_other = text(&nodes.passed("first", &node, &other).expect("the node"));
+        assert!(!left.contains("hello"), "{left}");
+        let opened = nodes.opened(&service(), &left).expect("the end");
+        assert!(opened.contains("hello"), "{opened}");
+        // A node that puts the content of another message there is found out by the end.
+        let value = |message: &str| {
+            let body = message.rfind("<xenc:CipherValue>").expect("cipher text");
+            block(
+                &message[body..],
+                "<xenc:CipherValue>",
+                "</xenc:CipherValue>",
+            )
+            .to_owned()
+        };
+        let forged = left.replace(&value(&left), &value(&of_other));
+        assert_ne!(forged, left);
+        nodes
+            .opened(&service(), &forged)
+            .expect_err("it is under another key");
+        // One that keeps what it opened leaves the end nothing to read.
+        let keeping = node.replace("reinsert = true\n", "");
+        let kept = text(&nodes.passed("first", &keeping, &sent).expect("the node"));
+        nodes
+            .opened(&service(), &kept)
+            .expect_err("it is still for the node");
+    }
+}

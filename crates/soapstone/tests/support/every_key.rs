@@ -66,6 +66,17 @@ fn security() -> Node {
     ])
 }
 
+/// Nodes on the way.
+fn recipients() -> Node {
+    tables(table([
+        ("actor", value("\"urn:hop\"")),
+        ("mechanism", value("\"sign\"")),
+        ("peer", table([("certificate", value("\"peer.pem\""))])),
+        ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
+        ("timestamp", table([("ttl", value("\"5m\""))])),
+    ]))
+}
+
 /// A token service, and the endpoint that faces it.
 fn token_service() -> Node {
     table([
@@ -135,22 +146,14 @@ pub(crate) fn every_table() -> Node {
         ),
         ("security", security()),
         ("role", value("\"urn:hop\"")),
-        (
-            "recipients",
-            tables(table([
-                ("actor", value("\"urn:hop\"")),
-                ("mechanism", value("\"sign\"")),
-                ("peer", table([("certificate", value("\"peer.pem\""))])),
-                ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
-                ("timestamp", table([("ttl", value("\"5m\""))])),
-            ])),
-        ),
+        ("recipients", recipients()),
         (
             "answers",
             table([
                 ("mechanism", value("\"sign\"")),
                 ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
                 ("timestamp", table([("ttl", value("\"5m\""))])),
+                ("recipients", recipients()),
             ]),
         ),
         ("limits", table([("depth", value("10"))])),
