@@ -35,6 +35,7 @@ pub mod server_trust;
 mod shares;
 mod stores;
 mod tallies;
+pub mod tls_revocation;
 
 pub use breaker::Breaker;
 pub use contexts::RedisContexts;

@@ -17,7 +17,9 @@ use rustls::crypto::{CryptoProvider, verify_tls12_signature, verify_tls13_signat
 use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
 use rustls::server::ParsedCertificate;
 use rustls::{CertificateError, DigitallySignedStruct, OtherError, RootCertStore, SignatureScheme};
-use soapstone::crypto::{Certificate, KeyPurpose};
+use soapstone::crypto::{Certificate, KeyPurpose, TrustError};
+
+use crate::tls_revocation::TlsRevocation;
 
 /// Which servers are believed.
 #[derive(Debug)]
@@ -27,6 +29,8 @@ pub struct ServerTrust {
     /// The certificates of the file of authorities, which servers may show themselves.
     named: Vec<CertificateDer<'static>>,
     pinned: Vec<CertificateDer<'static>>,
+    /// What is asked about revocation; nobody where there is nothing.
+    revocation: Option<Arc<TlsRevocation>>,
     provider: Arc<CryptoProvider>,
 }
 
@@ -71,6 +75,7 @@ impl ServerTrust {
             paths: None,
             named: Vec::new(),
             pinned: certificates,
+            revocation: None,
             provider: Arc::clone(provider),
         }
     }
@@ -79,6 +84,14 @@ impl ServerTrust {
     #[must_use]
     pub fn or_pinned(mut self, certificates: Vec<CertificateDer<'static>>) -> Self {
         self.pinned.extend(certificates);
+        self
+    }
+
+    /// Asks whether servers' certificates were revoked, too. Sessions must not be resumed then: a
+    /// resumed one shows no certificate.
+    #[must_use]
+    pub fn asking(mut self, revocation: Option<Arc<TlsRevocation>>) -> Self {
+        self.revocation = revocation;
         self
     }
 
@@ -98,13 +111,15 @@ impl ServerTrust {
             paths,
             named,
             pinned: Vec::new(),
+            revocation: None,
             provider: Arc::clone(provider),
         })
     }
 }
 
-impl ServerCertVerifier for ServerTrust {
-    fn verify_server_cert(
+impl ServerTrust {
+    /// Whether a server is believed, whatever was revoked.
+    fn believe(
         &self,
         server: &CertificateDer<'_>,
         intermediates: &[CertificateDer<'_>],
@@ -134,6 +149,23 @@ impl ServerCertVerifier for ServerTrust {
             }
             None => Err(CertificateError::UnknownIssuer.into()),
         }
+    }
+}
+
+impl ServerCertVerifier for ServerTrust {
+    fn verify_server_cert(
+        &self,
+        server: &CertificateDer<'_>,
+        intermediates: &[CertificateDer<'_>],
+        name: &ServerName<'_>,
+        ocsp_response: &[u8],
+        now: UnixTime,
+    ) -> Result<ServerCertVerified, rustls::Error> {
+        let believed = self.believe(server, intermediates, name, ocsp_response, now)?;
+        if let Some(revocation) = &self.revocation {
+            revocation.check(server, intermediates, ocsp_response, now)?;
+        }
+        Ok(believed)
     }
 
     fn verify_tls12_signature(
@@ -232,7 +264,11 @@ pub fn describe(error: &io::Error) -> String {
         return error.to_string();
     };
     match refused {
-        CertificateError::Other(OtherError(why)) if why.is::<Unsuitable>() => why.to_string(),
+        CertificateError::Other(OtherError(why))
+            if why.is::<Unsuitable>() || why.is::<TrustError>() =>
+        {
+            why.to_string()
+        }
         CertificateError::UnknownIssuer => {
             "its certificate is issued by no authority that is trusted, and is not pinned"
                 .to_owned()

@@ -4,7 +4,7 @@
 //! certificate that the client shows, which is what `openssl req -x509` makes: one that is
 //! self-signed, and says that it is an authority. The same is believed of backends
 //! (`soapstone_store::server_trust`). The rule kept here: a client proves its key, and its dates
-//! and purposes are checked either way.
+//! and purposes are checked either way; where revocation is asked about, that is checked last.
 
 use std::sync::Arc;
 
@@ -13,6 +13,7 @@ use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::{DigitallySignedStruct, DistinguishedName, Error, SignatureScheme};
 use soapstone_store::server_trust::check_named;
+use soapstone_store::tls_revocation::TlsRevocation;
 
 /// Which clients are believed.
 #[derive(Debug)]
@@ -20,6 +21,8 @@ pub(crate) struct ClientTrust {
     paths: Arc<dyn ClientCertVerifier>,
     /// The certificates of `client_ca`, which clients may show themselves.
     named: Vec<CertificateDer<'static>>,
+    /// What is asked about revocation; nobody where there is nothing.
+    revocation: Option<Arc<TlsRevocation>>,
 }
 
 impl ClientTrust {
@@ -27,8 +30,13 @@ impl ClientTrust {
     pub(crate) fn new(
         paths: Arc<dyn ClientCertVerifier>,
         named: Vec<CertificateDer<'static>>,
+        revocation: Option<Arc<TlsRevocation>>,
     ) -> Self {
-        Self { paths, named }
+        Self {
+            paths,
+            named,
+            revocation,
+        }
     }
 }
 
@@ -51,11 +59,17 @@ impl ClientCertVerifier for ClientTrust {
         intermediates: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<ClientCertVerified, Error> {
-        if self.named.contains(client) {
+        let verified = if self.named.contains(client) {
             check_named(client, "clientAuth", now)?;
-            return Ok(ClientCertVerified::assertion());
+            ClientCertVerified::assertion()
+        } else {
+            self.paths.verify_client_cert(client, intermediates, now)?
+        };
+        if let Some(revocation) = &self.revocation {
+            // A client staples nothing: the server never asks it to.
+            revocation.check(client, intermediates, &[], now)?;
         }
-        self.paths.verify_client_cert(client, intermediates, now)
+        Ok(verified)
     }
 
     fn verify_tls12_signature(

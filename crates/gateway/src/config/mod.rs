@@ -51,6 +51,7 @@ use jiff::Timestamp;
 use rustls::ServerConfig;
 use soapstone::config::{FileState, Problem, Warning};
 use soapstone::endpoint::Dated;
+use soapstone_store::tls_revocation::TlsRevocation;
 use soapstone_store::{StoreProblem, Stores};
 
 use admin::AdminConfig;
@@ -63,6 +64,7 @@ use registry::RegistrySpec;
 use revocation::RevocationConfig;
 use roles::RoleSpec;
 use route::RouteSpec;
+use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::Serving;
 use timeouts::Timeouts;
 use traces::TracesConfig;
@@ -85,6 +87,8 @@ pub struct Config {
     pub(crate) reuse_port: bool,
     pub(crate) public_url: Option<String>,
     pub(crate) tls: Option<Arc<ServerConfig>>,
+    /// What asks whether the certificates of clients were revoked.
+    pub(crate) client_revocation: Option<Arc<TlsRevocation>>,
     /// Whether clients can show certificates.
     asks_for_certificates: bool,
     /// Those of `[tls]`.
@@ -105,6 +109,9 @@ pub struct Config {
     pub(crate) agreements: Option<AgreementsSpec>,
     /// Who may be asked about revocation.
     pub(crate) revocation: Option<RevocationConfig>,
+    /// What asks about it outside of routes: about clients, the registry and the collector of
+    /// traces.
+    pub(crate) online: Vec<Arc<OnlineRevocation>>,
     /// The registry that the gateway registers in and reads.
     pub(crate) registry: Option<RegistrySpec>,
     files: Vec<(PathBuf, FileState)>,

@@ -4,12 +4,15 @@
 
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
-use std::path::Path;
+use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use soapstone::config::{
-    Document, Environment, KnownKey, Located, Problem, Problems, Surroundings, Table,
+    Document, Environment, KnownKey, Located, Place, Problem, Problems, Surroundings, Table,
 };
+use soapstone::crypto::trust::OnlineRevocation;
 use soapstone_policy::TransportRequirement;
+use soapstone_store::tls_revocation::TlsRevocation;
 
 use super::Config;
 use super::address::read_address;
@@ -24,8 +27,8 @@ use super::roles::{RoleSpec, read_roles};
 use super::route::{ClientSide, RouteSpec, read_route};
 use super::source::SourceSpec;
 use super::timeouts::read_timeouts;
-use super::tls::{ServerTls, read_server};
-use super::traces::read_traces;
+use super::tls::{ClientTls, ServerTls, read_server};
+use super::traces::{TracesConfig, read_traces};
 use super::url::address;
 
 impl Config {
@@ -116,14 +119,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let timeouts = read_timeouts(&mut root);
     let limits = root.table("limits").map(read_limits).unwrap_or_default();
     let log = read_log(root.table("log"));
-    let audit = root.table("audit").and_then(|mut table| {
-        let file = table.path("file");
-        if file.is_none() && !table.has("file") {
-            table.missing("file", "say where lines go: file = \"audit.jsonl\"");
-        }
-        table.finish();
-        Some(file?.value)
-    });
+    let audit = root.table("audit").and_then(read_audit);
     let has_admin = admin.is_some();
     let record = root.table("record");
     let record = record.and_then(|table| read_record(table, has_admin));
@@ -133,6 +129,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let traces = root.table("traces").and_then(read_traces);
     let revocation = root.table("revocation").and_then(read_revocation);
     let has_revocation = root.has("revocation");
+    let outside = asking_outside(&root, tls.as_ref(), registry.as_ref(), traces.as_ref());
     const SAY_ROUTES: &str =
         "say what is served: [[routes]] with path = \"/…\" and backend = \"http://…\"";
     if !root.has("routes") {
@@ -171,6 +168,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     // What is wrong with a table that is there has been reported.
     if revocation.is_some() || !has_revocation {
         refuse_unasked(document, &routes, revocation.as_ref());
+        refuse_unasked_outside(document, &outside, revocation.as_ref());
     }
     if routes.len() != count
         || (has_tls && tls.is_none())
@@ -184,6 +182,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
     let files = document.files();
     let asks_for_certificates = tls.as_ref().is_some_and(|tls| tls.asks_for_certificate);
     let risks = document.warnings();
+    let client_revocation = revocation_of(tls.as_ref()).cloned();
     let (tls, certificates) = tls.map(|tls| (tls.config, tls.certificates)).unzip();
     Some(Config {
         file,
@@ -192,6 +191,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         reuse_port,
         public_url,
         tls,
+        client_revocation,
         asks_for_certificates,
         certificates: certificates.unwrap_or_default(),
         routes,
@@ -202,6 +202,7 @@ fn read(document: &Document<'_>) -> Option<Config> {
         record,
         traces,
         revocation,
+        online: outside.into_iter().map(|it| it.online).collect(),
         roles,
         agreements,
         registry,
@@ -281,6 +282,16 @@ fn read_roles_of(
     roles
 }
 
+/// Reads `[audit]`: the file that lines go to.
+fn read_audit(mut table: Table<'_>) -> Option<PathBuf> {
+    let file = table.path("file");
+    if file.is_none() && !table.has("file") {
+        table.missing("file", "say where lines go: file = \"audit.jsonl\"");
+    }
+    table.finish();
+    Some(file?.value)
+}
+
 /// Reports routes that ask about revocation where nobody may be asked: with certificates that have
 /// to be answered for, they would serve nobody.
 fn refuse_unasked(
@@ -288,27 +299,97 @@ fn refuse_unasked(
     routes: &[RouteSpec],
     revocation: Option<&RevocationConfig>,
 ) {
-    const HINT: &str =
-        "say which hosts may be asked: [revocation] hosts = [\"ocsp.example.com\", …]";
     for route in routes {
         for online in route.online_revocation() {
-            let rules = online.rules();
-            let mut named = rules.responder.iter().chain(&rules.list_urls);
-            let refused = |url: &&String| {
-                let allows =
-                    |uri| revocation.is_some_and(|allowed| allowed.allowed_host(&uri).is_some());
-                !url.parse().is_ok_and(allows)
-            };
-            let message = match (revocation, named.find(refused)) {
-                (None, _) => "asks whether certificates were revoked, and no host may be asked",
-                (Some(_), Some(_)) => "names a host in `revocation` that may not be asked",
-                (Some(_), None) => continue,
-            };
-            let message = format!("route {} {message}", route.path);
-            let problem = Problem::new(document.file(), route.place, message);
-            document.report(problem.with_hint(HINT));
+            if let Some(message) = unasked(online, revocation) {
+                let message = format!("route {} {message}", route.path);
+                let problem = Problem::new(document.file(), route.place, message);
+                document.report(problem.with_hint(SAY_HOSTS));
+            }
         }
     }
+}
+
+const SAY_HOSTS: &str =
+    "say which hosts may be asked: [revocation] hosts = [\"ocsp.example.com\", …]";
+
+/// What asks about revocation outside of routes.
+struct Outside {
+    /// The table that says so.
+    name: &'static str,
+    place: Place,
+    online: Arc<OnlineRevocation>,
+}
+
+/// What asks about the certificates of clients, of the registry and of the collector of traces.
+fn asking_outside(
+    root: &Table<'_>,
+    tls: Option<&ServerTls>,
+    registry: Option<&RegistrySpec>,
+    traces: Option<&TracesConfig>,
+) -> Vec<Outside> {
+    let of_server = |tls: &ClientTls| tls.online.clone();
+    let registry = registry.and_then(|it| it.tls.as_ref());
+    let traces = traces.and_then(|it| it.tls.as_ref());
+    let asking = [
+        (
+            "tls",
+            revocation_of(tls).and_then(|it| it.online().cloned()),
+        ),
+        ("registry", registry.and_then(of_server)),
+        ("traces", traces.and_then(of_server)),
+    ];
+    let asking = asking.into_iter().filter_map(|(name, online)| {
+        Some(Outside {
+            name,
+            place: root.place_of(name).unwrap_or_default(),
+            online: online?,
+        })
+    });
+    asking.collect()
+}
+
+/// The same of what asks outside of routes.
+fn refuse_unasked_outside(
+    document: &Document<'_>,
+    outside: &[Outside],
+    revocation: Option<&RevocationConfig>,
+) {
+    for Outside {
+        name,
+        place,
+        online,
+    } in outside
+    {
+        if let Some(message) = unasked(online, revocation) {
+            let message = format!("`{name}` {message}");
+            let problem = Problem::new(document.file(), *place, message);
+            document.report(problem.with_hint(SAY_HOSTS));
+        }
+    }
+}
+
+/// Why what asks would not be answered.
+fn unasked(
+    online: &OnlineRevocation,
+    revocation: Option<&RevocationConfig>,
+) -> Option<&'static str> {
+    let rules = online.rules();
+    let mut named = rules.responder.iter().chain(&rules.list_urls);
+    let refused = |url: &&String| {
+        let allows = |uri| revocation.is_some_and(|allowed| allowed.allowed_host(&uri).is_some());
+        !url.parse().is_ok_and(allows)
+    };
+    match (revocation, named.find(refused)) {
+        (None, _) => Some("asks whether certificates were revoked, and no host may be asked"),
+        (Some(_), Some(_)) => Some("names a host in `revocation` that may not be asked"),
+        (Some(_), None) => None,
+    }
+}
+
+/// What asks whether the certificates of clients were revoked.
+fn revocation_of(tls: Option<&ServerTls>) -> Option<&Arc<TlsRevocation>> {
+    tls?.revocation.as_ref()
 }
 
 /// Whether two listeners cannot have these addresses at once.

@@ -77,8 +77,20 @@ impl RouteSpec {
 
     /// What of it asks whether certificates were revoked.
     pub(crate) fn online_revocation(&self) -> impl Iterator<Item = &Arc<OnlineRevocation>> {
-        self.endpoints()
-            .flat_map(|(_, side)| side.online_revocation())
+        let of_sides = self
+            .endpoints()
+            .flat_map(|(_, side)| side.online_revocation());
+        let members = self.group.iter().flat_map(|group| &group.members);
+        let of_members = members.flat_map(|member| {
+            let own = member.outbound.as_ref().and_then(token_service_tls);
+            member.tls.iter().chain(own)
+        });
+        let policies = self.group.iter().flat_map(|group| &group.policies);
+        let of_policies = policies.filter_map(|policy| token_service_tls(&policy.outbound));
+        let own = self.outbound.as_ref().and_then(token_service_tls);
+        let of_tls = self.backend_tls.iter().chain(own);
+        let of_tls = of_tls.chain(of_members).chain(of_policies);
+        of_sides.chain(of_tls.filter_map(|tls| tls.online.as_ref()))
     }
 
     /// The URLs of its backends.
@@ -303,6 +315,9 @@ pub(super) fn read_route(
     let outbound = table
         .table("outbound")
         .and_then(|side| read_endpoint(side, &scope, secure, None, None));
+    if let (Some(_), Some(place), Some(side)) = (several_place, outbound_place, &outbound) {
+        refuse_one_clock_of_several(&table, place, side);
+    }
     if let (Some(place), Some(side)) = (issues_secrets, &inbound)
         && !client_side.through_tls
         && !side.endpoint.hides_answers()
@@ -315,9 +330,6 @@ pub(super) fn read_route(
     }
     if let Some(side) = &inbound
         && side.shows_its_keys()
-    if let (Some(_), Some(place), Some(side)) = (several_place, outbound_place, &outbound) {
-        refuse_one_clock_of_several(&table, place, side);
-    }
         && !side.endpoint.needs_tls()
         && !client_side.through_tls
     {
@@ -488,6 +500,11 @@ pub(super) fn read_route(
     })
 }
 
+/// TLS towards the token service of an endpoint.
+fn token_service_tls(side: &EndpointSpec<Calling>) -> Option<&ClientTls> {
+    side.token_service.as_ref()?.tls.as_ref()
+}
+
 /// Reports keys of a route that say something of its backend, or that a token service needs and
 /// lacks.
 fn refuse_beside_sts(table: &Table<'_>, place: Place) {
@@ -550,6 +567,17 @@ pub(super) fn with_security(
     members
 }
 
+/// Reports a device that is asked for its clock behind an endpoint that faces several backends.
+fn refuse_one_clock_of_several(table: &Table<'_>, place: Place, side: &EndpointSpec<Calling>) {
+    if let Some(ClockSource::Onvif { .. }) = side.endpoint.learns_clock_from() {
+        table.report_with_hint(
+            place,
+            "`clock` has from = \"onvif\", and the route has several backends: each has a clock of its own",
+            "give each of them its `outbound`",
+        );
+    }
+}
+
 /// Reports calls that are to stay together by what the route never learns of them.
 fn demand_sticky(
     table: &Table<'_>,
@@ -567,17 +595,6 @@ fn demand_sticky(
         ),
         Sticky::Conversation => (
             "`sticky` is \"conversation\", and clients begin none with this route",
-/// Reports a device that is asked for its clock behind an endpoint that faces several backends.
-fn refuse_one_clock_of_several(table: &Table<'_>, place: Place, side: &EndpointSpec<Calling>) {
-    if let Some(ClockSource::Onvif { .. }) = side.endpoint.learns_clock_from() {
-        table.report_with_hint(
-            place,
-            "`clock` has from = \"onvif\", and the route has several backends: each has a clock of its own",
-            "give each of them its `outbound`",
-        );
-    }
-}
-
             "sticky = \"partner\" keeps calls of a certificate or user together",
         ),
     };

@@ -5,15 +5,18 @@
 
 use std::sync::Arc;
 
+use rustls::client::Resumption;
 use rustls::crypto::CryptoProvider;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::server::WebPkiClientVerifier;
+use rustls::server::{NoServerSessionStorage, WebPkiClientVerifier};
 use rustls::{ClientConfig, RootCertStore, ServerConfig};
-use soapstone::config::{Document, LoadedFile, Place, Problem, Table, TlsFiles};
+use soapstone::config::{Document, LoadedFile, Place, Problem, RevocationConfig, Table, TlsFiles};
 use soapstone::crypto::Certificate;
+use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Dated, DatedUse};
 use soapstone_store::server_trust::ServerTrust;
+use soapstone_store::tls_revocation::TlsRevocation;
 
 use super::client_trust::ClientTrust;
 
@@ -26,6 +29,8 @@ pub struct ServerTls {
     pub(crate) demands_certificate: bool,
     /// Those that clients are shown.
     pub(crate) certificates: Vec<Dated>,
+    /// What asks whether the certificates of clients were revoked.
+    pub(crate) revocation: Option<Arc<TlsRevocation>>,
 }
 
 /// TLS towards a backend.
@@ -35,9 +40,12 @@ pub(crate) struct ClientTls {
     pub(crate) server_name: ServerName<'static>,
     /// Those that the backend is shown.
     pub(crate) certificates: Vec<Dated>,
+    /// What asks whether the backend's certificate was revoked.
+    pub(crate) online: Option<Arc<OnlineRevocation>>,
 }
 
-/// Reads `[tls]`: `certificate`, `key`, and `client_ca` with `client_auth` for mutual TLS.
+/// Reads `[tls]`: `certificate`, `key`, and `client_ca` with `client_auth` and `revocation` for
+/// mutual TLS.
 ///
 /// `None` when something is wrong, which is reported to the table's document.
 pub fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
@@ -66,20 +74,16 @@ pub fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
         asks_for_certificate && required.as_ref().is_none_or(|required| required.value);
     let identity = read_identity(table.document(), certificate, key);
     let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let is_optional = required.is_some_and(|required| !required.value);
+    let revocation = table.table("revocation").map(RevocationConfig::read);
+    if let (Some(revocation), None) = (&revocation, &client_ca) {
+        table.report(
+            revocation.place,
+            "`revocation` is about the certificates of clients, and there is no `client_ca`",
+        );
+    }
     let verifier = client_ca.map(|files| {
-        let place = table.place_of("client_ca").unwrap_or_default();
-        let (roots, named) = roots_of(table.document(), &files, place)?;
-        let roots = Arc::new(roots);
-        let mut builder = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(&provider));
-        if is_optional {
-            builder = builder.allow_unauthenticated();
-        }
-        let built = builder.build();
-        let paths = built
-            .map_err(|error| table.report(place, format!("`client_ca` cannot be used: {error}")))
-            .ok()?;
-        Some(Arc::new(ClientTrust::new(paths, named)))
+        let is_optional = required.is_some_and(|required| !required.value);
+        client_verifier(&table, &files, is_optional, revocation.as_ref(), &provider)
     });
     let place = table.place();
     let file = table.document().file().to_path_buf();
@@ -94,11 +98,12 @@ pub fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
         Some(verifier) => Some(verifier?),
         None => None,
     };
+    let asked = verifier.as_ref().and_then(|(_, asked)| asked.clone());
     let built = ServerConfig::builder_with_provider(provider)
         .with_safe_default_protocol_versions()
         .and_then(|builder| {
             let builder = match verifier {
-                Some(verifier) => builder.with_client_cert_verifier(verifier),
+                Some((verifier, _)) => builder.with_client_cert_verifier(verifier),
                 None => builder.with_no_client_auth(),
             };
             builder.with_single_cert(chain, key)
@@ -106,11 +111,18 @@ pub fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
     match built {
         Ok(mut config) => {
             config.alpn_protocols = vec![b"h2".to_vec(), b"http/1.1".to_vec()];
+            if asked.is_some() {
+                // A client that resumes a session shows no certificate: one that was revoked since
+                // would go on.
+                config.session_storage = Arc::new(NoServerSessionStorage {});
+                config.send_tls13_tickets = 0;
+            }
             Some(ServerTls {
                 config: Arc::new(config),
                 asks_for_certificate,
                 demands_certificate,
                 certificates,
+                revocation: asked,
             })
         }
         Err(error) => {
@@ -129,9 +141,50 @@ pub fn read_server(mut table: Table<'_>) -> Option<ServerTls> {
     }
 }
 
+/// What verifies clients, and what of it asks about revocation.
+type ClientVerifier = (Arc<ClientTrust>, Option<Arc<TlsRevocation>>);
+
+/// Whom `client_ca` lets in. `None` when something is wrong, which is reported.
+fn client_verifier(
+    table: &Table<'_>,
+    files: &[LoadedFile],
+    is_optional: bool,
+    revocation: Option<&RevocationConfig>,
+    provider: &Arc<CryptoProvider>,
+) -> Option<ClientVerifier> {
+    let place = table.place_of("client_ca").unwrap_or_default();
+    let (roots, named) = roots_of(table.document(), files, place)?;
+    let roots = Arc::new(roots);
+    let mut builder = WebPkiClientVerifier::builder_with_provider(roots, Arc::clone(provider));
+    if is_optional {
+        builder = builder.allow_unauthenticated();
+    }
+    let paths = builder
+        .build()
+        .map_err(|error| table.report(place, format!("`client_ca` cannot be used: {error}")))
+        .ok()?;
+    let asked = revocation.map(|revocation| {
+        let asked = TlsRevocation::new(revocation.rules(), &named, &[]);
+        asked.map_err(|why| report_unaskable(table.document(), revocation, why))
+    });
+    let asked = match asked {
+        Some(asked) => Some(Arc::new(asked.ok()?)),
+        None => None,
+    };
+    let trust = ClientTrust::new(paths, named, asked.clone());
+    Some((Arc::new(trust), asked))
+}
+
+fn report_unaskable(document: &Document<'_>, revocation: &RevocationConfig, why: String) {
+    let problem = Problem::new(document.file(), revocation.place, why);
+    document.report(problem.with_hint(
+        "name the issuer's certificate, too, or accept certificates unasked: fail = \"soft\"",
+    ));
+}
+
 /// Reads a route's `tls` table for a backend behind `https`: `ca` (the system's when absent),
-/// `pinned`, `certificate` and `key` (mutual TLS), and `server_name` (the URL's host when absent).
-/// Without a table everything is as absent.
+/// `pinned`, `revocation`, `certificate` and `key` (mutual TLS), and `server_name` (the URL's host
+/// when absent). Without a table everything is as absent.
 pub(crate) fn read_client(
     table: Option<Table<'_>>,
     host: &str,
@@ -160,7 +213,11 @@ pub(crate) fn client(
         .map_err(|error| report(format!("TLS cannot be used: {error}")))
         .ok()?;
     let (trust, identity, name) = match files {
-        None => (ServerTrust::of_the_system(&provider), None, None),
+        None => (
+            believed(ServerTrust::of_the_system(&provider), None),
+            None,
+            None,
+        ),
         Some((document, files)) => {
             let trust = server_trust(document, files, &provider)?;
             let (certificate, key) = (files.certificate.clone(), files.key.clone());
@@ -172,7 +229,7 @@ pub(crate) fn client(
             (trust, identity, name.map(|name| name.value.clone()))
         }
     };
-    let trust = trust
+    let (trust, online) = trust
         .map_err(|error| report(format!("the backend's TLS cannot be checked: {error}")))
         .ok()?;
     let builder = builder
@@ -188,12 +245,17 @@ pub(crate) fn client(
         .map_err(|error| report(format!("the client certificate cannot be used: {error}")))
         .ok()?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
+    if online.is_some() {
+        // A server that resumes a session shows no certificate.
+        config.resumption = Resumption::disabled();
+    }
     let name = name.unwrap_or_else(|| host.to_owned());
     match ServerName::try_from(name) {
         Ok(server_name) => Some(ClientTls {
             config: Arc::new(config),
             server_name,
             certificates,
+            online,
         }),
         Err(_) => {
             report(
@@ -288,13 +350,25 @@ fn roots_of(
     Some((roots, named))
 }
 
-/// `ca` and `pinned` of a route's `tls`: the system's authorities where neither is there, and
-/// nobody but the pinned where only they are.
+/// Whom a backend must be, and what of it asks about revocation.
+type Believed = (ServerTrust, Option<Arc<OnlineRevocation>>);
+
+fn believed(
+    trust: Result<ServerTrust, String>,
+    revocation: Option<TlsRevocation>,
+) -> Result<Believed, String> {
+    let revocation = revocation.map(Arc::new);
+    let online = revocation.as_ref().and_then(|it| it.online().cloned());
+    Ok((trust?.asking(revocation), online))
+}
+
+/// `ca`, `pinned` and `revocation` of a route's `tls`: the system's authorities where neither of
+/// the first two is there, and nobody but the pinned where only they are.
 fn server_trust(
     document: &Document<'_>,
     files: &TlsFiles,
     provider: &Arc<CryptoProvider>,
-) -> Option<Result<ServerTrust, String>> {
+) -> Option<Result<Believed, String>> {
     let read = |files: &Vec<LoadedFile>| {
         let found = files.iter().map(|file| certificates(document, file));
         let found: Option<Vec<_>> = found.collect();
@@ -308,10 +382,26 @@ fn server_trust(
         Some(files) => Some(read(files)?),
         None => None,
     };
-    Some(match (authorities, pinned) {
+    let revocation = match &files.revocation {
+        Some(asked) => {
+            let (rules, pins) = (asked.rules(), pinned.as_deref().unwrap_or_default());
+            let made = match (&authorities, &pinned) {
+                (None, None) => TlsRevocation::under_the_system(rules),
+                _ => {
+                    let authorities = authorities.as_deref().unwrap_or_default();
+                    TlsRevocation::new(rules, authorities, pins)
+                }
+            };
+            let made = made.map_err(|why| report_unaskable(document, asked, why));
+            Some(made.ok()?)
+        }
+        None => None,
+    };
+    let trust = match (authorities, pinned) {
         (None, None) => ServerTrust::of_the_system(provider),
         (None, Some(pinned)) => Ok(ServerTrust::pinned(provider, pinned)),
         (Some(authorities), pinned) => ServerTrust::named(provider, authorities)
             .map(|trust| trust.or_pinned(pinned.unwrap_or_default())),
-    })
+    };
+    Some(believed(trust, revocation))
 }

@@ -3,9 +3,12 @@
 //! The rule kept here: whose share something is of was proven, or is an address.
 
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
+use rustls::Error;
+use rustls::pki_types::{CertificateDer, UnixTime};
 use soapstone::crypto::Certificate;
+use soapstone_store::tls_revocation::{Checked, TlsRevocation};
 
 use crate::config::limits::GatewayLimits;
 use crate::shares::Client;
@@ -21,6 +24,8 @@ pub(crate) struct Connection {
     pub(crate) shows_certificate: bool,
     /// That certificate.
     pub(crate) client_certificate: Option<Arc<Certificate>>,
+    /// The same with those that came with it, as they came.
+    pub(crate) shown: Option<Shown>,
     pub(crate) peer: SocketAddr,
     /// Whose share it is of what all share.
     pub(crate) client: Arc<Client>,
@@ -28,7 +33,59 @@ pub(crate) struct Connection {
     pub(crate) partner: Option<Arc<Client>>,
 }
 
+/// The certificates that a client showed, its own first.
+pub(crate) struct Shown {
+    chain: Vec<CertificateDer<'static>>,
+    checked: Mutex<Option<Checked>>,
+}
+
+impl Shown {
+    /// Those of a connection that was just made.
+    pub(crate) fn new(chain: &[CertificateDer<'_>]) -> Self {
+        let chain = chain.iter().map(|one| one.clone().into_owned());
+        Self {
+            chain: chain.collect(),
+            checked: Mutex::default(),
+        }
+    }
+
+    /// Whether they are still good by what is known of revocation now. Nothing is computed where
+    /// nothing was learnt since the last request.
+    ///
+    /// # Errors
+    ///
+    /// They are not.
+    pub(crate) fn check(&self, revocation: &TlsRevocation) -> Result<(), Error> {
+        let Some(online) = revocation.online() else {
+            return Ok(());
+        };
+        let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner);
+        if checked().is_some_and(|checked| checked.still_holds(online)) {
+            return Ok(());
+        }
+        let now = Checked::now(online);
+        if let Some((own, others)) = self.chain.split_first() {
+            revocation.check(own, others, &[], UnixTime::now())?;
+        }
+        *checked() = Some(now);
+        Ok(())
+    }
+}
+
 impl Connection {
+    /// Why the certificate that made the connection is not good any more, by what is known of
+    /// revocation now.
+    ///
+    /// # Errors
+    ///
+    /// It is not.
+    pub(crate) fn check_revoked(&self, revocation: Option<&TlsRevocation>) -> Result<(), Error> {
+        match (&self.shown, revocation) {
+            (Some(shown), Some(revocation)) => shown.check(revocation),
+            _ => Ok(()),
+        }
+    }
+
     /// A place in the room for one request and its response, out of the shares of whoever sent it.
     pub(crate) fn reserve(&self, memory: &MessageMemory, limits: &GatewayLimits) -> Reservation {
         let mut reservation = memory.budget.reserve();

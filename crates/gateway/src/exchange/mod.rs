@@ -36,9 +36,12 @@ pub(crate) mod steps;
 mod token_answer;
 mod working;
 
+use std::io;
+
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use hyper::body::{Body, Incoming};
 use soapstone::wss::SoapVersion;
+use soapstone_store::server_trust::describe;
 
 use crate::description;
 use crate::observe::traces::Traced;
@@ -64,6 +67,13 @@ pub(crate) async fn serve(
     });
     let response = if let Err((reason, wait)) = exchange.within_rates() {
         too_many(exchange, request.headers(), reason, wait)
+    } else if let Err(error) = exchange
+        .connection
+        .check_revoked(exchange.serving.client_revocation.as_deref())
+    {
+        let (cause, reason) = (Cause::NeedsClientCertificate, "client-certificate-revoked");
+        let detail = describe(&io::Error::new(io::ErrorKind::InvalidData, error));
+        of_another_connection(exchange, &request, cause, reason, &detail)
     } else if is_description(request.method(), request.uri()) {
         description::serve(exchange, request).await
     } else if route.needs_tls && !exchange.connection.through_tls {

@@ -173,6 +173,9 @@ pub(crate) fn serving(
     for online in config.routes.iter().flat_map(RouteSpec::online_revocation) {
         online.attach(&resources.revocation);
     }
+    for online in &config.online {
+        online.attach(&resources.revocation);
+    }
     let specs = config.routes.into_iter().zip(opened.of_routes);
     let routes: Vec<Route> = specs
         .filter_map(|(spec, stores)| builder.route(spec, stores))
@@ -188,6 +191,7 @@ pub(crate) fn serving(
         timeouts: config.timeouts,
         public_url: config.public_url,
         tls: config.tls.map(TlsAcceptor::from),
+        client_revocation: config.client_revocation,
         dated,
         stores: opened.stores,
         roles,
@@ -377,14 +381,14 @@ impl Builder<'_> {
         let memory = self.resources.memory.clone();
         let mut upstream = Upstream::plain(place, tls, spec.timeouts, memory, self.limit)?;
         upstream.errand.authorization = endpoint.as_deref().and_then(authorization);
-        let begun = endpoint
-            .as_ref()
-            .filter(|endpoint| endpoint.endpoint.conversation().is_some());
-        upstream.conversation = begun.map(|endpoint| {
         let background = &self.resources.background;
         upstream.device_clock = endpoint
             .as_ref()
             .and_then(|it| DeviceClock::of(&spec.name, it, &upstream.errand, background));
+        let begun = endpoint
+            .as_ref()
+            .filter(|endpoint| endpoint.endpoint.conversation().is_some());
+        upstream.conversation = begun.map(|endpoint| {
             let handshaker = Handshaker {
                 executor: Arc::clone(&self.resources.executor),
                 route: spec.name.clone(),

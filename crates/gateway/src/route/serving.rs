@@ -5,6 +5,7 @@
 use std::sync::Arc;
 
 use soapstone_store::Stores;
+use soapstone_store::tls_revocation::TlsRevocation;
 use tokio_rustls::TlsAcceptor;
 
 use super::agreements::Agreements;
@@ -22,6 +23,8 @@ pub(crate) struct Serving {
     pub(crate) timeouts: Timeouts,
     pub(crate) public_url: Option<String>,
     pub(crate) tls: Option<TlsAcceptor>,
+    /// What asks whether the certificates of clients were revoked.
+    pub(crate) client_revocation: Option<Arc<TlsRevocation>>,
     pub(crate) dated: Vec<ExpiringMaterial>,
     pub(crate) stores: Arc<Stores>,
     /// Who may do what; everybody everything, where there are none.

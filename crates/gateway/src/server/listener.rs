@@ -21,6 +21,7 @@ use hyper::service::service_fn;
 use hyper_util::rt::{TokioExecutor, TokioIo, TokioTimer};
 use hyper_util::server::conn::auto;
 use soapstone::crypto::Certificate;
+use soapstone_store::server_trust::describe;
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::{mpsc, watch};
 use tokio::time::Instant;
@@ -30,7 +31,7 @@ use super::activity::{Activity, ConnectionTimeouts, InHand, Watched};
 use super::repoll::RepollOnWake;
 use super::state::State;
 use super::{admin, dispatch, tls};
-use crate::exchange::connection::Connection;
+use crate::exchange::connection::{Connection, Shown};
 use crate::shares::Held;
 use crate::wire::body::PassError;
 use crate::wire::headers::Forwarded;
@@ -157,6 +158,7 @@ impl Listener {
             through_tls: tls.is_some(),
             shows_certificate: false,
             client_certificate: None,
+            shown: None,
             peer,
             client,
             partner: None,
@@ -219,6 +221,7 @@ async fn serve(
         Ok(Ok(stream)) => {
             let shown = stream.get_ref().1.peer_certificates();
             connection.shows_certificate = shown.is_some();
+            connection.shown = shown.map(Shown::new);
             let shown = shown.and_then(|shown| Certificate::from_der(shown.first()?).ok());
             let subject = shown.as_ref().map(|shown| shown.subject().to_owned());
             connection.client_certificate = shown.map(Arc::new);
@@ -230,7 +233,10 @@ async fn serve(
             };
             drive(role, state, connection, TokioIo::new(stream), phase).await;
         }
-        Ok(Err(error)) => tracing::info!(%peer, %error, "the TLS handshake failed"),
+        Ok(Err(error)) => {
+            let error = describe(&error);
+            tracing::info!(%peer, error, "the TLS handshake failed");
+        }
         Err(_) => {
             tracing::info!(%peer, after = ?patience, "the TLS handshake was not finished in time")
         }

@@ -15,6 +15,14 @@ use soapstone_gateway::Config;
 use canary::{Node, assert_untold, canaries, may_be_told, table, tables, unopened, value};
 use every_key::{every_table, without_mistakes};
 
+/// TLS towards a server.
+fn client_tls() -> Node {
+    table([
+        ("ca", value("[]")),
+        ("revocation", table([("ocsp", value("true"))])),
+    ])
+}
+
 fn file() -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/gateway/gateway.toml")
 }
@@ -31,7 +39,13 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
                 ("console", value("false")),
             ]),
         ),
-        ("tls", table([("key", value("\"key.pem\""))])),
+        (
+            "tls",
+            table([
+                ("key", value("\"key.pem\"")),
+                ("revocation", table([("ocsp", value("true"))])),
+            ]),
+        ),
         ("timeouts", table([("idle", value("\"5s\""))])),
         (
             "limits",
@@ -48,7 +62,7 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
             table([
                 ("collector", value("\"https://127.0.0.1:1/\"")),
                 ("rate", value("\"9/s\"")),
-                ("tls", table([("ca", value("[]"))])),
+                ("tls", client_tls()),
             ]),
         ),
         (
@@ -79,7 +93,7 @@ fn gateway([inbound, outbound, client]: [Node; 3]) -> Node {
                 ("backend", value("\"https://127.0.0.1:1/\"")),
                 ("rate", value("\"9/s\"")),
                 // With authorities of its own, so that those of the system are not read each time.
-                ("tls", table([("ca", value("[]"))])),
+                ("tls", client_tls()),
                 ("timeouts", table([("response", value("\"5s\""))])),
                 ("inbound", inbound),
                 ("outbound", outbound),
@@ -126,7 +140,7 @@ fn balanced(outbound: Node) -> Node {
     ]);
     let backend = table([
         ("url", value("\"https://127.0.0.1:1/\"")),
-        ("tls", table([("ca", value("[]"))])),
+        ("tls", client_tls()),
         ("outbound", outbound),
     ]);
     table([
@@ -147,7 +161,7 @@ fn balanced(outbound: Node) -> Node {
 fn registered([client, outbound]: [Node; 2]) -> Node {
     let registry = table([
         ("url", value("\"https://127.0.0.1:1/\"")),
-        ("tls", table([("ca", value("[]"))])),
+        ("tls", client_tls()),
         ("client", client),
     ]);
     let policy = table([("owners", value("[\"a\"]")), ("outbound", outbound)]);

@@ -46,6 +46,7 @@ mod slow_store;
 mod support;
 mod tls;
 mod tls_conversations;
+mod tls_revocation;
 mod token_services;
 mod traced;
 mod tuned;

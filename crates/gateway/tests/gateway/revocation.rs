@@ -63,7 +63,7 @@ async fn answered(gateway: &Running, folder: &Folder, expected: StatusCode) {
 }
 
 /// Waits until a metric has that line.
-async fn told(gateway: &Running, line: &str) {
+pub(crate) async fn told(gateway: &Running, line: &str) {
     soon(line, async {
         while !gateway.metrics().lines().any(|told| told == line) {
             tokio::time::sleep(Duration::from_millis(50)).await;
@@ -72,14 +72,41 @@ async fn told(gateway: &Running, line: &str) {
     .await;
 }
 
-fn outcome(kind: &str, outcome: &str) -> String {
+pub(crate) fn outcome(kind: &str, outcome: &str) -> String {
     format!("soapstone_revocation_questions_total{{kind=\"{kind}\",outcome=\"{outcome}\"}} 1")
 }
 
+/// What a responder answers from: `index.txt`, with the certificate of that name, and an identity
+/// of its own.
+pub(crate) fn write_responder(folder: &Folder, name: &str, state: char) {
+    let purpose =
+        keys::template("CN=responder").with_extension(&EXTENDED_KEY_USAGE, false, &OCSP_SIGNING);
+    let authority = keys::authority(keys::AUTHORITY);
+    let responder = issue::identity(&authority, keys::P256, &purpose).expect("a certificate");
+    folder.write_identity("responder", &responder);
+    let read = Command::new("openssl")
+        .args(["x509", "-noout", "-serial", "-in"])
+        .arg(folder.path(format!("{name}.cert.pem")))
+        .output()
+        .expect("openssl runs");
+    let serial = String::from_utf8(read.stdout).expect("text");
+    let serial = serial
+        .trim()
+        .strip_prefix("serial=")
+        .expect("a serial number");
+    let revoked = if state == 'R' {
+        "260101000000Z,keyCompromise"
+    } else {
+        ""
+    };
+    let line = format!("{state}\t391231235959Z\t{revoked}\t{serial}\tunknown\t/CN={name}\n");
+    folder.write("index.txt", line);
+}
+
 /// `openssl ocsp`, which answers for the authority of the folder.
-struct Responder {
+pub(crate) struct Responder {
     process: Child,
-    address: String,
+    pub(crate) address: String,
     /// Read by nobody any more, and open for as long as it runs.
     _said: BufReader<ChildStdout>,
 }
@@ -94,32 +121,13 @@ impl Drop for Responder {
 
 impl Responder {
     /// Starts it with the certificate of `client`, valid (`V`) or revoked (`R`).
-    fn start(folder: &Folder, state: char) -> Self {
-        let purpose = keys::template("CN=responder").with_extension(
-            &EXTENDED_KEY_USAGE,
-            false,
-            &OCSP_SIGNING,
-        );
-        let authority = keys::authority(keys::AUTHORITY);
-        let responder = issue::identity(&authority, keys::P256, &purpose).expect("a certificate");
-        folder.write_identity("responder", &responder);
-        let read = Command::new("openssl")
-            .args(["x509", "-noout", "-serial", "-in"])
-            .arg(folder.path("client.cert.pem"))
-            .output()
-            .expect("openssl runs");
-        let serial = String::from_utf8(read.stdout).expect("text");
-        let serial = serial
-            .trim()
-            .strip_prefix("serial=")
-            .expect("a serial number");
-        let revoked = if state == 'R' {
-            "260101000000Z,keyCompromise"
-        } else {
-            ""
-        };
-        let line = format!("{state}\t391231235959Z\t{revoked}\t{serial}\tunknown\t/CN=client\n");
-        folder.write("index.txt", line);
+    pub(crate) fn start(folder: &Folder, state: char) -> Self {
+        Self::about(folder, "client", state)
+    }
+
+    /// Starts it with the certificate of that name.
+    pub(crate) fn about(folder: &Folder, name: &str, state: char) -> Self {
+        write_responder(folder, name, state);
         let mut process = Command::new("openssl")
             .args(["ocsp", "-nmin", "60", "-port", "0", "-index"])
             .arg(folder.path("index.txt"))
@@ -148,11 +156,11 @@ impl Responder {
         }
     }
 
-    fn rules(&self) -> String {
+    pub(crate) fn rules(&self) -> String {
         format!("responder = \"http://{}/\"", self.address)
     }
 
-    fn host(&self) -> String {
+    pub(crate) fn host(&self) -> String {
         format!("\"{}\"", self.address)
     }
 }

@@ -5,6 +5,7 @@
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
 use super::table::Table;
+use super::trust::RevocationConfig;
 
 /// TLS towards a server, as a file has it.
 #[derive(Clone, Debug)]
@@ -16,6 +17,8 @@ pub struct TlsFiles {
     pub ca: Option<Vec<LoadedFile>>,
     /// Certificates that are believed as they are.
     pub pinned: Option<Vec<LoadedFile>>,
+    /// Who is asked whether the server's certificate was revoked.
+    pub revocation: Option<RevocationConfig>,
     /// Our certificate, for mutual TLS.
     pub certificate: Option<LoadedFile>,
     /// Its private key.
@@ -45,6 +48,7 @@ impl TlsFiles {
             place: table.place(),
             ca: table.files("ca"),
             pinned: table.files("pinned"),
+            revocation: table.table("revocation").map(RevocationConfig::read),
             certificate: table.file("certificate"),
             key: table.secret_file("key"),
             names_certificate: has_certificate || has_key,

@@ -5,7 +5,9 @@
 
 use std::time::Duration;
 
+use jiff::SignedDuration;
 use soapstone_crypto::SubjectMatch;
+use soapstone_crypto::trust::RevocationRules;
 
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
@@ -37,7 +39,7 @@ pub struct TrustConfig {
 }
 
 /// `[trust.revocation]`: each key that is not there leaves the default of
-/// [`RevocationRules`](soapstone_crypto::trust::RevocationRules).
+/// [`RevocationRules`].
 #[derive(Clone, Debug, Default)]
 pub struct RevocationConfig {
     /// Where the table begins.
@@ -98,37 +100,60 @@ fn check_url(table: &Table<'_>, key: &str, url: &Located<String>) {
     }
 }
 
-fn read_revocation(mut table: Table<'_>) -> RevocationConfig {
-    let config = RevocationConfig {
-        place: table.place(),
-        ocsp: table.boolean("ocsp"),
-        crl: table.boolean("crl"),
-        responder: table.string("responder"),
-        crl_urls: table.strings("crl_urls").unwrap_or_default(),
-        accept_unanswered: table.choice("fail", FAILS).is_some_and(|it| it.value),
-        must_repeat_nonce: table.choice("nonce", NONCES).is_some_and(|it| it.value),
-        max_age: table.duration("max_age"),
-    };
-    let is_off = |flag: &Option<Located<bool>>| flag.as_ref().is_some_and(|flag| !flag.value);
-    if is_off(&config.ocsp) && is_off(&config.crl) && config.crl_urls.is_empty() {
-        table.report_with_hint(
-            config.place,
-            "`revocation` asks nobody",
-            "leave `ocsp` or `crl` out, or name lists: crl_urls = [\"http://…\"]",
-        );
+impl RevocationConfig {
+    /// Reads the table to its end. What is wrong with it is reported.
+    pub fn read(mut table: Table<'_>) -> Self {
+        let config = Self {
+            place: table.place(),
+            ocsp: table.boolean("ocsp"),
+            crl: table.boolean("crl"),
+            responder: table.string("responder"),
+            crl_urls: table.strings("crl_urls").unwrap_or_default(),
+            accept_unanswered: table.choice("fail", FAILS).is_some_and(|it| it.value),
+            must_repeat_nonce: table.choice("nonce", NONCES).is_some_and(|it| it.value),
+            max_age: table.duration("max_age"),
+        };
+        let is_off = |flag: &Option<Located<bool>>| flag.as_ref().is_some_and(|flag| !flag.value);
+        if is_off(&config.ocsp) && is_off(&config.crl) && config.crl_urls.is_empty() {
+            table.report_with_hint(
+                config.place,
+                "`revocation` asks nobody",
+                "leave `ocsp` or `crl` out, or name lists: crl_urls = [\"http://…\"]",
+            );
+        }
+        if let (Some(responder), true) = (&config.responder, is_off(&config.ocsp)) {
+            let message = "`responder` is asked by OCSP, and `ocsp` is false";
+            table.report(responder.place, message);
+        }
+        if let Some(url) = &config.responder {
+            check_url(&table, "responder", url);
+        }
+        for url in &config.crl_urls {
+            check_url(&table, "crl_urls", url);
+        }
+        table.finish();
+        config
     }
-    if let (Some(responder), true) = (&config.responder, is_off(&config.ocsp)) {
-        let message = "`responder` is asked by OCSP, and `ocsp` is false";
-        table.report(responder.place, message);
+
+    /// Whom the table has asked.
+    pub fn rules(&self) -> RevocationRules {
+        let mut rules = RevocationRules::default();
+        if let Some(ocsp) = &self.ocsp {
+            rules.ocsp = ocsp.value;
+        }
+        if let Some(lists) = &self.crl {
+            rules.lists = lists.value;
+        }
+        rules.responder = self.responder.as_ref().map(|url| url.value.clone());
+        let urls = self.crl_urls.iter();
+        rules.list_urls = urls.map(|url| url.value.clone()).collect();
+        rules.accept_unanswered = self.accept_unanswered;
+        rules.must_repeat_nonce = self.must_repeat_nonce;
+        if let Some(age) = &self.max_age {
+            rules.max_age = SignedDuration::try_from(age.value).unwrap_or(SignedDuration::MAX);
+        }
+        rules
     }
-    if let Some(url) = &config.responder {
-        check_url(&table, "responder", url);
-    }
-    for url in &config.crl_urls {
-        check_url(&table, "crl_urls", url);
-    }
-    table.finish();
-    config
 }
 
 /// The certificates of a table, and what is asked of them.
@@ -145,7 +170,7 @@ pub(super) fn read_trust_keys(table: &mut Table<'_>) -> TrustConfig {
         crls: table
             .files_or_folders("crls", LIST_ENDINGS)
             .unwrap_or_default(),
-        revocation: table.table("revocation").map(read_revocation),
+        revocation: table.table("revocation").map(RevocationConfig::read),
         min_rsa_bits: table.integer("min_rsa_bits", 512, 16_384),
         allow_sha1_certificates: table.boolean("allow_sha1_certificates"),
     }

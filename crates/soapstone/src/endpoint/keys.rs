@@ -2,8 +2,7 @@
 
 use std::sync::Arc;
 
-use jiff::SignedDuration;
-use soapstone_crypto::trust::{RevocationListFacts, RevocationRules};
+use soapstone_crypto::trust::RevocationListFacts;
 use soapstone_crypto::{
     Certificate, CryptoError, Identity, KeyPurpose, KeyStore, SecretBytes, SymmetricKey,
     TrustRules, TrustStore,
@@ -22,26 +21,6 @@ fn secret_of(user: &UserConfig) -> SecretBytes {
     let password = user.password.as_ref();
     let octets = password.map(|password| password.value.expose().as_bytes());
     SecretBytes::copy_of(octets.unwrap_or_default())
-}
-
-/// Whom a table has asked about revocation.
-fn revocation_rules(config: &RevocationConfig) -> RevocationRules {
-    let mut rules = RevocationRules::default();
-    if let Some(ocsp) = &config.ocsp {
-        rules.ocsp = ocsp.value;
-    }
-    if let Some(lists) = &config.crl {
-        rules.lists = lists.value;
-    }
-    rules.responder = config.responder.as_ref().map(|url| url.value.clone());
-    let urls = config.crl_urls.iter();
-    rules.list_urls = urls.map(|url| url.value.clone()).collect();
-    rules.accept_unanswered = config.accept_unanswered;
-    rules.must_repeat_nonce = config.must_repeat_nonce;
-    if let Some(age) = &config.max_age {
-        rules.max_age = SignedDuration::try_from(age.value).unwrap_or(SignedDuration::MAX);
-    }
-    rules
 }
 
 impl Compiler<'_> {
@@ -240,7 +219,7 @@ impl Compiler<'_> {
             .iter()
             .map(|file| file.bytes.expose().clone())
             .collect();
-        rules.revocation = config.revocation.as_ref().map(revocation_rules);
+        rules.revocation = config.revocation.as_ref().map(RevocationConfig::rules);
         if let Some(bits) = &config.min_rsa_bits {
             rules.min_rsa_bits = u32::try_from(bits.value).unwrap_or(u32::MAX);
         }
@@ -256,12 +235,28 @@ impl Compiler<'_> {
         match TrustStore::new(rules) {
             Ok(store) => {
                 self.online.extend(store.online_revocation().cloned());
+                self.refuse_unaskable(config, &store);
                 Some(store)
             }
             Err(error) => {
                 self.unusable_trust(config, &error);
                 None
             }
+        }
+    }
+
+    /// Reports certificates that are believed as they are, and about which nobody can be asked.
+    fn refuse_unaskable(&mut self, config: &TrustConfig, store: &TrustStore) {
+        let place = config.revocation.as_ref().map(|table| table.place);
+        for certificate in store.unaskable() {
+            self.report_with_hint(
+                place.unwrap_or(config.place),
+                format!(
+                    "nobody can be asked whether `{}` was revoked: its issuer is not among `anchors` and `pinned`",
+                    certificate.subject_name()
+                ),
+                "put the issuer's certificate behind it in the file, or accept it unasked: fail = \"soft\"",
+            );
         }
     }
 

@@ -81,7 +81,13 @@ fn recipients() -> Node {
 fn token_service() -> Node {
     table([
         ("applies_to", value("\"https://books.example\"")),
-        ("tls", table([("ca", value("[]"))])),
+        (
+            "tls",
+            table([
+                ("ca", value("[]")),
+                ("revocation", table([("ocsp", value("true"))])),
+            ]),
+        ),
         (
             "endpoint",
             table([

@@ -10,7 +10,7 @@ use super::{RouteMetrics, STEPS};
 use crate::config::direction::Direction;
 
 /// Why requests fail, besides what the engine refuses: each is there from the start.
-const FAILURES: [&str; 42] = [
+const FAILURES: [&str; 43] = [
     "agreement-operation",
     "agreement-rate",
     "agreement-size",
@@ -23,6 +23,7 @@ const FAILURES: [&str; 42] = [
     "backend-unreachable",
     "backends-busy",
     "backends-down",
+    "client-certificate-revoked",
     "client-queue",
     "client-rate",
     "handshake-answer",

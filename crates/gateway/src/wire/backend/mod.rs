@@ -26,7 +26,9 @@ use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
+use soapstone::crypto::trust::OnlineRevocation;
 use soapstone_store::server_trust;
+use soapstone_store::tls_revocation::Checked;
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 use tokio_rustls::TlsConnector;
@@ -70,6 +72,8 @@ pub(crate) struct Backend {
     /// Where it is, where that is not looked up by its host.
     located: Option<SocketAddr>,
     tls: Option<(TlsConnector, ServerName<'static>)>,
+    /// What asks whether its certificate was revoked.
+    revocation: Option<Arc<OnlineRevocation>>,
     timeouts: BackendTimeouts,
     /// The value of the `Host` header.
     authority: HeaderValue,
@@ -89,6 +93,8 @@ struct Link {
     alarm: Pin<Box<Sleep>>,
     /// When it was last given a request.
     used: Instant,
+    /// What was known of the backend's certificate when it was made, where that is asked about.
+    checked: Option<Checked>,
 }
 
 /// Moves a connection's bytes. `None` once it has come to its end: it must not be polled again.
@@ -271,11 +277,13 @@ impl Backend {
             path => path.trim_end_matches('/').to_owned(),
         };
         let authority = url.authority()?.as_str();
+        let revocation = tls.as_ref().and_then(|tls| tls.online.clone());
         Some(Arc::new(Self {
             host: without_brackets(host).to_owned(),
             port,
             located,
             tls: tls.map(|tls| (TlsConnector::from(tls.config), tls.server_name)),
+            revocation,
             timeouts,
             authority: HeaderValue::from_str(authority).ok()?,
             path,
@@ -441,6 +449,12 @@ impl Backend {
             if now.saturating_duration_since(link.used) >= reusable(self.timeouts.idle) {
                 continue;
             }
+            // Its certificate may be one of those that were revoked since: a new one shows that.
+            if let (Some(checked), Some(online)) = (link.checked, &self.revocation)
+                && !checked.still_holds(online)
+            {
+                continue;
+            }
             // Learns that the backend has closed it, if so.
             std::future::poll_fn(|context| {
                 link.machine.drive(context);
@@ -456,6 +470,7 @@ impl Backend {
     async fn connect(&self) -> Result<Link, BackendError> {
         let after = self.timeouts.connect;
         let interim = Arc::new(InterimAnswers::default());
+        let checked = self.revocation.as_deref().map(Checked::now);
         let connected = match tokio::time::timeout(after, self.open()).await {
             Ok(Ok(transport)) => http1::Builder::new()
                 .handshake(TokioIo::new(BackendStream::new(
@@ -485,6 +500,7 @@ impl Backend {
             interim,
             alarm: Box::pin(tokio::time::sleep(self.timeouts.response)),
             used: Instant::now(),
+            checked,
         })
     }
 
