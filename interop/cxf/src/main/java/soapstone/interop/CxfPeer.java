@@ -13,6 +13,7 @@ import jakarta.xml.ws.soap.SOAPFaultException;
  * <pre>
  * serve --address URL --wsdl FILE|URL --service {ns}name --port {ns}name (--backend URL | --payloads FOLDER)
  *       [--controller HOST:PORT] [--record FOLDER] [--lifetime SECONDS] SECURITY
+ * hop --address URL --next URL --actor URI SECURITY
  * withdraw --address URL
  * call  --address URL --wsdl FILE|URL --service {ns}name --port {ns}name [--generated true] [--calls N] [--renew true]
  *       [--cancel true] SECURITY REQUEST ANSWER
@@ -53,6 +54,10 @@ public final class CxfPeer {
                 Serving.publish(options);
                 yield null;
             }
+            case "hop" -> {
+                Serving.pass(options);
+                yield null;
+            }
             case "withdraw" -> {
                 Serving.withdraw(options);
                 yield null;
@@ -67,7 +72,7 @@ public final class CxfPeer {
             }
             case "versions" -> Versions.line();
             default -> throw new IllegalArgumentException(
-                "command: expected serve, withdraw, call, measure, weigh, part, leave or versions, found " + command);
+                "command: expected serve, hop, withdraw, call, measure, weigh, part, leave or versions, found " + command);
         };
     }
 }

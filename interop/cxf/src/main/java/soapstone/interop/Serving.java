@@ -40,6 +40,11 @@ final class Serving {
         PUBLISHED.put(options.required("address"), endpoint);
     }
 
+    /** Serves a node that passes messages on. */
+    static void pass(Options options) {
+        PUBLISHED.put(options.required("address"), Hop.publish(options));
+    }
+
     static void withdraw(Options options) {
         EndpointImpl endpoint = PUBLISHED.remove(options.required("address"));
         if (endpoint == null) {
