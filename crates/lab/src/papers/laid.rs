@@ -120,13 +120,14 @@ fn at(value: &Value, laid: &Laid) -> Vec<(&'static str, &'static str)> {
 }
 
 fn printed(value: &Value, laid: &Laid, shows: &Shows) -> Reported {
-    let scale = scale(value.tag("unit").unwrap_or_default(), shows);
+    let unit = value.tag("unit").unwrap_or_default();
+    let shown = |number: f64| in_unit(number, unit, shows);
     Reported {
         arm: value.tag("arm").unwrap_or("*"),
         at: at(value, laid),
-        least: value.printed.least * scale,
-        most: value.printed.most * scale,
-        range: value.printed.range().map(|it| it * scale),
+        least: shown(value.printed.least),
+        most: shown(value.printed.most),
+        range: value.printed.range().map(shown),
         place: value.place(),
     }
 }
@@ -180,15 +181,15 @@ fn summed(values: &[Value], over: &str, laid: &Laid, shows: &Shows) -> Vec<Repor
     all
 }
 
-/// What a printed number is multiplied by to become a value of the figure: times are microseconds
-/// there, sizes bytes, impacts percent.
-fn scale(unit: &str, shows: &Shows) -> f64 {
+/// A printed number as a value of the figure: times are microseconds there, sizes bytes, impacts
+/// percent, and by how many percent something is more how many times as much it is.
+fn in_unit(number: f64, unit: &str, shows: &Shows) -> f64 {
     match unit {
-        "s" => 1e6,
-        "ms" => 1e3,
-        "kB" => 1e3,
-        "MB" => 1e6,
-        "times" if matches!(shows, Shows::Impact { .. }) => 100.0,
-        _ => 1.0,
+        "s" => number * 1e6,
+        "ms" | "kB" => number * 1e3,
+        "MB" => number * 1e6,
+        "times" if matches!(shows, Shows::Impact { .. }) => number * 100.0,
+        "% more" if matches!(shows, Shows::Factor { .. }) => 1.0 + number / 100.0,
+        _ => number,
     }
 }
