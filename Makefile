@@ -139,7 +139,7 @@ test: lint unit interop report-check end-to-end dependencies fuzz ## everything;
 
 .PHONY: lab
 lab: build ## run every study at a glance, with none of its experiments left out, and report
-	@.ci/packages iproute2 socat postgresql mariadb-server
+	@.ci/packages iproute2 socat postgresql mariadb-server krb5-kdc krb5-admin-server libgssapi-krb5-2
 	@$(target)/release/soapstone lab run all --quick
 	@$(target)/release/soapstone lab report
 

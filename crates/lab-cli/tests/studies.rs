@@ -412,8 +412,8 @@ fn what_cannot_be_run_or_reported_is_told() {
         .run("lab run mchale2012/first")
         .fails("expected the number of an experiment after the /");
     folder
-        .run("lab run mchale2012/5")
-        .fails("expected an experiment of mchale2012 (1, 2, 3, 4), found 5");
+        .run("lab run mchale2012/6")
+        .fails("expected an experiment of mchale2012 (1, 2, 3, 4, 5), found 6");
     folder
         .run("lab run mchale2012/3 --experiment 3")
         .fails("the experiment is named twice");

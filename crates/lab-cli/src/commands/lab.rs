@@ -13,6 +13,7 @@ mod cores;
 mod databases;
 mod design;
 mod fitting;
+mod issuers;
 mod kept;
 mod open_files;
 mod report;

@@ -103,18 +103,19 @@ impl Child {
 
     /// Runs `soapstone lab apart` with these arguments, which does what it is told and ends with
     /// this process, and waits until it says where it listens. Ctrl-C is for this process
-    /// alone. It has `variable` in its environment; what it logs goes to `log`.
+    /// alone. `surround` changes its environment; what it logs goes to `log`.
     ///
     /// # Errors
     /// Why it does not listen.
     pub(crate) fn apart(
         arguments: &[&OsStr],
-        variable: Option<(&str, String)>,
+        surround: impl FnOnce(&mut Command),
         log: Option<&File>,
     ) -> Result<Self, String> {
         let mut command = Command::new(own_program()?);
         command.args(["lab", "apart"]).args(arguments);
-        command.envs(variable).stdin(Stdio::piped());
+        command.stdin(Stdio::piped());
+        surround(&mut command);
         #[cfg(unix)]
         {
             use std::os::unix::process::CommandExt;

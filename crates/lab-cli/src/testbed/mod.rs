@@ -16,12 +16,14 @@ mod limits;
 mod namespace;
 mod network;
 mod part;
+mod realm;
 pub(crate) mod round_robin;
 mod scratch;
 mod server;
 mod slow_way;
 mod tap;
 mod thumbprints;
+mod tokens;
 mod trail;
 mod wire;
 
@@ -32,8 +34,10 @@ pub(crate) use front_service::FrontService;
 pub(crate) use limits::{Limit, Limited};
 pub(crate) use network::Network;
 pub(crate) use part::{Place, gateway};
+pub(crate) use realm::Realm;
 pub(crate) use scratch::Scratch;
 pub(crate) use tap::{Exchange, Tap};
+pub(crate) use tokens::kerberos_endpoint;
 pub(crate) use trail::Trail;
 
 use std::path::PathBuf;

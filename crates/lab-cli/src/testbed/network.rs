@@ -7,7 +7,7 @@
 use std::net::SocketAddr;
 
 use super::apart::LOOPBACK;
-use super::part::{GatewayPart, Place, ServicesPart, gateway};
+use super::part::{GatewayPart, Place, ServicesPart};
 use super::scratch::Ports;
 use super::tap::{Exchange, Tap};
 use super::{Layout, Scratch};
@@ -79,14 +79,15 @@ impl Network {
         self.outbound.end_conversations().await
     }
 
-    /// Another gateway for clients, beside the one that is there, in this process.
+    /// Another gateway for clients, beside the one that is there, in this place.
     pub(crate) async fn newcomer(
         &self,
         scratch: &Scratch,
         layout: &Layout,
-    ) -> Result<soapstone_gateway::Running, Failure> {
+        place: Place<'_>,
+    ) -> Result<GatewayPart, Failure> {
         let ports = ports(&self.inbound, self.inbound_tls.as_ref(), &self.tap);
-        gateway(&scratch.write_outbound(layout, ports)?).await
+        GatewayPart::start(&scratch.write_outbound(layout, ports)?, place).await
     }
 
     /// Where the instance of the services with this name is; nowhere, if the layout has none.

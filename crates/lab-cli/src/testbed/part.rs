@@ -7,21 +7,41 @@ use std::ffi::OsStr;
 use std::fs::File;
 use std::net::SocketAddr;
 use std::path::Path;
+use std::process::Command;
 
 use soapstone_gateway::{Config, Gateway};
 use soapstone_services::{ControllerLocation, Services};
 
-use super::Instance;
 use super::child::{Child, Order};
+use super::{Instance, Realm};
 use crate::failure::Failure;
 
 /// Where the parts of a network run.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy)]
 pub(crate) enum Place<'l> {
     /// In this process.
     Here,
     /// Each in a process of its own, which logs to the file.
     Apart(Option<&'l File>),
+    /// The same in a realm of Kerberos.
+    InRealm(&'l Realm, Option<&'l File>),
+}
+
+impl<'l> Place<'l> {
+    /// Makes a process one of the realm, where there is one.
+    fn surround(self, command: &mut Command) {
+        if let Self::InRealm(realm, _) = self {
+            realm.of(command);
+        }
+    }
+
+    /// What processes of their own log to; nothing, where there are none.
+    const fn apart(self) -> Option<Option<&'l File>> {
+        match self {
+            Self::Here => None,
+            Self::Apart(log) | Self::InRealm(_, log) => Some(log),
+        }
+    }
 }
 
 /// Where the services of `lab apart` find where their books are.
@@ -34,7 +54,7 @@ pub(super) enum ServicesPart {
 }
 
 /// A gateway.
-pub(super) enum GatewayPart {
+pub(crate) enum GatewayPart {
     Here(soapstone_gateway::Running),
     Apart(Child),
 }
@@ -42,17 +62,14 @@ pub(super) enum GatewayPart {
 impl ServicesPart {
     pub(super) async fn start(instance: &Instance, place: Place<'_>) -> Result<Self, Failure> {
         let device = instance.device;
-        let log = match place {
-            Place::Here => {
-                let config = soapstone_services::Config {
-                    database: instance.database.clone(),
-                    controller: ControllerLocation::Own(device),
-                    ..soapstone_services::Config::default()
-                };
-                let running = Services::start(config).await.map_err(Failure::new)?;
-                return Ok(Self::Here(running));
-            }
-            Place::Apart(log) => log,
+        let Some(log) = place.apart() else {
+            let config = soapstone_services::Config {
+                database: instance.database.clone(),
+                controller: ControllerLocation::Own(device),
+                ..soapstone_services::Config::default()
+            };
+            let running = Services::start(config).await.map_err(Failure::new)?;
+            return Ok(Self::Here(running));
         };
         let (delay, loss) = (
             device.delay.as_millis().to_string(),
@@ -60,8 +77,11 @@ impl ServicesPart {
         );
         let arguments = ["services", "--delay", &delay, "--loss", &loss];
         // Not among the arguments, which everybody on the machine can read: it may hold a password.
-        let database = (DATABASE, instance.database.url());
-        let child = Child::apart(&arguments.map(OsStr::new), Some(database), log);
+        let surround = |command: &mut Command| {
+            command.env(DATABASE, instance.database.url());
+            place.surround(command);
+        };
+        let child = Child::apart(&arguments.map(OsStr::new), surround, log);
         child
             .map(Self::Apart)
             .map_err(|why| Failure::new(format_args!("the sample services: {why}")))
@@ -84,18 +104,18 @@ impl ServicesPart {
 impl GatewayPart {
     /// Starts it from a file.
     pub(super) async fn start(file: &Path, place: Place<'_>) -> Result<Self, Failure> {
-        let log = match place {
-            Place::Here => return Ok(Self::Here(gateway(file).await?)),
-            Place::Apart(log) => log,
+        let Some(log) = place.apart() else {
+            return Ok(Self::Here(gateway(file).await?));
         };
         let arguments = ["gateway".as_ref(), "--config".as_ref(), file.as_os_str()];
-        let child = Child::apart(&arguments, None, log);
+        let child = Child::apart(&arguments, |command| place.surround(command), log);
         child
             .map(Self::Apart)
             .map_err(|why| Failure::new(format_args!("the gateway of {}: {why}", file.display())))
     }
 
-    pub(super) fn address(&self) -> SocketAddr {
+    /// Where it listens.
+    pub(crate) fn address(&self) -> SocketAddr {
         match self {
             Self::Here(running) => running.address(),
             Self::Apart(child) => child.address(),
@@ -124,7 +144,8 @@ impl GatewayPart {
         }
     }
 
-    pub(super) async fn shutdown(self) {
+    /// Ends it.
+    pub(crate) async fn shutdown(self) {
         if let Self::Here(running) = self {
             running.shutdown().await;
         }

@@ -10,19 +10,19 @@ use std::path::{Path, PathBuf};
 use jiff::Timestamp;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::crypto::{Curve, Identity, KeyKind, SecretBytes, base64};
-use soapstone::wss::Mechanism;
+use soapstone::wss::{Mechanism, Suite};
 use soapstone_lab::study::{Form, Proof};
 use tempfile::TempDir;
 
 use super::apart::LOOPBACK;
-use super::{Layout, Route, Target, thumbprints};
+use super::{Layout, Route, Target, thumbprints, tokens};
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
 use crate::suites::Keys;
 use soapstone_cli::commands::keys::convert::write_pair;
 
-/// The user of the `username` mechanism.
-const USER: &str = "alice";
+/// The user of the `username` mechanism, and of keys from passwords.
+pub(super) const USER: &str = "alice";
 
 /// The folder. Its contents are removed with it.
 pub(crate) struct Scratch {
@@ -39,10 +39,8 @@ pub(super) struct Ports {
     pub(super) tap: u16,
 }
 
-/// A key that both sides hold.
-const SHARED_KEY: &str = "shared.key";
-/// Its bytes: as many as AES-256 wants.
-const SHARED_OCTETS: usize = 32;
+/// Bytes of a key that both sides hold, and that enciphers nothing.
+const SIGNING_KEY: usize = 32;
 
 /// Bits of keys for DSA-SHA-1, which goes with no others.
 const DSA_BITS: u32 = 1024;
@@ -78,15 +76,18 @@ impl Scratch {
         Ok(scratch)
     }
 
-    /// Makes the keys of a layout's routes that are not there yet, and their policies.
+    /// Makes the keys of a layout's routes that are not there yet, their policies and their
+    /// assertions.
     pub(super) fn make_keys(&self, layout: &Layout) -> Result<(), Failure> {
         self.write_policies(layout)?;
+        tokens::make(self, layout)?;
         for route in &layout.routes {
             let there = |name: &str| self.folder().join(name).exists();
             if route.has_shared_key() {
-                if !there(SHARED_KEY) {
-                    let key = SecretBytes::random(SHARED_OCTETS);
-                    let path = self.folder().join(SHARED_KEY);
+                let name = route.shared_key_file();
+                if !there(&name) {
+                    let key = SecretBytes::random(route.shared_key_length());
+                    let path = self.folder().join(name);
                     files::create(&path, key.expose(), Privacy::Secret, Existing::Keep)?;
                 }
                 continue;
@@ -123,6 +124,13 @@ impl Scratch {
         let template = Template::new(&format!("CN={name}"), validity).map_err(Failure::new)?;
         let identity = issue::identity(&self.authority, kind, &template);
         self.write_identity(name, &identity.map_err(Failure::new)?)
+    }
+
+    /// The key and the certificate of somebody of that name.
+    pub(super) fn identity(&self, name: &str) -> Result<Identity, Failure> {
+        let read = |suffix| files::read(Some(&self.folder().join(format!("{name}{suffix}"))));
+        let (key, certificate) = (read(".key.pem")?, read(".cert.pem")?);
+        Identity::from_file_contents(&key, &certificate, None).map_err(Failure::new)
     }
 
     fn write_identity(&self, name: &str, identity: &Identity) -> Result<(), Failure> {
@@ -169,6 +177,7 @@ impl Scratch {
             let path = (&*route.path(), None);
             append(&mut text, layout, route, path, &backend, Side::Server);
         }
+        tokens::append_token_service(&mut text, layout);
         let name = if tls { "inbound-tls" } else { "inbound" };
         self.write(layout, name, &text)
     }
@@ -254,6 +263,18 @@ impl Route {
         matches!(self.proof, Proof::SharedKey | Proof::SignedPasswordText)
     }
 
+    /// The file of that key.
+    fn shared_key_file(&self) -> String {
+        format!("shared-{}.key", self.shared_key_length())
+    }
+
+    /// Its bytes: as many as the suite's cipher wants, where something is enciphered.
+    fn shared_key_length(&self) -> usize {
+        let suite = Suite::named(&self.suite).filter(|_| self.mechanism.encrypts());
+        let cipher = suite.and_then(|suite| suite.data.first().copied());
+        cipher.map_or(SIGNING_KEY, |cipher| cipher.key_length())
+    }
+
     /// What kinds of private keys both sides have.
     fn keys(&self) -> Keys {
         let kind = match self.proof {
@@ -331,11 +352,15 @@ fn append(
     };
     let _ = writeln!(text, "[routes.{table}]");
     append_endpoint(text, layout, route, side);
+    if let (Proof::SamlIssued, Side::Client) = (route.proof, side) {
+        let origin = backend.url.strip_suffix(&route.path());
+        tokens::append_asking(text, route, origin.unwrap_or(&backend.url));
+    }
 }
 
 /// Which side of a route an endpoint is on.
 #[derive(Clone, Copy, PartialEq, Eq)]
-enum Side {
+pub(super) enum Side {
     Server,
     Client,
 }
@@ -361,7 +386,8 @@ fn append_endpoint(text: &mut String, layout: &Layout, route: &Route, side: Side
     };
     let security = match (route.proof, route.form) {
         (proof @ (Proof::SharedKey | Proof::SignedPasswordText), _) => {
-            let _ = writeln!(text, "shared_key = {{ file = \"{SHARED_KEY}\" }}");
+            let file = route.shared_key_file();
+            let _ = writeln!(text, "shared_key = {{ file = \"{file}\" }}");
             // The user is in requests alone: of answers the Timestamp is signed.
             let token = match (mechanism, proof) {
                 (Mechanism::Username, Proof::SignedPasswordText) => {
@@ -407,14 +433,32 @@ fn append_endpoint(text: &mut String, layout: &Layout, route: &Route, side: Side
             append_keys(text, keys, [own, peer], &(anchored(peer) + &weak));
             format!("policy = {}", quoted(&thumbprints::file(route)))
         }
+        (proof, _) => {
+            match (proof, side) {
+                (Proof::PasswordKey | Proof::Kerberos | Proof::KerberosOnce, _) => {}
+                // The issuer vouches for the key of a client's assertion.
+                (Proof::SamlHolder | Proof::SamlIssued, Side::Server) => {
+                    append_key_pairs(text, keys, [own, peer]);
+                }
+                _ => append_keys(text, keys, [own, peer], &(anchored(peer) + &weak)),
+            }
+            let (lines, more) = tokens::lines(route, side);
+            text.push_str(&lines);
+            format!(
+                "mechanism = \"{mechanism}\", suite = \"{}\"{more}",
+                route.suite
+            )
+        }
     };
     let _ = writeln!(text, "security = {{ {security} }}");
     if mechanism == Mechanism::Username {
-        let _ = writeln!(
-            text,
-            "users = [{{ name = \"{USER}\", password_file = \"password\" }}]"
-        );
+        text.push_str(&user(USER));
     }
+}
+
+/// The line of a user with the password of the scratch folder.
+pub(super) fn user(name: &str) -> String {
+    format!("users = [{{ name = \"{name}\", password_file = \"password\" }}]\n")
 }
 
 /// A basic string of TOML.
@@ -435,8 +479,14 @@ fn anchored(peer: &str) -> String {
     format!("anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"]")
 }
 
+/// Writes whose keys a route has, and whom it trusts.
+fn append_keys(text: &mut String, keys: Keys, parties: [&str; 2], trust: &str) {
+    append_key_pairs(text, keys, parties);
+    let _ = writeln!(text, "trust = {{ {trust} }}");
+}
+
 /// Writes whose keys a route has.
-fn append_keys(text: &mut String, keys: Keys, [own, peer]: [&str; 2], trust: &str) {
+fn append_key_pairs(text: &mut String, keys: Keys, [own, peer]: [&str; 2]) {
     let pair = |name: &str| format!("key = \"{name}.key.pem\", certificate = \"{name}.cert.pem\"");
     let decryption = keys.apart().map_or(String::new(), |kind| {
         format!(", decryption = {{ {} }}", pair(&party(own, kind)))
@@ -444,8 +494,7 @@ fn append_keys(text: &mut String, keys: Keys, [own, peer]: [&str; 2], trust: &st
     let _ = writeln!(
         text,
         "identity = {{ {}{decryption} }}\n\
-         peer = {{ certificate = \"{}.cert.pem\" }}\n\
-         trust = {{ {trust} }}",
+         peer = {{ certificate = \"{}.cert.pem\" }}",
         pair(&party(own, keys.signing)),
         party(peer, keys.decrypting)
     );

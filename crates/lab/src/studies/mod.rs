@@ -10,6 +10,7 @@ mod novakouski2010;
 mod own;
 mod rodrigues2011;
 mod shopov2007;
+mod tokens;
 mod vanengelen2008;
 mod wsarch;
 

@@ -106,7 +106,7 @@ impl Transport {
 pub enum Proof {
     /// Signatures with RSA keys of certificates, and digests of passwords.
     Usual,
-    /// Signatures by HMAC-SHA-1 with a key that both sides hold.
+    /// Signatures by HMAC with a key that both sides hold.
     SharedKey,
     /// Signatures by DSA-SHA-1 with keys of 1024 bits.
     Dsa,
@@ -116,6 +116,28 @@ pub enum Proof {
     PasswordText,
     /// Passwords as text in a token that is signed by HMAC-SHA-1 with a key that both sides hold.
     SignedPasswordText,
+    /// Keys that are derived from a user's password.
+    PasswordKey,
+    /// The session key of a Kerberos token that each request carries.
+    Kerberos,
+    /// The session key of a Kerberos token that the first request carries, and later ones name.
+    KerberosOnce,
+    /// The key of a certificate that a SAML assertion names, which each request carries.
+    SamlHolder,
+    /// The key of a certificate, which signs the SAML assertion of a bearer, too.
+    SamlBearer,
+    /// As [`Proof::SamlHolder`], with an assertion that the gateway for clients has from a token
+    /// service, and keeps.
+    SamlIssued,
+    /// A SAML assertion that requests name, and the receiver has to fetch.
+    SamlReference,
+}
+
+impl Proof {
+    /// Whether it takes a KDC.
+    pub const fn is_kerberos(self) -> bool {
+        matches!(self, Self::Kerberos | Self::KerberosOnce)
+    }
 }
 
 /// How a mechanism's messages are made, where a study does not make them as the preset does.
@@ -150,6 +172,9 @@ pub struct Way {
     pub form: Form,
     /// A gateway that is deployed for it sends a request of its own before anybody calls.
     pub warmed_up: bool,
+    /// Through gateways that are beside issuers of tokens, a KDC and a token service, each in a
+    /// process of its own.
+    pub beside_issuers: bool,
 }
 
 impl Way {
@@ -169,6 +194,7 @@ impl Way {
         rsa_bits: 2048,
         form: Form::Preset,
         warmed_up: false,
+        beside_issuers: false,
     };
 
     /// Secured by a mechanism.
@@ -210,6 +236,14 @@ impl Way {
     pub const fn warmed_up(self) -> Self {
         Self {
             warmed_up: true,
+            ..self
+        }
+    }
+
+    /// The same beside issuers of tokens. Its name as an arm stays what it is.
+    pub const fn beside_issuers(self) -> Self {
+        Self {
+            beside_issuers: true,
             ..self
         }
     }
@@ -276,14 +310,18 @@ impl Way {
     }
 
     fn has_usual_keys(&self) -> bool {
-        self.proof == Proof::Usual
+        let certificates = matches!(
+            self.proof,
+            Proof::Usual | Proof::SamlHolder | Proof::SamlBearer | Proof::SamlIssued
+        );
+        certificates
             && self.mechanism != Mechanism::SecureConversation
             && (self.mechanism.signs() || self.mechanism.encrypts())
     }
 
     /// The mechanism and what it proves with: `sign`, `sign-hmac`, `sign-dsa`, `sign-ecdsa`,
-    /// `username`, `username-text`, `username-hmac`, `username-text-hmac`. Programs of other stacks
-    /// are told it.
+    /// `username`, `username-text`, `username-hmac`, `username-text-hmac`, `sign-encrypt-kerberos`,
+    /// `sign-encrypt-saml-holder`. Programs of other stacks are told it.
     pub fn mechanism_name(&self) -> String {
         let mechanism = self.mechanism.name();
         match self.proof {
@@ -293,6 +331,13 @@ impl Way {
             Proof::Ecdsa => format!("{mechanism}-ecdsa"),
             Proof::PasswordText => format!("{mechanism}-text"),
             Proof::SignedPasswordText => format!("{mechanism}-text-hmac"),
+            Proof::PasswordKey => format!("{mechanism}-password"),
+            Proof::Kerberos => format!("{mechanism}-kerberos"),
+            Proof::KerberosOnce => format!("{mechanism}-kerberos-once"),
+            Proof::SamlHolder => format!("{mechanism}-saml-holder"),
+            Proof::SamlBearer => format!("{mechanism}-saml-bearer"),
+            Proof::SamlIssued => format!("{mechanism}-saml-issued"),
+            Proof::SamlReference => format!("{mechanism}-saml-reference"),
         }
     }
 

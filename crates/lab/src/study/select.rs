@@ -303,6 +303,7 @@ mod tests {
             "mchale2012/3/figures-12-13/books/50",
             "mchale2012/4/beyond-databases/source/sqlite",
             "mchale2012/4/table-1-figure-14/books/20000/source/sqlite",
+            "mchale2012/5/tokens/bytes/800",
             "novakouski2010/1/tables-1-2/operation/Echo",
             "rodrigues2011/1/tables-2-5/clients/10",
             "rodrigues2011/1/tables-2-5/clients/5",

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use soapstone_lab::studies::InMemory;
 use soapstone_lab::study::{
-    self, Absent, Design, Event, Nothing, Options, OwnCalls, Record, Scale, Scope, Selection,
+    self, Absent, Call, Design, Event, Nothing, Options, OwnCalls, Record, Scale, Scope, Selection,
     Stack, Study, Task,
 };
 use soapstone_services::{DatabaseError, DatabaseLocation};
@@ -21,6 +21,7 @@ use super::bench::{
 use super::cores::Cores;
 use super::databases::Databases;
 use super::fitting::OF_STUDIES;
+use super::issuers::Issuers;
 use super::kept::{Asked, Kept};
 use super::open_files;
 use super::report::RESULTS;
@@ -473,26 +474,35 @@ impl Started<'_> {
         let mut progress = Progress::new();
         let mut ours = study::needs(tasks);
         ours.retain(|call| is_ours(call.stack) && self.databases.answers(call).is_ok());
-        let network = if ours.is_empty() {
-            None
-        } else {
+        let (mut with_tokens, ours): (Vec<Call>, Vec<Call>) =
+            ours.into_iter().partition(|call| call.way.beside_issuers);
+        let log = self.said.file();
+        let log = log.as_ref();
+        if !(ours.is_empty() && with_tokens.is_empty()) {
             progress.say("starting the sample services and two gateways");
-            let layout = layout("lab", &ours, &self.databases.locations(), self.own);
-            let log = self.said.file();
-            let place = match self.own_processes {
-                true => Place::Apart(log.as_ref()),
-                false => Place::Here,
-            };
-            Some(sides.serve(Network::start(scratch, &layout, place))?)
+        }
+        let issuers = Issuers::start(scratch, &with_tokens);
+        with_tokens.retain(|call| issuers.issue_for(call).is_ok());
+        let place = match self.own_processes {
+            true => Place::Apart(log),
+            false => Place::Here,
         };
-        let gateways = network.as_ref().map(|network| {
+        let network = self.network(("lab", &ours), place)?;
+        let beside_issuers = self.network(("tokens", &with_tokens), issuers.place(log))?;
+        let gateways = |network, newcomers| {
             let called = (self.databases.locations(), self.own);
             let (wish, said) = (self.wish.clone(), self.said.clone());
-            Gateways::new(sides, scratch, network, called, wish, said)
-        });
+            let gateways = Gateways::new(sides, scratch, network, called, wish, said);
+            gateways.map(|it| it.with_newcomers(newcomers))
+        };
+        let ours = network.as_ref().map(|it| gateways(it, Place::Here));
+        let others = beside_issuers.as_ref();
+        let others = others.map(|it| gateways(it, issuers.place(log)));
         let mut bench = Stacks {
+            ours: ours.transpose()?,
+            beside_issuers: others.transpose()?,
+            issuers: &issuers,
             wish: self.wish,
-            ours: gateways.transpose()?,
             engine: InMemory::default(),
             programs: self.programs,
             databases: self.databases,
@@ -514,10 +524,24 @@ impl Started<'_> {
         });
         progress.end();
         drop(bench);
-        if let Some(network) = network {
+        for network in [network, beside_issuers].into_iter().flatten() {
             sides.serve(network.shutdown());
         }
         run.and(unkept.map_or(Ok(()), Err))
+    }
+
+    /// Starts what these calls take, in this place; nothing, if there are none.
+    fn network(
+        &self,
+        (name, calls): (&'static str, &[Call]),
+        place: Place<'_>,
+    ) -> Result<Option<Network>, Failure> {
+        if calls.is_empty() {
+            return Ok(None);
+        }
+        let layout = layout(name, calls, &self.databases.locations(), self.own);
+        let network = Network::start(self.scratch, &layout, place);
+        self.sides.serve(network).map(Some)
     }
 }
 

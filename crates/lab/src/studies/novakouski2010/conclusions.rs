@@ -397,4 +397,16 @@ pub(super) const ALL: &[Conclusion] = &[
             Of::arms(&["secure-conversation+warm-up"]),
             Of::arms(&["secure-conversation"]),
         )),
+    Conclusion::of("a token that is named takes fewer bytes than one by value (asked of Kerberos tokens)", "section 6.2.6", (19, "tokens-bytes"), Measure::Shown, Asks::order(
+            Of::arms(&["sign-encrypt-kerberos-once"]),
+            Of::arms(&["sign-encrypt-kerberos"]),
+        )),
+    Conclusion::of("a token that is named takes less time than one by value (asked of Kerberos tokens)", "section 6.2.6", (19, "tokens"), Measure::Shown, Asks::order(
+            Of::arms(&["sign-encrypt-kerberos-once"]),
+            Of::arms(&["sign-encrypt-kerberos"]),
+        )),
+    Conclusion::of("a token by reference, as in SAML, takes less time than one by value (assertions by reference are refused here)", "section 6.2.6", (19, "tokens"), Measure::Shown, Asks::order(
+            Of::arms(&["sign-encrypt-saml-reference"]),
+            Of::arms(&["sign-encrypt-saml-holder", "sign-encrypt-saml-bearer"]),
+        )).but("the report says that it may, and measures none"),
 ];

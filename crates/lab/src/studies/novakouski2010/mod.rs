@@ -9,6 +9,7 @@ mod conclusions;
 mod further;
 mod policies;
 mod reported;
+mod tokens;
 
 use std::collections::BTreeMap;
 
@@ -46,6 +47,7 @@ pub(super) const STUDY: Study = Study {
         further::REST,
         further::CHUNKS,
         further::WARM_UP,
+        tokens::EXPERIMENT,
     ],
     claims: &[Claim {
         says: "the dearest of seven mechanisms makes calls of Echo take up to 20 times as long",

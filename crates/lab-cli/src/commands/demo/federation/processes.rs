@@ -121,7 +121,7 @@ impl Processes {
         let behind_front = Gateway::start(scratch, "front-out", &text)?;
         let address = behind_front.address().to_string();
         let arguments = ["front", "--books", &address].map(OsStr::new);
-        let front_service = Child::apart(&arguments, None, None)
+        let front_service = Child::apart(&arguments, |_| {}, None)
             .map_err(|why| Failure::new(format_args!("the front service: {why}")))?;
         let front_tap = Tap::start(front_service.address()).await?;
         let backends = Backends {

@@ -32,6 +32,7 @@ pub(super) use sides::Sides;
 pub(super) use wish::Wish;
 
 use super::databases::Databases;
+use super::issuers::Issuers;
 use super::said::Said;
 use crate::failure::Failure;
 
@@ -78,6 +79,9 @@ pub(super) struct Stacks<'n> {
     pub(super) wish: Wish,
     /// Nothing, where only others are measured.
     pub(super) ours: Option<Gateways<'n>>,
+    /// Those beside issuers of tokens; nothing, where no token is measured.
+    pub(super) beside_issuers: Option<Gateways<'n>>,
+    pub(super) issuers: &'n Issuers,
     pub(super) engine: InMemory,
     pub(super) programs: Programs,
     pub(super) databases: &'n Databases,
@@ -88,10 +92,14 @@ impl Stacks<'_> {
     fn of(&mut self, call: &Call) -> Result<&mut dyn Bench<Failure = Failure>, NoCall<Failure>> {
         if is_ours(call.stack) {
             self.databases.answers(call)?;
+            self.issuers.issue_for(call)?;
         }
         let bench = if is_ours(call.stack) {
-            self.ours
-                .as_mut()
+            let ours = match call.way.beside_issuers {
+                true => &mut self.beside_issuers,
+                false => &mut self.ours,
+            };
+            ours.as_mut()
                 .map(|ours| ours as &mut dyn Bench<Failure = Failure>)
         } else {
             let program = self.programs.0.get_mut(&call.stack);

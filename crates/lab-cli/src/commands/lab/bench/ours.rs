@@ -13,8 +13,8 @@ use std::time::{Duration, Instant};
 use bytes::Bytes;
 use soapstone::wss::Mechanism;
 use soapstone_lab::study::{
-    Bench, Call, Condition, NoCall, Operation, ProvidersRound, Round, Sizes, Stack, Transport,
-    Trial, Way,
+    Bench, Call, Condition, NoCall, Operation, Proof, ProvidersRound, Round, Sizes, Stack,
+    Transport, Trial, Way,
 };
 use soapstone_services::DatabaseLocation;
 use tokio::task::JoinSet;
@@ -36,6 +36,8 @@ pub(in super::super) struct Gateways<'n> {
     sides: &'n Sides,
     scratch: &'n Scratch,
     network: &'n Network,
+    /// Where new clients are.
+    newcomers: Place<'n>,
     databases: Vec<Option<DatabaseLocation>>,
     /// The first of them makes calls that are alone.
     clients: Vec<Client>,
@@ -82,6 +84,7 @@ impl<'n> Gateways<'n> {
             sides,
             scratch,
             network,
+            newcomers: Place::Here,
             databases,
             clients: vec![Client::trusting(&trusted)?],
             wish,
@@ -91,6 +94,11 @@ impl<'n> Gateways<'n> {
             secured: Vec::new(),
             choosing: None,
         })
+    }
+
+    /// The same with new clients in this place.
+    pub(in super::super) fn with_newcomers(self, newcomers: Place<'n>) -> Self {
+        Self { newcomers, ..self }
     }
 
     /// Compares the answers with what the service gives.
@@ -241,6 +249,10 @@ impl Bench for Gateways<'_> {
         } else {
             "/tapped"
         };
+        if call.way.proof == Proof::KerberosOnce {
+            // The first request carries the token, and those that are measured name it.
+            self.once(call, before)?;
+        }
         let (asked, answer, _) = self.once(call, before)?;
         let plain = asked + answer.len();
         let [request, response] = if call.way.direct || call.stack == Stack::Tls {
@@ -374,7 +386,7 @@ impl Bench for Gateways<'_> {
         let client = self.clients[0].another();
         // Other ways than ours through gateways have nothing but the client that could be new.
         let gateway = if call.stack == Stack::Soapstone && !call.way.direct {
-            let newcomer = self.network.newcomer(self.scratch, &layout);
+            let newcomer = self.network.newcomer(self.scratch, &layout, self.newcomers);
             Some(self.sides.begin(&self.wish, newcomer)?)
         } else {
             None
