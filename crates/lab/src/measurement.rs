@@ -221,7 +221,7 @@ impl Samples {
 
 /// Calls `once` as often as the effort says, and before that for a tenth of its time; told whether
 /// it counts.
-fn repeat(effort: Effort, mut once: impl FnMut(bool)) {
+pub(crate) fn repeat(effort: Effort, mut once: impl FnMut(bool)) {
     let warm_up = Instant::now();
     loop {
         once(false);

@@ -37,7 +37,7 @@ pub(crate) use part::{Place, gateway};
 pub(crate) use realm::Realm;
 pub(crate) use scratch::Scratch;
 pub(crate) use tap::{Exchange, Tap};
-pub(crate) use tokens::kerberos_endpoint;
+pub(crate) use tokens::{kerberos_endpoint, token_ends};
 pub(crate) use trail::Trail;
 
 use std::path::PathBuf;

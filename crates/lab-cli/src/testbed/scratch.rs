@@ -208,9 +208,21 @@ impl Scratch {
     /// Writes the file of an endpoint that secures the requests of a route, and opens its answers,
     /// without a gateway.
     pub(crate) fn write_client(&self, layout: &Layout, route: &Route) -> Result<PathBuf, Failure> {
-        let mut text = "# A client that secures its requests, and opens the answers.\n".to_owned();
-        append_endpoint(&mut text, layout, route, Side::Client);
-        self.write(layout, "client", &text)
+        let purpose = "A client that secures its requests, and opens the answers.";
+        self.write_endpoint(layout, route, Side::Client, ("client", purpose))
+    }
+
+    /// Writes the file of an endpoint on a side of a route.
+    pub(super) fn write_endpoint(
+        &self,
+        layout: &Layout,
+        route: &Route,
+        side: Side,
+        (name, purpose): (&str, &str),
+    ) -> Result<PathBuf, Failure> {
+        let mut text = format!("# {purpose}\n");
+        append_endpoint(&mut text, layout, route, side);
+        self.write(layout, name, &text)
     }
 
     /// Writes the request that warms a route up, where one does.

@@ -5,16 +5,18 @@
 //! assertion that requests carry from a file is as one that the token service issues.
 
 use std::fmt::Write as _;
+use std::path::PathBuf;
 
 use jiff::{SignedDuration, Timestamp};
 use soapstone::crypto::{
     Certificate, DigestAlgorithm, Identity, KeyKind, SignatureAlgorithm, base64, digest,
 };
-use soapstone_lab::study::Proof;
+use soapstone::wss::Mechanism;
+use soapstone_lab::study::{Form, Proof};
 
 use super::realm::{CLIENT, CLIENT_KEYTAB, SERVICE, SERVICE_KEYTAB};
 use super::scratch::{Scratch, Side, USER, user};
-use super::{Layout, Route};
+use super::{Layout, Route, Target};
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
 
@@ -24,6 +26,8 @@ const ISSUER: &str = "https://issuer.example";
 const AUDIENCE: &str = "https://service.example";
 /// What the files of the issuer's key begin with.
 const ISSUER_FILES: &str = "issuer";
+/// The largest message of endpoints without gateways, MiB: 20,000 books are 5 MiB.
+const LARGEST_MESSAGE: u32 = 32;
 /// The path of the token service.
 const TOKEN_SERVICE: &str = "/token-service";
 
@@ -100,6 +104,48 @@ pub(super) fn lines(route: &Route, side: Side) -> (String, &'static str) {
             (carried, "")
         }
     }
+}
+
+/// Writes the files of a client and of a service that speak to each other under the keys of a
+/// token, without gateways, and makes what they need but the realm of Kerberos.
+///
+/// # Errors
+/// Something cannot be written.
+pub(crate) fn token_ends(
+    scratch: &Scratch,
+    proof: Proof,
+    mechanism: Mechanism,
+    suite: &str,
+) -> Result<[PathBuf; 2], Failure> {
+    let route = Route {
+        prefix: String::new(),
+        target: Target::Own {
+            url: String::new(),
+            authorities: Vec::new(),
+        },
+        mechanism,
+        proof,
+        suite: suite.to_owned(),
+        rsa_bits: 2048,
+        form: Form::Preset,
+        tls: false,
+        warm_up: None,
+    };
+    let layout = Layout {
+        name: "token",
+        instances: Vec::new(),
+        routes: vec![route],
+        largest_message: LARGEST_MESSAGE,
+    };
+    scratch.make_keys(&layout)?;
+    let route = &layout.routes[0];
+    let sides = [
+        (Side::Client, ("client", "A client that shows a token.")),
+        (Side::Server, ("service", "A service that accepts a token.")),
+    ];
+    let [client, service] =
+        sides.map(|(side, named)| scratch.write_endpoint(&layout, route, side, named));
+    Ok([client?, service?])
 }
 
 fn kerberos(side: Side, once: &str) -> String {

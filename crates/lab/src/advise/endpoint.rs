@@ -6,6 +6,7 @@
 use soapstone::wss::{Mechanism, Suite};
 
 use super::{Means, Tunings};
+use crate::study::Proof;
 
 /// A side of calls.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -45,21 +46,8 @@ pub fn gateway_file(means: &Means, tunings: &Tunings, side: Side) -> String {
         Side::Service => "\n[routes.inbound]\n",
         Side::Clients => "\n[routes.outbound]\n",
     });
-    if mechanism.signs() || mechanism.encrypts() {
-        file.push_str(keys(&means.suite));
-        file.push_str(&format!(
-            "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}\n"
-        ));
-    }
-    if mechanism.encrypts() && side == Side::Clients {
-        file.push_str("peer = { certificate = \"service.cert.pem\" }\n");
-    }
-    if mechanism.signs() {
-        file.push_str(&format!(
-            "trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"] }}\n"
-        ));
-    }
-    if mechanism == Mechanism::Username {
+    file.push_str(&keys_of(means, side, [own, peer]));
+    if mechanism == Mechanism::Username || means.proof == Proof::PasswordKey {
         file.push_str("users = [{ name = \"alice\", password_env = \"ALICE_PASSWORD\" }]\n");
     }
     file.push_str(&tunings.line());
@@ -67,10 +55,85 @@ pub fn gateway_file(means: &Means, tunings: &Tunings, side: Side) -> String {
         "" => String::new(),
         suite => format!(", suite = \"{suite}\""),
     };
+    let more = match means.proof {
+        Proof::SharedKey => ", key_reference = \"key-name\"",
+        Proof::PasswordKey => ", password_keys = {}",
+        _ => "",
+    };
     file.push_str(&format!(
-        "security = {{ mechanism = \"{mechanism}\"{suite} }}\n"
+        "security = {{ mechanism = \"{mechanism}\"{suite}{more} }}\n"
     ));
     file
+}
+
+/// Whose keys a side has, and whom it trusts.
+fn keys_of(means: &Means, side: Side, [own, peer]: [&str; 2]) -> String {
+    let mechanism = means.mechanism;
+    let mut text = String::new();
+    match means.proof {
+        Proof::PasswordKey => return text,
+        Proof::SharedKey => return shared_key(means),
+        Proof::Kerberos | Proof::KerberosOnce => return kerberos(means.proof, side),
+        _ => {}
+    }
+    if mechanism.signs() || mechanism.encrypts() {
+        text.push_str(keys(&means.suite));
+        text.push_str(&format!(
+            "identity = {{ key = \"{own}.key.pem\", certificate = \"{own}.cert.pem\" }}\n"
+        ));
+    }
+    if mechanism.encrypts() && side == Side::Clients {
+        text.push_str("peer = { certificate = \"service.cert.pem\" }\n");
+    }
+    // The issuer vouches for the key of a holder.
+    let vouched = means.proof == Proof::SamlHolder && side == Side::Service;
+    if mechanism.signs() && !vouched {
+        text.push_str(&format!(
+            "trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"] }}\n"
+        ));
+    }
+    let confirmation = match means.proof {
+        Proof::SamlHolder => "holder-of-key",
+        Proof::SamlBearer => "bearer",
+        _ => return text,
+    };
+    text.push_str(&match side {
+        Side::Service => format!(
+            "saml = {{ audience = [\"https://service.example\"], confirmation = [\"{confirmation}\"], \
+             issuers = [{{ name = \"https://idp.example\", pinned = [\"idp.cert.pem\"] }}] }}\n"
+        ),
+        Side::Clients => format!(
+            "saml = {{ assertion = \"assertion.xml\", confirmation = [\"{confirmation}\"] }}\n"
+        ),
+    });
+    text
+}
+
+/// The key that both sides hold, as long as the suite's cipher wants it.
+fn shared_key(means: &Means) -> String {
+    let suite = Suite::named(&means.suite).filter(|_| means.mechanism.encrypts());
+    let cipher = suite.and_then(|suite| suite.data.first().copied());
+    let length = cipher.map_or(32, |cipher| cipher.key_length());
+    format!(
+        "# Both sides have the same key:\n#   soapstone keys new shared --symmetric {length}\n\
+         shared_key = {{ file = \"shared.key.bin\" }}\n"
+    )
+}
+
+fn kerberos(proof: Proof, side: Side) -> String {
+    let service = "HTTP/service.example@EXAMPLE.COM";
+    let once = match proof {
+        Proof::KerberosOnce => ", include = \"once\"",
+        _ => "",
+    };
+    match side {
+        Side::Service => format!(
+            "kerberos = {{ keytab = \"service.keytab\", principal = \"{service}\"{once} }}\n"
+        ),
+        Side::Clients => format!(
+            "kerberos = {{ keytab = \"client.keytab\", principal = \"client@EXAMPLE.COM\", service = \"{service}\"{once} }}\n"
+        ),
+    }
 }
 
 /// What keys a suite takes, where they are not those that `soapstone keys new` makes unless told
@@ -95,6 +158,7 @@ mod tests {
     fn a_file_has_what_its_mechanism_takes() {
         let side = |tls, mechanism, suite: &str, side| {
             let means = Means {
+                proof: Proof::Usual,
                 tls,
                 mechanism,
                 suite: suite.to_owned(),

@@ -15,6 +15,7 @@ mod measure;
 mod model;
 mod opening;
 mod partner;
+mod token;
 mod tunings;
 mod workload;
 
@@ -25,6 +26,7 @@ use soapstone::wss::Mechanism;
 use crate::measurement::Measurement;
 use crate::payload::Payload;
 use crate::statistics::{Crossover, Growth, mean_interval};
+use crate::study::Proof;
 
 use calls::Beside;
 pub use calls::{CallCheck, whole_call};
@@ -33,6 +35,7 @@ pub use endpoint::{Side, gateway_file};
 pub use measure::measure;
 pub use model::{Cost, Fit, Observation};
 pub use partner::Partner;
+pub use token::{Source, TokenEnds, measure_token};
 pub use tunings::Tunings;
 pub use workload::{Means, Message, Need, Workload};
 
@@ -241,10 +244,11 @@ impl Models {
         &self.models
     }
 
-    /// The suites of what was fitted, each once, in the order of the measurements.
+    /// The suites of what was fitted with certificates, each once, in the order of the
+    /// measurements.
     pub fn suites(&self) -> Vec<&str> {
         let mut suites: Vec<&str> = Vec::new();
-        for model in &self.models {
+        for model in self.with_certificates() {
             let suite = model.means.suite.as_str();
             if !suite.is_empty() && !suites.contains(&suite) {
                 suites.push(suite);
@@ -253,9 +257,21 @@ impl Models {
         suites
     }
 
-    /// Whether anything was fitted for a suite.
+    /// Whether anything was fitted for a suite with certificates.
     pub fn has_suite(&self, suite: &str) -> bool {
-        self.models.iter().any(|it| it.means.suite == suite)
+        self.with_certificates().any(|it| it.means.suite == suite)
+    }
+
+    /// Whether anything was fitted for tokens of a source.
+    pub fn has_tokens_of(&self, source: Source) -> bool {
+        let mut models = self.models.iter();
+        models.any(|it| source.tokens().contains(&it.means.proof))
+    }
+
+    fn with_certificates(&self) -> impl Iterator<Item = &Model> {
+        self.models
+            .iter()
+            .filter(|it| it.means.proof == Proof::Usual)
     }
 
     /// How well times of measurements that were held back are predicted; `None`, if nothing was
@@ -268,11 +284,12 @@ impl Models {
         Check::of(fits.flat_map(|it| it.held_back.iter().copied()).collect())
     }
 
-    /// Advice for a workload. Only suites that `allowed` lets through are considered.
+    /// Advice for a workload. Only suites that `allowed` lets through are considered, and only
+    /// tokens whose source the workload names.
     pub fn advise(&self, workload: &Workload, allowed: impl Fn(&str) -> bool) -> Advice {
         let mut left_out = Vec::new();
         let mut chosen = Vec::new();
-        for means in self.choices(allowed) {
+        for means in self.choices(workload, allowed) {
             let needs = workload.needs.iter();
             let mut needs =
                 needs.filter_map(|need| Some((Demand::Need(*need), means.satisfies(*need).err()?)));
@@ -301,13 +318,15 @@ impl Models {
         }
     }
 
-    fn choices(&self, allowed: impl Fn(&str) -> bool) -> Vec<Means> {
+    fn choices(&self, workload: &Workload, allowed: impl Fn(&str) -> bool) -> Vec<Means> {
         let all = self.models.iter().map(|it| &it.means);
+        let all = all.filter(|it| token::is_there(&workload.sources, it.mechanism, it.proof));
         let of_messages = all.filter(|it| !it.tls && (it.suite.is_empty() || allowed(&it.suite)));
         let mut choices: Vec<Means> = of_messages.cloned().collect();
         if self.tls().is_some() {
             choices.extend(
                 [Mechanism::None, Mechanism::Username].map(|mechanism| Means {
+                    proof: Proof::Usual,
                     tls: true,
                     mechanism,
                     suite: String::new(),
@@ -322,10 +341,21 @@ impl Models {
         Some((model, self.tls_handshake?))
     }
 
+    /// The model of a mechanism with certificates.
     fn model(&self, mechanism: Mechanism, suite: &str) -> Option<&Model> {
-        let mut models = self.models.iter();
-        models
+        self.with_certificates()
             .find(|it| !it.means.tls && it.means.mechanism == mechanism && it.means.suite == suite)
+    }
+
+    /// The model of messages of these means, which are under no TLS or under another model's.
+    fn of_messages(&self, means: &Means) -> Option<&Model> {
+        let mut models = self.models.iter();
+        models.find(|it| {
+            let it = &it.means;
+            (it.mechanism, it.proof) == (means.mechanism, means.proof)
+                && it.suite == means.suite
+                && !it.tls
+        })
     }
 
     /// What a call costs under these means; `None`, if they were not measured.
@@ -346,7 +376,7 @@ impl Models {
             relayed = workload.hops * (call.time + begun.time * shared);
         }
         if !means.tls || means.mechanism != Mechanism::None {
-            let model = self.model(means.mechanism, &means.suite)?;
+            let model = self.of_messages(means)?;
             let unencrypted = self.unencrypted(means);
             for message in messages {
                 call.add_share(model, unencrypted, workload.encrypted, message);
@@ -405,9 +435,10 @@ impl Models {
     }
 
     /// The same without encryption, of which a share may be left out; nothing for what encrypts
-    /// nothing, and for conversations, which are not measured without.
+    /// nothing, and for conversations and tokens, which are not measured without.
     fn unencrypted(&self, means: &Means) -> Option<&Model> {
         match means.mechanism {
+            _ if means.proof != Proof::Usual => None,
             Mechanism::SignEncrypt | Mechanism::EncryptSign => {
                 self.model(Mechanism::Sign, &means.suite)
             }
@@ -591,15 +622,16 @@ impl Parts {
     }
 }
 
-/// What a measurement is of; `None` for what cannot be advised: parts of the work, keys that are
-/// shared beforehand, other stacks; and for operations measured as between calls, as what calls
-/// take beside the engine is added to it.
+/// What a measurement is of; `None` for what cannot be advised: parts of the work, keys of an
+/// unknown kind, other stacks; and for operations measured as between calls, as what calls take
+/// beside the engine is added to it.
 fn means(of: &Measurement) -> Option<Means> {
     if of.stack != "soapstone" || of.between_calls {
         return None;
     }
     if of.mechanism == measure::HTTPS {
         return Some(Means {
+            proof: Proof::Usual,
             tls: true,
             mechanism: Mechanism::None,
             suite: String::new(),
@@ -607,7 +639,8 @@ fn means(of: &Measurement) -> Option<Means> {
     }
     let mechanism: Mechanism = of.mechanism.parse().ok()?;
     let keyed = mechanism.signs() || mechanism.encrypts();
-    (of.binding != "shared").then(|| Means {
+    token::proof_of(&of.binding).map(|proof| Means {
+        proof,
         tls: false,
         mechanism,
         suite: if keyed {

@@ -6,6 +6,7 @@
 use soapstone::wss::Mechanism;
 
 use super::{Advice, Check, Means, Prediction, Workload};
+use crate::study::Proof;
 
 impl Prediction {
     /// Whether both latencies may be the same, given how far each may be off.
@@ -109,6 +110,18 @@ fn warnings(means: &Means, workload: &Workload) -> Vec<&'static str> {
             "of the stacks that are tested only WSS4J 4, and so CXF, speaks suites with EcdhEs.",
         );
     }
+    match means.proof {
+        Proof::SharedKey => warnings.push(
+            "a shared key proves one of all who hold it, and each endpoint counts alone how much it enciphers with it: certificates and conversations have new keys.",
+        ),
+        Proof::PasswordKey => warnings.push(
+            "who sees a message under a key from a password can try passwords on it at leisure: take passwords that a program has drawn, and TLS.",
+        ),
+        Proof::SamlBearer => warnings.push(
+            "who reads a bearer's assertion can send it: encrypt it, or take assertions that name their holder's key.",
+        ),
+        _ => {}
+    }
     if means.tls && workload.hops > 0.0 {
         warnings.push("TLS ends at each intermediary, which reads what passes, and can change it.");
     }
@@ -125,6 +138,7 @@ mod tests {
     fn prediction(mechanism: Mechanism, suite: &str, latency: [f64; 2]) -> Prediction {
         Prediction {
             means: Means {
+                proof: Proof::Usual,
                 tls: false,
                 mechanism,
                 suite: suite.to_owned(),
@@ -190,6 +204,36 @@ mod tests {
         assert!(lines[3].starts_with("Beware: under encrypt-sign a partner"));
         assert!(lines[4].starts_with("Beware: of the stacks that are tested only WSS4J 4"));
         assert_eq!(lines.len(), 5);
+    }
+
+    #[test]
+    fn what_a_token_does_not_promise_is_warned_of() {
+        let opening = |proof| {
+            let mut token = prediction(Mechanism::SignEncrypt, "Basic128GCM", [100.0, 1.0]);
+            token.means.proof = proof;
+            advice(&[token]).opening(&Workload::default(), &check(1.0))
+        };
+        for (proof, warning) in [
+            (
+                Proof::SharedKey,
+                "Beware: a shared key proves one of all who hold it",
+            ),
+            (
+                Proof::PasswordKey,
+                "Beware: who sees a message under a key from a password",
+            ),
+            (
+                Proof::SamlBearer,
+                "Beware: who reads a bearer's assertion can send it",
+            ),
+        ] {
+            let opening = opening(proof);
+            assert!(opening.contains(warning), "{opening}");
+        }
+        for proof in [Proof::Usual, Proof::Kerberos, Proof::SamlHolder] {
+            let opening = opening(proof);
+            assert!(!opening.contains("Beware"), "{opening}");
+        }
     }
 
     #[test]

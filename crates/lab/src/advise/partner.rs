@@ -9,6 +9,7 @@ use std::str::FromStr;
 use soapstone::wss::{Mechanism, Suite};
 
 use super::Means;
+use crate::study::Proof;
 
 /// A stack on the other side.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -54,7 +55,11 @@ impl Partner {
         let agrees = Suite::called(&means.suite).is_some_and(|suite| suite.only_agrees());
         let conversation = means.mechanism == Mechanism::SecureConversation;
         match self {
+            Self::Cxf if means.proof == Proof::SharedKey => {
+                Err("it was not tried with a shared key")
+            }
             Self::Cxf => Ok(()),
+            _ if means.proof != Proof::Usual => Err("it was not tried with such a token"),
             _ if agrees => Err("it agrees on no keys"),
             Self::Wcf | Self::Metro | Self::Wss4j16 if means.suite.contains("GCM") => {
                 Err("it has no AES in GCM")
@@ -103,6 +108,7 @@ mod tests {
     fn each_partner_speaks_what_its_programs_showed() {
         let spoken = |mechanism: Mechanism, suite: &str| {
             let means = Means {
+                proof: Proof::Usual,
                 tls: false,
                 mechanism,
                 suite: suite.to_owned(),

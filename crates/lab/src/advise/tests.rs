@@ -177,6 +177,7 @@ fn those_that_satisfy_the_needs_are_ranked_by_latency() {
 fn a_prediction_is_the_sum_of_its_parts() {
     let models = Models::of(&measurements());
     let means = Means {
+        proof: Proof::Usual,
         tls: false,
         mechanism: Mechanism::SecureConversation,
         suite: "Basic128GCM".to_owned(),
@@ -222,6 +223,7 @@ fn what_a_conversation_takes_to_begin_and_to_end_is_what_was_measured() {
     all.push(conversation("end", 500.0, 8_000));
     let models = Models::of(&all);
     let means = Means {
+        proof: Proof::Usual,
         tls: false,
         mechanism: Mechanism::SecureConversation,
         suite: "Basic128GCM".to_owned(),
@@ -245,6 +247,7 @@ fn what_a_conversation_takes_to_begin_and_to_end_is_what_was_measured() {
 #[test]
 fn whole_calls_are_compared_with_what_was_never_fitted_to_them() {
     let means = |mechanism, suite: &str| Means {
+        proof: Proof::Usual,
         tls: false,
         mechanism,
         suite: suite.to_owned(),
@@ -281,11 +284,13 @@ fn whole_calls_are_compared_with_what_was_never_fitted_to_them() {
 /// takes and as much as `beside` says.
 fn calls(payloads: &[Payload], beside: impl Fn(Payload) -> f64) -> Vec<Measurement> {
     let signed = Means {
+        proof: Proof::Usual,
         tls: false,
         mechanism: Mechanism::SignEncrypt,
         suite: "Basic128GCM".to_owned(),
     };
     let plain = Means {
+        proof: Proof::Usual,
         tls: false,
         mechanism: Mechanism::None,
         suite: String::new(),
@@ -323,6 +328,7 @@ fn what_gateways_add_beside_the_engine_is_fitted_to_calls_with_other_messages() 
     assert_eq!(check.added.n, 4);
     assert!(check.added.worst_percent < 0.5, "{check:?}");
     let means = |mechanism, tls| Means {
+        proof: Proof::Usual,
         tls,
         mechanism,
         suite: "Basic128GCM".to_owned(),
@@ -532,6 +538,7 @@ fn encrypting_a_share_costs_between_signing_alone_and_encrypting_all() {
             ..workload(&[])
         };
         let means = Means {
+            proof: Proof::Usual,
             tls: false,
             mechanism,
             suite: "Basic128GCM".to_owned(),
@@ -561,6 +568,7 @@ fn intermediaries_make_tls_dearer_and_leave_messages_as_they_are() {
             ..workload(&[])
         };
         let means = Means {
+            proof: Proof::Usual,
             tls,
             mechanism: if tls {
                 Mechanism::None
@@ -577,4 +585,76 @@ fn intermediaries_make_tls_dearer_and_leave_messages_as_they_are() {
     let network = 1_000.0 * 3.0;
     assert!((latency(false, 3.0) - latency(false, 0.0) - network).abs() < 1e-6);
     assert!(latency(true, 3.0) - latency(true, 0.0) > network);
+}
+
+/// The same with messages under tokens: a shared key is cheapest, and each other token dearer.
+fn with_tokens() -> Vec<Measurement> {
+    let mut all = measurements();
+    let tokens = [
+        "shared",
+        "kerberos-once",
+        "kerberos",
+        "password",
+        "saml-holder",
+    ];
+    for (place, binding) in tokens.into_iter().enumerate() {
+        let fixed = 10.0 * (place + 1) as f64;
+        all.extend(lines("sign-encrypt", "Basic128GCM", binding, fixed, 3_000));
+    }
+    all
+}
+
+#[test]
+fn a_token_is_ranked_beside_the_others_where_its_source_is_there() {
+    let of = |sources: &[Source]| {
+        let workload = Workload {
+            sources: sources.to_vec(),
+            ..workload(&[Need::Integrity, Need::Confidentiality, Need::Intermediaries])
+        };
+        let advice = Models::of(&with_tokens()).advise(&workload, |suite| suite == "Basic128GCM");
+        let ranked = advice.ranked.iter().map(|it| it.means.to_string());
+        ranked.collect::<Vec<_>>()
+    };
+    let others = [
+        "secure-conversation/Basic128GCM".to_owned(),
+        "sign-encrypt/Basic128GCM".to_owned(),
+    ];
+    assert_eq!(of(&[]), others);
+    let named = |sources: &[Source], expected: &[&str]| {
+        let expected = expected.iter().map(|it| format!("{it}/Basic128GCM"));
+        let expected: Vec<String> = expected.chain(others.clone()).collect();
+        assert_eq!(of(sources), expected);
+    };
+    named(
+        &[Source::Kdc],
+        &["sign-encrypt-kerberos-once", "sign-encrypt-kerberos"],
+    );
+    named(&[Source::Passwords], &["sign-encrypt-password"]);
+    named(
+        &[Source::Issuer, Source::SharedKey],
+        &["sign-encrypt-hmac", "sign-encrypt-saml-holder"],
+    );
+}
+
+#[test]
+fn a_partner_that_was_not_tried_with_a_token_leaves_it_out() {
+    let workload = Workload {
+        sources: Source::ALL.to_vec(),
+        partners: vec![Partner::Cxf],
+        ..workload(&[Need::Integrity, Need::Intermediaries])
+    };
+    let advice = Models::of(&with_tokens()).advise(&workload, |suite| suite == "Basic128GCM");
+    let left_out = advice
+        .left_out
+        .iter()
+        .find(|it| it.means.proof == Proof::SharedKey);
+    assert_eq!(
+        left_out.map(|it| (it.demand, it.why)),
+        Some((
+            Demand::Partner(Partner::Cxf),
+            "it was not tried with a shared key"
+        ))
+    );
+    let ranked = |proof| advice.ranked.iter().any(|it| it.means.proof == proof);
+    assert!(ranked(Proof::Kerberos) && ranked(Proof::SamlHolder));
 }

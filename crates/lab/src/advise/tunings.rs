@@ -6,6 +6,7 @@
 use soapstone::wss::Mechanism;
 
 use super::{Means, Workload};
+use crate::study::Proof;
 
 /// From which share of signed elements that come again on remembering them is advised: at none it
 /// gains nothing, and at all of them it is more than twice as fast on average (figure 4).
@@ -31,7 +32,11 @@ impl Tunings {
     /// For messages of a workload under these means.
     pub fn of(means: &Means, workload: &Workload) -> Self {
         let mut tunings = Self::default();
-        let by_session = means.mechanism == Mechanism::SecureConversation;
+        let by_session = means.mechanism == Mechanism::SecureConversation
+            || !matches!(
+                means.proof,
+                Proof::Usual | Proof::SamlHolder | Proof::SamlBearer
+            );
         let large = workload.request.bytes.max(workload.response.bytes) >= LARGE;
         let percent = |share: f64| (share * 100.0).round();
         if let Some(repeated) = workload.repeated.filter(|_| means.mechanism.signs()) {
@@ -96,6 +101,7 @@ mod tests {
 
     fn tunings(mechanism: Mechanism, bytes: f64, repeated: f64, canonical: f64) -> Tunings {
         let means = Means {
+            proof: Proof::Usual,
             tls: false,
             mechanism,
             suite: "Basic128GCM".to_owned(),

@@ -9,7 +9,8 @@ use std::str::FromStr;
 use soapstone::wss::{Envelope, Mechanism};
 use soapstone::xml::{Buffers, Limits};
 
-use super::Partner;
+use super::{Partner, Source};
+use crate::study::{Proof, Way};
 
 /// What must be true of messages.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -69,6 +70,8 @@ pub struct Means {
     pub tls: bool,
     /// What is done to messages.
     pub mechanism: Mechanism,
+    /// What their keys come from.
+    pub proof: Proof,
     /// With which algorithms; empty, where none is used.
     pub suite: String,
 }
@@ -101,7 +104,10 @@ impl fmt::Display for Means {
             (true, Mechanism::None) => out.pad("https"),
             (true, mechanism) => out.pad(&format!("https+{mechanism}")),
             (false, mechanism) if self.suite.is_empty() => out.pad(mechanism.name()),
-            (false, mechanism) => out.pad(&format!("{mechanism}/{}", self.suite)),
+            (false, mechanism) => {
+                let name = Way::secured(mechanism, "").by(self.proof).mechanism_name();
+                out.pad(&format!("{name}/{}", self.suite))
+            }
         }
     }
 }
@@ -175,6 +181,8 @@ pub struct Workload {
     pub cores: f64,
     /// What must be true.
     pub needs: Vec<Need>,
+    /// What there is beside certificates that keys can come from.
+    pub sources: Vec<Source>,
     /// Stacks that the other side is; none, if nobody says.
     pub partners: Vec<Partner>,
     /// How many partners call; nothing, if nobody says.
@@ -206,6 +214,7 @@ impl Default for Workload {
             round_trip: 0.0,
             cores: 1.0,
             needs: Vec::new(),
+            sources: Vec::new(),
             partners: Vec::new(),
             callers: None,
             service: None,
@@ -223,6 +232,7 @@ mod tests {
 
     fn means(tls: bool, mechanism: Mechanism) -> Means {
         Means {
+            proof: Proof::Usual,
             tls,
             mechanism,
             suite: String::new(),

@@ -4,13 +4,14 @@
 //! predictions came true.
 
 mod calls;
+pub(super) mod tokens;
 
 use std::path::PathBuf;
 use std::time::Duration;
 
 use soapstone_lab::advise::{
     self, Advice, CallCheck, Check, Demand, LeftOut, Message, Models, Need, Over, Partner, Side,
-    Tunings, Workload, gateway_file,
+    Source, Tunings, Workload, gateway_file,
 };
 use soapstone_lab::measurement::{Effort, Measurement};
 
@@ -34,6 +35,7 @@ pub(super) const EXAMPLES: &str = "\
 Examples:
   soapstone lab advise --bytes 20kB --needs integrity,confidentiality,authentication,intermediaries
   soapstone lab advise --bytes 20kB --partner metro,wcf --service-time 40 --hops 2
+  soapstone lab advise --bytes 800 --has kdc,issuer,passwords
   soapstone lab advise --bytes 200kB --encrypt-share 5 --repeated 80 --file gateway.toml --client-file client.toml
   soapstone lab advise --sample request.xml --response-bytes 1MB --messages-per-conversation 50 --rate 200
   soapstone lab advise --save engine.jsonl --bytes 2000 --needs integrity
@@ -87,6 +89,11 @@ pub struct AdviseArguments {
         default_value = "integrity,confidentiality"
     )]
     needs: Vec<Need>,
+    /// What there is beside certificates that keys of messages can come from; tokens without it
+    /// are not considered: shared-key, passwords (which the service knows), kdc (of Kerberos),
+    /// issuer (of SAML assertions)
+    #[arg(long, value_name = "SOURCES", value_delimiter = ',')]
+    has: Vec<Source>,
     /// Stacks that the other side is; what they do not speak is left out: cxf, wcf, metro, gsoap,
     /// wss4j-1.6
     #[arg(long, value_name = "STACKS", value_delimiter = ',')]
@@ -211,6 +218,14 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
                 .with_hint("leave out a need or a partner, or name another suite"),
         });
     };
+    let sources = arguments
+        .has
+        .iter()
+        .filter(|it| !models.has_tokens_of(**it));
+    let unmeasured: Vec<&str> = unmeasured
+        .into_iter()
+        .chain(sources.map(|it| it.name()))
+        .collect();
     // The ranking begins with what sustains the rate.
     let sustained = winner.utilization < 1.0;
     let tunings = Tunings::of(&winner.means, &workload);
@@ -235,9 +250,9 @@ pub(super) fn run(arguments: &AdviseArguments) -> Result<(), Failure> {
     };
     let calls = models.check_calls(&measurements);
     let text = if arguments.json {
-        lines(&advice, unmeasured, &check, calls.as_ref())
+        lines(&advice, &unmeasured, &check, calls.as_ref())
     } else {
-        let mut text = told(&workload, &advice, unmeasured, &check, calls.as_ref());
+        let mut text = told(&workload, &advice, &unmeasured, &check, calls.as_ref());
         for why in &tunings.why {
             text.push_str(&format!("Tuning: {why}\n"));
         }
@@ -319,6 +334,7 @@ fn workload(arguments: &AdviseArguments) -> Result<Workload, Failure> {
         round_trip: arguments.round_trip.unwrap_or(0.0) * 1e3,
         cores: arguments.cores.unwrap_or(cores),
         needs: arguments.needs.clone(),
+        sources: arguments.has.clone(),
         partners: arguments.partner.clone(),
         callers: arguments.partners,
         service: arguments
@@ -368,6 +384,7 @@ fn measurements(
         for ends in &ends {
             advise::measure_conversation(ends, EFFORT, &mut measured);
         }
+        tokens::measure(&scratch, &arguments.has, &mut measured)?;
         let calls = calls::measure(&scratch, &mut |measurement| {
             progress.say(&format!("calling {}", measurement.case()));
             measurements.push(measurement);
@@ -388,12 +405,7 @@ fn measurements(
 
 /// A line for each prediction, the best first; then one for each crossover, for each means that is
 /// left out, and for the check.
-fn lines(
-    advice: &Advice,
-    unmeasured: Option<&str>,
-    check: &Check,
-    calls: Option<&CallCheck>,
-) -> String {
+fn lines(advice: &Advice, unmeasured: &[&str], check: &Check, calls: Option<&CallCheck>) -> String {
     let ranked = advice.ranked.iter().map(|it| {
         serde_json::json!({
             "means": it.means.to_string(), "latency_us": it.latency[0], "latency_error_us": it.latency[1],
@@ -418,7 +430,8 @@ fn lines(
         serde_json::json!({ "left_out": it.means.to_string(), key: demand, "why": it.why })
     });
     let unmeasured = unmeasured
-        .map(|suite| serde_json::json!({ "left_out": suite, "why": "it was not measured" }));
+        .iter()
+        .map(|name| serde_json::json!({ "left_out": name, "why": "it was not measured" }));
     let check = serde_json::json!({
         "held_back": check.n, "median_error_percent": check.median_percent, "worst_error_percent": check.worst_percent,
     });
@@ -436,7 +449,7 @@ fn lines(
 fn told(
     workload: &Workload,
     advice: &Advice,
-    unmeasured: Option<&str>,
+    unmeasured: &[&str],
     check: &Check,
     calls: Option<&CallCheck>,
 ) -> String {
@@ -500,8 +513,8 @@ fn told(
     for LeftOut { means, demand, why } in &advice.left_out {
         text.push_str(&format!("Left out for {demand}: {means}, as {why}.\n"));
     }
-    if let Some(suite) = unmeasured {
-        text.push_str(&format!("Left out: {suite}, as it was not measured.\n"));
+    for name in unmeasured {
+        text.push_str(&format!("Left out: {name}, as it was not measured.\n"));
     }
     let bar = Check::BAR;
     let verdict = if check.median_percent <= bar

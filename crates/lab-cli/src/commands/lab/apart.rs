@@ -15,6 +15,7 @@ use soapstone_services::{
 };
 use tracing::Level;
 
+use super::advise;
 use crate::failure::Failure;
 use crate::logging::LogArguments;
 use crate::testbed::{DONE, FrontService, Order, gateway};
@@ -36,6 +37,19 @@ pub enum ApartCommand {
         /// The gateway's configuration file
         #[arg(long, value_name = "FILE")]
         config: PathBuf,
+    },
+    /// What messages under the keys of Kerberos tokens take, as lines of JSON
+    #[command(after_help = EXAMPLES)]
+    Kerberos {
+        /// The endpoint file of the client
+        #[arg(long, value_name = "FILE")]
+        client: PathBuf,
+        /// The endpoint file of the service
+        #[arg(long, value_name = "FILE")]
+        service: PathBuf,
+        /// Messages after the first one name its token
+        #[arg(long)]
+        once: bool,
     },
     /// A service that asks another one for books
     #[command(after_help = EXAMPLES)]
@@ -92,6 +106,24 @@ pub(super) fn run(command: ApartCommand, log: LogArguments) -> Result<(), Failur
                 Order::CloseIdle => running.close_idle(),
             })?;
             runtime.block_on(running.shutdown());
+        }
+        ApartCommand::Kerberos {
+            client,
+            service,
+            once,
+        } => {
+            let mut lines = String::new();
+            let mut unwritten = None;
+            advise::tokens::measure_apart(once, [&client, &service], &mut |measurement| {
+                match serde_json::to_string(measurement) {
+                    Ok(line) => lines.push_str(&(line + "\n")),
+                    Err(error) => unwritten = Some(error),
+                }
+            })?;
+            if let Some(error) = unwritten {
+                return Err(Failure::new(error));
+            }
+            files::print(lines)?;
         }
         ApartCommand::Front { books } => {
             let service = runtime.block_on(FrontService::start(books))?;

@@ -163,6 +163,7 @@ fn call(way: Way, payload: Payload) -> Call {
 
 fn means(way: Way) -> Means {
     Means {
+        proof: way.proof,
         tls: way.transport.is_tls(),
         mechanism: way.mechanism,
         suite: way.suite.to_owned(),
