@@ -23,6 +23,9 @@ JAR = INTEROP / "sts" / "target" / "sts-peer.jar"
 ISSUER, AUDIENCE = "https://sts.example", "https://books.example"
 VERSIONS = ("2.0", "1.1")
 CONFIRMATIONS = ("bearer", "holder-of-key")
+SUITE = "Basic256Sha256+RsaSha256"
+# What a symmetric key is made of.
+ENTROPY = {"both": "entropy of both", "client": "entropy of the client", "token-service": "entropy of the service"}
 ASSERTION = re.compile(rb"<(\w+):Assertion\b.*</\1:Assertion>", re.DOTALL)
 
 
@@ -47,32 +50,45 @@ class _Echo(http.server.BaseHTTPRequestHandler):
 class Case:
     """One version of SAML, and one confirmation. CXF's provider speaks WS-Trust 1.3 alone."""
 
-    def __init__(self, version, confirmation, user=None):
-        self.version, self.confirmation, self.user = version, confirmation, user
-        self.name = f"saml{version}-{confirmation}{'-' + user if user else ''}"
+    def __init__(self, version, confirmation, user=None, entropy=None):
+        self.version, self.confirmation, self.user, self.entropy = version, confirmation, user, entropy
+        self.name = "-".join(filter(None, (f"saml{version}", confirmation, user, entropy)))
 
     def __str__(self):
         key = "PublicKey" if self.confirmation == "holder-of-key" else "Bearer"
+        key = f"SymmetricKey, {ENTROPY[self.entropy]}" if self.entropy else key
         return f"SAML {self.version}, {key}{', ' + self.user if self.user else ''}"
 
     def receives(self, keys):
         """The service's side."""
-        endpoint = Endpoint("sign").ours(keys, "server").trust(keys.ca)
+        endpoint = self._protected().ours(keys, "server")
+        if not self.entropy:
+            endpoint.trust(keys.ca)
         issuers = [{"name": ISSUER, "pinned": [str(keys.certificate("approver"))]}]
         saml = {"issuers": issuers, "audience": [AUDIENCE], "confirmation": [self.confirmation], "versions": [self.version]}
-        endpoint.tables["saml"] = {**saml, "forward": True}
+        endpoint.tables["saml"] = {**saml, **self._held(), "forward": True}
         return endpoint
+
+    def _protected(self):
+        return Endpoint("sign-encrypt", suite=SUITE) if self.entropy else Endpoint("sign")
+
+    def _held(self):
+        return {"holder_key": "symmetric"} if self.entropy else {}
 
     def sends(self, keys, url, audience=AUDIENCE):
         """The client's side."""
-        towards = Endpoint("sign-encrypt", suite="Basic256Sha256+RsaSha256").ours(keys, "client")
+        towards = Endpoint("sign-encrypt", suite=SUITE).ours(keys, "client")
         towards.encrypt_to(keys, "approver").pin(keys.certificate("approver"))
         service = {"url": url, "applies_to": audience, "version": self.version}
         service |= {"user": self.user} if self.user else {}
+        service |= {"entropy": self.entropy} if self.entropy else {}
         service["endpoint"] = towards.tables
-        endpoint = Endpoint("sign").ours(keys, "client").trust(keys.ca)
+        endpoint = self._protected()
+        if not self.entropy:
+            endpoint.ours(keys, "client").trust(keys.ca)
         issuers = [{"name": ISSUER, "pinned": [str(keys.certificate("approver"))]}]
-        endpoint.tables["saml"] = {"confirmation": [self.confirmation], "issuers": issuers, "token_service": service}
+        saml = {"confirmation": [self.confirmation], "issuers": issuers, "token_service": service}
+        endpoint.tables["saml"] = {**saml, **self._held()}
         return endpoint
 
 
@@ -81,6 +97,8 @@ def cases():
     for version in VERSIONS:
         for confirmation in CONFIRMATIONS:
             yield Case(version, confirmation)
+        for entropy in ENTROPY:
+            yield Case(version, "holder-of-key", entropy=entropy)
     for user in ("on-behalf-of", "act-as"):
         yield Case("2.0", "bearer", user=user)
 
@@ -91,7 +109,7 @@ def run(report, soapstone, keys, folder):
     folder.mkdir(parents=True, exist_ok=True)
     port = free_port()
     options = {"port": port, "issuer": ISSUER, "audience": AUDIENCE, "key": keys.key("approver")}
-    options |= {"cert": keys.certificate("approver"), "ca": keys.ca}
+    options |= {"cert": keys.certificate("approver"), "ca": keys.ca, "peer": keys.certificate("server")}
     words = [word for name, value in options.items() for word in (f"--{name}", value)]
     url = f"http://127.0.0.1:{port}/issue"
     direction = "cxf -> soapstone -> soapstone"

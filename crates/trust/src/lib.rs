@@ -33,8 +33,8 @@ mod version;
 
 pub use cache::{Cached, TokenCache};
 pub use client::{
-    ClientRules, OnBehalf, PendingCancel, PendingIssue, PendingToken, PendingValidate, TokenKey,
-    TokenRules, TrustError, TrustRequest, WantedClaims,
+    ClientRules, Contribution, OnBehalf, PendingCancel, PendingIssue, PendingToken,
+    PendingValidate, ProofRules, TokenKey, TokenRules, TrustError, TrustRequest, WantedClaims,
 };
 pub use fault::{BatchProblem, Refusal, TrustFault, TrustFaultCode};
 pub use message::{

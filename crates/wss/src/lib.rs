@@ -117,7 +117,7 @@ pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 pub use token::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
     AssertionToken, Claim, ConfirmationMethod, HolderUse, IssuedAssertion, NameIdentifier,
-    SamlVersion, TokenKind, WantedAssertion, kerberos_sha1,
+    SamlVersion, TokenKind, WantedAssertion, WantedHolder, kerberos_sha1,
 };
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
 pub use username::{

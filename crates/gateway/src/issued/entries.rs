@@ -186,7 +186,9 @@ pub(super) fn key_of(user: Option<&Arc<User>>) -> Key {
 
 #[cfg(test)]
 mod tests {
-    use soapstone::wss::{AssertionPolicy, ConfirmationMethod, SamlVersion, WantedAssertion};
+    use soapstone::wss::{
+        AssertionPolicy, ConfirmationMethod, SamlVersion, WantedAssertion, WantedHolder,
+    };
     use soapstone::xml::{Buffers, Document, ParseOptions};
     use soapstone_testkit::assertion::{Assertion, Made};
     use soapstone_testkit::keys;
@@ -221,7 +223,7 @@ mod tests {
         };
         let wanted = WantedAssertion {
             version: SamlVersion::V20,
-            holder: None,
+            holder: WantedHolder::Bearer,
             issuers: &[],
             policy: &policy,
         };

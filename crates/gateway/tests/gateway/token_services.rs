@@ -14,9 +14,9 @@ use soapstone_testkit::{envelope, keys};
 use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, send, send_over, soon};
 use crate::tls::connect;
 
-const WST: &str = "http://docs.oasis-open.org/ws-sx/ws-trust/200512";
-const TLS: &str = "tls = { certificate = \"server.cert.pem\", key = \"server.key.pem\" }";
-const AUDIENCE: &str = "https://books.example/books";
+pub(crate) const WST: &str = "http://docs.oasis-open.org/ws-sx/ws-trust/200512";
+pub(crate) const TLS: &str = "tls = { certificate = \"server.cert.pem\", key = \"server.key.pem\" }";
+pub(crate) const AUDIENCE: &str = "https://books.example/books";
 
 /// The table of a token service.
 const STS: &str = "[routes.sts]\nissuer = \"https://sts.example\"\n\
@@ -28,7 +28,7 @@ const STS: &str = "[routes.sts]\nissuer = \"https://sts.example\"\n\
     audiences = [\"https://front.example\"], services = [\"https://books.example/books\"] }]\n";
 
 /// A token service for users with a password, and one for signers.
-fn services(more: &str) -> String {
+pub(crate) fn services(more: &str) -> String {
     let signs = "trust = { pinned = [\"client.cert.pem\"] }\nidentity = { key = \"sts.key.pem\", certificate = \"sts.cert.pem\" }\nsecurity = { mechanism = \"sign\" }\n";
     format!(
         "LISTEN\n{TLS}\n{more}\n\
@@ -37,10 +37,10 @@ fn services(more: &str) -> String {
     )
 }
 
-const USER: &str = "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }\n";
-const SIGNER: &str = "identity = { key = \"client.key.pem\", certificate = \"client.cert.pem\" }\nsecurity = { mechanism = \"sign\" }\n";
+pub(crate) const USER: &str = "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }\n";
+pub(crate) const SIGNER: &str = "identity = { key = \"client.key.pem\", certificate = \"client.cert.pem\" }\nsecurity = { mechanism = \"sign\" }\n";
 
-fn folder() -> Folder {
+pub(crate) fn folder() -> Folder {
     let folder = Folder::with_keys();
     for name in ["sts", "evil"] {
         let identity = keys::identity(&format!("CN={name}"), keys::RSA);
@@ -50,7 +50,7 @@ fn folder() -> Folder {
 }
 
 /// A message with a request.
-fn request(operation: &str, address: &str, key_type: &str, more: &str) -> String {
+pub(crate) fn request(operation: &str, address: &str, key_type: &str, more: &str) -> String {
     let body = format!(
         "<wst:RequestSecurityToken xmlns:wst=\"{WST}\"><wst:RequestType>{WST}/{operation}</wst:RequestType>\
          <wsp:AppliesTo xmlns:wsp=\"http://schemas.xmlsoap.org/ws/2004/09/policy\"><wsa:EndpointReference \
@@ -60,7 +60,7 @@ fn request(operation: &str, address: &str, key_type: &str, more: &str) -> String
     envelope::with_body(&body)
 }
 
-async fn ask(gateway: &Running, path: &str, message: Vec<u8>) -> Answer {
+pub(crate) async fn ask(gateway: &Running, path: &str, message: Vec<u8>) -> Answer {
     let stream = connect(gateway.address(), b"http/1.1", false).await;
     let stream = stream.expect("a handshake");
     send_over(stream, post(path, message))
@@ -69,7 +69,7 @@ async fn ask(gateway: &Running, path: &str, message: Vec<u8>) -> Answer {
 }
 
 /// The assertion in an answer.
-fn assertion(answer: &Answer) -> String {
+pub(crate) fn assertion(answer: &Answer) -> String {
     let (start, end) = (
         "<wst:RequestedSecurityToken>",
         "</wst:RequestedSecurityToken>",
@@ -196,7 +196,7 @@ async fn a_service_acts_for_the_user_of_an_assertion_that_it_was_sent() {
 }
 
 /// What `saml` says of a token service that is asked: which route, for whom, and how.
-fn asking(sts: u16, route: &str, confirmation: &str, more: &str, endpoint: &str) -> String {
+pub(crate) fn asking(sts: u16, route: &str, confirmation: &str, more: &str, endpoint: &str) -> String {
     format!(
         "[routes.outbound.saml]\nconfirmation = [\"{confirmation}\"]\n\
          issuers = [{{ name = \"https://sts.example\", pinned = [\"sts.cert.pem\"] }}]\n\

@@ -254,7 +254,7 @@ pub(super) fn read_conversations(
 }
 
 /// Bits, in whole bytes, between what is never too short and what a context holds.
-fn read_key_size(table: &mut Table<'_>) -> Option<Located<u32>> {
+pub(super) fn read_key_size(table: &mut Table<'_>) -> Option<Located<u32>> {
     let found = table.integer("key_size", 128, 512)?;
     let bits = u32::try_from(found.value).ok().filter(|bits| bits % 8 == 0);
     if bits.is_none() {

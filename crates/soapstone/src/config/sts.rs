@@ -44,6 +44,8 @@ pub struct StsConfig {
     pub attributes: Vec<GrantedAttributeConfig>,
     /// Who may act for whom.
     pub delegations: Vec<DelegationConfig>,
+    /// Whether requesters may choose the symmetric keys of their assertions.
+    pub requester_keys: bool,
     /// Other issuers whose assertions are believed.
     pub issuers: Vec<AssertionIssuerConfig>,
 }
@@ -180,6 +182,7 @@ impl StsConfig {
         let delegations = delegations.collect();
         let issuers = table.tables("issuers");
         let issuers = issuers.into_iter().filter_map(read_issuer).collect();
+        let requester_keys = table.boolean("requester_keys").is_some_and(|it| it.value);
         table.finish();
         Some(Self {
             place,
@@ -195,6 +198,7 @@ impl StsConfig {
             services,
             attributes,
             delegations,
+            requester_keys,
             issuers,
         })
     }

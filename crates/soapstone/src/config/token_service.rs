@@ -6,10 +6,11 @@
 
 use std::time::Duration;
 
-use soapstone_trust::TrustVersion;
+use soapstone_trust::{Contribution, TrustVersion};
 use soapstone_wss::{SamlVersion, SoapVersion};
 
 use super::endpoint::EndpointConfig;
+use super::memory::read_key_size;
 use super::problem::{Located, Place};
 use super::table::Table;
 use super::tls_files::TlsFiles;
@@ -21,6 +22,8 @@ pub enum TokenKeyType {
     Bearer,
     /// That of the certificate that signs or endorses.
     PublicKey,
+    /// A symmetric one, which protects messages.
+    SymmetricKey,
 }
 
 /// As what a user's assertion goes to the token service (WS-Trust 1.4, 9.1).
@@ -45,6 +48,10 @@ pub struct TokenServiceConfig {
     pub applies_to: Option<Located<String>>,
     /// The key of the assertion.
     pub key: Option<Located<TokenKeyType>>,
+    /// Bits of a symmetric key.
+    pub key_size: Option<Located<u32>>,
+    /// Whose randomness a symmetric key is made of.
+    pub entropy: Option<Located<Contribution>>,
     /// The version of the assertion.
     pub version: Option<Located<SamlVersion>>,
     /// The version of WS-Trust.
@@ -71,6 +78,12 @@ pub(super) fn read(mut table: Table<'_>) -> TokenServiceConfig {
     let keys = [
         ("bearer", TokenKeyType::Bearer),
         ("public-key", TokenKeyType::PublicKey),
+        ("symmetric-key", TokenKeyType::SymmetricKey),
+    ];
+    let contributions = [
+        ("both", Contribution::Both),
+        ("client", Contribution::Ours),
+        ("token-service", Contribution::Issuers),
     ];
     let users = [
         ("on-behalf-of", UserRole::OnBehalfOf),
@@ -104,6 +117,8 @@ pub(super) fn read(mut table: Table<'_>) -> TokenServiceConfig {
         hosts: table.strings("hosts").unwrap_or_default(),
         applies_to,
         key: table.choice("key", &keys),
+        key_size: read_key_size(&mut table),
+        entropy: table.choice("entropy", &contributions),
         version: table.choice("version", &assertions),
         trust_version: table.choice("ws_trust", &versions),
         soap: table.choice("soap", &soaps).map(|soap| soap.value),

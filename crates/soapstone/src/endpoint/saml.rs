@@ -71,15 +71,14 @@ impl Compiler<'_> {
     }
 
     /// Refuses a symmetric key that this side would not know: nobody tells it the key beside an
-    /// assertion of a request, and none is asked for at a token service.
+    /// assertion of a request.
     fn check_source_of_proof_key(&mut self, config: &SamlConfig, policy: &Policy, role: Role) {
         let sends = matches!(role, Role::Client | Role::Secure);
-        let comes_alone = config.from_request || self.config.token_service.is_some();
-        if policy.uses(KeyBinding::Assertion) && sends && comes_alone {
+        if policy.uses(KeyBinding::Assertion) && sends && config.from_request {
             self.report_with_hint(
                 config.place,
                 "messages are under the symmetric key of an assertion, and the assertion comes without that key",
-                "name files: assertion = \"assertion.xml\", proof_key_file = \"proof.key\"",
+                "name files, assertion = \"assertion.xml\" and proof_key_file = \"proof.key\", or a token_service",
             );
         }
     }

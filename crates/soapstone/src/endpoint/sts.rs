@@ -130,6 +130,7 @@ impl Compiler<'_> {
         rules.contexts = false;
         // Roles and agreements count messages.
         rules.batch = 1;
+        rules.requestor_key_alone = config.requester_keys;
         let key = keys.decrypting().next();
         rules.decryption_key = key.map(|identity| identity.key().clone());
         rules.assertions = Some(Arc::new(AssertionRules {

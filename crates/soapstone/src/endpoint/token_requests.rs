@@ -5,10 +5,12 @@
 
 use soapstone_policy::{IssuedKey, IssuedToken};
 use soapstone_trust::addressing::AddressingVersion;
-use soapstone_trust::{AppliesTo, TokenKey, TokenRules, TrustVersion, WantedClaims};
+use soapstone_trust::{
+    AppliesTo, Contribution, ProofRules, TokenKey, TokenRules, TrustVersion, WantedClaims,
+};
 use soapstone_wss::{
-    ConfirmationMethod, HolderUse, InboundPlan, OutboundPlan, Part, Policy, SamlVersion,
-    SoapVersion,
+    AssertionPolicy, ConfirmationMethod, HolderUse, InboundPlan, KeyBinding, OutboundPlan, Part,
+    Policy, SamlVersion, SoapVersion,
 };
 
 use super::agreed::Agreed;
@@ -46,7 +48,7 @@ impl Compiler<'_> {
         let request = requests.clone().find(|it| it.assertion().is_some())?;
         let endpoint = self.endpoint_of_service(config)?;
         let issued = agreed.issued.as_ref();
-        let rules = self.token_rules_of(config, request, issued)?;
+        let rules = self.token_rules_of(config, &endpoint, request, issued)?;
         let requests = TokenRequests {
             url: self.url_of_service(config, issued)?,
             soap: config.soap.unwrap_or(SoapVersion::V12),
@@ -88,49 +90,13 @@ impl Compiler<'_> {
     fn token_rules_of(
         &mut self,
         config: &TokenServiceConfig,
+        endpoint: &Endpoint<Calling>,
         request: &Policy,
         issued: Option<&IssuedToken>,
     ) -> Option<TokenRules> {
         let wanted = request.assertion()?;
         let applies_to = config.applies_to.as_ref()?;
-        let holds = ConfirmationMethod::HolderOfKey;
-        let by_key = wanted.accepts(holds) && !wanted.accepts(ConfirmationMethod::Bearer);
-        let by_policy = match issued.and_then(|issued| issued.key_type) {
-            Some(IssuedKey::PublicKey) => Some(TokenKeyType::PublicKey),
-            Some(IssuedKey::Bearer) => Some(TokenKeyType::Bearer),
-            _ => None,
-        };
-        if let (Some(by_policy), Some(key)) = (by_policy, &config.key)
-            && by_policy != key.value
-        {
-            self.report_with_hint(
-                key.place,
-                "the policy asks for a token with another kind of key",
-                "leave `key` out",
-            );
-            return None;
-        }
-        let key = match config.key.as_ref().map(|key| key.value).or(by_policy) {
-            Some(key) => key,
-            None if by_key => TokenKeyType::PublicKey,
-            None => TokenKeyType::Bearer,
-        };
-        let method = match key {
-            TokenKeyType::Bearer => ConfirmationMethod::Bearer,
-            TokenKeyType::PublicKey => holds,
-        };
-        if !wanted.accepts(method) {
-            let place = config.key.as_ref().map_or(config.place, |key| key.place);
-            self.report_with_hint(
-                place,
-                format!(
-                    "the assertion is asked for with the confirmation {}, which `confirmation` does not name",
-                    method.name()
-                ),
-                format!("confirmation = [\"{}\"]", method.name()),
-            );
-            return None;
-        }
+        let key = self.kind_of_key(config, request, wanted, issued)?;
         let version = config.version.as_ref().map(|version| version.value);
         let version = version.or(match wanted.versions.contains(&SamlVersion::V20) {
             true => Some(SamlVersion::V20),
@@ -151,7 +117,7 @@ impl Compiler<'_> {
             );
             return None;
         }
-        let mut rules = TokenRules::new(soapstone_wss::AssertionPolicy {
+        let mut rules = TokenRules::new(AssertionPolicy {
             audiences: vec![applies_to.value.clone()],
             ..wanted.clone()
         });
@@ -176,6 +142,9 @@ impl Compiler<'_> {
             TokenKeyType::PublicKey => {
                 TokenKey::Public(self.holder_certificate(config, wanted.holder)?)
             }
+            TokenKeyType::SymmetricKey => {
+                TokenKey::Symmetric(self.proof_rules(config, endpoint, request)?)
+            }
         };
         rules.applies_to = Some(AppliesTo::new(
             applies_to.value.clone(),
@@ -192,6 +161,119 @@ impl Compiler<'_> {
         };
         rules.lifetime = config.lifetime;
         rules.issuers = self.issuers();
+        Some(rules)
+    }
+
+    /// The kind of key that the assertion is to have: as the file says, or the policy, or the
+    /// messages that the key protects.
+    fn kind_of_key(
+        &mut self,
+        config: &TokenServiceConfig,
+        request: &Policy,
+        wanted: &AssertionPolicy,
+        issued: Option<&IssuedToken>,
+    ) -> Option<TokenKeyType> {
+        let holds = ConfirmationMethod::HolderOfKey;
+        let by_key = wanted.accepts(holds) && !wanted.accepts(ConfirmationMethod::Bearer);
+        let by_policy = match issued.and_then(|issued| issued.key_type) {
+            Some(IssuedKey::PublicKey) => Some(TokenKeyType::PublicKey),
+            Some(IssuedKey::Bearer) => Some(TokenKeyType::Bearer),
+            _ => None,
+        };
+        if let (Some(by_policy), Some(key)) = (by_policy, &config.key)
+            && by_policy != key.value
+        {
+            self.report_with_hint(
+                key.place,
+                "the policy asks for a token with another kind of key",
+                "leave `key` out",
+            );
+            return None;
+        }
+        let protects = request.uses(KeyBinding::Assertion);
+        let key = match config.key.as_ref().map(|key| key.value).or(by_policy) {
+            Some(key) => key,
+            None if protects => TokenKeyType::SymmetricKey,
+            None if by_key => TokenKeyType::PublicKey,
+            None => TokenKeyType::Bearer,
+        };
+        let place = config.key.as_ref().map_or(config.place, |key| key.place);
+        if protects != (key == TokenKeyType::SymmetricKey) {
+            let (message, hint) = match protects {
+                true => (
+                    "messages are under the symmetric key of an assertion, and the assertion is asked for with another key or none",
+                    "leave `key` out",
+                ),
+                false => (
+                    "the assertion is asked for with a symmetric key, and messages are not under it",
+                    "say holder_key = \"symmetric\" in `saml`",
+                ),
+            };
+            self.report_with_hint(place, message, hint);
+            return None;
+        }
+        let method = match key {
+            TokenKeyType::Bearer => ConfirmationMethod::Bearer,
+            TokenKeyType::PublicKey | TokenKeyType::SymmetricKey => holds,
+        };
+        if !wanted.accepts(method) {
+            self.report_with_hint(
+                place,
+                format!(
+                    "the assertion is asked for with the confirmation {}, which `confirmation` does not name",
+                    method.name()
+                ),
+                format!("confirmation = [\"{}\"]", method.name()),
+            );
+            return None;
+        }
+        self.refuse_needless_key_rules(config, key);
+        Some(key)
+    }
+
+    /// Reports what is said of a symmetric key where there is none.
+    fn refuse_needless_key_rules(&mut self, config: &TokenServiceConfig, key: TokenKeyType) {
+        if key == TokenKeyType::SymmetricKey {
+            return;
+        }
+        let size = config.key_size.as_ref().map(|it| ("key_size", it.place));
+        let entropy = config.entropy.as_ref().map(|it| ("entropy", it.place));
+        for (name, place) in [size, entropy].into_iter().flatten() {
+            self.report_with_hint(
+                place,
+                format!("`{name}` is given, and the assertion has no symmetric key"),
+                "leave it out, or say holder_key = \"symmetric\" in `saml`",
+            );
+        }
+    }
+
+    /// What is asked for of a symmetric key.
+    fn proof_rules(
+        &mut self,
+        config: &TokenServiceConfig,
+        endpoint: &Endpoint<Calling>,
+        request: &Policy,
+    ) -> Option<ProofRules> {
+        let mut rules = ProofRules::default();
+        if let Some(bits) = &config.key_size {
+            // Its first bytes encrypt, where no keys are derived from it.
+            let cipher = request.suite.data.first().filter(|_| request.encryption().is_some());
+            let fewest = cipher.map_or(0, |cipher| cipher.key_length() as u32 * 8);
+            if bits.value < fewest {
+                self.report_with_hint(
+                    bits.place,
+                    format!("expected a key as long as the suite encrypts with, found {} bits", bits.value),
+                    format!("key_size = {fewest}"),
+                );
+                return None;
+            }
+            rules.key_size = bits.value;
+        }
+        if let Some(entropy) = &config.entropy {
+            rules.contribution = entropy.value;
+        }
+        let own = endpoint.inbound().find_map(InboundPlan::decryption_key);
+        rules.decryption_key = own.cloned();
         Some(rules)
     }
 
@@ -267,11 +349,18 @@ impl Compiler<'_> {
         }
         let answers = || endpoint.inbound().map(InboundPlan::policy);
         let asked = || endpoint.outbound().map(OutboundPlan::policy);
-        let is_bearer = matches!(requests.rules.key, TokenKey::Bearer);
-        let readable = is_bearer && !answers().all(encrypts_body_afresh)
-            || requests.user.is_some() && !asked().all(encrypts_body_afresh);
+        let (answered, sent) = match &requests.rules.key {
+            TokenKey::Bearer => (true, false),
+            TokenKey::Public(_) => (false, false),
+            TokenKey::Symmetric(proof) => (
+                proof.contribution != Contribution::Ours,
+                proof.contribution != Contribution::Issuers,
+            ),
+        };
+        let readable = answered && !answers().all(encrypts_body_afresh)
+            || (sent || requests.user.is_some()) && !asked().all(encrypts_body_afresh);
         let problem = if readable {
-            "everybody on the way could read an assertion and use it: the token service is not https, and `endpoint` encrypts no Body"
+            "everybody on the way could read an assertion, or its key, and use it: the token service is not https, and `endpoint` encrypts no Body"
         } else if !answers().all(|policy| policy.signs(&Part::Body)) {
             "everybody on the way could write the answers of the token service: it is not https, and `endpoint` wants no signature"
         } else if endpoint.needs_tls() {

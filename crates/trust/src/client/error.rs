@@ -64,6 +64,10 @@ pub enum TrustError {
     ProofUnexpected,
     /// The answer brings a key in which our entropy has no part.
     EntropyIgnored,
+    /// The key that the answer tells is nothing but zeros, as a buffer is that was wiped too early.
+    KeyBlank,
+    /// Our own key was to be that of the token, and the answer has another one.
+    OwnKeyIgnored,
     /// The key is to be computed in a way that was not asked for.
     ComputedKeyRefused {
         /// Its URI, in the version of the answer.
@@ -173,6 +177,10 @@ impl fmt::Display for TrustError {
             }
             Self::EntropyIgnored => out.write_str(
                 "expected a key computed from both sides' entropy, found one that is the service's alone",
+            ),
+            Self::KeyBlank => out.write_str("expected a random key, found one of zeros"),
+            Self::OwnKeyIgnored => out.write_str(
+                "expected our own key as that of the token, found another one in the answer",
             ),
             Self::ComputedKeyRefused { found } => {
                 write!(out, "the key is to be computed by `{found}`, which was not asked for")

@@ -4,6 +4,7 @@
 //! gives no shorter key, and leaves our entropy out of no key, whoever sent it.
 
 mod error;
+mod keys;
 mod rules;
 mod token;
 
@@ -17,15 +18,16 @@ use soapstone_xml::Element;
 
 use crate::fault::TrustFaultCode;
 use crate::message::{
-    AppliesTo, ContextReference, Entropy, Lifetime, ProofToken, RequestSecurityToken,
+    AppliesTo, ContextReference, Entropy, Lifetime, RequestSecurityToken,
     RequestSecurityTokenResponse, Responses, SecurityToken, TokenStatus, later, only_child,
 };
-use crate::service::{is_same, shortest_entropy};
+use crate::service::is_same;
 use crate::version::{Action, KeyType, Operation, RequestType, SecretType, TrustVersion};
 
 pub use error::TrustError;
+use keys::WantedKey;
+pub use keys::{Contribution, ProofRules};
 pub use rules::ClientRules;
-use rules::LONGEST_KEY;
 pub use token::{OnBehalf, PendingToken, TokenKey, TokenRules, WantedClaims};
 
 /// A request to be secured and sent.
@@ -268,59 +270,17 @@ impl PendingIssue {
         }
     }
 
-    /// The key (WS-Trust 1.4, 4.4.3 to 4.4.10).
+    /// The key.
     fn key(&self, answer: &RequestSecurityTokenResponse) -> Result<SymmetricKey, TrustError> {
-        let minimum = self.key_size;
-        let bits = answer.key_size.unwrap_or(minimum);
-        let checked = |found: u32| match found.is_multiple_of(8)
-            && (minimum..=LONGEST_KEY).contains(&found)
-        {
-            true => Ok(found as usize / 8),
-            false => Err(TrustError::KeySize { found, minimum }),
+        let wanted = WantedKey {
+            minimum: self.key_size,
+            computed_key: self.rules.computed_key,
+            entropy: self.entropy.as_ref(),
+            ours_alone: false,
+            issuers_alone: self.rules.issuer_key_alone,
+            decryption_key: self.rules.decryption_key.as_ref(),
         };
-        let octets = checked(bits)?;
-        let opening = self.rules.decryption_key.as_ref();
-        let open = |secret: &Entropy| secret.open(opening).ok_or(TrustError::SecretUnreadable);
-        match (&answer.proof, &self.entropy) {
-            (None, _) => Err(TrustError::ProofMissing),
-            (Some(ProofToken::Key(_)), Some(_)) if !self.rules.issuer_key_alone => {
-                Err(TrustError::EntropyIgnored)
-            }
-            (Some(ProofToken::Key(key)), _) => {
-                let key = open(key)?;
-                let found = key.len() as u32 * 8;
-                checked(found)?;
-                if answer.key_size.is_some_and(|bits| bits != found) {
-                    return Err(TrustError::KeySize { found, minimum });
-                }
-                Ok(SymmetricKey::from_secret(key)?)
-            }
-            (Some(ProofToken::Computed(_)), None) => Err(TrustError::EntropyMissing),
-            (Some(ProofToken::Computed(algorithm)), Some(ours)) => {
-                let algorithm = match algorithm {
-                    Ok(algorithm) if *algorithm == self.rules.computed_key => *algorithm,
-                    Ok(algorithm) => {
-                        let found = algorithm.uri(answer.version);
-                        return Err(TrustError::ComputedKeyRefused { found });
-                    }
-                    Err(uri) => {
-                        return Err(TrustError::ComputedKeyRefused { found: uri.clone() });
-                    }
-                };
-                let theirs = open(answer.entropy.as_ref().ok_or(TrustError::EntropyMissing)?)?;
-                let minimum = shortest_entropy(octets);
-                if theirs.len() < minimum {
-                    return Err(TrustError::EntropyLength {
-                        found: theirs.len(),
-                        minimum,
-                    });
-                }
-                if theirs.expose() == ours.expose() {
-                    return Err(TrustError::EntropyReflected);
-                }
-                Ok(algorithm.compute(ours.expose(), theirs.expose(), octets)?)
-            }
-        }
+        wanted.of(answer)
     }
 
     /// When the token ends, as far as that is believed.

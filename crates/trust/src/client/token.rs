@@ -9,20 +9,22 @@
 use std::time::Duration;
 
 use jiff::Timestamp;
-use soapstone_crypto::{Certificate, base64};
+use soapstone_crypto::{Certificate, SecretBytes, base64};
 use soapstone_wss::names::DS;
 use soapstone_wss::{
-    AssertionIssuer, AssertionPolicy, AssertionToken, IssuedAssertion, SamlVersion, WantedAssertion,
+    AssertionIssuer, AssertionPolicy, AssertionToken, IssuedAssertion, SamlVersion,
+    WantedAssertion, WantedHolder,
 };
 use soapstone_xml::Element;
 
 use super::error::TrustError;
+use super::keys::{Contribution, ProofRules};
 use super::{TrustRequest, one_answer};
 use crate::identifier::uuid_urn;
 use crate::message::{
-    AppliesTo, Lifetime, RequestSecurityTokenResponse, Writer, later, only_child,
+    AppliesTo, Entropy, Lifetime, RequestSecurityTokenResponse, Writer, later, only_child,
 };
-use crate::version::{Action, KeyType, Operation, RequestType, TrustVersion};
+use crate::version::{Action, KeyType, Operation, RequestType, SecretType, TrustVersion};
 
 /// `wst14:ActAs` (WS-Trust 1.4, 9.1).
 const WST14: &str = "http://docs.oasis-open.org/ws-sx/ws-trust/200802";
@@ -46,6 +48,9 @@ pub enum TokenKey {
     /// Ours, in this certificate. The signature of the request proves that we hold it, where it is
     /// the key of that signature.
     Public(Certificate),
+    /// A new symmetric one. The token has it for the service, enciphered, and the answer has what
+    /// it takes to know it (WS-Trust 1.4, 4.4.2).
+    Symmetric(ProofRules),
 }
 
 /// For whom the token is asked for, where that is not ourselves (WS-Trust 1.4, 9.1).
@@ -112,6 +117,7 @@ impl TokenRules {
     fn key_type(&self) -> KeyType {
         match (&self.key, self.version) {
             (TokenKey::Public(_), _) => KeyType::PublicKey,
+            (TokenKey::Symmetric(_), _) => KeyType::SymmetricKey,
             (TokenKey::Bearer, TrustVersion::V13) => KeyType::Bearer,
             (TokenKey::Bearer, TrustVersion::February2005) => {
                 KeyType::Other(NO_PROOF_KEY.to_owned())
@@ -125,6 +131,8 @@ impl TokenRules {
 pub struct PendingToken {
     /// `@Context` of the request, which its answer repeats.
     context: String,
+    /// Our part of a symmetric key.
+    entropy: Option<SecretBytes>,
 }
 
 impl PendingToken {
@@ -136,8 +144,12 @@ impl PendingToken {
         now: Timestamp,
     ) -> (Self, TrustRequest) {
         let context = uuid_urn();
+        let entropy = match &rules.key {
+            TokenKey::Symmetric(proof) => proof.entropy(),
+            TokenKey::Bearer | TokenKey::Public(_) => None,
+        };
         let mut body = Vec::with_capacity(4096);
-        rules.write(&context, user, now, &mut body);
+        rules.write(&context, user, entropy.as_ref(), now, &mut body);
         let action = Action {
             version: rules.version,
             operation: Operation::Issue,
@@ -148,9 +160,9 @@ impl PendingToken {
             action: action.request_uri(),
             body,
             // Whoever reads a user's assertion might use it.
-            confidential: user.is_some(),
+            confidential: user.is_some() || entropy.is_some(),
         };
-        (Self { context }, request)
+        (Self { context, entropy }, request)
     }
 
     /// Takes the assertion out of the answer in `body`, the `soap:Body` of a verified message.
@@ -170,11 +182,19 @@ impl PendingToken {
             });
         }
         rules.check(&answer, now)?;
+        let proof = match &rules.key {
+            TokenKey::Symmetric(proof) => {
+                let wanted = proof.wanted(self.entropy.as_ref());
+                Some(wanted.of(&answer)?)
+            }
+            TokenKey::Bearer | TokenKey::Public(_) => None,
+        };
         let wanted = WantedAssertion {
             version: rules.assertion,
             holder: match &rules.key {
-                TokenKey::Bearer => None,
-                TokenKey::Public(certificate) => Some(certificate.public_key()),
+                TokenKey::Bearer => WantedHolder::Bearer,
+                TokenKey::Public(certificate) => WantedHolder::Public(certificate.public_key()),
+                TokenKey::Symmetric(_) => WantedHolder::Wrapped,
             },
             issuers: &rules.issuers,
             policy: &rules.policy,
@@ -189,6 +209,9 @@ impl PendingToken {
                 limit: LARGEST_ASSERTION,
             });
         }
+        if let Some(key) = proof {
+            issued.token = issued.token.with_proof_key(key);
+        }
         let said = answer.lifetime.and_then(|lifetime| lifetime.expires);
         let longest = later(now, rules.longest_lifetime);
         issued.ends = issued.ends.min(said.unwrap_or(longest)).min(longest);
@@ -198,7 +221,14 @@ impl PendingToken {
 
 impl TokenRules {
     /// Appends the `wst:RequestSecurityToken`, in canonical form.
-    fn write(&self, context: &str, user: Option<OnBehalf<'_>>, now: Timestamp, out: &mut Vec<u8>) {
+    fn write(
+        &self,
+        context: &str,
+        user: Option<OnBehalf<'_>>,
+        entropy: Option<&SecretBytes>,
+        now: Timestamp,
+        out: &mut Vec<u8>,
+    ) {
         let version = self.version;
         let name = "wst:RequestSecurityToken";
         let namespace = Some(version.namespace());
@@ -239,15 +269,19 @@ impl TokenRules {
                 Lifetime::new(now, later(now, lifetime)).write(writer);
             }
             writer.text("wst:KeyType", &self.key_type().uri(version));
-            if let TokenKey::Public(certificate) = &self.key {
-                writer.element("wst:UseKey", None, &[], |writer| {
-                    writer.element("ds:KeyInfo", Some(DS), &[], |writer| {
-                        writer.element("ds:X509Data", None, &[], |writer| {
-                            let der = base64::encode(certificate.der());
-                            writer.text("ds:X509Certificate", &der);
+            match &self.key {
+                TokenKey::Bearer => {}
+                TokenKey::Public(certificate) => {
+                    writer.element("wst:UseKey", None, &[], |writer| {
+                        writer.element("ds:KeyInfo", Some(DS), &[], |writer| {
+                            writer.element("ds:X509Data", None, &[], |writer| {
+                                let der = base64::encode(certificate.der());
+                                writer.text("ds:X509Certificate", &der);
+                            });
                         });
                     });
-                });
+                }
+                TokenKey::Symmetric(proof) => write_proof(proof, entropy, version, writer),
             }
         });
     }
@@ -280,7 +314,8 @@ impl TokenRules {
                 found: found.address.clone(),
             });
         }
-        if answer.proof.is_some() || answer.entropy.is_some() {
+        let has_key = answer.proof.is_some() || answer.entropy.is_some();
+        if has_key && !matches!(self.key, TokenKey::Symmetric(_)) {
             return Err(TrustError::ProofUnexpected);
         }
         let acts = [
@@ -300,6 +335,33 @@ impl TokenRules {
             true => Ok(()),
             false => Err(TrustError::LifetimeRefused { lifetime, now }),
         }
+    }
+}
+
+/// Writes how long the key is to be, our part of it, and how it is to be computed.
+fn write_proof(
+    proof: &ProofRules,
+    entropy: Option<&SecretBytes>,
+    version: TrustVersion,
+    writer: &mut Writer<'_>,
+) {
+    writer.text("wst:KeySize", &proof.key_size().to_string());
+    if let Some(entropy) = entropy {
+        let kind = match proof.contribution {
+            Contribution::Ours => SecretType::SymmetricKey,
+            Contribution::Both | Contribution::Issuers => SecretType::Nonce,
+        };
+        let entropy = Entropy::Secret {
+            kind: Some(kind),
+            octets: entropy.duplicate(),
+        };
+        writer.element("wst:Entropy", None, &[], |writer| {
+            entropy.write(version, writer);
+        });
+    }
+    if proof.contribution == Contribution::Both {
+        let algorithm = proof.computed_key.uri(version);
+        writer.text("wst:ComputedKeyAlgorithm", &algorithm);
     }
 }
 

@@ -278,7 +278,7 @@ fn described(
     answer.lifetime = Some(Lifetime::new(now, context.expires));
     let mut confidential = false;
     if let Some(key) = key {
-        answer.proof = Some(key.proof);
+        answer.proof = key.proof;
         answer.entropy = key.entropy;
         answer.key_size = Some(key.bits);
         confidential = key.confidential;

@@ -1,8 +1,8 @@
 //! The key of a new or renewed context: from the entropy of both sides, or the service's alone
 //! (WS-Trust 1.4, 4.4.3 and 4.4.4).
 //!
-//! The one rule: the service always contributes as many random bytes as the key has, so that no
-//! requestor chooses a key.
+//! The one rule: the service contributes as many random bytes as the key has, so that no requestor
+//! chooses a key, unless its rules say that one may.
 
 use soapstone_crypto::{SecretBytes, SymmetricKey};
 
@@ -28,7 +28,8 @@ pub(crate) const fn shortest_entropy(key: usize) -> usize {
 pub(super) struct NewKey {
     pub(super) key: SymmetricKey,
     pub(super) bits: u32,
-    pub(super) proof: ProofToken,
+    /// Nothing where the requestor has the key already (WS-Trust 1.4, 4.4.2).
+    pub(super) proof: Option<ProofToken>,
     pub(super) entropy: Option<Entropy>,
     /// What it is told must not be readable on the way.
     pub(super) confidential: bool,
@@ -95,7 +96,7 @@ impl SecurityTokenService {
             return Ok(NewKey {
                 key: SymmetricKey::from_secret(own).map_err(library)?,
                 bits,
-                proof: ProofToken::Key(proof),
+                proof: Some(ProofToken::Key(proof)),
                 entropy: None,
                 confidential: true,
             });
@@ -103,11 +104,31 @@ impl SecurityTokenService {
         let theirs = theirs
             .open(rules.decryption_key.as_ref())
             .ok_or(Refusal::EntropyUnreadable)?;
-        let minimum = shortest_entropy(octets);
+        let is_whole = rules.requestor_key_alone && is_key(&request.entropy);
+        let minimum = match is_whole {
+            true => octets,
+            false => shortest_entropy(octets),
+        };
         if theirs.len() < minimum {
             return Err(Refusal::EntropyLength {
                 found: theirs.len(),
                 minimum,
+            });
+        }
+        if is_whole {
+            if theirs.len() > octets {
+                return Err(Refusal::KeySizeNotOffered {
+                    found: theirs.len() as u32 * 8,
+                    minimum: bits,
+                    maximum: bits,
+                });
+            }
+            return Ok(NewKey {
+                key: SymmetricKey::from_secret(theirs).map_err(library)?,
+                bits,
+                proof: None,
+                entropy: None,
+                confidential: false,
             });
         }
         let key = algorithm
@@ -116,7 +137,7 @@ impl SecurityTokenService {
         Ok(NewKey {
             key,
             bits,
-            proof: ProofToken::Computed(Ok(algorithm)),
+            proof: Some(ProofToken::Computed(Ok(algorithm))),
             entropy: Some(Entropy::Secret {
                 kind: Some(SecretType::Nonce),
                 octets: own,
@@ -124,4 +145,14 @@ impl SecurityTokenService {
             confidential: !sealed,
         })
     }
+}
+
+/// Whether a requestor sends a key, and says so, and not its part of one. What says nothing is
+/// taken for a part: clients leave the type out of a nonce.
+fn is_key(entropy: &Option<Entropy>) -> bool {
+    let kind = match entropy {
+        Some(Entropy::Secret { kind, .. }) => *kind,
+        _ => None,
+    };
+    kind == Some(SecretType::SymmetricKey)
 }

@@ -47,6 +47,10 @@ pub struct ServiceRules {
     /// renewals do. Default yes: policies without `sp:RequireClientEntropy` mean it, and the
     /// key is no worse for it.
     pub issuer_key_alone: bool,
+    /// A requestor that sends a whole key (`wst:BinarySecret` of the type `SymmetricKey`) gets a
+    /// token with that key, so that it alone chooses. Default no: the service contributes to every
+    /// key.
+    pub requestor_key_alone: bool,
     /// A request for a context says what it is for (`wsp:AppliesTo`). Default no.
     pub applies_to_required: bool,
     /// Contexts for whoever asks. Default no.
@@ -92,6 +96,7 @@ impl Default for ServiceRules {
             longest_key: 512,
             computed_keys: vec![ComputedKey::PSha1],
             issuer_key_alone: true,
+            requestor_key_alone: false,
             applies_to_required: false,
             anonymous: false,
             confidential: true,

@@ -19,7 +19,7 @@ struct Exchange {
     entropy: String,
 }
 
-fn between<'t>(text: &'t str, start: &str, end: &str) -> &'t str {
+pub(crate) fn between<'t>(text: &'t str, start: &str, end: &str) -> &'t str {
     let (_, rest) = text.split_once(start).expect(start);
     rest.split_once(end).expect(end).0
 }
@@ -52,7 +52,7 @@ fn refused(change: impl FnOnce(&Exchange) -> String) -> TrustError {
 }
 
 /// The answer with the text between two marks replaced.
-fn with(answer: &str, start: &str, end: &str, new: &str) -> String {
+pub(crate) fn with(answer: &str, start: &str, end: &str, new: &str) -> String {
     let old = between(answer, start, end);
     answer.replacen(
         &format!("{start}{old}{end}"),

@@ -4,6 +4,7 @@ mod assertions;
 mod client;
 mod handshake;
 mod interop;
+mod proof;
 mod service;
 mod support;
 mod token;

@@ -16,7 +16,7 @@ use std::collections::HashSet;
 use std::fmt;
 use std::sync::Arc;
 
-use soapstone_crypto::{Digest, Identity, KeyKind, SignatureAlgorithm};
+use soapstone_crypto::{Digest, Identity, KeyKind, PrivateKey, SignatureAlgorithm};
 use soapstone_xml::Canonicalization;
 
 pub use self::assurance::{Assurance, Assured};
@@ -447,6 +447,11 @@ impl InboundPlan {
     /// Whether a private key of the plan is held elsewhere, so that its operations may wait.
     pub fn waits_for_keys(&self) -> bool {
         self.keys.may_wait()
+    }
+
+    /// The private key that decrypts what is inside of messages and no part of their security.
+    pub fn decryption_key(&self) -> Option<&PrivateKey> {
+        self.keys.decrypting().next().map(|identity| identity.key())
     }
 }
 

@@ -25,7 +25,7 @@ use self::kind::{GivenKey, Kind};
 pub use self::saml::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
     AssertionToken, ConfirmationMethod, HolderUse, IssuedAssertion, NameIdentifier, SamlVersion,
-    WantedAssertion,
+    WantedAssertion, WantedHolder,
 };
 pub(crate) use self::saml::{
     HiddenAssertion, HolderKey, Presentation, PresentedSignature, holds_key, version_of,

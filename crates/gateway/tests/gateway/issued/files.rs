@@ -18,7 +18,7 @@ fn files_that_would_lose_a_token_are_refused() {
     let cases = [
         (
             right.replace(encrypting, "security = { mechanism = \"sign\" }\n"),
-            "everybody on the way could read an assertion and use it",
+            "everybody on the way could read an assertion, or its key, and use it",
         ),
         (
             file(nobody, nobody, "holder-of-key", "")

@@ -3,6 +3,7 @@
 
 mod files;
 mod judged;
+mod proof;
 mod several;
 mod users;
 

@@ -437,7 +437,7 @@ impl AssertionRequest<'_> {
         let mut confidential = key_type == KeyType::Bearer;
         answer.key_type = Some(key_type);
         if let Some(key) = key {
-            answer.proof = Some(key.proof);
+            answer.proof = key.proof;
             answer.entropy = key.entropy;
             answer.key_size = Some(key.bits);
             confidential |= key.confidential;
@@ -476,7 +476,7 @@ struct Writing<'w> {
 fn encrypted_for(recipient: &Certificate, key: &[u8]) -> Result<Vec<u8>, Refusal> {
     if !takes_symmetric_keys(recipient) {
         return Err(Refusal::Library {
-            problem: "a symmetric key is encrypted to RSA keys alone".to_owned(),
+            problem: "a symmetric key is encrypted to RSA keys alone, and by OAEP".to_owned(),
         });
     }
     let algorithm = KeyTransport::RsaOaepMgf1p;

@@ -144,6 +144,15 @@ impl Sts {
         }
     }
 
+    /// A service whose keys are made by other rules.
+    pub(super) fn making_keys(change: impl FnOnce(&mut ServiceRules)) -> Self {
+        let mut sts = Self::new();
+        let mut rules = sts.service.rules().clone();
+        change(&mut rules);
+        sts.service = SecurityTokenService::new(rules);
+        sts
+    }
+
     pub(super) fn later(mut self, seconds: i64) -> Self {
         self.now += SignedDuration::from_secs(seconds);
         self

@@ -17,14 +17,24 @@ use super::subject::{HolderKey, unconfirmed};
 use super::version::{ConfirmationMethod, SamlVersion};
 use crate::rejected::Rejected;
 
+/// The key of an assertion that was asked for.
+#[derive(Clone, Copy, Debug)]
+pub enum WantedHolder<'w> {
+    /// None: whoever has the assertion is to be the subject.
+    Bearer,
+    /// This one, of which we hold the private half.
+    Public(&'w PublicKey),
+    /// A symmetric one, which is enciphered for the receiver.
+    Wrapped,
+}
+
 /// The assertion that was asked for.
 #[derive(Clone, Copy, Debug)]
 pub struct WantedAssertion<'w> {
     /// The version.
     pub version: SamlVersion,
-    /// The key that it is to name, of which we hold the private half; none, where whoever has the
-    /// assertion is to be the subject.
-    pub holder: Option<&'w PublicKey>,
+    /// Its key.
+    pub holder: WantedHolder<'w>,
     /// Who may issue it. Empty, where the security of the answer is all that proves it.
     pub issuers: &'w [AssertionIssuer],
     /// Audiences, clocks and algorithms.
@@ -113,12 +123,19 @@ impl Assertion {
     /// that key and no other.
     fn check_holder(
         &self,
-        holder: Option<&PublicKey>,
+        holder: WantedHolder<'_>,
         policy: &AssertionPolicy,
     ) -> Result<Timestamp, Rejected> {
-        let method = match holder {
-            Some(_) => ConfirmationMethod::HolderOfKey,
-            None => ConfirmationMethod::Bearer,
+        let (method, other) = match holder {
+            WantedHolder::Bearer => (ConfirmationMethod::Bearer, ""),
+            WantedHolder::Public(_) => (
+                ConfirmationMethod::HolderOfKey,
+                "it names another key than the one that was shown",
+            ),
+            WantedHolder::Wrapped => (
+                ConfirmationMethod::HolderOfKey,
+                "it has another key than one that is enciphered for its receiver",
+            ),
         };
         let mut ends = self.end(policy);
         for confirmation in &self.confirmations {
@@ -126,12 +143,14 @@ impl Assertion {
                 let name = confirmation.method.name();
                 return Err(unconfirmed(format!("the method {name} was not asked for")));
             }
-            let is_ours =
-                |key: &HolderKey| matches!(key, HolderKey::Public(key, _) if Some(key) == holder);
-            if holder.is_some() && !matches!(&confirmation.keys[..], [key] if is_ours(key)) {
-                return Err(unconfirmed(
-                    "it names another key than the one that was shown",
-                ));
+            let is_wanted = match (holder, &confirmation.keys[..]) {
+                (WantedHolder::Bearer, _) => true,
+                (WantedHolder::Public(wanted), [HolderKey::Public(key, _)]) => key == wanted,
+                (WantedHolder::Wrapped, [HolderKey::Wrapped(_)]) => true,
+                _ => false,
+            };
+            if !is_wanted {
+                return Err(unconfirmed(other));
             }
             ends = confirmation.life.end.map_or(ends, |end| end.min(ends));
         }

@@ -30,7 +30,7 @@ use soapstone_xml::Element;
 pub use self::assertion::Assertion;
 pub(crate) use self::confirming::{Presentation, PresentedSignature};
 pub(crate) use self::hidden::{HiddenAssertion, holds_key};
-pub use self::issued::{IssuedAssertion, WantedAssertion};
+pub use self::issued::{IssuedAssertion, WantedAssertion, WantedHolder};
 pub use self::issuer::AssertionIssuer;
 pub use self::outgoing::AssertionToken;
 pub use self::policy::{AssertionPolicy, AssertionProtection, HolderUse};

@@ -30,10 +30,10 @@ import org.apache.wss4j.dom.handler.WSHandlerConstants;
  * The token service of Apache CXF on a loopback port, until its input ends.
  *
  * <pre>
- * --port N --issuer NAME --audience URI --key ours.pem --cert ours.pem --ca ca.pem [--lifetime SECONDS]
+ * --port N --issuer NAME --audience URI --key ours.pem --cert ours.pem --ca ca.pem --peer service.pem [--lifetime SECONDS]
  * </pre>
  *
- * Requests and answers are signed and encrypted with certificates.
+ * Requests and answers are signed and encrypted with certificates. Symmetric keys of assertions are encrypted to the service.
  */
 public final class TokenPeer {
     private static final String ADDRESS = "http://127.0.0.1:%s/issue";
@@ -89,6 +89,7 @@ public final class TokenPeer {
         properties.setSignatureCrypto(crypto);
         properties.setSignatureUsername(Keys.OURS);
         properties.setEncryptionCrypto(crypto);
+        properties.setEncryptionUsername(Keys.PEER);
         properties.setSignatureProperties(signature);
         properties.setCallbackHandler(TokenPeer::password);
         properties.setIssuer(options.required("issuer"));
