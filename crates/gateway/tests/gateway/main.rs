@@ -47,6 +47,7 @@ mod support;
 mod tls;
 mod tls_conversations;
 mod tls_revocation;
+mod token_keys;
 mod token_services;
 mod traced;
 mod tuned;

@@ -86,6 +86,8 @@ pub struct TargetServiceConfig {
     pub audience: Option<Located<String>>,
     /// Its certificate.
     pub certificate: Option<LoadedFile>,
+    /// The suite by which symmetric keys are encrypted to it.
+    pub suite: Option<Located<String>>,
 }
 
 /// One of `attributes`.
@@ -216,11 +218,13 @@ fn read_service(mut table: Table<'_>) -> Option<TargetServiceConfig> {
     );
     let audience = table.string("audience");
     let certificate = table.file("certificate");
+    let suite = table.string("suite");
     table.finish();
     Some(TargetServiceConfig {
         address: address?,
         audience,
         certificate,
+        suite,
     })
 }
 

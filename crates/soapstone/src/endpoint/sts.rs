@@ -7,19 +7,22 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use soapstone_crypto::{
-    DigestAlgorithm, DistinguishedName, SignatureAlgorithm, TrustRules, TrustStore,
+    DigestAlgorithm, DistinguishedName, KeyTransport, SignatureAlgorithm, TrustRules, TrustStore,
 };
 use soapstone_trust::{
     ACTOR_CLAIM, AssertionRules, Delegation, GrantedAttribute, Parties, SecurityTokenService,
     ServiceRules, TargetService, takes_symmetric_keys,
 };
-use soapstone_wss::{AssertionIssuer, AssertionPolicy, KeyBinding, Keys, Policy, SamlVersion};
+use soapstone_wss::{
+    AssertionIssuer, AssertionPolicy, KeyBinding, KeyTransportMethod, Keys, Policy, SamlVersion,
+};
 
 use super::agreed::Exchange;
 use super::compiler::Compiler;
 use super::dated::DatedUse;
 use crate::config::{
     AssertionIssuerConfig, KeyTypeChoice, Located, OTHER_TEXT, PartiesConfig, StsConfig,
+    TargetServiceConfig,
 };
 
 /// Life of an assertion where the file says nothing: as long as a call and its repetitions take.
@@ -210,6 +213,7 @@ impl Compiler<'_> {
             services.push(TargetService {
                 address: address.value.clone(),
                 audience: audience.clone(),
+                key_transport: self.key_transport_to(service),
                 certificate,
             });
         }
@@ -223,6 +227,36 @@ impl Compiler<'_> {
             );
         }
         services
+    }
+
+    /// How symmetric keys are encrypted to a service: as its suite has it.
+    fn key_transport_to(&mut self, service: &TargetServiceConfig) -> KeyTransportMethod {
+        let usual = TargetService::KEY_TRANSPORT;
+        let Some(name) = &service.suite else {
+            return usual;
+        };
+        if service.certificate.is_none() {
+            self.report_with_hint(
+                name.place,
+                "`suite` says how keys are encrypted to the service, and it has no certificate",
+                "leave it out, or name the service's certificate",
+            );
+        }
+        let Some(suite) = self.suite_called(name) else {
+            return usual;
+        };
+        let mut methods = suite.key_transport.iter().copied();
+        match methods.find(|method| method.algorithm != KeyTransport::Rsa15) {
+            Some(method) => method,
+            None => {
+                self.report_with_hint(
+                    name.place,
+                    "a symmetric key is encrypted by RSA-OAEP alone, and this suite has another way",
+                    "leave it out, or name a suite with RSA-OAEP such as \"Basic256Sha256\"",
+                );
+                usual
+            }
+        }
     }
 
     fn granted_attributes(&mut self, config: &StsConfig) -> Vec<GrantedAttribute> {

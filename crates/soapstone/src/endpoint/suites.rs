@@ -27,25 +27,28 @@ impl Compiler<'_> {
         let config = self.config;
         let suite = match &config.security.suite {
             None => Suite::named(DEFAULT_SUITE),
-            Some(name) => {
-                let suite = Suite::called(&name.value);
-                if suite.is_none() {
-                    let hint = format!(
-                        "the suites are {}; `{SHA256_SIGNATURES}` behind one makes its signatures SHA-256",
-                        SUITE_NAMES.join(", ")
-                    );
-                    let (found, _) = slip(&name.value, SUITE_NAMES.into_iter());
-                    self.report_with_hint(
-                        name.place,
-                        format!("`suite` must name an algorithm suite, found {found}"),
-                        hint,
-                    );
-                }
-                suite
-            }
+            Some(name) => self.suite_called(name),
         };
         let suite = suite?;
         Some(self.with_algorithms(suite))
+    }
+
+    /// The suite that a file names.
+    pub(super) fn suite_called(&mut self, name: &Located<String>) -> Option<Suite> {
+        let suite = Suite::called(&name.value);
+        if suite.is_none() {
+            let hint = format!(
+                "the suites are {}; `{SHA256_SIGNATURES}` behind one makes its signatures SHA-256",
+                SUITE_NAMES.join(", ")
+            );
+            let (found, _) = slip(&name.value, SUITE_NAMES.into_iter());
+            self.report_with_hint(
+                name.place,
+                format!("`suite` must name an algorithm suite, found {found}"),
+                hint,
+            );
+        }
+        suite
     }
 
     /// The algorithms of a suite whose policy names none, if the file names enough of them.

@@ -13,8 +13,8 @@ mod rules;
 mod statement;
 
 use jiff::Timestamp;
-use soapstone_crypto::{Certificate, DigestAlgorithm, KeyKind, KeyTransport, OaepParameters};
-use soapstone_wss::{ConfirmationMethod, ContextOwner, SamlVersion};
+use soapstone_crypto::{Certificate, KeyKind, KeyTransport, OaepParameters};
+use soapstone_wss::{ConfirmationMethod, ContextOwner, KeyTransportMethod, SamlVersion};
 use soapstone_xml::{Document, Element};
 use soapstone_xmlsec::enc::KeyEncryption;
 use soapstone_xmlsec::write::{EncryptedKeyParts, encrypted_key};
@@ -370,7 +370,7 @@ impl AssertionRequest<'_> {
                 let recipient = recipient.ok_or_else(|| self.key_type_not_offered(&wanted))?;
                 let bits = self.service.rules.key_size;
                 let key = self.service.new_key(request, self.requester, bits)?;
-                let encrypted = encrypted_for(recipient, key.key.expose())?;
+                let encrypted = encrypted_for(recipient, target.key_transport, key.key.expose())?;
                 Ok((Confirmation::Encrypted(encrypted), wanted, Some(key)))
             }
             KeyType::Other(_) => Err(self.key_type_not_offered(&wanted)),
@@ -471,16 +471,19 @@ struct Writing<'w> {
     requester: &'w Party,
 }
 
-/// A symmetric key as an `xenc:EncryptedKey` for a certificate, by RSA-OAEP with SHA-256 and MGF1
-/// with SHA-1 (XML-Enc 1.1, 5.5.2): stacks without `rsa-oaep` of 2009 read it.
-fn encrypted_for(recipient: &Certificate, key: &[u8]) -> Result<Vec<u8>, Refusal> {
-    if !takes_symmetric_keys(recipient) {
+/// A symmetric key as an `xenc:EncryptedKey` for a certificate.
+fn encrypted_for(
+    recipient: &Certificate,
+    method: KeyTransportMethod,
+    key: &[u8],
+) -> Result<Vec<u8>, Refusal> {
+    if !takes_symmetric_keys(recipient) || method.algorithm == KeyTransport::Rsa15 {
         return Err(Refusal::Library {
             problem: "a symmetric key is encrypted to RSA keys alone, and by OAEP".to_owned(),
         });
     }
-    let algorithm = KeyTransport::RsaOaepMgf1p;
-    let oaep = OaepParameters::new(DigestAlgorithm::Sha256, DigestAlgorithm::Sha1);
+    let algorithm = method.algorithm;
+    let oaep = OaepParameters::new(method.digest, method.mask);
     let wrapped = recipient.public_key().wrap(algorithm, &oaep, key);
     let cipher_value = wrapped.map_err(|error| Refusal::Library {
         problem: error.to_string(),

@@ -6,9 +6,11 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use soapstone_crypto::{
-    Certificate, DigestAlgorithm, DistinguishedName, Identity, SignatureAlgorithm,
+    Certificate, DigestAlgorithm, DistinguishedName, Identity, KeyTransport, SignatureAlgorithm,
 };
-use soapstone_wss::{AssertionIssuer, AssertionPolicy, ContextOwner, NameIdentifier, SamlVersion};
+use soapstone_wss::{
+    AssertionIssuer, AssertionPolicy, ContextOwner, KeyTransportMethod, NameIdentifier, SamlVersion,
+};
 
 use crate::version::KeyType;
 
@@ -57,6 +59,18 @@ pub struct TargetService {
     pub audience: String,
     /// Its certificate, to which symmetric keys are encrypted.
     pub certificate: Option<Certificate>,
+    /// How they are encrypted. RSA 1.5 is refused.
+    pub key_transport: KeyTransportMethod,
+}
+
+impl TargetService {
+    /// RSA-OAEP with SHA-256 and MGF1 with SHA-1 (XML-Enc 1.1, 5.5.2): stacks without `rsa-oaep` of
+    /// 2009 read it.
+    pub const KEY_TRANSPORT: KeyTransportMethod = KeyTransportMethod {
+        algorithm: KeyTransport::RsaOaepMgf1p,
+        digest: DigestAlgorithm::Sha256,
+        mask: DigestAlgorithm::Sha1,
+    };
 }
 
 /// What assertions say of some subjects.

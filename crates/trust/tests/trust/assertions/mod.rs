@@ -70,6 +70,7 @@ pub(super) fn rules(signer: &Identity) -> AssertionRules {
         address: address.to_owned(),
         audience: audience.to_owned(),
         certificate,
+        key_transport: TargetService::KEY_TRANSPORT,
     };
     let attribute = |subjects, name: &str, values: &[&str]| GrantedAttribute {
         subjects,
