@@ -9,6 +9,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 pub mod attempts;
+pub mod cancellations;
 pub mod clock;
 pub mod config;
 pub mod conversation;

@@ -4,6 +4,7 @@ mod servers;
 
 use servers::{Server, at, mark, node, node_at, start_cluster};
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
+use soapstone::cancellations::{cancel, is_cancelled};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone_store::Replay;
 
@@ -23,6 +24,29 @@ fn begin(replay: &Replay, message: u32, names: &[KeyName]) -> Result<Vec<Tally>,
 
 fn end(replay: &Replay, names: &[KeyName], outcome: Outcome) -> Result<Vec<Tally>, ReplayError> {
     replay.end(names, outcome, at(300), at(1))
+}
+
+/// An assertion that one node cancelled is over for all, until it ends.
+#[test]
+fn what_one_node_cancelled_is_cancelled_for_all() {
+    let server = Server::start(&[]);
+    let nodes = [node_at(&server).replay, node_at(&server).replay];
+    let (name, other) = (("https://sts.example", "_1"), ("https://sts.example", "_2"));
+    let known = |name| nodes.each_ref().map(|node| is_cancelled(node, name, at(1)));
+    assert_eq!(known(name), [Ok(false), Ok(false)]);
+    cancel(&nodes[0], name, at(300), at(0)).expect("it is remembered");
+    // To ask changes nothing.
+    for _ in 0..2 {
+        assert_eq!(known(name), [Ok(true), Ok(true)]);
+        assert_eq!(known(other), [Ok(false), Ok(false)]);
+    }
+    drop(server);
+    for unknown in known(other) {
+        assert!(
+            matches!(unknown, Err(ReplayError::Unavailable { .. })),
+            "{unknown:?}"
+        );
+    }
 }
 
 /// What holds wherever the keys of one call live.

@@ -44,7 +44,7 @@ pub use message::{
 };
 pub use service::{
     ACTOR_CLAIM, Answer, AssertionRules, ContextsUnavailable, Delegation, DelegationForm, Effect,
-    FindContext, GrantedAttribute, Issued, Parties, Requester, SecurityTokenService, ServiceRules,
-    TargetService, takes_symmetric_keys,
+    FindCancelled, FindContext, GrantedAttribute, Issued, Parties, Records, Requester,
+    SecurityTokenService, ServiceRules, TargetService, takes_symmetric_keys,
 };
 pub use version::{Action, ComputedKey, KeyType, Operation, RequestType, SecretType, TrustVersion};

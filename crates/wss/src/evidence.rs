@@ -568,6 +568,13 @@ impl Opened {
         &self.blocks
     }
 
+    /// The issuer and the id of the assertion that the message was accepted with.
+    pub fn assertion(&self) -> Option<(&str, &str)> {
+        let accepted = self.evidence.assertion.as_ref()?;
+        let assertion = &accepted.assertion;
+        Some((&assertion.issuer, &assertion.id))
+    }
+
     /// Has the host judge what its plans cannot know of each other, such as whether this is an
     /// operation that the plan is for. The peer of a message that is refused here is told no
     /// more than if the plan had refused it.

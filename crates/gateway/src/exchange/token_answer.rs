@@ -101,6 +101,7 @@ fn note(reporter: &Reporter<'_>, answer: &TokenAnswer) {
         found.assertions = assertions
             .map(|done| IssuedAssertion {
                 id: done.identifier.clone(),
+                is_cancelled: done.what == "cancelled",
                 subject: done.owner.clone().unwrap_or_default(),
                 domain: done.domain.clone(),
                 audience: done.audience.clone().unwrap_or_default(),

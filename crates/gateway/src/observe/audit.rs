@@ -121,10 +121,11 @@ impl Sender {
     }
 }
 
-/// An assertion that was issued.
+/// An assertion that was issued, or cancelled.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct IssuedAssertion {
     pub(crate) id: String,
+    pub(crate) is_cancelled: bool,
     pub(crate) subject: String,
     /// The domain of the subject's name, where it is another issuer's.
     pub(crate) domain: Option<String>,
@@ -138,7 +139,9 @@ impl IssuedAssertion {
         let fields = fields.into_iter().chain(domain);
         let fields = fields.chain([("audience", &self.audience)]);
         let fields = fields.map(|(name, value)| (name.to_owned(), value.as_str().into()));
-        Value::Object(fields.collect())
+        let cancelled = self.is_cancelled.then_some(true);
+        let cancelled = cancelled.map(|it| ("cancelled".to_owned(), it.into()));
+        Value::Object(fields.chain(cancelled).collect())
     }
 }
 

@@ -7,6 +7,7 @@ mod assertions;
 mod audited;
 mod balanced;
 mod brief;
+mod cancelled;
 mod certificates;
 mod closing;
 mod configuration;

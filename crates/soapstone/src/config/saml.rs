@@ -48,6 +48,8 @@ pub struct SamlConfig {
     pub max_age: Option<Duration>,
     /// Whether each assertion is accepted once.
     pub once: bool,
+    /// Whether those are refused that a token service cancelled.
+    pub refuse_cancelled: Option<Located<bool>>,
     /// Whether the assertion is in cipher text of its own.
     pub encrypted: bool,
     /// Whether the assertion is passed on as a header block.
@@ -120,6 +122,7 @@ pub(super) fn read(mut table: Table<'_>, is_issued: bool) -> SamlConfig {
         skew: table.duration("skew").map(|skew| skew.value),
         max_age: table.duration("max_age").map(|age| age.value),
         once: table.boolean("once").is_some_and(|once| once.value),
+        refuse_cancelled: table.boolean("refuse_cancelled"),
         encrypted: table.boolean("encrypted").is_some_and(|it| it.value),
         forward: table
             .boolean("forward")

@@ -38,6 +38,8 @@ pub struct StsConfig {
     pub longest_lifetime: Option<Located<Duration>>,
     /// How long after its subject authenticated an assertion may be renewed.
     pub renewable: Option<Located<Duration>>,
+    /// Whether assertions are cancelled.
+    pub cancellable: bool,
     /// The services that assertions are for.
     pub services: Vec<TargetServiceConfig>,
     /// What assertions say of their subjects.
@@ -169,6 +171,7 @@ impl StsConfig {
         let lifetime = table.duration("lifetime");
         let longest_lifetime = table.duration("longest_lifetime");
         let renewable = table.duration("renewable");
+        let cancellable = table.boolean("cancellable").is_some_and(|it| it.value);
         if !table.has("services") {
             table.missing(
                 "services",
@@ -197,6 +200,7 @@ impl StsConfig {
             lifetime,
             longest_lifetime,
             renewable,
+            cancellable,
             services,
             attributes,
             delegations,

@@ -152,6 +152,7 @@ impl Compiler<'_> {
         let request_headers = self.request_headers(role, agreed.address.clone());
         let inner = self.inner(role, conversation.is_some());
         let sts = self.sts(conversation.is_some(), &agreed.exchanges, &keys);
+        let refuses_cancelled = self.refuses_cancelled(role);
         let peer_clock = self.peer_clock(role, &agreed.exchanges);
         let operations = (!agreed.operations.is_empty()).then(|| {
             let requests: Vec<bool> = agreed
@@ -185,6 +186,7 @@ impl Compiler<'_> {
             ids: self.config.security.ids.clone(),
             users,
             kerberos,
+            refuses_cancelled,
             token_service,
             replay: self.config.security.replay.clone(),
             conversations: self.config.security.conversations.clone(),

@@ -57,6 +57,8 @@ pub struct Endpoint<P> {
     pub(super) users: Vec<(String, SecretBytes)>,
     /// What accepts or makes Kerberos tokens.
     pub(super) kerberos: Option<Arc<Kerberos>>,
+    /// Whether a message is refused whose assertion a token service cancelled.
+    pub(super) refuses_cancelled: bool,
     /// What makes the assertions of requests.
     pub(super) token_service: Option<Box<TokenService>>,
     pub(super) replay: Option<ReplayConfig>,
@@ -104,6 +106,7 @@ impl<P: Directions> Endpoint<P> {
             ids: Vec::new(),
             users: Vec::new(),
             kerberos: None,
+            refuses_cancelled: false,
             token_service: None,
             replay: None,
             conversations: None,

@@ -10,7 +10,7 @@ use std::cell::RefCell;
 use jiff::Timestamp;
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
 use soapstone_trust::{
-    Answer, ContextsUnavailable, Effect, Requester, SecurityTokenService, TrustFault,
+    Answer, ContextsUnavailable, Effect, Records, Requester, SecurityTokenService, TrustFault,
 };
 use soapstone_wss::{
     ContextName, Envelope, OutboundPlan, Outgoing, Rejected, SecureError, SecurityContext, Verified,
@@ -27,6 +27,7 @@ use super::opened::OpenedMessage;
 use super::operations::{Expected, holds_token_request};
 use super::plans::{Opens, Secures};
 use super::step::{Step, StepObserver};
+use crate::cancellations;
 use crate::conversation::{ContextStore, StoreUnavailable};
 
 impl<P: Opens + Secures> Endpoint<P> {
@@ -233,8 +234,8 @@ impl<P: Opens + Secures> Endpoint<P> {
         Ok(told)
     }
 
-    /// What the token service answers. It asks for a context by calling back; what it asks for is
-    /// looked up, and then it is asked once more.
+    /// What the token service answers. It asks for a context, or whether an assertion was cancelled,
+    /// by calling back; what it asks for is looked up, and then it is asked once more.
     async fn answered(
         &self,
         service: &SecurityTokenService,
@@ -245,21 +246,28 @@ impl<P: Opens + Secures> Endpoint<P> {
     ) -> Result<Answer, TrustFault> {
         let action = verified_action(verified);
         let action = action.as_deref();
-        let mut known: Vec<(ContextName, Found)> = Vec::new();
+        let mut known = Known::default();
         loop {
             let body = verified.envelope().body();
-            let name = match judged(service, body, action, requester, &known, now) {
+            match judged(service, body, action, requester, &known, now) {
                 Ok(outcome) => return outcome,
-                Err(wanted) => wanted,
-            };
-            let (scope, asked) = (self.scope.clone(), name.clone());
-            let found = workspace.ask(Store::Contexts, move |memory| {
-                let found = memory.contexts.find(&scope, &asked, now);
-                found.map_err(|error| ContextsUnavailable {
-                    problem: error.to_string(),
-                })
-            });
-            known.push((name, found.await));
+                Err(Wanted::Context(name)) => {
+                    let (scope, asked) = (self.scope.clone(), name.clone());
+                    let found = workspace.ask(Store::Contexts, move |memory| {
+                        let found = memory.contexts.find(&scope, &asked, now);
+                        found.map_err(unknown)
+                    });
+                    known.contexts.push((name, found.await));
+                }
+                Err(Wanted::Assertion(name)) => {
+                    let (issuer, id) = name.clone();
+                    let found = workspace.ask(Store::Replay, move |memory| {
+                        let name = (issuer.as_str(), id.as_str());
+                        cancellations::is_cancelled(memory.replay, name, now).map_err(unknown)
+                    });
+                    known.cancelled.push((name, found.await));
+                }
+            }
         }
     }
 
@@ -270,6 +278,23 @@ impl<P: Opens + Secures> Endpoint<P> {
         workspace: &Workspace,
         now: Timestamp,
     ) -> Result<Vec<TokenDone>, Rejected> {
+        let cancels = |effect: &Effect| matches!(effect, Effect::CancelAssertion { .. });
+        let (cancelled, effects): (Vec<_>, Vec<_>) = effects.into_iter().partition(cancels);
+        for effect in cancelled {
+            let Effect::CancelAssertion { issuer, id, until } = effect else {
+                continue;
+            };
+            let remembered = workspace.ask(Store::Replay, move |memory| {
+                let name = (issuer.as_str(), id.as_str());
+                cancellations::cancel(memory.replay, name, until, now)
+            });
+            remembered.await.map_err(|error| Rejected::ReplayUnknown {
+                problem: error.to_string(),
+            })?;
+        }
+        if effects.is_empty() {
+            return Ok(Vec::new());
+        }
         let scope = self.scope.clone();
         let done = workspace.ask(Store::Contexts, move |memory| {
             let effects = effects.iter();
@@ -280,33 +305,68 @@ impl<P: Opens + Secures> Endpoint<P> {
     }
 }
 
-/// What the token service answers, or the context that it asks for and that is not known yet.
+/// What a store has under a name.
+type Found = Result<Option<SecurityContext>, ContextsUnavailable>;
+
+/// What the stores have said so far.
+#[derive(Default)]
+struct Known {
+    contexts: Vec<(ContextName, Found)>,
+    /// Whether assertions were cancelled, by issuer and id.
+    cancelled: Vec<((String, String), Result<bool, ContextsUnavailable>)>,
+}
+
+/// What a token service asks of a store.
+enum Wanted {
+    Context(ContextName),
+    /// Whether the assertion of this issuer with this id was cancelled.
+    Assertion((String, String)),
+}
+
+fn unknown(error: impl ToString) -> ContextsUnavailable {
+    ContextsUnavailable {
+        problem: error.to_string(),
+    }
+}
+
+/// What the token service answers, or what it asks for and that is not known yet.
 fn judged(
     service: &SecurityTokenService,
     body: Element<'_>,
     action: Option<&str>,
     requester: &Requester,
-    known: &[(ContextName, Found)],
+    known: &Known,
     now: Timestamp,
-) -> Result<Result<Answer, TrustFault>, ContextName> {
+) -> Result<Result<Answer, TrustFault>, Wanted> {
     let wanted = RefCell::new(None);
-    let find = |name: &ContextName| match known.iter().find(|(known, _)| known == name) {
-        Some((_, found)) => found.clone(),
-        None => {
-            let problem = "it is to be looked up".to_owned();
-            wanted.replace(Some(name.clone()));
-            Err(ContextsUnavailable { problem })
+    let later = |name: Wanted| {
+        wanted.replace(Some(name));
+        unknown("it is to be looked up")
+    };
+    let contexts = |name: &ContextName| {
+        let mut known = known.contexts.iter();
+        match known.find(|(known, _)| known == name) {
+            Some((_, found)) => found.clone(),
+            None => Err(later(Wanted::Context(name.clone()))),
         }
     };
-    let outcome = service.answer(body, action, requester, &find, now);
+    let cancelled = |issuer: &str, id: &str| {
+        let mut known = known.cancelled.iter();
+        match known.find(|(known, _)| known.0 == issuer && known.1 == id) {
+            Some((_, found)) => found.clone(),
+            None => Err(later(Wanted::Assertion((issuer.to_owned(), id.to_owned())))),
+        }
+    };
+    let records = Records {
+        contexts: &contexts,
+        cancelled: &cancelled,
+    };
+    let outcome = service.answer(body, action, requester, records, now);
     match wanted.take() {
         None => Ok(outcome),
         Some(name) => Err(name),
     }
 }
-
-/// What a store has under a name.
-type Found = Result<Option<SecurityContext>, ContextsUnavailable>;
 
 fn carry_out(
     effect: &Effect,

@@ -26,6 +26,7 @@ use super::relation;
 use super::sent::Known;
 use super::step::{Step, StepObserver};
 use crate::attempts::{KeyName, Outcome, Tally};
+use crate::cancellations;
 use crate::replay::ReplayError;
 
 /// Most openings that have not ended under one key. Stacks that use one `EncryptedKey` for several
@@ -106,6 +107,13 @@ impl<P: Directions> Endpoint<P> {
         let (opened, operations, inner) = opened?;
         // The message is good. What the store has not heard of ends by itself.
         if ended.unwrap_or(true) {
+            observer.ended(Step::Replay);
+        }
+        let shown = opened.assertion().filter(|_| self.refuses_cancelled);
+        if let Some((issuer, id)) = shown {
+            let name = (issuer.to_owned(), id.to_owned());
+            let holds = refuse_cancelled(name, workspace, now).await;
+            holds.map_err(|rejected| opened.refused(rejected))?;
             observer.ended(Step::Replay);
         }
         let late = match opened.late_marks() {
@@ -256,6 +264,23 @@ impl Tries {
             memory.replay.end(&names, outcome, until, now)
         });
         ended.await.map(|_| true)
+    }
+}
+
+/// Refuses a message whose assertion was cancelled, by its issuer and its id.
+async fn refuse_cancelled(
+    (issuer, id): (String, String),
+    workspace: &Workspace,
+    now: Timestamp,
+) -> Result<(), Rejected> {
+    let cancelled = workspace.ask(Store::Replay, move |memory| {
+        let name = (issuer.as_str(), id.as_str());
+        cancellations::is_cancelled(memory.replay, name, now)
+    });
+    match cancelled.await {
+        Ok(false) => Ok(()),
+        Ok(true) => Err(Rejected::AssertionCancelled),
+        Err(error) => Err(refusal(error)),
     }
 }
 

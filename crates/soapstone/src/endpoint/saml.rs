@@ -4,6 +4,7 @@
 //! direction changes nothing in the other.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use soapstone_crypto::{DigestAlgorithm, SignatureAlgorithm, SymmetricKey, base64};
 use soapstone_wss::{
@@ -187,6 +188,31 @@ impl Compiler<'_> {
         }
     }
 
+    /// Whether messages are refused whose assertion a token service cancelled.
+    pub(super) fn refuses_cancelled(&mut self, role: Role) -> bool {
+        let Some(config) = &self.config.saml else {
+            return false;
+        };
+        let Some(refused) = config.refuse_cancelled.as_ref().filter(|it| it.value) else {
+            return false;
+        };
+        if !matches!(role, Role::Service | Role::Open) {
+            self.report_with_hint(
+                refused.place,
+                "`refuse_cancelled` is for those who accept assertions, and none is accepted here",
+                "leave it out",
+            );
+        }
+        if config.skew.is_some_and(|skew| skew > REMEMBERED) {
+            self.report_with_hint(
+                refused.place,
+                "a cancelled assertion is remembered for five minutes after its end, and `skew` accepts it for longer",
+                "make `skew` five minutes at most",
+            );
+        }
+        true
+    }
+
     /// Reports a table of assertions that no policy asks for.
     pub(super) fn refuse_needless_assertion(&mut self, place: Place) {
         self.report_with_hint(
@@ -357,6 +383,10 @@ impl Compiler<'_> {
         }
     }
 }
+
+/// How long after its end an assertion is remembered that was cancelled: the clocks that the rules
+/// of token services forgive.
+const REMEMBERED: Duration = Duration::from_secs(300);
 
 const PROOF_KEY_MISSING: &str =
     "`proof_key` is missing: the symmetric key of the assertion's holder is the key of messages";

@@ -146,6 +146,7 @@ impl Compiler<'_> {
             lifetime,
             longest_lifetime,
             renewable: config.renewable.as_ref().map(|it| it.value),
+            cancellable: config.cancellable,
             services,
             attributes,
             delegations,

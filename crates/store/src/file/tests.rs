@@ -314,3 +314,18 @@ fn a_folder_that_does_not_exist_is_reported_at_once() {
     );
     assert_eq!(error.to_string(), expected);
 }
+
+#[test]
+fn a_cancelled_assertion_is_cancelled_for_later_calls() {
+    use soapstone::cancellations::{cancel, is_cancelled};
+
+    let folder = Folder::new();
+    let name = ("https://sts.example", "_1");
+    cancel(&folder.cache(10), name, at(60), at(0)).expect("there is room");
+    let later = folder.cache(10);
+    for _ in 0..2 {
+        assert_eq!(is_cancelled(&later, name, at(1)), Ok(true));
+    }
+    let other = ("https://sts.example", "_2");
+    assert_eq!(is_cancelled(&later, other, at(1)), Ok(false));
+}

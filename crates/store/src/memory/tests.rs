@@ -313,3 +313,34 @@ fn a_message_without_marks_is_always_first() {
         .first_seen(&[], at(0))
         .expect("there is nothing to remember");
 }
+
+/// WS-Trust 1.4, 6: all endpoints of a process know it, whatever marks they share.
+#[test]
+fn a_cancelled_assertion_is_cancelled_for_the_process_until_it_ends() {
+    use soapstone::cancellations::{cancel, is_cancelled};
+
+    let process = ProcessMemory::default();
+    let [mut one, other] = [MemoryReplay::new(10), MemoryReplay::new(10)];
+    one.share(&process);
+    let mut other = other.apart();
+    other.share(&process);
+    let name = ("https://sts.example", "_1");
+    assert_eq!(is_cancelled(&other, name, at(0)), Ok(false));
+    cancel(&one, name, at(60), at(0)).expect("there is room");
+    for _ in 0..2 {
+        assert_eq!(is_cancelled(&other, name, at(59)), Ok(true));
+    }
+    // Neither a part of the name alone, nor one that is cut elsewhere.
+    for strange in [
+        ("https://sts.example", "_2"),
+        ("https://other.example", "_1"),
+        ("https://sts.example_", "1"),
+    ] {
+        assert_eq!(is_cancelled(&other, strange, at(0)), Ok(false));
+    }
+    assert_eq!(is_cancelled(&other, name, at(60)), Ok(false));
+    let full = MemoryReplay::new(1);
+    cancel(&full, name, at(60), at(0)).expect("there is room");
+    let refused = cancel(&full, ("https://sts.example", "_2"), at(60), at(0));
+    assert_eq!(refused, Err(ReplayError::Full { capacity: 1 }));
+}

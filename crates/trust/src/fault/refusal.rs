@@ -152,6 +152,17 @@ pub enum Refusal {
         /// In which form.
         form: &'static str,
     },
+    /// The requestor is neither the subject of the assertion that is to be cancelled nor the holder
+    /// of its key, or another service issued it.
+    CancelNotAllowed {
+        /// Who asked.
+        requester: String,
+    },
+    /// Whether an assertion was cancelled cannot be looked up at the moment.
+    CancellationsUnavailable {
+        /// Why.
+        problem: String,
+    },
     /// The key that a token is to name did not sign the request.
     KeyNotProven,
     /// A claim that is not made of the subject, and that the token must not lack.
@@ -218,12 +229,14 @@ impl Refusal {
             Self::EntropyUnreadable
             | Self::NotConfidential
             | Self::ContextsUnavailable { .. }
+            | Self::CancellationsUnavailable { .. }
             | Self::Library { .. } => TrustFaultCode::RequestFailed,
             // Nobody learns which part of a proof was missing.
             Self::NotAuthenticated
             | Self::RequesterAmbiguous
             | Self::TokenRejected { .. }
             | Self::DelegationNotAllowed { .. }
+            | Self::CancelNotAllowed { .. }
             | Self::KeyNotProven => TrustFaultCode::FailedAuthentication,
             Self::NotRenewable { .. } => TrustFaultCode::UnableToRenew,
             Self::TimeRange { .. } => TrustFaultCode::InvalidTimeRange,
@@ -267,6 +280,8 @@ impl Refusal {
             Self::Batch { .. } => "trust-batch",
             Self::TokenRejected { .. } => "trust-token",
             Self::DelegationNotAllowed { .. } => "trust-delegation",
+            Self::CancelNotAllowed { .. } => "trust-cancel",
+            Self::CancellationsUnavailable { .. } => "cancellations-unavailable",
             Self::KeyNotProven => "trust-key-not-proven",
             Self::ClaimNotOffered { .. } => "trust-claim",
             Self::NotRenewable { .. } => "trust-not-renewable",
@@ -371,19 +386,7 @@ impl fmt::Display for Refusal {
                 "{name} was renewed without authentication for {} s, no longer allowed",
                 limit.as_secs()
             ),
-            Self::Batch { problem } => match problem {
-                BatchProblem::Size { limit: 0 | 1, .. } => {
-                    out.write_str("collections of requests are not answered here")
-                }
-                BatchProblem::Size { found, limit } => write!(
-                    out,
-                    "expected a collection of 2 to {limit} requests, found {found}"
-                ),
-                BatchProblem::RequestType { found } => write!(
-                    out,
-                    "expected requests of one type in a collection, and of a batch type there only, found `{found}`"
-                ),
-            },
+            Self::Batch { problem } => problem.fmt(out),
             Self::TokenRejected { problem } => {
                 write!(out, "the token in the request is not believed: {problem}")
             }
@@ -391,6 +394,13 @@ impl fmt::Display for Refusal {
                 out,
                 "no delegation allows `{actor}` to act for that subject there ({form})"
             ),
+            Self::CancelNotAllowed { requester } => write!(
+                out,
+                "`{requester}` is neither the subject of the token nor the holder of its key, or another service issued it"
+            ),
+            Self::CancellationsUnavailable { problem } => {
+                write!(out, "cancelled assertions cannot be looked up: {problem}")
+            }
             Self::KeyNotProven => {
                 out.write_str("the key that the token is to name did not sign the request")
             }
@@ -402,6 +412,24 @@ impl fmt::Display for Refusal {
                 write!(out, "security contexts cannot be looked up: {problem}")
             }
             Self::Library { problem } => out.write_str(problem),
+        }
+    }
+}
+
+impl fmt::Display for BatchProblem {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Size { limit: 0 | 1, .. } => {
+                out.write_str("collections of requests are not answered here")
+            }
+            Self::Size { found, limit } => write!(
+                out,
+                "expected a collection of 2 to {limit} requests, found {found}"
+            ),
+            Self::RequestType { found } => write!(
+                out,
+                "expected requests of one type in a collection, and of a batch type there only, found `{found}`"
+            ),
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The security token service: one verified request in, one answer out.
 //!
-//! It issues, renews, amends, cancels and validates security contexts, and issues, renews and
-//! validates SAML assertions. Which kinds of tokens there
+//! It issues, renews, amends, cancels and validates security contexts, and issues, renews, cancels
+//! and validates SAML assertions. Which kinds of tokens there
 //! are is decided in one place ([`TokenKind`]), so that another kind is another arm there and not
 //! another service.
 //!
@@ -154,6 +154,33 @@ impl std::error::Error for ContextsUnavailable {}
 pub type FindContext<'f> =
     dyn Fn(&ContextName) -> Result<Option<SecurityContext>, ContextsUnavailable> + 'f;
 
+/// How the service asks whether an assertion that it issued was cancelled: by its issuer and its id.
+pub type FindCancelled<'f> = dyn Fn(&str, &str) -> Result<bool, ContextsUnavailable> + 'f;
+
+/// What the host remembers of the tokens of this endpoint.
+#[derive(Clone, Copy)]
+pub struct Records<'r> {
+    /// Its contexts.
+    pub contexts: &'r FindContext<'r>,
+    /// Its assertions that were cancelled.
+    pub cancelled: &'r FindCancelled<'r>,
+}
+
+impl<'r> Records<'r> {
+    /// Those of a host whose assertions cannot be cancelled.
+    #[must_use]
+    pub fn of_contexts(contexts: &'r FindContext<'r>) -> Self {
+        Self {
+            contexts,
+            cancelled: &not_cancelled,
+        }
+    }
+}
+
+fn not_cancelled(_: &str, _: &str) -> Result<bool, ContextsUnavailable> {
+    Ok(false)
+}
+
 /// What the host has to remember, before it sends the answer. If it cannot, the answer must not be
 /// sent.
 #[derive(Clone, Debug)]
@@ -181,6 +208,15 @@ pub enum Effect {
     Cancel {
         /// Its identifier.
         identifier: String,
+    },
+    /// The assertion is over before its end. It has to be known as such from now on.
+    CancelAssertion {
+        /// Its issuer.
+        issuer: String,
+        /// Its id.
+        id: String,
+        /// When nobody believes it any more anyway.
+        until: Timestamp,
     },
 }
 
@@ -219,7 +255,7 @@ impl fmt::Debug for Answer {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Issued {
-    /// `issued` or `renewed`.
+    /// `issued`, `renewed` or `cancelled`.
     pub what: &'static str,
     /// Its id.
     pub id: String,
@@ -291,7 +327,7 @@ impl TokenKind {
 ///
 /// ```
 /// use jiff::Timestamp;
-/// use soapstone_trust::{ClientRules, Effect, PendingIssue, Requester};
+/// use soapstone_trust::{ClientRules, Effect, PendingIssue, Records, Requester};
 /// use soapstone_trust::{SecurityTokenService, ServiceRules};
 /// use soapstone_wss::ContextOwner;
 /// use soapstone_xml::{Buffers, Document, ParseOptions};
@@ -307,7 +343,8 @@ impl TokenKind {
 /// let signers = Vec::new();
 /// let requester = Requester { owner, context: None, confidential: true, signers, mixed: false };
 /// let action = Some(&*request.action);
-/// let answer = service.answer(body.root(), action, &requester, &|_| Ok(None), now)?;
+/// let records = Records::of_contexts(&|_| Ok(None));
+/// let answer = service.answer(body.root(), action, &requester, records, now)?;
 /// let [Effect::Store(theirs)] = &answer.effects[..] else { panic!("a context") };
 ///
 /// // And back.
@@ -349,7 +386,7 @@ impl SecurityTokenService {
         body: Element<'_>,
         action: Option<&str>,
         requester: &Requester,
-        contexts: &FindContext<'_>,
+        records: Records<'_>,
         now: Timestamp,
     ) -> Result<Answer, TrustFault> {
         // Until the version is known, the current one has to do.
@@ -372,7 +409,7 @@ impl SecurityTokenService {
             };
             let request_type = self.one_type(&requests, batch)?;
             let action = self.matching(action, request_type, version)?;
-            self.respond(&requests, action, requester, body.document(), contexts, now)
+            self.respond(&requests, action, requester, body.document(), records, now)
         };
         respond().map_err(|refusal| TrustFault { version, refusal })
     }
@@ -437,7 +474,7 @@ impl SecurityTokenService {
         action: Action,
         requester: &Requester,
         document: &Document,
-        contexts: &FindContext<'_>,
+        records: Records<'_>,
         now: Timestamp,
     ) -> Result<Answer, Refusal> {
         let mut issued = Vec::new();
@@ -445,7 +482,7 @@ impl SecurityTokenService {
         let mut effects = Vec::with_capacity(requests.len());
         let mut confidential = false;
         for request in requests {
-            let outcome = self.one(request, action, requester, document, contexts, now)?;
+            let outcome = self.one(request, action, requester, document, records, now)?;
             answers.push(outcome.answer);
             effects.extend(outcome.effect);
             issued.extend(outcome.issued);
@@ -480,9 +517,10 @@ impl SecurityTokenService {
         action: Action,
         requester: &Requester,
         document: &Document,
-        contexts: &FindContext<'_>,
+        records: Records<'_>,
         now: Timestamp,
     ) -> Result<Outcome, Refusal> {
+        let contexts = records.contexts;
         self.check_understood(request)?;
         if !self.rules.operations.contains(&action.operation) {
             return Err(Refusal::OperationNotOffered {
@@ -491,7 +529,7 @@ impl SecurityTokenService {
         }
         let about = |version| {
             let wanted = (action.operation, version);
-            self.about_assertion(request, requester, document, wanted, now)
+            self.about_assertion(request, requester, (document, records), wanted, now)
         };
         if action.operation == Operation::Validate {
             let names_context = matches!(request.target, Some(ContextReference::Context(_)));

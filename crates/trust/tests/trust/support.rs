@@ -7,7 +7,7 @@ use jiff::{SignedDuration, Timestamp};
 use soapstone_crypto::SymmetricKey;
 use soapstone_testkit::moment;
 use soapstone_trust::{
-    Answer, Effect, Refusal, Requester, SecurityTokenService, ServiceRules, TrustFault,
+    Answer, Effect, Records, Refusal, Requester, SecurityTokenService, ServiceRules, TrustFault,
 };
 use soapstone_wss::{
     ContextName, ContextOwner, ConversationVersion, Envelope, SecurityContext, SoapVersion,
@@ -139,7 +139,7 @@ impl Host {
         let find = |name: &ContextName| Ok(self.find(name));
         let answer = self
             .service
-            .answer(envelope.body(), action, requester, &find, now)?;
+            .answer(envelope.body(), action, requester, Records::of_contexts(&find), now)?;
         let mut contexts = self.contexts.borrow_mut();
         for effect in &answer.effects {
             match effect {

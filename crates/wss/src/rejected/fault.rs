@@ -162,6 +162,7 @@ impl Rejected {
             | Self::AssertionUnsigned
             | Self::IssuerUnknown { .. }
             | Self::AssertionExpired { .. }
+            | Self::AssertionCancelled
             | Self::AssertionInFuture { .. }
             | Self::AudienceMismatch { .. }
             | Self::ConditionUnknown { .. }

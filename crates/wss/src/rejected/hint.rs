@@ -188,6 +188,9 @@ impl Rejected {
             Self::AssertionExpired { .. } => {
                 "the client keeps an assertion for too long, or the clocks of issuer and service differ: see `saml.skew`"
             }
+            Self::AssertionCancelled => {
+                "its subject cancelled it, or the holder of its key: the client asks for another one"
+            }
             Self::AssertionInFuture { .. } => "compare the clocks of the issuer and of this host",
             Self::AudienceMismatch { .. } => {
                 "add the address or name to `saml.audience`, as the issuer writes it; or the assertion is for another service"

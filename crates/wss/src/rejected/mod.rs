@@ -172,6 +172,8 @@ pub enum Rejected {
         /// Skew forgiven, seconds.
         skew: u64,
     },
+    /// The assertion was cancelled before its end.
+    AssertionCancelled,
     /// The assertion does not hold yet, or was made in the future.
     AssertionInFuture {
         /// When it begins.

@@ -51,6 +51,7 @@ impl Rejected {
             Self::AssertionUnsigned => "assertion-unsigned",
             Self::IssuerUnknown { .. } => "issuer-unknown",
             Self::AssertionExpired { .. } => "assertion-expired",
+            Self::AssertionCancelled => "assertion-cancelled",
             Self::AssertionInFuture { .. } => "assertion-in-future",
             Self::AudienceMismatch { .. } => "audience-mismatch",
             Self::ConditionUnknown { .. } => "condition-unknown",
@@ -238,6 +239,9 @@ impl fmt::Display for Rejected {
                 "the assertion, its session or its confirmation ended {} s ago, at {expired} (clock skew allowed: {skew} s)",
                 now.as_second() - expired.as_second()
             ),
+            Self::AssertionCancelled => {
+                out.write_str("the assertion was cancelled at its token service")
+            }
             Self::AssertionInFuture { begins, now, skew } => write!(
                 out,
                 "the assertion begins in {} s, at {begins} (clock skew allowed: {skew} s)",

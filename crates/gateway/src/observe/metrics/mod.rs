@@ -330,7 +330,7 @@ impl RouteMetrics {
         self.contexts.add(what);
     }
 
-    /// An assertion was issued or renewed, or a request for one refused.
+    /// An assertion was issued, renewed or cancelled, or a request for that refused.
     pub(crate) fn assertion(&self, what: &'static str) {
         self.assertions.add(what);
     }

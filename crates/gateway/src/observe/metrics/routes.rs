@@ -205,7 +205,7 @@ pub(super) fn of_conversations(
                 .map(|(what, count)| (route.label(), what.to_owned(), count))
                 .collect()
         });
-    let help = "Assertions of a token service: issued, renewed, refused.";
+    let help = "Assertions of a token service: issued, renewed, cancelled, refused.";
     out.family(("soapstone_assertions_total", COUNTER, help))
         .counts(routes, "event", |route| {
             let events = route.assertions.entries().into_iter();

@@ -115,7 +115,13 @@ fn amended(
     let service = SecurityTokenService::new(ServiceRules::default());
     let find = |_: &ContextName| Ok(Some(context.clone()));
     let answer = service
-        .answer(envelope.body(), Some(&request.action), &alice, &find, now)
+        .answer(
+            envelope.body(),
+            Some(&request.action),
+            &alice,
+            Records::of_contexts(&find),
+            now,
+        )
         .expect("it is granted");
     let contexts = Latest(Mutex::new(meanwhile(context)));
     let memory = Memory {

@@ -10,7 +10,7 @@ use super::rules::{AssertionRules, Party};
 use super::statement::Authentication;
 use crate::fault::Refusal;
 use crate::message::RequestSecurityToken;
-use crate::service::{Requester, SecurityTokenService};
+use crate::service::{Records, Requester, SecurityTokenService};
 
 /// The attribute that names who acts for the subject, the last one first.
 pub const ACTOR_CLAIM: &str = "http://schemas.xmlsoap.org/ws/2009/09/identity/claims/actor";
@@ -33,12 +33,24 @@ pub(super) struct AssertionRequest<'r> {
     pub(super) request: &'r RequestSecurityToken,
     pub(super) requester: &'r Requester,
     pub(super) document: &'r Document,
+    pub(super) records: Records<'r>,
     pub(super) now: Timestamp,
 }
 
 impl AssertionRequest<'_> {
-    /// An assertion of the request, proven to be its issuer's.
+    /// An assertion of the request, proven to be its issuer's, and not cancelled.
     pub(super) fn verified(&self, element: Element<'_>) -> Result<Assertion, Refusal> {
+        let assertion = self.signed(element)?;
+        match self.is_cancelled(&assertion)? {
+            false => Ok(assertion),
+            true => Err(Refusal::TokenRejected {
+                problem: "it was cancelled".to_owned(),
+            }),
+        }
+    }
+
+    /// An assertion of the request, proven to be its issuer's, whether or not it was cancelled.
+    pub(super) fn signed(&self, element: Element<'_>) -> Result<Assertion, Refusal> {
         let rules = self.rules;
         let verified = Assertion::verify(element, &rules.issuers, &rules.policy, self.now);
         verified.map_err(|rejected| Refusal::TokenRejected {

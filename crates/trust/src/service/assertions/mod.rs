@@ -1,4 +1,4 @@
-//! What is done about SAML assertions: issue, renew, validate (WS-Trust 1.4, 4, 5, 7 and 9).
+//! What is done about SAML assertions: issue, renew, cancel, validate (WS-Trust 1.4, 4 to 7 and 9).
 //!
 //! ```text
 //! request ─ for whom? ─ about whom? ─ which attributes? ─ how long? ─ which key? ─▶ assertion
@@ -8,6 +8,7 @@
 //! takes a delegation, and an assertion that proves the subject.
 
 mod asked;
+mod cancelled;
 mod delegated;
 mod rules;
 mod statement;
@@ -27,7 +28,7 @@ pub use self::rules::{
 };
 use self::statement::{Authentication, Confirmation, Statement, named_by_thumbprint, reference};
 use super::keys::NewKey;
-use super::{Issued, Outcome, Requester, SecurityTokenService};
+use super::{Issued, Outcome, Records, Requester, SecurityTokenService};
 use crate::fault::Refusal;
 use crate::identifier;
 use crate::message::{
@@ -42,7 +43,7 @@ impl SecurityTokenService {
         &self,
         request: &RequestSecurityToken,
         requester: &Requester,
-        document: &Document,
+        (document, records): (&Document, Records<'_>),
         (operation, version): (Operation, SamlVersion),
         now: Timestamp,
     ) -> Result<Outcome, Refusal> {
@@ -57,12 +58,14 @@ impl SecurityTokenService {
             request,
             requester,
             document,
+            records,
             now,
         };
         match operation {
             Operation::Issue => asked.issue(version),
             Operation::Renew => asked.renew(version),
             Operation::Validate => asked.validate(),
+            Operation::Cancel => asked.cancel(),
             operation => Err(Refusal::OperationNotOffered { operation }),
         }
     }
@@ -220,6 +223,7 @@ impl AssertionRequest<'_> {
         answer.token_type = Some(status_type);
         answer.status = Some(match self.verified(element) {
             Ok(_) => TokenStatus::Valid,
+            Err(unknown @ Refusal::CancellationsUnavailable { .. }) => return Err(unknown),
             Err(_) => TokenStatus::Invalid,
         });
         Ok(Outcome::of(answer))
@@ -227,21 +231,21 @@ impl AssertionRequest<'_> {
 
     /// Refuses what a request asks of a new assertion alone: claims, another key, another subject
     /// (WS-Trust 1.4, 3.1).
-    fn asks_for_nothing_new(&self) -> Result<(), Refusal> {
+    pub(super) fn asks_for_nothing_new(&self) -> Result<(), Refusal> {
         match self.request.about_assertions() {
             Some(element) => Err(Refusal::NotUnderstood { element }),
             None => Ok(()),
         }
     }
 
-    fn not_understood(&self, local: &str) -> Refusal {
+    pub(super) fn not_understood(&self, local: &str) -> Refusal {
         Refusal::NotUnderstood {
             element: format!("{{{}}}{local}", self.request.version.namespace()),
         }
     }
 
     /// The token inside of what a request is to be done with.
-    fn target_element(&self, operation: Operation) -> Result<Element<'_>, Refusal> {
+    pub(super) fn target_element(&self, operation: Operation) -> Result<Element<'_>, Refusal> {
         let node = self.request.target_node;
         let node = node.ok_or(Refusal::TargetMissing { operation })?;
         Ok(self.document.element(node))

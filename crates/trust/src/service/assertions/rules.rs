@@ -37,6 +37,8 @@ pub struct AssertionRules {
     pub longest_lifetime: Duration,
     /// How long after its subject authenticated an assertion may be renewed; `None`: not at all.
     pub renewable: Option<Duration>,
+    /// Whether assertions are cancelled. The host remembers which.
+    pub cancellable: bool,
     /// The services for which assertions are issued.
     pub services: Vec<TargetService>,
     /// What assertions say of their subjects.

@@ -2,8 +2,10 @@
 //! clause or its attack.
 
 mod attacks;
+mod cancelled;
 mod granted;
 
+use std::cell::RefCell;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -14,8 +16,9 @@ use soapstone_crypto::{
 };
 use soapstone_testkit::keys;
 use soapstone_trust::{
-    Answer, AssertionRules, Delegation, DelegationForm, GrantedAttribute, KeyType, Parties,
-    Refusal, Requester, SecurityTokenService, ServiceRules, TargetService, TrustFault,
+    Answer, AssertionRules, ContextsUnavailable, Delegation, DelegationForm, Effect,
+    GrantedAttribute, KeyType, Parties, Records, Refusal, Requester, SecurityTokenService,
+    ServiceRules, TargetService, TrustFault,
 };
 use soapstone_wss::{
     Assertion, AssertionIssuer, AssertionPolicy, ContextOwner, Envelope, SamlVersion,
@@ -88,6 +91,7 @@ pub(super) fn rules(signer: &Identity) -> AssertionRules {
         lifetime: Duration::from_secs(600),
         longest_lifetime: Duration::from_secs(3600),
         renewable: Some(Duration::from_secs(8 * 3600)),
+        cancellable: false,
         services: vec![
             service(
                 BOOKS,
@@ -121,6 +125,10 @@ pub(super) fn rules(signer: &Identity) -> AssertionRules {
 pub(super) struct Sts {
     pub(super) service: SecurityTokenService,
     pub(super) now: Timestamp,
+    /// Issuers and ids of assertions that were cancelled.
+    pub(super) cancelled: RefCell<Vec<(String, String)>>,
+    /// Whether it is known which were.
+    pub(super) remembers: bool,
 }
 
 impl Sts {
@@ -142,6 +150,8 @@ impl Sts {
         Self {
             service: SecurityTokenService::new(rules),
             now: Timestamp::now(),
+            cancelled: RefCell::default(),
+            remembers: true,
         }
     }
 
@@ -164,10 +174,35 @@ impl Sts {
         request: &str,
         requester: &Requester,
     ) -> Result<Answer, TrustFault> {
-        let find = |_: &_| Ok(None);
+        let contexts = |_: &_| Ok(None);
+        let cancelled = |issuer: &str, id: &str| match self.remembers {
+            true => {
+                let cancelled = self.cancelled.borrow();
+                Ok(cancelled.iter().any(|it| it.0 == issuer && it.1 == id))
+            }
+            false => Err(ContextsUnavailable {
+                problem: "away".to_owned(),
+            }),
+        };
+        let records = Records {
+            contexts: &contexts,
+            cancelled: &cancelled,
+        };
         let envelope = message(request);
-        self.service
-            .answer(envelope.body(), None, requester, &find, self.now)
+        let answer = self
+            .service
+            .answer(envelope.body(), None, requester, records, self.now)?;
+        for effect in &answer.effects {
+            match effect {
+                Effect::CancelAssertion { issuer, id, until } => {
+                    assert!(*until > self.now);
+                    let cancelled = (issuer.clone(), id.clone());
+                    self.cancelled.borrow_mut().push(cancelled);
+                }
+                other => panic!("{other:?}"),
+            }
+        }
+        Ok(answer)
     }
 
     pub(super) fn refusal(&self, request: &str, requester: &Requester) -> Refusal {

@@ -5,7 +5,8 @@ use std::time::Duration;
 use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_crypto::{KeyKind, PrivateKey};
 use soapstone_trust::{
-    ContextsUnavailable, Effect, Refusal, SecurityTokenService, TrustFaultCode, TrustVersion,
+    ContextsUnavailable, Effect, Records, Refusal, SecurityTokenService, TrustFaultCode,
+    TrustVersion,
 };
 use soapstone_wss::{ContextOwner, SecurityContext};
 
@@ -346,7 +347,8 @@ fn a_store_that_is_away_is_no_answer() {
         })
     };
     let body = envelope(about("Validate", "urn:uuid:theirs", "").as_bytes());
-    let fault = service.answer(body.body(), None, &alice(), &away, now());
+    let records = Records::of_contexts(&away);
+    let fault = service.answer(body.body(), None, &alice(), records, now());
     let fault = fault.unwrap_err();
     assert_eq!(fault.code(), TrustFaultCode::RequestFailed);
     assert_eq!(fault.refusal, Refusal::ContextsUnavailable { problem });

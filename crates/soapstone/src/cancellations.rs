@@ -1,0 +1,56 @@
+//! Assertions that a token service cancelled (WS-Trust 1.4, 6), remembered until they end.
+//!
+//! A store keeps them as it keeps keys that were tried in vain: an assertion that was cancelled is
+//! a name with a failure. No store has to know of anything else, and whatever keeps tallies for
+//! several nodes keeps these.
+//!
+//! The rule kept here: a store that does not answer says of no assertion that it still holds.
+
+use jiff::Timestamp;
+use soapstone_crypto::{DigestAlgorithm, digest};
+
+use crate::attempts::{Attempts, KeyName, Outcome};
+use crate::replay::ReplayError;
+
+/// Remembers that an assertion was cancelled.
+///
+/// # Errors
+/// The store does not answer, or is full. Whether the assertion was cancelled is not known then.
+pub fn cancel(
+    store: &(impl Attempts + ?Sized),
+    (issuer, id): (&str, &str),
+    until: Timestamp,
+    now: Timestamp,
+) -> Result<(), ReplayError> {
+    let name = name(issuer, id)?;
+    store.end(&[name], Outcome::Failed, until, now).map(drop)
+}
+
+/// Whether an assertion was cancelled.
+///
+/// # Errors
+/// The store does not answer.
+pub fn is_cancelled(
+    store: &(impl Attempts + ?Sized),
+    (issuer, id): (&str, &str),
+    now: Timestamp,
+) -> Result<bool, ReplayError> {
+    let name = name(issuer, id)?;
+    // Nothing was begun, so that nothing ends: the tally stays as it is.
+    let before = store.end(&[name], Outcome::Succeeded, now, now)?;
+    Ok(before.iter().any(|tally| tally.failed > 0))
+}
+
+/// No key has this name: those of keys are digests of other beginnings.
+fn name(issuer: &str, id: &str) -> Result<KeyName, ReplayError> {
+    let mut named = b"cancelled assertion".to_vec();
+    for part in [issuer, id] {
+        named.extend_from_slice(&(part.len() as u64).to_be_bytes());
+        named.extend_from_slice(part.as_bytes());
+    }
+    let digest = digest::digest(DigestAlgorithm::Sha256, &named);
+    let digest = digest.ok().and_then(|it| it.as_ref().try_into().ok());
+    digest.ok_or_else(|| ReplayError::Unavailable {
+        problem: "the name of an assertion cannot be digested".to_owned(),
+    })
+}
