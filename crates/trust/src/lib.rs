@@ -45,6 +45,6 @@ pub use message::{
 pub use service::{
     ACTOR_CLAIM, Answer, AssertionRules, ContextsUnavailable, Delegation, DelegationForm, Effect,
     FindCancelled, FindContext, GrantedAttribute, Issued, Parties, Records, Requester,
-    SecurityTokenService, ServiceRules, TargetService, takes_symmetric_keys,
+    RequesterToken, SecurityTokenService, ServiceRules, TargetService, takes_symmetric_keys,
 };
 pub use version::{Action, ComputedKey, KeyType, Operation, RequestType, SecretType, TrustVersion};

@@ -7,6 +7,7 @@
 use std::sync::Arc;
 
 use soapstone::endpoint::TokenAnswer;
+use soapstone::trust::RequesterToken;
 use soapstone::wss::{ContextOwner, Envelope};
 use soapstone::xml::{Buffers, Element, Limits};
 
@@ -101,15 +102,21 @@ pub(super) fn authorize_token(
     answer: &TokenAnswer,
     bytes: u64,
 ) -> Result<(), EndpointError> {
-    let proven = match &answer.requester {
-        ContextOwner::Certificate(certificate) => Proven::Certificate(certificate.clone()),
-        ContextOwner::User(user) => Proven::User(user.clone()),
-        ContextOwner::Anonymous => Proven::Nobody,
+    let proven = match (&answer.token, &answer.requester) {
+        (Some(RequesterToken::Kerberos(client)), _) => Proven::Kerberos(client.clone()),
+        (Some(RequesterToken::Assertion(_)), _) => Proven::Nobody,
+        (None, ContextOwner::Certificate(certificate)) => Proven::Certificate(certificate.clone()),
+        (None, ContextOwner::User(user)) => Proven::User(user.clone()),
+        (None, ContextOwner::Anonymous) => Proven::Nobody,
+    };
+    let assertion = match &answer.token {
+        Some(RequesterToken::Assertion(assertion)) => Some(&**assertion),
+        _ => None,
     };
     let asked = Asked {
         route,
         proven: &proven,
-        assertion: None,
+        assertion,
         operation: Some(answer.operation.clone()),
         body_is_proven: true,
         actions: Vec::new(),

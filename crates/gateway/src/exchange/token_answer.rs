@@ -5,6 +5,7 @@
 
 use http::{Response, StatusCode};
 use soapstone::endpoint::TokenAnswer;
+use soapstone::trust::RequesterToken;
 use soapstone::wss::{ContextOwner, SoapVersion};
 
 use super::reporter::Reporter;
@@ -32,7 +33,7 @@ pub(super) fn token_answer(reporter: &Reporter<'_>, answer: TokenAnswer) -> Resp
                 assertion = done.identifier,
                 subject = done.owner,
                 domain = done.domain,
-                requester = %answer.requester,
+                requester = %requester_of(&answer),
                 audience,
                 "assertion"
             );
@@ -81,13 +82,27 @@ pub(super) fn token_answer(reporter: &Reporter<'_>, answer: TokenAnswer) -> Resp
     response
 }
 
+/// Who asked, in words.
+fn requester_of(answer: &TokenAnswer) -> String {
+    match &answer.token {
+        Some(token) => token.to_string(),
+        None => answer.requester.to_string(),
+    }
+}
+
 /// Notes who asked, for which tokens, or why nothing was issued, for the audit trail.
 fn note(reporter: &Reporter<'_>, answer: &TokenAnswer) {
     reporter.exchange.note(|found| {
-        found.sender = match &answer.requester {
-            ContextOwner::Certificate(certificate) => Some(("certificate", certificate.subject())),
-            ContextOwner::User(user) => Some(("user", user.as_str())),
-            ContextOwner::Anonymous => None,
+        found.sender = match (&answer.token, &answer.requester) {
+            (Some(RequesterToken::Assertion(shown)), _) => {
+                Some(("assertion", shown.subject.value.as_str()))
+            }
+            (Some(RequesterToken::Kerberos(client)), _) => Some(("kerberos", client.as_str())),
+            (None, ContextOwner::Certificate(certificate)) => {
+                Some(("certificate", certificate.subject()))
+            }
+            (None, ContextOwner::User(user)) => Some(("user", user.as_str())),
+            (None, ContextOwner::Anonymous) => None,
         }
         .map(|(by, name)| Sender {
             by,

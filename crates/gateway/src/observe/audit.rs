@@ -92,9 +92,9 @@ fn append(path: &Path) -> io::Result<File> {
 /// Who sent a message, as it was proven.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Sender {
-    /// `user`, `kerberos` or `certificate`.
+    /// `user`, `kerberos` or `certificate`; of a request for a token `assertion`, too.
     pub(crate) by: &'static str,
-    /// The user's name, the principal, or the certificate's subject.
+    /// The user's name, the principal, or the subject of certificate or assertion.
     pub(crate) name: String,
 }
 

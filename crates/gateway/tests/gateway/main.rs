@@ -49,6 +49,7 @@ mod tls;
 mod tls_conversations;
 mod tls_revocation;
 mod token_keys;
+mod token_requesters;
 mod token_services;
 mod traced;
 mod tuned;

@@ -15,11 +15,12 @@ use crate::support::{Answer, Backend, ENVELOPE, Folder, get, post, send, send_ov
 use crate::tls::connect;
 
 pub(crate) const WST: &str = "http://docs.oasis-open.org/ws-sx/ws-trust/200512";
-pub(crate) const TLS: &str = "tls = { certificate = \"server.cert.pem\", key = \"server.key.pem\" }";
+pub(crate) const TLS: &str =
+    "tls = { certificate = \"server.cert.pem\", key = \"server.key.pem\" }";
 pub(crate) const AUDIENCE: &str = "https://books.example/books";
 
 /// The table of a token service.
-const STS: &str = "[routes.sts]\nissuer = \"https://sts.example\"\n\
+pub(crate) const STS: &str = "[routes.sts]\nissuer = \"https://sts.example\"\n\
     identity = { key = \"sts.key.pem\", certificate = \"sts.cert.pem\" }\n\
     key_types = [\"public-key\", \"bearer\", \"symmetric-key\"]\nlongest_lifetime = \"1h\"\n\
     services = [{ address = \"https://books.example/books\", certificate = \"server.cert.pem\" }, { address = \"https://front.example\" }]\n\
@@ -92,7 +93,7 @@ fn books(backend: std::net::SocketAddr, mechanism: &str, confirmation: &str) -> 
     )
 }
 
-async fn accepted(
+pub(crate) async fn accepted(
     folder: &Folder,
     mechanism: &str,
     confirmation: &str,
@@ -196,7 +197,13 @@ async fn a_service_acts_for_the_user_of_an_assertion_that_it_was_sent() {
 }
 
 /// What `saml` says of a token service that is asked: which route, for whom, and how.
-pub(crate) fn asking(sts: u16, route: &str, confirmation: &str, more: &str, endpoint: &str) -> String {
+pub(crate) fn asking(
+    sts: u16,
+    route: &str,
+    confirmation: &str,
+    more: &str,
+    endpoint: &str,
+) -> String {
     format!(
         "[routes.outbound.saml]\nconfirmation = [\"{confirmation}\"]\n\
          issuers = [{{ name = \"https://sts.example\", pinned = [\"sts.cert.pem\"] }}]\n\
@@ -576,12 +583,12 @@ fn mistakes_in_the_table_are_told() {
         (
             "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }",
             "security = { mechanism = \"none\" }",
-            "requests show neither a user nor a certificate",
+            "requests show no user, certificate, assertion or Kerberos client",
         ),
         (
             "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }",
             "shared_key = { hex = \"000102030405060708090a0b0c0d0e0f101112131415161718191a1b1c1d1e1f\" }\nsecurity = { mechanism = \"sign\" }",
-            "requests show neither a user nor a certificate",
+            "requests show no user, certificate, assertion or Kerberos client",
         ),
         (
             "{ address = \"https://front.example\" }",

@@ -129,6 +129,8 @@ pub struct PartiesConfig {
     pub users: Vec<Located<String>>,
     /// Subjects of certificates.
     pub certificates: Vec<Located<String>>,
+    /// Principals of Kerberos clients.
+    pub principals: Vec<Located<String>>,
     /// Everybody.
     pub anybody: bool,
 }
@@ -288,15 +290,16 @@ fn read_parties(table: &mut Table<'_>, key: &'static str) -> Option<PartiesConfi
         place: parties.place(),
         users: parties.strings("users").unwrap_or_default(),
         certificates: parties.strings("certificates").unwrap_or_default(),
+        principals: parties.strings("principals").unwrap_or_default(),
         anybody: parties.boolean("anybody").is_some_and(|it| it.value),
     };
-    let is_named = ["users", "certificates", "anybody"]
+    let is_named = ["users", "certificates", "principals", "anybody"]
         .iter()
         .any(|key| parties.has(key));
     if !is_named {
         parties.missing(
             "users",
-            "name users or certificates; anybody = true is for everybody",
+            "name users, certificates or principals; anybody = true is for everybody",
         );
     }
     parties.finish();

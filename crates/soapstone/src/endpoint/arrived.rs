@@ -4,7 +4,7 @@ use std::fmt;
 use std::sync::Arc;
 
 use soapstone_crypto::Certificate;
-use soapstone_trust::TrustFault;
+use soapstone_trust::{RequesterToken, TrustFault};
 use soapstone_wss::{ContextOwner, Envelope, Lookups, Rejected, SecureError, SoapVersion};
 
 use super::opened::OpenedMessage;
@@ -69,8 +69,10 @@ pub struct TokenAnswer {
     pub version: SoapVersion,
     /// `wsa:Action` of the answer.
     pub action: String,
-    /// Who asked, as far as that was shown.
+    /// Who asked, as far as a user or a certificate showed that.
     pub requester: ContextOwner,
+    /// Who asked, where another token showed it.
+    pub token: Option<RequesterToken>,
     /// The one element of the request's Body: `{namespace}local`, and its local name.
     pub operation: (String, String),
     /// Whether a service of assertions answered, and not one of contexts.

@@ -180,6 +180,7 @@ impl<P: Opens + Secures> Endpoint<P> {
             version,
             action: String::new(),
             requester: requester.owner.clone(),
+            token: requester.token.clone(),
             operation: operation_of(verified.envelope()),
             of_assertions: service.rules().assertions.is_some(),
             done: Vec::new(),
@@ -234,8 +235,8 @@ impl<P: Opens + Secures> Endpoint<P> {
         Ok(told)
     }
 
-    /// What the token service answers. It asks for a context, or whether an assertion was cancelled,
-    /// by calling back; what it asks for is looked up, and then it is asked once more.
+    /// What the token service answers. It asks for a context, or whether an assertion was
+    /// cancelled, by calling back; what it asks for is looked up, and then it is asked once more.
     async fn answered(
         &self,
         service: &SecurityTokenService,

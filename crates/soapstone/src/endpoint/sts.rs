@@ -14,7 +14,8 @@ use soapstone_trust::{
     ServiceRules, TargetService, takes_symmetric_keys,
 };
 use soapstone_wss::{
-    AssertionIssuer, AssertionPolicy, KeyBinding, KeyTransportMethod, Keys, Policy, SamlVersion,
+    AssertionIssuer, AssertionPolicy, AssertionProtection, ConfirmationMethod, KeyBinding,
+    KeyTransportMethod, Keys, Policy, SamlVersion,
 };
 
 use super::agreed::Exchange;
@@ -37,6 +38,8 @@ const CLAIMS: &str = "http://schemas.xmlsoap.org/ws/2005/05/identity/claims/";
 fn shows_requester(policy: &Policy) -> bool {
     let names = |key| matches!(key, KeyBinding::Certificate | KeyBinding::Password);
     policy.username().is_some()
+        || policy.assertion().is_some()
+        || policy.kerberos().is_some()
         || policy.signs_with().is_some_and(names)
         || policy.endorsing().any(|token| names(token.key.kind()))
 }
@@ -64,17 +67,11 @@ impl Compiler<'_> {
                 "leave `role` out",
             );
         }
-        if let Some(saml) = &self.config.saml {
-            self.report_with_hint(
-                saml.place,
-                "an assertion does not show who asks a token service",
-                "have requesters sign, or give a user and a password",
-            );
-        }
+        self.check_assertions_of_requesters(exchanges);
         if !in_conversation && !exchanges.iter().all(|one| shows_requester(&one.request)) {
             self.report_with_hint(
                 config.place,
-                "requests show neither a user nor a certificate, so that a token service knows nobody",
+                "requests show no user, certificate, assertion or Kerberos client, so that a token service knows nobody",
                 "have requesters sign, or give a user and a password",
             );
         }
@@ -155,6 +152,38 @@ impl Compiler<'_> {
             identity,
         }));
         Some(SecurityTokenService::new(rules))
+    }
+
+    /// Refuses assertions that would not show by themselves who asks.
+    fn check_assertions_of_requesters(&mut self, exchanges: &[Exchange]) {
+        let Some(saml) = &self.config.saml else {
+            return;
+        };
+        let requests = exchanges.iter().map(|exchange| &exchange.request);
+        for accepted in requests.filter_map(Policy::assertion) {
+            if accepted.accepts(ConfirmationMethod::SenderVouches) {
+                self.report_with_hint(
+                    saml.place,
+                    "whoever may vouch could ask a token service for anybody",
+                    "confirmation = [\"holder-of-key\"]; or allow delegations",
+                );
+            }
+            let by_signature = accepted.protection == AssertionProtection::Signature;
+            if accepted.accepts(ConfirmationMethod::Bearer) && by_signature {
+                self.report_with_hint(
+                    saml.place,
+                    "the assertion of a bearer under the signature of somebody else does not show who asks a token service",
+                    "take a mechanism without signatures, over TLS; or confirmation = [\"holder-of-key\"]",
+                );
+            }
+        }
+        if let Some(issuer) = saml.issuers.iter().find(|issuer| !issuer.signed) {
+            self.report_with_hint(
+                issuer.place,
+                "a token service believes no assertion that its issuer does not sign",
+                "leave `signed` out, and name the issuer's certificates: pinned = [\"….cert.pem\"]",
+            );
+        }
     }
 
     fn lifetimes(&mut self, config: &StsConfig) -> (Duration, Duration, Duration) {
@@ -342,6 +371,11 @@ impl Compiler<'_> {
         }
         Parties {
             users: config.users.iter().map(|user| user.value.clone()).collect(),
+            principals: config
+                .principals
+                .iter()
+                .map(|it| it.value.clone())
+                .collect(),
             certificates,
             anybody: config.anybody,
         }
@@ -380,9 +414,9 @@ mod tests {
 
     use super::*;
 
-    /// It names a principal, who is neither a user nor a certificate.
+    /// Wherever it stands.
     #[test]
-    fn a_kerberos_token_shows_no_requester() {
+    fn a_kerberos_token_shows_a_requester() {
         let token = KerberosPolicy {
             form: KerberosForm::Gss,
             carried: true,
@@ -407,8 +441,9 @@ mod tests {
         authenticating
             .supporting
             .push(SupportingToken::Kerberos(token));
+        assert!(!shows_requester(&policy_of(Mechanism::None)));
         for policy in [protecting, endorsing, authenticating] {
-            assert!(!shows_requester(&policy), "{policy:?}");
+            assert!(shows_requester(&policy), "{policy:?}");
         }
     }
 }

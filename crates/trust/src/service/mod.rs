@@ -13,17 +13,14 @@ mod assertions;
 mod contexts;
 mod keys;
 mod lifetime;
+mod requester;
 mod rules;
 
 use std::fmt;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use soapstone_crypto::Certificate;
-use soapstone_wss::{
-    ContextName, ContextOwner, Envelope, Extent, SamlVersion, SecurityContext, SignatureEvidence,
-    SignatureRole, Signer, Verified,
-};
+use soapstone_wss::{ContextName, SamlVersion, SecurityContext};
 use soapstone_xml::{Document, Element};
 
 use crate::fault::{BatchProblem, Refusal, TrustFault};
@@ -39,100 +36,8 @@ pub use assertions::{
 };
 pub(crate) use contexts::is_same;
 pub(crate) use keys::shortest_entropy;
+pub use requester::{Requester, RequesterToken};
 pub use rules::ServiceRules;
-
-/// Who sent a request, as far as its security showed.
-#[derive(Clone, Debug)]
-pub struct Requester {
-    /// Whom the message showed to have sent the request: by a certificate's signature, by a
-    /// password, by a client certificate of TLS.
-    pub owner: ContextOwner,
-    /// The context whose key signed the request.
-    pub context: Option<SecurityContext>,
-    /// Nobody on the way could read the request, nor will be able to read the answer. A context
-    /// that is being renewed does not count: its new key must not be protected by the old one
-    /// (WS-SecureConversation 1.4, 5).
-    pub confidential: bool,
-    /// The certificates whose keys signed the request, or endorsed its signature.
-    pub signers: Vec<Certificate>,
-    /// The request has the token of a user beside the signature of a certificate, and the
-    /// signature does not cover the token: one of both can be of another message.
-    pub mixed: bool,
-}
-
-impl Requester {
-    /// The sender of a verified message. Where no signature covers its Body, and nothing else than
-    /// the message protects it, nobody was shown to have sent what it asks for: somebody on the
-    /// way can have put it there, or the token of a user who sent something else. `contexts` are
-    /// those that the host looked up for it; `private_transport`: it came over TLS, and the
-    /// answer goes back the same way.
-    #[must_use]
-    pub fn of(
-        verified: &Verified<Envelope>,
-        contexts: &[SecurityContext],
-        private_transport: bool,
-    ) -> Self {
-        let evidence = verified.evidence();
-        let body = verified.envelope().body();
-        let inside = body.first_child().map(|request| request.id());
-        let covers_body = |signature: &SignatureEvidence| {
-            signature.covers(body.id()) || inside.is_some_and(|it| signature.covers(it))
-        };
-        let signed = evidence
-            .signatures
-            .iter()
-            .any(|signature| signature.role == SignatureRole::Message && covers_body(signature));
-        let proven = signed || private_transport;
-        let user = evidence.user.as_ref();
-        let user = user.filter(|_| private_transport || evidence.user_is_sender());
-        // The user comes first: a service that is called over TLS has endorsing signatures of its
-        // callers, and no connection ties them to a Body.
-        let owner = match (user, evidence.signer()) {
-            _ if !proven => ContextOwner::Anonymous,
-            (Some(user), _) => ContextOwner::User(user.clone()),
-            (None, Some(certificate)) => ContextOwner::Certificate(certificate.clone()),
-            (None, None) => ContextOwner::Anonymous,
-        };
-        let context = evidence
-            .signatures
-            .iter()
-            .filter(|_| proven)
-            .find_map(|signature| {
-                let Signer::Context { name, .. } = &signature.signer else {
-                    return None;
-                };
-                contexts.iter().find(|context| context.name() == *name)
-            });
-        let by_context = evidence.signatures.iter().any(|signature| {
-            signature.role == SignatureRole::Message
-                && matches!(signature.signer, Signer::Context { .. })
-        });
-        let encrypted = evidence
-            .encrypted
-            .iter()
-            .any(|encrypted| match encrypted.extent {
-                Extent::Content => encrypted.node == body.id(),
-                Extent::Element => Some(encrypted.node) == inside,
-            });
-        let signs = |signature: &&SignatureEvidence| {
-            proven
-                && (private_transport
-                    || signature.role == SignatureRole::Endorsing
-                    || covers_body(signature))
-        };
-        let signers = evidence.signatures.iter().filter(signs);
-        Self {
-            owner,
-            context: context.cloned(),
-            confidential: private_transport || (encrypted && !by_context),
-            signers: signers
-                .filter_map(SignatureEvidence::certificate)
-                .cloned()
-                .collect(),
-            mixed: evidence.mixes_senders(),
-        }
-    }
-}
 
 /// The contexts of the host cannot be asked for.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -154,7 +59,7 @@ impl std::error::Error for ContextsUnavailable {}
 pub type FindContext<'f> =
     dyn Fn(&ContextName) -> Result<Option<SecurityContext>, ContextsUnavailable> + 'f;
 
-/// How the service asks whether an assertion that it issued was cancelled: by its issuer and its id.
+/// How the service asks whether an assertion that it issued was cancelled: by issuer and id.
 pub type FindCancelled<'f> = dyn Fn(&str, &str) -> Result<bool, ContextsUnavailable> + 'f;
 
 /// What the host remembers of the tokens of this endpoint.
@@ -341,7 +246,9 @@ impl TokenKind {
 /// let service = SecurityTokenService::new(ServiceRules::default());
 /// let owner = ContextOwner::User("alice".to_owned());
 /// let signers = Vec::new();
-/// let requester = Requester { owner, context: None, confidential: true, signers, mixed: false };
+/// let requester = Requester {
+///     owner, token: None, context: None, confidential: true, signers, mixed: false,
+/// };
 /// let action = Some(&*request.action);
 /// let records = Records::of_contexts(&|_| Ok(None));
 /// let answer = service.answer(body.root(), action, &requester, records, now)?;
@@ -394,8 +301,7 @@ impl SecurityTokenService {
         let mut respond = || {
             let element = only_child(body, "one request in the `soap:Body`")?;
             version = TrustVersion::from_namespace(element.namespace()).unwrap_or(version);
-            let is_stranger = matches!(requester.owner, ContextOwner::Anonymous);
-            if is_stranger && !self.rules.contexts {
+            if requester.is_nobody() && !self.rules.contexts {
                 // Strangers are told one thing, whatever they ask.
                 return Err(Refusal::NotAuthenticated);
             }

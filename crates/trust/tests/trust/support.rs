@@ -52,6 +52,7 @@ pub(crate) fn user(name: &str) -> ContextOwner {
 pub(crate) fn requester(owner: ContextOwner) -> Requester {
     Requester {
         owner,
+        token: None,
         context: None,
         confidential: true,
         signers: Vec::new(),
@@ -137,9 +138,13 @@ impl Host {
         now: Timestamp,
     ) -> Result<Answer, TrustFault> {
         let find = |name: &ContextName| Ok(self.find(name));
-        let answer = self
-            .service
-            .answer(envelope.body(), action, requester, Records::of_contexts(&find), now)?;
+        let answer = self.service.answer(
+            envelope.body(),
+            action,
+            requester,
+            Records::of_contexts(&find),
+            now,
+        )?;
         let mut contexts = self.contexts.borrow_mut();
         for effect in &answer.effects {
             match effect {

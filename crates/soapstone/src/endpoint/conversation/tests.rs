@@ -107,6 +107,7 @@ fn amended(
     let envelope = envelope.expect("it is an envelope");
     let alice = Requester {
         owner: ContextOwner::User("alice".to_owned()),
+        token: None,
         context: Some(context.clone()),
         confidential: true,
         signers: Vec::new(),

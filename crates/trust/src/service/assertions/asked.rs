@@ -10,7 +10,7 @@ use super::rules::{AssertionRules, Party};
 use super::statement::Authentication;
 use crate::fault::Refusal;
 use crate::message::RequestSecurityToken;
-use crate::service::{Records, Requester, SecurityTokenService};
+use crate::service::{Records, Requester, RequesterToken, SecurityTokenService};
 
 /// The attribute that names who acts for the subject, the last one first.
 pub const ACTOR_CLAIM: &str = "http://schemas.xmlsoap.org/ws/2009/09/identity/claims/actor";
@@ -58,11 +58,58 @@ impl AssertionRequest<'_> {
         })
     }
 
-    /// When the certificate of the requester ends, which would not ask any more then.
+    /// Who asks, if that was shown by a token that says so without a reservation.
+    pub(super) fn party(&self) -> Result<Party, Refusal> {
+        let rejected = |problem: &str| Refusal::TokenRejected {
+            problem: problem.to_owned(),
+        };
+        if let Some(RequesterToken::Assertion(shown)) = &self.requester.token {
+            if self.is_cancelled(shown)? {
+                return Err(rejected("it was cancelled"));
+            }
+            if shown.limits_proxies() || shown.is_for_one_use() {
+                return Err(rejected(
+                    "its issuer restricts the assertions that are made from it",
+                ));
+            }
+        }
+        Party::of(self.requester, &self.rules.issuer).ok_or(Refusal::NotAuthenticated)
+    }
+
+    /// When what shows the requester ends: a certificate or an assertion would not ask any more
+    /// then.
     pub(super) fn end_of_owner(&self) -> Option<Timestamp> {
         match &self.requester.owner {
             ContextOwner::Certificate(certificate) => Some(certificate.not_after()),
-            _ => None,
+            _ => self.requester.token_end(&self.rules.policy),
+        }
+    }
+
+    /// The requester as the subject of its own assertion.
+    pub(super) fn oneself(&self, party: &Party) -> Subject {
+        let subject = Subject {
+            authenticated: self.now,
+            authentication: match party {
+                Party::User(_) => Authentication::Password,
+                Party::Kerberos(_) => Authentication::Kerberos,
+                _ => Authentication::Certificate,
+            },
+            ends: self.end_of_owner(),
+            actors: Vec::new(),
+            party: party.clone(),
+        };
+        match &self.requester.token {
+            Some(RequesterToken::Assertion(shown)) => Subject {
+                authenticated: shown.authenticated.unwrap_or(shown.issued),
+                authentication: Authentication::Unspecified,
+                // What others say of actors is their word.
+                actors: match shown.issuer == self.rules.issuer {
+                    true => actors(shown),
+                    false => Vec::new(),
+                },
+                ..subject
+            },
+            _ => subject,
         }
     }
 }

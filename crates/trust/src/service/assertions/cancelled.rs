@@ -19,7 +19,7 @@ use crate::version::Operation;
 impl AssertionRequest<'_> {
     /// Cancels an assertion that was issued here. One that was cancelled before stays cancelled.
     pub(super) fn cancel(&self) -> Result<Outcome, Refusal> {
-        let requester = Party::of(&self.requester.owner).ok_or(Refusal::NotAuthenticated)?;
+        let requester = self.party()?;
         self.asks_for_nothing_new()?;
         if self.request.entropy.is_some() {
             return Err(self.not_understood("Entropy"));
@@ -73,7 +73,11 @@ impl AssertionRequest<'_> {
         let is_subject = subject.is_some_and(|subject| subject.is(requester));
         let mut signers = self.requester.signers.iter();
         is_subject
-            || signers.any(|signer| assertion.holder_keys().any(|key| key == signer.public_key()))
+            || signers.any(|signer| {
+                assertion
+                    .holder_keys()
+                    .any(|key| key == signer.public_key())
+            })
     }
 
     /// Whether an assertion of ours was cancelled. Nothing is known of those of others.

@@ -3,7 +3,6 @@
 //!
 //! The one rule: a right comes first. The token of an actor without a right is not read.
 
-use soapstone_wss::Assertion;
 use soapstone_xml::NodeId;
 
 use super::asked::{AssertionRequest, Subject, actors};
@@ -62,7 +61,7 @@ impl AssertionRequest<'_> {
         let is_own = presented.issuer == self.rules.issuer;
         let party = match is_own {
             true => Party::own_subject(&presented.subject),
-            false => foreign(&presented),
+            false => Party::foreign(&presented),
         };
         let party = party.ok_or_else(not_allowed)?;
         let allows = |rule: &Delegation| {
@@ -101,17 +100,4 @@ impl AssertionRequest<'_> {
             actors,
         })
     }
-}
-
-/// The subject of another issuer's assertion: a name in that issuer's domain, and no name of ours.
-/// Nobody, where the issuer itself says that the name is of another domain, or of one service
-/// (SAML Core 2.0, 2.2.2): the rule that names the issuer is about that issuer's subjects.
-fn foreign(presented: &Assertion) -> Option<Party> {
-    let name = &presented.subject;
-    if name.other_domain(&presented.issuer).is_some() || name.service_qualifier.is_some() {
-        return None;
-    }
-    let mut name = name.clone();
-    name.qualifier = Some(presented.issuer.clone());
-    Some(Party::Foreign(name))
 }

@@ -74,20 +74,11 @@ impl SecurityTokenService {
 impl AssertionRequest<'_> {
     /// A new assertion.
     fn issue(&self, version: SamlVersion) -> Result<Outcome, Refusal> {
-        let requester = Party::of(&self.requester.owner).ok_or(Refusal::NotAuthenticated)?;
+        let requester = self.party()?;
         let target = self.target()?;
         let subject = match self.acts()? {
             Some((form, token)) => self.delegated(form, token, &requester, target)?,
-            None => Subject {
-                authenticated: self.now,
-                authentication: match requester {
-                    Party::User(_) => Authentication::Password,
-                    _ => Authentication::Certificate,
-                },
-                ends: self.end_of_owner(),
-                actors: Vec::new(),
-                party: requester.clone(),
-            },
+            None => self.oneself(&requester),
         };
         let attributes = self.attributes(&subject)?;
         let (confirmation, key_type, key) = self.confirmation(target)?;
@@ -109,7 +100,7 @@ impl AssertionRequest<'_> {
     /// The assertion of a request, with a later end, for its subject. All else of it stays, and a
     /// request for another key, `version` or content is refused.
     fn renew(&self, version: SamlVersion) -> Result<Outcome, Refusal> {
-        let requester = Party::of(&self.requester.owner).ok_or(Refusal::NotAuthenticated)?;
+        let requester = self.party()?;
         self.asks_for_nothing_new()?;
         if self.request.entropy.is_some() {
             return Err(self.not_understood("Entropy"));
@@ -205,9 +196,7 @@ impl AssertionRequest<'_> {
     /// Whether an assertion is good: one that was issued here, or by an issuer that is trusted. Why
     /// it is not is told to nobody.
     fn validate(&self) -> Result<Outcome, Refusal> {
-        if let ContextOwner::Anonymous = self.requester.owner {
-            return Err(Refusal::NotAuthenticated);
-        }
+        self.party()?;
         self.asks_for_nothing_new()?;
         let version = self.request.version;
         let status_type = version.status_token_type();

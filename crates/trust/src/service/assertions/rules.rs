@@ -9,9 +9,11 @@ use soapstone_crypto::{
     Certificate, DigestAlgorithm, DistinguishedName, Identity, KeyTransport, SignatureAlgorithm,
 };
 use soapstone_wss::{
-    AssertionIssuer, AssertionPolicy, ContextOwner, KeyTransportMethod, NameIdentifier, SamlVersion,
+    Assertion, AssertionIssuer, AssertionPolicy, ContextOwner, KeyTransportMethod, NameIdentifier,
+    SamlVersion,
 };
 
+use crate::service::{Requester, RequesterToken};
 use crate::version::KeyType;
 
 /// The rules by which assertions are issued.
@@ -135,6 +137,8 @@ pub struct Parties {
     pub users: Vec<String>,
     /// Subjects of certificates.
     pub certificates: Vec<DistinguishedName>,
+    /// Principals of Kerberos clients.
+    pub principals: Vec<String>,
     /// Everybody.
     pub anybody: bool,
 }
@@ -149,6 +153,7 @@ impl Parties {
                     let mut known = self.certificates.iter();
                     known.any(|known| known.matches(name))
                 }
+                Party::Kerberos(principal) => self.principals.contains(principal),
                 Party::Foreign(_) => false,
             }
     }
@@ -167,19 +172,30 @@ pub(super) enum Party {
         subject: String,
         name: DistinguishedName,
     },
+    /// A principal, who is no user either.
+    Kerberos(String),
     /// The subject of another issuer, who is no user of ours.
     Foreign(NameIdentifier),
 }
 
-/// `Format` of identifiers that are subjects of certificates, and of others (SAML Core 2.0, 8.3.1
-/// and 8.3.3; SAML Core 1.1, 7.3).
+/// `Format` of identifiers that are subjects of certificates, principals, and others (SAML Core
+/// 2.0, 8.3.1, 8.3.3 and 8.3.5; SAML Core 1.1, 7.3).
 pub(super) const X509_SUBJECT: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:X509SubjectName";
+pub(super) const KERBEROS: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:kerberos";
 pub(super) const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified";
 
 impl Party {
-    /// Who sent a request, if that was shown.
-    pub(super) fn of(owner: &ContextOwner) -> Option<Self> {
-        match owner {
+    /// Who sent a request, if that was shown. `issuer` is the token service.
+    pub(super) fn of(requester: &Requester, issuer: &str) -> Option<Self> {
+        match &requester.token {
+            Some(RequesterToken::Assertion(shown)) if shown.issuer == issuer => {
+                return Self::own_subject(&shown.subject);
+            }
+            Some(RequesterToken::Assertion(shown)) => return Self::foreign(shown),
+            Some(RequesterToken::Kerberos(client)) => return Some(Self::Kerberos(client.clone())),
+            None => {}
+        }
+        match &requester.owner {
             ContextOwner::User(name) => Some(Self::User(name.clone())),
             ContextOwner::Certificate(certificate) => Some(Self::Certificate {
                 subject: certificate.subject().to_owned(),
@@ -197,15 +213,29 @@ impl Party {
                 subject: subject.value.clone(),
                 name: DistinguishedName::parse(&subject.value).ok()?,
             }),
+            Some(KERBEROS) => Some(Self::Kerberos(subject.value.clone())),
             Some(UNSPECIFIED) => Some(Self::User(subject.value.clone())),
             _ => None,
         }
     }
 
+    /// The subject of another issuer's assertion: a name in that issuer's domain, and no name of
+    /// ours. Nobody, where the issuer itself says that the name is of another domain, or of one
+    /// service (SAML Core 2.0, 2.2.2): what is said of the issuer's subjects is not said of those.
+    pub(super) fn foreign(presented: &Assertion) -> Option<Self> {
+        let name = &presented.subject;
+        if name.other_domain(&presented.issuer).is_some() || name.service_qualifier.is_some() {
+            return None;
+        }
+        let mut name = name.clone();
+        name.qualifier = Some(presented.issuer.clone());
+        Some(Self::Foreign(name))
+    }
+
     /// Its name, for logs and assertions.
     pub(super) fn name(&self) -> &str {
         match self {
-            Self::User(name) => name,
+            Self::User(name) | Self::Kerberos(name) => name,
             Self::Certificate { subject, .. } => subject,
             Self::Foreign(name) => &name.value,
         }
@@ -214,7 +244,7 @@ impl Party {
     /// The domain of that name, where it is another issuer's.
     pub(super) fn domain(&self) -> Option<&str> {
         match self {
-            Self::User(_) | Self::Certificate { .. } => None,
+            Self::User(_) | Self::Certificate { .. } | Self::Kerberos(_) => None,
             Self::Foreign(name) => name.qualifier.as_deref(),
         }
     }
@@ -222,7 +252,9 @@ impl Party {
     /// Whether both are the same party.
     pub(super) fn is(&self, other: &Self) -> bool {
         match (self, other) {
-            (Self::User(one), Self::User(other)) => one == other,
+            (Self::User(one), Self::User(other)) | (Self::Kerberos(one), Self::Kerberos(other)) => {
+                one == other
+            }
             (Self::Certificate { name: one, .. }, Self::Certificate { name: other, .. }) => {
                 one.matches(other)
             }

@@ -15,7 +15,7 @@ use soapstone_xmlsec::write::{
     Apex, ReferenceParts, SignedInfoWriter, TransformParts, signature, x509_certificates,
 };
 
-use super::rules::{AssertionRules, Party, UNSPECIFIED, X509_SUBJECT};
+use super::rules::{AssertionRules, KERBEROS, Party, UNSPECIFIED, X509_SUBJECT};
 use crate::fault::Refusal;
 use crate::message::{Foreign, Writer};
 
@@ -29,6 +29,7 @@ const URI_NAME: &str = "urn:oasis:names:tc:SAML:2.0:attrname-format:uri";
 pub(super) enum Authentication {
     Password,
     Certificate,
+    Kerberos,
     /// Another one was told, and it is not known any more.
     Unspecified,
 }
@@ -62,11 +63,13 @@ impl Authentication {
         match (version, self) {
             (SamlVersion::V20, Self::Password) => "urn:oasis:names:tc:SAML:2.0:ac:classes:Password",
             (SamlVersion::V20, Self::Certificate) => "urn:oasis:names:tc:SAML:2.0:ac:classes:X509",
+            (SamlVersion::V20, Self::Kerberos) => "urn:oasis:names:tc:SAML:2.0:ac:classes:Kerberos",
             (SamlVersion::V20, Self::Unspecified) => {
                 "urn:oasis:names:tc:SAML:2.0:ac:classes:unspecified"
             }
             (SamlVersion::V11, Self::Password) => "urn:oasis:names:tc:SAML:1.0:am:password",
             (SamlVersion::V11, Self::Certificate) => "urn:oasis:names:tc:SAML:1.0:am:X509-PKI",
+            (SamlVersion::V11, Self::Kerberos) => "urn:ietf:rfc:1510",
             (SamlVersion::V11, Self::Unspecified) => "urn:oasis:names:tc:SAML:1.0:am:unspecified",
         }
     }
@@ -252,6 +255,7 @@ impl Statement<'_> {
         match self.subject {
             Party::User(_) => attributes.push(("Format", UNSPECIFIED)),
             Party::Certificate { .. } => attributes.push(("Format", X509_SUBJECT)),
+            Party::Kerberos(_) => attributes.push(("Format", KERBEROS)),
             Party::Foreign(name) => {
                 attributes.extend(name.format.as_deref().map(|format| ("Format", format)));
                 let qualifier = name.qualifier.as_deref();

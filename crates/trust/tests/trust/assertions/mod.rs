@@ -4,6 +4,7 @@
 mod attacks;
 mod cancelled;
 mod granted;
+mod shown;
 
 use std::cell::RefCell;
 use std::sync::Arc;
@@ -284,6 +285,7 @@ pub(super) fn issue(address: &str, key_type: &str, more: &str) -> String {
 pub(super) fn by_password(name: &str) -> Requester {
     Requester {
         owner: user(name),
+        token: None,
         context: None,
         confidential: true,
         signers: Vec::new(),
@@ -296,6 +298,7 @@ pub(super) fn by_signature(subject: &str) -> Requester {
     let certificate = certificate(subject);
     Requester {
         owner: ContextOwner::Certificate(certificate.clone()),
+        token: None,
         context: None,
         confidential: true,
         signers: vec![certificate],

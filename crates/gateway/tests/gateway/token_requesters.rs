@@ -1,0 +1,163 @@
+//! Requesters of a token service that an assertion shows: a bearer over TLS, and the holder of its
+//! key.
+
+use http::StatusCode;
+use soapstone_gateway::{Config, Running};
+
+use crate::support::{Folder, Said};
+use crate::token_services::{
+    AUDIENCE, SIGNER, STS, USER, accepted, ask, assertion, folder, request, services,
+};
+
+/// The token service as the audience of assertions.
+const SELF: &str = "https://sts.example/exchange";
+
+/// Token services that know users and signers, and two more that know assertions of the first ones.
+fn exchanging() -> String {
+    let own = format!("{{ address = \"{SELF}\", audience = \"https://sts.example\" }}");
+    let table = STS.replace(
+        "{ address = \"https://front.example\" }",
+        &format!("{{ address = \"https://front.example\" }}, {own}"),
+    );
+    let saml = |confirmation: &str| {
+        format!(
+            "[routes.inbound.saml]\naudience = [\"https://sts.example\"]\nconfirmation = [\"{confirmation}\"]\n\
+             issuers = [{{ name = \"https://sts.example\", pinned = [\"sts.cert.pem\"] }}]\n"
+        )
+    };
+    format!(
+        "{}[[routes]]\nname = \"bearers\"\npath = \"/bearers\"\n{table}[routes.inbound]\nsecurity = {{ mechanism = \"none\" }}\n{}\
+         [[routes]]\nname = \"holders\"\npath = \"/holders\"\n{table}[routes.inbound]\n\
+         identity = {{ key = \"sts.key.pem\", certificate = \"sts.cert.pem\" }}\nsecurity = {{ mechanism = \"sign\" }}\n{}",
+        services("").replace(STS, &table),
+        saml("bearer"),
+        saml("holder-of-key")
+    )
+}
+
+/// A message with an assertion in its header, and nothing else that shows its sender.
+fn shown(token: &str, message: &str) -> Vec<u8> {
+    let wsse = soapstone::wss::names::WSSE;
+    let header = format!(
+        "<s:Header><wsse:Security xmlns:wsse=\"{wsse}\">{token}</wsse:Security></s:Header><s:Body>"
+    );
+    let with = message.replacen("<s:Body>", &header, 1);
+    assert_ne!(with, message);
+    with.into_bytes()
+}
+
+/// A message that the holder of the client's key signs.
+fn held(folder: &Folder, token: &str, message: &str) -> Vec<u8> {
+    std::fs::write(folder.path("shown.xml"), token).expect("it is written");
+    let sender = format!(
+        "saml = {{ assertion = \"shown.xml\", confirmation = [\"holder-of-key\"] }}\n{}",
+        SIGNER
+    );
+    folder.secured(&sender, message)
+}
+
+/// Assertions for the token service: of a user, and of the holder of a key.
+async fn own(folder: &Folder, gateway: &Running) -> (String, String) {
+    let of_user = folder.secured(USER, &request("Issue", SELF, "Bearer", ""));
+    let of_user = ask(gateway, "/users", of_user).await;
+    let of_holder = folder.secured(SIGNER, &request("Issue", SELF, "PublicKey", ""));
+    let of_holder = ask(gateway, "/signers", of_holder).await;
+    (assertion(&of_user), assertion(&of_holder))
+}
+
+#[tokio::test]
+async fn the_subject_of_an_assertion_gets_one_for_another_service() {
+    let folder = folder();
+    let gateway = folder.gateway(&exchanging()).await;
+    let (of_user, of_holder) = own(&folder, &gateway).await;
+    let message = shown(&of_user, &request("Issue", AUDIENCE, "Bearer", ""));
+    let answer = ask(&gateway, "/bearers", message).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let token = assertion(&answer);
+    let message = shown(&token, &soapstone_testkit::envelope::with_body("<a/>"));
+    assert_eq!(accepted(&folder, "none", "bearer", message).await, "alice");
+    let wanted = request("Issue", AUDIENCE, "PublicKey", "");
+    let message = held(&folder, &of_holder, &wanted);
+    let answer = ask(&gateway, "/holders", message).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let token = assertion(&answer);
+    let message = held(&folder, &token, crate::support::ENVELOPE);
+    let subject = accepted(&folder, "sign", "holder-of-key", message).await;
+    assert_eq!(subject, "CN=client");
+}
+
+/// A thief of an assertion, whoever found one that is for somebody else, and a downgrade from the
+/// key to the bearer.
+#[tokio::test]
+async fn an_assertion_that_shows_nobody_gets_nothing() {
+    let (said, _listening) = Said::listen();
+    let folder = folder();
+    let gateway = folder.gateway(&exchanging()).await;
+    let (of_user, of_holder) = own(&folder, &gateway).await;
+    let wanted = request("Issue", AUDIENCE, "Bearer", "");
+    let elsewhere = folder.secured(USER, &request("Issue", AUDIENCE, "Bearer", ""));
+    let elsewhere = assertion(&ask(&gateway, "/users", elsewhere).await);
+    let forged = of_user.replace(">alice<", ">bob<");
+    for (path, message, cause) in [
+        ("/bearers", shown(&elsewhere, &wanted), "audience-mismatch"),
+        ("/bearers", shown(&forged, &wanted), "digest-mismatch"),
+        (
+            "/bearers",
+            shown(&of_holder, &wanted),
+            "assertion-unconfirmed",
+        ),
+        ("/bearers", wanted.clone().into_bytes(), "security-missing"),
+        ("/holders", shown(&of_holder, &wanted), "timestamp-missing"),
+    ] {
+        let before = said.caused(cause);
+        let answer = ask(&gateway, path, message).await;
+        assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert!(!answer.body.contains("Assertion"), "{}", answer.body);
+        assert_eq!(said.caused(cause), before + 1, "{cause}\n{said}");
+    }
+    // Another request under the signature of the holder.
+    let held_by = |message: &str| held(&folder, &of_holder, message);
+    let signed = String::from_utf8(held_by(&wanted)).expect("text");
+    let changed = signed.replace(AUDIENCE, "https://front.example");
+    assert_ne!(changed, signed);
+    let before = said.caused("digest-mismatch");
+    let answer = ask(&gateway, "/holders", changed.into_bytes()).await;
+    assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert_eq!(said.caused("digest-mismatch"), before + 1, "{said}");
+    // A copy of a request.
+    let once = held_by(&wanted);
+    assert_eq!(
+        ask(&gateway, "/holders", once.clone()).await.status,
+        StatusCode::OK
+    );
+    let copy = ask(&gateway, "/holders", once).await;
+    assert_eq!(copy.status, StatusCode::INTERNAL_SERVER_ERROR);
+    assert_eq!(said.caused("replayed"), 1, "{said}");
+}
+
+#[test]
+fn files_whose_assertions_show_nobody_are_refused() {
+    let folder = folder();
+    let told = |text: &str| {
+        let text = text.replace("LISTEN", "listen = \"127.0.0.1:0\"");
+        let read = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+        read.err().map(|it| it.to_string()).unwrap_or_default()
+    };
+    let right = exchanging();
+    assert_eq!(told(&right), "");
+    let holder = "confirmation = [\"holder-of-key\"]";
+    let vouches = "confirmation = [\"sender-vouches\"]\nattesters = [\"CN=client\"]";
+    for (to, expected) in [
+        (
+            vouches,
+            "whoever may vouch could ask a token service for anybody",
+        ),
+        (
+            "confirmation = [\"bearer\"]",
+            "does not show who asks a token service",
+        ),
+    ] {
+        let told = told(&right.replacen(holder, to, 1));
+        assert!(told.contains(expected), "{to}: {told}");
+    }
+}
