@@ -36,14 +36,6 @@ POLICIES = {
     "endorsed": WITH_ADDRESSING + transport(SUITE) + supporting("EndorsingSupportingTokens", CLIENT) + wss10(),
     "signed": WITH_ADDRESSING + asymmetric(SUITE) + wss10(),
 }
-# The suite, and how our token service encrypts keys for services.
-PROTECTED = {
-    "mechanism": "sign-encrypt",
-    "algorithms": {
-        "signature": ["hmac-sha256"], "digest": ["sha256"], "key_transport": ["rsa-oaep-mgf1p"], "oaep_digest": ["sha256"],
-        "data": ["aes256-cbc"],
-    },
-}  # fmt: skip
 CERTIFICATE = "CN=client,O=Soapstone"
 ASKING = "cxf asks"
 CALLING = "cxf calls"
@@ -132,8 +124,7 @@ class Use:
     policy: object
     saml: dict
     message: str = ""
-    # Where our gateway obeys no such policy, and a mechanism has the same messages.
-    security: dict = field(default_factory=dict)
+    derived: bool = False
 
     def __str__(self):
         return f"an assertion {self.name}: SAML {self.version}, {self.key}"
@@ -145,7 +136,7 @@ class Use:
 
     def wsdl(self, plain):
         """The description with the policy, in octets."""
-        derivation = "<sp:RequireDerivedKeys/>" if self.saml.get("derived_keys") else ""
+        derivation = "<sp:RequireDerivedKeys/>" if self.derived else ""
         return Cell(self.path, self.policy(_issued(self.version, self.key, derivation)), self.message).wsdl(plain)
 
 
@@ -186,8 +177,7 @@ def uses():
         yield Use(version, "that signs", "signed", "PublicKey", signing, holder, both())
         protecting = lambda token: protected_by(SUITE, token) + wss11() + trust13()
         for derived, told in ((False, ""), (True, " by derived keys")):
-            saml = {**holder, "holder_key": "symmetric", "derived_keys": derived}
-            yield Use(version, f"that protects{told}", "user", "SymmetricKey", protecting, saml, both(), PROTECTED)
+            yield Use(version, f"that protects{told}", "user", "SymmetricKey", protecting, holder, both(), derived)
 
 
 def run(report, soapstone, keys, folder):
@@ -269,7 +259,8 @@ def _token_service(route, audiences, keys, folder):
     if route == "user":
         endpoint.user(*USER)
     anybody = {"anybody": True}
-    services = [{"address": address, "certificate": str(keys.certificate("server"))} for address in audiences]
+    known = {"certificate": str(keys.certificate("server")), "suite": SUITE}
+    services = [{"address": address, **known} for address in audiences]
     delegation = {"actors": anybody, "subjects": anybody, "forms": ["act-as", "on-behalf-of"], "audiences": [AUDIENCE], "services": [NEXT]}
     sts = Endpoint()
     sts.tables = {
@@ -288,8 +279,8 @@ def _service(use, audience, backend, plain, keys, folder):
     """The route of a service that accepts assertions of our token service."""
     wsdl = folder / f"{use.path}.wsdl"
     wsdl.write_bytes(use.wsdl(plain))
-    endpoint = Endpoint(**(use.security or {"policy": str(wsdl), "sha256_suites": "sha256"})).ours(keys, "server")
-    if not use.security:
+    endpoint = Endpoint(policy=str(wsdl), sha256_suites="sha256").ours(keys, "server")
+    if use.key != "SymmetricKey":
         endpoint.encrypt_to(keys, "client").trust(keys.ca)
     issuers = [{"name": ISSUER, "pinned": [str(keys.certificate("approver"))]}]
     endpoint.tables["saml"] = {"issuers": issuers, "audience": [audience], "versions": [use.version], **use.saml}

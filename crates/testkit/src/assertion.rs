@@ -82,12 +82,39 @@ impl Assertion<'_> {
     ) -> String {
         let sha256 = DigestAlgorithm::Sha256;
         let oaep = OaepParameters::new(sha256, sha256);
+        self.proving_by(
+            (KeyTransport::RsaOaep, oaep),
+            subject,
+            issuer,
+            receiver,
+            secret,
+        )
+    }
+
+    /// As [`proving`](Self::proving), and the key is wrapped by this algorithm.
+    ///
+    /// # Panics
+    /// If a key is no RSA key.
+    pub fn proving_by(
+        &self,
+        (algorithm, oaep): (KeyTransport, OaepParameters),
+        subject: &str,
+        issuer: &Identity,
+        receiver: &Certificate,
+        secret: &[u8],
+    ) -> String {
         let key = receiver.public_key();
-        let wrapped = key.wrap(KeyTransport::RsaOaep, &oaep, secret);
+        let wrapped = key.wrap(algorithm, &oaep, secret);
         let wrapped = base64::encode(&wrapped.expect("a wrapped key"));
-        let (method, digest) = (KeyTransport::RsaOaep.uri(), sha256.uri());
+        let (method, digest) = (algorithm.uri(), oaep.digest.uri());
+        let mask = match algorithm {
+            KeyTransport::RsaOaep => {
+                "<xenc11:MGF xmlns:xenc11=\"http://www.w3.org/2009/xmlenc11#\" Algorithm=\"http://www.w3.org/2009/xmlenc11#mgf1sha256\"></xenc11:MGF>"
+            }
+            _ => "",
+        };
         let info = format!(
-            "<ds:KeyInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"><xenc:EncryptedKey xmlns:xenc=\"http://www.w3.org/2001/04/xmlenc#\"><xenc:EncryptionMethod Algorithm=\"{method}\"><ds:DigestMethod Algorithm=\"{digest}\"></ds:DigestMethod><xenc11:MGF xmlns:xenc11=\"http://www.w3.org/2009/xmlenc11#\" Algorithm=\"http://www.w3.org/2009/xmlenc11#mgf1sha256\"></xenc11:MGF></xenc:EncryptionMethod><xenc:CipherData><xenc:CipherValue>{wrapped}</xenc:CipherValue></xenc:CipherData></xenc:EncryptedKey></ds:KeyInfo>"
+            "<ds:KeyInfo xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"><xenc:EncryptedKey xmlns:xenc=\"http://www.w3.org/2001/04/xmlenc#\"><xenc:EncryptionMethod Algorithm=\"{method}\"><ds:DigestMethod Algorithm=\"{digest}\"></ds:DigestMethod>{mask}</xenc:EncryptionMethod><xenc:CipherData><xenc:CipherValue>{wrapped}</xenc:CipherValue></xenc:CipherData></xenc:EncryptedKey></ds:KeyInfo>"
         );
         self.with_key_info(subject, issuer, &Made::default(), Some(info))
     }

@@ -181,7 +181,7 @@ impl Message<'_> {
                 };
                 SymmetricToken::Kerberos(kerberos)
             }
-            TokenKind::Saml { .. } => SymmetricToken::Assertion {
+            TokenKind::Saml { .. } | TokenKind::Issued(_) => SymmetricToken::Assertion {
                 by_place: self.name(token, problems) == KeyReference::Direct,
             },
             TokenKind::Username { .. } => {

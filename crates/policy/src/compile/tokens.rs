@@ -52,7 +52,7 @@ pub(super) fn assertion(
 ) -> Option<AssertionPolicy> {
     let versions = match &token.kind {
         TokenKind::Saml { versions } => versions.clone(),
-        TokenKind::Issued(issued) => match issued_versions(token, issued, holder) {
+        TokenKind::Issued(issued) => match issued_versions(token, issued, holder, policy) {
             Ok(versions) => versions,
             Err(reason) => {
                 problems.push(refused(token, reason));
@@ -105,16 +105,30 @@ fn issued_versions(
     token: &Token,
     issued: &IssuedToken,
     holder: HolderUse,
+    policy: &Policy,
 ) -> Result<Vec<SamlVersion>, &'static str> {
     if token.references.contains(&ReferenceDemand::External) {
         return Err("messages refer to an assertion that they carry");
     }
+    let protects = holder == HolderUse::Signs && policy.uses(KeyBinding::Assertion);
     match (issued.key_type, holder) {
         (Some(IssuedKey::Other), _) => {
-            return Err("the key of an issued token is none, or the public key of its holder");
+            return Err(
+                "the key of an issued token is none, a symmetric one, or the public key of its holder",
+            );
         }
         (Some(IssuedKey::Bearer), HolderUse::Signs | HolderUse::Endorses) => {
             return Err("the token of a bearer has no key that could sign");
+        }
+        (Some(IssuedKey::PublicKey), _) if protects => {
+            return Err(
+                "the key of a token that protects messages in a symmetric binding is symmetric",
+            );
+        }
+        (Some(IssuedKey::SymmetricKey), _) if !protects => {
+            return Err(
+                "the symmetric key of an issued token protects messages in a symmetric binding, and does nothing else",
+            );
         }
         _ => {}
     }
@@ -130,6 +144,7 @@ pub(super) fn issued(request: &Requirements) -> Option<IssuedToken> {
     let supporting = request.supporting.iter().flat_map(|one| &one.tokens);
     let initiator = match &request.binding {
         Some(Binding::Asymmetric(binding)) => binding.initiator_signature.as_ref(),
+        Some(Binding::Symmetric(binding)) => binding.signature.as_ref(),
         _ => None,
     };
     let mut tokens = initiator.into_iter().chain(supporting);
@@ -195,7 +210,7 @@ pub(super) fn kerberos(
 pub(super) fn why_not(token: &Token) -> &'static str {
     match (&token.kind, &*token.name.local) {
         (TokenKind::Issued(_), _) => {
-            "a token that another service issues is the initiator's, or a supporting one"
+            "a token that another service issues is the initiator's, protects messages in a symmetric binding, or is a supporting one"
         }
         (_, "RelToken") => "rights expressions are not supported",
         (_, "SpnegoContextToken") => "SPNEGO is not supported",

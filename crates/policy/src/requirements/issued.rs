@@ -29,6 +29,8 @@ pub struct IssuedToken {
     pub token_type: Option<Result<SamlVersion, String>>,
     /// The `wst:KeyType`.
     pub key_type: Option<IssuedKey>,
+    /// The `wst:KeySize` of a symmetric key, bits.
+    pub key_size: Option<u32>,
     /// The other elements of the template, written out, each with its namespaces.
     pub other: String,
 }
@@ -40,7 +42,9 @@ pub enum IssuedKey {
     Bearer,
     /// That of the one who asks.
     PublicKey,
-    /// A shared one, or one that is not known.
+    /// A new one, which the service gets in the token.
+    SymmetricKey,
+    /// One that is not known.
     Other,
 }
 
@@ -80,8 +84,9 @@ impl IssuedToken {
                 self.issuer = address.map(|address| address.text.trim().to_owned());
             }
             "RequestSecurityTokenTemplate" => {
+                let symmetric = parameter.children.iter().any(is_symmetric);
                 for child in &parameter.children {
-                    self.template(child, problems);
+                    self.template(child, symmetric, problems);
                 }
             }
             _ => return false,
@@ -89,7 +94,7 @@ impl IssuedToken {
         true
     }
 
-    fn template(&mut self, child: &Arc<Node>, problems: &mut Vec<PolicyProblem>) {
+    fn template(&mut self, child: &Arc<Node>, symmetric: bool, problems: &mut Vec<PolicyProblem>) {
         let mut versions = ConversationVersion::ALL.into_iter();
         let version = versions.find(|version| version.trust_namespace() == &*child.name.namespace);
         if let Some(version) = version
@@ -128,15 +133,33 @@ impl IssuedToken {
                 self.key_type = Some(match path {
                     Some("/Bearer") => IssuedKey::Bearer,
                     Some("/PublicKey") => IssuedKey::PublicKey,
+                    Some("/SymmetricKey") => IssuedKey::SymmetricKey,
                     _ if text == NO_PROOF_KEY => IssuedKey::Bearer,
                     _ => IssuedKey::Other,
                 });
             }
             // The request says itself what it is.
             (Some(_), "RequestType") => {}
+            // And how a symmetric key is to be made.
+            (Some(_), "KeySize") if symmetric && text.parse::<u32>().is_ok() => {
+                self.key_size = text.parse().ok();
+            }
+            (Some(_), "ComputedKeyAlgorithm") if symmetric && text.ends_with("/CK/PSHA1") => {}
+            (Some(_), "KeySize" | "ComputedKeyAlgorithm") if symmetric => {
+                let reason = "a symmetric key has a number of bits, and is computed by P_SHA1";
+                let kind = ProblemKind::NotSupported { reason };
+                problems.push(PolicyProblem::at(&child.name, &child.place, kind));
+            }
             _ => write(child, &mut self.other),
         }
     }
+}
+
+/// Whether an element of a template asks for a symmetric key.
+fn is_symmetric(child: &Arc<Node>) -> bool {
+    let trust = ConversationVersion::ALL.map(ConversationVersion::trust_namespace);
+    let path = child.text.trim().strip_suffix("/SymmetricKey");
+    &*child.name.local == "KeyType" && path.is_some_and(|path| trust.contains(&path))
 }
 
 /// Writes an element with its namespaces declared on it.

@@ -2,7 +2,7 @@
 //! places where `sp:SamlToken` may stand.
 
 use soapstone_policy::{IssuedKey, ProblemKind};
-use soapstone_wss::{ConversationVersion, HolderUse, Part, SamlVersion};
+use soapstone_wss::{ConversationVersion, HolderUse, KeyBinding, Part, SamlVersion};
 
 use crate::refusals::not_supported;
 use crate::support::*;
@@ -91,7 +91,12 @@ fn issued_tokens_that_are_no_such_assertion_are_refused_by_name() {
         (
             "EndorsingSupportingTokens",
             issued(&key("SymmetricKey"), ""),
-            "the key of an issued token is none, or the public key of its holder",
+            "the symmetric key of an issued token protects messages in a symmetric binding, and does nothing else",
+        ),
+        (
+            "EndorsingSupportingTokens",
+            issued("<t:KeyType>urn:other</t:KeyType>", ""),
+            "the key of an issued token is none, a symmetric one, or the public key of its holder",
         ),
         (
             "EndorsingSupportingTokens",
@@ -110,10 +115,56 @@ fn issued_tokens_that_are_no_such_assertion_are_refused_by_name() {
         let (refused, reason) = not_supported(&format!("{binding}{SIGNED_BODY}{supporting}"));
         assert_eq!((refused.as_str(), reason), ("IssuedToken", expected));
     }
-    let binding = symmetric(&issued("", ""), &suite("Basic256"));
-    let (refused, reason) = not_supported(&format!("{binding}{SIGNED_BODY}"));
-    let expected = "a token that another service issues is the initiator's, or a supporting one";
-    assert_eq!((refused.as_str(), reason), ("IssuedToken", expected));
+    let cases = [
+        (
+            "PublicKey",
+            "the key of a token that protects messages in a symmetric binding is symmetric",
+        ),
+        ("Bearer", "the token of a bearer has no key that could sign"),
+    ];
+    for (kind, expected) in cases {
+        let binding = symmetric(&issued(&key(kind), ""), &suite("Basic256"));
+        let (refused, reason) = not_supported(&format!("{binding}{SIGNED_BODY}"));
+        assert_eq!((refused.as_str(), reason), ("IssuedToken", expected));
+    }
+}
+
+/// WS-SecurityPolicy 1.3, 7.4; WS-Trust 1.4, 4.4.
+#[test]
+fn the_symmetric_key_of_an_issued_token_protects_messages() {
+    let template = format!(
+        "{}<t:KeySize>256</t:KeySize><t:ComputedKeyAlgorithm>{WST}/CK/PSHA1</t:ComputedKeyAlgorithm>",
+        key("SymmetricKey")
+    );
+    for template in [template.as_str(), ""] {
+        let binding = symmetric(&issued(template, ""), &suite("Basic256"));
+        let found = agreement(&format!("{binding}{SIGNED_BODY}"));
+        assert!(found.request.uses(KeyBinding::Assertion));
+        assert!(found.response.uses(KeyBinding::Assertion));
+        let wanted = found.request.assertion().expect("an assertion");
+        assert_eq!(wanted.holder, HolderUse::Signs);
+        let issued = found.issued.expect("what the policy says of it");
+        let (key_type, key_size) = (Some(IssuedKey::SymmetricKey), Some(256));
+        match template {
+            "" => assert_eq!((issued.key_type, issued.key_size), (None, None)),
+            _ => assert_eq!((issued.key_type, issued.key_size), (key_type, key_size)),
+        }
+        assert_eq!(issued.other, "");
+    }
+    for other in [
+        "<t:KeySize>many</t:KeySize>",
+        "<t:ComputedKeyAlgorithm>urn:other</t:ComputedKeyAlgorithm>",
+    ] {
+        let template = key("SymmetricKey") + other;
+        let binding = symmetric(&issued(&template, ""), &suite("Basic256"));
+        let found = problems(&format!("{binding}{SIGNED_BODY}"));
+        let reason = "a symmetric key has a number of bits, and is computed by P_SHA1";
+        assert_eq!(
+            found[0].kind,
+            ProblemKind::NotSupported { reason },
+            "{other}"
+        );
+    }
 }
 
 /// A WSDL may be a stranger's. What its template says would be asked for with our rights.

@@ -6,15 +6,16 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use soapstone_crypto::{SecretBytes, SymmetricKey};
+use soapstone_crypto::{KeyTransport, OaepParameters, SecretBytes, SymmetricKey};
 use soapstone_policy::{Agreement, CompileOptions, PolicyDocument, PolicyLimits};
 use soapstone_testkit::assertion::Assertion;
 use soapstone_testkit::envelope::{HELLO, SOAP11, with_header};
 use soapstone_testkit::{Failures, cases};
 use soapstone_wss::{
     AssertionProtection, AssertionToken, ConfirmationMethod, ContextOwner, Envelope, Facts,
-    FirstSeen, HolderUse, InboundPlan, KerberosSession, Keys, OutboundPlan, Outgoing, Policy,
-    Receipt, SamlVersion, SecurityContext, SupportingToken, Verified, kerberos_sha1,
+    FirstSeen, HolderUse, InboundPlan, KerberosSession, KeyBinding, Keys, OutboundPlan, Outgoing,
+    Part, Policy, Receipt, Rejected, SamlVersion, SecurityContext, SupportingToken, Verified,
+    kerberos_sha1,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -134,12 +135,33 @@ fn with_assertion(policy: &Policy, keys: &Keys) -> Keys {
         audience: None,
         attributes: &[("role", "reader")],
     };
-    let assertion = assertion.about("alice", &issuer()).into_bytes();
-    let assertion = AssertionToken::parse(assertion).expect("an assertion");
+    let assertion = match policy.uses(KeyBinding::Assertion) {
+        true => proving(&assertion, policy, keys),
+        false => AssertionToken::parse(assertion.about("alice", &issuer()).into_bytes()),
+    };
     Keys {
-        assertion: Some(Arc::new(assertion)),
+        assertion: Some(Arc::new(assertion.expect("an assertion"))),
         ..keys.clone()
     }
+}
+
+/// An assertion with a symmetric key, wrapped as the suite has it.
+fn proving(
+    assertion: &Assertion<'_>,
+    policy: &Policy,
+    keys: &Keys,
+) -> Result<AssertionToken, Rejected> {
+    let mut methods = policy.suite.key_transport.iter();
+    let method = methods.find(|it| it.algorithm != KeyTransport::Rsa15);
+    let method = method.expect("a way to wrap keys");
+    let oaep = OaepParameters::new(method.digest, method.mask);
+    let receiver = keys.identity.as_ref().expect("a key that decrypts");
+    let (transport, secret) = ((method.algorithm, oaep), [7; 32]);
+    let receiver = receiver.certificate();
+    let written = assertion.proving_by(transport, "alice", &issuer(), receiver, &secret);
+    let token = AssertionToken::parse(written.into_bytes())?;
+    let key = SymmetricKey::new(secret.to_vec()).expect("a key");
+    Ok(token.with_proof_key(key))
 }
 
 /// The agreement with assertions that nothing in messages ties to them, as the policies of CXF have
@@ -209,6 +231,13 @@ fn messages_travel_under_every_agreement_that_the_policies_compile_to() {
             };
             // What a message must have is not in this one.
             if !agreement.request.parts.required.is_empty() {
+                continue;
+            }
+            // A signature that does not cover the Body holds no assertion: all messages are
+            // refused.
+            let held = agreement.request.assertion();
+            let holder_signs = held.is_some_and(|it| it.holder == HolderUse::Signs);
+            if holder_signs && !agreement.request.signs(&Part::Body) {
                 continue;
             }
             let key = format!(

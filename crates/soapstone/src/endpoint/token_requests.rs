@@ -143,7 +143,7 @@ impl Compiler<'_> {
                 TokenKey::Public(self.holder_certificate(config, wanted.holder)?)
             }
             TokenKeyType::SymmetricKey => {
-                TokenKey::Symmetric(self.proof_rules(config, endpoint, request)?)
+                TokenKey::Symmetric(self.proof_rules(config, endpoint, request, issued)?)
             }
         };
         rules.applies_to = Some(AppliesTo::new(
@@ -177,6 +177,7 @@ impl Compiler<'_> {
         let by_key = wanted.accepts(holds) && !wanted.accepts(ConfirmationMethod::Bearer);
         let by_policy = match issued.and_then(|issued| issued.key_type) {
             Some(IssuedKey::PublicKey) => Some(TokenKeyType::PublicKey),
+            Some(IssuedKey::SymmetricKey) => Some(TokenKeyType::SymmetricKey),
             Some(IssuedKey::Bearer) => Some(TokenKeyType::Bearer),
             _ => None,
         };
@@ -253,16 +254,27 @@ impl Compiler<'_> {
         config: &TokenServiceConfig,
         endpoint: &Endpoint<Calling>,
         request: &Policy,
+        issued: Option<&IssuedToken>,
     ) -> Option<ProofRules> {
         let mut rules = ProofRules::default();
+        if let Some(bits) = issued.and_then(|issued| issued.key_size) {
+            rules.key_size = bits;
+        }
         if let Some(bits) = &config.key_size {
             // Its first bytes encrypt, where no keys are derived from it.
-            let cipher = request.suite.data.first().filter(|_| request.encryption().is_some());
+            let cipher = request
+                .suite
+                .data
+                .first()
+                .filter(|_| request.encryption().is_some());
             let fewest = cipher.map_or(0, |cipher| cipher.key_length() as u32 * 8);
             if bits.value < fewest {
                 self.report_with_hint(
                     bits.place,
-                    format!("expected a key as long as the suite encrypts with, found {} bits", bits.value),
+                    format!(
+                        "expected a key as long as the suite encrypts with, found {} bits",
+                        bits.value
+                    ),
                     format!("key_size = {fewest}"),
                 );
                 return None;
