@@ -191,6 +191,7 @@ def run(report, soapstone, keys, folder):
             for form in ("on-behalf-of", "act-as"):
                 report.check("sts", f"a signature: SAML {version}, {form}", ASKING, lambda: _delegated(peer, version, form))
             report.check("sts", f"a user over TLS: SAML {version}, validated", ASKING, lambda: _validated(peer, version))
+            report.check("sts", f"a user over TLS: SAML {version}, cancelled", ASKING, lambda: _cancelled(peer, version))
         for name, refused in refusals(peer):
             report.check("sts", f"refused: {name}", ASKING, refused)
         for use in uses():
@@ -238,7 +239,7 @@ def _running(soapstone, keys, folder):
         sections = [
             f'listen = "127.0.0.1:{port}"\n',
             f'[tls]\ncertificate = "{keys.certificate("server")}"\nkey = "{keys.key("server")}"\n',
-            *(_token_service(route, audiences, keys, folder) for route in POLICIES),
+            *(token_service(route, audiences, keys, folder) for route in POLICIES),
             *(_service(use, f"{address}/{use.path}", echo, plain, keys, folder) for use in uses()),
         ]
         file, log = folder / "gateway.toml", folder / "gateway.log"
@@ -249,7 +250,7 @@ def _running(soapstone, keys, folder):
         yield Peer(program, keys, folder, address, log, answer)
 
 
-def _token_service(route, audiences, keys, folder):
+def token_service(route, audiences, keys, folder):
     """The route of a token service, with the WSDL that says how it is asked."""
     wsdl = folder / f"{route}.wsdl"
     plain = minidom.parse(str(INTEROP / "sts" / "token-service.wsdl"))
@@ -268,6 +269,7 @@ def _token_service(route, audiences, keys, folder):
         "identity": {"key": str(keys.key("approver")), "certificate": str(keys.certificate("approver"))},
         "key_types": ["bearer", "public-key", "symmetric-key"],
         "renewable": "1h",
+        "cancellable": True,
         "services": services,
         "attributes": [{"subjects": anybody, "claim": "role", "values": ["reader"]}],
         "delegations": [delegation],
@@ -357,6 +359,16 @@ def _validated(peer, version, *options):
     peer.program.must(*words)
     presented.write_text(_promoted(presented.read_text(encoding="utf-8")), encoding="utf-8")
     peer.program.must_refuse(*words)
+
+
+def _cancelled(peer, version):
+    """An assertion is valid until its subject has it cancelled, and nobody else has."""
+    presented = _asserted(peer, version)
+    of_user, of_another = peer.asking("user"), peer.asking("signed")
+    peer.must_refuse(["cancel", *of_another, presented], 'fault="FailedAuthentication"')
+    peer.program.must("validate", *of_user, presented)
+    peer.program.must("cancel", *of_user, presented)
+    peer.program.must_refuse("validate", *of_user, presented)
 
 
 def _used(peer, use):

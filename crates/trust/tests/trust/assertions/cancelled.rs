@@ -6,7 +6,8 @@ use soapstone_trust::{Operation, Refusal, Requester, TrustFaultCode};
 use soapstone_wss::ContextOwner;
 
 use super::{
-    BOOKS, FRONT, Sts, by_password, by_signature, certificate, is_valid, issue, issuer, request,
+    BOOKS, FRONT, ISSUER, Sts, by_password, by_signature, certificate, is_valid, issue, issuer,
+    request,
 };
 use crate::support::{WST, entropy};
 
@@ -43,8 +44,10 @@ fn what_its_subject_cancelled_is_good_for_nothing_any_more() {
     let other = sts.issued(&issue(FRONT, "Bearer", ""), &alice);
     assert!(holds(&sts, &token));
     for _ in 0..2 {
-        let answer = sts.answer(&target("Cancel", &token), &alice).expect("an answer");
-        assert_eq!(answer.action, format!("{WST}/RSTR/Cancel"));
+        let answer = sts
+            .answer(&target("Cancel", &token), &alice)
+            .expect("an answer");
+        assert_eq!(answer.action, format!("{WST}/RSTR/CancelFinal"));
         let body = String::from_utf8(answer.body).expect("text");
         assert!(body.contains("<wst:RequestedTokenCancelled>"), "{body}");
         let told = &answer.issued[0];
@@ -55,10 +58,14 @@ fn what_its_subject_cancelled_is_good_for_nothing_any_more() {
     let problem = "it was cancelled".to_owned();
     let cancelled = Refusal::TokenRejected { problem };
     assert_eq!(sts.refusal(&target("Renew", &token), &alice), cancelled);
-    assert_eq!(sts.refusal(&acting(&token), &by_signature("CN=front")), cancelled);
+    assert_eq!(
+        sts.refusal(&acting(&token), &by_signature("CN=front")),
+        cancelled
+    );
     // It says nothing of another assertion of the same subject.
     assert!(holds(&sts, &other));
-    sts.answer(&acting(&other), &by_signature("CN=front")).expect("an answer");
+    sts.answer(&acting(&other), &by_signature("CN=front"))
+        .expect("an answer");
 }
 
 /// An actor is no subject of what it got, and gives it back nevertheless.
@@ -68,17 +75,19 @@ fn the_holder_of_its_key_cancels_an_assertion() {
     let front = by_signature("CN=front");
     let user = sts.issued(&issue(FRONT, "Bearer", ""), &by_password("alice"));
     let token = sts.issued(&acting(&user), &front);
-    sts.answer(&target("Cancel", &token), &front).expect("an answer");
+    sts.answer(&target("Cancel", &token), &front)
+        .expect("an answer");
     assert!(!holds(&sts, &token));
     assert!(holds(&sts, &user));
     let own = sts.issued(&issue(BOOKS, "PublicKey", ""), &by_signature("CN=client"));
     let client = by_signature("CN=client");
-    sts.answer(&target("Cancel", &own), &client).expect("an answer");
+    sts.answer(&target("Cancel", &own), &client)
+        .expect("an answer");
     assert!(!holds(&sts, &own));
 }
 
-/// Whoever sees an assertion could end it for its subject: the service that it is for, and everybody
-/// on the way.
+/// Whoever sees an assertion could end it for its subject: the service that it is for, and
+/// everybody on the way.
 #[test]
 fn a_stranger_cancels_nothing() {
     let sts = cancelling();
@@ -132,7 +141,7 @@ fn what_is_no_assertion_of_ours_is_not_cancelled() {
     let sts = Sts::with(|rules| {
         rules.cancellable = true;
         let partner = issuer(PARTNER, certificate("CN=idp"));
-        rules.issuers = rules.issuers.iter().cloned().chain([partner]).collect();
+        rules.issuers = [issuer(ISSUER, certificate("CN=sts")), partner].into();
     });
     let alice = by_password("alice");
     let token = sts.issued(&issue(FRONT, "Bearer", ""), &alice);
@@ -148,7 +157,11 @@ fn what_is_no_assertion_of_ours_is_not_cancelled() {
     );
     for other in [changed, unsigned, named] {
         let refusal = sts.refusal(&target("Cancel", &other), &alice);
-        assert_eq!(refusal.code(), TrustFaultCode::FailedAuthentication, "{refusal:?}");
+        assert_eq!(
+            refusal.code(),
+            TrustFaultCode::FailedAuthentication,
+            "{refusal:?}"
+        );
     }
     let foreign = soapstone_testkit::assertion::Assertion {
         is_20: true,
@@ -159,14 +172,20 @@ fn what_is_no_assertion_of_ours_is_not_cancelled() {
     };
     let foreign = foreign.about("alice", &keys::identity("CN=idp", keys::RSA));
     assert!(holds(&sts, &foreign));
-    assert_eq!(sts.refusal(&target("Cancel", &foreign), &alice), not_allowed("alice"));
+    assert_eq!(
+        sts.refusal(&target("Cancel", &foreign), &alice),
+        not_allowed("alice")
+    );
     assert_eq!(
         sts.refusal(&request("Cancel", ""), &alice),
         Refusal::TargetMissing {
             operation: Operation::Cancel
         }
     );
-    let more = format!("<wst:CancelTarget>{token}</wst:CancelTarget>{}", entropy(32));
+    let more = format!(
+        "<wst:CancelTarget>{token}</wst:CancelTarget>{}",
+        entropy(32)
+    );
     let element = format!("{{{WST}}}Entropy");
     assert_eq!(
         sts.refusal(&request("Cancel", &more), &alice),

@@ -35,6 +35,7 @@ import org.w3c.dom.Node;
  * ask --tokens-wsdl WSDL --applies-to URI OPTIONS ASSERTION
  *                                                asks for an assertion
  * validate --tokens-wsdl WSDL OPTIONS ASSERTION  asks whether it is valid
+ * cancel --tokens-wsdl WSDL OPTIONS ASSERTION    has it cancelled
  * call --tokens-wsdl WSDL --wsdl WSDL --address URL --service NAME --port NAME OPTIONS REQUEST ANSWER
  *                                                calls a service whose policy wants an assertion
  *
@@ -82,8 +83,9 @@ public final class TokenClient {
             return switch (verb) {
                 case "ask" -> ask(options, bus);
                 case "validate" -> validate(options, bus);
+                case "cancel" -> cancel(options, bus);
                 case "call" -> call(options, bus);
-                default -> throw new IllegalArgumentException(verb + ": expected ask, validate or call");
+                default -> throw new IllegalArgumentException(verb + ": expected ask, validate, cancel or call");
             };
         } finally {
             BusFactory.setThreadDefaultBus(before);
@@ -137,6 +139,15 @@ public final class TokenClient {
     private static String validate(Options options, Bus bus) throws Exception {
         SecurityToken token = new SecurityToken("presented", element(options.word(1, "the file with the assertion")), null, null);
         tokens(options, bus).validateSecurityToken(token);
+        return null;
+    }
+
+    /** Without a reference, CXF sends the assertion itself. */
+    private static String cancel(Options options, Bus bus) throws Exception {
+        SecurityToken token = new SecurityToken("presented", element(options.word(1, "the file with the assertion")), null, null);
+        if (!tokens(options, bus).cancelSecurityToken(token)) {
+            throw new TrustException("the token was not cancelled", java.util.logging.Logger.getLogger("cancel"));
+        }
         return null;
     }
 

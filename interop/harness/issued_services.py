@@ -1,0 +1,89 @@
+"""Services of CXF 3.5.10 whose policies want an assertion of our token service, which our outbound gateway asks for.
+
+A plain request goes to an outbound gateway. It obeys the policy of the service, and asks another gateway, which is a
+token service, for the assertion.
+"""
+
+import contextlib
+import subprocess
+from pathlib import Path
+
+from .assertions import asymmetric, both, protected_by, trust13, wss10, wss11
+from .cxf import REQUESTS, content, enveloped, post, read, same_content, security
+from .endpoints import Endpoint
+from .policies import RSA_SHA256, self_contained
+from .processes import Failure, free_port, server
+from .token_requests import AUDIENCE, ISSUER, JAR, NEXT, SUITE, VERSIONS, Use, token_service
+
+DIRECTION = "soapstone -> cxf"
+ECHO = "{urn:soapstone:services:echo}"
+
+
+def uses():
+    """What the assertions are good for."""
+    holder = {"confirmation": ["holder-of-key"]}
+    for version in VERSIONS:
+        signing = lambda token: asymmetric(SUITE, initiator=token) + wss10()
+        yield Use(version, "that signs", "signed", "PublicKey", signing, holder, both())
+        protecting = lambda token: protected_by(SUITE, token) + wss11() + trust13()
+        for derived, told in ((False, ""), (True, " by derived keys")):
+            yield Use(version, f"that protects{told}", "signed", "SymmetricKey", protecting, holder, both(), derived)
+
+
+def run(report, soapstone, keys, folder):
+    """Every use."""
+    folder = Path(folder)
+    folder.mkdir(parents=True, exist_ok=True)
+    tokens, outbound, port, echo = (free_port() for _ in range(4))
+    with contextlib.ExitStack() as stack:
+        serving = [soapstone, "services", "--listen", f"127.0.0.1:{echo}"]
+        stack.enter_context(server("services", serving, [echo], folder / "services.log"))
+        plain = self_contained(read, f"http://127.0.0.1:{echo}/echo")
+        for use in uses():
+            (folder / f"{use.path}.wsdl").write_bytes(use.wsdl(plain))
+        names = ",".join(use.path for use in uses())
+        options = ["--port", port, "--folder", folder, "--names", names, "--service", f"{ECHO}EchoService"]
+        options += ["--endpoint", f"{ECHO}EchoSoap11Port", *security(keys, "server", "client"), "--signature", RSA_SHA256]
+        command = ["java", "-cp", JAR, "soapstone.interop.IssuedPeer", *options]
+        stack.enter_context(server("cxf", command, [port], folder / "cxf.log", stdin=subprocess.PIPE))
+        addresses = [f"http://127.0.0.1:{port}/{use.path}" for use in uses()]
+        issuing = [
+            f'listen = "127.0.0.1:{tokens}"\n',
+            f'[tls]\ncertificate = "{keys.certificate("server")}"\nkey = "{keys.key("server")}"\n',
+            token_service("signed", [AUDIENCE, NEXT, *addresses], keys, folder),
+        ]
+        asking = [f'listen = "127.0.0.1:{outbound}"\n']
+        asking += [_route(use, address, tokens, keys, folder) for use, address in zip(uses(), addresses, strict=True)]
+        log = folder / "outbound.log"
+        for name, listening, sections in (("tokens", tokens, issuing), ("outbound", outbound, asking)):
+            file = folder / f"{name}.toml"
+            file.write_text("\n".join(sections), encoding="utf-8")
+            stack.enter_context(server(name, [soapstone, "gateway", "--config", file], [listening], folder / f"{name}.log"))
+        for use in uses():
+            report.check("sts", f"our token service, {use}", DIRECTION, lambda: _called(f"http://127.0.0.1:{outbound}/{use.path}", log))
+
+
+def _route(use, address, tokens, keys, folder):
+    towards = Endpoint(policy=str(folder / "signed.wsdl"), sha256_suites="sha256").ours(keys, "client")
+    towards.encrypt_to(keys, "server").trust(keys.ca)
+    service = {"url": f"https://127.0.0.1:{tokens}/signed", "applies_to": address, "version": use.version, "soap": "1.1"}
+    service |= {"tls": {"ca": [str(keys.ca)]}, "endpoint": towards.tables}
+    endpoint = Endpoint(policy=str(folder / f"{use.path}.wsdl"), sha256_suites="sha256")
+    if use.key != "SymmetricKey":
+        endpoint.ours(keys, "client").encrypt_to(keys, "server").trust(keys.ca)
+    issuers = [{"name": ISSUER, "pinned": [str(keys.certificate("approver"))]}]
+    endpoint.tables["saml"] = {**use.saml, "versions": [use.version], "issuers": issuers, "token_service": service}
+    return f'[[routes]]\npath = "/{use.path}"\nbackend = "{address}"\n[routes.outbound]\n{endpoint.inline()}'
+
+
+def _called(address, log):
+    """Two requests, of which the second has the assertion of the first."""
+    before = len(log.read_text(encoding="utf-8"))
+    request = enveloped(REQUESTS["echo"])
+    for _ in range(2):
+        try:
+            answer = post(address, request)
+        except Failure as failure:
+            said = log.read_text(encoding="utf-8")[before:]
+            raise Failure(f"{failure}\nthe gateway said: {said}") from failure
+        same_content(content(request), content(answer))
