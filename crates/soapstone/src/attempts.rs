@@ -64,4 +64,31 @@ pub trait Attempts: Send + Sync {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<Vec<Tally>, ReplayError>;
+
+    /// Remembers the name of an assertion that was cancelled. Tallies leave it its room, and it
+    /// leaves them theirs.
+    ///
+    /// # Errors
+    /// Why the store does not answer. It is not known then whether the name is remembered, and no
+    /// node decides alone.
+    fn cancel(&self, name: &KeyName, until: Timestamp, now: Timestamp) -> Result<(), ReplayError> {
+        let _ = (name, until, now);
+        Err(no_cancellations())
+    }
+
+    /// Whether the name of an assertion is [remembered](Self::cancel). The question changes
+    /// nothing.
+    ///
+    /// # Errors
+    /// Why the store does not answer. No node decides alone.
+    fn is_cancelled(&self, name: &KeyName, now: Timestamp) -> Result<bool, ReplayError> {
+        let _ = (name, now);
+        Err(no_cancellations())
+    }
+}
+
+fn no_cancellations() -> ReplayError {
+    ReplayError::Unavailable {
+        problem: "the store remembers no assertions that were cancelled".to_owned(),
+    }
 }

@@ -1,15 +1,15 @@
 //! Assertions that a token service cancelled (WS-Trust 1.4, 6), remembered until they end.
 //!
-//! A store keeps them as it keeps keys that were tried in vain: an assertion that was cancelled is
-//! a name with a failure. No store has to know of anything else, and whatever keeps tallies for
-//! several nodes keeps these.
+//! The store of replay marks keeps them, by name. Whatever keeps marks for several nodes keeps
+//! these.
 //!
-//! The rule kept here: a store that does not answer says of no assertion that it still holds.
+//! The rule kept here: a store that does not answer says of no assertion that it still holds,
+//! whatever the node may decide alone about other things.
 
 use jiff::Timestamp;
 use soapstone_crypto::{DigestAlgorithm, digest};
 
-use crate::attempts::{Attempts, KeyName, Outcome};
+use crate::attempts::{Attempts, KeyName};
 use crate::replay::ReplayError;
 
 /// Remembers that an assertion was cancelled.
@@ -22,8 +22,7 @@ pub fn cancel(
     until: Timestamp,
     now: Timestamp,
 ) -> Result<(), ReplayError> {
-    let name = name(issuer, id)?;
-    store.end(&[name], Outcome::Failed, until, now).map(drop)
+    store.cancel(&name(issuer, id)?, until, now)
 }
 
 /// Whether an assertion was cancelled.
@@ -35,10 +34,7 @@ pub fn is_cancelled(
     (issuer, id): (&str, &str),
     now: Timestamp,
 ) -> Result<bool, ReplayError> {
-    let name = name(issuer, id)?;
-    // Nothing was begun, so that nothing ends: the tally stays as it is.
-    let before = store.end(&[name], Outcome::Succeeded, now, now)?;
-    Ok(before.iter().any(|tally| tally.failed > 0))
+    store.is_cancelled(&name(issuer, id)?, now)
 }
 
 /// No key has this name: those of keys are digests of other beginnings.

@@ -50,4 +50,12 @@ impl Attempts for ForgetfulReplayCache {
     ) -> Result<Vec<Tally>, ReplayError> {
         Ok(vec![Tally::default(); names.len()])
     }
+
+    fn cancel(&self, _: &KeyName, _: Timestamp, _: Timestamp) -> Result<(), ReplayError> {
+        Ok(())
+    }
+
+    fn is_cancelled(&self, _: &KeyName, _: Timestamp) -> Result<bool, ReplayError> {
+        Ok(false)
+    }
 }

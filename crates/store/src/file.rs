@@ -22,8 +22,8 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use redb::{
-    Database, ReadableTable, ReadableTableMetadata, StorageError, Table, TableDefinition,
-    WriteTransaction,
+    Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageError, Table,
+    TableDefinition, TableError, WriteTransaction,
 };
 use rustix::time::{ClockId, clock_gettime};
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
@@ -70,6 +70,10 @@ const TIME: TableDefinition<'_, (), (i64, i64, i64, i64, i64, i64)> =
 const TALLIES: TableDefinition<'_, &[u8; 32], (u32, u32, i64)> = TableDefinition::new("tallies");
 /// The same by their end.
 const TALLY_ENDS: Ends<'_> = TableDefinition::new("tally ends");
+/// Names of assertions that were cancelled, with the second from which each is expired.
+const CANCELLED: TableDefinition<'_, &[u8; 32], i64> = TableDefinition::new("cancelled");
+/// The same by their end.
+const CANCELLED_ENDS: Ends<'_> = TableDefinition::new("cancelled ends");
 /// The seconds from which marks are expired that were dropped: spans, by their first.
 const FORGOTTEN: TableDefinition<'_, i64, i64> = TableDefinition::new("forgotten spans");
 
@@ -121,7 +125,7 @@ impl<E: Into<redb::Error>> From<E> for Failure {
 
 impl FileReplay {
     /// A cache in the file at `path`, which is created when absent, for at most so many unexpired
-    /// marks, and as many tallies of openings.
+    /// marks, as many tallies of openings, and as many cancelled assertions.
     ///
     /// # Errors
     ///
@@ -402,6 +406,26 @@ impl FileReplay {
         Ok(before)
     }
 
+    fn remember_cancelled(
+        &self,
+        transaction: &WriteTransaction,
+        name: &KeyName,
+        until: i64,
+        now: i64,
+    ) -> Result<(), Failure> {
+        let mut cancelled = Shelf::open(transaction, (CANCELLED, CANCELLED_ENDS), now)?;
+        cancelled.clear(now, CLEARED, &mut |_| ())?;
+        let known = cancelled.marks.get(name)?.map(|until| until.value());
+        if known.is_none() && cancelled.marks.len()? >= self.capacity as u64 {
+            cancelled.clear(now, usize::MAX, &mut |_| ())?;
+            if cancelled.marks.len()? >= self.capacity as u64 {
+                return Err(Failure::Replay(self.full()));
+            }
+        }
+        cancelled.put(name, known.map_or(until, |known| known.max(until)))?;
+        Ok(())
+    }
+
     fn full(&self) -> ReplayError {
         ReplayError::Full {
             capacity: self.capacity,
@@ -572,6 +596,27 @@ impl Attempts for FileReplay {
         }
         let change = Change::ended(outcome);
         self.write(|transaction| self.change(transaction, names, change, until, now.as_second()))
+    }
+
+    /// Remembered by the process as well, to be known under another store.
+    fn cancel(&self, name: &KeyName, until: Timestamp, now: Timestamp) -> Result<(), ReplayError> {
+        let end = rounded_up(until);
+        self.write(|transaction| self.remember_cancelled(transaction, name, end, now.as_second()))?;
+        self.own.cancel(name, until, now)
+    }
+
+    fn is_cancelled(&self, name: &KeyName, now: Timestamp) -> Result<bool, ReplayError> {
+        if self.own.is_cancelled(name, now)? {
+            return Ok(true);
+        }
+        self.work(|database| {
+            let table = match database.begin_read()?.open_table(CANCELLED) {
+                Err(TableError::TableDoesNotExist(_)) => return Ok(false),
+                table => table?,
+            };
+            let until = table.get(name)?.map(|until| until.value());
+            Ok(until.is_some_and(|until| until > now.as_second()))
+        })
     }
 }
 

@@ -174,6 +174,39 @@ impl Ledger {
         Ok(Some(before))
     }
 
+    /// Remembers a name until its end: a tally with a failure.
+    pub(crate) fn cancel(
+        &self,
+        name: &KeyName,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), Unanswered> {
+        let entry = Entry::new(self.cancelled_key(name), until, now);
+        self.remote.note_life(entry.life);
+        let slot = self.remote.slot(&entry.key);
+        let command = record(&[], &[(0, entry)], &[], Change::FAILURE);
+        let deadline = self.remote.deadline();
+        match self.remote.ask(slot, &command, Effect::Writes, deadline)? {
+            Value::Array(_) => Ok(()),
+            _ => Err(unexpected()),
+        }
+    }
+
+    /// Whether a name is remembered. Nothing is written, and yet a server is asked as for a write:
+    /// one that drops keys early, or misses its replicas, does not count.
+    pub(crate) fn is_cancelled(&self, name: &KeyName) -> Result<bool, Unanswered> {
+        let key = self.cancelled_key(name);
+        let slot = self.remote.slot(&key);
+        let mut command = redis::cmd("GET");
+        command.arg(key);
+        let deadline = self.remote.deadline();
+        match self.remote.ask(slot, &command, Effect::Writes, deadline)? {
+            Value::Nil => Ok(false),
+            Value::BulkString(_) => Ok(true),
+            _ => Err(unexpected()),
+        }
+    }
+
     /// As far as the time reaches: what stays behind refuses a message that is refused anyway, and
     /// counts an opening too many.
     fn take_back(&self, slot: &Slot, caller: &[u8], change: Change, deadline: Instant) {
@@ -234,6 +267,11 @@ impl Ledger {
 
     fn tally_key(&self, name: &KeyName) -> String {
         format!("{}:tried:{}", self.prefix, hexadecimal::encode(&name[..16]))
+    }
+
+    fn cancelled_key(&self, name: &KeyName) -> String {
+        let name = hexadecimal::encode(&name[..16]);
+        format!("{}:cancelled:{name}", self.prefix)
     }
 }
 

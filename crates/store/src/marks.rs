@@ -292,4 +292,20 @@ impl Attempts for RedisReplay {
         }
         self.change(names, Change::ended(outcome), until, now)
     }
+
+    /// Remembered here as well, to be known under another store. That comes first, so that nothing
+    /// is promised for which there is no room.
+    fn cancel(&self, name: &KeyName, until: Timestamp, now: Timestamp) -> Result<(), ReplayError> {
+        self.own.cancel(name, until, now)?;
+        let cancelled = self.ledger.cancel(name, until, now);
+        cancelled.or_else(|problem| self.unanswered_by(problem, None))
+    }
+
+    fn is_cancelled(&self, name: &KeyName, now: Timestamp) -> Result<bool, ReplayError> {
+        if self.own.is_cancelled(name, now)? {
+            return Ok(true);
+        }
+        let known = self.ledger.is_cancelled(name);
+        known.or_else(|problem| self.unanswered_by(problem, None))
+    }
 }

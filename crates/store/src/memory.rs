@@ -51,6 +51,8 @@ pub struct ProcessMemory(Arc<Memory>);
 struct Memory {
     shards: [Mutex<Shard>; SHARDS],
     tallies: Tallies,
+    /// Names of assertions that were cancelled, as failures.
+    cancelled: Tallies,
     /// How long marks are held whose messages prove no end.
     elapsed: Elapsed,
     /// In seconds, the longest time for which a message was still good when it was accepted.
@@ -68,6 +70,7 @@ impl Memory {
         Self {
             shards: Default::default(),
             tallies: Tallies::default(),
+            cancelled: Tallies::default(),
             elapsed,
             longest: AtomicI64::new(0),
             configurations: AtomicU32::new(0),
@@ -88,6 +91,8 @@ impl Default for Memory {
 pub struct MemoryReplay {
     memory: ProcessMemory,
     room: Arc<Room>,
+    /// The room of cancelled assertions: whoever fills it leaves the keys of messages theirs.
+    cancellations: Arc<Room>,
     capacity: usize,
     /// Of which configuration it is.
     configuration: u32,
@@ -237,11 +242,13 @@ impl ProcessMemory {
 }
 
 impl MemoryReplay {
-    /// A cache for at most so many unexpired marks, and as many tallies of openings.
+    /// A cache for at most so many unexpired marks, as many tallies of openings, and as many
+    /// cancelled assertions.
     pub fn new(capacity: usize) -> Self {
         Self {
             memory: ProcessMemory::default(),
             room: Arc::default(),
+            cancellations: Arc::default(),
             capacity,
             configuration: 0,
             scope: None,
@@ -278,6 +285,7 @@ impl MemoryReplay {
     /// Shares the room of a predecessor.
     pub(crate) fn in_the_room_of(&mut self, predecessor: &Self) {
         self.room = Arc::clone(&predecessor.room);
+        self.cancellations = Arc::clone(&predecessor.cancellations);
     }
 
     pub(crate) fn share(&mut self, memory: &ProcessMemory) {
@@ -503,6 +511,18 @@ impl Attempts for MemoryReplay {
         now: Timestamp,
     ) -> Result<Vec<Tally>, ReplayError> {
         self.change(names, Change::ended(outcome), until, now)
+    }
+
+    fn cancel(&self, name: &KeyName, until: Timestamp, now: Timestamp) -> Result<(), ReplayError> {
+        let cancelled = &self.memory.0.cancelled;
+        let room = (&self.cancellations, self.capacity);
+        let changed = cancelled.change(&[*name], Change::FAILURE, until, now, room);
+        changed.map(drop)
+    }
+
+    /// Whichever endpoint cancelled it, and whatever its store was.
+    fn is_cancelled(&self, name: &KeyName, now: Timestamp) -> Result<bool, ReplayError> {
+        Ok(self.memory.0.cancelled.find(name, now).failed > 0)
     }
 }
 

@@ -156,4 +156,12 @@ impl Attempts for Replay {
     ) -> Result<Vec<Tally>, ReplayError> {
         self.attempts().end(names, outcome, until, now)
     }
+
+    fn cancel(&self, name: &KeyName, until: Timestamp, now: Timestamp) -> Result<(), ReplayError> {
+        self.attempts().cancel(name, until, now)
+    }
+
+    fn is_cancelled(&self, name: &KeyName, now: Timestamp) -> Result<bool, ReplayError> {
+        self.attempts().is_cancelled(name, now)
+    }
 }

@@ -6,7 +6,7 @@ use servers::{Server, at, mark, node, node_at, start_cluster};
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
 use soapstone::cancellations::{cancel, is_cancelled};
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone_store::Replay;
+use soapstone_store::{FileReplay, MemoryReplay, ProcessMemory, Replay};
 
 fn name(number: u8) -> KeyName {
     [number; 32]
@@ -47,6 +47,106 @@ fn what_one_node_cancelled_is_cancelled_for_all() {
             "{unknown:?}"
         );
     }
+}
+
+/// What a node may decide alone about messages, it may not about assertions.
+#[test]
+fn no_node_decides_alone_whether_an_assertion_was_cancelled() {
+    let mut server = Server::start(&[]);
+    let url = format!("url = \"redis://127.0.0.1:{}\"", server.port);
+    let alone = node(&url, ", when_unavailable = \"accept\"").replay;
+    let (cancelled, other) = (("https://sts.example", "_1"), ("https://sts.example", "_2"));
+    cancel(&alone, cancelled, at(300), at(0)).expect("it is remembered");
+    server.kill();
+    for unknown in [
+        cancel(&alone, other, at(300), at(1)),
+        is_cancelled(&alone, ("https://sts.example", "_3"), at(1)).map(drop),
+    ] {
+        assert!(
+            matches!(unknown, Err(ReplayError::Unavailable { .. })),
+            "{unknown:?}"
+        );
+    }
+    assert_eq!(is_cancelled(&alone, cancelled, at(1)), Ok(true));
+    assert_eq!(begin(&alone, 1, &[name(1)]), Ok(vec![tally(0, 0)]));
+}
+
+/// Whoever may cancel could keep everybody's messages out.
+#[test]
+fn cancelled_assertions_leave_the_keys_of_messages_their_room() {
+    let folder = soapstone_testkit::Folder::new();
+    let file = FileReplay::open(&folder.path("marks"), 2).expect("a file");
+    let memory = MemoryReplay::new(2);
+    for replay in [&file as &dyn ReplayCache, &memory] {
+        let cancelled = |id| cancel(replay, ("https://sts.example", id), at(300), at(0));
+        let known = |id| is_cancelled(replay, ("https://sts.example", id), at(1));
+        for id in ["_1", "_2", "_1"] {
+            cancelled(id).expect("there is room");
+        }
+        assert_eq!(cancelled("_3"), Err(ReplayError::Full { capacity: 2 }));
+        assert_eq!(
+            ["_1", "_2", "_3"].map(known),
+            [Ok(true), Ok(true), Ok(false)]
+        );
+        let begun = replay.begin(&[], &[name(1), name(2)], at(300), at(0));
+        assert_eq!(begun.map(|(_, before)| before), Ok(vec![tally(0, 0); 2]));
+        assert_eq!(
+            ["_1", "_2", "_3"].map(known),
+            [Ok(true), Ok(true), Ok(false)]
+        );
+        // What has ended makes room.
+        let late = ("https://sts.example", "_3");
+        cancel(replay, late, at(600), at(300)).expect("there is room");
+        assert_eq!(is_cancelled(replay, late, at(599)), Ok(true));
+        assert_eq!(is_cancelled(replay, late, at(600)), Ok(false));
+    }
+}
+
+/// A change of configuration, which gives an endpoint another store.
+#[test]
+fn what_a_process_cancelled_is_cancelled_under_another_store() {
+    let folder = soapstone_testkit::Folder::new();
+    let server = Server::start(&[]);
+    let file = |name: &str| FileReplay::open(&folder.path(name), 8).expect("a file");
+    let stores = || -> [Replay; 4] {
+        let url = format!("url = \"redis://127.0.0.1:{}\"", server.port);
+        let redis = |prefix: &str| node(&format!("{url}\nprefix = \"{prefix}\""), "").replay;
+        let number = server.keys().len();
+        [
+            Replay::Memory(MemoryReplay::new(8)),
+            Replay::File(file(&format!("one-{number}"))),
+            redis(&format!("one-{number}")),
+            redis(&format!("other-{number}")),
+        ]
+    };
+    let assertion = ("https://sts.example", "_1");
+    for before in 0..4 {
+        let process = ProcessMemory::default();
+        let mut stores = stores();
+        for store in &mut stores {
+            store.share(&process);
+        }
+        cancel(&stores[before], assertion, at(300), at(0)).expect("it is remembered");
+        for store in &stores {
+            assert_eq!(
+                is_cancelled(store, assertion, at(299)),
+                Ok(true),
+                "{store:?}"
+            );
+        }
+    }
+}
+
+/// Processes that share a file.
+#[test]
+fn what_a_process_cancelled_in_a_file_is_cancelled_for_the_next_one() {
+    let folder = soapstone_testkit::Folder::new();
+    let file = || FileReplay::open(&folder.path("marks"), 8).expect("a file");
+    let assertion = ("https://sts.example", "_1");
+    assert_eq!(is_cancelled(&file(), assertion, at(0)), Ok(false));
+    cancel(&file(), assertion, at(300), at(0)).expect("it is remembered");
+    assert_eq!(is_cancelled(&file(), assertion, at(299)), Ok(true));
+    assert_eq!(is_cancelled(&file(), assertion, at(300)), Ok(false));
 }
 
 /// What holds wherever the keys of one call live.
