@@ -91,7 +91,7 @@ pub(super) fn authorize(
 }
 
 /// Whether roles let a request for an assertion through. The token service has answered or refused
-/// it, and nothing is sent yet. It has compared the action of the request with its content.
+/// it, and nothing is done or sent yet. It has compared the action of the request with its content.
 ///
 /// # Errors
 ///

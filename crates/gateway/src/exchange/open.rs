@@ -10,7 +10,7 @@ use soapstone::endpoint::{Arrived, OpenedMessage, ReadRequest, TokenAnswer};
 use soapstone::wss::{AssertionEvidence, ContextOwner, InnerEvidence, Receipt, SoapVersion};
 use soapstone_trust::addressing::Addressing;
 
-use super::steps::{EndpointError, read_request, receive};
+use super::steps::{Allows, EndpointError, read_request, receive};
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
 use crate::route::agreements::UnderAgreement;
@@ -106,13 +106,13 @@ fn proven(opened: &OpenedMessage, private: bool) -> Proven {
     }
 }
 
-/// Opens a request. `private` says whether it came over TLS, `shown` is the certificate that its
-/// client proved then.
+/// Opens a request, or answers it where it asks for a token that `allows` lets it have. `private`
+/// says whether it came over TLS, `shown` is the certificate that its client proved then.
 pub(super) async fn open(
     endpoint: &InboundEndpoint,
     incoming: Incoming,
-    private: bool,
-    shown: Option<Arc<Certificate>>,
+    (private, shown): (bool, Option<Arc<Certificate>>),
+    allows: &Allows<'_>,
     observed: &Observed,
     desk: &Desk,
 ) -> Result<Entered, EndpointError> {
@@ -124,7 +124,7 @@ pub(super) async fn open(
         }
     };
     let request = request.shown(shown);
-    match receive(endpoint, request, observed, desk).await? {
+    match receive(endpoint, request, allows, observed, desk).await? {
         Arrived::Message(mut opened) => Ok(Entered::Message(Box::new(Opened {
             sender: Sender::of(&opened),
             proven: proven(&opened, private),

@@ -121,16 +121,16 @@ async fn prepare(
     let authorities = Authorities::of(exchange.serving, &exchange.route.name);
     let route = exchange.route.name.clone();
     let steps = |desk: Desk| async move {
-        let mut opened = match open(&opening, incoming, private, shown, &observed, &desk).await? {
+        // Contexts are nothing by themselves: each message in one needs a role. A requester without
+        // a role for assertions gets one answer, whatever the token service says.
+        let allows = |answer: &TokenAnswer| match answer.of_assertions {
+            true => authorize_token(&authorities, &route, answer, bytes),
+            false => Ok(()),
+        };
+        let by = (private, shown);
+        let mut opened = match open(&opening, incoming, by, &allows, &observed, &desk).await? {
             Entered::Message(opened) => *opened,
-            Entered::Answered(answer) => {
-                // Contexts are nothing by themselves: each message in one needs a role. A requester
-                // without a role for assertions gets one answer, whatever the token service says.
-                if answer.of_assertions {
-                    authorize_token(&authorities, &route, &answer, bytes)?;
-                }
-                return Ok(Stepped::Prepared(Prepared::Answered(answer)));
-            }
+            Entered::Answered(answer) => return Ok(Stepped::Prepared(Prepared::Answered(answer))),
         };
         {
             let (limits, buffers) = (opening.endpoint.limits(), &mut desk.workspace().buffers());

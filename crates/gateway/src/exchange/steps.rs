@@ -3,11 +3,12 @@
 //! The rule kept here: whatever it comes to, the message is consumed; what is left of it is what
 //! the endpoint let through.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 
 use soapstone::config::UnsecuredFaults;
 use soapstone::endpoint::{
-    Arrived, Call, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver, UnsecuredFault,
+    Arrived, Call, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver, TokenAnswer,
+    UnsecuredFault,
 };
 use soapstone::wss::{
     AssertionToken, KerberosSession, Outgoing, Receipt, Rejected, SecureError, Secured,
@@ -21,7 +22,7 @@ use crate::config::direction::Direction;
 use crate::observe::metrics::Unsecured;
 use crate::observe::traces::Observed;
 use crate::route::agreements::OverAgreement;
-use crate::route::roles::Denied;
+use crate::route::roles::{Denial, Denied};
 use crate::route::upstream::Label;
 use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint};
 use crate::scheduling::task::Desk;
@@ -56,6 +57,10 @@ impl EndpointError {
             ReceiveError::Rejected(rejected) => refused(direction, rejected),
             ReceiveError::Unsecurable(error) => Self::Unsecurable { direction, error },
             ReceiveError::WouldExpose => Self::WouldExpose,
+            ReceiveError::NotAllowed => Self::Denied(Denied {
+                denial: Denial::NoRole,
+                detail: error.to_string(),
+            }),
         }
     }
 }
@@ -111,21 +116,34 @@ pub(crate) fn read_request(
     Ok(if private { request.over_tls() } else { request })
 }
 
-/// Opens a request, or answers it where it asks for a token.
+/// Whether a requester may have what a token service answers, which is neither sent nor done yet.
+pub(crate) type Allows<'a> = dyn Fn(&TokenAnswer) -> Result<(), EndpointError> + Sync + 'a;
+
+/// Opens a request, or answers it where it asks for a token that `allows` lets it have.
 pub(crate) async fn receive(
     endpoint: &InboundEndpoint,
     request: ReadRequest,
+    allows: &Allows<'_>,
     observed: &Observed,
     desk: &Desk,
 ) -> Result<Arrived, EndpointError> {
     let direction = Direction::Inbound;
     let mut timing = Timing::new(observed, direction, Some(desk));
     let now = jiff::Timestamp::now();
+    let denied = Mutex::new(None);
+    let is_allowed = |answer: &TokenAnswer| match allows(answer) {
+        Ok(()) => true,
+        Err(error) => {
+            *denied.lock().unwrap_or_else(PoisonError::into_inner) = Some(error);
+            false
+        }
+    };
     let arrived = endpoint
         .endpoint
-        .receive_in(desk.workspace(), request, now, &mut timing)
-        .await
-        .map_err(EndpointError::of)?;
+        .receive_in(desk.workspace(), request, &is_allowed, now, &mut timing)
+        .await;
+    let denied = denied.into_inner().unwrap_or_else(PoisonError::into_inner);
+    let arrived = arrived.map_err(|error| denied.unwrap_or_else(|| EndpointError::of(error)))?;
     if let Arrived::Message(opened) = &arrived {
         count(opened, direction, observed);
     }

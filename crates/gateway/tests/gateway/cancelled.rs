@@ -45,7 +45,7 @@ fn targeted(operation: &str, token: &str) -> String {
 struct Case {
     folder: crate::support::Folder,
     gateway: Running,
-    _backend: Backend,
+    backend: Backend,
 }
 
 impl Case {
@@ -56,7 +56,7 @@ impl Case {
         Self {
             folder,
             gateway,
-            _backend: backend,
+            backend,
         }
     }
 
@@ -129,6 +129,37 @@ async fn a_service_of_the_process_refuses_what_was_cancelled() {
     let metrics = metrics.expect("an answer").body;
     let line = "soapstone_assertions_total{route=\"users\",event=\"cancelled\"} 1";
     assert!(metrics.contains(line), "{metrics}");
+}
+
+/// Roles are asked before anything is done.
+#[tokio::test]
+async fn who_may_not_ask_a_token_service_cancels_nothing() {
+    let case = Case::new("").await;
+    let token = case.issued().await;
+    let role = "audit = { file = \"audit.jsonl\" }\n\
+        [[roles]]\nname = \"readers\"\nmembers = { anybody = true }\nallow = [\"knowing:*\"]\n\
+        [[roles]]\nname = \"others\"\nmembers = { users = [\"bob\"] }\nallow = [\"*:*\"]\n";
+    let text = gateway(case.backend.address, role);
+    let strict = case.folder.gateway(&text).await;
+    let message = |operation| case.folder.secured(USER, &targeted(operation, &token));
+    for operation in ["Cancel", "Renew", "Validate"] {
+        let answer = ask(&strict, "/users", message(operation)).await;
+        assert_eq!(answer.status, StatusCode::FORBIDDEN, "{}", answer.body);
+    }
+    let answer = ask(&strict, "/knowing", shown(&token)).await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let text = soon("the lines", async {
+        loop {
+            let text = std::fs::read_to_string(case.folder.path("audit.jsonl")).unwrap_or_default();
+            if text.lines().count() == 4 && text.ends_with('\n') {
+                return text;
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    let text = text.await;
+    assert_eq!(text.matches("\"not-allowed\"").count(), 3, "{text}");
+    assert!(!text.contains("\"cancelled\""), "{text}");
 }
 
 /// Whoever sees an assertion could end it for its subject.

@@ -107,6 +107,8 @@ pub enum ReceiveError {
     Unsecurable(SecureError),
     /// The answer holds a key, and the policy of answers does not encrypt it.
     WouldExpose,
+    /// The requester may not ask for the token, as the caller says.
+    NotAllowed,
 }
 
 impl fmt::Display for ReceiveError {
@@ -116,6 +118,7 @@ impl fmt::Display for ReceiveError {
             Self::Unsecurable(error) => write!(out, "the answer cannot be secured: {error}"),
             Self::WouldExpose => out
                 .write_str("the answer holds a key, and the policy of answers does not encrypt it"),
+            Self::NotAllowed => out.write_str("the requester may not ask for the token"),
         }
     }
 }

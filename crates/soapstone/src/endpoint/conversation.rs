@@ -57,6 +57,7 @@ impl<P: Opens + Secures> Endpoint<P> {
         &self,
         request: ReadRequest,
         workspace: &Workspace,
+        allows: &(dyn Fn(&TokenAnswer) -> bool + Sync),
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<Arrived, ReceiveError> {
@@ -118,6 +119,7 @@ impl<P: Opens + Secures> Endpoint<P> {
                     agreement.securing(),
                     private_transport,
                     workspace,
+                    allows,
                     now,
                     observer,
                 )
@@ -150,6 +152,7 @@ impl<P: Opens + Secures> Endpoint<P> {
                 response,
                 private_transport,
                 workspace,
+                allows,
                 now,
                 observer,
             )
@@ -170,6 +173,7 @@ impl<P: Opens + Secures> Endpoint<P> {
         response: &OutboundPlan,
         private_transport: bool,
         workspace: &Workspace,
+        allows: &(dyn Fn(&TokenAnswer) -> bool + Sync),
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<TokenAnswer, ReceiveError> {
@@ -189,6 +193,10 @@ impl<P: Opens + Secures> Endpoint<P> {
         let outcome = self.answered(service, &verified, requester, workspace, now);
         let outcome = outcome.await;
         let (_, receipt) = verified.finish(&mut workspace.buffers());
+        // One answer, whatever the token service says, and before anything of it is done.
+        if !allows(&told) {
+            return Err(ReceiveError::NotAllowed);
+        }
         let mut answer = match outcome {
             Ok(answer) => answer,
             Err(fault) => return Ok(refused(told, addressing.as_ref(), fault)),

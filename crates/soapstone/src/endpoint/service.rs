@@ -4,7 +4,7 @@ use jiff::Timestamp;
 use soapstone_wss::{InboundPlan, OutboundPlan, Outgoing, Receipt, Rejected, SecureError, Secured};
 use soapstone_xml::Limits;
 
-use super::arrived::{Arrived, ReadRequest, ReceiveError};
+use super::arrived::{Arrived, ReadRequest, ReceiveError, TokenAnswer};
 use super::asking::{Workspace, drive};
 use super::call::{Call, make};
 use super::compiled::Endpoint;
@@ -83,11 +83,15 @@ impl Endpoint<Serving> {
         let now = call.now;
         let (buffers, mut observer) = call.parts();
         drive(memory, buffers, async |workspace| {
-            self.received(request, workspace, now, &mut observer).await
+            let allows = &|_: &TokenAnswer| true;
+            self.received(request, workspace, allows, now, &mut observer)
+                .await
         })
     }
 
-    /// [Receives](Self::receive) a request that was read, in a workspace.
+    /// [Receives](Self::receive) a request that was read, in a workspace. `allows` says whether its
+    /// requester may ask for a token, before anything is done about it: the answer has no bytes
+    /// yet.
     ///
     /// # Errors
     /// Why the message is refused, or the answer to a request for a token cannot be secured.
@@ -95,10 +99,12 @@ impl Endpoint<Serving> {
         &self,
         workspace: &Workspace,
         request: ReadRequest,
+        allows: &(dyn Fn(&TokenAnswer) -> bool + Sync),
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<Arrived, ReceiveError> {
-        self.received(request, workspace, now, observer).await
+        self.received(request, workspace, allows, now, observer)
+            .await
     }
 
     /// Secures the answer to a request that left `receipt` behind.
