@@ -159,6 +159,38 @@ impl Config {
         }
     }
 
+    /// Whether a restart lets assertions in again that were cancelled, or none is ever known that
+    /// was: a warning's name, what it says, and what to do about it.
+    fn forgets_cancelled(
+        &self,
+        inbound: &EndpointSpec<Serving>,
+    ) -> Option<(&'static str, &'static str, &'static str)> {
+        let endpoint = &inbound.endpoint;
+        if !endpoint.forgets_at_its_end() {
+            return None;
+        }
+        if endpoint.cancels_assertions() {
+            return Some((
+                "cancelled-until-restart",
+                "forgets with the process which assertions were cancelled",
+                "remember them elsewhere: [routes.inbound.security] replay = { store = \"redis\", … }",
+            ));
+        }
+        // It shares the memory of the process, of which its token service has warned.
+        let mut services = self
+            .routes
+            .iter()
+            .filter_map(|route| route.inbound.as_ref());
+        let is_shared = services
+            .any(|side| side.endpoint.cancels_assertions() && side.endpoint.forgets_at_its_end());
+        (endpoint.refuses_cancelled() && !is_shared).then_some((
+            "cancelled-elsewhere",
+            "has `refuse_cancelled`, and its replay marks are in memory: what a token service cancels elsewhere, or before a restart, is \
+             accepted",
+            "name the store of the token service: [routes.inbound.security] replay = { store = \"redis\", … }",
+        ))
+    }
+
     /// What should be known at that moment of the certificates and revocation lists that it names:
     /// which have expired, will soon, or are not valid yet.
     pub fn validity_warnings(&self, now: Timestamp) -> Vec<ValidityWarning> {
@@ -218,6 +250,9 @@ impl Config {
                 let message = format!("route {} serves nobody: {why}", route.path);
                 let hint = "give the gateway a certificate: tls = { certificate = \"….pem\", key = \"….pem\" }";
                 warn("serves-nobody", route, message, hint);
+            }
+            if let Some((name, why, hint)) = inbound.and_then(|side| self.forgets_cancelled(side)) {
+                warn(name, route, format!("route {} {why}", route.path), hint);
             }
         }
         warnings.sort_by_key(|warning| (warning.problem.line, warning.problem.column));

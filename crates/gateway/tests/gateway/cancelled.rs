@@ -182,6 +182,43 @@ async fn a_stranger_ends_nobodys_assertion() {
 }
 
 #[test]
+fn files_that_forget_at_a_restart_what_was_cancelled_are_warned_of() {
+    let folder = folder();
+    let nobody = "127.0.0.1:9".parse().expect("an address");
+    let names = |text: &str| -> Vec<(&'static str, String)> {
+        let text = text.replace("LISTEN", "listen = \"127.0.0.1:0\"");
+        let config = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+        let warnings = config.expect("it is right").warnings().into_iter();
+        let warnings = warnings.filter(|it| it.name.starts_with("cancelled-"));
+        let told = warnings.map(|it| (it.name, it.problem.message));
+        told.collect()
+    };
+    let right = gateway(nobody, "");
+    let told = names(&right);
+    assert_eq!(told.len(), 2, "{told:?}");
+    for ((name, message), path) in told.iter().zip(["/users", "/signers"]) {
+        assert_eq!(*name, "cancelled-until-restart");
+        assert!(message.starts_with(&format!("route {path} ")), "{message}");
+    }
+    // Nobody in the file cancels, or only one who tells others.
+    let store = "replay = { store = \"file\", path = \"marks\" }";
+    let mut shared = right.clone();
+    for mechanism in ["username", "sign"] {
+        let security = format!("security = {{ mechanism = \"{mechanism}\"");
+        shared = shared.replace(&security, &format!("{security}, {store}"));
+    }
+    for text in [right.replace("cancellable = true\n", ""), shared.clone()] {
+        let told = names(&text);
+        assert_eq!(told.len(), 1, "{told:?}");
+        assert_eq!(told[0].0, "cancelled-elsewhere");
+        assert!(told[0].1.starts_with("route /knowing "), "{}", told[0].1);
+    }
+    let none = "security = { mechanism = \"none\"";
+    let all = shared.replace(none, &format!("{none}, {store}"));
+    assert_eq!(names(&all), []);
+}
+
+#[test]
 fn files_that_would_forget_what_was_cancelled_are_refused() {
     let folder = folder();
     let nobody = "127.0.0.1:9".parse().expect("an address");

@@ -30,7 +30,7 @@ use super::remarks::Remark;
 use super::request_headers::RequestHeaders;
 use super::sent::{Sent, SentMessages};
 use super::token_service::TokenService;
-use crate::config::{ConversationsConfig, ReplayConfig};
+use crate::config::{ConversationsConfig, ReplayConfig, ReplayStoreConfig};
 
 /// A compiled endpoint. What it can do follows from the directions of its role, `P`:
 /// [`Service`](super::Service), [`Client`](super::Client), [`Opener`](super::Opener) and
@@ -380,6 +380,24 @@ impl<P: Directions> Endpoint<P> {
     /// Whether it is a token service, which answers all requests itself.
     pub fn is_token_service(&self) -> bool {
         self.sts.is_some()
+    }
+
+    /// Whether it is a token service that cancels assertions.
+    pub fn cancels_assertions(&self) -> bool {
+        let rules = self.sts.as_ref().map(SecurityTokenService::rules);
+        let rules = rules.and_then(|rules| rules.assertions.as_ref());
+        rules.is_some_and(|rules| rules.cancellable)
+    }
+
+    /// Whether it refuses messages whose assertion a token service cancelled.
+    pub fn refuses_cancelled(&self) -> bool {
+        self.refuses_cancelled
+    }
+
+    /// Whether replay marks, and what was cancelled, end with the process.
+    pub fn forgets_at_its_end(&self) -> bool {
+        let store = self.replay.as_ref().map(|replay| &replay.store);
+        matches!(store, None | Some(ReplayStoreConfig::Memory))
     }
 
     /// The key that signs the assertions of a token service.
