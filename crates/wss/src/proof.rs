@@ -1,6 +1,6 @@
 //! The proof key of an assertion: a symmetric key that its issuer gives to the subject and,
 //! enciphered inside of the assertion, to the receiver (SAML Token Profile 1.1.1, 3.5.1; WS-Trust
-//! 1.4, 4.4.2).
+//! 1.4, 4.4.3).
 //!
 //! The one rule: the key is known by its assertion alone. Whoever has the assertion without the key
 //! has nothing.

@@ -49,7 +49,7 @@ pub enum TokenKey {
     /// the key of that signature.
     Public(Certificate),
     /// A new symmetric one. The token has it for the service, enciphered, and the answer has what
-    /// it takes to know it (WS-Trust 1.4, 4.4.2).
+    /// it takes to know it (WS-Trust 1.4, 4.4.3).
     Symmetric(ProofRules),
 }
 
