@@ -79,6 +79,8 @@ pub enum Refusal {
         /// Fewest bytes.
         minimum: usize,
     },
+    /// The whole key that the requestor sends is zeros, which everybody knows.
+    KeyBlank,
     /// The requestor's entropy cannot be decrypted: one failure, whatever its cause.
     EntropyUnreadable,
     /// Key material would travel, or has travelled, readable by everybody on the way.
@@ -215,6 +217,7 @@ impl Refusal {
             | Self::ActionMismatch { .. }
             | Self::EntropyMissing
             | Self::EntropyLength { .. }
+            | Self::KeyBlank
             | Self::ScopeMissing
             | Self::Batch { .. } => TrustFaultCode::InvalidRequest,
             Self::VersionNotOffered { .. }
@@ -264,9 +267,10 @@ impl Refusal {
             Self::KeyTypeNotOffered { .. } => "trust-key-type",
             Self::KeySizeNotOffered { .. } => "trust-key-size",
             Self::ComputedKeyNotOffered { .. } => "trust-computed-key",
-            Self::EntropyMissing | Self::EntropyLength { .. } | Self::EntropyUnreadable => {
-                "trust-entropy"
-            }
+            Self::EntropyMissing
+            | Self::EntropyLength { .. }
+            | Self::KeyBlank
+            | Self::EntropyUnreadable => "trust-entropy",
             Self::NotConfidential => "trust-not-confidential",
             Self::NotAuthenticated => "trust-not-authenticated",
             Self::RequesterAmbiguous => "trust-requester",
@@ -345,6 +349,7 @@ impl fmt::Display for Refusal {
                 out,
                 "expected at least {minimum} bytes of entropy, found {found}"
             ),
+            Self::KeyBlank => out.write_str("expected a random key, found one of zeros"),
             Self::EntropyUnreadable => {
                 out.write_str("the entropy of the request cannot be decrypted")
             }

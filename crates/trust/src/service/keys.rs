@@ -28,7 +28,7 @@ pub(crate) const fn shortest_entropy(key: usize) -> usize {
 pub(super) struct NewKey {
     pub(super) key: SymmetricKey,
     pub(super) bits: u32,
-    /// Nothing where the requestor has the key already (WS-Trust 1.4, 4.4.2).
+    /// Nothing where the requestor has the key already (WS-Trust 1.4, 4.4.3).
     pub(super) proof: Option<ProofToken>,
     pub(super) entropy: Option<Entropy>,
     /// What it is told must not be readable on the way.
@@ -122,6 +122,9 @@ impl SecurityTokenService {
                     minimum: bits,
                     maximum: bits,
                 });
+            }
+            if theirs.expose().iter().all(|byte| *byte == 0) {
+                return Err(Refusal::KeyBlank);
             }
             return Ok(NewKey {
                 key: SymmetricKey::from_secret(theirs).map_err(library)?,

@@ -316,7 +316,7 @@ fn a_key_of_the_token_service_that_is_short_or_hidden_from_us_is_refused() {
     }
 }
 
-/// WS-Trust 1.4, 3.3 and 4.4.2: a whole key of the requestor's is the key where the rules say so,
+/// WS-Trust 1.4, 3.3 and 4.4.3: a whole key of the requestor's is the key where the rules say so,
 /// and there is no need to send it back.
 #[test]
 fn a_requestor_chooses_the_key_where_the_rules_say_so() {
@@ -351,6 +351,9 @@ fn a_requestor_chooses_the_key_where_the_rules_say_so() {
         maximum,
     };
     assert_eq!(refusal, expected);
+    // Everybody knows a key of zeros.
+    let zeros = asked(32).replace(&base64::encode(&[7; 32]), &base64::encode(&[0; 32]));
+    assert_eq!(generous().refusal(&zeros, &client), Refusal::KeyBlank);
     let mut exposed = client.clone();
     exposed.confidential = false;
     let refusal = generous().refusal(&asked(32), &exposed);
