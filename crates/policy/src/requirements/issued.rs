@@ -141,18 +141,25 @@ impl IssuedToken {
             // The request says itself what it is.
             (Some(_), "RequestType") => {}
             // And how a symmetric key is to be made.
-            (Some(_), "KeySize") if symmetric && text.parse::<u32>().is_ok() => {
-                self.key_size = text.parse().ok();
+            (Some(_), "KeySize") if symmetric && key_size(text).is_some() => {
+                self.key_size = key_size(text);
             }
             (Some(_), "ComputedKeyAlgorithm") if symmetric && text.ends_with("/CK/PSHA1") => {}
             (Some(_), "KeySize" | "ComputedKeyAlgorithm") if symmetric => {
-                let reason = "a symmetric key has a number of bits, and is computed by P_SHA1";
+                let reason =
+                    "a symmetric key has 128 to 512 bits in whole bytes, and is computed by P_SHA1";
                 let kind = ProblemKind::NotSupported { reason };
                 problems.push(PolicyProblem::at(&child.name, &child.place, kind));
             }
             _ => write(child, &mut self.other),
         }
     }
+}
+
+/// The bits of a symmetric key: 128 to 512 in whole bytes, as a key is asked for.
+fn key_size(text: &str) -> Option<u32> {
+    let bits: u32 = text.parse().ok()?;
+    ((128..=512).contains(&bits) && bits.is_multiple_of(8)).then_some(bits)
 }
 
 /// Whether an element of a template asks for a symmetric key.

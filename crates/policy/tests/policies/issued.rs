@@ -153,12 +153,16 @@ fn the_symmetric_key_of_an_issued_token_protects_messages() {
     }
     for other in [
         "<t:KeySize>many</t:KeySize>",
+        "<t:KeySize>64</t:KeySize>",
+        "<t:KeySize>1024</t:KeySize>",
+        "<t:KeySize>260</t:KeySize>",
         "<t:ComputedKeyAlgorithm>urn:other</t:ComputedKeyAlgorithm>",
     ] {
         let template = key("SymmetricKey") + other;
         let binding = symmetric(&issued(&template, ""), &suite("Basic256"));
         let found = problems(&format!("{binding}{SIGNED_BODY}"));
-        let reason = "a symmetric key has a number of bits, and is computed by P_SHA1";
+        let reason =
+            "a symmetric key has 128 to 512 bits in whole bytes, and is computed by P_SHA1";
         assert_eq!(
             found[0].kind,
             ProblemKind::NotSupported { reason },

@@ -261,25 +261,30 @@ impl Compiler<'_> {
             rules.key_size = bits;
         }
         if let Some(bits) = &config.key_size {
-            // Its first bytes encrypt, where no keys are derived from it.
-            let cipher = request
-                .suite
-                .data
-                .first()
-                .filter(|_| request.encryption().is_some());
-            let fewest = cipher.map_or(0, |cipher| cipher.key_length() as u32 * 8);
-            if bits.value < fewest {
-                self.report_with_hint(
-                    bits.place,
-                    format!(
-                        "expected a key as long as the suite encrypts with, found {} bits",
-                        bits.value
-                    ),
-                    format!("key_size = {fewest}"),
-                );
-                return None;
-            }
             rules.key_size = bits.value;
+        }
+        // Its first bytes encrypt, where no keys are derived from it.
+        let cipher = request
+            .suite
+            .data
+            .first()
+            .filter(|_| request.encryption().is_some());
+        let fewest = cipher.map_or(0, |cipher| cipher.key_length() as u32 * 8);
+        if rules.key_size < fewest {
+            let place = config.key_size.as_ref().map_or(config.place, |it| it.place);
+            let said_by = match config.key_size {
+                Some(_) => "",
+                None => " in the `wst:KeySize` of the policy",
+            };
+            self.report_with_hint(
+                place,
+                format!(
+                    "expected a key as long as the suite encrypts with, found {} bits{said_by}",
+                    rules.key_size
+                ),
+                format!("key_size = {fewest}"),
+            );
+            return None;
         }
         if let Some(entropy) = &config.entropy {
             rules.contribution = entropy.value;

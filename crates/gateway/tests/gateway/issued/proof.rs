@@ -137,6 +137,20 @@ fn symmetric(backend: SocketAddr, sts: SocketAddr, more: &str) -> String {
         )
 }
 
+/// A policy whose messages are under the symmetric key of an issued token, with so many bits.
+fn key_of(bits: u32) -> String {
+    let sp = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
+    format!(
+        "<wsp:Policy xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" xmlns:sp=\"{sp}\"><sp:SymmetricBinding><wsp:Policy>\
+         <sp:ProtectionToken><wsp:Policy><sp:IssuedToken sp:IncludeToken=\"{sp}/IncludeToken/AlwaysToRecipient\">\
+         <sp:RequestSecurityTokenTemplate xmlns:t=\"{WST}\"><t:KeyType>{WST}/SymmetricKey</t:KeyType>\
+         <t:KeySize>{bits}</t:KeySize></sp:RequestSecurityTokenTemplate><wsp:Policy/></sp:IssuedToken></wsp:Policy></sp:ProtectionToken>\
+         <sp:AlgorithmSuite><wsp:Policy><sp:Basic256/></wsp:Policy></sp:AlgorithmSuite><sp:IncludeTimestamp/>\
+         </wsp:Policy></sp:SymmetricBinding><sp:SignedParts><sp:Body/></sp:SignedParts>\
+         <sp:EncryptedParts><sp:Body/></sp:EncryptedParts></wsp:Policy>"
+    )
+}
+
 #[tokio::test]
 async fn messages_are_under_the_key_of_an_assertion_that_a_token_service_made() {
     for (way, entropy) in [
@@ -322,6 +336,25 @@ fn files_that_would_lose_a_key_are_refused() {
             needless,
         ),
     ];
+    for (bits, expected) in [
+        (256, ""),
+        (
+            128,
+            "expected a key as long as the suite encrypts with, found 128 bits in the `wst:KeySize` of the policy",
+        ),
+    ] {
+        folder.write("policy.xml", key_of(bits));
+        let text = right
+            .replacen(
+                "security = { mechanism = \"sign-encrypt\" }",
+                "security = { policy = \"policy.xml\" }",
+                1,
+            )
+            .replacen("holder_key = \"symmetric\"\n", "", 1);
+        let told = problems(&text);
+        assert!(told.contains(expected), "{expected}\n{told}");
+        assert_eq!(told.is_empty(), expected.is_empty(), "{told}");
+    }
     for (text, expected) in cases {
         let told = problems(&text);
         assert!(told.contains(expected), "{expected}\n{told}");
