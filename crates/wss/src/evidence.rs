@@ -117,6 +117,7 @@
 //! }
 //! ```
 
+use jiff::Timestamp;
 use soapstone_crypto::{Certificate, DataEncryption, Digest, DigestAlgorithm, SignatureAlgorithm};
 use soapstone_xml::{Buffers, Canonicalization, Element, NodeId};
 
@@ -281,6 +282,8 @@ pub struct AssertionEvidence {
     pub assertion: Assertion,
     /// How it was confirmed that the message is of its subject.
     pub confirmed: Option<ConfirmationMethod>,
+    /// Whether the client certificate of the connection has the key of its holder.
+    pub held_by_connection: bool,
     /// The element.
     pub(crate) node: NodeId,
     /// Whether its issuer signed it.
@@ -311,6 +314,8 @@ pub struct Evidence {
     pub named_user: Option<String>,
     /// The Kerberos token of the message.
     pub kerberos: Option<KerberosEvidence>,
+    /// The end of the ticket of the session that protects the message, or whose token it has.
+    pub kerberos_end: Option<Timestamp>,
     /// The assertion about the sender.
     pub assertion: Option<AssertionEvidence>,
     /// The signature of an element of the Body by itself.

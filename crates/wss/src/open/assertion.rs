@@ -164,8 +164,13 @@ impl Comparison<'_, '_> {
             now: self.message.now,
         };
         let method = found.assertion.confirm(policy, &presented)?;
+        let by_connection = presented.client_certificate.is_some_and(|client| {
+            let mut held = found.assertion.holder_keys();
+            held.any(|key| key == client.public_key())
+        });
         if let Some(found) = &mut self.evidence.assertion {
             found.confirmed = Some(method);
+            found.held_by_connection = by_connection;
         }
         Ok(())
     }

@@ -280,6 +280,8 @@ impl Opening<'_> {
         let signatures = self.evidence.signatures.iter_mut();
         let values = signatures.map(|signature| std::mem::take(&mut signature.value));
         let signature_values = values.collect();
+        let kerberos = self.kerberos_session();
+        self.evidence.kerberos_end = kerberos.as_ref().map(|it| it.expires);
         let holder = self.evidence.holder();
         Receipt {
             signer: self.evidence.signer().or(holder).cloned(),
@@ -290,7 +292,7 @@ impl Opening<'_> {
             signature_values,
             user: self.keyring.user.take(),
             context: self.keyring.context.take(),
-            kerberos: self.kerberos_session(),
+            kerberos,
             proof: self.proof_key(),
             operations: Vec::new(),
             marks: Vec::new(),

@@ -100,6 +100,7 @@ fn a_session_protects_requests_and_answers_in_every_form() {
                     now(),
                 );
                 let opened = opened.unwrap_or_else(|error| panic!("{mechanism} {form:?}: {error}"));
+                assert_eq!(opened.evidence().kerberos_end, Some(alice.expires));
                 assert!(forwarded(&opened).contains("Grüße"));
                 let (_, receipt) = opened.finish(&mut Buffers::default());
                 let answer = secure_with(&policy, service_keys(), PLAIN, Some(&receipt));

@@ -5,6 +5,7 @@
 //! places.
 
 use jiff::Timestamp;
+use soapstone_crypto::Certificate;
 use soapstone_xml::{Content, Element, NodeId};
 
 use super::conditions::Conditions;
@@ -39,6 +40,8 @@ pub struct Assertion {
     pub(crate) session_end: Option<Timestamp>,
     /// The one `ds:Signature`.
     pub(crate) signature: Option<NodeId>,
+    /// The certificate whose key made it, when that is proven.
+    pub(crate) signer: Option<Certificate>,
     pub(crate) node: NodeId,
 }
 
@@ -95,6 +98,7 @@ impl Assertion {
             confirmations,
             session_end: found.session_end,
             signature: signature.map(|signature| signature.id()),
+            signer: None,
             node: element.id(),
         })
     }
@@ -151,6 +155,7 @@ impl Assertion {
             confirmations,
             session_end: None,
             signature,
+            signer: None,
             node: element.id(),
         })
     }

@@ -101,7 +101,7 @@ impl IssuedAssertion {
             [] => Vec::new(),
             issuers => {
                 let judged = assertion.check_issuer(document, issuers, wanted.policy, now)?;
-                if !judged.signed {
+                if judged.signer.is_none() {
                     return Err(Rejected::AssertionUnsigned);
                 }
                 judged.weak

@@ -4,7 +4,7 @@
 //! sign for another issuer, signs nothing in the name of this one.
 
 use jiff::Timestamp;
-use soapstone_crypto::{SignatureFamily, TrustStore};
+use soapstone_crypto::{Certificate, SignatureFamily, TrustStore};
 use soapstone_xml::{Canonicalization, Document};
 use soapstone_xmlsec::dsig::{NoExtension, Scratch, Signature, Target, Transform};
 
@@ -26,8 +26,8 @@ pub struct AssertionIssuer {
 
 /// What is known of an assertion whose issuer was judged.
 pub(crate) struct Judged {
-    /// Whether its issuer signed it. Otherwise somebody has to vouch for it.
-    pub(crate) signed: bool,
+    /// The certificate by which its issuer signed it. None: somebody has to vouch for it.
+    pub(crate) signer: Option<Certificate>,
     /// Short names of the weak algorithms that it was signed with.
     pub(crate) weak: Vec<&'static str>,
 }
@@ -52,7 +52,7 @@ impl Assertion {
                     issuer: excerpt(&self.issuer),
                 }),
                 None => Ok(Judged {
-                    signed: false,
+                    signer: None,
                     weak: Vec::new(),
                 }),
             };
@@ -62,7 +62,8 @@ impl Assertion {
         self.check_form(document, &signature, policy)?;
         let mut scratch = Scratch::default();
         let unreadable = |problem: &str| malformed(format!("its signature: {problem}"));
-        enveloped::check_signer(document, &signature, trust, now, &mut scratch, unreadable)?;
+        let signer =
+            enveloped::check_signer(document, &signature, trust, now, &mut scratch, unreadable)?;
         let reference = &signature.references[0];
         let target = Target::Element {
             node: self.node,
@@ -78,7 +79,7 @@ impl Assertion {
         ];
         let weak = used.into_iter().filter(|(is_weak, _)| *is_weak);
         Ok(Judged {
-            signed: true,
+            signer: Some(signer),
             weak: weak.map(|(_, name)| name).collect(),
         })
     }

@@ -107,7 +107,7 @@ fn prove(element: Element<'_>, with: &mut Proving<'_>) -> Result<(), Rejected> {
         });
     }
     with.observer.ended(Operation::Other);
-    let assertion = Assertion::read(element)?;
+    let mut assertion = Assertion::read(element)?;
     if !policy.versions.contains(&assertion.version) {
         return Err(Rejected::TokenUnsupported {
             found: format!("an assertion of SAML {}", assertion.version.name()),
@@ -131,11 +131,14 @@ fn prove(element: Element<'_>, with: &mut Proving<'_>) -> Result<(), Rejected> {
     if let Some((key, until, end)) = assertion.use_mark(policy) {
         with.marks.extend(marks::ending((until, end), [key]));
     }
+    let is_signed = judged.signer.is_some();
+    assertion.signer = judged.signer;
     with.evidence.assertion = Some(AssertionEvidence {
         node: with.token,
         assertion,
-        is_signed: judged.signed,
+        is_signed,
         confirmed: None,
+        held_by_connection: false,
     });
     Ok(())
 }

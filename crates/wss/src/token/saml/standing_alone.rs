@@ -5,7 +5,7 @@
 //! signature and its life are proven as those of a sender's token are.
 
 use jiff::Timestamp;
-use soapstone_crypto::PublicKey;
+use soapstone_crypto::{Certificate, PublicKey};
 use soapstone_xml::Element;
 
 use super::assertion::Assertion;
@@ -29,7 +29,7 @@ impl Assertion {
         policy: &AssertionPolicy,
         now: Timestamp,
     ) -> Result<Self, Rejected> {
-        let assertion = Self::read(element)?;
+        let mut assertion = Self::read(element)?;
         if !policy.versions.contains(&assertion.version) {
             return Err(Rejected::TokenUnsupported {
                 found: expanded_name(element),
@@ -38,10 +38,13 @@ impl Assertion {
         assertion.check_life(policy, now)?;
         assertion.check_confirmable(policy, now)?;
         let judged = assertion.check_issuer(element.document(), issuers, policy, now)?;
-        match judged.signed {
-            true => Ok(assertion),
-            false => Err(Rejected::AssertionUnsigned),
-        }
+        assertion.signer = Some(judged.signer.ok_or(Rejected::AssertionUnsigned)?);
+        Ok(assertion)
+    }
+
+    /// The certificate by which its issuer was proven to have signed it.
+    pub const fn signer(&self) -> Option<&Certificate> {
+        self.signer.as_ref()
     }
 
     /// Whether each of its audience restrictions allows one of these, and there is one.
