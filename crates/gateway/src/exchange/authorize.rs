@@ -103,7 +103,7 @@ pub(super) fn authorize_token(
     bytes: u64,
 ) -> Result<(), EndpointError> {
     let proven = match (&answer.token, &answer.requester) {
-        (Some(RequesterToken::Kerberos(client)), _) => Proven::Kerberos(client.clone()),
+        (Some(RequesterToken::Kerberos { client, .. }), _) => Proven::Kerberos(client.clone()),
         (Some(RequesterToken::Assertion(_)), _) => Proven::Nobody,
         (None, ContextOwner::Certificate(certificate)) => Proven::Certificate(certificate.clone()),
         (None, ContextOwner::User(user)) => Proven::User(user.clone()),

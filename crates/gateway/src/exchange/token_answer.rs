@@ -97,7 +97,7 @@ fn note(reporter: &Reporter<'_>, answer: &TokenAnswer) {
             (Some(RequesterToken::Assertion(shown)), _) => {
                 Some(("assertion", shown.subject.value.as_str()))
             }
-            (Some(RequesterToken::Kerberos(client)), _) => Some(("kerberos", client.as_str())),
+            (Some(RequesterToken::Kerberos { client, .. }), _) => Some(("kerberos", client.as_str())),
             (None, ContextOwner::Certificate(certificate)) => {
                 Some(("certificate", certificate.subject()))
             }

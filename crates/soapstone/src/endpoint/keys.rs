@@ -336,7 +336,7 @@ impl Compiler<'_> {
         }
     }
 
-    fn certificates(&mut self, file: &LoadedFile) -> Vec<Certificate> {
+    pub(super) fn certificates(&mut self, file: &LoadedFile) -> Vec<Certificate> {
         match Certificate::from_file_contents(file.bytes.expose()) {
             Ok(certificates) if !certificates.is_empty() => certificates,
             Ok(_) => {

@@ -7,7 +7,8 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use soapstone_crypto::{
-    DigestAlgorithm, DistinguishedName, KeyTransport, SignatureAlgorithm, TrustRules, TrustStore,
+    Certificate, DigestAlgorithm, DistinguishedName, Identity, KeyTransport, SignatureAlgorithm,
+    TrustRules, TrustStore,
 };
 use soapstone_trust::{
     ACTOR_CLAIM, AssertionRules, Delegation, GrantedAttribute, Parties, SecurityTokenService,
@@ -68,6 +69,7 @@ impl Compiler<'_> {
             );
         }
         self.check_assertions_of_requesters(exchanges);
+        self.check_audience_of_requesters(config);
         if !in_conversation && !exchanges.iter().all(|one| shows_requester(&one.request)) {
             self.report_with_hint(
                 config.place,
@@ -76,6 +78,7 @@ impl Compiler<'_> {
             );
         }
         let identity = self.identity(&config.identity, DatedUse::Issuing);
+        self.check_own_name(config, identity.as_deref());
         let services = self.target_services(config);
         let attributes = self.granted_attributes(config);
         let delegations = self.delegations(config);
@@ -182,6 +185,58 @@ impl Compiler<'_> {
                 issuer.place,
                 "a token service believes no assertion that its issuer does not sign",
                 "leave `signed` out, and name the issuer's certificates: pinned = [\"….cert.pem\"]",
+            );
+        }
+    }
+
+    /// Refuses other keys in the name of the service itself: whoever has one would speak for every
+    /// user, for its assertions name ours.
+    fn check_own_name(&mut self, config: &StsConfig, identity: Option<&Identity>) {
+        let (Some(saml), Some(identity)) = (&self.config.saml, identity) else {
+            return;
+        };
+        let mut issuers = saml.issuers.iter();
+        let Some(own) = issuers.find(|issuer| issuer.name.value == config.issuer.value) else {
+            return;
+        };
+        let mut pinned = Vec::new();
+        for file in &own.trust.pinned {
+            pinned.extend(self.certificates(file));
+        }
+        let is_own = |one: &Certificate| one.der() == identity.certificate().der();
+        if !own.trust.anchors.is_empty() || !pinned.iter().all(is_own) {
+            self.report_with_hint(
+                own.place,
+                "expected the certificate of `identity` of the token service and no other for assertions in its own name: whoever has another would speak for every user",
+                "pin it alone: pinned = [\"….cert.pem\"]",
+            );
+        }
+    }
+
+    /// Refuses assertions of requesters that are for everybody, or for one of the services: whoever
+    /// got one would ask in the name of its subject.
+    fn check_audience_of_requesters(&mut self, config: &StsConfig) {
+        let Some(saml) = &self.config.saml else {
+            return;
+        };
+        let audience = saml.audience.as_deref();
+        if audience.is_some_and(<[_]>::is_empty) {
+            self.report_with_hint(
+                saml.place,
+                "expected the name of the token service in `audience`, found none: an assertion for everybody does not show who asks",
+                "name it as issuers do: audience = [\"https://sts.example\"]",
+            );
+        }
+        let services = config.services.iter();
+        let audiences = services.map(|one| &one.audience.as_ref().unwrap_or(&one.address).value);
+        let others = audiences.filter(|one| **one != config.issuer.value);
+        let mut named = audience.unwrap_or_default().iter();
+        let shared = named.find(|named| others.clone().any(|other| *other == named.value));
+        if let Some(shared) = shared {
+            self.report_with_hint(
+                shared.place,
+                "one of `services` has this audience: it could ask in the name of everybody who calls it",
+                "name the token service alone, and allow delegations; a service that is the token service itself has its `issuer` as `audience`",
             );
         }
     }

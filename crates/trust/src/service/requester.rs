@@ -38,8 +38,13 @@ pub struct Requester {
 pub enum RequesterToken {
     /// An assertion whose subject sent the request.
     Assertion(Box<Assertion>),
-    /// A Kerberos token, by the principal of its client.
-    Kerberos(String),
+    /// A Kerberos token.
+    Kerberos {
+        /// The principal of its client.
+        client: String,
+        /// The end of the ticket.
+        ends: Timestamp,
+    },
 }
 
 impl fmt::Display for RequesterToken {
@@ -48,7 +53,7 @@ impl fmt::Display for RequesterToken {
             Self::Assertion(assertion) => {
                 write!(out, "{} of {}", assertion.subject.value, assertion.issuer)
             }
-            Self::Kerberos(client) => out.write_str(client),
+            Self::Kerberos { client, .. } => out.write_str(client),
         }
     }
 }
@@ -56,7 +61,9 @@ impl fmt::Display for RequesterToken {
 impl RequesterToken {
     /// The token that shows who sent a verified message, if one does: by its key, which signed the
     /// Body, or by a connection that protects both. What another key signs of an assertion, its
-    /// holder of another message could have had signed.
+    /// holder of another message could have had signed. What a holder's key signs beside the Body,
+    /// any receiver of it could have put before another Body: a connection of the holder's own key
+    /// is needed then, or its signature over the Body.
     fn of(
         evidence: &Evidence,
         private_transport: bool,
@@ -68,10 +75,22 @@ impl RequesterToken {
                 one.role == SignatureRole::Message && is_its(&one.signer) && covers_body(one)
             })
         };
+        let endorses = || {
+            let covers = |one: &SignatureEvidence| {
+                let mut endorsed = evidence.signatures.iter();
+                covers_body(one)
+                    || endorsed.any(|it| {
+                        it.role == SignatureRole::Message && covers_body(it) && one.covers(it.node)
+                    })
+            };
+            let mut signatures = evidence.signatures.iter();
+            signatures.any(|one| matches!(one.signer, Signer::Holder { .. }) && covers(one))
+        };
         let shown = evidence.assertion.as_ref().and_then(|shown| {
             let is_shown = match shown.confirmed {
                 Some(ConfirmationMethod::HolderOfKey) => {
-                    private_transport || signs(&|one| matches!(one, Signer::Holder { .. }))
+                    signs(&|one| matches!(one, Signer::Holder { .. }))
+                        || private_transport && (shown.held_by_connection || endorses())
                 }
                 Some(ConfirmationMethod::Bearer) => private_transport,
                 _ => false,
@@ -80,8 +99,12 @@ impl RequesterToken {
         });
         shown.or_else(|| {
             let client = evidence.kerberos_client()?;
+            let ends = evidence.kerberos_end?;
             let by_key = signs(&|one| matches!(one, Signer::Kerberos(_)));
-            (private_transport || by_key).then(|| Self::Kerberos(client.to_owned()))
+            (private_transport || by_key).then(|| Self::Kerberos {
+                client: client.to_owned(),
+                ends,
+            })
         })
     }
 }
@@ -96,7 +119,8 @@ impl Requester {
     pub(super) fn token_end(&self, policy: &AssertionPolicy) -> Option<Timestamp> {
         match &self.token {
             Some(RequesterToken::Assertion(assertion)) => Some(assertion.expires(policy)),
-            Some(RequesterToken::Kerberos(_)) | None => None,
+            Some(RequesterToken::Kerberos { ends, .. }) => Some(*ends),
+            None => None,
         }
     }
 }

@@ -53,9 +53,24 @@ impl AssertionRequest<'_> {
     pub(super) fn signed(&self, element: Element<'_>) -> Result<Assertion, Refusal> {
         let rules = self.rules;
         let verified = Assertion::verify(element, &rules.issuers, &rules.policy, self.now);
-        verified.map_err(|rejected| Refusal::TokenRejected {
+        let assertion = verified.map_err(|rejected| Refusal::TokenRejected {
             problem: rejected.to_string(),
-        })
+        })?;
+        if assertion.issuer == rules.issuer && !rules.issued(&assertion) {
+            return Err(Refusal::TokenRejected {
+                problem: "another key signed it in the name of this service".to_owned(),
+            });
+        }
+        Ok(assertion)
+    }
+
+    /// Whether the requester has a token of another's that it acts with: an assertion that names
+    /// actors. Its subject did not ask, and the actor's right is for what the assertion is for.
+    pub(super) fn is_actor(&self) -> bool {
+        match &self.requester.token {
+            Some(RequesterToken::Assertion(shown)) => !actors(shown).is_empty(),
+            _ => false,
+        }
     }
 
     /// Who asks, if that was shown by a token that says so without a reservation.
@@ -73,7 +88,7 @@ impl AssertionRequest<'_> {
                 ));
             }
         }
-        Party::of(self.requester, &self.rules.issuer).ok_or(Refusal::NotAuthenticated)
+        Party::of(self.requester, self.rules).ok_or(Refusal::NotAuthenticated)
     }
 
     /// When what shows the requester ends: a certificate or an assertion would not ask any more
@@ -103,7 +118,7 @@ impl AssertionRequest<'_> {
                 authenticated: shown.authenticated.unwrap_or(shown.issued),
                 authentication: Authentication::Unspecified,
                 // What others say of actors is their word.
-                actors: match shown.issuer == self.rules.issuer {
+                actors: match self.rules.issued(shown) {
                     true => actors(shown),
                     false => Vec::new(),
                 },

@@ -4,8 +4,8 @@
 //! until it ends: this service validates, renews and delegates it no more, and so does whoever asks
 //! the same store.
 //!
-//! The one rule: its subject cancels it, or the holder of the key that it names. What anybody else
-//! asks for is refused as a token is that nobody believes.
+//! The one rule: its subject cancels it, or the holder of the key that it names. Who acts for the
+//! subject is neither. What anybody else asks for is refused as a token is that nobody believes.
 
 use soapstone_wss::Assertion;
 
@@ -66,11 +66,11 @@ impl AssertionRequest<'_> {
     /// Whether an assertion is one of ours whose subject asks, or the holder of its key by a
     /// signature.
     fn may_cancel(&self, assertion: &Assertion, requester: &Party) -> bool {
-        if assertion.issuer != self.rules.issuer {
+        if !self.rules.issued(assertion) {
             return false;
         }
         let subject = Party::own_subject(&assertion.subject);
-        let is_subject = subject.is_some_and(|subject| subject.is(requester));
+        let is_subject = !self.is_actor() && subject.is_some_and(|subject| subject.is(requester));
         let mut signers = self.requester.signers.iter();
         is_subject
             || signers.any(|signer| {

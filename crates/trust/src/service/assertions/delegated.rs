@@ -43,6 +43,10 @@ impl AssertionRequest<'_> {
                 && rule.actors.include(actor)
                 && rule.services.contains(&target.address)
         };
+        // A chain has one line of actors, and this would be a second one.
+        if self.is_actor() {
+            return Err(not_allowed());
+        }
         let rules: Vec<_> = self.rules.delegations.iter().filter(may_act).collect();
         if rules.is_empty() {
             return Err(not_allowed());
@@ -58,7 +62,7 @@ impl AssertionRequest<'_> {
                 problem: "its issuer restricts the assertions that are made from it".to_owned(),
             });
         }
-        let is_own = presented.issuer == self.rules.issuer;
+        let is_own = self.rules.issued(&presented);
         let party = match is_own {
             true => Party::own_subject(&presented.subject),
             false => Party::foreign(&presented),

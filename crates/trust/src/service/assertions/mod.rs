@@ -116,7 +116,10 @@ impl AssertionRequest<'_> {
                 problem: problem.to_owned(),
             })
         };
-        let own = old.issuer == self.rules.issuer;
+        if self.is_actor() {
+            return refused("the requester acts for its subject");
+        }
+        let own = self.rules.issued(&old);
         let party = Party::own_subject(&old.subject).filter(|_| own);
         let Some(party) = party.filter(|party| party.is(&requester)) else {
             return refused("it was not issued here about the requester");

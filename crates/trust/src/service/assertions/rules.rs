@@ -54,6 +54,16 @@ pub struct AssertionRules {
     pub policy: AssertionPolicy,
 }
 
+impl AssertionRules {
+    /// Whether an assertion was issued here: by this name, and signed with this key. A name alone
+    /// is the word of whoever wrote it.
+    pub(super) fn issued(&self, assertion: &Assertion) -> bool {
+        let own = self.identity.certificate();
+        assertion.issuer == self.issuer
+            && assertion.signer().is_some_and(|it| it.der() == own.der())
+    }
+}
+
 /// A service for which assertions are issued.
 #[derive(Clone, Debug)]
 pub struct TargetService {
@@ -139,23 +149,25 @@ pub struct Parties {
     pub certificates: Vec<DistinguishedName>,
     /// Principals of Kerberos clients.
     pub principals: Vec<String>,
-    /// Everybody.
+    /// Everybody whom this service knows by itself. Of the subjects of another issuer, those of a
+    /// delegation that names the issuer.
     pub anybody: bool,
 }
 
 impl Parties {
-    /// Whether a party is among them.
+    /// Whether a party is among them. The subjects of another issuer never are, for these are names
+    /// of ours.
     pub(super) fn include(&self, party: &Party) -> bool {
-        self.anybody
-            || match party {
-                Party::User(name) => self.users.contains(name),
-                Party::Certificate { name, .. } => {
-                    let mut known = self.certificates.iter();
-                    known.any(|known| known.matches(name))
-                }
-                Party::Kerberos(principal) => self.principals.contains(principal),
-                Party::Foreign(_) => false,
+        match party {
+            Party::Foreign(_) => false,
+            _ if self.anybody => true,
+            Party::User(name) => self.users.contains(name),
+            Party::Certificate { name, .. } => {
+                let mut known = self.certificates.iter();
+                known.any(|known| known.matches(name))
             }
+            Party::Kerberos(principal) => self.principals.contains(principal),
+        }
     }
 
     /// The same by name alone, for the subjects of another issuer.
@@ -185,14 +197,18 @@ pub(super) const KERBEROS: &str = "urn:oasis:names:tc:SAML:2.0:nameid-format:ker
 pub(super) const UNSPECIFIED: &str = "urn:oasis:names:tc:SAML:1.1:nameid-format:unspecified";
 
 impl Party {
-    /// Who sent a request, if that was shown. `issuer` is the token service.
-    pub(super) fn of(requester: &Requester, issuer: &str) -> Option<Self> {
+    /// Who sent a request, if that was shown. What another key signed in the name of this service
+    /// shows nobody.
+    pub(super) fn of(requester: &Requester, rules: &AssertionRules) -> Option<Self> {
         match &requester.token {
-            Some(RequesterToken::Assertion(shown)) if shown.issuer == issuer => {
+            Some(RequesterToken::Assertion(shown)) if rules.issued(shown) => {
                 return Self::own_subject(&shown.subject);
             }
+            Some(RequesterToken::Assertion(shown)) if shown.issuer == rules.issuer => return None,
             Some(RequesterToken::Assertion(shown)) => return Self::foreign(shown),
-            Some(RequesterToken::Kerberos(client)) => return Some(Self::Kerberos(client.clone())),
+            Some(RequesterToken::Kerberos { client, .. }) => {
+                return Some(Self::Kerberos(client.clone()));
+            }
             None => {}
         }
         match &requester.owner {

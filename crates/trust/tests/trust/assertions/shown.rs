@@ -1,10 +1,12 @@
 //! Requesters that an assertion or a Kerberos token shows: what they get, and what they are not
 //! taken for.
 
+use jiff::{SignedDuration, Timestamp};
 use soapstone_testkit::assertion::{ISSUER as PARTNER, Made};
 use soapstone_testkit::keys;
 use soapstone_trust::{
-    AssertionRules, GrantedAttribute, KeyType, Parties, Refusal, Requester, RequesterToken,
+    AssertionRules, Delegation, DelegationForm, GrantedAttribute, KeyType, Parties, Refusal,
+    Requester, RequesterToken,
 };
 use soapstone_wss::{Assertion, AssertionPolicy, ContextOwner, SamlVersion};
 use soapstone_xml::{Buffers, Document, ParseOptions};
@@ -31,7 +33,10 @@ fn by_assertion(assertion: Assertion) -> Requester {
 }
 
 fn by_kerberos() -> Requester {
-    shown_by(RequesterToken::Kerberos(PRINCIPAL.to_owned()))
+    shown_by(RequesterToken::Kerberos {
+        client: PRINCIPAL.to_owned(),
+        ends: Timestamp::MAX,
+    })
 }
 
 /// A service that cancels, knows a partner, and has an attribute of a principal.
@@ -108,8 +113,110 @@ fn the_subject_of_an_assertion_of_ours_gets_another_one_that_ends_no_later() {
 /// What a front got to act for a user stays a token of that front.
 #[test]
 fn actors_of_a_shown_assertion_stay() {
+    let sts = exchanging();
+    let shown = by_assertion(acting(&sts));
+    let written = sts.issued(&issue(BOOKS, "Bearer", ""), &shown);
+    let issued = read(&written, "CN=sts", sts.now);
+    assert_eq!(issued.subject.value, "alice");
+    let actor = issued
+        .attributes
+        .iter()
+        .find(|it| it.name.ends_with("/actor"));
+    assert_eq!(actor.expect("an actor").values, ["CN=front"]);
+}
+
+/// The right of an actor is for a service. It does not end, prolong or pass on what the subject
+/// has, as if the subject had asked.
+#[test]
+fn an_actor_is_not_the_subject() {
+    let sts = exchanging();
+    let alice = by_password("alice");
+    let own = sts.issued(&issue(FRONT, "Bearer", ""), &alice);
+    let shown = by_assertion(acting(&sts));
+    let refusal = sts.refusal(&target("Cancel", &own), &shown);
+    assert!(
+        matches!(refusal, Refusal::CancelNotAllowed { .. }),
+        "{refusal:?}"
+    );
+    let refusal = sts.refusal(&target("Renew", &own), &shown);
+    assert!(
+        matches!(refusal, Refusal::NotRenewable { .. }),
+        "{refusal:?}"
+    );
+    // The rule is for alice, and would lose who acts for her.
+    for form in ["ActAs", "OnBehalfOf"] {
+        let prefix = if form == "ActAs" { "wst14" } else { "wst" };
+        let token = format!("<{prefix}:{form}>{own}</{prefix}:{form}>");
+        let body = issue(BOOKS, "Bearer", &token);
+        let refusal = sts.refusal(&body, &shown);
+        assert!(
+            matches!(refusal, Refusal::DelegationNotAllowed { .. }),
+            "{refusal:?}"
+        );
+        sts.answer(&body, &alice).expect("alice has the right");
+    }
+    for operation in ["Renew", "Cancel"] {
+        sts.answer(&target(operation, &own), &alice)
+            .expect("an answer");
+    }
+}
+
+/// Where everybody may act, everybody is one whom we know. A partner's alice would be told of as
+/// ours.
+#[test]
+fn the_subject_of_a_partners_assertion_acts_for_nobody() {
     let sts = Sts::with(|of_assertions| {
         rules(of_assertions);
+        for delegation in &mut of_assertions.delegations {
+            delegation.actors.anybody = true;
+        }
+    });
+    let token = sts.issued(&issue(FRONT, "Bearer", ""), &by_password("alice"));
+    let body = issue(
+        BOOKS,
+        "Bearer",
+        &format!("<wst14:ActAs>{token}</wst14:ActAs>"),
+    );
+    sts.answer(&body, &by_password("bob")).expect("an answer");
+    let partners = by_assertion(foreign("alice", &Made::default(), &sts));
+    let refusal = sts.refusal(&body, &partners);
+    assert!(
+        matches!(refusal, Refusal::DelegationNotAllowed { .. }),
+        "{refusal:?}"
+    );
+}
+
+/// A name is the word of whoever writes it: another key in the name of the service would speak for
+/// every user.
+#[test]
+fn what_another_key_signs_in_our_name_shows_nobody() {
+    let forging = Sts::signing("CN=evil", rules);
+    let forged = forging.issued(&issue(FRONT, "Bearer", ""), &by_password("alice"));
+    let shown = by_assertion(read(&forged, "CN=evil", forging.now));
+    let sts = Sts::with(|of_assertions| {
+        rules(of_assertions);
+        of_assertions.issuers = [issuer(ISSUER, certificate("CN=evil"))].into();
+    });
+    let refusal = sts.refusal(&issue(BOOKS, "Bearer", ""), &shown);
+    assert_eq!(refusal, Refusal::NotAuthenticated);
+    let act_as = format!("<wst14:ActAs>{forged}</wst14:ActAs>");
+    let refusal = sts.refusal(&issue(BOOKS, "Bearer", &act_as), &by_signature("CN=front"));
+    let problem = "another key signed it in the name of this service".to_owned();
+    assert_eq!(refusal, Refusal::TokenRejected { problem });
+}
+
+/// A service whose users show assertions to it. A front may act for alice, and she for herself.
+fn exchanging() -> Sts {
+    Sts::with(|of_assertions| {
+        rules(of_assertions);
+        of_assertions.delegations.push(Delegation {
+            actors: Parties {
+                users: vec!["alice".to_owned()],
+                ..Parties::default()
+            },
+            forms: DelegationForm::ALL.to_vec(),
+            ..of_assertions.delegations[0].clone()
+        });
         of_assertions.services.push(soapstone_trust::TargetService {
             address: "https://sts.example/exchange".to_owned(),
             audience: ISSUER.to_owned(),
@@ -121,20 +228,16 @@ fn actors_of_a_shown_assertion_stay() {
                 .services
                 .push("https://sts.example/exchange".to_owned());
         }
-    });
+    })
+}
+
+/// What a front got to act for alice, as a route has accepted it.
+fn acting(sts: &Sts) -> Assertion {
     let user = sts.issued(&issue(FRONT, "Bearer", ""), &by_password("alice"));
     let act_as = format!("<wst14:ActAs>{user}</wst14:ActAs>");
     let acting = issue("https://sts.example/exchange", "PublicKey", &act_as);
     let acting = sts.issued(&acting, &by_signature("CN=front"));
-    let shown = by_assertion(read(&acting, "CN=sts", sts.now));
-    let written = sts.issued(&issue(BOOKS, "Bearer", ""), &shown);
-    let issued = read(&written, "CN=sts", sts.now);
-    assert_eq!(issued.subject.value, "alice");
-    let actor = issued
-        .attributes
-        .iter()
-        .find(|it| it.name.ends_with("/actor"));
-    assert_eq!(actor.expect("an actor").values, ["CN=front"]);
+    read(&acting, "CN=sts", sts.now)
 }
 
 /// A partner names its own users. One with the name of ours is somebody else.
@@ -231,6 +334,20 @@ fn a_token_beside_another_senders_shows_nobody() {
         sts.refusal(&issue(BOOKS, "Bearer", ""), &shown),
         Refusal::RequesterAmbiguous
     );
+}
+
+/// A client without a ticket would not ask any more.
+#[test]
+fn the_assertion_of_a_kerberos_client_ends_with_its_ticket() {
+    let sts = Sts::with(rules);
+    let ends = sts.now + SignedDuration::from_secs(200);
+    let shown = shown_by(RequesterToken::Kerberos {
+        client: PRINCIPAL.to_owned(),
+        ends,
+    });
+    let written = sts.issued(&issue(BOOKS, "Bearer", ""), &shown);
+    let issued = read(&written, "CN=sts", sts.now);
+    assert!(issued.expires(&AssertionPolicy::default()) <= ends);
 }
 
 #[test]
