@@ -154,7 +154,7 @@ impl Exchange<'_> {
         sender: Option<&Sender>,
         reservation: &mut Reservation,
     ) -> Result<(), (&'static str, Duration)> {
-        let Some(Sender { by, name }) = sender else {
+        let Some(Sender { by, name, .. }) = sender else {
             return Ok(());
         };
         let shares = &self.serving.limits.per_partner;

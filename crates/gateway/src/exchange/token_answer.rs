@@ -90,6 +90,16 @@ fn requester_of(answer: &TokenAnswer) -> String {
     }
 }
 
+/// In whose domain the name of an assertion's subject is: its issuer's, if that does not name
+/// another one.
+fn domain_of(answer: &TokenAnswer) -> Option<String> {
+    let Some(RequesterToken::Assertion(shown)) = &answer.token else {
+        return None;
+    };
+    let other = shown.subject.other_domain(&shown.issuer);
+    Some(other.unwrap_or(&shown.issuer).to_owned())
+}
+
 /// Notes who asked, for which tokens, or why nothing was issued, for the audit trail.
 fn note(reporter: &Reporter<'_>, answer: &TokenAnswer) {
     reporter.exchange.note(|found| {
@@ -97,7 +107,9 @@ fn note(reporter: &Reporter<'_>, answer: &TokenAnswer) {
             (Some(RequesterToken::Assertion(shown)), _) => {
                 Some(("assertion", shown.subject.value.as_str()))
             }
-            (Some(RequesterToken::Kerberos { client, .. }), _) => Some(("kerberos", client.as_str())),
+            (Some(RequesterToken::Kerberos { client, .. }), _) => {
+                Some(("kerberos", client.as_str()))
+            }
             (None, ContextOwner::Certificate(certificate)) => {
                 Some(("certificate", certificate.subject()))
             }
@@ -107,6 +119,7 @@ fn note(reporter: &Reporter<'_>, answer: &TokenAnswer) {
         .map(|(by, name)| Sender {
             by,
             name: name.to_owned(),
+            domain: domain_of(answer),
         });
         if let Some(fault) = &answer.refused {
             found.refused = true;

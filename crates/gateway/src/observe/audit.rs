@@ -96,6 +96,8 @@ pub(crate) struct Sender {
     pub(crate) by: &'static str,
     /// The user's name, the principal, or the subject of certificate or assertion.
     pub(crate) name: String,
+    /// The issuer of an assertion, in whose domain the name is.
+    pub(crate) domain: Option<String>,
 }
 
 impl Sender {
@@ -105,18 +107,21 @@ impl Sender {
             return Some(Self {
                 by: "user",
                 name: user.clone(),
+                domain: None,
             });
         }
         if let Some(client) = opened.evidence.kerberos_client() {
             return Some(Self {
                 by: "kerberos",
                 name: client.to_owned(),
+                domain: None,
             });
         }
         let signer = opened.receipt.signer.as_ref()?;
         Some(Self {
             by: "certificate",
             name: signer.subject().to_owned(),
+            domain: None,
         })
     }
 }
@@ -213,13 +218,17 @@ impl Line<'_> {
             .map(IssuedAssertion::value)
             .collect();
         let assertions = (!assertions.is_empty()).then_some(Value::Array(assertions));
-        let fields: [(&str, Option<Value>); 20] = [
+        let fields: [(&str, Option<Value>); 21] = [
             ("time", Some(Timestamp::now().to_string().into())),
             ("route", Some(self.route.into())),
             ("request", self.request.map(Value::from)),
             ("trace", self.trace.map(Value::from)),
             ("client", Some(self.client.to_string().into())),
             ("sender", sender.map(|sender| sender.name.as_str().into())),
+            (
+                "sender_domain",
+                sender.and_then(|sender| sender.domain.as_deref().map(Value::from)),
+            ),
             ("proven_by", sender.map(|sender| sender.by.into())),
             (
                 "document_signer",

@@ -2,9 +2,11 @@
 //! key.
 
 use http::StatusCode;
+use serde_json::Value;
 use soapstone_gateway::{Config, Running};
 
-use crate::support::{Folder, Said};
+use crate::support::{Folder, Said, post, send_over, soon};
+use crate::tls::connect;
 use crate::token_services::{
     AUDIENCE, SIGNER, STS, USER, accepted, ask, assertion, folder, request, services,
 };
@@ -68,11 +70,30 @@ async fn own(folder: &Folder, gateway: &Running) -> (String, String) {
 #[tokio::test]
 async fn the_subject_of_an_assertion_gets_one_for_another_service() {
     let folder = folder();
-    let gateway = folder.gateway(&exchanging()).await;
+    let audited = exchanging().replacen(
+        "LISTEN\n",
+        "LISTEN\naudit = { file = \"audit.jsonl\" }\n",
+        1,
+    );
+    let gateway = folder.gateway(&audited).await;
     let (of_user, of_holder) = own(&folder, &gateway).await;
     let message = shown(&of_user, &request("Issue", AUDIENCE, "Bearer", ""));
     let answer = ask(&gateway, "/bearers", message).await;
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let file = folder.path("audit.jsonl");
+    let line = soon("the line", async {
+        loop {
+            let text = std::fs::read_to_string(&file).unwrap_or_default();
+            let found = text.lines().find(|line| line.contains("\"bearers\""));
+            if let Some(found) = found.filter(|_| text.ends_with('\n')) {
+                return found.to_owned();
+            }
+            tokio::task::yield_now().await;
+        }
+    });
+    let line: Value = serde_json::from_str(&line.await).expect("JSON");
+    assert_eq!(line["sender"], "alice");
+    assert_eq!(line["sender_domain"], "https://sts.example");
     let token = assertion(&answer);
     let message = shown(&token, &soapstone_testkit::envelope::with_body("<a/>"));
     assert_eq!(accepted(&folder, "none", "bearer", message).await, "alice");
@@ -159,5 +180,116 @@ fn files_whose_assertions_show_nobody_are_refused() {
     ] {
         let told = told(&right.replacen(holder, to, 1));
         assert!(told.contains(expected), "{to}: {told}");
+    }
+    let audience = "audience = [\"https://sts.example\"]\nconfirmation";
+    let pinned = "name = \"https://sts.example\", pinned = [\"sts.cert.pem\"]";
+    let own_name = "for assertions in its own name";
+    let anchored =
+        "name = \"https://sts.example\", anchors = [\"ca.cert.pem\"], subjects = [\"CN=sts\"]";
+    let several = "name = \"https://sts.example\", pinned = [\"sts.cert.pem\", \"evil.cert.pem\"]";
+    for (from, to, expected) in [
+        (pinned, anchored, own_name),
+        (pinned, &pinned.replace("sts.cert", "evil.cert"), own_name),
+        (pinned, several, own_name),
+        (
+            audience,
+            "audience = []\nconfirmation",
+            "expected the name of the token service in `audience`, found none",
+        ),
+        (
+            audience,
+            "audience = [\"https://sts.example\", \"https://books.example/books\"]\nconfirmation",
+            "one of `services` has this audience",
+        ),
+    ] {
+        assert!(right.contains(from), "{from}");
+        let told = told(&right.replacen(from, to, 1));
+        assert!(told.contains(expected), "{to}: {told}");
+    }
+}
+
+/// A policy whose holders endorse over TLS: their keys sign the Timestamp, and `more`.
+fn endorsing(more: &str) -> String {
+    let sp = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
+    format!(
+        "<wsp:Policy xmlns:wsp=\"http://www.w3.org/ns/ws-policy\" xmlns:sp=\"{sp}\"><sp:TransportBinding><wsp:Policy>\
+         <sp:TransportToken><wsp:Policy><sp:HttpsToken><wsp:Policy/></sp:HttpsToken></wsp:Policy></sp:TransportToken>\
+         <sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite><sp:IncludeTimestamp/>\
+         </wsp:Policy></sp:TransportBinding><sp:EndorsingSupportingTokens><wsp:Policy>\
+         <sp:SamlToken sp:IncludeToken=\"{sp}/IncludeToken/AlwaysToRecipient\"><wsp:Policy><sp:WssSamlV20Token11/></wsp:Policy></sp:SamlToken>\
+         {more}</wsp:Policy></sp:EndorsingSupportingTokens></wsp:Policy>"
+    )
+}
+
+/// The token services, of which that for holders has such a policy.
+fn endorsed(folder: &Folder, more: &str) -> String {
+    folder.write("policy.xml", endorsing(more));
+    let file = exchanging().replacen(
+        "identity = { key = \"sts.key.pem\", certificate = \"sts.cert.pem\" }\nsecurity = { mechanism = \"sign\" }\n[routes.inbound.saml]",
+        "security = { policy = \"policy.xml\" }\n[routes.inbound.saml]",
+        1,
+    );
+    assert!(file.contains("policy.xml"), "{file}");
+    file
+}
+
+const ENDORSER: &str = "identity = { key = \"client.key.pem\", certificate = \"client.cert.pem\" }\n\
+     security = { policy = \"policy.xml\" }\nsaml = { assertion = \"shown.xml\", confirmation = [\"holder-of-key\"] }\n";
+
+/// The connection has the same key then as the assertion, and no other Body comes over it.
+#[tokio::test]
+async fn a_holder_whose_key_made_the_connection_asks() {
+    let folder = folder();
+    let file = endorsed(&folder, "");
+    let gateway = folder.gateway(&file).await;
+    let (_, of_holder) = own(&folder, &gateway).await;
+    std::fs::write(folder.path("shown.xml"), &of_holder).expect("it is written");
+    let mutual = "key = \"server.key.pem\", client_ca = \"ca.cert.pem\" }";
+    let mutual = file.replacen("key = \"server.key.pem\" }", mutual, 1);
+    let gateway = folder.gateway(&mutual).await;
+    let stream = connect(gateway.address(), b"http/1.1", true).await;
+    let message = folder.secured(ENDORSER, &request("Issue", AUDIENCE, "PublicKey", ""));
+    let sent = send_over(stream.expect("a handshake"), post("/holders", message));
+    let answer = sent.await.expect("an answer");
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+}
+
+/// Who got a message over TLS has its header, and could show it before a request of his own. The
+/// holder's key signs the Body, or made the connection.
+#[tokio::test]
+async fn what_a_holder_signed_beside_the_body_asks_for_nothing() {
+    let (said, _listening) = Said::listen();
+    let folder = folder();
+    let wanted = request("Issue", AUDIENCE, "PublicKey", "");
+    let other = request("Issue", "https://front.example", "PublicKey", "");
+    for (more, is_asked) in [
+        ("", false),
+        ("<sp:SignedParts><sp:Body/></sp:SignedParts>", true),
+    ] {
+        let gateway = folder.gateway(&endorsed(&folder, more)).await;
+        let (_, of_holder) = own(&folder, &gateway).await;
+        std::fs::write(folder.path("shown.xml"), &of_holder).expect("it is written");
+        let message = String::from_utf8(folder.secured(ENDORSER, &wanted)).expect("text");
+        let body = |text: &str| {
+            text[text.find("<wst:RequestSecurityToken").expect("it")
+                ..text.find("</wst:RequestSecurityToken>").expect("its end")]
+                .to_owned()
+        };
+        let moved = message.replace(&body(&message), &body(&other));
+        assert_ne!(moved, message);
+        let before = said.to_string().matches("FailedAuthentication").count();
+        let answer = ask(&gateway, "/holders", moved.into_bytes()).await;
+        assert_eq!(
+            answer.status,
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "{}",
+            answer.body
+        );
+        assert!(!answer.body.contains("Assertion"), "{}", answer.body);
+        let after = said.to_string().matches("FailedAuthentication").count();
+        assert_eq!(after > before, !is_asked, "{said}");
+        let again = folder.secured(ENDORSER, &wanted);
+        let answer = ask(&gateway, "/holders", again).await;
+        assert_eq!(answer.status == StatusCode::OK, is_asked, "{}", answer.body);
     }
 }
