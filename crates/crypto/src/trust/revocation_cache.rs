@@ -184,7 +184,8 @@ impl RevocationCache {
         let lists = question.rules.lists_of(question.certificate);
         let mut state = self.state();
         // A server may bring an answer about a certificate that names no responder.
-        let is_stapled = responders.is_empty()
+        let is_stapled = question.rules.ocsp
+            && responders.is_empty()
             && state
                 .answers
                 .contains_key(&AnswerKey::of(question, Vec::new()));

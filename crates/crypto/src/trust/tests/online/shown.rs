@@ -199,3 +199,26 @@ fn a_certificate_under_no_anchor_is_refused_whatever_it_brings() {
     assert_eq!(shown.unwrap_err().name(), "untrusted");
     assert!(asked.cache.due(later(30)).is_empty());
 }
+
+/// Stores share a cache, and one of them asks no responder.
+#[test]
+fn an_answer_that_came_to_another_store_counts_only_where_responders_are_asked() {
+    let authority = authority();
+    let certificate = leaf(&authority);
+    let asked = Asked::of(authority, certificate, RevocationRules::default());
+    assert_eq!(asked.shown(&asked.good().by(&asked.authority)), Ok(()));
+    for (ocsp, counts) in [(true, true), (false, false)] {
+        let store = TrustStore::new(TrustRules {
+            anchors: vec![asked.authority.certificate().clone()],
+            revocation: Some(RevocationRules {
+                ocsp,
+                ..RevocationRules::default()
+            }),
+            ..TrustRules::default()
+        });
+        let store = store.unwrap();
+        store.online_revocation().unwrap().attach(&asked.cache);
+        let shown = store.check_revoked(&asked.certificate, &[], &[], now());
+        assert_eq!(shown.is_ok(), counts, "{shown:?}");
+    }
+}
