@@ -73,7 +73,8 @@ impl TrustStore {
 
     /// Whether the certificate that a peer of TLS shows was revoked, or that of an authority on its
     /// path. Everything else about it has been decided by whoever asks. `stapled` is the answer of
-    /// a responder that came with it, empty where none did.
+    /// a responder that came with it, empty where none did. Returns the moment up to which the
+    /// answers hold that this goes by: a connection may stay open for longer.
     ///
     /// # Errors
     ///
@@ -85,7 +86,7 @@ impl TrustStore {
         intermediates: &[Certificate],
         stapled: &[u8],
         now: Timestamp,
-    ) -> Result<(), TrustError> {
+    ) -> Result<Timestamp, TrustError> {
         let rules = &self.rules;
         let is_known = rules.pinned.contains(certificate) || rules.anchors.contains(certificate);
         let path = match is_known {
@@ -101,6 +102,6 @@ impl TrustStore {
                 why,
             })?;
         }
-        self.check_revocation(&path, now).map(drop)
+        Ok(self.check_revocation(&path, now)?.to)
     }
 }

@@ -328,7 +328,7 @@ fn asking_outside(
     registry: Option<&RegistrySpec>,
     traces: Option<&TracesConfig>,
 ) -> Vec<Outside> {
-    let of_server = |tls: &ClientTls| tls.online.clone();
+    let of_server = |tls: &ClientTls| tls.online().cloned();
     let registry = registry.and_then(|it| it.tls.as_ref());
     let traces = traces.and_then(|it| it.tls.as_ref());
     let asking = [

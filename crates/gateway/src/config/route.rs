@@ -88,9 +88,14 @@ impl RouteSpec {
         let policies = self.group.iter().flat_map(|group| &group.policies);
         let of_policies = policies.filter_map(|policy| token_service_tls(&policy.outbound));
         let own = self.outbound.as_ref().and_then(token_service_tls);
-        let of_tls = self.backend_tls.iter().chain(own);
+        let of_tls = self.backend_tls.iter().chain(own).chain(self.source_tls());
         let of_tls = of_tls.chain(of_members).chain(of_policies);
-        of_sides.chain(of_tls.filter_map(|tls| tls.online.as_ref()))
+        of_sides.chain(of_tls.filter_map(ClientTls::online))
+    }
+
+    /// TLS towards the backends that DNS names: it is there before any of them is known.
+    pub(super) fn source_tls(&self) -> Option<&ClientTls> {
+        self.group.as_ref()?.source_tls.as_ref()
     }
 
     /// The URLs of its backends.

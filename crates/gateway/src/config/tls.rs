@@ -16,7 +16,7 @@ use soapstone::crypto::Certificate;
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Dated, DatedUse};
 use soapstone_store::server_trust::ServerTrust;
-use soapstone_store::tls_revocation::TlsRevocation;
+use soapstone_store::tls_revocation::{RulesError, TlsRevocation};
 
 use super::client_trust::ClientTrust;
 
@@ -41,7 +41,14 @@ pub(crate) struct ClientTls {
     /// Those that the backend is shown.
     pub(crate) certificates: Vec<Dated>,
     /// What asks whether the backend's certificate was revoked.
-    pub(crate) online: Option<Arc<OnlineRevocation>>,
+    pub(crate) revocation: Option<Arc<TlsRevocation>>,
+}
+
+impl ClientTls {
+    /// What of it asks: a cache is to be attached.
+    pub(crate) fn online(&self) -> Option<&Arc<OnlineRevocation>> {
+        self.revocation.as_ref()?.online()
+    }
 }
 
 /// Reads `[tls]`: `certificate`, `key`, and `client_ca` with `client_auth` and `revocation` for
@@ -165,7 +172,7 @@ fn client_verifier(
         .ok()?;
     let asked = revocation.map(|revocation| {
         let asked = TlsRevocation::new(revocation.rules(), &named, &[]);
-        asked.map_err(|why| report_unaskable(table.document(), revocation, why))
+        asked.map_err(|why| report_rules(table.document(), revocation, &why))
     });
     let asked = match asked {
         Some(asked) => Some(Arc::new(asked.ok()?)),
@@ -175,11 +182,14 @@ fn client_verifier(
     Some((Arc::new(trust), asked))
 }
 
-fn report_unaskable(document: &Document<'_>, revocation: &RevocationConfig, why: String) {
-    let problem = Problem::new(document.file(), revocation.place, why);
-    document.report(problem.with_hint(
-        "name the issuer's certificate, too, or accept certificates unasked: fail = \"soft\"",
-    ));
+fn report_rules(document: &Document<'_>, revocation: &RevocationConfig, why: &RulesError) {
+    let problem = Problem::new(document.file(), revocation.place, why.to_string());
+    document.report(match why {
+        RulesError::Unaskable { .. } => problem.with_hint(
+            "name the issuer's certificate, too, or accept certificates unasked: fail = \"soft\"",
+        ),
+        _ => problem,
+    });
 }
 
 /// Reads a route's `tls` table for a backend behind `https`: `ca` (the system's when absent),
@@ -229,7 +239,7 @@ pub(crate) fn client(
             (trust, identity, name.map(|name| name.value.clone()))
         }
     };
-    let (trust, online) = trust
+    let (trust, revocation) = trust
         .map_err(|error| report(format!("the backend's TLS cannot be checked: {error}")))
         .ok()?;
     let builder = builder
@@ -245,7 +255,7 @@ pub(crate) fn client(
         .map_err(|error| report(format!("the client certificate cannot be used: {error}")))
         .ok()?;
     config.alpn_protocols = vec![b"http/1.1".to_vec()];
-    if online.is_some() {
+    if revocation.is_some() {
         // A server that resumes a session shows no certificate.
         config.resumption = Resumption::disabled();
     }
@@ -255,7 +265,7 @@ pub(crate) fn client(
             config: Arc::new(config),
             server_name,
             certificates,
-            online,
+            revocation,
         }),
         Err(_) => {
             report(
@@ -350,16 +360,15 @@ fn roots_of(
     Some((roots, named))
 }
 
-/// Whom a backend must be, and what of it asks about revocation.
-type Believed = (ServerTrust, Option<Arc<OnlineRevocation>>);
+/// Whom a backend must be, and what asks about revocation.
+type Believed = (ServerTrust, Option<Arc<TlsRevocation>>);
 
 fn believed(
     trust: Result<ServerTrust, String>,
     revocation: Option<TlsRevocation>,
 ) -> Result<Believed, String> {
     let revocation = revocation.map(Arc::new);
-    let online = revocation.as_ref().and_then(|it| it.online().cloned());
-    Ok((trust?.asking(revocation), online))
+    Ok((trust?.asking(revocation.clone()), revocation))
 }
 
 /// `ca`, `pinned` and `revocation` of a route's `tls`: the system's authorities where neither of
@@ -392,7 +401,7 @@ fn server_trust(
                     TlsRevocation::new(rules, authorities, pins)
                 }
             };
-            let made = made.map_err(|why| report_unaskable(document, asked, why));
+            let made = made.map_err(|why| report_rules(document, asked, &why));
             Some(made.ok()?)
         }
         None => None,

@@ -62,6 +62,7 @@ fn of_route(route: &RouteSpec) -> impl Iterator<Item = ExpiringMaterial> {
         .backend_tls
         .iter()
         .chain(of_several)
+        .chain(route.source_tls())
         .flat_map(|tls| &tls.certificates)
         .map(|dated| (Direction::Outbound, dated));
     of_sides

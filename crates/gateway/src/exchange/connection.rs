@@ -3,12 +3,11 @@
 //! The rule kept here: whose share something is of was proven, or is an address.
 
 use std::net::SocketAddr;
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 
 use rustls::Error;
-use rustls::pki_types::{CertificateDer, UnixTime};
 use soapstone::crypto::Certificate;
-use soapstone_store::tls_revocation::{Checked, TlsRevocation};
+use soapstone_store::tls_revocation::{Shown, TlsRevocation};
 
 use crate::config::limits::GatewayLimits;
 use crate::shares::Client;
@@ -31,45 +30,6 @@ pub(crate) struct Connection {
     pub(crate) client: Arc<Client>,
     /// The same by the certificate that was shown.
     pub(crate) partner: Option<Arc<Client>>,
-}
-
-/// The certificates that a client showed, its own first.
-pub(crate) struct Shown {
-    chain: Vec<CertificateDer<'static>>,
-    checked: Mutex<Option<Checked>>,
-}
-
-impl Shown {
-    /// Those of a connection that was just made.
-    pub(crate) fn new(chain: &[CertificateDer<'_>]) -> Self {
-        let chain = chain.iter().map(|one| one.clone().into_owned());
-        Self {
-            chain: chain.collect(),
-            checked: Mutex::default(),
-        }
-    }
-
-    /// Whether they are still good by what is known of revocation now. Nothing is computed where
-    /// nothing was learnt since the last request.
-    ///
-    /// # Errors
-    ///
-    /// They are not.
-    pub(crate) fn check(&self, revocation: &TlsRevocation) -> Result<(), Error> {
-        let Some(online) = revocation.online() else {
-            return Ok(());
-        };
-        let checked = || self.checked.lock().unwrap_or_else(PoisonError::into_inner);
-        if checked().is_some_and(|checked| checked.still_holds(online)) {
-            return Ok(());
-        }
-        let now = Checked::now(online);
-        if let Some((own, others)) = self.chain.split_first() {
-            revocation.check(own, others, &[], UnixTime::now())?;
-        }
-        *checked() = Some(now);
-        Ok(())
-    }
 }
 
 impl Connection {

@@ -225,6 +225,61 @@ async fn a_connection_that_stays_open_does_not_outlive_its_certificate() {
     assert_eq!(health, StatusCode::OK);
 }
 
+/// A connection that was accepted while nobody answered, and a reload that demands an answer.
+#[tokio::test]
+async fn a_connection_that_stays_open_goes_by_the_rules_of_a_reload() {
+    let folder = Folder::with_keys();
+    let mut backend = Backend::echo().await;
+    let (silent, _accepted) = silent_backend().await;
+    let text = |fail: &str| {
+        format!(
+            "LISTEN\nrevocation = {{ hosts = [\"{silent}\"] }}\ntls = {{ {SERVER}, client_ca = \"ca.cert.pem\", \
+             revocation = {{ responder = \"http://{silent}/\", fail = \"{fail}\" }} }}\n\
+             [[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n",
+            backend.address
+        )
+    };
+    let (soft, hard) = (text("soft"), text("hard"));
+    let behind = folder.gateway(&soft).await;
+    let port = behind.address().port();
+    let client = folder
+        .gateway(&format!(
+            "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"https://localhost:{port}/echo\"\n\
+             tls = {{ ca = [\"ca.cert.pem\"], certificate = \"client.cert.pem\", key = \"client.key.pem\" }}\n"
+        ))
+        .await;
+    for _ in 0..2 {
+        assert_eq!(status(&client).await, StatusCode::OK);
+        backend.seen.recv().await.expect("a request");
+    }
+    behind.reload(folder.config(&hard));
+    assert_ne!(status(&client).await, StatusCode::OK);
+    assert!(
+        backend.seen.try_recv().is_err(),
+        "nothing reaches the backend"
+    );
+    let refused = "reason=\"client-certificate-revoked\"";
+    let metrics = behind.metrics();
+    assert!(metrics.contains(refused), "{metrics}");
+}
+
+/// The answer counts for two seconds, and the connection to the backend stays open.
+#[tokio::test]
+async fn a_connection_to_a_backend_does_not_outlive_the_answer_that_it_was_accepted_by() {
+    let folder = Folder::with_keys();
+    let good = answer_about(&folder, "server", 'V');
+    let (silent, _accepted) = silent_backend().await;
+    let behind = stapling(&folder, good).await;
+    let tls = format!(
+        "ca = [\"ca.cert.pem\"], revocation = {{ responder = \"http://{silent}/\", max_age = \"2s\" }}"
+    );
+    let text = front(behind.port(), &format!("\"{silent}\""), &tls);
+    let gateway = folder.gateway(&text).await;
+    assert_eq!(status(&gateway).await, StatusCode::OK);
+    tokio::time::sleep(Duration::from_secs(4)).await;
+    assert_eq!(status(&gateway).await, StatusCode::BAD_GATEWAY);
+}
+
 /// A server of TLS that staples this answer.
 async fn stapling(folder: &Folder, answer: Vec<u8>) -> SocketAddr {
     let read = |name: &str| std::fs::read(folder.path(name)).expect("a file");
@@ -356,6 +411,8 @@ fn what_cannot_be_asked_is_told_when_the_file_is_read() {
         problems.unwrap_or_default()
     };
     let route = "[[routes]]\npath = \"/echo\"\nbackend = \"https://localhost:9/echo\"\n";
+    let dns = "[[routes]]\npath = \"/echo\"\n[routes.backends]\nsrv = \"https://_a._tcp.example.com/\"\n\
+               networks = [\"10.0.0.0/8\"]\n";
     let hosts = "listen = \"127.0.0.1:0\"\nrevocation = { hosts = [\"ocsp.example.com\"] }\n";
     let plain = "listen = \"127.0.0.1:0\"\n";
     for (text, told) in [
@@ -368,6 +425,18 @@ fn what_cannot_be_asked_is_told_when_the_file_is_read() {
         (
             format!(
                 "{hosts}{route}tls = {{ ca = [\"ca.cert.pem\"], revocation = {{ responder = \"http://other.example/\" }} }}\n"
+            ),
+            "names a host in `revocation` that may not be asked",
+        ),
+        (
+            format!(
+                "{plain}{dns}tls = {{ ca = [\"ca.cert.pem\"], revocation = {{ fail = \"soft\" }} }}\n"
+            ),
+            "asks whether certificates were revoked, and no host may be asked",
+        ),
+        (
+            format!(
+                "{hosts}{dns}tls = {{ ca = [\"ca.cert.pem\"], revocation = {{ responder = \"http://other.example/\" }} }}\n"
             ),
             "names a host in `revocation` that may not be asked",
         ),

@@ -26,9 +26,8 @@ use http::{HeaderValue, Request, Response, StatusCode, Uri, Version};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
-use soapstone::crypto::trust::OnlineRevocation;
 use soapstone_store::server_trust;
-use soapstone_store::tls_revocation::Checked;
+use soapstone_store::tls_revocation::{Shown, TlsRevocation};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep};
 use tokio_rustls::TlsConnector;
@@ -73,7 +72,7 @@ pub(crate) struct Backend {
     located: Option<SocketAddr>,
     tls: Option<(TlsConnector, ServerName<'static>)>,
     /// What asks whether its certificate was revoked.
-    revocation: Option<Arc<OnlineRevocation>>,
+    revocation: Option<Arc<TlsRevocation>>,
     timeouts: BackendTimeouts,
     /// The value of the `Host` header.
     authority: HeaderValue,
@@ -93,8 +92,8 @@ struct Link {
     alarm: Pin<Box<Sleep>>,
     /// When it was last given a request.
     used: Instant,
-    /// What was known of the backend's certificate when it was made, where that is asked about.
-    checked: Option<Checked>,
+    /// The certificates that the backend showed, where revocation is asked about.
+    shown: Option<Shown>,
 }
 
 /// Moves a connection's bytes. `None` once it has come to its end: it must not be polled again.
@@ -277,7 +276,7 @@ impl Backend {
             path => path.trim_end_matches('/').to_owned(),
         };
         let authority = url.authority()?.as_str();
-        let revocation = tls.as_ref().and_then(|tls| tls.online.clone());
+        let revocation = tls.as_ref().and_then(|tls| tls.revocation.clone());
         Some(Arc::new(Self {
             host: without_brackets(host).to_owned(),
             port,
@@ -449,9 +448,10 @@ impl Backend {
             if now.saturating_duration_since(link.used) >= reusable(self.timeouts.idle) {
                 continue;
             }
-            // Its certificate may be one of those that were revoked since: a new one shows that.
-            if let (Some(checked), Some(online)) = (link.checked, &self.revocation)
-                && !checked.still_holds(online)
+            // Its certificate may have been revoked since, or the answer about it have come to its
+            // end: a new connection shows that.
+            if let (Some(shown), Some(revocation)) = (&link.shown, &self.revocation)
+                && shown.check(revocation).is_err()
             {
                 continue;
             }
@@ -470,19 +470,19 @@ impl Backend {
     async fn connect(&self) -> Result<Link, BackendError> {
         let after = self.timeouts.connect;
         let interim = Arc::new(InterimAnswers::default());
-        let checked = self.revocation.as_deref().map(Checked::now);
+        let mut shown = None;
         let connected = match tokio::time::timeout(after, self.open()).await {
-            Ok(Ok(transport)) => http1::Builder::new()
-                .handshake(TokioIo::new(BackendStream::new(
-                    transport,
-                    Arc::clone(&interim),
-                )))
-                .await
-                .map_err(|source| BackendError::Exchange {
+            Ok(Ok(transport)) => {
+                let asked = self.revocation.as_ref();
+                shown = asked.and_then(|_| transport.shown()).map(Shown::new);
+                let stream = BackendStream::new(transport, Arc::clone(&interim));
+                let made = http1::Builder::new().handshake(TokioIo::new(stream)).await;
+                made.map_err(|source| BackendError::Exchange {
                     address: self.address(),
                     source,
                     unsent: true,
-                }),
+                })
+            }
             Ok(Err(source)) => Err(BackendError::Connect {
                 address: self.address(),
                 source,
@@ -500,7 +500,7 @@ impl Backend {
             interim,
             alarm: Box::pin(tokio::time::sleep(self.timeouts.response)),
             used: Instant::now(),
-            checked,
+            shown,
         })
     }
 

@@ -8,6 +8,7 @@ use std::pin::Pin;
 use std::sync::Arc;
 use std::task::{Context, Poll};
 
+use rustls::pki_types::CertificateDer;
 use tokio::io::{AsyncRead, AsyncWrite, ReadBuf};
 use tokio::net::TcpStream;
 use tokio_rustls::client::TlsStream;
@@ -19,6 +20,16 @@ use super::interim::InterimAnswers;
 pub(super) enum Transport {
     Plain(TcpStream),
     Tls(Box<TlsStream<TcpStream>>),
+}
+
+impl Transport {
+    /// The certificates that the backend showed.
+    pub(super) fn shown(&self) -> Option<&[CertificateDer<'static>]> {
+        match self {
+            Self::Plain(_) => None,
+            Self::Tls(stream) => stream.get_ref().1.peer_certificates(),
+        }
+    }
 }
 
 /// A connection, which is not read after too many interim answers.

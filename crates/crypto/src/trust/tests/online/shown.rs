@@ -7,6 +7,7 @@ impl Asked {
     fn shown(&self, stapled: &[u8]) -> Result<(), TrustError> {
         self.store
             .check_revoked(&self.certificate, &[], stapled, now())
+            .map(drop)
     }
 
     fn useless(&self, why: AnswerError) -> Result<(), TrustError> {
@@ -161,7 +162,7 @@ fn an_issuer_that_comes_with_a_pinned_certificate_is_asked_for_nothing() {
     let shown = asked
         .store
         .check_revoked(&certificate, &with_it, &good, now());
-    assert_eq!(shown, refused);
+    assert_eq!(shown.map(drop), refused);
     assert_eq!(asked.store.check(&certificate, &with_it, now()), refused);
     let named: Vec<_> = asked.store.unaskable().collect();
     assert_eq!(named, [&certificate]);
@@ -198,6 +199,23 @@ fn a_certificate_under_no_anchor_is_refused_whatever_it_brings() {
     let shown = asked.store.check_revoked(&certificate, &[], &good, now());
     assert_eq!(shown.unwrap_err().name(), "untrusted");
     assert!(asked.cache.due(later(30)).is_empty());
+}
+
+/// A connection stays open for longer than the answer holds that it was accepted by.
+#[test]
+fn whoever_is_accepted_learns_up_to_when_the_answer_holds() {
+    let asked = strict();
+    let mut short = asked.good();
+    short.next_update = Some(later(2));
+    let short = short.by(&asked.authority);
+    let until = |stapled: &[u8]| {
+        let shown = asked
+            .store
+            .check_revoked(&asked.certificate, &[], stapled, now());
+        shown.unwrap()
+    };
+    assert_eq!(until(&short), later(2));
+    assert_eq!(until(&[]), later(2));
 }
 
 /// Stores share a cache, and one of them asks no responder.
