@@ -240,6 +240,7 @@ impl Running {
     pub(super) fn take_into_use(&self, mut config: Config) -> Result<(), StartError> {
         let state = &self.state;
         let traces = config.traces.take();
+        state.discovered.take_over(config.sources());
         let config = config.resolved(&state.discovered.known());
         let opened = Opened::new(config)?;
         record_violations(opened.config(), &state.routes)?;

@@ -74,6 +74,30 @@ impl Discovered {
         status
     }
 
+    /// Begins with sources that are new: with what is known of the same service where the file said
+    /// something else of it, as far as it may be a backend now, or else with what was known when
+    /// the gateway last ran.
+    pub(crate) fn take_over<'s>(&self, sources: impl Iterator<Item = &'s SourceSpec>) {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let answered = |source: &SourceSpec| asked.get(source).and_then(|it| it.answered);
+        let mut known = self.known();
+        for source in sources {
+            if known.contains_key(source) {
+                continue;
+            }
+            let former = known.iter().filter_map(|(former, providers)| {
+                let providers = taken_over(source, former, providers)?;
+                Some((answered(former), providers))
+            });
+            let former = former.max_by_key(|(answered, _)| *answered);
+            let Some(providers) = former.map(|(_, it)| it).or_else(|| load(source)) else {
+                continue;
+            };
+            keep_in_file(source, &providers);
+            known.insert(source.clone(), providers);
+        }
+    }
+
     /// Notes that a source gave no answer that counts: what is known stays.
     pub(super) fn miss(&self, source: &SourceSpec) {
         let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
@@ -92,11 +116,7 @@ impl Discovered {
         if known.get(source) == Some(&providers) {
             return;
         }
-        if let Some(cache) = source.cache()
-            && let Err(error) = keep(cache, source, &providers)
-        {
-            tracing::warn!(file = %cache.display(), %error, "known providers are not kept");
-        }
+        keep_in_file(source, &providers);
         let said = match source {
             SourceSpec::Registry(_) => "the registry knows other providers",
             SourceSpec::Dns(_) => "DNS names other providers",
@@ -109,6 +129,46 @@ impl Discovered {
         known.insert(source.clone(), providers);
         drop(known);
         self.changed.send_modify(|times| *times += 1);
+    }
+}
+
+/// The providers of a source that may be those of another one for the same service. `None` where
+/// there are none.
+fn taken_over(
+    source: &SourceSpec,
+    former: &SourceSpec,
+    providers: &[KnownProvider],
+) -> Option<Vec<KnownProvider>> {
+    let taken: Vec<KnownProvider> = match (source, former) {
+        (SourceSpec::Dns(source), SourceSpec::Dns(former)) if source.name == former.name => {
+            let admitted = providers.iter().filter_map(|provider| {
+                let address = provider.target.as_ref()?.address;
+                source.admits(address.ip()).then(|| KnownProvider {
+                    access_point: source.url(address.port()),
+                    ..provider.clone()
+                })
+            });
+            admitted.collect()
+        }
+        (SourceSpec::Registry(source), SourceSpec::Registry(former))
+            if source.service == former.service && source.port_type == former.port_type =>
+        {
+            let is_named = |provider: &&KnownProvider| {
+                source.is_open() || source.owners.contains(&provider.owner)
+            };
+            providers.iter().filter(is_named).cloned().collect()
+        }
+        _ => return None,
+    };
+    (!taken.is_empty()).then_some(taken)
+}
+
+/// Keeps providers of a source for the next start, where it has a file.
+fn keep_in_file(source: &SourceSpec, providers: &[KnownProvider]) {
+    if let Some(cache) = source.cache()
+        && let Err(error) = keep(cache, source, providers)
+    {
+        tracing::warn!(file = %cache.display(), %error, "known providers are not kept");
     }
 }
 
@@ -279,6 +339,64 @@ mod tests {
         for elsewhere in ["127.0.0.1:80", "10.0.0.1:81"] {
             keep(&file, &books, &[known(elsewhere)]).expect("it is kept");
             assert_eq!(load(&books), None, "{elsewhere}");
+        }
+    }
+
+    /// DNS may be away at the time of a reload: what it said before stays in use, and is marked.
+    #[test]
+    fn a_source_that_changes_begins_with_what_is_known_of_its_service() {
+        let folder = soapstone_testkit::Folder::new();
+        let source = |url: &str, more: &str| {
+            let text = format!(
+                "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/\"\n[routes.backends]\nsrv = \"{url}\"\n{more}\n"
+            );
+            let file = folder.path("gateway.toml");
+            let config = crate::config::Config::from_text(&text, &file, &|_| None);
+            let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+            let source = config.sources().next();
+            source.cloned().expect("a source")
+        };
+        let url = "http://_a._tcp.example.com/books";
+        let known = |access_point: &str, address: &str| KnownProvider {
+            access_point: access_point.to_owned(),
+            owner: String::new(),
+            backup: false,
+            target: Some(DnsTarget {
+                host: "one.example.com".to_owned(),
+                address: address.parse().expect("an address"),
+                weight: 1,
+            }),
+        };
+        let books = "http://example.com:80/books";
+        let (near, far) = (known(books, "10.0.0.1:80"), known(books, "10.1.0.1:80"));
+        let first = source(url, "networks = [\"10.0.0.0/8\"]");
+        let discovered = Discovered::begin([&first].into_iter());
+        discovered.learn(&first, vec![near.clone(), far.clone()]);
+        let taken = |source: &SourceSpec| {
+            discovered.take_over([source].into_iter());
+            discovered.known().get(source).cloned()
+        };
+        let more =
+            "networks = [\"10.0.0.0/8\"]\nservers = [\"10.0.0.1:53\"]\ncache = \"known.json\"";
+        let with_server = source(url, more);
+        let both = Some(vec![near.clone(), far]);
+        assert_eq!(taken(&with_server), both);
+        assert_eq!(discovered.status(&with_server)["stale"], true);
+        assert_eq!(load(&with_server), both, "the file that is new has it");
+        let narrower = source(url, "networks = [\"10.0.0.0/16\"]");
+        assert_eq!(taken(&narrower), Some(vec![near]));
+        let secure = source(
+            "https://_a._tcp.example.com/other",
+            "networks = [\"10.0.0.0/16\"]",
+        );
+        let moved = known("https://example.com:80/other", "10.0.0.1:80");
+        assert_eq!(taken(&secure), Some(vec![moved]));
+        for (url, networks) in [
+            (url, "192.168.0.0/16"),
+            ("http://_b._tcp.example.com/books", "10.0.0.0/8"),
+        ] {
+            let other = source(url, &format!("networks = [\"{networks}\"]"));
+            assert_eq!(taken(&other), None);
         }
     }
 }

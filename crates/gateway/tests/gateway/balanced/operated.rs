@@ -5,7 +5,7 @@ use soapstone_gateway::Config;
 
 use super::{Manner, Member, answer, balanced, call, callees, counts, file, metric, usable};
 use crate::secured;
-use crate::support::{Backend, Folder, Nobody, config, gateway, get, send};
+use crate::support::{Backend, ENVELOPE, Folder, Nobody, config, gateway, get, post, send};
 
 #[tokio::test]
 async fn a_reload_keeps_what_is_known_of_backends_that_stay() {
@@ -184,4 +184,44 @@ fn a_route_without_protection_is_told_if_one_of_its_backends_is_protected_elsewh
     let warnings = folder.config(&text).warnings();
     let names: Vec<&str> = warnings.iter().map(|warning| warning.name).collect();
     assert!(names.contains(&"leads-around"), "{names:?}");
+}
+
+/// A server of DNS is added while DNS is away: the backends that it named before are still there.
+#[tokio::test]
+async fn a_reload_that_changes_a_source_in_dns_takes_no_backend_out_of_use() {
+    let folder = Folder::new();
+    let backend = Backend::echo().await;
+    let port = backend.address.port();
+    let nobody = Nobody::new().address;
+    let text = |more: &str| {
+        format!(
+            "LISTEN\nadmin = \"127.0.0.1:0\"\n[[routes]]\npath = \"/echo\"\n[routes.backends]\n\
+             srv = \"http://_a._tcp.example.test/echo\"\nnetworks = [\"127.0.0.0/8\"]\n{more}\n"
+        )
+    };
+    let known = serde_json::json!({
+        "of": { "srv": "_a._tcp.example.test", "networks": ["127.0.0.0/8"] },
+        "providers": [{
+            "access_point": format!("http://example.test:{port}/echo"), "backup": false, "owner": "",
+            "target": { "host": "one", "address": format!("127.0.0.1:{port}"), "weight": 1 },
+        }],
+    });
+    folder.write("known.json", known.to_string());
+    let servers = format!("servers = [\"{nobody}\"]");
+    let gateway = folder
+        .gateway(&text(&format!("{servers}\ncache = \"known.json\"")))
+        .await;
+    let status = async || {
+        send(gateway.address(), post("/echo", ENVELOPE))
+            .await
+            .status
+    };
+    assert_eq!(status().await, StatusCode::OK);
+    let more = format!("servers = [\"{nobody}\", \"127.0.0.1:9\"]");
+    gateway.reload(folder.config(&text(&more)));
+    assert_eq!(status().await, StatusCode::OK);
+    let admin = gateway.admin_address().expect("it is configured");
+    let page = send(admin, get("/backends")).await.body;
+    let page: serde_json::Value = serde_json::from_str(&page).expect("it is JSON");
+    assert_eq!(page["routes"][0]["dns"]["stale"], true, "{page}");
 }
