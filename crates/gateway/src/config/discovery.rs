@@ -68,7 +68,17 @@ fn add(members: &mut Vec<MemberSpec>, member: MemberSpec) {
         it.url == member.url && it.address == member.address && it.policy == member.policy
     };
     match members.iter_mut().find(same) {
-        Some(known) => known.terms.backup &= member.terms.backup,
+        Some(known) => {
+            let (own, other) = (&mut known.terms, member.terms);
+            // DNS gives each of its records a share, and owners have none.
+            own.weight = match (own.backup, other.backup) {
+                (true, false) => other.weight,
+                (false, true) => own.weight,
+                _ if known.address.is_some() => own.weight.saturating_add(other.weight),
+                _ => own.weight,
+            };
+            own.backup &= other.backup;
+        }
         None => members.push(member),
     }
 }
@@ -125,6 +135,7 @@ mod tests {
     use soapstone_testkit::keys::P256;
 
     use super::*;
+    use crate::config::source::DnsTarget;
 
     /// A route with these tables, whose backends are the providers of p1, p2 and p3.
     fn config(tables: &str) -> Config {
@@ -201,6 +212,42 @@ mod tests {
             ];
             let shared = ("http://10.0.0.1/ (CN=p2)".to_owned(), Some(1), expected);
             assert_eq!(members(two_policies(), &known), [shared]);
+        }
+    }
+
+    /// Two names of one host are one backend, and it has the shares of both.
+    #[test]
+    fn an_address_that_dns_names_twice_has_both_weights() {
+        let text = "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/\"\n[routes.backends]\n\
+                    srv = \"http://_a._tcp.example.com/\"\nnetworks = [\"10.0.0.0/8\"]\n";
+        for (first, second, expected) in [
+            (false, false, 7),
+            (true, true, 7),
+            (false, true, 3),
+            (true, false, 4),
+        ] {
+            let config = Config::from_text(text, "gateway.toml".as_ref(), &|_| None);
+            let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+            let source = config.sources().next().expect("a source").clone();
+            let named = |host: &str, weight, backup| KnownProvider {
+                access_point: "http://example.com:80/".to_owned(),
+                owner: String::new(),
+                backup,
+                target: Some(DnsTarget {
+                    host: host.to_owned(),
+                    address: ([10, 0, 0, 1], 80).into(),
+                    weight,
+                }),
+            };
+            let known = vec![named("one", 3, first), named("two", 4, second)];
+            let config = config.resolved(&KnownProviders::from([(source, known)]));
+            let group = config.routes.into_iter().next().and_then(|it| it.group);
+            let members = group.expect("several backends").members;
+            let found: Vec<(u32, bool)> = members
+                .iter()
+                .map(|it| (it.terms.weight, it.terms.backup))
+                .collect();
+            assert_eq!(found, [(expected, first && second)]);
         }
     }
 

@@ -9,7 +9,7 @@ use std::collections::BTreeMap;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-use super::lookup::{Found, LookupError, SHORTEST, look_up};
+use super::lookup::{Found, KnownAddresses, LookupError, SHORTEST, look_up};
 use crate::config::source::SourceSpec;
 use crate::config::srv::DnsSource;
 use crate::server::state::State;
@@ -41,7 +41,8 @@ pub(in crate::server) async fn discover_by_names(state: &State) {
                 && !known.contains_key(source)
             {
                 turn += 1;
-                asking.spawn(asked(wanted.clone(), turn, Instant::now()));
+                let before = addresses(state, source);
+                asking.spawn(asked(wanted.clone(), before, turn, Instant::now()));
                 let begun = Asked {
                     turn,
                     is_away: false,
@@ -63,7 +64,8 @@ pub(in crate::server) async fn discover_by_names(state: &State) {
                     continue;
                 };
                 let next = Instant::now() + heed(state, &source, before, answer);
-                asking.spawn(asked(wanted.clone(), of_turn, next));
+                let before = addresses(state, &source);
+                asking.spawn(asked(wanted.clone(), before, of_turn, next));
             }
             Ok(()) = replaced.changed() => {}
             else => return,
@@ -71,9 +73,22 @@ pub(in crate::server) async fn discover_by_names(state: &State) {
     }
 }
 
-async fn asked(wanted: DnsSource, turn: u64, at: Instant) -> Answer {
+/// The addresses that are known of the hosts of a service.
+fn addresses(state: &State, source: &SourceSpec) -> KnownAddresses {
+    let mut addresses = KnownAddresses::new();
+    let known = state.discovered.known();
+    for provider in known.get(source).into_iter().flatten() {
+        if let Some(target) = &provider.target {
+            let of_host = addresses.entry(target.host.clone()).or_default();
+            of_host.insert(target.address.ip());
+        }
+    }
+    addresses
+}
+
+async fn asked(wanted: DnsSource, known: KnownAddresses, turn: u64, at: Instant) -> Answer {
     tokio::time::sleep_until(at).await;
-    let found = look_up(&wanted).await;
+    let found = look_up(&wanted, &known).await;
     (SourceSpec::Dns(wanted), turn, found)
 }
 

@@ -95,6 +95,12 @@ impl Zone {
         self.add(host, 28, 3600, address.octets().to_vec());
     }
 
+    /// Has a question fail: the server answers that it failed.
+    fn fail(&self, host: &str, kind: u16) {
+        let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
+        records.insert((host.to_owned(), kind), Vec::new());
+    }
+
     fn clear(&self) {
         let mut records = self.records.lock().unwrap_or_else(PoisonError::into_inner);
         records.clear();
@@ -102,7 +108,7 @@ impl Zone {
 
     /// Looks up the service, which may be in these networks.
     async fn look_up(&self, networks: &str) -> Result<Found, LookupError> {
-        look_up(&self.source(networks)).await
+        look_up(&self.source(networks), &KnownAddresses::new()).await
     }
 
     fn source(&self, networks: &str) -> DnsSource {
@@ -162,6 +168,8 @@ fn answer(asked: &[u8], known: &Mutex<Records>) -> Vec<u8> {
     message[10..12].fill(0);
     match found {
         None => message[3] = 3,
+        // No record is a failure of the server.
+        Some(found) if found.is_empty() => message[3] = 2,
         Some(found) => {
             let count = u16::try_from(found.len()).expect("a count");
             message[6..8].copy_from_slice(&count.to_be_bytes());
@@ -212,8 +220,8 @@ async fn records_become_providers_by_priority_and_weight() {
     zone.v4("three.example.com", [10, 0, 0, 3]);
     let found = zone.look_up(TENS).await.expect("an answer");
     let expected = [
-        "http://example.com:8080/books one.example.com 10.0.0.1:8080 3",
-        "http://example.com:8080/books three.example.com 10.0.0.3:8080 7 backup",
+        "http://example.com:8080/books one.example.com 10.0.0.1:8080 6",
+        "http://example.com:8080/books three.example.com 10.0.0.3:8080 14 backup",
         "http://example.com:8081/books two.example.com 10.0.0.2:8081 1",
         "http://example.com:8081/books two.example.com [2001:db8::2]:8081 1",
     ];
@@ -357,8 +365,66 @@ async fn questions_have_their_end() {
         ..zone.source(TENS)
     };
     let begun = tokio::time::Instant::now();
-    let error = look_up(&source).await.expect_err("silence");
+    let known = KnownAddresses::new();
+    let error = look_up(&source, &known).await.expect_err("silence");
     let said = "the answers were not complete within 30s";
     assert_eq!(error.to_string(), said);
     assert_eq!(begun.elapsed().as_secs(), 30);
+}
+
+/// RFC 2782: the weight is that of the target. One with more addresses gets no more requests.
+#[tokio::test]
+async fn the_addresses_of_a_host_share_its_weight() {
+    let zone = Zone::new().await;
+    zone.service(1, 10, 80, "one.example.com", 60);
+    zone.service(1, 10, 80, "three.example.com", 60);
+    zone.v4("one.example.com", [10, 0, 0, 1]);
+    for last in 1..=3 {
+        zone.v4("three.example.com", [10, 0, 1, last]);
+    }
+    // No backend, and so without a share.
+    zone.v4("three.example.com", [192, 168, 0, 1]);
+    let found = zone.look_up(TENS).await.expect("an answer");
+    let weights = found.providers.iter().filter_map(|it| it.target.as_ref());
+    let weights: Vec<u32> = weights.map(|it| it.weight).collect();
+    assert_eq!(weights, [30, 10, 10, 10]);
+}
+
+#[tokio::test]
+async fn a_host_that_cannot_be_looked_up_takes_no_other_one_out_of_use() {
+    let zone = Zone::new().await;
+    zone.service(1, 1, 80, "one.example.com", 60);
+    zone.service(1, 2, 8080, "two.example.com", 60);
+    zone.v4("one.example.com", [10, 0, 0, 1]);
+    zone.fail("one.example.com", 28);
+    for kind in [1, 28] {
+        zone.fail("two.example.com", kind);
+    }
+    let one = "http://example.com:80/books one.example.com 10.0.0.1:80 1";
+    let found = zone.look_up(TENS).await.expect("an answer");
+    assert_eq!(told(&found), [one]);
+    let failed = |host: &str| {
+        let failed = format!("{host} cannot be looked up, what is known stays");
+        let told = found.passed_over.iter();
+        told.filter(|it| it.starts_with(&failed)).count()
+    };
+    assert_eq!(
+        (failed("one.example.com"), failed("two.example.com")),
+        (1, 1),
+        "{found:?}"
+    );
+    assert_eq!(found.holds, SHORTEST, "it is asked again soon");
+    // What was known of it stays, at the port and with the weight that DNS says now.
+    let known = KnownAddresses::from([(
+        "two.example.com".to_owned(),
+        BTreeSet::from(["10.0.0.2".parse().expect("an address")]),
+    )]);
+    let found = look_up(&zone.source(TENS), &known).await;
+    let two = "http://example.com:8080/books two.example.com 10.0.0.2:8080 2";
+    assert_eq!(told(&found.expect("an answer")), [one, two]);
+    // Where none can be looked up, there is no answer.
+    zone.fail("one.example.com", 1);
+    let error = look_up(&zone.source(TENS), &known).await;
+    let error = error.expect_err("no host answers").to_string();
+    assert!(error.contains("the server failed"), "{error}");
 }
