@@ -246,6 +246,10 @@ pub(super) fn read_route(
     }
     let is_alone = several_place.is_none();
     let secure = match &members {
+        Some(_) if has_source => source.as_ref().is_some_and(|it| {
+            // What is wrong with it has been reported.
+            it.as_ref().is_none_or(|read| read.source.is_secure())
+        }),
         None => backend
             .as_ref()
             .is_some_and(|backend| backend.value.scheme_str() == Some("https")),
@@ -357,9 +361,12 @@ pub(super) fn read_route(
             "leave it out; headers for the next nodes are made by `recipients` of `inbound`",
         );
     }
-    // Of the providers of a registry each is looked at when it is known.
-    let known = backend.as_ref().filter(|_| !has_source);
-    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, known)
+    // Of the providers that a registry knows each is looked at when it is known.
+    let known = match &source {
+        None => backend.as_ref().map(|backend| backend.value.to_string()),
+        Some(read) => read.as_ref().and_then(|read| read.source.url()),
+    };
+    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &known)
         && side.endpoint.needs_tls()
         && !secure
     {
@@ -372,7 +379,7 @@ pub(super) fn read_route(
             "name the backend's https address",
         );
     }
-    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, known)
+    if let (Some(place), Some(side), Some(backend)) = (outbound_place, &outbound, &known)
         && side.shows_its_keys()
         && !side.endpoint.needs_tls()
         && !secure
@@ -380,8 +387,7 @@ pub(super) fn read_route(
         table.report_with_hint(
             place,
             format!(
-                "conversations begin with messages that hide no keys, and {} is not https",
-                backend.value
+                "conversations begin with messages that hide no keys, and {backend} is not https"
             ),
             "name the backend's https address, or a bootstrap that encrypts",
         );

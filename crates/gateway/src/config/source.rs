@@ -34,6 +34,22 @@ impl SourceSpec {
         }
     }
 
+    /// Whether it is known that all its providers are behind https.
+    pub(crate) fn is_secure(&self) -> bool {
+        matches!(self, Self::Dns(source) if source.scheme == "https")
+    }
+
+    /// The URL that its providers come of, where all of them have its scheme.
+    pub(crate) fn url(&self) -> Option<String> {
+        match self {
+            Self::Registry(_) => None,
+            Self::Dns(source) => {
+                let (scheme, name, path) = (source.scheme, &source.name, &source.path);
+                Some(format!("{scheme}://{name}{path}"))
+            }
+        }
+    }
+
     /// The name of the service, where the registry is asked for one.
     pub(crate) fn service(&self) -> Option<&str> {
         match self {

@@ -200,6 +200,13 @@ mod tests {
             }
         };
         let networks = "networks = [\"10.0.0.0/8\"]";
+        let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+        let policy = root.join("interop/recorded/cxf/transport-username-Basic256/service.wsdl");
+        let outbound = format!(
+            "[routes.outbound]\nusers = [{{ name = \"alice\", password = \"secret\" }}]\n\
+             security = {{ policy = \"{}\" }}\n",
+            policy.display()
+        );
         let good = "srv = \"http://_books._tcp.example.com/books\"";
         assert_eq!(said(&format!("{good}\n{networks}")), "");
         for (source, expected) in [
@@ -237,9 +244,16 @@ mod tests {
                 format!("{good}\n{networks}\nowners = [\"CN=p1\"]"),
                 "owners",
             ),
+            (
+                format!("{good}\n{networks}\n{outbound}"),
+                "leaves protection to TLS, and http://_books._tcp.example.com/books is not https",
+            ),
         ] {
             let found = said(&source);
             assert!(found.contains(expected), "{source}: {found}");
         }
+        // What needs TLS has it.
+        let secure = good.replace("http:", "https:");
+        assert_eq!(said(&format!("{secure}\n{networks}\n{outbound}")), "");
     }
 }
