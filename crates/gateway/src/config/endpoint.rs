@@ -6,7 +6,8 @@
 use std::sync::Arc;
 
 use soapstone::config::{
-    Document, EndpointConfig, Located, Place, SecuritySource, StsConfig, Table, Warning,
+    ClockSource, Document, EndpointConfig, Located, Place, SecuritySource, StsConfig, Table,
+    Warning,
 };
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Dated, Directions, Endpoint, Fixed};
@@ -41,6 +42,14 @@ impl<P: Directions> EndpointSpec<P> {
     pub(super) fn shows_its_keys(&self) -> bool {
         let conversation = self.endpoint.conversation();
         conversation.is_some_and(|conversation| !conversation.hides_its_keys())
+    }
+
+    /// Whether a device is asked for its clock.
+    pub(super) fn asks_a_device(&self) -> bool {
+        matches!(
+            self.endpoint.learns_clock_from(),
+            Some(ClockSource::Onvif { .. })
+        )
     }
 
     /// Whether it wants a proof of messages that arrive that `identity` tells: an assertion, or an

@@ -97,6 +97,10 @@ pub(super) fn read_registry(mut table: Table<'_>) -> Option<RegistrySpec> {
                 "for example security = { mechanism = \"sign\" }",
             );
         }
+        if client.asks_a_device() {
+            let message = "`clock` has from = \"onvif\", and a registry is no device";
+            table.report_with_hint(place, message, "for example from = \"date\"");
+        }
         if client.trusts_anybody {
             let message = "whoever has a certificate of these authorities would be the registry";
             let hint = "name its subject, trust = { anchors = [...], subjects = [\"CN=registry\"] }, or pin its certificate";

@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use http::Uri;
-use soapstone::config::{ClockSource, Located, Place, StsConfig, Table};
+use soapstone::config::{Located, Place, StsConfig, Table};
 use soapstone::crypto::trust::OnlineRevocation;
 use soapstone::endpoint::{Calling, Serving};
 use soapstone_broker::Rate;
@@ -373,8 +373,7 @@ pub(super) fn read_route(
         table.report_with_hint(
             place,
             format!(
-                "the policy of the backend leaves protection to TLS, and {} is not https",
-                backend.value
+                "the policy of the backend leaves protection to TLS, and {backend} is not https"
             ),
             "name the backend's https address",
         );
@@ -580,7 +579,7 @@ pub(super) fn with_security(
 
 /// Reports a device that is asked for its clock behind an endpoint that faces several backends.
 fn refuse_one_clock_of_several(table: &Table<'_>, place: Place, side: &EndpointSpec<Calling>) {
-    if let Some(ClockSource::Onvif { .. }) = side.endpoint.learns_clock_from() {
+    if side.asks_a_device() {
         table.report_with_hint(
             place,
             "`clock` has from = \"onvif\", and the route has several backends: each has a clock of its own",

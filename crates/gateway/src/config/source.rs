@@ -233,7 +233,18 @@ fn read_policies(
         // Nobody knows yet which providers are behind https: what is refused without TLS is
         // refused.
         let outbound = table.table("outbound");
-        let outbound = outbound.and_then(|side| read_endpoint(side, scope, false, None, None));
+        let outbound = outbound.and_then(|side| {
+            let place = side.place();
+            let outbound = read_endpoint::<Calling>(side, scope, false, None, None)?;
+            if outbound.asks_a_device() {
+                table.report_with_hint(
+                    place,
+                    "`clock` has from = \"onvif\", and the policy is for several providers: each has a clock of its own",
+                    "say how far the clocks are off: clock = { offset = \"-37s\" }",
+                );
+            }
+            Some(outbound)
+        });
         table.finish();
         policies.extend(outbound.map(|outbound| OwnersPolicy {
             owners: owners.into_iter().map(|it| it.value).collect(),

@@ -64,6 +64,12 @@ pub(super) fn read_token_service(
     let endpoint = Some(endpoint.with_scope(scope));
     let own = table.endpoint.as_deref()?;
     let side = checked(document, own, endpoint, is_https, None)?;
+    if side.asks_a_device() {
+        let place = own.security.clock.as_ref().map_or(place, |it| it.place);
+        let message = "`clock` has from = \"onvif\", and a token service is no device";
+        let problem = own.problem(place, message);
+        document.report(problem.with_hint("for example from = \"date\""));
+    }
     Some(Box::new(TokenServiceSpec {
         side,
         requests,

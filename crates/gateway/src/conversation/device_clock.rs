@@ -47,6 +47,8 @@ pub(crate) struct DeviceClock {
     background: Arc<Background>,
     /// When it is asked next; `None` before the first time.
     due: Mutex<Option<Instant>>,
+    /// Why it does not tell its clock, as the log has it.
+    told: Mutex<Option<&'static str>>,
     /// Whose turn it is to ask.
     turn: Arc<Turn<()>>,
 }
@@ -75,6 +77,7 @@ impl DeviceClock {
             device: device.parse().ok()?,
             background: Arc::clone(background),
             due: Mutex::default(),
+            told: Mutex::default(),
             turn: Arc::default(),
         }))
     }
@@ -112,34 +115,55 @@ impl DeviceClock {
     /// Asks, and learns from the answer as far as the endpoint believes it.
     async fn ask(&self) {
         let asked = tokio::time::timeout(PATIENCE, self.moment()).await;
-        let asked = asked.unwrap_or_else(|_| Err("it was not complete in time".to_owned()));
+        let asked = asked.unwrap_or_else(|_| {
+            let why = "its answer was not complete in time";
+            Err((why, format!("more than {} s", PATIENCE.as_secs())))
+        });
         let learnt = asked.and_then(|(theirs, ours)| {
             let learnt = self.endpoint.endpoint.learn_clock(theirs, ours);
             learnt.map_err(|found| {
-                format!(
+                let detail = format!(
                     "the clock is ahead by {} s, and at most {} s are believed",
                     found.ahead.as_secs(),
                     found.limit.as_secs()
-                )
+                );
+                ("it is off by more than is believed", detail)
             })
         });
         let next = match learnt {
-            Ok(()) => NEW,
-            Err(why) => {
-                tracing::warn!(
-                    route = self.route,
-                    device = %self.device,
-                    detail = Beginning(&why).to_string(),
-                    "the device does not tell its clock; what was known stays"
-                );
+            Ok(()) => {
+                if self.turns_to(None) {
+                    tracing::info!(route = self.route, device = %self.device, "the device tells its clock again");
+                }
+                NEW
+            }
+            Err((why, detail)) => {
+                if self.turns_to(Some(why)) {
+                    tracing::warn!(
+                        route = self.route,
+                        device = %self.device,
+                        why,
+                        detail = Beginning(&detail).to_string(),
+                        "the device does not tell its clock; what was known stays"
+                    );
+                }
                 PAUSE
             }
         };
         *self.due() = Some(Instant::now() + next);
     }
 
+    /// Whether this is another outcome than that of the last time.
+    fn turns_to(&self, why: Option<&'static str>) -> bool {
+        let mut told = self.told.lock().unwrap_or_else(PoisonError::into_inner);
+        std::mem::replace(&mut *told, why) != why
+    }
+
     /// A moment of the device's clock, and the same of ours.
-    async fn moment(&self) -> Result<(Timestamp, Timestamp), String> {
+    ///
+    /// # Errors
+    /// Why there is none: in a few words that stay the same, and in detail.
+    async fn moment(&self) -> Result<(Timestamp, Timestamp), (&'static str, String)> {
         let question = device_time_request();
         let mut request = self
             .errand
@@ -147,15 +171,20 @@ impl DeviceClock {
         *request.uri_mut() = self.device.clone();
         let sent = Timestamp::now();
         let exchanged = self.errand.exchange(request).await;
-        let (head, answer) = exchanged.map_err(|undone| undone.to_string())?;
+        let (head, answer) =
+            exchanged.map_err(|undone| ("it gave no answer", undone.to_string()))?;
         let ours = Timestamp::now();
         if head.status != StatusCode::OK {
-            return Err(format!("it answered {}", head.status));
+            let detail = format!("it answered {}", head.status);
+            return Err(("it refused to answer", detail));
         }
-        demand_soap(&head).map_err(|undone| undone.to_string())?;
+        demand_soap(&head).map_err(|undone| ("its answer is no SOAP", undone.to_string()))?;
         let theirs = device_time_in(&answer)
             .and_then(|moment| moment.checked_add(HALF_A_SECOND).ok())
-            .ok_or("its answer says no UTCDateTime, or two of them")?;
+            .ok_or_else(|| {
+                let detail = "its answer says no UTCDateTime, or two of them";
+                ("its answer says no time", detail.to_owned())
+            })?;
         // The answer was made at some moment between.
         let between = sent.checked_add(ours.duration_since(sent) / 2);
         Ok((theirs, between.unwrap_or(ours)))

@@ -319,9 +319,55 @@ fn a_device_is_asked_where_the_file_makes_sense_of_it() {
             "offset = \"auto\", from = \"onvif\", device = \"//other.example/\"",
             "`device` must be a path on the backend's host",
         ),
+        // No path of a URI has these.
+        (
+            one,
+            "username",
+            "offset = \"auto\", from = \"onvif\", device = \"/a<b>\"",
+            "`device` must be a path on the backend's host",
+        ),
     ] {
         let found = read(backend, mechanism, clock);
         assert!(found.contains(told), "{clock}: {found}");
     }
     assert_eq!(read(one, "username", ONVIF), "");
+}
+
+/// Nobody asks there, and the clock would never be learnt.
+#[test]
+fn a_device_is_asked_by_no_endpoint_that_faces_others() {
+    let folder = Folder::with_keys();
+    let read = |text: &str| {
+        let text = format!("listen = \"127.0.0.1:0\"\n{text}");
+        let config = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+        config
+            .err()
+            .map(|problems| problems.to_string())
+            .unwrap_or_default()
+    };
+    let registry = |clock: &str| {
+        format!(
+            "[registry]\nurl = \"http://127.0.0.1:1/uddi\"\n[registry.client]\n\
+             identity = {{ key = \"client.key.pem\", certificate = \"client.cert.pem\" }}\n\
+             trust = {{ pinned = [\"server.cert.pem\"] }}\n\
+             security = {{ mechanism = \"sign\"{clock} }}\n"
+        )
+    };
+    let route = |clock: &str| {
+        format!(
+            "[[routes]]\npath = \"/a\"\n[routes.backends]\nservice = \"Cameras\"\nowners = [\"CN=p1\"]\n\
+             [[routes.backends.policies]]\nowners = [\"CN=p1\"]\n[routes.backends.policies.outbound]\n\
+             users = [{{ name = \"admin\", password = \"pw\" }}]\n\
+             security = {{ mechanism = \"username\"{clock} }}\n"
+        )
+    };
+    let clock = format!(", clock = {{ {ONVIF} }}");
+    assert_eq!(read(&(registry("") + &route(""))), "");
+    let found = read(&(registry("") + &route(&clock)));
+    assert!(
+        found.contains("the policy is for several providers"),
+        "{found}"
+    );
+    let found = read(&(registry(&clock) + &route("")));
+    assert!(found.contains("a registry is no device"), "{found}");
 }

@@ -119,6 +119,14 @@ pub(super) fn read_clock(mut table: Table<'_>) -> Option<ClockConfig> {
     })
 }
 
+/// The longest path that a device is asked at.
+const LONGEST_PATH: usize = 1_024;
+
+/// Whether a byte may stand in a path or in a query (RFC 3986, 3.3 and 3.4).
+fn may_stand_in_a_path(byte: u8) -> bool {
+    byte.is_ascii_alphanumeric() || b"-._~%!$&'()*+,;=:@/?".contains(&byte)
+}
+
 /// Reads `device`: the path that a device is asked at.
 fn read_device(table: &mut Table<'_>, from: Option<Source>) -> String {
     let Some(device) = table.string("device") else {
@@ -126,10 +134,8 @@ fn read_device(table: &mut Table<'_>, from: Option<Source>) -> String {
     };
     let is_path = device.value.starts_with('/')
         && !device.value.starts_with("//")
-        && device
-            .value
-            .bytes()
-            .all(|byte| byte.is_ascii_graphic() && byte != b'#');
+        && device.value.len() <= LONGEST_PATH
+        && device.value.bytes().all(may_stand_in_a_path);
     if from != Some(Source::Onvif) {
         table.report_with_hint(
             device.place,
