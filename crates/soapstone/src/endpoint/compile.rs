@@ -19,6 +19,7 @@ use super::bootstrap::Conversation;
 use super::compiled::Endpoint;
 use super::compiler::{Compiler, compiled};
 use super::kerberos_policy::without_kerberos;
+use super::nodes::LastNode;
 use super::operations::Operations;
 use super::plans::{Directions, Fixed, Plans};
 use super::renewal::renewing;
@@ -133,6 +134,7 @@ impl Compiler<'_> {
         self.refuse_users_without_passwords(&agreed);
         self.check_password_keys(&agreed);
         let token_service = self.token_service(&agreed, role);
+        let last = LastNode::of(&agreed);
         let conversation = match agreed.bootstrap {
             Some(bootstrap) => {
                 let bits = self.secret_bits(&agreed.exchanges)?;
@@ -147,8 +149,8 @@ impl Compiler<'_> {
         let answers = self.answers(&agreed.exchanges);
         self.refuse_needless_unsigned(&agreed.exchanges);
         self.check_intermediary(role);
-        let recipients = self.recipients(&agreed.exchanges, &keys, role);
-        let answer_recipients = self.answer_recipients(&agreed.exchanges, &keys, role);
+        let recipients = self.recipients(last.requests, &keys, role);
+        let answer_recipients = self.answer_recipients(last.answers, &keys, role);
         let request_headers = self.request_headers(role, agreed.address.clone());
         let inner = self.inner(role, conversation.is_some());
         let sts = self.sts(conversation.is_some(), &agreed.exchanges, &keys);

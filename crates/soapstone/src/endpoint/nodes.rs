@@ -11,7 +11,7 @@ use soapstone_wss::{
 };
 use soapstone_xml::Buffers;
 
-use super::agreed::Exchange;
+use super::agreed::Agreed;
 use super::arrived::ReceiveError;
 use super::asking::{Workspace, drive};
 use super::call::{Call, make};
@@ -164,6 +164,26 @@ pub(super) fn check_addressees(
     Ok(())
 }
 
+/// What messages have for the last node: those of exchanges, and those that a conversation begins
+/// with.
+pub(super) struct LastNode {
+    pub(super) requests: Vec<Policy>,
+    pub(super) answers: Vec<Policy>,
+}
+
+impl LastNode {
+    pub(super) fn of(agreed: &Agreed) -> Self {
+        let exchanges = agreed.exchanges.iter();
+        let exchanges = exchanges.map(|one| (&one.request, &one.response));
+        let bootstrap = agreed.bootstrap.iter();
+        let all = exchanges.chain(bootstrap.map(|one| (&one.request, &one.response)));
+        let (requests, answers) = all
+            .map(|(request, answer)| (request.clone(), answer.clone()))
+            .unzip();
+        Self { requests, answers }
+    }
+}
+
 impl Compiler<'_> {
     /// Reports what an intermediary cannot do.
     pub(super) fn check_intermediary(&mut self, role: Role) {
@@ -200,10 +220,11 @@ impl Compiler<'_> {
         );
     }
 
-    /// The plans for the nodes on the way of messages that leave.
+    /// The plans for the nodes on the way of messages that leave. `last` is what requests have for
+    /// the last node.
     pub(super) fn recipients(
         &mut self,
-        exchanges: &[Exchange],
+        last: Vec<Policy>,
         keys: &Keys,
         role: Role,
     ) -> Option<Vec<OutboundPlan>> {
@@ -221,15 +242,15 @@ impl Compiler<'_> {
         }
         let last = match config.intermediary {
             Some(_) => Vec::new(),
-            None => exchanges.iter().map(|one| one.request.clone()).collect(),
+            None => last,
         };
         self.nodes(&config.recipients, last, keys)
     }
 
-    /// The plans for the nodes on the way of answers.
+    /// The plans for the nodes on the way of answers. `last` is what these have for the last node.
     pub(super) fn answer_recipients(
         &mut self,
-        exchanges: &[Exchange],
+        last: Vec<Policy>,
         keys: &Keys,
         role: Role,
     ) -> Option<Vec<OutboundPlan>> {
@@ -246,7 +267,6 @@ impl Compiler<'_> {
                 "leave it out, or let it stand with the endpoint of the service",
             );
         }
-        let last = exchanges.iter().map(|one| one.response.clone()).collect();
         self.nodes(recipients, last, keys)
     }
 

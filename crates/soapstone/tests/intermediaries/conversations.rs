@@ -79,3 +79,34 @@ fn a_conversation_goes_over_a_node_with_its_handshake_and_its_answers() {
         opened.expect("the client");
     }
 }
+
+/// The handshake goes the same way as what follows it, and has a policy of its own.
+#[test]
+fn a_node_breaks_nothing_of_the_messages_that_a_conversation_begins_with() {
+    let nodes = Nodes::new();
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let wsdl = root.join("interop/recorded/cxf/secure-conversation-Basic128GCM/service.wsdl");
+    let wsdl = std::fs::read_to_string(wsdl).expect("a description");
+    let (before, parts) = wsdl
+        .rsplit_once("<sp:SignedParts><sp:Body/>")
+        .expect("parts");
+    let parts = parts.replacen("<sp:EncryptedParts><sp:Body/></sp:EncryptedParts>", "", 1);
+    nodes
+        .0
+        .write("service.wsdl", format!("{before}<sp:SignedParts>{parts}"));
+    let problems = |part: &str| {
+        let text = format!(
+            "peer = {{ certificate = \"service.cert.pem\" }}\n\
+             security = {{ policy = \"service.wsdl\", sha256_suites = \"sha256\" }}\n\
+             [[recipients]]\nactor = \"urn:first\"\npeer = {{ certificate = \"first.cert.pem\" }}\n\
+             mechanism = \"sign-encrypt\"\n{SUITE}\nsigned = [\"Timestamp\"]\nencrypted = [\"{part}\"]\n"
+        );
+        let client = nodes.config("client", &text);
+        let client: Result<Client, Problems> = client.and_then(|it| Endpoint::from_config(&it));
+        client.err().map(|it| it.to_string()).unwrap_or_default()
+    };
+    let found = problems("Body");
+    let told = "`Body` is encrypted for this node, and later ones read it or its signature";
+    assert!(found.contains(told), "{found}");
+    assert_eq!(problems("{urn:hop}route"), "");
+}
