@@ -75,6 +75,13 @@ pub enum PackageError {
         /// The boundary.
         boundary: String,
     },
+    /// A line begins with the boundary, and is more or less than a line of it.
+    Delimiter {
+        /// The line, from 1.
+        line: u32,
+        /// The boundary.
+        boundary: String,
+    },
     /// A package without parts.
     NoParts,
     /// No part is the one that `start` names, or several are.
@@ -149,6 +156,11 @@ impl fmt::Display for PackageError {
                     "expected `--{boundary}--` as the last line, found none: the package is cut"
                 )
             }
+            Self::Delimiter { line, boundary } => write!(
+                out,
+                "expected `--{boundary}` or `--{boundary}--` alone in line {line}, with the line ends of the header around it and nothing of the kind \
+                 behind the last one, found another line that begins so: it ends a part for some readers, and not for others"
+            ),
             Self::NoParts => out.write_str("expected a part in the package, found none"),
             Self::Start { named, parts } => write!(
                 out,
@@ -272,6 +284,23 @@ impl<'s> Part<'s> {
             _ => None,
         }
     }
+
+    /// The first three bytes of the content as it was before the transfer, as far as they can be
+    /// decoded, and without the rest of it. `None` as above.
+    pub(crate) fn first_bytes(&self) -> Option<Cow<'s, [u8]>> {
+        match self.encoding().as_str() {
+            "base64" => {
+                let digits = self.content.iter().filter(|it| !it.is_ascii_whitespace());
+                let digits: Vec<u8> = digits.take(4).copied().collect();
+                base64::decode_xml_to_vec(&digits).ok().map(Cow::Owned)
+            }
+            "7bit" | "8bit" | "binary" => {
+                let first = self.content.get(..3).unwrap_or(self.content);
+                Some(Cow::Borrowed(first))
+            }
+            _ => None,
+        }
+    }
 }
 
 /// A message with what travels around it.
@@ -379,11 +408,16 @@ fn look_at_transfer(header: &Header, found: usize) -> Result<(), PackageError> {
         }
     }
     match header.field("Content-Length") {
-        Some((said, _)) if said.parse() != Ok(found) => {
+        Some((said, _)) => {
+            // Digits alone (RFC 9110, 8.6): a number may have a sign otherwise.
+            let is_number = said.bytes().all(|byte| byte.is_ascii_digit());
+            if is_number && said.parse() == Ok(found) {
+                return Ok(());
+            }
             let said = shortened(said);
             Err(PackageError::Length { said, found })
         }
-        _ => Ok(()),
+        None => Ok(()),
     }
 }
 
@@ -458,15 +492,12 @@ impl<'s> Reader<'s> {
         if !is_boundary(&boundary) {
             return Err(PackageError::Boundary { line });
         }
-        let unclosed = || PackageError::Unclosed {
-            boundary: boundary.clone(),
-        };
         let mut outside = None;
         // The line end in front of the first boundary is that of the header.
         self.at -= self.line_end.len();
         self.line -= 1;
         let mut delimiter = {
-            let (before, found) = self.until(&boundary).ok_or_else(unclosed)?;
+            let (before, found) = self.until(&boundary)?;
             self.note(before, &mut outside);
             self.pass(before.len(), &boundary);
             found
@@ -479,12 +510,15 @@ impl<'s> Reader<'s> {
                     limit: MOST_PARTS,
                 });
             }
+            let (begins, line) = (self.at - self.line_end.len(), self.line - 1);
             let header = self.header()?.checked()?;
+            // The name of a field may begin so, too.
+            no_boundary(&self.source[begins..self.at], &boundary, line)?;
             let (offset, line) = (self.at, self.line);
             // A part without content ends with the line end of its header.
             self.at -= self.line_end.len();
             self.line -= 1;
-            let (content, found) = self.until(&boundary).ok_or_else(unclosed)?;
+            let (content, found) = self.until(&boundary)?;
             let ends = self.at + content.len();
             parts.push(Part {
                 header,
@@ -497,6 +531,14 @@ impl<'s> Reader<'s> {
         }
         let behind = self.left();
         self.note(behind, &mut outside);
+        // The line of the boundary had a line end, if anything is behind it.
+        let ends = self.at.saturating_sub(self.line_end.len());
+        let passed = self.source[ends..self.at].ends_with(b"\n");
+        let (ends, line) = match passed {
+            true => (ends, self.line - 1),
+            false => (self.at, self.line),
+        };
+        no_boundary(&self.source[ends..], &boundary, line)?;
         let root = root_of(&parts, &related)?;
         let root = parts.remove(root);
         if let Some((value, line)) = root.header.field("Content-Transfer-Encoding")
@@ -515,15 +557,28 @@ impl<'s> Reader<'s> {
 
     /// The bytes up to the next line of the boundary, and what that line says. The line end in
     /// front of it belongs to it (RFC 2046, 5.1.1).
-    fn until(&self, boundary: &str) -> Option<(&'s [u8], Delimiter)> {
+    ///
+    /// # Errors
+    /// There is none, or a line begins like one and is none: readers differ about it.
+    fn until(&self, boundary: &str) -> Result<(&'s [u8], Delimiter), PackageError> {
         let left = self.left();
-        let mut from = 0;
-        loop {
-            let place = from + find(&left[from..], self.line_end)?;
-            if let Some((delimiter, _)) = self.delimiter(&left[place..], boundary) {
-                return Some((&left[..place], delimiter));
+        let begins = begins_line(left, boundary).ok_or_else(|| PackageError::Unclosed {
+            boundary: boundary.to_owned(),
+        })?;
+        let wrong = || {
+            let line = line_at(left, begins, self.line);
+            PackageError::Delimiter {
+                line,
+                boundary: boundary.to_owned(),
             }
-            from = place + self.line_end.len();
+        };
+        let place = begins.checked_sub(self.line_end.len()).ok_or_else(wrong)?;
+        // Whether a CR in front of an LF belongs to the content is what readers differ about.
+        let is_other_end =
+            self.line_end == b"\n" && self.source[..self.at + place].ends_with(b"\r");
+        match self.delimiter(&left[place..], boundary) {
+            Some((delimiter, _)) if !is_other_end => Ok((&left[..place], delimiter)),
+            _ => Err(wrong()),
         }
     }
 
@@ -634,7 +689,31 @@ fn root_of(parts: &[Part<'_>], related: &MediaType) -> Result<usize, PackageErro
     }
 }
 
-/// The first place of `what`, which is not empty.
-fn find(bytes: &[u8], what: &[u8]) -> Option<usize> {
-    bytes.windows(what.len()).position(|window| window == what)
+/// Where the first line begins that begins with the boundary, behind a CR, an LF or both.
+fn begins_line(bytes: &[u8], boundary: &str) -> Option<usize> {
+    let ends = bytes.iter().enumerate();
+    let mut ends = ends.filter(|(_, byte)| matches!(byte, b'\r' | b'\n'));
+    let begins = ends.find(|(at, _)| {
+        let line = bytes[at + 1..].strip_prefix(b"--");
+        line.is_some_and(|line| line.starts_with(boundary.as_bytes()))
+    });
+    begins.map(|(at, _)| at + 1)
+}
+
+/// The line of a place in bytes that begin in the line `first`.
+fn line_at(bytes: &[u8], place: usize, first: u32) -> u32 {
+    let lines = bytes[..place].iter().filter(|byte| **byte == b'\n').count();
+    first + u32::try_from(lines).unwrap_or(u32::MAX)
+}
+
+/// Refuses a line that begins with the boundary where none may be. The bytes begin in the line
+/// `first`.
+fn no_boundary(bytes: &[u8], boundary: &str, first: u32) -> Result<(), PackageError> {
+    match begins_line(bytes, boundary) {
+        Some(place) => Err(PackageError::Delimiter {
+            line: line_at(bytes, place, first),
+            boundary: boundary.to_owned(),
+        }),
+        None => Ok(()),
+    }
 }

@@ -63,18 +63,50 @@ fn places_are_those_of_the_file() {
 }
 
 #[test]
-fn a_line_that_begins_like_a_boundary_is_content() {
-    for content in [
-        "\r\n--bb",
-        "\r\n--b-",
-        "\n--b\n",
-        "\r--b\r",
-        "--b--",
-        "\r\n--b\rx",
+fn a_line_that_begins_like_a_boundary_is_refused() {
+    let with = |content: &str| {
+        let with = format!("\r\n\r\nx{content}\r\n--b");
+        package().replacen("\r\n\r\n\r\n--b", &with, 1)
+    };
+    let delimiter = |line| PackageError::Delimiter {
+        line,
+        boundary: "b".to_owned(),
+    };
+    // RFC 2046, 5.1.1, has readers compare beginnings of lines, and many take an LF for a line end.
+    for (content, line) in [
+        ("\r\n--bb", 7),
+        ("\r\n--b-", 7),
+        ("\r\n--b--x", 7),
+        ("\r\n--b\rx", 7),
+        ("\r\n--b\n", 7),
+        ("\n--b\n", 7),
+        ("\n--b--\r\n", 7),
+        ("\n--b: 1", 7),
+        ("\r--b\r", 6),
     ] {
-        let with_it =
-            package().replacen("\r\n\r\n\r\n--b", &format!("\r\n\r\nx{content}\r\n--b"), 1);
-        let report = look(&with_it).unwrap_or_else(|error| panic!("{content:?}: {error}"));
+        assert_eq!(refused(with(content)), delimiter(line), "{content:?}");
+        let before = package().replacen("\r\n\r\n--b", &format!("\r\n\r\nx{content}\r\n--b"), 1);
+        assert!(
+            matches!(refused(before), PackageError::Delimiter { .. }),
+            "{content:?}"
+        );
+    }
+    // In a header, where it is the name of a field.
+    assert_eq!(
+        refused_with("Content-ID: <root@x>", "--bb: x\r\nContent-ID: <root@x>"),
+        delimiter(9)
+    );
+    assert_eq!(refused_with("Content-ID: <part@x>", "--b: x"), delimiter(4));
+    // Behind the last line some readers go on.
+    assert_eq!(refused(package() + "--b\r\n"), delimiter(14));
+    assert_eq!(refused(package() + "x\n--b--"), delimiter(15));
+    // A CR in front of the LF is content for some, and a part of the line end for others.
+    let unix = with("")
+        .replace("\r\n", "\n")
+        .replacen("x\n--b", "x\r\n--b", 1);
+    assert_eq!(refused(unix), delimiter(7));
+    for content in ["--b--", "\r\n --b", "\r\n-b", "\r\n--c"] {
+        let report = look(with(content)).unwrap_or_else(|error| panic!("{content:?}: {error}"));
         let rules: Vec<&str> = places(&report).iter().map(|place| place.0).collect();
         assert_eq!(rules, ["R1014"], "{content:?}");
     }
@@ -282,6 +314,9 @@ fn a_body_of_http_is_whole_and_as_it_is() {
         (found - 1).to_string(),
         (found + 1).to_string(),
         "x".to_owned(),
+        format!("+{found}"),
+        format!("{found}, {found}"),
+        String::new(),
     ] {
         let expected = PackageError::Length {
             said: said.clone(),

@@ -62,10 +62,10 @@ pub(crate) fn look(
     {
         look_at_listed(message, &mentioned, package, of_parts);
     }
-    for (id, element) in &mentioned.listed {
+    for id in compressed(&mentioned.listed) {
         if let Some(part) = parts.get(id) {
             let data = mentioned.encrypted.get(id).copied();
-            look_at_content(*element, part, data, findings, of_parts);
+            look_at_content(part, data, findings, of_parts);
         }
     }
     for id in mentioned.encrypted.keys() {
@@ -312,17 +312,22 @@ fn look_at_listed(
     }
 }
 
+/// The parts that are listed as compressed. Each stands here once, however often it is listed: a
+/// message is small, and what it lists may be large.
+fn compressed<'m>(listed: &'m [(Vec<u8>, Element<'_>)]) -> Vec<&'m [u8]> {
+    let mut seen = HashSet::new();
+    let compressed = listed.iter().filter(|(_, info)| is_compressed(*info));
+    let ids = compressed.map(|(id, _)| id.as_slice());
+    ids.filter(|id| seen.insert(*id)).collect()
+}
+
 /// A compressed part: what it is called, and its bytes, where they are not enciphered.
 fn look_at_content(
-    info: Element<'_>,
     part: &Part<'_>,
     data: Option<Element<'_>>,
     findings: &mut Findings,
     of_parts: &mut Findings,
 ) {
-    if !is_compressed(info) {
-        return;
-    }
     let expected = quoted(Some("application/gzip"));
     if let Some(data) = data {
         // The type before encryption; without it another rule is broken.
@@ -347,8 +352,8 @@ fn look_at_content(
             found,
         );
     }
-    let content = part.decoded();
-    if content.is_some_and(|content| !content.starts_with(&GZIP)) {
+    let first = part.first_bytes();
+    if first.is_some_and(|first| !first.starts_with(&GZIP)) {
         let expected = "the first bytes of gzip, 1f 8b 08";
         add_of(
             of_parts,
@@ -377,5 +382,34 @@ fn look_at_cipher(part: &Part<'_>, of_parts: &mut Findings) {
             expected,
             found,
         );
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone_xml::{Buffers, Document, ParseOptions};
+
+    use super::*;
+
+    #[test]
+    fn a_part_that_is_listed_often_is_looked_at_once() {
+        let info = |compressed: &str| {
+            format!(
+                "<PartInfo><PartProperties><Property name=\"{compressed}\">application/gzip</Property></PartProperties></PartInfo>"
+            )
+        };
+        let infos = info("MimeType") + &info("CompressionType").repeat(1_000);
+        let text = format!("<PayloadInfo xmlns=\"{EBMS}\">{infos}</PayloadInfo>");
+        let document = Document::parse(
+            text.into_bytes(),
+            &ParseOptions::default(),
+            &mut Buffers::new(),
+        )
+        .expect("XML");
+        let listed = document.root().children().map(|info| (b"a".to_vec(), info));
+        let listed: Vec<_> = listed.collect();
+        assert_eq!(listed.len(), 1_001);
+        assert_eq!(compressed(&listed), [b"a"]);
+        assert!(compressed(&listed[..1]).is_empty());
     }
 }
