@@ -15,9 +15,11 @@ use soapstone_lab::advise::{
 };
 use soapstone_lab::measurement::{Effort, Measurement};
 
+use super::bench::Wish;
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
 use crate::progress::Progress;
+use crate::runtime;
 use crate::suites;
 use crate::table::{Align, Table};
 use crate::testbed::Scratch;
@@ -374,18 +376,22 @@ fn measurements(
     }
     if arguments.measured.is_empty() {
         let mut progress = Progress::new();
-        let scratch = Scratch::make("advise")?;
-        let ends = calls::ends(&scratch)?;
         let mut measured = |measurement: &Measurement| {
             progress.say(&format!("measuring {}", measurement.case()));
             measurements.push(measurement.clone());
         };
         advise::measure(EFFORT, &mut measured);
-        for ends in &ends {
+        // Until here a signal ends the process, which leaves nothing behind. From here on there are
+        // keys in a folder, and programs beside this one.
+        let runtime = runtime::multi_threaded()?;
+        let wish = Wish::listen(&runtime);
+        let scratch = Scratch::make("advise")?;
+        for ends in &calls::ends(&scratch)? {
+            wish.go_on()?;
             advise::measure_conversation(ends, EFFORT, &mut measured);
         }
-        tokens::measure(&scratch, &arguments.has, &mut measured)?;
-        let calls = calls::measure(&scratch, &mut |measurement| {
+        tokens::measure(&scratch, &arguments.has, &wish, &mut measured)?;
+        let calls = calls::measure(&scratch, &wish, &mut |measurement| {
             progress.say(&format!("calling {}", measurement.case()));
             measurements.push(measurement);
         });

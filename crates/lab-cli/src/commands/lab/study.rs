@@ -482,6 +482,8 @@ impl Started<'_> {
             progress.say("starting the sample services and two gateways");
         }
         let issuers = Issuers::start(scratch, &with_tokens);
+        // Ctrl-C ends the programs that make a realm, too: no token is left out for it.
+        self.wish.go_on()?;
         with_tokens.retain(|call| issuers.issue_for(call).is_ok());
         let place = match self.own_processes {
             true => Place::Apart(log),

@@ -17,7 +17,6 @@ use soapstone_lab::study::{Bench, Call, NoCall, Operation, Order, Source, Stack,
 use super::super::bench::{Gateways, Sides, Wish, layout};
 use super::super::said::Said;
 use crate::failure::Failure;
-use crate::runtime;
 use crate::testbed::{Network, Place, Scratch};
 
 /// What orders are drawn with.
@@ -77,9 +76,11 @@ pub(super) fn ends(scratch: &Scratch) -> Result<Vec<Ends>, Failure> {
 ///
 /// # Errors
 /// Services or gateways do not start, an answer is wrong, or somebody wants to stop.
-pub(super) fn measure(scratch: &Scratch, emit: &mut dyn FnMut(Measurement)) -> Result<(), Failure> {
-    let runtime = runtime::multi_threaded()?;
-    let wish = Wish::listen(&runtime);
+pub(super) fn measure(
+    scratch: &Scratch,
+    wish: &Wish,
+    emit: &mut dyn FnMut(Measurement),
+) -> Result<(), Failure> {
     let sides = Sides::new(None)?;
     let calls: Vec<Call> = PAYLOADS
         .iter()

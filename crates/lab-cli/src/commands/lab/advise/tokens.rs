@@ -16,6 +16,7 @@ use soapstone_lab::advise::{Source, TokenEnds, measure_token};
 use soapstone_lab::measurement::Measurement;
 use soapstone_lab::study::Proof;
 
+use super::super::bench::Wish;
 use super::EFFORT;
 use crate::failure::Failure;
 use crate::testbed::{Realm, Scratch, token_ends};
@@ -28,17 +29,21 @@ const MECHANISM: Mechanism = Mechanism::SignEncrypt;
 /// Measures the tokens of these sources but for shared keys, which the engine has.
 ///
 /// # Errors
-/// Endpoints cannot be made.
+/// Endpoints cannot be made, or somebody wants to stop: the KDC has ended then.
 pub(super) fn measure(
     scratch: &Scratch,
     sources: &[Source],
+    wish: &Wish,
     emit: &mut dyn FnMut(&Measurement),
 ) -> Result<(), Failure> {
     for source in sources.iter().filter(|it| **it != Source::SharedKey) {
+        wish.go_on()?;
         let realm = match source {
             Source::Kdc => match Realm::start(scratch) {
                 Ok(realm) => Some(realm),
                 Err(why) => {
+                    // Ctrl-C ends the programs that make a realm, too.
+                    wish.go_on()?;
                     // A message that cannot be shown does not stop a measurement.
                     let _ = writeln!(std::io::stderr(), "{source} is absent: {why}");
                     continue;
@@ -47,6 +52,7 @@ pub(super) fn measure(
             _ => None,
         };
         for proof in source.tokens() {
+            wish.go_on()?;
             let files = token_ends(scratch, *proof, MECHANISM, SUITE)?;
             let files = files.each_ref().map(|file| file.as_path());
             match &realm {
@@ -123,6 +129,28 @@ mod tests {
     use soapstone_lab::measurement::Effort;
 
     use super::*;
+    use crate::runtime;
+
+    #[test]
+    fn whoever_wants_to_stop_before_a_realm_starts_gets_none() {
+        let scratch = Scratch::make("tokens-stopped").expect("a folder with keys");
+        let runtime = runtime::multi_threaded().expect("threads");
+        let wish = Wish::listen(&runtime);
+        // It has listened from that moment on: the signal does not end the tests.
+        let told = Command::new("kill")
+            .args(["-TERM", &std::process::id().to_string()])
+            .status();
+        assert!(told.is_ok_and(|told| told.success()));
+        let begun = std::time::Instant::now();
+        while wish.go_on().is_ok() {
+            assert!(begun.elapsed() < Duration::from_secs(20), "it is not told");
+            std::thread::sleep(Duration::from_millis(5));
+        }
+        let measured = measure(&scratch, &[Source::Kdc], &wish, &mut |_| {});
+        let stopped = measured.expect_err("somebody wants to stop").to_string();
+        assert!(stopped.contains("stopped before the end"), "{stopped}");
+        assert!(!scratch.folder().join("realm").exists());
+    }
 
     #[test]
     fn each_token_without_a_realm_is_measured_in_two_lines_that_name_it() {

@@ -16,8 +16,13 @@ impl Wish {
     /// Listens from now on.
     pub(in super::super) fn listen(runtime: &Runtime) -> Self {
         let (told, wish) = watch::channel(false);
+        // The task may begin later, and a signal until then would end the process as it stands.
+        let stop = {
+            let _entered = runtime.enter();
+            runtime::stop_requested()
+        };
         runtime.spawn(async move {
-            runtime::stop_requested().await;
+            stop.await;
             told.send_replace(true);
         });
         Self(wish)
