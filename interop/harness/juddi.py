@@ -113,7 +113,7 @@ def _expect(found, expected):
 
 def _find(soapstone, registry, name, *words):
     done = must(soapstone, "registry", "find", "--registry", registry, "--service", name, "--json", *words)
-    return json.loads(done.output)
+    return json.loads(done.output)["services"]
 
 
 def _found(soapstone, registry, name="Books", *words):

@@ -61,4 +61,4 @@ pub use soapstone_broker as broker;
 pub use soapstone_broker::Rate;
 pub use soapstone_store::{StoreError, StoreProblem};
 pub use wire::fault::refusal as refusal_fault;
-pub use wire::fetch::{Unfetched, fetch_document, post_soap};
+pub use wire::fetch::{SoapAnswer, Unfetched, fetch_document, post_soap};

@@ -5,12 +5,13 @@
 
 use std::time::Duration;
 
+use http::StatusCode;
 use soapstone::wss::{Envelope, SoapVersion};
-use soapstone::xml::{Buffers, Limits};
+use soapstone::xml::{Buffers, Element, Limits};
 use soapstone_cli::failure::Failure;
 use soapstone_cli::table::{Align, Table};
 use soapstone_cli::{files, runtime};
-use soapstone_gateway::post_soap;
+use soapstone_gateway::{OneLine, Unfetched, post_soap};
 use soapstone_registry::names::{PROTOCOL_SOAP, REMOTE_POLICY};
 use soapstone_registry::{Answer, BindingTemplate, BusinessService, Find, Request, Text, uddi};
 
@@ -27,6 +28,7 @@ Examples:
   soapstone registry find --registry http://127.0.0.1:8701/uddi --service Books
   soapstone registry find --registry http://juddi.example:8080/juddiv3/services/inquiry --service 'Boo%' --approximate --json";
 
+const SOAP11: &str = "http://schemas.xmlsoap.org/soap/envelope/";
 /// How long a registry may take for an answer.
 const PATIENCE: Duration = Duration::from_secs(10);
 /// Bytes of the largest answer: as many as our own registry answers with.
@@ -59,8 +61,11 @@ pub(crate) fn run(arguments: &FindArguments) -> Result<(), Failure> {
     let found = runtime::multi_threaded()?.block_on(find(arguments))?;
     files::print(match arguments.json {
         true => {
-            let json = serde_json::to_string(&found.services).map_err(Failure::new)?;
-            format!("{json}\n")
+            let found = serde_json::json!({
+                "services": found.services,
+                "truncated": found.truncated,
+            });
+            format!("{found}\n")
         }
         false => as_text(&found),
     })
@@ -115,13 +120,36 @@ async fn ask(registry: &str, request: &Request) -> Result<Answer, Failure> {
     let message = around(SoapVersion::V11, &uddi::write_request(request)).into_bytes();
     let answer = post_soap(registry, message, PATIENCE, LARGEST).await;
     let answer = answer.map_err(|error| failed(&error))?;
-    let envelope = Envelope::parse(answer, &Limits::default(), &mut Buffers::default());
-    let envelope = envelope.map_err(|error| failed(&error))?;
+    let status = Unfetched::Status(answer.status);
+    let has_failed = answer.status != StatusCode::OK;
+    let envelope = Envelope::parse(answer.content, &Limits::default(), &mut Buffers::default());
+    let envelope = match envelope {
+        Ok(envelope) => envelope,
+        Err(_) if has_failed => return Err(failed(&status)),
+        Err(error) => return Err(failed(&error)),
+    };
+    if let Some(fault) = envelope.body().child(SOAP11, "Fault") {
+        return Err(failed(&OneLine(&said_by(fault))));
+    }
+    if has_failed {
+        return Err(failed(&status));
+    }
     let answer = uddi::read_answer(envelope.body());
     answer.map_err(|refusal| {
         let what = format!("the answer is not understood: {refusal}");
         failed(&what)
     })
+}
+
+/// What a fault says: the code of UDDI with its text, or the reason where it has no report.
+fn said_by(fault: Element<'_>) -> String {
+    let refusal = fault.child("", "detail").and_then(uddi::read_refusal);
+    if let Some((code, text)) = refusal {
+        return format!("it refused with {code}: {}", text.trim());
+    }
+    let reason = fault.child("", "faultstring");
+    let reason = reason.map(|reason| reason.text().trim().to_owned());
+    format!("it answered with a fault: {}", reason.unwrap_or_default())
 }
 
 fn as_text(found: &Found) -> String {

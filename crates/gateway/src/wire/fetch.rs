@@ -82,6 +82,18 @@ impl std::error::Error for Unfetched {}
 pub(crate) struct Question {
     pub(crate) body: Vec<u8>,
     pub(crate) media: &'static str,
+    /// Whether it is a message of SOAP 1.1. Its header names an action, and faults come with
+    /// status 500 (SOAP 1.1, 6.1.1 and 6.2).
+    pub(crate) is_soap: bool,
+}
+
+/// What a SOAP message was answered with.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct SoapAnswer {
+    /// The content: with status 500 a fault, or whatever a server says of its failure.
+    pub content: Vec<u8>,
+    /// 200 or 500.
+    pub status: StatusCode,
 }
 
 /// Fetches the document of an `http` or `https` URL, with the authorities of the system. It must be
@@ -98,7 +110,8 @@ pub async fn fetch_document(
 }
 
 /// Posts a SOAP 1.1 message to an `http` or `https` URL, and gives back what is answered with
-/// status 200. The same bounds hold.
+/// status 200, or with 500, which faults have. Its `SOAPAction` is empty: what is meant is in the
+/// message. The same bounds hold.
 ///
 /// # Errors
 /// Why there is no such answer.
@@ -107,12 +120,13 @@ pub async fn post_soap(
     message: Vec<u8>,
     patience: Duration,
     limit: u64,
-) -> Result<Vec<u8>, Unfetched> {
+) -> Result<SoapAnswer, Unfetched> {
     let question = Question {
         body: message,
         media: "text/xml; charset=utf-8",
+        is_soap: true,
     };
-    fetch(&address(url)?, Some(question), patience, limit).await
+    ask(&address(url)?, Some(question), patience, limit).await
 }
 
 /// The URL, if it can be asked.
@@ -140,6 +154,16 @@ pub(crate) async fn fetch(
     patience: Duration,
     limit: u64,
 ) -> Result<Vec<u8>, Unfetched> {
+    let answer = ask(uri, question, patience, limit).await;
+    answer.map(|answer| answer.content)
+}
+
+async fn ask(
+    uri: &Uri,
+    question: Option<Question>,
+    patience: Duration,
+    limit: u64,
+) -> Result<SoapAnswer, Unfetched> {
     let began = Instant::now();
     let tls = match uri.scheme_str() {
         Some("https") => {
@@ -159,8 +183,9 @@ pub(crate) async fn fetch(
     let backend = Backend::new(uri, tls, timeouts).ok_or_else(|| unusable(&"it has no host"))?;
     let target = uri.path_and_query().map_or("/", |target| target.as_str());
     let target = target.parse().map_err(|error| unusable(&error))?;
+    let is_soap = question.as_ref().is_some_and(|question| question.is_soap);
     let (method, media, body) = match question {
-        Some(Question { body, media }) => (Method::POST, Some(media), body),
+        Some(Question { body, media, .. }) => (Method::POST, Some(media), body),
         None => (Method::GET, None, Vec::new()),
     };
     let mut sent = Request::new(Upload::whole(body));
@@ -172,13 +197,17 @@ pub(crate) async fn fetch(
     if let Some(media) = media {
         headers.insert(header::CONTENT_TYPE, HeaderValue::from_static(media));
     }
+    if is_soap {
+        headers.insert("soapaction", HeaderValue::from_static("\"\""));
+    }
     let whole = async {
         let response = backend.send(sent, began).await;
         let unanswered = |error: BackendError| Unfetched::Unanswered {
             why: error.to_string(),
         };
         let (head, body) = response.map_err(unanswered)?.into_parts();
-        if head.status != StatusCode::OK {
+        let is_fault = is_soap && head.status == StatusCode::INTERNAL_SERVER_ERROR;
+        if head.status != StatusCode::OK && !is_fault {
             return Err(Unfetched::Status(head.status));
         }
         if head.headers.contains_key(header::CONTENT_ENCODING) {
@@ -187,7 +216,10 @@ pub(crate) async fn fetch(
         let most = usize::try_from(limit).unwrap_or(usize::MAX);
         let read = Limited::new(body, most).collect().await;
         let body = read.map_err(|_| Unfetched::Body { limit })?;
-        Ok(body.to_bytes().to_vec())
+        Ok(SoapAnswer {
+            content: body.to_bytes().to_vec(),
+            status: head.status,
+        })
     };
     let ended = tokio::time::timeout_at(began + patience, whole).await;
     ended.unwrap_or(Err(Unfetched::Late))

@@ -50,6 +50,7 @@ pub(super) async fn fetch(
     let question = request.map(|body| Question {
         body,
         media: "application/ocsp-request",
+        is_soap: false,
     });
     let fetched = fetch::fetch(&uri, question, config.timeout, limit).await;
     fetched.map_err(Unfetched::Failed)
