@@ -17,8 +17,10 @@ use soapstone_gateway::{
 };
 use soapstone_registry::{Limits, PublisherRule};
 
+use crate::at_start::{AtStart, Files};
 use crate::location::Location;
 use crate::storage::Retention;
+use crate::tls::LeftToTls;
 
 /// Calls in the log: some 150 MB.
 const ROWS: u64 = 200_000;
@@ -27,6 +29,10 @@ const AGE: Duration = Duration::from_hours(30 * 24);
 
 /// The file of entries where the configuration names none.
 const DATABASE: &str = "sqlite:registry.db";
+
+/// Why nothing is asked about revocation: certificates would be accepted unasked, or never.
+const ASKS_NOBODY: &str =
+    "`revocation` is for gateways: a registry asks nobody whether certificates were revoked";
 
 /// A registry's configuration, read and compiled.
 pub struct Config {
@@ -48,6 +54,8 @@ pub struct Config {
     pub(crate) calls: Option<CallsConfig>,
     /// Each `gmond` that is asked.
     pub(crate) sources: Vec<SocketAddr>,
+    /// What the keys say that wait for a restart.
+    pub(crate) at_start: AtStart,
     log: LogConfig,
 }
 
@@ -125,20 +133,25 @@ fn read(document: &Document<'_>) -> Option<Config> {
     {
         root.report(place, "`inquiry` must be another address than `listen`");
     }
-    let has_tls = root.has("tls");
-    let tls = root.table("tls").map(read_tls);
+    let tls = root.table("tls").map(read_own_tls);
+    let read = document.files().len();
     let database = read_database(&mut root, document.file());
+    let of_database = files_since(document, read);
+    let read = document.files().len();
     let service = match root.table("inbound") {
-        Some(table) => read_service(table, has_tls),
+        Some(table) => read_service(table, tls.as_ref()),
         None => {
             let hint = "say whom to trust: [inbound] with identity, trust and security";
             root.missing("inbound", hint);
             None
         }
     };
+    let of_inbound = files_since(document, read);
     let publishers = read_publishers(&mut root);
     let mut limits = root.table("limits").map(read_limits).unwrap_or_default();
+    let read = document.files().len();
     let calls = root.table("calls").map(read_calls);
+    let of_calls = files_since(document, read);
     limits.logs_calls = calls.is_some();
     let ganglia = root.table("ganglia").map(read_ganglia);
     let sources = root.tables("gmond").into_iter().map(|mut table| {
@@ -151,6 +164,12 @@ fn read(document: &Document<'_>) -> Option<Config> {
     });
     let sources: Option<Vec<SocketAddr>> = sources.collect();
     let log = read_log(root.table("log"));
+    let files = vec![
+        ("database", of_database),
+        ("inbound", of_inbound),
+        ("calls", of_calls),
+    ];
+    let at_start = AtStart::read(&root, files);
     root.finish();
     Some(Config {
         file: document.file().to_path_buf(),
@@ -175,8 +194,22 @@ fn read(document: &Document<'_>) -> Option<Config> {
             None => None,
         },
         sources: sources?,
+        at_start,
         log,
     })
+}
+
+/// The files that were named since there were so many.
+fn files_since(document: &Document<'_>, read: usize) -> Files {
+    document.files().split_off(read)
+}
+
+fn read_own_tls(table: Table<'_>) -> Option<ServerTls> {
+    if let Some(place) = table.place_of("revocation") {
+        let hint = "leave it out: a certificate of TLS gives no right here";
+        table.report_with_hint(place, ASKS_NOBODY, hint);
+    }
+    read_tls(table)
 }
 
 fn read_database(root: &mut Table<'_>, file: &Path) -> Option<Location> {
@@ -194,7 +227,8 @@ fn read_database(root: &mut Table<'_>, file: &Path) -> Option<Location> {
     location
 }
 
-fn read_service(table: Table<'_>, has_tls: bool) -> Option<Service> {
+/// Reads `[inbound]`. `tls` is nothing without `[tls]`, and holds nothing where that has problems.
+fn read_service(table: Table<'_>, tls: Option<&Option<ServerTls>>) -> Option<Service> {
     let (document, place) = (table.document(), table.place());
     let config = EndpointConfig::read(table)?;
     let service = match Service::from_config(&config) {
@@ -226,13 +260,21 @@ fn read_service(table: Table<'_>, has_tls: bool) -> Option<Service> {
         );
     }
     drop(plans);
-    if service.needs_tls() && !has_tls {
-        let message = "the policy leaves protection to TLS, and there is no [tls]";
+    if !service.online_revocation().is_empty() {
+        let trust = config.trust.as_ref();
+        let named = trust.and_then(|trust| trust.revocation.as_ref());
         report(
-            place,
-            message,
-            "protect messages: security = { mechanism = \"sign\" }",
+            named.map_or(place, |revocation| revocation.place),
+            ASKS_NOBODY,
+            "name revocation lists: trust = { crls = [\"ca.crl.pem\"] }",
         );
+    }
+    let is_wrong = matches!(tls, Some(None));
+    let tls = tls.and_then(Option::as_ref);
+    if let Some([message, hint]) = LeftToTls::by(&service).missing(tls)
+        && !is_wrong
+    {
+        report(place, message, hint);
     }
     Some(service)
 }

@@ -11,6 +11,7 @@
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
 mod answer;
+mod at_start;
 mod calls;
 mod calls_command;
 pub mod command;

@@ -17,7 +17,6 @@ use hyper::body::{Bytes, Incoming};
 use hyper::rt::{Read, Write};
 use hyper::service::service_fn;
 use hyper_util::rt::{TokioIo, TokioTimer};
-use soapstone::config::FileState;
 use soapstone_registry::Registry;
 use soapstone_store::{StoreError, Stores};
 use tokio::net::TcpListener;
@@ -28,11 +27,11 @@ use crate::calls;
 use crate::config::Config;
 use crate::ganglia;
 use crate::peers::Peers;
-use crate::reload;
+use crate::reload::{self, Hangups, Started};
 use crate::shared::Shared;
 use crate::stalling::Stalling;
 use crate::storage::{Storage, StorageError};
-use crate::tls::CurrentTls;
+use crate::tls::{CurrentTls, LeftToTls};
 
 /// How long a connection may be idle, or take for a TLS handshake or the head of a request.
 const IDLE: Duration = Duration::from_secs(10);
@@ -93,9 +92,10 @@ pub struct Running {
     tasks: JoinSet<()>,
     shared: Arc<Shared>,
     tls: CurrentTls,
-    /// The file of the configuration, and every file as it was when it was read.
+    /// The file of the configuration.
     file: PathBuf,
-    files: Vec<(PathBuf, FileState)>,
+    started: Started,
+    hangups: Hangups,
 }
 
 impl Running {
@@ -125,9 +125,10 @@ impl Running {
     }
 
     /// Takes changes of `[tls]` and `[[publishers]]` into use for as long as it is waited for. See
-    /// `SIGHUP` and the files of the configuration.
+    /// `SIGHUP` and the files of the configuration. A signal that came since the start counts.
     pub async fn follow_files(&self) -> Infallible {
-        reload::follow(&self.file, self.files.clone(), &self.tls, &self.shared).await
+        let (started, hangups) = (&self.started, &self.hangups);
+        reload::follow(&self.file, started, hangups, &self.tls, &self.shared).await
     }
 
     /// Ends it. What was kept is kept.
@@ -146,7 +147,8 @@ impl Running {
     }
 }
 
-/// Opens the storage, listens, and serves in the background.
+/// Opens the storage, listens, and serves in the background. From its first moment on, `SIGHUP`
+/// does not end the process.
 ///
 /// # Errors
 ///
@@ -157,6 +159,8 @@ pub fn start(config: Config) -> Pin<Box<dyn Future<Output = Result<Running, Star
 }
 
 async fn begin(config: Config) -> Result<Running, StartError> {
+    // To open the storage may take long, and the default of the signal is the end.
+    let hangups = Hangups::listen();
     let listener = listen(config.listen).await?;
     let inquiries = match config.inquiry {
         Some(address) => Some(listen(address).await?),
@@ -188,6 +192,7 @@ async fn begin(config: Config) -> Result<Running, StartError> {
         .map_err(StartError::Store)?;
     let address = listener.1;
     tracing::info!(%address, database = %config.database, entries, "registry serves");
+    let left = LeftToTls::by(&config.service);
     let signed = Arc::new(Signed::new(
         config.service,
         replay,
@@ -231,7 +236,12 @@ async fn begin(config: Config) -> Result<Running, StartError> {
         shared,
         tls,
         file: config.file,
-        files: config.files,
+        started: Started {
+            files: config.files,
+            at_start: config.at_start,
+            left,
+        },
+        hangups,
     })
 }
 

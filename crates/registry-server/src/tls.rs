@@ -5,7 +5,41 @@
 
 use std::sync::{Arc, PoisonError, RwLock};
 
+use soapstone::Service;
 use soapstone_gateway::{Handshakes, ServerTls};
+
+/// What the policy of a registry leaves to TLS.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct LeftToTls {
+    /// The protection of messages.
+    protection: bool,
+    /// Who the client is: it shows a certificate (`sp:RequireClientCertificate`).
+    certificates: bool,
+}
+
+impl LeftToTls {
+    pub(crate) fn by(service: &Service) -> Self {
+        Self {
+            protection: service.needs_tls(),
+            certificates: service.needs_client_certificate(),
+        }
+    }
+
+    /// What is missing in TLS, if something is, and what to do.
+    pub(crate) fn missing(self, tls: Option<&ServerTls>) -> Option<[&'static str; 2]> {
+        match tls {
+            None if self.protection => Some([
+                "the policy leaves protection to TLS, and there is no [tls]",
+                "protect messages: security = { mechanism = \"sign\" }",
+            ]),
+            tls if self.certificates && !tls.is_some_and(ServerTls::demands_certificate) => Some([
+                "the policy wants clients to show a certificate, and [tls] demands none",
+                "name their authorities: [tls] client_ca = [\"ca.cert.pem\"], without client_auth = \"optional\"",
+            ]),
+            _ => None,
+        }
+    }
+}
 
 /// The handshakes with whoever connects, until others take their place; none without TLS.
 #[derive(Clone)]

@@ -18,6 +18,10 @@ use soapstone_testkit::keys::P256;
 
 #[path = "served/calls.rs"]
 mod calls;
+#[path = "served/find.rs"]
+mod find;
+#[path = "served/reload.rs"]
+mod reload;
 #[path = "served/tls.rs"]
 mod tls;
 
@@ -607,6 +611,13 @@ fn a_registry_that_anybody_could_write_to_is_no_configuration() {
     let unsigned = SERVER.replace("mechanism = \"sign\"", "mechanism = \"encrypt\"");
     let expected = "the policy of the registry must have the Body of requests signed";
     assert!(said(&unsigned).contains(expected), "{}", said(&unsigned));
+    let asking = SERVER.replace(
+        "anchors = [\"ca.cert.pem\"] }",
+        "anchors = [\"ca.cert.pem\"], revocation = { fail = \"soft\" } }",
+    );
+    let expected =
+        "`revocation` is for gateways: a registry asks nobody whether certificates were revoked";
+    assert!(said(&asking).contains(expected), "{}", said(&asking));
     let prefix = SERVER.replace(
         "subject = \"*\"",
         "subject = \"*\"\naccess_points = [\"http://10.0.0.1\"]",

@@ -33,6 +33,13 @@ pub struct ServerTls {
     pub(crate) revocation: Option<Arc<TlsRevocation>>,
 }
 
+impl ServerTls {
+    /// Whether a client must show a certificate.
+    pub fn demands_certificate(&self) -> bool {
+        self.demands_certificate
+    }
+}
+
 /// TLS towards a backend.
 #[derive(Clone)]
 pub(crate) struct ClientTls {

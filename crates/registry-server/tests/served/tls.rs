@@ -264,7 +264,7 @@ async fn what_the_files_say_anew_is_taken_into_use_and_what_is_wrong_is_not() {
 }
 
 #[test]
-fn a_key_that_is_missing_or_anothers_is_reported() {
+fn what_is_wrong_with_tls_is_reported() {
     let folder = folder();
     let said = |text: &str| match config(&folder, text) {
         Ok(_) => String::new(),
@@ -274,6 +274,17 @@ fn a_key_that_is_missing_or_anothers_is_reported() {
     let without = TLS.replace("key = \"registry.key.pem\"\n", "");
     let found = said(&format!("{SERVER}{without}"));
     assert!(found.contains("`key` is missing"), "{found}");
+    let asking = format!("{SERVER}{TLS}client_ca = [\"ca.cert.pem\"]\n[tls.revocation]\n");
+    for rules in ["", "fail = \"soft\"\n", "fail = \"hard\"\n"] {
+        let problems = config(&folder, &format!("{asking}{rules}"));
+        let problems = problems.err().expect("a registry asks nobody");
+        let problem = &problems.0[0];
+        assert_eq!(
+            problem.message,
+            "`revocation` is for gateways: a registry asks nobody whether certificates were revoked"
+        );
+        assert_eq!((problems.0.len(), problem.line), (1, 16), "{problems}");
+    }
     let other = TLS.replace("registry.key", "p1.key");
     let found = said(&format!("{SERVER}{other}"));
     let expected = "the certificate and the key cannot be used";

@@ -12,6 +12,7 @@
 
 mod files;
 
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 use jiff::Timestamp;
@@ -104,6 +105,15 @@ impl<'d> Table<'d> {
     /// Whether the key is there, whatever its value. Does not count as reading it.
     pub fn has(&self, key: &str) -> bool {
         self.table.entry(key).is_some()
+    }
+
+    /// What stands at a key, without where it stands, as a number: other contents have another one.
+    /// It is of this process alone. Does not count as reading it.
+    pub fn fingerprint(&self, key: &str) -> u64 {
+        let mut hasher = DefaultHasher::new();
+        let entry = self.table.entry(key);
+        entry.map(|entry| &entry.value).hash(&mut hasher);
+        hasher.finish()
     }
 
     /// Whether the key is there and is a table.

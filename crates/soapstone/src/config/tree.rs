@@ -3,6 +3,7 @@
 //!
 //! The rule kept here: nothing is interpreted; numbers and dates stay as written.
 
+use std::hash::{Hash, Hasher};
 use std::ops::Range;
 
 use toml::de::{DeTable, DeValue};
@@ -22,6 +23,33 @@ pub(super) struct Entry {
     pub(super) key_place: Place,
     pub(super) value: Value,
     pub(super) place: Place,
+}
+
+impl Hash for Tree {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        self.entries.len().hash(state);
+        for entry in &self.entries {
+            entry.key.hash(state);
+            entry.value.hash(state);
+        }
+    }
+}
+
+impl Hash for Value {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        std::mem::discriminant(self).hash(state);
+        match self {
+            Self::Text(text) | Self::Moment(text) => text.hash(state),
+            Self::Integer(digits, radix) => (digits, radix).hash(state),
+            Self::Float => {}
+            Self::Boolean(value) => value.hash(state),
+            Self::Array(values) => {
+                values.len().hash(state);
+                values.iter().for_each(|(value, _)| value.hash(state));
+            }
+            Self::Table(table) => table.hash(state),
+        }
+    }
 }
 
 /// A value.
