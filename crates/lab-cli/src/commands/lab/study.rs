@@ -218,6 +218,9 @@ impl Run<'_> {
         }
         let cores = Cores::apart(self.arguments.client_cores)?;
         // Whatever is wrong with the arguments has been told: now to what takes time.
+        // From here on a signal ends the run, and the folder with its keys.
+        let runtime = runtime::multi_threaded()?;
+        let wish = Wish::listen(&runtime);
         let scratch = Scratch::make("lab")?;
         let mut databases = if self.arguments.database.is_empty() {
             Databases::of_our_own(scratch.folder())
@@ -225,8 +228,6 @@ impl Run<'_> {
             named
         };
         open_files::allow();
-        let runtime = runtime::multi_threaded()?;
-        let wish = Wish::listen(&runtime);
         let said = Said::default();
         let (programs, absent) = self.programs(&wish, &said)?;
         let is_there = |stack: &Stack| absent.iter().all(|it| it.stack != *stack);
