@@ -372,7 +372,7 @@ fn plots_have_marks_labels_titles_and_the_paper_s_values() {
         let (least, title) = if gain {
             (
                 2,
-                "best time of a call of sign-encrypt/Basic256 as a multiple, ×",
+                "best time of a call: that of sign-encrypt/Basic256, ×",
             )
         } else {
             (6, "best time of a call, % of none")

@@ -314,7 +314,7 @@ fn title_of(shown: &Shown<'_>) -> String {
             format!("{what}, {unit} of it more than {baseline}")
         }
         (Shows::Factor { .. }, Some(baseline)) => {
-            format!("{what} of {baseline} as a multiple, {unit}")
+            format!("{what}: that of {baseline}, {unit}")
         }
         (Shows::Share { .. }, _) => format!("share of {what}, {unit}"),
         (Shows::Parts { .. }, _) => format!("{what}, parts of one whole, {unit}"),
