@@ -370,10 +370,7 @@ fn plots_have_marks_labels_titles_and_the_paper_s_values() {
         let series = svg.matches("<g class=\"point\">").count();
         let gain = plot.name.contains("gain");
         let (least, title) = if gain {
-            (
-                2,
-                "best time of a call: that of sign-encrypt/Basic256, ×",
-            )
+            (2, "best time of a call: that of sign-encrypt/Basic256, ×")
         } else {
             (6, "best time of a call, % of none")
         };
