@@ -9,11 +9,14 @@
 //! The rule kept here: a package is read in one way, or not at all. What two readers may take for
 //! two things is refused, and the work is linear in the bytes.
 
+mod error;
+
 use std::borrow::Cow;
-use std::fmt;
 
 use soapstone_crypto::base64;
 
+pub use self::error::PackageError;
+use self::error::{LONGEST_BOUNDARY, LONGEST_HEADER};
 use crate::findings::shortened;
 use crate::media_type::MediaType;
 
@@ -23,169 +26,6 @@ pub const LARGEST_PACKAGE: usize = 64 << 20;
 const MOST_PARTS: usize = 256;
 /// Most fields of one header.
 const MOST_FIELDS: usize = 128;
-/// Most bytes of one header.
-const LONGEST_HEADER: usize = 64 << 10;
-/// Most characters of a boundary (RFC 2046, 5.1.1).
-const LONGEST_BOUNDARY: usize = 70;
-
-/// A message that cannot be taken apart.
-#[derive(Clone, Debug, PartialEq, Eq)]
-#[non_exhaustive]
-pub enum PackageError {
-    /// A line of a header is no field.
-    NoField {
-        /// The line, from 1.
-        line: u32,
-        /// What stands there.
-        found: String,
-    },
-    /// A header has another line end than the first line.
-    LineEnd {
-        /// The line, from 1.
-        line: u32,
-    },
-    /// A header has no end, or is too long.
-    HeaderEnd {
-        /// The first line of the header.
-        line: u32,
-    },
-    /// A field stands twice in one header.
-    Repeated {
-        /// The line of the second one.
-        line: u32,
-        /// Its name.
-        name: &'static str,
-    },
-    /// The header has no `Content-Type`.
-    NoContentType,
-    /// A `Content-Type` that cannot be read, or of something else than messages.
-    ContentType {
-        /// Its line.
-        line: u32,
-        /// Its value.
-        found: String,
-    },
-    /// The `Content-Type` names no boundary that a package may have.
-    Boundary {
-        /// Its line.
-        line: u32,
-    },
-    /// The last line of a package is missing.
-    Unclosed {
-        /// The boundary.
-        boundary: String,
-    },
-    /// A line begins with the boundary, and is more or less than a line of it.
-    Delimiter {
-        /// The line, from 1.
-        line: u32,
-        /// The boundary.
-        boundary: String,
-    },
-    /// A package without parts.
-    NoParts,
-    /// No part is the one that `start` names, or several are.
-    Start {
-        /// What it names.
-        named: String,
-        /// How many parts have that Content-ID.
-        parts: usize,
-    },
-    /// The message is encoded for transfer.
-    RootEncoded {
-        /// Its line.
-        line: u32,
-        /// The encoding.
-        found: String,
-    },
-    /// The body of HTTP has another length than its header says.
-    Length {
-        /// What the header says.
-        said: String,
-        /// Bytes behind the header.
-        found: usize,
-    },
-    /// The body of HTTP is encoded.
-    HttpEncoded {
-        /// The field.
-        name: &'static str,
-        /// Its value.
-        found: String,
-    },
-    /// A limit is passed.
-    TooMany {
-        /// Of what.
-        what: &'static str,
-        /// The limit.
-        limit: usize,
-    },
-}
-
-impl fmt::Display for PackageError {
-    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::NoField { line, found } => write!(
-                out,
-                "expected a header field such as `Content-ID: <a@b>` in line {line}, found `{found}`"
-            ),
-            Self::LineEnd { line } => write!(
-                out,
-                "expected the line end of the first line in line {line}, found another: CR LF and LF are mixed"
-            ),
-            Self::HeaderEnd { line } => write!(
-                out,
-                "expected an empty line behind the header in line {line}, within {LONGEST_HEADER} bytes"
-            ),
-            Self::Repeated { line, name } => {
-                write!(out, "expected one `{name}`, found another in line {line}")
-            }
-            Self::NoContentType => {
-                out.write_str("expected a `Content-Type` in the header, found none")
-            }
-            Self::ContentType { line, found } => write!(
-                out,
-                "expected multipart/related or the media type of a message in line {line}, with values in quotes where RFC 2045 wants them, found `{found}`"
-            ),
-            Self::Boundary { line } => write!(
-                out,
-                "expected a boundary of 1 to {LONGEST_BOUNDARY} characters in line {line} (RFC 2046, 5.1.1)"
-            ),
-            Self::Unclosed { boundary } => {
-                write!(
-                    out,
-                    "expected `--{boundary}--` as the last line, found none: the package is cut"
-                )
-            }
-            Self::Delimiter { line, boundary } => write!(
-                out,
-                "expected `--{boundary}` or `--{boundary}--` alone in line {line}, with the line ends of the header around it and nothing of the kind \
-                 behind the last one, found another line that begins so: it ends a part for some readers, and not for others"
-            ),
-            Self::NoParts => out.write_str("expected a part in the package, found none"),
-            Self::Start { named, parts } => write!(
-                out,
-                "expected one part with the Content-ID `{named}`, which `start` names, found {parts}"
-            ),
-            Self::RootEncoded { line, found } => write!(
-                out,
-                "expected the message as 7bit, 8bit or binary in line {line}, found `{found}`"
-            ),
-            Self::Length { said, found } => write!(
-                out,
-                "expected the {said} bytes that Content-Length says, found {found} behind the header"
-            ),
-            Self::HttpEncoded { name, found } => write!(
-                out,
-                "expected a body as it is, found `{name}: {found}`: record it decoded, and without the field"
-            ),
-            Self::TooMany { what, limit } => {
-                write!(out, "expected {limit} {what} at most, found more")
-            }
-        }
-    }
-}
-
-impl std::error::Error for PackageError {}
 
 /// A field of a header.
 #[derive(Clone, Debug, PartialEq, Eq)]
