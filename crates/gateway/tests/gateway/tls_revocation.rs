@@ -121,18 +121,7 @@ async fn a_backend_is_believed_once_its_responder_has_answered() {
 #[tokio::test]
 async fn a_backend_whose_certificate_was_revoked_is_not_reached_any_more() {
     let folder = Folder::with_keys();
-    let backend = Backend::echo().await;
-    let behind = server(&folder, &backend, "", "").await;
-    let responder = Responder::about(&folder, "server", 'R');
-    let tls = format!(
-        "ca = [\"ca.cert.pem\"], revocation = {{ {}, fail = \"soft\" }}",
-        responder.rules()
-    );
-    let text = front(behind.address().port(), &responder.host(), &tls);
-    let gateway = folder.gateway(&text).await;
-    assert_eq!(status(&gateway).await, StatusCode::OK, "soft fail");
-    told(&gateway, &outcome("ocsp", "revoked")).await;
-    assert_eq!(status(&gateway).await, StatusCode::BAD_GATEWAY);
+    let (gateway, text, _running) = reached_until_revoked(&folder, "ca = [\"ca.cert.pem\"]").await;
     gateway.reload(folder.config(&text));
     assert_eq!(status(&gateway).await, StatusCode::BAD_GATEWAY);
 }
@@ -140,11 +129,22 @@ async fn a_backend_whose_certificate_was_revoked_is_not_reached_any_more() {
 #[tokio::test]
 async fn a_pinned_backend_is_asked_about_in_the_name_of_a_named_issuer() {
     let folder = Folder::with_keys();
+    let trust = "pinned = [\"server.cert.pem\", \"ca.cert.pem\"]";
+    reached_until_revoked(&folder, trust).await;
+}
+
+/// A gateway whose backend was reached once, as nobody had answered yet (soft fail), and not again
+/// after the responder had said that its certificate was revoked; the gateway's file; and what runs
+/// behind it.
+async fn reached_until_revoked(
+    folder: &Folder,
+    trust: &str,
+) -> (Running, String, (Backend, Running, Responder)) {
     let backend = Backend::echo().await;
-    let behind = server(&folder, &backend, "", "").await;
-    let responder = Responder::about(&folder, "server", 'R');
+    let behind = server(folder, &backend, "", "").await;
+    let responder = Responder::about(folder, "server", 'R');
     let tls = format!(
-        "pinned = [\"server.cert.pem\", \"ca.cert.pem\"], revocation = {{ {}, fail = \"soft\" }}",
+        "{trust}, revocation = {{ {}, fail = \"soft\" }}",
         responder.rules()
     );
     let text = front(behind.address().port(), &responder.host(), &tls);
@@ -152,6 +152,7 @@ async fn a_pinned_backend_is_asked_about_in_the_name_of_a_named_issuer() {
     assert_eq!(status(&gateway).await, StatusCode::OK, "soft fail");
     told(&gateway, &outcome("ocsp", "revoked")).await;
     assert_eq!(status(&gateway).await, StatusCode::BAD_GATEWAY);
+    (gateway, text, (backend, behind, responder))
 }
 
 #[tokio::test]

@@ -169,9 +169,14 @@ async fn service(folder: &Folder, confirmation: &str) -> (Backend, Arc<Mutex<Vec
          [saml]\naudience = [\"{AUDIENCE}\"]\nconfirmation = [\"{confirmation}\"]\nversions = [\"2.0\", \"1.1\"]\n\
          issuers = [{{ name = \"{ISSUER}\", pinned = [\"idp.cert.pem\"] }}]\n"
     );
+    noting_senders(folder, &tables).await
+}
+
+/// A service with these tables, which notes who sent each message that it accepted.
+async fn noting_senders(folder: &Folder, tables: &str) -> (Backend, Arc<Mutex<Vec<String>>>) {
     let senders = Arc::<Mutex<Vec<String>>>::default();
     let noted = Arc::clone(&senders);
-    let backend = behind(folder, &tables, SoapVersion::V11, move |_, sender| {
+    let backend = behind(folder, tables, SoapVersion::V11, move |_, sender| {
         noted
             .lock()
             .expect("nobody panicked")

@@ -109,16 +109,7 @@ async fn service(folder: &Folder) -> (Backend, Arc<Mutex<Vec<String>>>) {
          [saml]\naudience = [\"{AUDIENCE}\"]\nconfirmation = [\"holder-of-key\"]\nholder_key = \"symmetric\"\n\
          versions = [\"2.0\", \"1.1\"]\nissuers = [{{ name = \"{ISSUER}\", pinned = [\"idp.cert.pem\"] }}]\n"
     );
-    let senders = Arc::<Mutex<Vec<String>>>::default();
-    let noted = Arc::clone(&senders);
-    let backend = behind(folder, &tables, SoapVersion::V11, move |_, sender| {
-        noted
-            .lock()
-            .expect("nobody panicked")
-            .push(sender.to_owned());
-        ENVELOPE.to_owned()
-    });
-    (backend.await, senders)
+    noting_senders(folder, &tables).await
 }
 
 /// The file of a gateway whose messages are under the key of an assertion.
