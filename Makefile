@@ -78,24 +78,24 @@ unit-setup: setup
 	@rm -rf $(not_run_counts)
 
 # With the workspace, cargo builds both programs before it runs a test: no test has to.
-workspace_tests = RUSTDOC=$(CURDIR)/.ci/rustdoc SOAPSTONE_PROGRAMS=built SOAPSTONE_VECTORS_NOT_RUN=$(not_run_counts) cargo test --quiet --workspace
+test_settings = RUSTDOC=$(CURDIR)/.ci/rustdoc SOAPSTONE_PROGRAMS=built SOAPSTONE_VECTORS_NOT_RUN=$(not_run_counts)
 
 .PHONY: unit
 unit: unit-setup ## unit tests, vectors and documentation examples
 	$(call step,unit tests, vectors and documentation examples)
-	@$(workspace_tests)
+	@$(test_settings) cargo test --quiet --workspace
 	$(if $(filter test,$(MAKECMDGOALS)),,$(not_run))
 
 # The programs that quick tests start.
 .PHONY: check-setup
 check-setup: setup
-	@.ci/packages openssl redis-server
+	@.ci/packages openssl redis-server python3
 
 .PHONY: check
 check: check-setup rules ## what to run before each commit: formatting, lints, the quick tests
 	@rm -rf $(not_run_counts)
 	$(call step,quick tests and vectors: all but those that .ci/quick-tests names)
-	@$(workspace_tests) $$(.ci/quick-tests)
+	@$(test_settings) .ci/side-by-side --workspace $$(.ci/quick-tests)
 	$(not_run)
 
 .PHONY: interop
