@@ -75,7 +75,7 @@ fn every_example_that_must_not_compile_names_its_error() {
 fn each_type_that_promises_something_has_an_example_that_must_not_compile() {
     let examples = examples();
     for (file, least) in [
-        ("crates/wss/src/evidence.rs", 12),
+        ("crates/wss/src/verified.rs", 12),
         ("crates/crypto/src/secret.rs", 5),
         ("crates/crypto/src/lib.rs", 4),
         ("crates/soapstone/src/config/confidential.rs", 2),

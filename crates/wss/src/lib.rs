@@ -67,6 +67,7 @@ mod token;
 mod tuning;
 mod username;
 mod values;
+mod verified;
 
 pub use attributes::only_attributes;
 pub use binding::{
@@ -81,8 +82,8 @@ pub use envelope::{Envelope, SoapVersion};
 pub use envelope_error::EnvelopeError;
 pub use event::{Demand, Event};
 pub use evidence::{
-    AssertionEvidence, EncryptionEvidence, Evidence, FirstSeen, KerberosEvidence, KeyEvidence,
-    Opened, SignatureEvidence, SignatureRole, Signer, Verified,
+    AssertionEvidence, EncryptionEvidence, Evidence, KerberosEvidence, KeyEvidence,
+    SignatureEvidence, SignatureRole, Signer,
 };
 pub use facts::{Facts, Lookups, Receipt, Relation};
 pub use freshness::{Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
@@ -123,3 +124,4 @@ pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
 pub use username::{
     PasswordKeyPolicy, PasswordKind, Presence, User, UsernameDialects, UsernamePolicy,
 };
+pub use verified::{FirstSeen, Opened, Verified};

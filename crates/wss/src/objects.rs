@@ -15,9 +15,10 @@ use soapstone_xml::{Apex, C14nError, C14nOptions, C14nScratch, NodeId, canonical
 
 use crate::bounded::Bounded;
 use crate::envelope::Envelope;
-use crate::evidence::{PartDigest, SignatureEvidence, SignatureRole, Verified};
+use crate::evidence::{PartDigest, SignatureEvidence, SignatureRole};
 use crate::known::SignedKey;
 use crate::tuning::CacheBounds;
+use crate::verified::Verified;
 
 /// Why there is no object for a node.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -27,10 +27,11 @@
 use soapstone_xml::{Buffers, NodeId};
 
 use crate::envelope::Envelope;
-use crate::evidence::{Evidence, FirstSeen, Opened};
+use crate::evidence::Evidence;
 use crate::facts::Receipt;
 use crate::passage::Passage;
 use crate::rejected::Rejected;
+use crate::verified::{FirstSeen, Opened};
 
 /// A message of which everything is proven that the policy of an intermediary names, and nothing
 /// else.

@@ -49,7 +49,6 @@ use self::keyring::Proof;
 use self::opening::Opening;
 use self::places::PassedBlocks;
 use crate::envelope::Envelope;
-use crate::evidence::{FirstSeen, Opened};
 use crate::facts::{Facts, Receipt};
 use crate::header::ItemKind;
 use crate::kerberos::KerberosSession;
@@ -59,6 +58,7 @@ use crate::passage::Passage;
 use crate::plan::InboundPlan;
 use crate::proof::ProofKey;
 use crate::rejected::Rejected;
+use crate::verified::{FirstSeen, Opened};
 
 /// A message whose signatures in the clear verified, and of which nothing is deciphered yet.
 ///
