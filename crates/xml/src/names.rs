@@ -6,6 +6,9 @@
 //! known in the next one. The rule: a name's text is checked once, when it enters a table; what is
 //! found in a table is well-formed.
 
+mod key;
+mod texts;
+
 use crate::chars;
 use crate::numbers::{NONE, prefix};
 use crate::scan::KnownTags;
@@ -14,13 +17,14 @@ use hashbrown::HashTable;
 use std::cmp::Ordering;
 use std::hash::BuildHasher;
 
+use self::key::Key;
+pub(crate) use self::key::{SHORT, key_at, mask_name};
+pub(crate) use self::texts::Full;
+use self::texts::{Texts, UNSEEN, same};
+
 /// What the prefix `xml` is bound to, always.
 pub const XML_NAMESPACE: &str = "http://www.w3.org/XML/1998/namespace";
 pub(crate) const XMLNS_NAMESPACE: &str = "http://www.w3.org/2000/xmlns/";
-
-/// The namespace of a cached name that was not yet seen as an element's: no prefix is ever bound to
-/// it.
-const UNSEEN: u16 = u16::MAX - 1;
 
 /// The qualified name `xmlns`, known from the start.
 pub(crate) const QNAME_XMLNS: u16 = 0;
@@ -63,91 +67,6 @@ pub(crate) struct Name {
     local_start: u32,
 }
 
-/// Whether two texts are the same, most of which are short: those of up to 16 bytes are compared as
-/// two words, without a call.
-#[inline]
-fn same(one: &[u8], other: &[u8]) -> bool {
-    if one.len() != other.len() {
-        return false;
-    }
-    match (one.len(), one.first_chunk::<8>(), other.first_chunk::<8>()) {
-        (..8, ..) => one.iter().zip(other).all(|(one, other)| one == other),
-        (..=SHORT, first, second) => {
-            first == second && one.last_chunk::<8>() == other.last_chunk::<8>()
-        }
-        _ => one == other,
-    }
-}
-
-/// A table is full: more different entries than `u16` can tell apart.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum Full {
-    /// Of qualified names, or of element names.
-    Names,
-    /// Of prefixes, or of namespace names.
-    Namespaces,
-}
-
-/// Texts of one kind with small integers as their keys.
-#[derive(Debug, Default)]
-struct Texts {
-    spans: Vec<(u32, u32)>,
-    table: HashTable<u16>,
-    text: String,
-}
-
-impl Texts {
-    fn with(known: &[&str], hasher: &RandomState) -> Texts {
-        let mut texts = Texts::default();
-        for text in known {
-            // Three entries always fit.
-            let _ = texts.intern(text, hasher);
-        }
-        texts
-    }
-
-    #[inline]
-    fn at(&self, index: u16) -> &str {
-        let (start, end) = self.spans[index as usize];
-        &self.text[start as usize..end as usize]
-    }
-
-    /// Whether this is the text of an entry.
-    #[inline]
-    fn is(&self, index: u16, text: &str) -> bool {
-        same(self.at(index).as_bytes(), text.as_bytes())
-    }
-
-    fn find(&self, text: &str, hasher: &RandomState) -> Option<u16> {
-        self.table
-            .find(hasher.hash_one(text), |&index| self.at(index) == text)
-            .copied()
-    }
-
-    fn intern(&mut self, text: &str, hasher: &RandomState) -> Result<u16, Full> {
-        if let Some(index) = self.find(text, hasher) {
-            return Ok(index);
-        }
-        if self.spans.len() >= UNSEEN as usize {
-            return Err(Full::Namespaces);
-        }
-        let index = self.spans.len() as u16;
-        let start = self.text.len() as u32;
-        self.text.push_str(text);
-        self.spans.push((start, self.text.len() as u32));
-        let Texts {
-            spans,
-            table,
-            text: all,
-        } = self;
-        table.insert_unique(hasher.hash_one(text), index, |&index| {
-            let (start, end) = spans[index as usize];
-            hasher.hash_one(&all[start as usize..end as usize])
-        });
-        Ok(index)
-    }
-}
-
 /// One place of the cache that answers "which name?" for names with one compare.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
@@ -168,67 +87,6 @@ const VACANT: Slot = Slot {
     name: NONE,
     uri: UNSEEN,
 };
-
-/// Names shorter than this are short: they and the `>` behind them fit into a key.
-pub(crate) const SHORT: usize = 16;
-
-/// `MASKS[n]` keeps the first n + 1 of 16 bytes.
-const MASKS: [[u64; 2]; SHORT] = {
-    let mut masks = [[0; 2]; SHORT];
-    let mut length = 0;
-    while length < SHORT {
-        let mask = u128::MAX >> (8 * (SHORT - 1 - length));
-        masks[length] = [mask as u64, (mask >> 64) as u64];
-        length += 1;
-    }
-    masks
-};
-
-/// What names are compared by: the bytes of a short one and `>`; of others the first and the last
-/// bytes, so that equal keys need another look.
-pub(crate) type Key = [u64; 2];
-
-/// The first `length` bytes of `window` and the one behind them: the key of a short name if that is
-/// `>`.
-#[inline(always)]
-pub(crate) fn mask_name(window: &[u8; SHORT], length: usize) -> Key {
-    let whole = u128::from_le_bytes(*window);
-    let mask = &MASKS[length % SHORT];
-    [whole as u64 & mask[0], (whole >> 64) as u64 & mask[1]]
-}
-
-/// The key of the name of `length` bytes at `at`.
-#[inline]
-pub(crate) fn key_at(source: &[u8], at: usize, length: usize) -> Key {
-    match source.get(at..).and_then(<[u8]>::first_chunk) {
-        Some(window) if (1..SHORT).contains(&length) => {
-            let [low, high] = mask_name(window, length - 1);
-            let end = u128::from(b'>') << (8 * length);
-            [low | end as u64, high | (end >> 64) as u64]
-        }
-        _ => key_of(&source[at..at + length]),
-    }
-}
-
-/// The key of a name. No two names have the same key if one of them is short.
-#[inline]
-pub(crate) fn key_of(name: &[u8]) -> Key {
-    let mut key = [0; SHORT];
-    if let (Some(first), Some(last), true) = (
-        name.first_chunk::<8>(),
-        name.last_chunk::<8>(),
-        name.len() >= SHORT,
-    ) {
-        // The first byte is 0, which no name has.
-        let last = u64::from_le_bytes(*last).wrapping_add((name.len() as u64) << 56);
-        return [u64::from_le_bytes(*first) & !0xFF, last];
-    }
-    for (place, &byte) in key.iter_mut().zip(name) {
-        *place = byte;
-    }
-    key[name.len() % SHORT] = b'>';
-    mask_name(&key, name.len())
-}
 
 #[inline(always)]
 fn set_of(key: Key) -> usize {
@@ -595,6 +453,7 @@ fn split_qname(text: &str) -> Option<Option<usize>> {
 
 #[cfg(test)]
 mod tests {
+    use super::key::key_of;
     use super::*;
     use crate::numbers::uri;
 
@@ -634,44 +493,5 @@ mod tests {
         names.remember(key, name);
         assert_eq!(names.cached_name(key, &[0, 1, 2]), Some(name));
         assert_eq!(names.cached_name(key, &[7, 1, 2]), None);
-    }
-
-    #[test]
-    fn keys_of_short_names_hold_the_name_and_its_end() {
-        let window = b"abcdefgh>jklmnop";
-        assert_eq!(
-            key_of(b"abcdefgh"),
-            [u64::from_le_bytes(*b"abcdefgh"), u64::from(b'>')]
-        );
-        assert_eq!(mask_name(window, 8), key_of(b"abcdefgh"));
-        assert_ne!(mask_name(window, 7), key_of(b"abcdefg"));
-        assert_eq!(
-            mask_name(b"abcdefghijklmno>", 15),
-            key_of(b"abcdefghijklmno")
-        );
-        for length in 1..=window.len() {
-            assert_eq!(key_at(window, 0, length), key_of(&window[..length]));
-        }
-    }
-
-    #[test]
-    fn texts_differ_wherever_they_differ() {
-        let text: Vec<u8> = (b'A'..b'A' + 40).collect();
-        for length in 0..=text.len() {
-            let text = &text[..length];
-            assert!(same(text, text), "{length}");
-            assert!(length == 0 || !same(text, &text[1..]), "{length}");
-            for at in 0..length {
-                let mut other = text.to_vec();
-                other[at] = b'!';
-                assert!(!same(text, &other), "{length} at {at}");
-            }
-        }
-    }
-
-    #[test]
-    fn keys_of_long_names_are_no_short_names_keys() {
-        assert_eq!(key_of(b"abcdefghijklmnop")[0] & 0xFF, 0);
-        assert_ne!(key_of(b"abcdefghijklmnop"), key_of(b"abcdefghijklmnopq"));
     }
 }
