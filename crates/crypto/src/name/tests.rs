@@ -1,6 +1,8 @@
 //! Distinguished names in the styles that peers write, compared and parsed.
 
+use super::parse::EXPECTED;
 use super::*;
+use crate::hexadecimal;
 
 /// A name with everything that is written differently by somebody, from a certificate made with
 /// OpenSSL.
