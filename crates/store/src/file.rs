@@ -14,6 +14,9 @@
 //! The rule kept here: a mark is on disk before its message is admitted, and a message that ends
 //! when a mark ended that was dropped is not admitted, wherever the clock was set.
 
+mod failure;
+mod shelf;
+
 use std::fs::{File, OpenOptions, TryLockError};
 use std::io::{Error, ErrorKind, Read};
 use std::path::{Path, PathBuf};
@@ -22,7 +25,7 @@ use std::time::{Duration, Instant};
 
 use jiff::Timestamp;
 use redb::{
-    Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageError, Table,
+    Database, ReadableDatabase, ReadableTable, ReadableTableMetadata, StorageError,
     TableDefinition, TableError, WriteTransaction,
 };
 use rustix::time::{ClockId, clock_gettime};
@@ -31,6 +34,8 @@ use soapstone::clock::{Elapsed, Forgotten, Steps};
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{End, FirstSeen, Mark};
 
+use self::failure::Failure;
+use self::shelf::{Ends, Shelf, clear};
 use crate::error::StoreError;
 use crate::memory::MemoryReplay;
 use crate::moments::set_back;
@@ -77,9 +82,6 @@ const CANCELLED_ENDS: Ends<'_> = TableDefinition::new("cancelled ends");
 /// The seconds from which marks are expired that were dropped: spans, by their first.
 const FORGOTTEN: TableDefinition<'_, i64, i64> = TableDefinition::new("forgotten spans");
 
-type Ends<'t> = TableDefinition<'t, (i64, &'static [u8; 32]), ()>;
-type EndsTable<'t> = Table<'t, (i64, &'static [u8; 32]), ()>;
-
 /// Remembers marks and tallies in a file until they expire.
 #[derive(Debug)]
 pub struct FileReplay {
@@ -103,24 +105,6 @@ struct Times {
     earliest: i64,
     /// In seconds, the longest time for which a message was still good when it was accepted.
     longest: i64,
-}
-
-/// A failure of a turn.
-#[derive(Debug)]
-enum Failure {
-    /// Of the store.
-    Replay(ReplayError),
-    /// Of the file.
-    File(Error),
-}
-
-impl<E: Into<redb::Error>> From<E> for Failure {
-    fn from(error: E) -> Self {
-        Self::File(match error.into() {
-            redb::Error::Io(error) => error,
-            other => Error::other(other),
-        })
-    }
 }
 
 impl FileReplay {
@@ -433,73 +417,6 @@ impl FileReplay {
     }
 }
 
-/// Marks with their ends, by one clock.
-struct Shelf<'t> {
-    marks: Table<'t, &'static [u8; 32], i64>,
-    ends: EndsTable<'t>,
-    /// The present by that clock.
-    now: i64,
-}
-
-impl<'t> Shelf<'t> {
-    fn open(
-        transaction: &'t WriteTransaction,
-        (marks, ends): (TableDefinition<'_, &'static [u8; 32], i64>, Ends<'_>),
-        now: i64,
-    ) -> Result<Self, Failure> {
-        Ok(Self {
-            marks: transaction.open_table(marks)?,
-            ends: transaction.open_table(ends)?,
-            now,
-        })
-    }
-
-    fn holds(&self, key: &[u8; 32]) -> Result<bool, StorageError> {
-        let until = self.marks.get(key)?.map(|until| until.value());
-        Ok(until.is_some_and(|until| until > self.now))
-    }
-
-    /// Puts a mark there, and says when one ended that was there.
-    fn put(&mut self, key: &[u8; 32], until: i64) -> Result<Option<i64>, StorageError> {
-        let before = self.marks.insert(key, until)?.map(|until| until.value());
-        if let Some(before) = before {
-            self.ends.remove((before, key))?;
-        }
-        self.ends.insert((until, key), ())?;
-        Ok(before)
-    }
-
-    /// Drops so many of the marks that end by `last`.
-    fn clear(
-        &mut self,
-        last: i64,
-        most: usize,
-        note: &mut impl FnMut(i64),
-    ) -> Result<(), StorageError> {
-        let Self { marks, ends, .. } = self;
-        clear(ends, last, most, |key, until| {
-            note(until);
-            marks.remove(key).map(drop)
-        })
-    }
-
-    /// Drops all marks that end later than `last`.
-    fn clear_ahead(&mut self, last: i64, note: &mut impl FnMut(i64)) -> Result<(), StorageError> {
-        loop {
-            let latest = self.ends.last()?.map(|(end, _)| {
-                let (until, key) = end.value();
-                (until, *key)
-            });
-            let Some((until, key)) = latest.filter(|(until, _)| *until > last) else {
-                return Ok(());
-            };
-            self.ends.remove((until, &key))?;
-            self.marks.remove(&key)?;
-            note(until);
-        }
-    }
-}
-
 fn read_forgotten(transaction: &WriteTransaction) -> Result<Forgotten, Failure> {
     let table = transaction.open_table(FORGOTTEN)?;
     let mut forgotten = Forgotten::default();
@@ -523,29 +440,6 @@ fn write_forgotten(transaction: &WriteTransaction, forgotten: &Forgotten) -> Res
 fn since_start() -> Duration {
     // A machine was not started before its start.
     Duration::try_from(clock_gettime(ClockId::Boottime)).unwrap_or_default()
-}
-
-/// Drops so many of the expired entries, those that ended first.
-fn clear(
-    ends: &mut EndsTable<'_>,
-    now: i64,
-    most: usize,
-    mut drop: impl FnMut(&[u8; 32], i64) -> Result<(), StorageError>,
-) -> Result<(), StorageError> {
-    for _ in 0..most {
-        let first = ends.first()?.map(|(first, _)| {
-            let (until, key) = first.value();
-            (until, *key)
-        });
-        match first {
-            Some((until, key)) if until <= now => {
-                ends.remove((until, &key))?;
-                drop(&key, until)?;
-            }
-            _ => break,
-        }
-    }
-    Ok(())
 }
 
 impl ReplayCache for FileReplay {
