@@ -15,8 +15,10 @@ mod measure;
 mod model;
 mod opening;
 mod partner;
+mod parts;
 mod token;
 mod tunings;
+mod turns;
 mod workload;
 
 use std::fmt;
@@ -25,7 +27,6 @@ use soapstone::wss::Mechanism;
 
 use crate::measurement::Measurement;
 use crate::payload::Payload;
-use crate::statistics::{Crossover, Growth, mean_interval};
 use crate::study::Proof;
 
 use calls::Beside;
@@ -35,8 +36,10 @@ pub use endpoint::{Side, gateway_file};
 pub use measure::measure;
 pub use model::{Cost, Fit, Observation};
 pub use partner::Partner;
+use parts::Parts;
 pub use token::{Source, TokenEnds, measure_token};
 pub use tunings::Tunings;
+pub use turns::{Over, Turn};
 pub use workload::{Means, Message, Need, Workload};
 
 /// What each mechanism and suite costs on a machine.
@@ -148,28 +151,6 @@ impl fmt::Display for Demand {
             Self::Partner(partner) => partner.fmt(out),
         }
     }
-}
-
-/// Where one mechanism becomes better than another.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Turn {
-    /// What grows: calls of a conversation, or bytes of a message.
-    pub over: Over,
-    /// Which is better below.
-    pub below: Means,
-    /// Which is better above.
-    pub above: Means,
-    /// How many it takes.
-    pub at: f64,
-}
-
-/// What grows.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Over {
-    /// Calls of a conversation or connection.
-    Calls,
-    /// Bytes of request and response each.
-    Octets,
 }
 
 /// The messages that a conversation begins with, where that was not measured: a request for a token
@@ -462,163 +443,6 @@ impl Models {
         begin.add(bootstrap, TOKEN_MESSAGE);
         begin.add(bootstrap, TOKEN_MESSAGE);
         Some([begin, Parts::default()])
-    }
-
-    /// Whether the two lie apart by more than both predictions may be off, at a tenth of where they
-    /// change places and at ten times of it. Lines that lie close together may cross anywhere,
-    /// or nowhere.
-    fn is_clear(&self, turn: &Turn, workload: &Workload) -> bool {
-        [turn.at / 10.0, turn.at * 10.0].into_iter().all(|place| {
-            let there = turn.over.place(workload, place);
-            let of = |means| self.predict(means, &there).map(|it| it.latency);
-            of(&turn.below)
-                .zip(of(&turn.above))
-                .is_some_and(|(below, above)| {
-                    (below[0] - above[0]).abs() > below[1].hypot(above[1])
-                })
-        })
-    }
-
-    /// Where others become better than the best, or the best becomes better than others, as far as
-    /// errors let it be told.
-    fn turns(&self, ranked: &[Prediction], workload: &Workload) -> Vec<Turn> {
-        let Some((best, others)) = ranked.split_first() else {
-            return Vec::new();
-        };
-        let mut turns = Vec::new();
-        for other in others {
-            for over in [Over::Calls, Over::Octets] {
-                let lines = [&best.means, &other.means].map(|it| self.line(it, workload, over));
-                if let [Some(one), Some(two)] = lines {
-                    let turn = turn(over, (&best.means, one), (&other.means, two));
-                    turns.extend(turn.filter(|turn| self.is_clear(turn, workload)));
-                }
-            }
-        }
-        turns
-    }
-
-    /// The time of all calls of a conversation over their number, or of a call over bytes of its
-    /// messages.
-    fn line(&self, means: &Means, workload: &Workload, over: Over) -> Option<Growth> {
-        match over {
-            Over::Calls => {
-                let call = self.predict(means, &over.place(workload, f64::INFINITY))?;
-                Some(Growth {
-                    fixed: call.handshake,
-                    each: call.latency[0],
-                })
-            }
-            Over::Octets => {
-                let of = |bytes: f64| {
-                    let call = self.predict(means, &over.place(workload, bytes))?;
-                    Some(call.latency[0])
-                };
-                const FAR: f64 = 1e6;
-                let fixed = of(0.0)?;
-                Some(Growth {
-                    fixed,
-                    each: (of(FAR)? - fixed) / FAR,
-                })
-            }
-        }
-    }
-}
-
-impl Over {
-    /// A workload of so many calls or bytes, with nobody waiting.
-    fn place(self, workload: &Workload, place: f64) -> Workload {
-        let mut there = Workload {
-            rate: 0.0,
-            ..workload.clone()
-        };
-        match self {
-            Self::Calls => there.messages_per_conversation = place,
-            Self::Octets => {
-                for message in [&mut there.request, &mut there.response] {
-                    message.elements *= place / message.bytes.max(1.0);
-                    message.bytes = place;
-                }
-            }
-        }
-        there
-    }
-}
-
-/// A turn that somebody could meet: within 1 to a million calls, 100 bytes to 100 MB.
-fn turn(
-    over: Over,
-    (one, first): (&Means, Growth),
-    (two, second): (&Means, Growth),
-) -> Option<Turn> {
-    let (below, above, at) = match first.crossover(&second) {
-        Crossover::FirstThenSecond(at) => (one, two, at),
-        Crossover::SecondThenFirst(at) => (two, one, at),
-        Crossover::FirstAlways | Crossover::SecondAlways => return None,
-    };
-    let likely = match over {
-        Over::Calls => 1.0..1e6,
-        Over::Octets => 100.0..1e8,
-    };
-    likely.contains(&at).then(|| Turn {
-        over,
-        below: below.clone(),
-        above: above.clone(),
-        at,
-    })
-}
-
-/// Time and bytes that add up.
-#[derive(Clone, Copy, Debug, Default)]
-struct Parts {
-    time: f64,
-    error: f64,
-    octets: f64,
-}
-
-impl Parts {
-    /// What was measured as a whole. The median is off by as much as the mean of as many would be,
-    /// with 95 % confidence.
-    fn of(measured: &Measurement) -> Self {
-        let interval = mean_interval(measured.n, measured.mean_us, measured.stdev_us);
-        Self {
-            time: measured.median_us,
-            error: (interval[1] - interval[0]) / 2.0,
-            octets: measured.secured_bytes as f64,
-        }
-    }
-
-    fn add(&mut self, model: &Model, message: Message) {
-        self.add_share(model, None, 1.0, message);
-    }
-
-    /// Adds a message of which a share is encrypted: the fixed part, and of what grows with the
-    /// message that share, and the rest as without encryption.
-    fn add_share(
-        &mut self,
-        model: &Model,
-        unencrypted: Option<&Model>,
-        share: f64,
-        message: Message,
-    ) {
-        let of = |fit: &Fit, other: Option<&Fit>| {
-            let grown = |cost: Cost| cost.of(message.bytes, message.elements) - cost.fixed;
-            let whole = grown(fit.cost);
-            let without = other.map_or(whole, |it| grown(it.cost).min(whole));
-            fit.cost.fixed + without + share * (whole - without)
-        };
-        let secured = (Some(&model.secure), unencrypted.map(|it| &it.secure));
-        let opened = (
-            model.open.as_ref(),
-            unencrypted.and_then(|it| it.open.as_ref()),
-        );
-        for (fit, other) in [secured, opened] {
-            let Some(fit) = fit else { continue };
-            let time = of(fit, other);
-            self.time += time;
-            self.error += time * fit.error();
-        }
-        self.octets += of(&model.octets, unencrypted.map(|it| &it.octets));
     }
 }
 
