@@ -20,6 +20,7 @@ mod scope;
 mod securing;
 mod sign;
 mod text;
+mod to_sign;
 mod wrap;
 
 use jiff::Timestamp;
@@ -207,7 +208,7 @@ impl Securing<'_> {
             (signature, encryption) => {
                 if signature.is_some() {
                     let mut signed = self.insert_ids(&envelope)?;
-                    if sign::changes_signed(&envelope, &signed) {
+                    if to_sign::changes_signed(&envelope, &signed) {
                         envelope = self.scan_again(envelope, buffers)?;
                         signed = self.signed_elements(&envelope)?;
                     }
