@@ -14,12 +14,8 @@ use soapstone_xml::Element;
 /// # Errors
 /// What was expected and what was found.
 pub fn only_attributes(element: Element<'_>, allowed: &[&str]) -> Result<(), String> {
-    let mut attributes = element.plain_attributes();
-    let unknown = attributes.find(|attribute| {
-        let name = attribute.qualified_name();
-        name != "Id" && !allowed.contains(&name)
-    });
-    match unknown {
+    let unknown = |name: &str| name != "Id" && !allowed.contains(&name);
+    match element.plain_attribute(unknown) {
         None => Ok(()),
         Some(attribute) => Err(format!(
             "expected no attribute `{}` in `{}`, found \"{}\"",

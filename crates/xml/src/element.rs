@@ -48,9 +48,16 @@ impl Document {
         local: &str,
     ) -> impl Iterator<Item = Element<'_>> {
         let names = &self.parts.names;
+        // A name has few numbers, one for each prefix: they are looked up once, unless there are
+        // more names than elements.
+        let numbers = (names.all().len() <= 2 * self.parts.tape.len())
+            .then(|| names.numbers_of(namespace, local));
         let read = self.parts.tape.iter().enumerate();
-        read.filter(move |(_, entry)| names.element_is(entry.name, namespace, local))
-            .map(|(index, _)| Element::new(self, index as u32))
+        read.filter(move |(_, entry)| match &numbers {
+            Some(numbers) => numbers.contains(&entry.name),
+            None => names.element_is(entry.name, namespace, local),
+        })
+        .map(|(index, _)| Element::new(self, index as u32))
     }
 
     /// The view of an element.
@@ -293,6 +300,26 @@ impl<'d> Element<'d> {
                 written: document.slice(listed.start..listed.end),
             })
             .chain(read.filter(|attribute| attribute.namespace.is_empty()))
+    }
+
+    /// The first attribute without a namespace whose name `is_meant`.
+    pub fn plain_attribute(&self, mut is_meant: impl FnMut(&str) -> bool) -> Option<Attribute<'d>> {
+        let Some(listed) = self.document.parts.listed(self.index) else {
+            let mut read = self.read_attributes();
+            return read
+                .find(|attribute| attribute.namespace.is_empty() && is_meant(attribute.name));
+        };
+        let names = &self.document.parts.names;
+        listed
+            .iter()
+            .filter(|listed| listed.uri == uri::EMPTY)
+            .map(|listed| (listed, names.qname_text(listed.qname)))
+            .find(|(_, name)| is_meant(name))
+            .map(|(listed, name)| Attribute {
+                name,
+                namespace: "",
+                written: self.document.slice(listed.start..listed.end),
+            })
     }
 
     /// [`Element::attributes`] of an element whose attributes are not listed.

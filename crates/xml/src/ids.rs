@@ -4,6 +4,7 @@
 //! elements that carry them. The rule: an id that occurs twice is never silently resolved to one of
 //! its elements.
 
+use crate::chars;
 use crate::error::DuplicateId;
 use crate::tape::NodeId;
 use foldhash::fast::RandomState;
@@ -207,6 +208,15 @@ pub(crate) fn shape(local: &[u8]) -> u64 {
     1 << ((local.len() + 7 * first) % 64)
 }
 
+/// An id without the white space around it. Hardly any has some.
+fn trimmed(id: &str) -> &str {
+    let is_space = |byte: Option<&u8>| byte.is_some_and(|&byte| chars::is_space(byte));
+    match is_space(id.as_bytes().first()) || is_space(id.as_bytes().last()) {
+        true => id.trim_matches([' ', '\t', '\n', '\r']),
+        false => id,
+    }
+}
+
 /// A table of this size is always kept for the next document.
 const KEPT: usize = 1 << 10;
 
@@ -262,7 +272,7 @@ impl IdIndex {
 
     /// Adds an id. White space around it is not part of it (xml:id 4, XML Schema `ID`).
     pub(crate) fn insert(&mut self, id: &str, node: NodeId) {
-        let id = id.trim_matches([' ', '\t', '\n', '\r']);
+        let id = trimmed(id);
         if id.is_empty() {
             return;
         }
@@ -308,7 +318,7 @@ impl IdIndex {
     /// Notes a [lookalike](IdAttributes::with_lookalikes) on an element that has no id of this
     /// value.
     pub(crate) fn insert_lookalike(&mut self, value: &str, node: NodeId) {
-        let value = value.trim_matches([' ', '\t', '\n', '\r']);
+        let value = trimmed(value);
         if value.is_empty() {
             return;
         }

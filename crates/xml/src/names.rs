@@ -10,7 +10,7 @@ mod key;
 mod texts;
 
 use crate::chars;
-use crate::numbers::{NONE, prefix};
+use crate::numbers::{NONE, prefix, uri};
 use crate::scan::KnownTags;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
@@ -227,11 +227,30 @@ impl Names {
             && self.uris.is(name.uri, namespace)
     }
 
+    /// The numbers of the element names that are this one.
+    pub(crate) fn numbers_of(&self, namespace: &str, local: &str) -> Vec<u16> {
+        let numbers = 0..self.names.len() as u16;
+        numbers
+            .filter(|&name| self.element_is(name, namespace, local))
+            .collect()
+    }
+
     /// Whether a qualified name is this one as an attribute's, in the namespace that its prefix has
     /// there.
     #[inline]
     pub(crate) fn attribute_is(&self, qname: u16, uri: u16, namespace: &str, local: &str) -> bool {
-        same(self.local(qname).as_bytes(), local.as_bytes()) && self.uris.is(uri, namespace)
+        let name = &self.qnames[qname as usize];
+        // Lengths first, as with elements.
+        if usize::from(name.length - name.local_at) != local.len() {
+            return false;
+        }
+        let start = name.start as usize + usize::from(name.local_at);
+        let own = &self.text.as_bytes()[start..start + local.len()];
+        same(own, local.as_bytes())
+            && match namespace {
+                "" => uri == uri::EMPTY,
+                _ => self.uris.is(uri, namespace),
+            }
     }
 
     /// How the local names of two qualified names are ordered.
@@ -455,7 +474,6 @@ fn split_qname(text: &str) -> Option<Option<usize>> {
 mod tests {
     use super::key::key_of;
     use super::*;
-    use crate::numbers::uri;
 
     #[test]
     fn the_same_text_is_the_same_number() {

@@ -101,6 +101,13 @@ fn attributes_are_found_however_many_there_are_before() {
         assert_eq!(element.attribute("", "a").as_deref(), Some(&*decoded));
         assert_eq!(element.attribute("", "b").as_deref(), Some(""));
         assert_eq!(element.attribute("urn:p", "a"), None);
+        let plain = |name: &str| {
+            let found = element.plain_attribute(|one| one == name);
+            found.map(|one| one.value().into_owned())
+        };
+        assert_eq!(plain("a").as_deref(), Some(&*decoded));
+        assert_eq!(plain("b").as_deref(), Some(""));
+        assert_eq!(plain("p:b"), None);
         let all = element.attributes().map(|one| {
             let name = (one.qualified_name(), one.namespace(), one.local());
             (name, one.value().into_owned())
@@ -110,6 +117,30 @@ fn attributes_are_found_however_many_there_are_before() {
             (("a", "", "a"), decoded),
             (("b", "", "b"), String::new()),
         ]));
+    }
+}
+
+#[test]
+fn elements_are_found_by_their_name_whatever_their_prefix() {
+    let source = "<a xmlns='urn:n' xmlns:p='urn:n' xmlns:q='urn:q'>\
+                  <b/><p:b/><q:b/><c><p:b/></c></a>";
+    let prefixes = |document: &Document| -> Vec<String> {
+        let found = document.elements_named("urn:n", "b");
+        found.map(|one| one.prefix().to_owned()).collect()
+    };
+    assert_eq!(prefixes(&parse(source)), ["", "p", "p"]);
+    // In tables that have more names than the document has elements, too.
+    let mut buffers = Buffers::new();
+    let others: String = (0..100).map(|number| format!("<n{number}/>")).collect();
+    for source in [format!("<m>{others}</m>"), source.to_owned()] {
+        let options = ParseOptions::default();
+        let document = Document::parse(source.into(), &options, &mut buffers).unwrap();
+        let expected: &[&str] = match document.root().local() {
+            "m" => &[],
+            _ => &["", "p", "p"],
+        };
+        assert_eq!(prefixes(&document), expected);
+        document.recycle(&mut buffers);
     }
 }
 
