@@ -13,13 +13,12 @@ use crate::conversation::{ContextName, ConversationVersion};
 use crate::key_locator::KeyLocator;
 use crate::rejected::Rejected;
 
-const ELEMENT: &str = "SecurityContextToken";
-
 /// The kind.
 pub(super) static KIND: Kind = Kind {
-    elements: &[
-        (ConversationVersion::V13.namespace(), ELEMENT),
-        (ConversationVersion::February2005.namespace(), ELEMENT),
+    local: "SecurityContextToken",
+    namespaces: &[
+        ConversationVersion::V13.namespace(),
+        ConversationVersion::February2005.namespace(),
     ],
     has_type: |token, claimed| {
         let version = ConversationVersion::from_namespace(token.namespace());
@@ -45,12 +44,19 @@ pub(crate) fn read(token: Element<'_>) -> Result<ContextName, Rejected> {
     };
     let version = ConversationVersion::from_namespace(token.namespace())
         .ok_or_else(|| malformed("expected a namespace of WS-SecureConversation"))?;
-    let one = |local: &str| {
-        let mut found = token
-            .children()
-            .filter(|child| child.is(version.namespace(), local));
-        let first = found.next();
-        if found.next().is_some() {
+    let parts = ["Identifier", "Instance"];
+    let mut found = [(None, false); 2];
+    for child in token.children() {
+        let is_part = |local: &&str| child.is(version.namespace(), local);
+        if let Some(at) = parts.iter().position(is_part) {
+            let (first, is_again) = &mut found[at];
+            *is_again = first.is_some();
+            first.get_or_insert(child);
+        }
+    }
+    let one = |at: usize| {
+        let (local, (first, is_again)) = (parts[at], found[at]);
+        if is_again {
             return Err(malformed(&format!("expected one `{local}`, found more")));
         }
         let text = |element: Element<'_>| {
@@ -61,8 +67,8 @@ pub(crate) fn read(token: Element<'_>) -> Result<ContextName, Rejected> {
         };
         first.map(text).transpose()
     };
-    let identifier = one("Identifier")?.ok_or_else(|| malformed("expected an `Identifier`"))?;
-    let instance = one("Instance")?;
+    let identifier = one(0)?.ok_or_else(|| malformed("expected an `Identifier`"))?;
+    let instance = one(1)?;
     Ok(ContextName {
         version,
         identifier,

@@ -19,12 +19,10 @@ use crate::values::{base64_octets, only_base64};
 
 /// The kind.
 pub(super) static KIND: Kind = Kind {
-    elements: &[
-        (ConversationVersion::V13.namespace(), "DerivedKeyToken"),
-        (
-            ConversationVersion::February2005.namespace(),
-            "DerivedKeyToken",
-        ),
+    local: "DerivedKeyToken",
+    namespaces: &[
+        ConversationVersion::V13.namespace(),
+        ConversationVersion::February2005.namespace(),
     ],
     has_type: |token, claimed| {
         let version = ConversationVersion::from_namespace(token.namespace());

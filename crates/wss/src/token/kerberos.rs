@@ -21,7 +21,8 @@ use crate::values::{base64_octets, only_base64};
 
 /// The kind.
 pub(super) static KIND: Kind = Kind {
-    elements: &[(WSSE, "BinarySecurityToken")],
+    local: "BinarySecurityToken",
+    namespaces: &[WSSE],
     value_types: &[
         GSS_KERBEROS_AP_REQ,
         KERBEROS_AP_REQ,

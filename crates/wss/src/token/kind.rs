@@ -30,8 +30,10 @@ type Prove = fn(Element<'_>, &mut Proving<'_>) -> Result<(), Rejected>;
 pub(super) struct Kind {
     /// Its name for people.
     pub(super) name: &'static str,
-    /// The elements that it is written as, by namespace and local name.
-    pub(super) elements: &'static [(&'static str, &'static str)],
+    /// The local name of the elements that it is written as.
+    pub(super) local: &'static str,
+    /// Their namespaces.
+    pub(super) namespaces: &'static [&'static str],
     /// The `ValueType`s that tell it from other kinds with its elements; none, where it is every
     /// one of them.
     pub(super) value_types: &'static [&'static str],
@@ -60,7 +62,8 @@ impl Kind {
     pub(super) const fn named(name: &'static str) -> Self {
         Self {
             name,
-            elements: &[],
+            local: "",
+            namespaces: &[],
             value_types: &[],
             single: None,
             has_type: |_, _| false,

@@ -57,12 +57,12 @@ pub struct TokenKind(&'static Kind);
 impl TokenKind {
     /// The kind of an element; none, if it is no token.
     pub fn of(element: Element<'_>) -> Option<Self> {
-        let (namespace, local) = (element.namespace(), element.local());
-        Self::all().find(|kind| {
-            let mut elements = kind.0.elements.iter();
-            let is_named = elements.any(|one| one.1 == local && one.0 == namespace);
-            is_named && kind.0.has_value_type(element)
-        })
+        let local = element.local();
+        let mut kinds = KINDS.iter().filter(|kind| kind.local == local);
+        let namespace = element.namespace();
+        let kind =
+            kinds.find(|kind| kind.namespaces.contains(&namespace) && kind.has_value_type(element));
+        kind.copied().map(Self)
     }
 
     /// Every kind.
@@ -173,7 +173,11 @@ mod tests {
         let typed = |kind: &&&Kind| !kind.value_types.is_empty();
         assert!(KINDS.iter().is_sorted_by_key(|kind| !typed(&kind)));
         let elements = KINDS.iter().filter(|kind| !typed(kind));
-        let elements = || elements.clone().flat_map(|kind| kind.elements);
+        let elements = || {
+            let of =
+                |kind: &&'static Kind| kind.namespaces.iter().zip(std::iter::repeat(kind.local));
+            elements.clone().flat_map(of)
+        };
         let types = || KINDS.iter().flat_map(|kind| kind.value_types);
         assert_eq!(types().collect::<HashSet<_>>().len(), types().count());
         assert_eq!(elements().collect::<HashSet<_>>().len(), elements().count());

@@ -16,7 +16,8 @@ use crate::values::{octets, only_base64};
 
 /// The kind. Every header may have certificates, for others to refer to.
 pub(super) static KIND: Kind = Kind {
-    elements: &[(WSSE, "BinarySecurityToken")],
+    local: "BinarySecurityToken",
+    namespaces: &[WSSE],
     has_type: |token, claimed| token.attribute("", "ValueType").as_deref() == Some(claimed),
     identifiers: &[
         (X509_SKI, KeyLocator::SubjectKeyIdentifier),

@@ -51,7 +51,8 @@ use crate::supporting::SupportingToken;
 
 /// The kind.
 pub(super) static KIND: Kind = Kind {
-    elements: &[(SAML20, ELEMENT), (SAML11, ELEMENT)],
+    local: ELEMENT,
+    namespaces: &[SAML20, SAML11],
     single: Some("`saml:Assertion`"),
     has_type: |token, claimed| {
         let version = SamlVersion::from_namespace(token.namespace());

@@ -30,7 +30,8 @@ use crate::values::only_base64;
 
 /// The kind. A token that no policy asks for is refused in its turn.
 pub(super) static KIND: Kind = Kind {
-    elements: &[(WSSE, "UsernameToken"), (WSSE_2002, "UsernameToken")],
+    local: "UsernameToken",
+    namespaces: &[WSSE, WSSE_2002],
     single: Some("`wsse:UsernameToken`"),
     has_type: |_, claimed| claimed == USERNAME_TOKEN,
     prove: Some(prove),
