@@ -120,6 +120,11 @@ impl SecurityHeader {
         &self.items
     }
 
+    /// The children alone.
+    pub(crate) fn into_items(self) -> Vec<HeaderItem> {
+        self.items
+    }
+
     /// Whether an item is of this kind.
     pub fn has(&self, kind: ItemKind) -> bool {
         self.items.iter().any(|item| item.kind == kind)

@@ -10,6 +10,7 @@
 use std::collections::HashSet;
 use std::time::Duration;
 
+use foldhash::fast::RandomState;
 use jiff::Timestamp;
 use soapstone_xml::{Element, NodeId};
 use soapstone_xmlsec::dsig::{Reference, Target, Transform};
@@ -94,6 +95,7 @@ impl Opening<'_> {
                 || !self.keyring.wrapped.is_empty(),
             holders: None,
         };
+        self.items = header.into_items();
         for node in signatures {
             let outcome = self.authenticate_signature(node, &mut cipher_text);
             match self.judge(outcome)? {
@@ -270,7 +272,7 @@ struct CipherText {
     is_listed: bool,
     /// Every element that is, or holds, cipher text that may be deciphered, once a reference asks
     /// for them.
-    holders: Option<HashSet<NodeId>>,
+    holders: Option<HashSet<NodeId, RandomState>>,
 }
 
 impl CipherText {
@@ -289,10 +291,10 @@ impl CipherText {
         as_cipher_text || !self.holders(message).contains(&node)
     }
 
-    fn holders(&mut self, message: &Message<'_>) -> &HashSet<NodeId> {
+    fn holders(&mut self, message: &Message<'_>) -> &HashSet<NodeId, RandomState> {
         let may_decipher = message.demands().encryption.is_some() && self.is_listed;
         self.holders.get_or_insert_with(|| {
-            let mut holders = HashSet::new();
+            let mut holders = HashSet::default();
             if !may_decipher {
                 return holders;
             }

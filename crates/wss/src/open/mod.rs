@@ -216,7 +216,7 @@ impl Opening<'_> {
     }
 
     fn process(&mut self, node: NodeId, buffers: &mut Buffers) -> Result<(), Rejected> {
-        let kind = ItemKind::of(self.message.element(node));
+        let kind = self.kind_of(node);
         if self.is_hidden_assertion(node, kind) {
             self.observer.ended(Operation::Other);
             return self.process_hidden_assertion(node, buffers);

@@ -16,6 +16,7 @@ use super::replay_keys::ReplayKeys;
 use crate::envelope::Envelope;
 use crate::evidence::Evidence;
 use crate::facts::Facts;
+use crate::header::{HeaderItem, ItemKind};
 use crate::operation::{Observer, OperationObserver};
 use crate::plan::InboundPlan;
 use crate::rejected::Rejected;
@@ -24,6 +25,8 @@ use crate::tuning::Buffering;
 /// One message being opened.
 pub(super) struct Opening<'p> {
     pub(super) message: Message<'p>,
+    /// The items of the header that were there when the message came, in their order.
+    pub(super) items: Vec<HeaderItem>,
     pub(super) budget: Budget,
     pub(super) keyring: Keyring,
     /// Signatures whose turn has not come, and whose value verified.
@@ -64,6 +67,7 @@ impl<'p> Opening<'p> {
         let message_bytes = envelope.document.bytes().len();
         Ok(Box::new(Self {
             message: Message::new(plan, facts, now, envelope)?,
+            items: Vec::new(),
             budget: Budget::new(plan.demands.limits, message_bytes),
             keyring: Keyring::default(),
             authentic: Vec::new(),
@@ -74,6 +78,15 @@ impl<'p> Opening<'p> {
             observer: Observer::new(observer),
             refusals: Refusals::default(),
         }))
+    }
+
+    /// The kind of a child of the header. That of one that was there when the message came is
+    /// known: neither a name nor an attribute ever changes.
+    pub(super) fn kind_of(&self, node: NodeId) -> ItemKind {
+        match self.items.binary_search_by_key(&node, |item| item.node) {
+            Ok(at) => self.items[at].kind,
+            Err(_) => ItemKind::of(self.message.element(node)),
+        }
     }
 
     /// Ends the opening with a refusal. For an explanation it goes on, and the first refusal is
