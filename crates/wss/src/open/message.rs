@@ -11,7 +11,7 @@ use soapstone_xml::{Document, Element, NodeId};
 use crate::envelope::{Envelope, expanded_name};
 use crate::evidence::Evidence;
 use crate::facts::Facts;
-use crate::names::{NEXT, WSSE};
+use crate::names::{NEXT, WSSE, WSSE_2002};
 use crate::plan::{Demands, InboundPlan};
 use crate::rejected::Rejected;
 
@@ -58,17 +58,24 @@ impl<'p> Message<'p> {
 
     fn security_header(&self) -> Result<Option<Element<'_>>, Rejected> {
         let demands = self.demands();
+        let envelope = &self.envelope;
+        let blocks = envelope.header().into_iter().flat_map(|it| it.children());
+        // Of every node and of both namespaces: the blocks are gone through once.
+        let all: Vec<Element<'_>> = blocks.filter(|it| it.local() == "Security").collect();
         let actor = demands.actor.as_deref();
-        let mut of_draft = self.envelope.draft_headers(actor);
+        let own = |namespace: &'static str| {
+            let named = all.iter().filter(move |it| it.namespace() == namespace);
+            named.filter(move |it| envelope.is_for(**it, actor))
+        };
+        let mut of_draft = own(WSSE_2002);
         let drafts = demands.accepts_draft().then(|| of_draft.by_ref());
-        let headers = self.envelope.security_headers(actor);
-        let mut headers = headers.chain(drafts.into_iter().flatten());
-        let first = headers.next();
+        let mut headers = own(WSSE).chain(drafts.into_iter().flatten());
+        let first = headers.next().copied();
         if headers.next().is_some() {
             return Err(Rejected::SecurityDuplicated);
         }
         drop(headers);
-        self.check_other_headers()?;
+        self.check_other_headers(&all)?;
         match first {
             None if self.demands_header() && of_draft.next().is_some() => {
                 Err(Rejected::SecurityOfDraft)
@@ -76,7 +83,7 @@ impl<'p> Message<'p> {
             None if self.demands_header() => Err(Rejected::SecurityMissing),
             None => Ok(None),
             Some(header) if !demands.has_security => {
-                if self.envelope.must_understand(header) {
+                if envelope.must_understand(header) {
                     return Err(Rejected::SecurityUnexpected);
                 }
                 Ok(None)
@@ -89,13 +96,12 @@ impl<'p> Message<'p> {
     /// whoever sends to it (SOAP 1.1, 4.2.2). An intermediary refuses two headers for one actor,
     /// whoever that is (SOAP Message Security 1.1.1, 5): of these, later nodes might read different
     /// ones.
-    fn check_other_headers(&self) -> Result<(), Rejected> {
+    fn check_other_headers(&self, all: &[Element<'_>]) -> Result<(), Rejected> {
         let (demands, envelope) = (self.demands(), &self.envelope);
         let is_intermediary = demands.intermediary.is_some();
         let own = demands.actor.as_deref();
-        let blocks = envelope.header().into_iter().flat_map(|it| it.children());
         let mut actors = HashSet::new();
-        for header in blocks.filter(|block| block.is(WSSE, "Security")) {
+        for header in all.iter().copied().filter(|it| it.namespace() == WSSE) {
             let is_for_next = envelope.is_for(header, Some(NEXT)) && !envelope.is_for(header, own);
             if is_for_next && !is_intermediary && envelope.must_understand(header) {
                 return Err(Rejected::HeaderNotUnderstood {
