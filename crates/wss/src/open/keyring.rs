@@ -12,7 +12,7 @@ use soapstone_xmlsec::enc::{EncryptedKey, OpeningKey};
 
 use super::key_agreement::Agreement;
 use super::message::Message;
-use crate::conversation::SecurityContext;
+use crate::conversation::{ContextName, SecurityContext};
 use crate::evidence::Evidence;
 use crate::kerberos::KerberosSession;
 use crate::key_locator::KeyLocator;
@@ -85,6 +85,8 @@ pub(super) struct Keyring {
     pub(super) came_hidden: Option<NodeId>,
     /// The `EncryptedKey` whose key signs and encrypts, where the plan has one key do both.
     session_in_use: Option<NodeId>,
+    /// The token of the header that was read last, with the context that it names.
+    pub(super) named_context: Option<(NodeId, ContextName)>,
     /// The security context that keys come from.
     pub(super) context: Option<SecurityContext>,
     /// The Kerberos session that keys come from.

@@ -241,7 +241,7 @@ impl Keyring {
             }
             Some(KeySource::Token) => {
                 let locator = locator.ok_or_else(not_found)?;
-                let (name, token) = message.context_name(locator)?;
+                let (name, token) = self.context_name(message, locator)?;
                 if let Some(token) = token {
                     self.note_use(token, user);
                 }
@@ -273,6 +273,38 @@ impl Keyring {
                 self.password_key(message, token, usage, observer)
             }
             Some(KeySource::PrivateKey) | None => Err(not_found()),
+        }
+    }
+
+    /// The context that a reference means, and its token if it is in the message. A token that
+    /// several items use is read once, unless something inside of it was deciphered since.
+    fn context_name(
+        &mut self,
+        message: &Message<'_>,
+        locator: &KeyLocator,
+    ) -> Result<(ContextName, Option<NodeId>), Rejected> {
+        let not_found = || Rejected::KeyNotFound {
+            reference: locator.to_string(),
+        };
+        let id = match locator {
+            KeyLocator::Context(name) => return Ok((name.clone(), None)),
+            KeyLocator::Token(id) => id,
+            _ => return Err(not_found()),
+        };
+        let token = message.token_by_id(id)?;
+        let is_as_it_came = message.document().source(token).is_some();
+        if let Some((read, name)) = &self.named_context
+            && *read == token
+            && is_as_it_came
+        {
+            return Ok((name.clone(), Some(token)));
+        }
+        match token::secret(message.element(token))? {
+            Some(KeyLocator::Context(name)) => {
+                self.named_context = Some((token, name.clone()));
+                Ok((name, Some(token)))
+            }
+            _ => Err(not_found()),
         }
     }
 
@@ -432,28 +464,6 @@ impl Message<'_> {
                 }
             }
             _ => Err(not_found()),
-        }
-    }
-
-    /// The context that a reference means, and its token if it is in the message.
-    fn context_name(
-        &self,
-        locator: &KeyLocator,
-    ) -> Result<(ContextName, Option<NodeId>), Rejected> {
-        match locator {
-            KeyLocator::Context(name) => Ok((name.clone(), None)),
-            KeyLocator::Token(id) => {
-                let token = self.token_by_id(id)?;
-                match token::secret(self.element(token))? {
-                    Some(KeyLocator::Context(name)) => Ok((name, Some(token))),
-                    _ => Err(Rejected::KeyNotFound {
-                        reference: locator.to_string(),
-                    }),
-                }
-            }
-            _ => Err(Rejected::KeyNotFound {
-                reference: locator.to_string(),
-            }),
         }
     }
 }
