@@ -77,10 +77,12 @@ impl InboundPlan {
 
     /// The contexts named by tokens, and by references to what is not in the message.
     fn peek_contexts(&self, envelope: &Envelope, lookups: &mut Lookups) {
-        let elements = envelope
+        let mut elements = envelope
             .security_headers(self.demands.actor.as_deref())
             .flat_map(|security| security.descendants());
-        for element in elements {
+        // One message has one context; a second one is looked up only so that its refusal can say
+        // so.
+        elements.any(|element| {
             let name = match element.local() {
                 "Reference" if element.namespace() == WSSE => element
                     .attribute("", "URI")
@@ -93,12 +95,8 @@ impl InboundPlan {
             {
                 lookups.contexts.push(name);
             }
-            // One message has one context; a second one is looked up only so that its refusal can
-            // say so.
-            if lookups.contexts.len() == MOST_CONTEXTS {
-                return;
-            }
-        }
+            lookups.contexts.len() == MOST_CONTEXTS
+        });
     }
 }
 
