@@ -65,6 +65,9 @@ impl PeerClock {
 
 /// `instant + duration`, or the end of time that it is beyond.
 fn shifted(instant: Timestamp, duration: SignedDuration) -> Timestamp {
+    if duration.is_zero() {
+        return instant;
+    }
     let end = match duration.is_negative() {
         true => Timestamp::MIN,
         false => Timestamp::MAX,
@@ -196,6 +199,9 @@ impl Freshness {
 
 /// `instant + duration`, or the end of time.
 pub(crate) fn later(instant: Timestamp, duration: Duration) -> Timestamp {
+    if duration.is_zero() {
+        return instant;
+    }
     SignedDuration::try_from(duration)
         .ok()
         .and_then(|duration| instant.checked_add(duration).ok())
