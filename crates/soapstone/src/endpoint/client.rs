@@ -131,10 +131,12 @@ impl Endpoint<Calling> {
     ) -> Result<OpenedMessage, Rejected> {
         let now = call.now;
         let (buffers, mut observer) = call.parts();
-        drive(memory, buffers, async |workspace| {
-            self.opened(bytes, Some(receipt), workspace, now, &mut observer)
+        let receipt = Some(Box::new(receipt));
+        let opened = drive(memory, buffers, async |workspace| {
+            self.opened(bytes, receipt, workspace, now, &mut observer)
                 .await
-        })
+        });
+        opened.map(|opened| *opened)
     }
 
     /// [Opens](Self::open) an answer in a workspace.
@@ -149,8 +151,9 @@ impl Endpoint<Calling> {
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<OpenedMessage, Rejected> {
-        self.opened(bytes, Some(receipt), workspace, now, observer)
-            .await
+        let receipt = Some(Box::new(receipt));
+        let opened = self.opened(bytes, receipt, workspace, now, observer);
+        opened.await.map(|opened| *opened)
     }
 
     /// Verifies an answer without rebuilding it: who signed which of its nodes.
@@ -166,8 +169,9 @@ impl Endpoint<Calling> {
     ) -> Result<Verified<Envelope>, Rejected> {
         let now = call.now;
         let (buffers, mut observer) = call.parts();
+        let receipt = Some(Box::new(receipt));
         let verified = drive(memory, buffers, async |workspace| {
-            self.verified(bytes, Some(receipt), workspace, now, &mut observer)
+            self.verified(bytes, receipt, workspace, now, &mut observer)
                 .await
         });
         verified.map(|(verified, _)| verified)

@@ -136,7 +136,7 @@ impl<P: Opens + Secures> Endpoint<P> {
                 return Err(Rejected::NotInConversation.into());
             }
             let opened = agreement.rebuilt(verified, &mut workspace.buffers(), observer)?;
-            return Ok(Arrived::Message(Box::new(opened)));
+            return Ok(Arrived::Message(opened));
         };
         let requester = Requester::of(&verified, &contexts, private_transport);
         let response = if asks_only {

@@ -64,7 +64,7 @@ impl<P: Opens> Endpoint<P> {
         *chosen = Some(plan);
         let lookups = plan.peek(&envelope);
         let facts = self
-            .facts(&lookups, request, workspace, now, &mut ())
+            .facts(&lookups, request.map(Box::new), workspace, now, &mut ())
             .await?;
         let arriving = Arriving {
             expected,

@@ -238,9 +238,13 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
         let envelope = self.endpoint.parse(answer, &mut workspace.buffers())?;
         let lookups = plan.peek(&envelope);
         let mut nobody = ();
-        let facts = self
-            .endpoint
-            .facts(&lookups, Some(request), workspace, now, &mut nobody);
+        let facts = self.endpoint.facts(
+            &lookups,
+            Some(Box::new(request)),
+            workspace,
+            now,
+            &mut nobody,
+        );
         let facts = facts.await?;
         let arriving = Arriving {
             expected: Expected::Anything,

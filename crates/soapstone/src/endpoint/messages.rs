@@ -2,6 +2,9 @@
 //! remembered.
 //!
 //! The one rule: what is given back of a message that arrived is rebuilt from what was proven.
+//!
+//! What is large is handed on by its pointer: from step to step of work that waits, it would be
+//! copied several times.
 
 use std::sync::Arc;
 
@@ -29,7 +32,7 @@ impl<P: Opens> Endpoint<P> {
     pub(super) async fn verified(
         &self,
         bytes: Vec<u8>,
-        request: Option<Receipt>,
+        request: Option<Box<Receipt>>,
         workspace: &Workspace,
         now: Timestamp,
         observer: &mut dyn StepObserver,
@@ -43,16 +46,16 @@ impl<P: Opens> Endpoint<P> {
     pub(super) async fn judged(
         &self,
         bytes: Vec<u8>,
-        request: Option<Receipt>,
+        request: Option<Box<Receipt>>,
         workspace: &Workspace,
         now: Timestamp,
         observer: &mut dyn StepObserver,
-    ) -> Result<(Judged, &Plans<P>), Rejected> {
+    ) -> Result<(Box<Judged>, &Plans<P>), Rejected> {
         let now = self.clock(now);
         let envelope = self.parse(bytes, &mut workspace.buffers())?;
         observer.ended(Step::Parse);
         let (agreement, expected) = match &self.operations {
-            Some(operations) if !operations.serves() => self.expect_answer(request.as_ref())?,
+            Some(operations) if !operations.serves() => self.expect_answer(request.as_deref())?,
             _ => self.expect_request(&envelope, &[], false)?,
         };
         let plan = agreement.opening();
@@ -74,11 +77,11 @@ impl<P: Opens> Endpoint<P> {
     pub(super) async fn opened(
         &self,
         bytes: Vec<u8>,
-        request: Option<Receipt>,
+        request: Option<Box<Receipt>>,
         workspace: &Workspace,
         now: Timestamp,
         observer: &mut dyn StepObserver,
-    ) -> Result<OpenedMessage, Rejected> {
+    ) -> Result<Box<OpenedMessage>, Rejected> {
         let verified = self.verified(bytes, request, workspace, now, observer);
         let (verified, agreement) = verified.await?;
         agreement.rebuilt(verified, &mut workspace.buffers(), observer)
@@ -224,11 +227,11 @@ impl<P: Directions> Endpoint<P> {
     pub(super) async fn facts(
         &self,
         lookups: &Lookups,
-        request: Option<Receipt>,
+        request: Option<Box<Receipt>>,
         workspace: &Workspace,
         now: Timestamp,
         observer: &mut dyn StepObserver,
-    ) -> Result<Facts, Rejected> {
+    ) -> Result<Box<Facts>, Rejected> {
         let passwords = self
             .users
             .iter()
@@ -256,14 +259,14 @@ impl<P: Directions> Endpoint<P> {
             }
             _ => None,
         };
-        Ok(Facts {
+        Ok(Box::new(Facts {
             passwords,
             contexts,
             kerberos,
-            request,
+            request: request.map(|request| *request),
             clock: self.peer_clock(),
             ..Facts::default()
-        })
+        }))
     }
 
     /// Remembers a message that `plan` has secured and that is about to be sent, if it could be
@@ -317,7 +320,7 @@ impl<P> Plans<P> {
         mut verified: Verified<Envelope>,
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
-    ) -> Result<OpenedMessage, Rejected> {
+    ) -> Result<Box<OpenedMessage>, Rejected> {
         let version = verified.envelope().version();
         let fault = fault::blame(verified.envelope());
         let addressing = self
@@ -341,7 +344,7 @@ impl<P> Plans<P> {
         verified.forward(&mut forwarded, buffers)?;
         let (evidence, receipt) = verified.finish(buffers);
         observer.ended(Step::Forward);
-        Ok(OpenedMessage {
+        Ok(Box::new(OpenedMessage {
             bytes: forwarded,
             version,
             fault,
@@ -349,6 +352,6 @@ impl<P> Plans<P> {
             receipt,
             addressing,
             action,
-        })
+        }))
     }
 }

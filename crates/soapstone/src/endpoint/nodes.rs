@@ -63,7 +63,7 @@ impl<P: Opens> Endpoint<P> {
     /// What an intermediary makes of a message that it has judged.
     pub(super) fn passed_on(
         &self,
-        judged: Judged,
+        judged: Box<Judged>,
         workspace: &Workspace,
         now: Timestamp,
         observer: &mut dyn StepObserver,

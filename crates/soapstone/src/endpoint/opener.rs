@@ -62,10 +62,12 @@ impl Endpoint<InboundPlan> {
     ) -> Result<OpenedMessage, Rejected> {
         let now = call.now;
         let (buffers, mut observer) = call.parts();
-        drive(memory, buffers, async |workspace| {
+        let request = request.map(Box::new);
+        let opened = drive(memory, buffers, async |workspace| {
             self.opened(bytes, request, workspace, now, &mut observer)
                 .await
-        })
+        });
+        opened.map(|opened| *opened)
     }
 
     /// [Opens](Self::open) a message in a workspace.
@@ -80,7 +82,9 @@ impl Endpoint<InboundPlan> {
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<OpenedMessage, Rejected> {
-        self.opened(bytes, request, workspace, now, observer).await
+        let request = request.map(Box::new);
+        let opened = self.opened(bytes, request, workspace, now, observer);
+        opened.await.map(|opened| *opened)
     }
 
     /// Verifies a message without rebuilding it: who signed which of its nodes.
@@ -108,6 +112,7 @@ impl Endpoint<InboundPlan> {
     ) -> Result<Verified<Envelope>, Rejected> {
         let now = call.now;
         let (buffers, mut observer) = call.parts();
+        let request = request.map(Box::new);
         let verified = drive(memory, buffers, async |workspace| {
             self.verified(bytes, request, workspace, now, &mut observer)
                 .await

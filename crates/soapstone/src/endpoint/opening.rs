@@ -46,7 +46,7 @@ pub(super) struct Judged {
 
 impl Judged {
     /// The message, where it ends here.
-    pub(super) fn admit(self) -> Result<Verified<Envelope>, Rejected> {
+    pub(super) fn admit(self: Box<Self>) -> Result<Verified<Envelope>, Rejected> {
         let mut verified = self.opened.admit(self.late)?;
         verified.note_operations(self.operations);
         verified.note_inner(self.inner);
@@ -80,7 +80,7 @@ impl<P: Directions> Endpoint<P> {
         workspace: &Workspace,
         now: Timestamp,
         observer: &mut dyn StepObserver,
-    ) -> Result<Judged, Rejected> {
+    ) -> Result<Box<Judged>, Rejected> {
         let mut nobody = ();
         let authenticated = {
             let buffers = &mut workspace.buffers();
@@ -130,12 +130,12 @@ impl<P: Directions> Endpoint<P> {
                 first_seen
             }
         };
-        Ok(Judged {
+        Ok(Box::new(Judged {
             opened,
             late,
             operations,
             inner,
-        })
+        }))
     }
 
     /// Whether an opened message is of the operation that it was taken for and answers its request,

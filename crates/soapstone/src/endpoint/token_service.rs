@@ -171,7 +171,8 @@ impl TokenRequests {
             receipt, pending, ..
         } = question;
         let mut nobody = ();
-        let verified = endpoint.verified(answer, Some(receipt), workspace, now, &mut nobody);
+        let receipt = Some(Box::new(receipt));
+        let verified = endpoint.verified(answer, receipt, workspace, now, &mut nobody);
         let (verified, _) = verified.await.map_err(TokenError::Rejected)?;
         let now = endpoint.clock(now);
         let granted = pending.accept(&self.rules, verified.envelope().body(), now);
