@@ -77,26 +77,29 @@ impl InboundPlan {
 
     /// The contexts named by tokens, and by references to what is not in the message.
     fn peek_contexts(&self, envelope: &Envelope, lookups: &mut Lookups) {
-        let mut elements = envelope
+        let is_token = |element: Element<'_>| element.is_local("SecurityContextToken");
+        let elements = envelope
             .security_headers(self.demands.actor.as_deref())
-            .flat_map(|security| security.descendants());
-        // One message has one context; a second one is looked up only so that its refusal can say
-        // so.
-        elements.any(|element| {
-            let name = match element.local() {
-                "Reference" if element.namespace() == WSSE => element
+            .flat_map(|security| security.descendants())
+            .filter(|element| is_token(*element) || element.is(WSSE, "Reference"));
+        for element in elements {
+            let name = match is_token(element) {
+                true => token::secret(element).ok().flatten(),
+                false => element
                     .attribute("", "URI")
                     .and_then(|uri| token::outside(element, &uri)),
-                "SecurityContextToken" => token::secret(element).ok().flatten(),
-                _ => None,
             };
             if let Some(KeyLocator::Context(name)) = name
                 && !lookups.contexts.contains(&name)
             {
                 lookups.contexts.push(name);
             }
-            lookups.contexts.len() == MOST_CONTEXTS
-        });
+            // One message has one context; a second one is looked up only so that its refusal can
+            // say so.
+            if lookups.contexts.len() == MOST_CONTEXTS {
+                return;
+            }
+        }
     }
 }
 

@@ -408,12 +408,28 @@ impl Document {
 
     #[inline]
     pub(crate) fn next_sibling(&self, index: u32) -> Option<u32> {
-        self.unresolved_sibling(index)
-            .and_then(|sibling| self.resolve(sibling))
+        if !self.parts.grafts.is_empty() {
+            let sibling = self.unresolved_sibling(index)?;
+            return self.resolve(sibling);
+        }
+        // Nothing is replaced. Most elements hold none: what follows on the tape follows them.
+        let entry = self.entry(index);
+        let next = self.parts.tape.get(index as usize + 1)?;
+        match next.start < entry.end {
+            true => self.sibling_of_parent(index),
+            false => (next.parent == entry.parent).then_some(index + 1),
+        }
+    }
+
+    /// The next sibling of an element that holds others, in a document without grafts.
+    fn sibling_of_parent(&self, index: u32) -> Option<u32> {
+        let entry = self.entry(index);
+        let behind = self.behind_within(index, entry.end, self.parts.tape.len());
+        let next = self.parts.tape.get(behind as usize)?;
+        (next.parent == entry.parent).then_some(behind)
     }
 
     /// The next sibling, maybe a replaced one.
-    #[inline]
     fn unresolved_sibling(&self, index: u32) -> Option<u32> {
         let mut index = index;
         loop {

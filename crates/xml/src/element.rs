@@ -143,6 +143,13 @@ impl<'d> Element<'d> {
         names.element_is(self.document.entry(self.index).name, namespace, local)
     }
 
+    /// Whether this is its local name.
+    #[inline]
+    pub fn is_local(&self, local: &str) -> bool {
+        let names = &self.document.parts.names;
+        names.local_is(self.document.entry(self.index).name, local)
+    }
+
     /// The parent; `None` for the root.
     #[inline]
     pub fn parent(&self) -> Option<Element<'d>> {

@@ -220,11 +220,16 @@ impl Names {
     /// Whether an element name is this one.
     #[inline]
     pub(crate) fn element_is(&self, name: u16, namespace: &str, local: &str) -> bool {
+        self.local_is(name, local) && self.uris.is(self.names[name as usize].uri, namespace)
+    }
+
+    /// Whether the local part of an element name is this one.
+    #[inline]
+    pub(crate) fn local_is(&self, name: u16, local: &str) -> bool {
         let name = &self.names[name as usize];
         // Lengths first: most names that are asked for differ in them.
         name.local_length as usize == local.len()
             && self.text.as_bytes()[name.local_start as usize..][..local.len()] == *local.as_bytes()
-            && self.uris.is(name.uri, namespace)
     }
 
     /// The numbers of the element names that are this one.

@@ -61,7 +61,7 @@ impl<'p> Message<'p> {
         let envelope = &self.envelope;
         let blocks = envelope.header().into_iter().flat_map(|it| it.children());
         // Of every node and of both namespaces: the blocks are gone through once.
-        let all: Vec<Element<'_>> = blocks.filter(|it| it.local() == "Security").collect();
+        let all: Vec<Element<'_>> = blocks.filter(|it| it.is_local("Security")).collect();
         let actor = demands.actor.as_deref();
         let own = |namespace: &'static str| {
             let named = all.iter().filter(move |it| it.namespace() == namespace);

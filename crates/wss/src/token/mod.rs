@@ -57,8 +57,7 @@ pub struct TokenKind(&'static Kind);
 impl TokenKind {
     /// The kind of an element; none, if it is no token.
     pub fn of(element: Element<'_>) -> Option<Self> {
-        let local = element.local();
-        let mut kinds = KINDS.iter().filter(|kind| kind.local == local);
+        let mut kinds = KINDS.iter().filter(|kind| element.is_local(kind.local));
         let namespace = element.namespace();
         let kind =
             kinds.find(|kind| kind.namespaces.contains(&namespace) && kind.has_value_type(element));

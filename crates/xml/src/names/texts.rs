@@ -46,7 +46,9 @@ impl Texts {
     /// Whether this is the text of an entry.
     #[inline]
     pub(super) fn is(&self, index: u16, text: &str) -> bool {
-        same(self.at(index).as_bytes(), text.as_bytes())
+        let (start, end) = self.spans[index as usize];
+        let own = &self.text.as_bytes()[start as usize..end as usize];
+        same(own, text.as_bytes())
     }
 
     pub(super) fn find(&self, text: &str, hasher: &RandomState) -> Option<u16> {
