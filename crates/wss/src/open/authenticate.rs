@@ -193,6 +193,7 @@ impl Opening<'_> {
         };
         let keys = self.keyring.wrapped.iter();
         let keys = keys.map(|key| counted(key, limits.failed_openings));
+        let mut found: Vec<DecipheringKey> = keys.collect();
         // An assertion comes in many messages, as does its cipher text: no mark tells a copy of it,
         // and a failure of a sender who is known is one of many messages.
         let most = match is_authenticated {
@@ -200,39 +201,38 @@ impl Opening<'_> {
             false => limits.failed_openings,
         };
         let hidden = self.keyring.hidden.iter();
-        let keys = keys.chain(hidden.map(|hidden| counted(&hidden.key, most)));
-        let by_context =
-            !is_authenticated && self.message.demands().deciphers_with(KeySource::Token);
-        let contexts = self.message.facts.contexts.iter().filter(|_| by_context);
-        let contexts = contexts.map(|context| {
-            let instance = context.instance.as_deref().unwrap_or_default();
-            let identifier = context.identifier.as_bytes();
-            DecipheringKey {
-                name: digest::mark([b"deciphering context", identifier, instance.as_bytes()]),
-                most_failures: limits.failed_openings_of_context,
-                failures_until: long,
-            }
-        });
-        let by_session =
-            !is_authenticated && self.message.demands().deciphers_with(KeySource::Kerberos);
-        let session = self.message.facts.kerberos.iter().filter(|_| by_session);
-        let session = session.map(|session| DecipheringKey {
-            name: digest::mark([b"deciphering kerberos".as_slice(), &session.sha1]),
+        found.extend(hidden.map(|hidden| counted(&hidden.key, most)));
+        if is_authenticated {
+            return found;
+        }
+        let of_many_messages = |name| DecipheringKey {
+            name,
             most_failures: limits.failed_openings_of_context,
             failures_until: long,
-        });
-        let by_proof =
-            !is_authenticated && self.message.demands().deciphers_with(KeySource::Assertion);
-        let proof = self.keyring.proof.iter().filter(|_| by_proof);
-        let proof = proof.map(|proof| DecipheringKey {
-            name: digest::mark([
-                b"deciphering proof key".as_slice(),
-                &proof.wrapped.wrapped.cipher_value,
-            ]),
-            most_failures: limits.failed_openings_of_context,
-            failures_until: long,
-        });
-        keys.chain(contexts).chain(session).chain(proof).collect()
+        };
+        let demands = self.message.demands();
+        if demands.deciphers_with(KeySource::Token) {
+            let contexts = self.message.facts.contexts.iter().map(|context| {
+                let instance = context.instance.as_deref().unwrap_or_default();
+                let identifier = context.identifier.as_bytes();
+                digest::mark([b"deciphering context", identifier, instance.as_bytes()])
+            });
+            found.extend(contexts.map(of_many_messages));
+        }
+        if demands.deciphers_with(KeySource::Kerberos) {
+            let session = self.message.facts.kerberos.iter();
+            let session = session
+                .map(|session| digest::mark([b"deciphering kerberos".as_slice(), &session.sha1]));
+            found.extend(session.map(of_many_messages));
+        }
+        if demands.deciphers_with(KeySource::Assertion) {
+            let proof = self.keyring.proof.iter().map(|proof| {
+                let wrapped = &proof.wrapped.wrapped.cipher_value;
+                digest::mark([b"deciphering proof key".as_slice(), wrapped])
+            });
+            found.extend(proof.map(of_many_messages));
+        }
+        found
     }
 
     /// Until when a copy could be accepted, as far as signatures in the clear prove it.
@@ -262,6 +262,10 @@ impl Opening<'_> {
     }
 }
 
+/// Most elements of one that holds few, itself among them: a Timestamp, or the Body of a short
+/// call.
+const FEW: usize = 32;
+
 /// Where cipher text is, before any of it is deciphered.
 struct CipherText {
     /// Cipher text may hold a token that a transform dereferences.
@@ -270,8 +274,8 @@ struct CipherText {
     hides_keys: bool,
     /// The header has what may list cipher text.
     is_listed: bool,
-    /// Every element that is, or holds, cipher text that may be deciphered, once a reference asks
-    /// for them.
+    /// Every element that is, or holds, cipher text, once a reference to an element that holds
+    /// many asks for them.
     holders: Option<HashSet<NodeId, RandomState>>,
 }
 
@@ -288,16 +292,26 @@ impl CipherText {
             return false;
         };
         let as_cipher_text = message.demands().order == ProtectionOrder::EncryptBeforeSigning;
-        as_cipher_text || !self.holders(message).contains(&node)
+        as_cipher_text || !self.may_hold_cipher_text(message, node)
+    }
+
+    /// Whether an element is, or holds, cipher text that may be deciphered. Where it holds few
+    /// elements, they are looked at; whatever many references refer to is gathered once.
+    fn may_hold_cipher_text(&mut self, message: &Message<'_>, node: NodeId) -> bool {
+        if message.demands().encryption.is_none() || !self.is_listed {
+            return false;
+        }
+        let is_cipher_text = |one: Element<'_>| one.is(XENC, "EncryptedData");
+        let inside = || message.element(node).descendants();
+        match inside().nth(FEW).is_none() {
+            true => inside().any(is_cipher_text),
+            false => self.holders(message).contains(&node),
+        }
     }
 
     fn holders(&mut self, message: &Message<'_>) -> &HashSet<NodeId, RandomState> {
-        let may_decipher = message.demands().encryption.is_some() && self.is_listed;
         self.holders.get_or_insert_with(|| {
             let mut holders = HashSet::default();
-            if !may_decipher {
-                return holders;
-            }
             for data in message.document().elements_named(XENC, "EncryptedData") {
                 // The elements around one that is known are known.
                 let mut around = std::iter::once(data).chain(data.ancestors());

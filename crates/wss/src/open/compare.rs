@@ -91,18 +91,20 @@ impl Comparison<'_, '_> {
 
     /// The items that the header must have, as far as no cipher text can hold them.
     pub(super) fn items_before_decryption(&mut self) -> Result<(), Rejected> {
-        let missing = [
-            (Demand::Timestamp, self.compare_timestamp()),
-            (Demand::Username, self.compare_username()),
-            (Demand::Kerberos, self.compare_kerberos()),
-            (Demand::Confirmation, self.compare_confirmation()),
-        ];
-        let mut missing = missing.into_iter().filter(|(_, outcome)| outcome.is_err());
-        match missing.next() {
+        let (demand, outcome) = if let missing @ Err(_) = self.compare_timestamp() {
+            (Demand::Timestamp, missing)
+        } else if let missing @ Err(_) = self.compare_username() {
+            (Demand::Username, missing)
+        } else if let missing @ Err(_) = self.compare_kerberos() {
+            (Demand::Kerberos, missing)
+        } else {
+            (Demand::Confirmation, self.compare_confirmation())
+        };
+        match outcome {
+            Ok(()) => Ok(()),
             // An explanation tells of them when everything is compared.
-            Some((_, outcome)) if self.observer.explains => outcome,
-            Some((demand, outcome)) => self.judge(demand, outcome),
-            None => Ok(()),
+            missing if self.observer.explains => missing,
+            missing => self.judge(demand, missing),
         }
     }
 

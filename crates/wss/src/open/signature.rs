@@ -6,6 +6,7 @@
 
 use std::collections::HashSet;
 
+use foldhash::fast::RandomState;
 use soapstone_xml::NodeId;
 use soapstone_xmlsec::dsig::{Signature, SignatureError, VerificationKey};
 
@@ -184,7 +185,8 @@ impl Opening<'_> {
         if self.plaintext.is_empty() {
             return;
         }
-        let checked: HashSet<NodeId> = checked.iter().flatten().filter_map(Proven::node).collect();
+        let checked: HashSet<NodeId, RandomState> =
+            checked.iter().flatten().filter_map(Proven::node).collect();
         let is_covered = |data: &NodeId| {
             let mut around = self.message.element(*data).ancestors();
             around.any(|holder| checked.contains(&holder.id()))
