@@ -113,9 +113,14 @@ impl<'p> Securing<'p> {
                 Endorser::Kerberos(_) => self.kerberos_root(endorsing.reference, id, false)?,
                 Endorser::User(_) => self.password_root(PasswordKeyUse::Mac, id, false)?,
             };
+            let others = self.pieces.derived.len();
             let key = self.key_for(&root, Purpose::Endorsing, &endorsing.derived_keys, buffers)?;
             self.keys.endorsing[index] = Some(key);
-            self.pieces.endorsements[index].token = token;
+            let written = &mut self.pieces.endorsements[index];
+            written.token = token;
+            if endorsing.token_encrypted {
+                written.derived = self.pieces.derived.split_off(others);
+            }
         }
         Ok(())
     }

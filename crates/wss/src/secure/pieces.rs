@@ -14,6 +14,9 @@ use crate::plan::Protection;
 #[derive(Default)]
 pub(super) struct Endorsement {
     pub(super) token: Vec<u8>,
+    /// The `DerivedKeyToken` of its key, where the token is enciphered. The other ones are in
+    /// [`Pieces::derived`].
+    pub(super) derived: Vec<u8>,
     pub(super) signature: Vec<u8>,
 }
 
@@ -84,6 +87,10 @@ impl Pieces {
                 .filter(move |(demand, _)| demand.token_encrypted == hidden)
                 .map(|(_, endorsement)| endorsement.token.as_slice())
         };
+        let keys_of_hidden_tokens = || {
+            let endorsing = self.endorsements.iter();
+            endorsing.map(|endorsement| endorsement.derived.as_slice())
+        };
         let signatures = || {
             let endorsing = self.endorsements.iter().map(|one| &one.signature);
             std::iter::once(&self.signature)
@@ -108,6 +115,7 @@ impl Pieces {
             .into_iter()
             .chain(assertion(AssertionPlace::BehindKey))
             .chain(endorsing_tokens(true))
+            .chain(keys_of_hidden_tokens())
             .chain(signatures())
             .chain(std::iter::once(behind));
         let tokens_of_keys: [&[u8]; 5] = [

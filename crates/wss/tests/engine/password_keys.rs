@@ -430,6 +430,25 @@ fn the_key_of_a_user_endorses_what_other_keys_or_the_connection_protect() {
     }
 }
 
+/// Receivers that go through the header once decipher the token before they derive a key of it.
+#[test]
+fn the_key_of_an_encrypted_token_is_derived_behind_its_cipher_text() {
+    let mut policy = endorsed(Some(DerivedKeyForm::Explicit), false);
+    let places = |policy: &Policy| {
+        let message = secure(policy, PLAIN);
+        let key = message.find("-dk-end\"").expect("a derived key");
+        (
+            key,
+            message.find("<xenc:EncryptedData").expect("cipher text"),
+        )
+    };
+    let (key, cipher_text) = places(&policy);
+    assert!(key < cipher_text);
+    policy.token(0).encrypted = true;
+    let (key, cipher_text) = places(&policy);
+    assert!(key > cipher_text);
+}
+
 #[test]
 fn the_token_of_a_user_who_endorses_may_be_encrypted() {
     for form in FORMS {
