@@ -10,7 +10,7 @@ use soapstone_trust::addressing::Addressing;
 
 use super::choose::Chosen;
 use super::open::Opened;
-use super::steps::{EndpointError, SessionInUse, With, kerberos_session, secure_request};
+use super::steps::{EndpointError, With, kerberos_session, secure_request};
 use crate::config::direction::Direction;
 use crate::conversation::context::ContextLease;
 use crate::observe::audit::Sender;
@@ -18,6 +18,7 @@ use crate::observe::traces::Observed;
 use crate::route::balancer::Attempt;
 use crate::route::upstream::{Label, Said, Upstream};
 use crate::scheduling::endpoint::OutboundEndpoint;
+use crate::scheduling::session::SessionInUse;
 use crate::scheduling::task::Desk;
 
 /// A request on its way to the backend.

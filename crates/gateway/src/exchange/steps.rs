@@ -25,6 +25,7 @@ use crate::route::agreements::OverAgreement;
 use crate::route::roles::{Denial, Denied};
 use crate::route::upstream::Label;
 use crate::scheduling::endpoint::{InboundEndpoint, OutboundEndpoint};
+use crate::scheduling::session::SessionInUse;
 use crate::scheduling::task::Desk;
 
 /// Why work on a message came to nothing.
@@ -215,49 +216,16 @@ pub(crate) struct With<'w> {
     pub(crate) assertion: Option<&'w AssertionToken>,
 }
 
-/// The Kerberos session of a request, where its endpoint has tokens. No worker waits for the KDC.
+/// The Kerberos session of a request, where its endpoint has tokens.
 pub(crate) async fn kerberos_session(
     endpoint: &Arc<OutboundEndpoint>,
     desk: &Desk,
 ) -> Result<Option<SessionInUse>, EndpointError> {
-    let now = jiff::Timestamp::now();
-    let session = endpoint.endpoint.kerberos_session(desk.workspace(), now);
-    let session = session.await.map_err(|error| EndpointError::Unsecurable {
+    let session = SessionInUse::begin(endpoint, desk).await;
+    session.map_err(|error| EndpointError::Unsecurable {
         direction: Direction::Outbound,
         error,
-    })?;
-    Ok(session.map(|session| SessionInUse {
-        endpoint: Arc::clone(endpoint),
-        session: Some(session),
-    }))
-}
-
-/// A Kerberos session until the backend has accepted the request. Dropped before that, the session
-/// is forgotten: the backend may not know it, and would refuse every request that names it.
-///
-/// The word of the backend is not proven. Forged, it costs one more token.
-pub(crate) struct SessionInUse {
-    endpoint: Arc<OutboundEndpoint>,
-    session: Option<KerberosSession>,
-}
-
-impl SessionInUse {
-    pub(crate) const fn session(&self) -> Option<&KerberosSession> {
-        self.session.as_ref()
-    }
-
-    /// Keeps the session for later requests: the backend has accepted this one.
-    pub(crate) fn accepted(mut self) {
-        self.session = None;
-    }
-}
-
-impl Drop for SessionInUse {
-    fn drop(&mut self) {
-        if let Some(session) = &self.session {
-            self.endpoint.endpoint.forget_kerberos_session(session);
-        }
-    }
+    })
 }
 
 /// Secures a request for the backend.

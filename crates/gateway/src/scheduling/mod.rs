@@ -7,5 +7,6 @@ pub(crate) mod class;
 pub(crate) mod endpoint;
 pub(crate) mod executor;
 mod queue;
+pub(crate) mod session;
 pub(crate) mod task;
 pub(crate) mod workers;

@@ -29,7 +29,7 @@ use super::state::State;
 use crate::config::warm_up::WarmUp;
 use crate::conversation::handshake::Failed;
 use crate::exchange::steps::{
-    EndpointError, SessionInUse, With, kerberos_session, open, secure_answer, secure_request,
+    EndpointError, With, kerberos_session, open, secure_answer, secure_request,
 };
 use crate::observe::log::Beginning;
 use crate::observe::metrics::RouteMetrics;
@@ -40,6 +40,7 @@ use crate::route::upstream::{Said, Upstream};
 use crate::scheduling::class::WorkClass;
 use crate::scheduling::endpoint::{InboundEndpoint, RouteStores};
 use crate::scheduling::executor::Executor;
+use crate::scheduling::session::SessionInUse;
 use crate::scheduling::task::{Desk, Task};
 use crate::scheduling::workers::NotDone;
 use crate::wire::errand::{Undone, demand_soap};
