@@ -14,6 +14,7 @@ use crate::observe::metrics::RouteMetrics;
 use crate::scheduling::class::WorkClass;
 use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::scheduling::executor::Executor;
+use crate::scheduling::session::SessionInUse;
 use crate::scheduling::task::{Desk, Task};
 use crate::scheduling::workers::NotDone;
 use crate::wire::backend::BackendError;
@@ -154,15 +155,20 @@ impl TokenAsker {
         user: Option<Arc<AssertionToken>>,
     ) -> Result<IssuedAssertion, Failed> {
         let (asked, requests) = (Arc::clone(&self.endpoint), Arc::clone(&self.requests));
-        let mut question = self
+        let (mut question, session) = self
             .work(move |desk| async move {
-                let buffers = &mut desk.workspace().buffers();
-                let mut call = Call::new(jiff::Timestamp::now(), buffers);
-                let begun = requests.begin(&asked.endpoint, user.as_deref(), &mut call);
-                begun.map_err(|error| Failed::Refused {
+                let refused = |error| Failed::Refused {
                     error,
                     peer_fault: None,
-                })
+                };
+                let session = SessionInUse::begin(&asked, &desk).await;
+                let session = session.map_err(|error| refused(TokenError::Unsecurable(error)))?;
+                let kerberos = session.as_ref().and_then(SessionInUse::session);
+                let buffers = &mut desk.workspace().buffers();
+                let mut call = Call::new(jiff::Timestamp::now(), buffers);
+                let (side, user) = (&asked.endpoint, user.as_deref());
+                let begun = requests.begin(side, user, kerberos, &mut call);
+                Ok((begun.map_err(refused)?, session))
             })
             .await?;
         let octets = std::mem::take(&mut question.bytes);
@@ -171,7 +177,7 @@ impl TokenAsker {
         let (head, answer) = self.errand.exchange(request).await?;
         demand_soap(&head)?;
         let (endpoint, requests) = (Arc::clone(&self.endpoint), Arc::clone(&self.requests));
-        self.work(move |desk| async move {
+        let concluding = self.work(move |desk| async move {
             let (kept, now) = (answer.clone(), jiff::Timestamp::now());
             let (side, workspace) = (&endpoint.endpoint, desk.workspace());
             let concluded = requests.conclude_in(side, workspace, question, answer, now);
@@ -185,8 +191,12 @@ impl TokenAsker {
                 };
                 Failed::Refused { error, peer_fault }
             })
-        })
-        .await
+        });
+        let granted = concluding.await?;
+        if let Some(session) = session {
+            session.accepted();
+        }
+        Ok(granted)
     }
 
     async fn work<T, F>(&self, work: impl FnOnce(Desk) -> F) -> Result<T, Failed>

@@ -195,8 +195,8 @@ impl EndpointConfig {
         Self::read_tables(table, shared, true)
     }
 
-    /// Reads the tables of an endpoint that talks to a token service: keys, users, trust, and what
-    /// is done to messages.
+    /// Reads the tables of an endpoint that talks to a token service: keys, users, tickets, trust,
+    /// and what is done to messages.
     pub(super) fn read_towards_token_service(table: Table<'_>) -> Option<Self> {
         Self::read_tables(table, None, false)
     }
@@ -223,7 +223,7 @@ impl EndpointConfig {
             .and_then(|saml| saml.table("token_service"))
             .map(token_service::read);
         let saml = of_saml.map(|saml| saml::read(saml, token_service.is_some()));
-        let kerberos = table_if(whole, &mut table, "kerberos").map(kerberos::read);
+        let kerberos = table.table("kerberos").map(kerberos::read);
         let inner = table_if(whole, &mut table, "inner").map(inner::read);
         if !table.has("security") {
             table.missing(

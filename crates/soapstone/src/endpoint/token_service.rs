@@ -14,8 +14,8 @@ use jiff::Timestamp;
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
 use soapstone_trust::{OnBehalf, PendingToken, TokenRules, TrustError};
 use soapstone_wss::{
-    AssertionToken, Envelope, IssuedAssertion, Outgoing, Receipt, Rejected, SecureError,
-    SoapVersion, take_assertion,
+    AssertionToken, Envelope, IssuedAssertion, KerberosSession, Outgoing, Receipt, Rejected,
+    SecureError, SoapVersion, take_assertion,
 };
 use soapstone_xml::Buffers;
 
@@ -115,7 +115,8 @@ impl TokenRequests {
         self.tls.as_ref()
     }
 
-    /// A request for an assertion, for the user whose assertion that is.
+    /// A request for an assertion, for the user whose assertion that is, with the Kerberos session
+    /// that was asked for. Without one, an endpoint with tokens waits for the KDC here.
     ///
     /// # Errors
     /// Why it cannot be secured.
@@ -123,6 +124,7 @@ impl TokenRequests {
         &self,
         endpoint: &Endpoint<Calling>,
         user: Option<&AssertionToken>,
+        kerberos: Option<&KerberosSession>,
         call: &mut Call<'_>,
     ) -> Result<TokenQuestion, TokenError> {
         let now = endpoint.clock(call.now);
@@ -142,6 +144,7 @@ impl TokenRequests {
         let plain = envelope_of(self.soap, Some(&headers), &request.body);
         let outgoing = Outgoing {
             action: Some(&request.action),
+            kerberos,
             ..Outgoing::default()
         };
         let secured = endpoint

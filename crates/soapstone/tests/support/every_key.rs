@@ -93,6 +93,7 @@ fn token_service() -> Node {
             table([
                 ("identity", identity()),
                 ("peer", table([("certificate", value("\"peer.pem\""))])),
+                ("kerberos", table([("form", value("\"gss\""))])),
                 ("shared_key", table([("name", value("\"both\""))])),
                 ("trust", trust()),
                 ("users", tables(table([("name", value("\"alice\""))]))),
