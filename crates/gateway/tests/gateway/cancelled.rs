@@ -29,13 +29,15 @@ fn gateway(backend: std::net::SocketAddr, more: &str) -> String {
     format!("{}{knowing}{careless}", table.replacen(other, &users, 1))
 }
 
-fn shown(token: &str) -> Vec<u8> {
+/// A message with an assertion that nothing else protects.
+pub(crate) fn shown(token: &str) -> Vec<u8> {
     let wsse = soapstone::wss::names::WSSE;
     let header = format!("<wsse:Security xmlns:wsse=\"{wsse}\">{token}</wsse:Security>");
     envelope::with_header(soapstone::wss::names::SOAP11, &header, "<a/>").into_bytes()
 }
 
-fn targeted(operation: &str, token: &str) -> String {
+/// A message that wants something done with an assertion.
+pub(crate) fn targeted(operation: &str, token: &str) -> String {
     envelope::with_body(&format!(
         "<wst:RequestSecurityToken xmlns:wst=\"{WST}\"><wst:RequestType>{WST}/{operation}</wst:RequestType>\
          <wst:{operation}Target>{token}</wst:{operation}Target></wst:RequestSecurityToken>"

@@ -293,3 +293,78 @@ async fn what_a_holder_signed_beside_the_body_asks_for_nothing() {
         assert_eq!(answer.status == StatusCode::OK, is_asked, "{}", answer.body);
     }
 }
+
+/// A right that names the issuer of its actors. The partner's front acts for our alice and renews
+/// what it got; without the right it does neither.
+#[tokio::test]
+async fn the_front_of_a_partner_acts_where_a_rule_names_its_issuer() {
+    let (said, _listening) = Said::listen();
+    let folder = folder();
+    let partner = soapstone_testkit::assertion::ISSUER;
+    let strict = exchanging()
+        .replace(
+            "issuers = [{ name = \"https://sts.example\", pinned = [\"sts.cert.pem\"] }]\n",
+            &format!(
+                "issuers = [{{ name = \"https://sts.example\", pinned = [\"sts.cert.pem\"] }}, {{ name = \"{partner}\", pinned = [\"evil.cert.pem\"] }}]\n"
+            ),
+        )
+        .replace("longest_lifetime", "renewable = \"8h\"\nlongest_lifetime");
+    // The other routes know no assertion of a requester.
+    let at = strict.find("name = \"bearers\"").expect("a route");
+    let (others, exchange) = strict.split_at(at);
+    let right =
+        format!("actors = {{ users = [\"front\"] }}, actor_issuer = \"{partner}\", renew = true");
+    let exchange = exchange.replace("actors = { certificates = [\"CN=client\"] }", &right);
+    let allowing = [others, &exchange].concat();
+    assert_ne!(allowing, strict);
+    let made = |id: &str| {
+        let assertion = soapstone_testkit::assertion::Assertion {
+            is_20: true,
+            method: "bearer",
+            holder: None,
+            audience: Some("https://sts.example"),
+            attributes: &[],
+        };
+        let made = soapstone_testkit::assertion::Made {
+            id,
+            ..Default::default()
+        };
+        let idp = soapstone_testkit::keys::identity("CN=evil", soapstone_testkit::keys::RSA);
+        assertion.made("front", &idp, &made)
+    };
+    for (file, is_allowed) in [(&strict, false), (&allowing, true)] {
+        let gateway = folder.gateway(file).await;
+        let front = "https://front.example";
+        let of_user = folder.secured(USER, &request("Issue", front, "Bearer", ""));
+        let of_user = assertion(&ask(&gateway, "/users", of_user).await);
+        let wst14 = "http://docs.oasis-open.org/ws-sx/ws-trust/200802";
+        let act_as = format!("<wst14:ActAs xmlns:wst14=\"{wst14}\">{of_user}</wst14:ActAs>");
+        let wanted = request("Issue", AUDIENCE, "Bearer", &act_as);
+        let answer = ask(&gateway, "/bearers", shown(&made("_one"), &wanted)).await;
+        assert_eq!(
+            answer.status == StatusCode::OK,
+            is_allowed,
+            "{}",
+            answer.body
+        );
+        if !is_allowed {
+            let actor = format!("`front of {partner}`");
+            assert_eq!(
+                said.times(&format!("no delegation allows {actor}")),
+                1,
+                "{said}"
+            );
+            continue;
+        }
+        let token = assertion(&answer);
+        assert!(token.contains(&format!(">front of {partner}<")), "{token}");
+        let renew = crate::cancelled::targeted("Renew", &token);
+        let answer = ask(&gateway, "/bearers", shown(&made("_two"), &renew)).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        let message = shown(
+            &assertion(&answer),
+            &soapstone_testkit::envelope::with_body("<a/>"),
+        );
+        assert_eq!(accepted(&folder, "none", "bearer", message).await, "alice");
+    }
+}

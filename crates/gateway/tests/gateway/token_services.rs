@@ -581,6 +581,21 @@ fn mistakes_in_the_table_are_told() {
             "expected the name of one of `issuers`",
         ),
         (
+            "forms = [\"act-as\"]",
+            "renew = true, forms = [\"act-as\"]",
+            "nothing is renewed by this right",
+        ),
+        (
+            "forms = [\"act-as\"]",
+            "actor_issuer = \"https://idp.example\", forms = [\"act-as\"]",
+            "expected the name of another issuer that `saml` of `inbound` accepts",
+        ),
+        (
+            "forms = [\"act-as\"]",
+            "actor_issuer = \"https://idp.example\", forms = [\"act-as\"]",
+            "the actors of another issuer are the names of its subjects",
+        ),
+        (
             "users = [{ name = \"alice\", password = \"secret\" }]\nsecurity = { mechanism = \"username\" }",
             "security = { mechanism = \"none\" }",
             "requests show no user, certificate, assertion or Kerberos client",

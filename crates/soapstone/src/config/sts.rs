@@ -108,6 +108,8 @@ pub struct GrantedAttributeConfig {
 pub struct DelegationConfig {
     /// Who may act.
     pub actors: PartiesConfig,
+    /// Whose subjects the actors are, where they are not known by the service itself.
+    pub actor_issuer: Option<Located<String>>,
     /// For whom.
     pub subjects: PartiesConfig,
     /// In which forms.
@@ -118,6 +120,8 @@ pub struct DelegationConfig {
     pub audiences: Option<Vec<Located<String>>>,
     /// Addresses of services.
     pub services: Vec<Located<String>>,
+    /// Whether the actors renew what they got.
+    pub renew: Option<Located<bool>>,
 }
 
 /// Users and holders of certificates.
@@ -254,6 +258,7 @@ fn read_attribute(mut table: Table<'_>) -> Option<GrantedAttributeConfig> {
 
 fn read_delegation(mut table: Table<'_>) -> Option<DelegationConfig> {
     let actors = read_parties(&mut table, "actors");
+    let actor_issuer = table.string("actor_issuer");
     let subjects = read_parties(&mut table, "subjects");
     if !table.has("forms") {
         table.missing("forms", "for example forms = [\"act-as\"]");
@@ -268,14 +273,17 @@ fn read_delegation(mut table: Table<'_>) -> Option<DelegationConfig> {
         );
     }
     let services = table.strings("services");
+    let renew = table.boolean("renew");
     table.finish();
     Some(DelegationConfig {
         actors: actors?,
+        actor_issuer,
         subjects: subjects?,
         forms: forms?,
         issuer,
         audiences,
         services: services?,
+        renew,
     })
 }
 

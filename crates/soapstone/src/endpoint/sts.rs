@@ -11,8 +11,8 @@ use soapstone_crypto::{
     TrustRules, TrustStore,
 };
 use soapstone_trust::{
-    ACTOR_CLAIM, AssertionRules, Delegation, GrantedAttribute, Parties, SecurityTokenService,
-    ServiceRules, TargetService, takes_symmetric_keys,
+    ACTOR_CLAIM, AssertionRules, Delegation, DelegationForm, GrantedAttribute, Parties,
+    SecurityTokenService, ServiceRules, TargetService, takes_symmetric_keys,
 };
 use soapstone_wss::{
     AssertionIssuer, AssertionPolicy, AssertionProtection, ConfirmationMethod, KeyBinding,
@@ -23,8 +23,8 @@ use super::agreed::Exchange;
 use super::compiler::Compiler;
 use super::dated::DatedUse;
 use crate::config::{
-    AssertionIssuerConfig, KeyTypeChoice, Located, OTHER_TEXT, PartiesConfig, StsConfig,
-    TargetServiceConfig,
+    AssertionIssuerConfig, DelegationConfig, KeyTypeChoice, Located, OTHER_TEXT, PartiesConfig,
+    StsConfig, TargetServiceConfig,
 };
 
 /// Life of an assertion where the file says nothing: as long as a call and its repetitions take.
@@ -397,8 +397,10 @@ impl Compiler<'_> {
                     "say which certificates it has: issuers = [{ name = \"https://…\", pinned = [\"….cert.pem\"] }]",
                 );
             }
+            self.check_actors(config, delegation);
             delegations.push(Delegation {
                 actors: self.parties(&delegation.actors),
+                actor_issuer: delegation.actor_issuer.as_ref().map(|it| it.value.clone()),
                 subjects: self.parties(&delegation.subjects),
                 forms: delegation.forms.clone(),
                 issuer: issuer.map(|issuer| issuer.value.clone()),
@@ -407,9 +409,47 @@ impl Compiler<'_> {
                     None => vec![config.issuer.value.clone()],
                 },
                 services: texts(&delegation.services),
+                renews: delegation.renew.as_ref().is_some_and(|it| it.value),
             });
         }
         delegations
+    }
+
+    /// Reports actors of an issuer whom no request could show, and a right to renew that nobody
+    /// could use.
+    fn check_actors(&mut self, config: &StsConfig, delegation: &DelegationConfig) {
+        let renews = delegation.renew.as_ref().filter(|renew| renew.value);
+        if let Some(renew) = renews
+            && (config.renewable.is_none() || !delegation.forms.contains(&DelegationForm::ActAs))
+        {
+            self.report_with_hint(
+                renew.place,
+                "nothing is renewed by this right: that takes `renewable`, and the form \"act-as\", whose assertions name who acts",
+                "leave it out; or renewable = \"8h\" and forms = [\"act-as\"]",
+            );
+        }
+        let Some(issuer) = &delegation.actor_issuer else {
+            return;
+        };
+        let accepted = self.config.saml.iter().flat_map(|saml| &saml.issuers);
+        let is_accepted = accepted
+            .map(|it| &it.name.value)
+            .any(|it| *it == issuer.value);
+        if !is_accepted || issuer.value == config.issuer.value {
+            self.report_with_hint(
+                issuer.place,
+                format!("expected the name of another issuer that `saml` of `inbound` accepts, found {OTHER_TEXT}"),
+                "say whose assertions requesters show: saml = { issuers = [{ name = \"https://…\", pinned = [\"….cert.pem\"] }], … }",
+            );
+        }
+        let actors = &delegation.actors;
+        if actors.anybody || !actors.certificates.is_empty() || !actors.principals.is_empty() {
+            self.report_with_hint(
+                actors.place,
+                "the actors of another issuer are the names of its subjects, and nothing else",
+                "actors = { users = [\"front\"] }",
+            );
+        }
     }
 
     fn parties(&mut self, config: &PartiesConfig) -> Parties {

@@ -1,8 +1,9 @@
 //! Requests of an actor for another subject: `wst:OnBehalfOf` and `wst14:ActAs` (WS-Trust 1.4,
-//! 9.1).
+//! 9.1), and the renewal of what they got.
 //!
 //! The one rule: a right comes first. The token of an actor without a right is not read.
 
+use soapstone_wss::Assertion;
 use soapstone_xml::NodeId;
 
 use super::asked::{AssertionRequest, Subject, actors};
@@ -35,12 +36,12 @@ impl AssertionRequest<'_> {
         target: &TargetService,
     ) -> Result<Subject, Refusal> {
         let not_allowed = || Refusal::DelegationNotAllowed {
-            actor: actor.name().to_owned(),
+            actor: actor.as_actor(),
             form: form.name(),
         };
         let may_act = |rule: &&Delegation| {
             rule.forms.contains(&form)
-                && rule.actors.include(actor)
+                && rule.is_for(actor)
                 && rule.services.contains(&target.address)
         };
         // A chain has one line of actors, and this would be a second one.
@@ -68,18 +69,7 @@ impl AssertionRequest<'_> {
             false => Party::foreign(&presented),
         };
         let party = party.ok_or_else(not_allowed)?;
-        let allows = |rule: &Delegation| {
-            // A subject of another issuer stays one, also where we have named it ourselves.
-            let subject = match (&party, &rule.issuer) {
-                (Party::Foreign(name), Some(issuer)) => {
-                    name.qualifier.as_ref() == Some(issuer)
-                        && rule.subjects.include_name(&name.value)
-                }
-                (Party::Foreign(_), None) | (_, Some(_)) => false,
-                (party, None) => rule.subjects.include(party),
-            };
-            subject && presented.is_for(&rule.audiences)
-        };
+        let allows = |rule: &Delegation| rule.is_about(&party) && presented.is_for(&rule.audiences);
         if !rules.into_iter().any(allows) {
             return Err(not_allowed());
         }
@@ -89,7 +79,7 @@ impl AssertionRequest<'_> {
             false => Vec::new(),
         };
         if form == DelegationForm::ActAs {
-            actors.insert(0, actor.name().to_owned());
+            actors.insert(0, actor.as_actor());
         }
         if actors.len() > MOST_ACTORS {
             return Err(not_allowed());
@@ -103,5 +93,26 @@ impl AssertionRequest<'_> {
             ends: Some(ends),
             actors,
         })
+    }
+
+    /// Whether an actor renews an assertion of ours: the last one that it names, whose right for
+    /// its subject and its service says so today.
+    pub(super) fn renews_for(
+        &self,
+        old: &Assertion,
+        subject: &Party,
+        actor: &Party,
+        target: &TargetService,
+    ) -> bool {
+        let is_last = actors(old).first() == Some(&actor.as_actor());
+        let mut rules = self.rules.delegations.iter();
+        is_last
+            && rules.any(|rule| {
+                rule.renews
+                    && rule.forms.contains(&DelegationForm::ActAs)
+                    && rule.is_for(actor)
+                    && rule.is_about(subject)
+                    && rule.services.contains(&target.address)
+            })
     }
 }

@@ -121,7 +121,16 @@ impl AssertionRequest<'_> {
         }
         let own = self.rules.issued(&old);
         let party = Party::own_subject(&old.subject).filter(|_| own);
-        let Some(party) = party.filter(|party| party.is(&requester)) else {
+        let target = self
+            .rules
+            .services
+            .iter()
+            .find(|target| old.is_for(std::slice::from_ref(&target.audience)));
+        let may_renew = |party: &Party| {
+            let acts = |target| self.renews_for(&old, party, &requester, target);
+            party.is(&requester) || target.is_some_and(acts)
+        };
+        let Some(party) = party.filter(may_renew) else {
             return refused("it was not issued here about the requester");
         };
         let other_type = self.request.token_type.as_ref();
@@ -130,10 +139,6 @@ impl AssertionRequest<'_> {
                 found: found.clone(),
             });
         }
-        let target = self.rules.services.iter();
-        let target = target
-            .clone()
-            .find(|target| old.is_for(std::slice::from_ref(&target.audience)));
         let Some(target) = target else {
             return refused("no tokens are issued here any more for its audience");
         };

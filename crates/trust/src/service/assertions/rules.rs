@@ -126,6 +126,9 @@ impl DelegationForm {
 pub struct Delegation {
     /// Who may act.
     pub actors: Parties,
+    /// The issuer whose subjects the actors are, by their names as users; `None`: the actors are
+    /// those whom the service knows by itself.
+    pub actor_issuer: Option<String>,
     /// For whom.
     pub subjects: Parties,
     /// In which forms.
@@ -137,6 +140,35 @@ pub struct Delegation {
     pub audiences: Vec<String>,
     /// Addresses of the services at which he may act.
     pub services: Vec<String>,
+    /// Whether he renews what he got by [`DelegationForm::ActAs`]: it names him. The subject need
+    /// not be there any more.
+    pub renews: bool,
+}
+
+impl Delegation {
+    /// Whether a party is among those who may act. The subjects of one issuer are none of another
+    /// one's, nor of ours.
+    pub(super) fn is_for(&self, actor: &Party) -> bool {
+        match (&self.actor_issuer, actor) {
+            (None, actor) => self.actors.include(actor),
+            (Some(issuer), Party::Foreign(name)) => {
+                name.qualifier.as_ref() == Some(issuer) && self.actors.users.contains(&name.value)
+            }
+            (Some(_), _) => false,
+        }
+    }
+
+    /// Whether it is for this subject. A subject of another issuer stays one, also where we have
+    /// named it ourselves.
+    pub(super) fn is_about(&self, subject: &Party) -> bool {
+        match (subject, &self.issuer) {
+            (Party::Foreign(name), Some(issuer)) => {
+                name.qualifier.as_ref() == Some(issuer) && self.subjects.include_name(&name.value)
+            }
+            (Party::Foreign(_), None) | (_, Some(_)) => false,
+            (subject, None) => self.subjects.include(subject),
+        }
+    }
 }
 
 /// Some parties. A user and the subject of a certificate are never the same party, whatever their
@@ -262,6 +294,15 @@ impl Party {
         match self {
             Self::User(_) | Self::Certificate { .. } | Self::Kerberos(_) => None,
             Self::Foreign(name) => name.qualifier.as_deref(),
+        }
+    }
+
+    /// Its name among the actors of an assertion. The subject of another issuer has that issuer
+    /// beside its name, and is nobody of ours.
+    pub(super) fn as_actor(&self) -> String {
+        match self.domain() {
+            Some(domain) => format!("{} of {domain}", self.name()),
+            None => self.name().to_owned(),
         }
     }
 

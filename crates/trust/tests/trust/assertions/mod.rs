@@ -4,6 +4,7 @@
 mod attacks;
 mod cancelled;
 mod granted;
+mod rights;
 mod shown;
 
 use std::cell::RefCell;
@@ -108,11 +109,13 @@ pub(super) fn rules(signer: &Identity) -> AssertionRules {
         ],
         delegations: vec![Delegation {
             actors: certificates(&["CN=front"]),
+            actor_issuer: None,
             subjects: users(&["alice"]),
             forms: DelegationForm::ALL.to_vec(),
             issuer: None,
             audiences: vec!["https://front.example".to_owned()],
             services: vec![BOOKS.to_owned()],
+            renews: false,
         }],
         issuers: Arc::new([issuer(ISSUER, signer.certificate().clone())]),
         policy: AssertionPolicy {

@@ -28,7 +28,7 @@ fn shown_by(token: RequesterToken) -> Requester {
     }
 }
 
-fn by_assertion(assertion: Assertion) -> Requester {
+pub(super) fn by_assertion(assertion: Assertion) -> Requester {
     shown_by(RequesterToken::Assertion(Box::new(assertion)))
 }
 
@@ -61,7 +61,7 @@ fn own(sts: &Sts, requester: &Requester, key_type: &str) -> Assertion {
 }
 
 /// One of the partner's.
-fn foreign(subject: &str, made: &Made<'_>, sts: &Sts) -> Assertion {
+pub(super) fn foreign(subject: &str, made: &Made<'_>, sts: &Sts) -> Assertion {
     let assertion = soapstone_testkit::assertion::Assertion {
         is_20: true,
         method: "bearer",
@@ -84,7 +84,8 @@ fn foreign(subject: &str, made: &Made<'_>, sts: &Sts) -> Assertion {
     Assertion::verify(document.root(), &issuers, &policy, sts.now).expect("an assertion")
 }
 
-fn target(operation: &str, token: &str) -> String {
+/// A request that wants something done with an assertion.
+pub(super) fn target(operation: &str, token: &str) -> String {
     let element = format!("wst:{operation}Target");
     request(operation, &format!("<{element}>{token}</{element}>"))
 }
