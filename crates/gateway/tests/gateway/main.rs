@@ -45,6 +45,7 @@ mod service_agreements;
 mod shares;
 mod slow_store;
 mod support;
+mod ticket_holders;
 mod tls;
 mod tls_conversations;
 mod tls_revocation;
