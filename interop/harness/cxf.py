@@ -44,6 +44,9 @@ class Peer:
     calling: jobs.Program
     keys: object
     folder: Path
+    # The name in the report, and the environment of our gateways.
+    name: str = "cxf"
+    environment: dict | None = None
 
     def wsdl(self, cell, service):
         """The file with a sample service's WSDL and the cell's policy."""
@@ -58,7 +61,7 @@ class Peer:
         self.serving.must(
             "serve", "--address", self.at(cell, service), "--wsdl", self.wsdl(cell, service), "--backend",
             f"{self.services}/{service}", "--record", self.folder / "recorded", *lifetime, *_names(service, cell.soap),
-            *security(self.keys, "server", "client"), *_signature(cell),
+            *security(self.keys, "server", "client"), *_signature(cell), *cell.options.get("service", ()),
         )  # fmt: skip
 
     def at(self, cell, service):
@@ -89,7 +92,7 @@ class Peer:
         return [
             "call", "--wsdl", wsdl, "--address", address, "--calls", cell.calls,
             *(word for name in cell.client for word in (f"--{name}", "true")), *_names(service, cell.soap),
-            *security(self.keys, "client", "server"), *_signature(cell), *options, request,
+            *security(self.keys, "client", "server"), *_signature(cell), *cell.options.get("client", ()), *options, request,
             self.folder / f"{cell.path}.{service}.answer",
         ]  # fmt: skip
 
@@ -99,11 +102,21 @@ class Peer:
         texts = [path.read_text(encoding="utf-8") for path in sorted(requests, key=lambda path: int(path.name.split(".")[0]))]
         return [found[1].rpartition("/")[2] if (found := ACTION.search(text)) else None for text in texts]
 
+    def last_request(self, cell, service):
+        """The last request that the CXF service has got, as it was on the wire, in octets."""
+        return self._last(cell, service, "request").read_bytes()
+
+    def last_answer(self, cell, service):
+        """Its last answer."""
+        return self._last(cell, service, "response").read_text(encoding="utf-8")
+
+    def _last(self, cell, service, kind):
+        number = len(self.actions(cell, service))
+        return self.folder / "recorded" / cell.path / service / f"{number}.{kind}.xml"
+
     def was_cancelled(self, cell, service):
         """The last answer of the CXF service says that it cancelled a context."""
-        folder = self.folder / "recorded" / cell.path / service
-        last = len(self.actions(cell, service))
-        if "RequestedTokenCancelled" not in (folder / f"{last}.response.xml").read_text(encoding="utf-8"):
+        if "RequestedTokenCancelled" not in self.last_answer(cell, service):
             raise Failure(f"expected a cancelled context, found requests for {self.actions(cell, service)}")
 
     @functools.cache
@@ -177,38 +190,46 @@ def _signature(cell):
 
 
 @contextlib.contextmanager
-def running(soapstone, keys, folder):
-    """Sample services, a CXF program for services and one for clients, for as long as the block runs."""
+def running(soapstone, keys, folder, name="cxf", options=(), environment=None):
+    """Sample services, a CXF program for services and one for clients, for as long as the block runs.
+
+    `options` are those of both JVMs, `environment` is that of our gateways.
+    """
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     port = free_port()
     command = [soapstone, "services", "--listen", f"127.0.0.1:{port}"]
     # Generated classes go into the temporary folder.
-    java = [*JAVA, f"-Djava.io.tmpdir={folder}"]
+    java = [*JAVA, f"-Djava.io.tmpdir={folder}", *options]
     with (
         server("services", command, [port], folder / "services.log"),
         jobs.running("CXF service", JAR, folder / "serving.log", java) as serving,
         jobs.running("CXF client", JAR, folder / "calling.log", java) as calling,
     ):
         addresses = (f"http://127.0.0.1:{port}", f"http://127.0.0.1:{free_port()}", f"https://127.0.0.1:{free_port()}")
-        yield Peer(soapstone, *addresses, serving, calling, keys, folder)
+        yield Peer(soapstone, *addresses, serving, calling, keys, folder, name, environment)
 
 
 def run(report, soapstone, keys, folder):
     """Every cell in three directions: what fails between CXF's own client and service is not ours to fix."""
     with running(soapstone, keys, folder) as peer:
         for cell in cells():
-            for service in cell.services:
-                alone = itself if cell.by_itself else _not_itself
-                report.check("cxf", f"{cell.name}, {service}", "cxf -> cxf", lambda: alone(peer, cell, service))
-            _gateway(report, peer, cell, DIRECTIONS)
+            in_each_direction(report, peer, cell)
         for cell in presets():
             _gateway(report, peer, cell, DIRECTIONS[:1])
         for cell, assertion in unsupported():
             report.check("cxf", f"{cell.name}, echo", "cxf -> cxf", lambda: _not_itself(peer, cell, "echo"))
             report.check("cxf", f"{cell.name}, echo", "soapstone -> cxf", lambda: _unsupported(peer, cell, assertion))
         for name, theirs, demanded, reason in refusals():
-            report.check("cxf", f"refused: {name}", "cxf -> soapstone", lambda: _refused(peer, theirs, demanded, reason))
+            report.check("cxf", f"refused: {name}", "cxf -> soapstone", lambda: refused(peer, theirs, demanded, reason))
+
+
+def in_each_direction(report, peer, cell):
+    """A cell between CXF's client and service, and of each with our gateway."""
+    for service in cell.services:
+        alone = itself if cell.by_itself else _not_itself
+        report.check(peer.name, f"{cell.name}, {service}", "cxf -> cxf", lambda: alone(peer, cell, service))
+    _gateway(report, peer, cell, DIRECTIONS)
 
 
 def itself(peer, cell, service):
@@ -242,7 +263,7 @@ def _gateway(report, peer, cell, directions):
             continue
         if cell.refused and direction == "inbound":
             for service in cell.services:
-                report.check("cxf", f"{cell.name}, {service}", way, lambda: _refused(peer, cell, cell, cell.refused, service))
+                report.check(peer.name, f"{cell.name}, {service}", way, lambda: refused(peer, cell, cell, cell.refused, service))
             continue
         before = {service: len(peer.actions(cell, service)) for service in cell.services}
         try:
@@ -250,19 +271,22 @@ def _gateway(report, peer, cell, directions):
                 for service in cell.services:
                     case = f"{cell.name}, {service}"
                     if cell.unanswered and direction == "outbound":
-                        report.check("cxf", f"{case}, answer", way, lambda: _unanswered(ours, cell, service))
+                        report.check(peer.name, f"{case}, answer", way, lambda: _unanswered(ours, cell, service))
                         continue
-                    report.check("cxf", case, way, lambda: ours.explain(lambda: test(peer, cell, service, ours.address)))
+                    if cell.unread and direction == "outbound":
+                        report.check(peer.name, case, way, lambda: _unread(peer, ours, cell, service))
+                        continue
+                    report.check(peer.name, case, way, lambda: ours.explain(lambda: test(peer, cell, service, ours.address)))
                     if direction == "inbound" and cell.generated:
                         words = (f"{ours.address}/{service}", "--generated", "true")
                         calling = lambda: ours.explain(lambda: peer.call(cell, service, *words))
-                        report.check("cxf", f"{case}, generated", way, calling)
+                        report.check(peer.name, f"{case}, generated", way, calling)
         except Failure as failure:
             for service in cell.services:
-                report.record("cxf", f"{cell.name}, {service}", way, str(failure))
+                report.record(peer.name, f"{cell.name}, {service}", way, str(failure))
         else:
             if direction == "outbound" and "cancel" in cell.client and cell.by_itself:
-                report.check("cxf", f"{cell.name}, when the gateway ends", way, lambda: _cancelled(peer, cell, before))
+                report.check(peer.name, f"{cell.name}, when the gateway ends", way, lambda: _cancelled(peer, cell, before))
 
 
 def _to_gateway(peer, cell, service, address):
@@ -299,6 +323,17 @@ def _unanswered(ours, cell, service):
             raise Failure(f"expected the reason {cell.unanswered}, the gateway said: {said or 'nothing'}") from None
     else:
         raise Failure(f"expected that our gateway refuses the answer: {cell.unanswered}")
+
+
+def _unread(peer, ours, cell, service):
+    """CXF's service refuses a request of our gateway, with that word in its fault."""
+    try:
+        post(f"{ours.address}/{service}", enveloped(REQUESTS[service]))
+    except Failure:
+        if cell.unread not in (fault := peer.last_answer(cell, service)):
+            raise Failure(f"expected {cell.unread!r} in the fault, found {fault}") from None
+    else:
+        raise Failure("expected that CXF's service refuses the request")
 
 
 DIRECTIONS = (("cxf -> soapstone", "inbound", _to_gateway), ("soapstone -> cxf", "outbound", _from_gateway))
@@ -358,12 +393,15 @@ def gateway(peer, cell, direction):
         if "mechanism" not in cell.ours:
             policy["policy"] = str(peer.wsdl(cell, service) if inbound else peer.described(cell, service))
         backend = f"{peer.services}/{service}" if inbound else peer.at(cell, service)
-        endpoint = Endpoint(**policy, **cell.ours).ours(peer.keys, ours)
-        if not cell.anybody:
-            endpoint.encrypt_to(peer.keys, theirs)
+        endpoint = Endpoint(**policy, **cell.ours)
+        endpoint.tables.update(cell.secrets.get(direction, {}))
+        if cell.certificates:
+            endpoint.ours(peer.keys, ours).trust(peer.keys.ca).pin(peer.keys.certificate(theirs))
+            if not cell.anybody:
+                endpoint.encrypt_to(peer.keys, theirs)
         if cell.endorsers and not inbound:
             endpoint.endorses_with(peer.keys, *cell.endorsers)
-        tables = endpoint.trust(peer.keys.ca).pin(peer.keys.certificate(theirs)).user(*USER).inline()
+        tables = endpoint.user(*USER).inline()
         tls = f'tls = {{ ca = ["{peer.keys.ca}"] }}\n' if cell.tls and not inbound else ""
         sections.append(f'[[routes]]\npath = "/{service}"\nbackend = "{backend}"\n{tls}[routes.{direction}]\n{tables}')
     with configured(peer, f"{cell.path}.{direction}", port, sections, tls=inbound and cell.tls) as ours:
@@ -376,7 +414,7 @@ def configured(peer, name, port, sections, tls=False):
     file = peer.folder / f"{name}.toml"
     file.write_text("\n".join(sections), encoding="utf-8")
     log = file.with_suffix(".log")
-    with server("gateway", [peer.soapstone, "gateway", "--config", file], [port], log):
+    with server("gateway", [peer.soapstone, "gateway", "--config", file], [port], log, env=peer.environment):
         yield Gateway(f"{'https' if tls else 'http'}://127.0.0.1:{port}", log)
 
 
@@ -430,7 +468,7 @@ def refusals():
         yield f"{theirs} for {ours}", known[theirs], known[ours], reason
 
 
-def _refused(peer, theirs, demanded, reason, service="echo"):
+def refused(peer, theirs, demanded, reason, service="echo"):
     """The client gets a fault, and the gateway gives that reason."""
     with gateway(peer, demanded, "inbound") as ours:
         words = peer.calling_words(theirs, service, f"{ours.address}/{service}", peer.wsdl(theirs, service))

@@ -72,6 +72,14 @@ class Cell:
     by_itself: bool = True
     # Where our gateway refuses what CXF's service answers: the reason that it gives.
     unanswered: str | None = None
+    # Where CXF's service refuses what our gateway sends: a word of its fault.
+    unread: str | None = None
+    # Whether keys of certificates protect messages.
+    certificates: bool = True
+    # What our endpoint file has of other keys, for each direction.
+    secrets: dict = field(default_factory=dict)
+    # What CXF's service and client are told of other keys.
+    options: dict = field(default_factory=dict)
 
     @property
     def path(self):
