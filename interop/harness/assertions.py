@@ -112,6 +112,14 @@ def username(options=""):
     )
 
 
+def kerberos(options="", form="Gss", inclusion="AlwaysToRecipient"):
+    """A Kerberos token; `form` is empty for an AP-REQ without the framing of GSS."""
+    return (
+        f"<sp:KerberosToken {_inclusion(inclusion)}><wsp:Policy>{options}<sp:Wss{form}KerberosV5ApReqToken11/></wsp:Policy>"
+        "</sp:KerberosToken>"
+    )
+
+
 def supporting(kind, token):
     """One more token."""
     return f"<sp:{kind}><wsp:Policy>{token}</wsp:Policy></sp:{kind}>"

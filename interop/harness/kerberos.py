@@ -1,99 +1,16 @@
-"""Kerberos tokens with WSS4J and the GSS library of Java, in both directions: one KDC of MIT Kerberos for both.
+"""Kerberos tokens with WSS4J, CXF and the GSS library of Java, in both directions: one KDC of MIT Kerberos for all."""
 
-The realm is on loopback and has a configuration of its own: nothing of the machine's Kerberos is read or written.
-"""
-
-import contextlib
-import os
-import socket
-import subprocess
-import time
 from pathlib import Path
 
-from . import envelopes, jobs, wss4j
+from . import cxf_kerberos, envelopes, jobs, realm, ticket_requests, wss4j
 from .endpoints import Endpoint
-from .processes import Failure, must, must_refuse
+from .processes import must, must_refuse
+from .realm import ACCEPTS, CLIENT, MAKES, REALM
 
-REALM = "EXAMPLE.COM"
 SERVICE = f"HTTP/books.example@{REALM}"
-CLIENT = f"alice@{REALM}"
 PEER = "kerberos"
 SUITES = ["Basic128", "Basic256", "Basic256Sha256"]
 OUT, IN = "soapstone → WSS4J", "WSS4J → soapstone"
-
-CLIENT_CONFIGURATION = """[libdefaults]
- default_realm = {realm}
- dns_lookup_kdc = false
- dns_lookup_realm = false
- dns_canonicalize_hostname = false
- rdns = false
- udp_preference_limit = 1
-[realms]
- {realm} = {{
-  kdc = 127.0.0.1:{port}
- }}
-"""
-SERVER_CONFIGURATION = """[kdcdefaults]
- kdc_listen = 127.0.0.1:{port}
- kdc_tcp_listen = 127.0.0.1:{port}
-[realms]
- {realm} = {{
-  database_name = {folder}/principal
-  key_stash_file = {folder}/stash
-  acl_file = {folder}/acl
- }}
-[logging]
- kdc = FILE:{folder}/kdc.log
-"""
-JAAS = """client {{
- com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true doNotPrompt=true keyTab="{client}" principal="{alice}";
-}};
-service {{
- com.sun.security.auth.module.Krb5LoginModule required useKeyTab=true doNotPrompt=true storeKey=true isInitiator=false
- keyTab="{service}" principal="{books}";
-}};
-"""
-
-
-class Realm:
-    """The realm: where its files are, and what programs need to be of it."""
-
-    def __init__(self, folder):
-        self.folder = folder
-        with socket.socket() as free:
-            free.bind(("127.0.0.1", 0))
-            self.port = free.getsockname()[1]
-        values = {"realm": REALM, "port": self.port, "folder": folder}
-        (folder / "krb5.conf").write_text(CLIENT_CONFIGURATION.format(**values), encoding="utf-8")
-        (folder / "kdc.conf").write_text(SERVER_CONFIGURATION.format(**values), encoding="utf-8")
-        own = {"KRB5_CONFIG": "krb5.conf", "KRB5_KDC_PROFILE": "kdc.conf", "KRB5RCACHEDIR": ".", "KRB5CCNAME": "cache"}
-        self.environment = {**os.environ, **{name: str(folder / file) for name, file in own.items()}}
-        must("/usr/sbin/kdb5_util", "create", "-s", "-r", REALM, "-P", "master", env=self.environment)
-
-    def keytab(self, name, principal):
-        """A principal with random keys; the file with them."""
-        path = self.folder / f"{name}.keytab"
-        for query in (f"addprinc -randkey {principal}", f"ktadd -norandkey -k {path} {principal}"):
-            must("/usr/sbin/kadmin.local", "-r", REALM, "-q", query, env=self.environment)
-        return path
-
-
-@contextlib.contextmanager
-def realm(folder):
-    """The realm with its KDC, for as long as the block runs."""
-    made = Realm(folder)
-    process = subprocess.Popen(["/usr/sbin/krb5kdc", "-n"], env=made.environment, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    try:
-        for _ in range(600):
-            with contextlib.suppress(OSError), socket.create_connection(("127.0.0.1", made.port), 1):
-                break
-            time.sleep(0.05)
-        else:
-            raise Failure("the KDC does not answer")
-        yield made
-    finally:
-        process.kill()
-        process.wait()
 
 
 def endpoint(mechanism, suite, kerberos):
@@ -106,11 +23,9 @@ def endpoint(mechanism, suite, kerberos):
 def run(report, soapstone, keys, folder):
     """Every cell."""
     folder.mkdir(parents=True)
-    with realm(folder) as made:
+    with realm.running(folder) as made:
         service, client = made.keytab("service", SERVICE), made.keytab("client", CLIENT)
-        jaas = folder / "jaas.conf"
-        jaas.write_text(JAAS.format(client=client, service=service, alice=CLIENT, books=SERVICE), encoding="utf-8")
-        options = [f"-Djava.security.krb5.conf={folder / 'krb5.conf'}", f"-Djava.security.auth.login.config={jaas}"]
+        options = made.java({"client": (MAKES, client, CLIENT), "service": (ACCEPTS, service, SERVICE)})
         plain = folder / "plain.xml"
         plain.write_bytes(envelopes.books(3))
         ours = {
@@ -121,6 +36,8 @@ def run(report, soapstone, keys, folder):
             for mechanism in ("sign", "sign-encrypt"):
                 for suite in SUITES:
                     cell(report, soapstone, made, peer, (mechanism, suite), ours, plain)
+        cxf_kerberos.run(report, soapstone, keys, folder / "cxf", made, client)
+        ticket_requests.run(report, soapstone, keys, folder / "requests", made, client)
 
 
 def cell(report, soapstone, made, peer, case, ours, plain):

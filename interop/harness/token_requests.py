@@ -186,7 +186,7 @@ def run(report, soapstone, keys, folder):
     folder.mkdir(parents=True, exist_ok=True)
     with _running(soapstone, keys, folder) as peer:
         for case in cases():
-            report.check("sts", str(case), ASKING, lambda: _granted(peer, case))
+            report.check("sts", str(case), ASKING, lambda: granted(peer, case))
         for version in VERSIONS:
             for form in ("on-behalf-of", "act-as"):
                 report.check("sts", f"a signature: SAML {version}, {form}", ASKING, lambda: _delegated(peer, version, form))
@@ -259,6 +259,11 @@ def token_service(route, audiences, keys, folder):
     endpoint.trust(keys.ca).tables["trust"]["subjects"] = [CERTIFICATE]
     if route == "user":
         endpoint.user(*USER)
+    return f'[[routes]]\npath = "/{route}"\n[routes.inbound]\n{endpoint.inline()}{issuing(audiences, keys)}'
+
+
+def issuing(audiences, keys):
+    """The table of a token service, which knows everybody and issues for these audiences."""
     anybody = {"anybody": True}
     known = {"certificate": str(keys.certificate("server")), "suite": SUITE}
     services = [{"address": address, **known} for address in audiences]
@@ -274,7 +279,7 @@ def token_service(route, audiences, keys, folder):
         "attributes": [{"subjects": anybody, "claim": "role", "values": ["reader"]}],
         "delegations": [delegation],
     }
-    return f'[[routes]]\npath = "/{route}"\n[routes.inbound]\n{endpoint.inline()}[routes.sts]\n{sts.inline()}'
+    return f"[routes.sts]\n{sts.inline()}"
 
 
 def _service(use, audience, backend, plain, keys, folder):
@@ -293,13 +298,15 @@ def _words(options):
     return [word for name, value in options.items() for word in (f"--{name}", value)]
 
 
-def _granted(peer, case):
-    words = peer.ask(case)
+def granted(peer, case, *options):
+    """The client is granted what it asks for; the file with the assertion."""
+    words = peer.ask(case, *options)
     result = peer.program.must(*words)
     method, bits = {"Bearer": ("bearer", 0), "PublicKey": ("holder-of-key", 0), "SymmetricKey": ("holder-of-key", 256)}[case.key]
     _says(words[-1], case.version, case.subject, AUDIENCE, method)
     if case.key == "SymmetricKey" and result["bits"] != bits:
         raise Failure(f"expected a key of {bits} bits, found {result}")
+    return words[-1]
 
 
 def _says(file, version, subject, audience, method):

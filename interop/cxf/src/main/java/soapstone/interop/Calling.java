@@ -59,6 +59,7 @@ final class Calling {
             Tokens tokens = new Tokens(client.getBus());
             Map<String, Object> context = caller.context();
             context.putAll(Properties.of(options));
+            context.putAll(Tickets.of(options));
             context.put(SecurityConstants.STS_CLIENT, tokens);
             context.put(SecurityConstants.STS_TOKEN_DO_CANCEL, options.is("cancel"));
             context.put(Message.ENDPOINT_ADDRESS, options.required("address"));

@@ -27,7 +27,7 @@ import jakarta.xml.ws.soap.SOAPFaultException;
  * --jobs FILE|-     one of the above a line, words separated by tabs; one line of JSON each
  *
  * SECURITY: [--key ours.pem --cert ours.pem] [--peer peer.pem] [--ca ca.pem] [--user NAME --password WORD]
- *           [--signature URI] [--timeout SECONDS]
+ *           [--signature URI] [--timeout SECONDS], and of clients and services those of {@link Tickets}
  * </pre>
  *
  * What is served stays served until it is withdrawn or the program ends. With a backend, it is passed on; with payloads

@@ -35,7 +35,9 @@ final class Serving {
         if (options.required("port").contains("Soap12")) {
             endpoint.setBindingUri(SOAPBinding.SOAP12HTTP_BINDING);
         }
-        endpoint.setProperties(new HashMap<>(Properties.of(options)));
+        Map<String, Object> properties = new HashMap<>(Properties.of(options));
+        properties.putAll(Tickets.of(options));
+        endpoint.setProperties(properties);
         endpoint.publish(options.required("address"));
         PUBLISHED.put(options.required("address"), endpoint);
     }

@@ -40,7 +40,7 @@ import org.w3c.dom.Node;
  *                                                calls a service whose policy wants an assertion
  *
  * [--token-type URI] [--key-type NAME] [--entropy false] [--certificate true] [--renew true]
- * [--use-key CERTIFICATE] [--on-behalf-of FILE] [--act-as FILE], and those of {@link Properties}
+ * [--use-key CERTIFICATE] [--on-behalf-of FILE] [--act-as FILE], and those of {@link Properties} and {@link Tickets}
  * </pre>
  */
 public final class TokenClient {
@@ -116,6 +116,8 @@ public final class TokenClient {
             tokens.setActAs(element(options.required("act-as")));
         }
         Map<String, Object> properties = new HashMap<>(Properties.of(options));
+        properties.putAll(Tickets.of(options));
+        properties.put(SecurityConstants.SYMMETRIC_SIGNATURE_ALGORITHM, HMAC);
         properties.put(SecurityConstants.STS_TOKEN_CRYPTO, properties.get(SecurityConstants.SIGNATURE_CRYPTO));
         properties.put(SecurityConstants.STS_TOKEN_USERNAME, Keys.OURS);
         tokens.setProperties(properties);
