@@ -6,6 +6,7 @@ use std::cell::{Cell, RefCell};
 use std::fmt;
 
 use jiff::Timestamp;
+use soapstone_wss::{Envelope, Verified};
 use soapstone_xml::Buffers;
 
 use super::step::{Step, StepObserver};
@@ -59,6 +60,12 @@ impl StepObserver for Observer<'_> {
     fn ended(&mut self, step: Step) {
         if let Some(observer) = &mut self.0 {
             observer.ended(step);
+        }
+    }
+
+    fn verified(&mut self, message: &Verified<Envelope>) {
+        if let Some(observer) = &mut self.0 {
+            observer.verified(message);
         }
     }
 }

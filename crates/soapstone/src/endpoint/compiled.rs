@@ -258,6 +258,13 @@ impl<P: Directions> Endpoint<P> {
         &self.limits
     }
 
+    /// The names of the elements by which requests are told apart, where operations have policies of
+    /// their own: `{namespace}name`.
+    pub fn operation_names(&self) -> impl Iterator<Item = &str> {
+        let operations = self.operations.iter();
+        operations.flat_map(|operations| operations.contents())
+    }
+
     /// Whether it matters what is said of a request's action beside the message
     /// ([`ReadRequest::about`](super::ReadRequest::about)): where operations have policies of their
     /// own, or where that has to be `wsa:Action`.

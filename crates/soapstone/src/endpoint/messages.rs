@@ -321,6 +321,7 @@ impl<P> Plans<P> {
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<Box<OpenedMessage>, Rejected> {
+        observer.verified(&verified);
         let version = verified.envelope().version();
         let fault = fault::blame(verified.envelope());
         let addressing = self

@@ -183,6 +183,12 @@ impl Operations {
         }
     }
 
+    /// What the Bodies of requests hold, as far as that is an element.
+    pub(super) fn contents(&self) -> impl Iterator<Item = &str> {
+        let contents = self.by_content.keys();
+        contents.filter_map(|content| content.as_deref())
+    }
+
     /// Whether a message that was opened is what it was taken for; the operations that it may be
     /// of.
     pub(super) fn confirm(
