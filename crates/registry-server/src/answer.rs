@@ -322,7 +322,7 @@ async fn asked(request: Request<Incoming>) -> Result<Inquiry, Reply> {
     match (request.method(), request.uri().path()) {
         (&Method::GET, "/providers") => {
             let query = provider_query(request.uri().query().unwrap_or_default());
-            let said = "expected service=, portType= or owner=";
+            let said = "expected service=, portType=, owner= or operations=true";
             let query = query.ok_or_else(|| text(StatusCode::BAD_REQUEST, said))?;
             Ok(Inquiry::Providers(query))
         }
@@ -414,6 +414,11 @@ fn provider_query(query: &str) -> Option<ProviderQuery> {
             "service" => asked.service = value,
             "portType" => asked.port_type = value,
             "owner" => asked.owners.extend(value),
+            "operations" => match value.as_deref() {
+                Some("true") => asked.operations = true,
+                Some("false") => asked.operations = false,
+                _ => return None,
+            },
             _ => return None,
         }
     }
@@ -524,12 +529,19 @@ mod tests {
             service: Some("My Books!".to_owned()),
             port_type: Some("{urn:b}Books".to_owned()),
             owners: vec!["CN=p1".to_owned(), "CN=p2".to_owned()],
+            operations: false,
         };
         assert_eq!(asked, Some(expected));
         assert_eq!(provider_query(""), Some(ProviderQuery::default()));
+        let operations = ["true", "false"].map(|asked| {
+            let asked = provider_query(&format!("operations={asked}"));
+            asked.map(|it| it.operations)
+        });
+        assert_eq!(operations, [Some(true), Some(false)]);
         for wrong in [
             "name=x",
             "service",
+            "operations=1",
             "service=%4",
             "service=%zz",
             "service=%ff",

@@ -10,7 +10,7 @@ use std::time::Duration;
 use jiff::Timestamp;
 use soapstone::crypto::{DigestAlgorithm, digest};
 use soapstone_registry::ganglia::{self, HostMetrics, LARGEST};
-use soapstone_registry::{Answer, Provider, ProviderQuery, Request};
+use soapstone_registry::{Answer, Figures, OTHER, Operation, Provider, ProviderQuery, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
 use tokio::sync::Semaphore;
@@ -25,6 +25,8 @@ pub(crate) const POLLING: Duration = Duration::from_secs(2);
 const AT_ONCE: usize = 8;
 /// Characters of a host's name, before what tells it from others.
 const LONGEST_NAME: usize = 150;
+/// Characters of the local name of an operation in the name of a metric.
+const LONGEST_OPERATION: usize = 60;
 /// `TMAX` of what is served, in seconds: monitors report every two.
 const TMAX: u64 = 20;
 
@@ -56,13 +58,86 @@ pub(crate) async fn serve(listener: TcpListener, cluster: String, shared: Arc<Sh
 }
 
 fn document(cluster: &str, shared: &Shared) -> String {
-    let query = Request::FindProviders(ProviderQuery::default());
+    let query = Request::FindProviders(ProviderQuery {
+        operations: true,
+        ..ProviderQuery::default()
+    });
     let providers = match shared.inquire(&query) {
         Ok(Answer::Providers(providers)) => providers.found,
         _ => Vec::new(),
     };
-    let hosts: Vec<HostMetrics> = providers.iter().filter_map(metrics).collect();
+    let hosts = hosts(&providers);
     ganglia::write(cluster, Timestamp::now().as_second(), &hosts)
+}
+
+/// Most operations of one provider that are metrics, and of all together. `gmetad` makes a file of
+/// some 12 kB for each of the eleven metrics of an operation.
+const OPERATIONS_OF_ONE: usize = 16;
+const OPERATIONS_OF_ALL: usize = 2000;
+
+/// The providers that reported, as hosts of Ganglia.
+fn hosts(providers: &[Provider]) -> Vec<HostMetrics> {
+    let mut operations_left = OPERATIONS_OF_ALL;
+    let hosts = providers.iter().filter_map(|provider| {
+        let mut host = metrics(provider)?;
+        let operations = busiest(provider.figures.as_ref()?);
+        for operation in operations.into_iter().take(operations_left) {
+            operations_left -= 1;
+            add_operation(operation, &mut host.metrics);
+        }
+        Some(host)
+    });
+    hosts.collect()
+}
+
+/// The operations with most calls, those that have as many by their names: the same ones each time,
+/// as far as they can be.
+fn busiest(figures: &Figures) -> Vec<&Operation> {
+    let named = figures.operations.iter().filter(|it| it.name != OTHER);
+    let mut operations: Vec<&Operation> = named.collect();
+    operations.sort_by(|one, other| {
+        let by_calls = other.calls.total_cmp(&one.calls);
+        by_calls.then_with(|| one.name.cmp(&other.name))
+    });
+    operations.truncate(OPERATIONS_OF_ONE);
+    operations
+}
+
+/// The metrics of an operation. Their names begin with its local name and a digest of all of it:
+/// two operations may be alike in what Ganglia leaves of their names.
+fn add_operation(operation: &Operation, metrics: &mut Vec<(String, f64, String)>) {
+    let Some(digest) = short_digest(&operation.name) else {
+        return;
+    };
+    let local = operation
+        .name
+        .rsplit_once('}')
+        .map_or(operation.name.as_str(), |(_, it)| it);
+    let local: String = local.chars().take(LONGEST_OPERATION).collect();
+    let mut add = |name: &str, value: f64, units: &str| {
+        let name = format!("soapstone_operation_{local}-{digest}_{name}");
+        metrics.push((name, value, units.to_owned()));
+    };
+    add("in_hand", operation.in_hand, "calls");
+    add("calls", operation.calls, "calls");
+    add("errors", operation.errors, "calls");
+    add("refusals", operation.refusals, "calls");
+    add("security_share", operation.security_share, "");
+    for (name, times) in [
+        ("service", operation.service),
+        ("backend", operation.backend),
+    ] {
+        add(&format!("{name}_mean"), times.mean, "ms");
+        add(&format!("{name}_p50"), times.p50, "ms");
+        add(&format!("{name}_p95"), times.p95, "ms");
+    }
+}
+
+/// The first digits of a digest: what tells names apart that are alike in what is left of them.
+fn short_digest(text: &str) -> Option<String> {
+    let digest = digest(DigestAlgorithm::Sha256, text.as_bytes()).ok()?;
+    let bytes = digest.as_ref().iter().take(4);
+    Some(bytes.map(|byte| format!("{byte:02x}")).collect())
 }
 
 /// A provider that reported, as a host of Ganglia. Its name has business and access point in it.
@@ -88,13 +163,7 @@ fn metrics(provider: &Provider) -> Option<HostMetrics> {
         add(&format!("{name}_p95"), times.p95, "ms");
     }
     // Two bindings may be alike in what is left of their names.
-    let digest = digest(DigestAlgorithm::Sha256, provider.binding_key.as_bytes()).ok()?;
-    let digest: String = digest
-        .as_ref()
-        .iter()
-        .take(4)
-        .map(|byte| format!("{byte:02x}"))
-        .collect();
+    let digest = short_digest(&provider.binding_key)?;
     let name = format!("{} {}", provider.business, provider.access_point);
     let name: String = name.chars().take(LONGEST_NAME).collect();
     let uri = provider.access_point.parse::<http::Uri>().ok()?;
@@ -140,4 +209,83 @@ async fn fetch(address: SocketAddr) -> io::Result<Vec<u8>> {
     let most = LARGEST as u64 + 1;
     stream.take(most).read_to_end(&mut document).await?;
     Ok(document)
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone_registry::{Owner, State};
+
+    use super::*;
+
+    fn provider(number: usize, operations: Vec<Operation>) -> Provider {
+        Provider {
+            binding_key: format!("uddi:p{number}"),
+            service_key: String::new(),
+            business: "b".to_owned(),
+            service: "Books".to_owned(),
+            port_type: None,
+            access_point: "http://10.0.0.5/".to_owned(),
+            wsdl: None,
+            policy: None,
+            agreements: Vec::new(),
+            owner: Owner::default(),
+            state: State::Active,
+            age: None,
+            taken: None,
+            host: None,
+            figures: Some(Figures {
+                operations,
+                ..Figures::default()
+            }),
+        }
+    }
+
+    fn operation(name: String, calls: f64) -> Operation {
+        Operation {
+            name,
+            calls,
+            ..Operation::default()
+        }
+    }
+
+    fn calls_of(host: &HostMetrics) -> Vec<f64> {
+        let metrics = host.metrics.iter();
+        let calls = metrics.filter(|(name, ..)| {
+            name.starts_with("soapstone_operation_") && name.ends_with("_calls")
+        });
+        calls.map(|(_, calls, _)| *calls).collect()
+    }
+
+    #[test]
+    fn the_busiest_operations_are_metrics_and_all_others_are_not() {
+        let many = (0..20).map(|number| operation(format!("{{urn:b}}o{number}"), number.into()));
+        let other = operation(OTHER.to_owned(), 1e6);
+        let hosts = hosts(&[provider(1, many.chain([other]).collect())]);
+        let calls: Vec<f64> = (4..20).rev().map(f64::from).collect();
+        assert_eq!(calls_of(&hosts[0]), calls);
+    }
+
+    #[test]
+    fn operations_of_one_local_name_have_metrics_of_their_own() {
+        let names = ["{urn:a}get", "{urn:b}get"].map(str::to_owned);
+        let operations = names.map(|name| operation(name, 1.0)).into();
+        let hosts = hosts(&[provider(1, operations)]);
+        let mut names: Vec<&String> = hosts[0].metrics.iter().map(|(name, ..)| name).collect();
+        let all = names.len();
+        names.sort();
+        names.dedup();
+        assert_eq!(names.len(), all);
+    }
+
+    #[test]
+    fn a_document_has_so_many_operations() {
+        let operations = || (0..16).map(|number| operation(format!("o{number}"), 1.0));
+        let providers: Vec<Provider> = (0..200)
+            .map(|number| provider(number, operations().collect()))
+            .collect();
+        let hosts = hosts(&providers);
+        assert_eq!(hosts.len(), 200);
+        let told = hosts.iter().map(|host| calls_of(host).len()).sum::<usize>();
+        assert_eq!(told, OPERATIONS_OF_ALL);
+    }
 }

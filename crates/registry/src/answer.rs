@@ -142,10 +142,14 @@ pub struct Provider {
     /// How old its last report is, in milliseconds.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub age: Option<u64>,
+    /// When the figures of its last report were taken, by its own clock, in milliseconds since
+    /// 1970.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub taken: Option<i64>,
     /// Figures of its machine.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub host: Option<Host>,
-    /// Its figures, of the last report, without those of operations.
+    /// Its figures, of the last report. Those of operations are there if they were asked for.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub figures: Option<Figures>,
 }

@@ -35,5 +35,5 @@ pub use registry::{
     Applied, Asked, Change, Entry, EntryKind, Limits, LoggedCalls, Owner, PublisherRule, Record,
     Registry, StoredReport,
 };
-pub use report::{Figures, Host, Operation, Report, Times};
+pub use report::{Figures, Host, OTHER, Operation, Report, Times};
 pub use request::{Find, Keys, ProviderQuery, Request};

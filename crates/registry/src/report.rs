@@ -6,6 +6,11 @@
 use jiff::Timestamp;
 use serde::{Deserialize, Serialize};
 
+/// The name of all calls of a binding that no operation of a name of its own has: what was refused
+/// before it was opened, and what exceeds the operations that a monitor tells apart. No element has
+/// this name.
+pub const OTHER: &str = "*";
+
 /// What a monitor says of one provider.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields)]
@@ -107,16 +112,27 @@ pub struct Figures {
     pub operations: Vec<Operation>,
 }
 
-/// Figures of one operation.
+/// Figures of one operation. What waits for a worker is not opened yet: of which operation it will
+/// be is not known, and an operation has no queue.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 #[serde(rename_all = "camelCase", deny_unknown_fields, default)]
 pub struct Operation {
-    /// The element in the Body: `{namespace}name`.
+    /// The element in the Body: `{namespace}name`; [`OTHER`] of all calls that no other one is of.
     pub name: String,
+    /// Calls that are being answered.
+    pub in_hand: f64,
     /// Calls since the provider began.
     pub calls: f64,
+    /// Of these, calls that the service or the gateway failed.
+    pub errors: f64,
+    /// Of these, calls that were refused for their security.
+    pub refusals: f64,
+    /// Of the time of calls, the share of security steps, from 0 to 1.
+    pub security_share: f64,
     /// Time of a call with its security.
     pub service: Times,
+    /// Time of the backend alone.
+    pub backend: Times,
 }
 
 /// Times of answers, in milliseconds, since the last report that had calls.
@@ -152,12 +168,29 @@ impl Figures {
             self.security_share,
         ];
         let times = [self.service, self.backend].into_iter();
-        let of_operations = self.operations.iter().flat_map(|operation| {
-            let times = operation.service;
-            [operation.calls, times.mean, times.p50, times.p95]
-        });
+        let of_operations = self.operations.iter().flat_map(Operation::numbers);
         own.into_iter()
             .chain(times.flat_map(|times| [times.mean, times.p50, times.p95]))
             .chain(of_operations)
+    }
+}
+
+impl Operation {
+    /// Every number in it.
+    fn numbers(&self) -> [f64; 11] {
+        let (service, backend) = (self.service, self.backend);
+        [
+            self.in_hand,
+            self.calls,
+            self.errors,
+            self.refusals,
+            self.security_share,
+            service.mean,
+            service.p50,
+            service.p95,
+            backend.mean,
+            backend.p50,
+            backend.p95,
+        ]
     }
 }

@@ -185,4 +185,7 @@ pub struct ProviderQuery {
     /// Whose entries, by the subjects of certificates; empty: everybody's.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub owners: Vec<String>,
+    /// With the figures of operations, as far as these leave room for providers.
+    #[serde(skip_serializing_if = "std::ops::Not::not")]
+    pub operations: bool,
 }

@@ -5,8 +5,9 @@ use soapstone_registry::ganglia::HostMetrics;
 use soapstone_registry::names::{AGREEMENT, PROTOCOL_SOAP, REMOTE_POLICY, XML_LOCAL_NAME};
 use soapstone_registry::{
     Answer, Applied, Asked, BindingTemplate, BusinessEntity, BusinessService, Entry, Figures, Find,
-    KeyedReference, Limits, Operation, Owner, Provider, ProviderQuery, PublisherRule, Record,
-    Refusal, Registry, Report, Request, State, TModel, TModelInstance, Text, Times, uddi,
+    Host, KeyedReference, Limits, Operation, Owner, Provider, ProviderQuery, PublisherRule, Record,
+    Refusal, Registry, Report, Request, State, StoredReport, TModel, TModelInstance, Text, Times,
+    uddi,
 };
 use soapstone_registry::{Change, EntryKind};
 use soapstone_xml::{Buffers, Document, ParseOptions};
@@ -515,6 +516,7 @@ fn requests_and_answers_are_the_same_as_soap_and_as_json() {
             service: Some("Books".to_owned()),
             port_type: Some("BooksPort".to_owned()),
             owners: keys("CN=p1"),
+            operations: true,
         }),
         Request::Withdraw(keys("uddi:p1:binding")),
         Request::DeleteBusiness(keys("uddi:p1")),

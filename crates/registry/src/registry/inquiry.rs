@@ -248,8 +248,14 @@ impl Registry {
         };
         let records = self.of_kind(EntryKind::Binding).filter(is_wanted);
         let mut answer = Providers::default();
-        for provider in records.filter_map(|record| self.provider(record, query, now)) {
-            let has_room = room.take(size_of_provider(&provider)).is_ok();
+        for mut provider in records.filter_map(|record| self.provider(record, query, now)) {
+            let mut size = size_of_provider(&provider);
+            // Half of the answer is for providers alone: a broker needs to know all of them.
+            if size > room.0.saturating_sub(LARGEST / 2) {
+                provider.figures = provider.figures.map(|figures| figures.of_binding());
+                size = size_of_provider(&provider);
+            }
+            let has_room = room.take(size).is_ok();
             if !has_room || answer.found.len() == MOST {
                 answer.truncated = true;
                 break;
@@ -320,7 +326,11 @@ impl Registry {
             host: report
                 .map(|report| report.host)
                 .or_else(|| observed.map(|(_, host)| host.host())),
-            figures: report.map(|report| report.figures.of_binding()),
+            taken: report.map(|report| report.taken.as_millisecond()),
+            figures: report.map(|report| match query.operations {
+                true => report.figures.clone(),
+                false => report.figures.of_binding(),
+            }),
         })
     }
 }

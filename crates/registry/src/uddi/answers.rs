@@ -105,6 +105,7 @@ pub(super) fn write_info(kind: EntryKind, info: &Info, output: &mut Output) {
 
 pub(super) fn write_provider(output: &mut Output, provider: &Provider) {
     let age = provider.age.map(|age| age.to_string());
+    let taken = provider.taken.map(|taken| taken.to_string());
     let attributes = [
         ("bindingKey", Some(provider.binding_key.as_str())),
         ("serviceKey", Some(&provider.service_key)),
@@ -118,6 +119,7 @@ pub(super) fn write_provider(output: &mut Output, provider: &Provider) {
         ("issuer", Some(&provider.owner.issuer)),
         ("state", Some(provider.state.name())),
         ("age", age.as_deref()),
+        ("taken", taken.as_deref()),
     ];
     let attributes = attributes.into_iter();
     let attributes = attributes.filter_map(|(name, value)| Some((name, value?)));
@@ -222,6 +224,7 @@ fn read_provider(element: Element<'_>) -> Result<Provider, Refusal> {
         },
         state,
         age: fields.number("age")?,
+        taken: fields.number("taken")?,
         host: fields.one("host")?.map(read_host).transpose()?,
         figures: fields.one("binding")?.map(read_figures).transpose()?,
     };

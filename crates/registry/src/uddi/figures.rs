@@ -75,8 +75,13 @@ fn read_operation(element: Element<'_>) -> Result<Operation, Refusal> {
     let mut fields = Fields::of(element);
     let operation = Operation {
         name: fields.word("name"),
+        in_hand: number(&mut fields, "inHand")?,
         calls: number(&mut fields, "calls")?,
+        errors: number(&mut fields, "errors")?,
+        refusals: number(&mut fields, "refusals")?,
+        security_share: number(&mut fields, "securityShare")?,
         service: read_times(fields.one("service")?)?,
+        backend: read_times(fields.one("backend")?)?,
     };
     fields.finish()?;
     Ok(operation)
@@ -109,23 +114,47 @@ pub(super) fn write_figures(output: &mut Output, figures: &Figures) {
         ("refusals", figures.refusals),
         ("securityShare", figures.security_share),
     ];
-    let numbers = numbers.map(|(name, number)| (name, number.to_string()));
-    let mut attributes = vec![("bindingKey", figures.binding_key.as_str())];
+    open_numbered(
+        output,
+        "binding",
+        ("bindingKey", &figures.binding_key),
+        &numbers,
+    );
+    write_times(output, "service", figures.service);
+    write_times(output, "backend", figures.backend);
+    for operation in &figures.operations {
+        write_operation(output, operation);
+    }
+    output.close("binding");
+}
+
+fn write_operation(output: &mut Output, operation: &Operation) {
+    let numbers = [
+        ("inHand", operation.in_hand),
+        ("calls", operation.calls),
+        ("errors", operation.errors),
+        ("refusals", operation.refusals),
+        ("securityShare", operation.security_share),
+    ];
+    open_numbered(output, "operation", ("name", &operation.name), &numbers);
+    write_times(output, "service", operation.service);
+    write_times(output, "backend", operation.backend);
+    output.close("operation");
+}
+
+/// Opens an element with its name and numbers.
+fn open_numbered(output: &mut Output, element: &str, named: (&str, &str), numbers: &[(&str, f64)]) {
+    let numbers = numbers.iter();
+    let numbers: Vec<(&str, String)> = numbers
+        .map(|(name, number)| (*name, number.to_string()))
+        .collect();
+    let mut attributes = vec![named];
     attributes.extend(
         numbers
             .iter()
             .map(|(name, number)| (*name, number.as_str())),
     );
-    output.open("binding", &attributes);
-    write_times(output, "service", figures.service);
-    write_times(output, "backend", figures.backend);
-    for operation in &figures.operations {
-        let calls = operation.calls.to_string();
-        output.open("operation", &[("name", &operation.name), ("calls", &calls)]);
-        write_times(output, "service", operation.service);
-        output.close("operation");
-    }
-    output.close("binding");
+    output.open(element, &attributes);
 }
 
 fn write_times(output: &mut Output, name: &str, times: Times) {

@@ -53,6 +53,7 @@ pub(super) fn read(element: Element<'_>) -> Result<Request, Refusal> {
             service: fields.attribute("service"),
             port_type: fields.attribute("portType"),
             owners: fields.strings("owner")?,
+            operations: matches!(fields.word("operations").as_str(), "true" | "1"),
         }),
         (OWN, "withdraw") => Request::Withdraw(fields.strings("bindingKey")?),
         (OWN, "report") => return figures::read_report(fields).map(Request::Report),
@@ -120,7 +121,9 @@ pub(super) fn write(request: &Request, output: &mut Output) {
         Request::FindProviders(query) => {
             let service = query.service.as_deref().map(|it| ("service", it));
             let port_type = query.port_type.as_deref().map(|it| ("portType", it));
-            let attributes: Vec<_> = service.into_iter().chain(port_type).collect();
+            let operations = query.operations.then_some(("operations", "true"));
+            let attributes = service.into_iter().chain(port_type).chain(operations);
+            let attributes: Vec<_> = attributes.collect();
             output.root(OWN, name, &attributes);
             query
                 .owners

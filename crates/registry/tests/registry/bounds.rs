@@ -131,18 +131,119 @@ fn providers_of_other_owners_take_no_place_of_those_that_are_wanted() {
 }
 
 #[test]
-fn figures_of_operations_are_not_among_providers() {
+fn figures_of_operations_are_among_providers_if_they_are_asked_for() {
     let mut world = World::new(vec![ANYBODY]);
     let own = owner("p1");
     world.apply(Some(&own), &save("p1")).expect("it is saved");
     let mut report = report(world.now, 2.5);
-    report.bindings[0].operations = vec![Operation::default()];
+    let operations = vec![Operation {
+        name: "{urn:b}getBooks".to_owned(),
+        in_hand: 2.0,
+        calls: 7.0,
+        errors: 1.0,
+        refusals: 3.0,
+        security_share: 0.5,
+        service: Times {
+            mean: 4.0,
+            p50: 3.5,
+            p95: 9.0,
+        },
+        backend: Times {
+            mean: 2.0,
+            p50: 1.5,
+            p95: 4.0,
+        },
+    }];
+    report.bindings[0].operations = operations.clone();
+    let taken = report.taken;
+    // As it goes over the wire.
+    let written = uddi::write_request(&Request::Report(report.clone()));
+    let read = uddi::read_request(parse(&format!("<Body>{written}</Body>")).root());
+    assert_eq!(read, Ok(Request::Report(report.clone())));
     world
         .apply(Some(&own), &Request::Report(report))
         .expect("it is taken");
-    let figures = world.providers()[0].figures.clone().expect("figures");
+    let found = world.providers().remove(0);
+    assert_eq!(found.taken, Some(taken));
+    let figures = found.figures.expect("figures");
     assert_eq!(figures.service.mean, 2.5);
     assert_eq!(figures.operations, []);
+    let query = Request::FindProviders(ProviderQuery {
+        operations: true,
+        ..ProviderQuery::default()
+    });
+    let answer = world.apply(None, &query).expect("it is answered");
+    let written = format!("<Body>{}</Body>", uddi::write_answer(&answer));
+    assert_eq!(
+        uddi::read_answer(parse(&written).root()),
+        Ok(answer.clone())
+    );
+    let Answer::Providers(providers) = answer else {
+        panic!("providers");
+    };
+    let figures = providers.found[0].figures.clone().expect("figures");
+    assert_eq!(figures.operations, operations);
+}
+
+/// A broker that is not told of all providers uses none of an answer.
+#[test]
+fn figures_of_operations_take_the_place_of_no_provider() {
+    let mut world = World::new(vec![ANYBODY]);
+    let long = "n".repeat(500);
+    // With the figures of their operations they would have 25 MB.
+    let records = full_of(1, "p").into_iter().flat_map(|record| match record {
+        Record {
+            entry: Entry::Binding(binding),
+            owner,
+        } => {
+            let bindings = (0..200).map(|number| BindingTemplate {
+                binding_key: format!("uddi:many:{number}"),
+                categories: Vec::new(),
+                ..binding.clone()
+            });
+            let reported = bindings.flat_map(|binding| {
+                let operation = |number: usize| Operation {
+                    name: format!("{number}{long}"),
+                    ..Operation::default()
+                };
+                let report = StoredReport {
+                    taken: world.now,
+                    received: world.now,
+                    period: 2000,
+                    withdrawn: false,
+                    figures: Figures {
+                        binding_key: binding.binding_key.clone(),
+                        operations: (0..200).map(operation).collect(),
+                        ..Figures::default()
+                    },
+                    host: Host::default(),
+                };
+                [Entry::Binding(binding), Entry::Report(report)]
+            });
+            let records = reported.map(|entry| Record {
+                entry,
+                owner: owner.clone(),
+            });
+            records.collect::<Vec<_>>()
+        }
+        other => vec![other],
+    });
+    world.registry = Registry::new(vec![ANYBODY], Limits::default(), records.collect());
+    let query = Request::FindProviders(ProviderQuery {
+        operations: true,
+        ..ProviderQuery::default()
+    });
+    let Ok(Answer::Providers(providers)) = world.apply(None, &query) else {
+        panic!("providers");
+    };
+    assert!(!providers.truncated);
+    assert_eq!(providers.found.len(), 200);
+    let has_operations = |it: &&Provider| {
+        let figures = it.figures.as_ref();
+        figures.is_some_and(|figures| !figures.operations.is_empty())
+    };
+    let with = providers.found.iter().filter(has_operations).count();
+    assert!((1..200).contains(&with), "{with}");
 }
 
 /// A binding that moves from one service to another is not deleted with what is left of the first.

@@ -58,6 +58,7 @@ async fn providers(
             true => Vec::new(),
             false => source.owners.clone(),
         },
+        operations: false,
     });
     match client.ask(&query).await? {
         Answer::Providers(providers) if providers.truncated => Err(AskError::Truncated),
@@ -115,6 +116,7 @@ mod tests {
             },
             state,
             age: None,
+            taken: None,
             host: None,
             figures: None,
         }
