@@ -22,6 +22,8 @@ pub(crate) struct Candidate<'p> {
     pub(crate) share: u64,
     /// The time in which it will answer, where that is known.
     pub(crate) time: Option<Duration>,
+    /// The same as far as it was seen.
+    pub(crate) measured: Option<Duration>,
     /// The strength of its security.
     pub(crate) bits: f64,
 }
@@ -221,6 +223,7 @@ mod tests {
             weight,
             share: WHOLE,
             time: None,
+            measured: None,
             bits: 0.0,
         }
     }

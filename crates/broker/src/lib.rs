@@ -31,6 +31,7 @@ mod affinity;
 mod agreement;
 mod bucket;
 mod candidate;
+mod claims;
 mod dice;
 mod needs;
 mod outcome;
@@ -52,6 +53,7 @@ pub use agreement::{
     ResponseTime, Served, Share, Standing, Validity, Violation, Window, admit,
 };
 pub use bucket::Bucket;
+pub use claims::{Claim, Claims};
 pub use dice::Dice;
 pub use needs::{Needs, Property};
 pub use outcome::{Change, Failed, Outcome};

@@ -76,6 +76,15 @@ pub enum Change {
     Down,
     /// Checks succeed: it gets calls again.
     Up,
+    /// Its calls took much longer than its reports say: these count for nothing.
+    Doubted {
+        /// What the last calls took, in the mean.
+        seen: Duration,
+        /// What the reports say of such calls.
+        claimed: Duration,
+    },
+    /// Its reports fit its calls again, and count.
+    Believed,
 }
 
 impl fmt::Display for Change {
@@ -89,6 +98,11 @@ impl fmt::Display for Change {
             Self::Returned => out.write_str("the backend answers and gets calls again"),
             Self::Down => out.write_str("health checks fail: the backend gets no calls"),
             Self::Up => out.write_str("health checks succeed: the backend gets calls again"),
+            Self::Doubted { seen, claimed } => write!(
+                out,
+                "the backend is slower than its reports say: calls took {seen:?}, reported {claimed:?}; its reports count for nothing"
+            ),
+            Self::Believed => out.write_str("the reports of the backend fit its calls again"),
         }
     }
 }

@@ -58,6 +58,11 @@ pub(crate) struct Measured {
     calls: u32,
 }
 
+/// The time of a call behind those in hand, by the mean time of one.
+pub(crate) fn behind(mean: Duration, in_hand: u32, weight: u32) -> Duration {
+    mean.saturating_add(mean.saturating_mul(in_hand) / weight.max(1))
+}
+
 /// What one call counts in the share of answers: one part of so many.
 const SHARE_OF: u32 = 64;
 
@@ -100,20 +105,18 @@ impl Measured {
         self.all.map(|mean| mean.time)
     }
 
-    /// The time in which it will answer a call of that operation. `None`: it is not known.
-    pub(crate) fn predict(
+    /// The mean time of its last answers to calls of that operation, or to all where it had none.
+    /// `None`: it is not known.
+    pub(crate) fn mean_of(
         &self,
         operation: Option<Operation>,
-        in_hand: u32,
-        weight: u32,
         fresh: Duration,
         now: Instant,
     ) -> Option<Duration> {
         let of_operation = operation.and_then(|operation| self.of.get(&operation));
-        let mean = of_operation
+        of_operation
             .and_then(|mean| mean.within(fresh, now))
-            .or_else(|| self.all?.within(fresh, now))?;
-        Some(mean + mean * in_hand / weight.max(1))
+            .or_else(|| self.all?.within(fresh, now))
     }
 
     /// The share of calls that were answered, in hundredths. `None`: it is not known.
@@ -137,11 +140,12 @@ mod tests {
     fn the_prediction_is_of_the_operation_and_grows_with_the_calls_in_hand() {
         let (mut measured, now) = (Measured::default(), Instant::now());
         let (quick, slow) = (Operation::of(b"quick"), Operation::of(b"slow"));
-        assert_eq!(measured.predict(Some(quick), 0, 1, FRESH, now), None);
+        assert_eq!(measured.mean_of(Some(quick), FRESH, now), None);
         measured.answer(ms(8), Some(quick), now);
         measured.answer(ms(80), Some(slow), now);
         let predict = |operation, in_hand, weight| {
-            measured.predict(Some(operation), in_hand, weight, FRESH, now)
+            let mean = measured.mean_of(Some(operation), FRESH, now);
+            mean.map(|mean| behind(mean, in_hand, weight))
         };
         assert_eq!(predict(quick, 0, 1), Some(ms(8)));
         assert_eq!(predict(quick, 2, 1), Some(ms(24)));
@@ -155,12 +159,9 @@ mod tests {
     fn what_is_old_is_unknown() {
         let (mut measured, now) = (Measured::default(), Instant::now());
         measured.answer(ms(8), None, now);
-        assert_eq!(
-            measured.predict(None, 0, 1, FRESH, now + FRESH),
-            Some(ms(8))
-        );
+        assert_eq!(measured.mean_of(None, FRESH, now + FRESH), Some(ms(8)));
         let later = now + FRESH + ms(1);
-        assert_eq!(measured.predict(None, 0, 1, FRESH, later), None);
+        assert_eq!(measured.mean_of(None, FRESH, later), None);
         assert_eq!(measured.mean(), Some(ms(8)));
     }
 

@@ -14,10 +14,11 @@ use crate::agreement::{Class, Standing};
 use crate::candidate::{
     Candidate, balanced, drawn, fastest, less_loaded, next_in_turn, stuck_to, to_be_measured,
 };
+use crate::claims::{ClaimedMean, Claims};
 use crate::dice::Dice;
 use crate::needs::Needs;
 use crate::outcome::{Change, Failed, Outcome};
-use crate::performance::Operation;
+use crate::performance::{Operation, behind};
 use crate::reason::{Reason, Refusal};
 use crate::record::Record;
 use crate::retry::{Budget, NoRetry, Repeatable};
@@ -86,6 +87,8 @@ pub struct Choice {
     pub member: MemberId,
     /// Why that one.
     pub reason: Reason,
+    /// How many members cover the security that the call needs.
+    pub covering: usize,
 }
 
 /// A member as a choice finds it.
@@ -94,7 +97,10 @@ struct Seen {
     in_hand: u32,
     share: u64,
     is_tried: bool,
+    /// The time in which it will answer.
     time: Option<Duration>,
+    /// The same as far as it was seen.
+    measured: Option<Duration>,
     availability: Option<u8>,
 }
 
@@ -178,8 +184,7 @@ impl Pool {
         if ask.tried.is_empty() {
             course.budget.earn();
         }
-        let look = |member| self.look(member, ask.operation, now);
-        let seen: Vec<Seen> = self.members.iter().map(look).collect();
+        let seen = self.look(ask.operation, now);
         let needs = ask.needs.filter(|needs| needs.has_security());
         let covers = |index: usize| {
             needs.is_none_or(|needs| self.members[index].terms.security.covers(needs))
@@ -247,6 +252,7 @@ impl Pool {
             weight: u64::from(self.members[index].terms.weight),
             share: seen.share,
             time: seen.time,
+            measured: seen.measured,
             bits: f64::from(self.members[index].terms.security.bits()),
         });
         let candidates: Vec<Candidate<'_>> = candidates.collect();
@@ -263,22 +269,48 @@ impl Pool {
             (false, false) => reason,
         };
         self.record(index).begin(reason == Reason::Trial);
-        let member = MemberId(index);
-        Ok(Choice { member, reason })
+        Ok(Choice {
+            member: MemberId(index),
+            reason,
+            covering: covering.len(),
+        })
     }
 
-    fn look(&self, member: &Member, operation: Option<Operation>, now: Instant) -> Seen {
-        let record = locked(&member.record);
-        let (measured, fresh) = (&record.measured, self.settings.fresh);
-        let weight = member.terms.weight;
-        Seen {
-            time: measured.predict(operation, record.in_hand, weight, fresh, now),
-            availability: measured.availability(),
-            state: record.state(self.settings.slow_start, now),
-            in_hand: record.in_hand,
-            share: record.share(self.settings.slow_start, now),
-            is_tried: record.is_tried(),
-        }
+    /// Every member as it is now, in their order.
+    fn look(&self, operation: Option<Operation>, now: Instant) -> Vec<Seen> {
+        let fresh = self.settings.fresh;
+        let look = |member: &Member| {
+            let record = locked(&member.record);
+            let seen = Seen {
+                time: None,
+                measured: record.measured.mean_of(operation, fresh, now),
+                availability: record.measured.availability(),
+                state: record.state(self.settings.slow_start, now),
+                in_hand: record.in_hand,
+                share: record.share(self.settings.slow_start, now),
+                is_tried: record.is_tried(),
+            };
+            (seen, record.claimed.mean(operation, fresh, now))
+        };
+        let looked: Vec<(Seen, Option<ClaimedMean>)> = self.members.iter().map(look).collect();
+        let fastest = looked.iter().filter_map(|(seen, _)| seen.measured).min();
+        let looked = self.members.iter().zip(looked);
+        let predicted = looked.map(|(member, (seen, claimed))| {
+            let behind = |mean| behind(mean, seen.in_hand, member.terms.weight);
+            let mean = ClaimedMean::joined(claimed, seen.measured, fastest);
+            Seen {
+                time: mean.map(behind),
+                measured: seen.measured.map(behind),
+                ..seen
+            }
+        });
+        predicted.collect()
+    }
+
+    /// A report of a member came. Returns what that changed.
+    pub fn reported(&self, member: MemberId, claims: &Claims, now: Instant) -> Option<Change> {
+        let record = self.members.get(member.0).map(|it| &it.record)?;
+        locked(record).claimed.report(claims, now)
     }
 
     fn select(
@@ -301,7 +333,7 @@ impl Pool {
         if !is_met {
             let known = candidates
                 .iter()
-                .filter_map(|it| Some((it.index, it.time?)));
+                .filter_map(|it| Some((it.index, it.measured?)));
             if let Some((index, time)) = known.min_by_key(|(_, time)| *time) {
                 return Some((index, Reason::Nearest { time }));
             }
@@ -420,6 +452,12 @@ impl Pool {
                 ejections: record.ejections,
                 mean: record.measured.mean(),
                 availability: record.measured.availability(),
+                claimed: record
+                    .claimed
+                    .mean(None, self.settings.fresh, now)
+                    .map(|mean| mean.time),
+                doubted: record.claimed.doubted,
+                contradictions: record.claimed.contradictions,
             }
         };
         self.members.iter().map(status).collect()
@@ -429,8 +467,7 @@ impl Pool {
     pub fn explain(&self, ask: &Ask<'_>, now: Instant) -> Vec<Verdict> {
         let nothing = Needs::nothing();
         let needs = ask.needs.unwrap_or(&nothing);
-        let verdict = |member: &Member| {
-            let seen = self.look(member, ask.operation, now);
+        let verdict = |(member, seen): (&Member, Seen)| {
             let security = &member.terms.security;
             Verdict {
                 name: member.name.clone(),
@@ -438,11 +475,13 @@ impl Pool {
                 shortfalls: security.shortfalls(needs),
                 security: security.score(needs),
                 time: seen.time,
+                seen: seen.measured,
                 availability: seen.availability,
                 in_time: is_in_time(needs, &seen),
             }
         };
-        self.members.iter().map(verdict).collect()
+        let seen = self.look(ask.operation, now);
+        self.members.iter().zip(seen).map(verdict).collect()
     }
 
     fn record(&self, index: usize) -> MutexGuard<'_, Record> {
@@ -454,11 +493,12 @@ impl Pool {
     }
 }
 
-/// Whether a member is known to answer in the time and as often as needed.
+/// Whether a member was seen to answer in the time and as often as needed. What it claims of itself
+/// meets no need.
 fn is_in_time(needs: &Needs, seen: &Seen) -> bool {
     needs
         .time
-        .is_none_or(|most| seen.time.is_some_and(|time| time <= most))
+        .is_none_or(|most| seen.measured.is_some_and(|time| time <= most))
         && (needs.availability == 0
             || seen
                 .availability

@@ -13,6 +13,7 @@
 
 use std::time::{Duration, Instant};
 
+use crate::claims::Claimed;
 use crate::outcome::{Change, Failed};
 use crate::performance::{Measured, Operation};
 use crate::settings::{Checks, Ejection};
@@ -37,6 +38,7 @@ pub(crate) struct Record {
     pub(crate) failed: u64,
     pub(crate) ejections: u64,
     pub(crate) measured: Measured,
+    pub(crate) claimed: Claimed,
     /// Failures in a row, and how many of the last ones found no connection.
     run: u32,
     unreachable: u32,
@@ -154,6 +156,7 @@ impl Record {
     ) -> Option<Change> {
         self.answered += 1;
         self.measured.answer(took, operation, now);
+        self.claimed.see(took, operation);
         if self.ejected.is_some() {
             if !proves {
                 return None;

@@ -71,4 +71,11 @@ pub struct MemberStatus {
     pub mean: Option<Duration>,
     /// The share of its last calls that it answered, in hundredths; `None` while it is not known.
     pub availability: Option<u8>,
+    /// What its reports claim of the mean time of its calls; `None` where nothing is, or it is
+    /// doubted.
+    pub claimed: Option<Duration>,
+    /// Whether its reports count for nothing, since calls took much longer.
+    pub doubted: bool,
+    /// Reports that its calls contradicted.
+    pub contradictions: u64,
 }

@@ -20,6 +20,8 @@ pub struct Verdict {
     pub security: f64,
     /// The performance index: the time in which it will answer. `None`: it is not known.
     pub time: Option<Duration>,
+    /// The same as far as it was seen, without what is claimed. Needs are met by this alone.
+    pub seen: Option<Duration>,
     /// The share of its last calls that it answered, in hundredths. `None`: it is not known.
     pub availability: Option<u8>,
     /// Whether time and availability are known to be as needed.

@@ -10,6 +10,7 @@
 //! The rule kept here: an agreement is for the client that it names, and takes from no other one.
 //! A provider that breaks it gets no calls under this agreement; the calls of others go on.
 
+mod reports;
 mod status;
 mod terms;
 #[cfg(test)]
@@ -57,6 +58,22 @@ struct State {
     violations: [u64; Obligation::ALL.len()],
 }
 
+impl State {
+    /// The provider with that backend. `None` where there is no room for another one.
+    fn provider(&mut self, backend: &str) -> Option<&mut Provider> {
+        if !self.providers.contains_key(backend) && self.providers.len() >= MOST_BACKENDS {
+            let is_idle = |provider: &Provider| {
+                provider.excluded.is_none() && provider.strikes == 0 && provider.window.calls == 0
+            };
+            self.providers.retain(|_, provider| !is_idle(provider));
+            if self.providers.len() >= MOST_BACKENDS {
+                return None;
+            }
+        }
+        Some(self.providers.entry(backend.to_owned()).or_default())
+    }
+}
+
 /// A backend under an agreement.
 #[derive(Debug, Default)]
 struct Provider {
@@ -64,6 +81,23 @@ struct Provider {
     /// Violations since it was last excluded.
     strikes: u32,
     excluded: Option<Instant>,
+}
+
+impl Provider {
+    /// Counts violations towards an exclusion, and excludes it where they are enough. The last one
+    /// tells of that.
+    fn strike(&mut self, exclusion: Option<Exclusion>, found: &mut [Violation], now: Moment) {
+        let (Some(exclusion), None) = (exclusion, self.excluded) else {
+            return;
+        };
+        let strikes = u32::try_from(found.len()).unwrap_or(u32::MAX);
+        self.strikes = self.strikes.saturating_add(strikes);
+        if let (true, Some(last)) = (self.strikes >= exclusion.after, found.last_mut()) {
+            self.strikes = 0;
+            self.excluded = now.at.checked_add(exclusion.time);
+            last.excluded = Some(exclusion.time);
+        }
+    }
 }
 
 /// What is known of a request.
@@ -262,16 +296,9 @@ impl Agreement {
         let mut state = self.state();
         let mut events = Vec::new();
         self.close_served(&mut state, now, &mut events);
-        if !state.providers.contains_key(backend) && state.providers.len() >= MOST_BACKENDS {
-            let is_idle = |provider: &Provider| {
-                provider.excluded.is_none() && provider.strikes == 0 && provider.window.calls == 0
-            };
-            state.providers.retain(|_, provider| !is_idle(provider));
-            if state.providers.len() >= MOST_BACKENDS {
-                return events;
-            }
-        }
-        let provider = state.providers.entry(backend.to_owned()).or_default();
+        let Some(provider) = state.provider(backend) else {
+            return events;
+        };
         provider.window.count(&self.terms, served, now);
         self.close_served(&mut state, now, &mut events);
         events
@@ -346,16 +373,7 @@ impl Agreement {
                     backend: backend.clone(),
                 });
             }
-            if let (Some(exclusion), None) = (self.terms.of_provider.exclusion, provider.excluded) {
-                let strikes = u32::try_from(found.len()).unwrap_or(u32::MAX);
-                provider.strikes = provider.strikes.saturating_add(strikes);
-                if let (true, Some(last)) = (provider.strikes >= exclusion.after, found.last_mut())
-                {
-                    provider.strikes = 0;
-                    provider.excluded = now.at.checked_add(exclusion.time);
-                    last.excluded = Some(exclusion.time);
-                }
-            }
+            provider.strike(self.terms.of_provider.exclusion, &mut found, now);
             note(violations, found, events);
         }
     }

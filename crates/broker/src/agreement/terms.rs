@@ -153,6 +153,8 @@ pub struct ProviderTerms {
     pub availability: Option<Share>,
     /// The least security of exchanges. Time and availability of it are not used.
     pub security: Needs,
+    /// Whether its reports must fit its calls.
+    pub reports: bool,
     /// Subject of the certificate that signs its answers.
     pub subject: Option<String>,
     /// What a violation costs, in words.

@@ -20,17 +20,20 @@ pub enum Obligation {
     Availability,
     /// The provider: how its answers are secured.
     Security,
+    /// The provider: that its reports fit its calls.
+    Reports,
 }
 
 impl Obligation {
     /// All of them.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 7] = [
         Self::Operation,
         Self::Size,
         Self::Rate,
         Self::ResponseTime,
         Self::Availability,
         Self::Security,
+        Self::Reports,
     ];
 
     /// A stable name, for records and metrics.
@@ -42,6 +45,7 @@ impl Obligation {
             Self::ResponseTime => "response-time",
             Self::Availability => "availability",
             Self::Security => "security",
+            Self::Reports => "reports",
         }
     }
 
@@ -49,7 +53,7 @@ impl Obligation {
     pub fn party(self) -> &'static str {
         match self {
             Self::Operation | Self::Size | Self::Rate => "client",
-            Self::ResponseTime | Self::Availability | Self::Security => "provider",
+            Self::ResponseTime | Self::Availability | Self::Security | Self::Reports => "provider",
         }
     }
 }
@@ -73,7 +77,7 @@ pub struct Violation {
     pub promised: String,
     /// What was measured, in words.
     pub measured: String,
-    /// Calls in the window.
+    /// Calls in the window; of the obligation about reports, reports.
     pub calls: u64,
     /// Those of them that were not as promised.
     pub violating: u64,

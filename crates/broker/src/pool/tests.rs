@@ -3,6 +3,7 @@
 //! The rule kept here: the moment is given, so that nothing waits.
 
 use super::*;
+use crate::claims::Claim;
 use crate::needs::Property;
 use crate::security::Level;
 use crate::settings::{Checks, Ejection};
@@ -392,6 +393,138 @@ fn a_slow_member_gets_next_to_nothing_by_performance() {
     assert!(verdicts[0].time > verdicts[1].time);
     let later = now + Settings::default().fresh + TOOK;
     assert_eq!(pool.explain(&Ask::default(), later)[1].time, None);
+}
+
+fn claims(taken: i64, ms: u64) -> Claims {
+    let time = Duration::from_millis(ms);
+    let claim = Claim {
+        mean: time,
+        p95: time,
+    };
+    Claims {
+        taken,
+        all: Some(claim),
+        operations: Vec::new(),
+    }
+}
+
+/// Every member reports that its calls take so long.
+fn report(pool: &Pool, taken: i64, times: [u64; 3], now: Instant) -> Vec<Change> {
+    let reports = pool.ids().zip(times);
+    let changes = reports.filter_map(|(id, ms)| pool.reported(id, &claims(taken, ms), now));
+    changes.collect()
+}
+
+/// A provider that reports next to nothing and takes 500 ms, among two that take 10 ms and say so.
+/// In the end it gets no more calls than one that is slow and says so.
+#[test]
+fn a_lie_about_load_is_worth_nothing_once_a_call_was_answered() {
+    let took = |index| Outcome::answered(Duration::from_millis([500, 10, 10][index]));
+    let calls_of_first = |claimed: u64| {
+        let (pool, mut now) = (three(Selection::Performance), Instant::now());
+        report(&pool, 0, [claimed, 10, 10], now);
+        let mut got = Vec::new();
+        for number in 1..=300 {
+            now += Duration::from_millis(50);
+            let index = call(&pool, now, took);
+            if index == 0 {
+                got.push(number);
+            }
+            report(&pool, number, [claimed, 10, 10], now);
+        }
+        got
+    };
+    let (liar, honest) = (calls_of_first(0), calls_of_first(500));
+    assert!(honest.len() <= 2, "{honest:?}");
+    assert!(liar.len() <= 2, "{liar:?}");
+    assert!(liar.iter().all(|number| *number <= 12), "{liar:?}");
+}
+
+/// Whoever calls the liar all the same, finds it out.
+#[test]
+fn a_liar_is_doubted_after_three_reports_that_calls_contradict() {
+    let (pool, mut now) = (three(Selection::RoundRobin), Instant::now());
+    let took = |index| Outcome::answered(Duration::from_millis([500, 10, 10][index]));
+    report(&pool, 0, [1, 10, 10], now);
+    let mut found = Vec::new();
+    for round in 1..=6 {
+        for _ in 0..3 {
+            now += Duration::from_millis(10);
+            call(&pool, now, took);
+        }
+        let changes = report(&pool, round, [1, 10, 10], now).into_iter();
+        found.extend(changes.map(|change| (round, change)));
+    }
+    let doubted = Change::Doubted {
+        seen: Duration::from_millis(500),
+        claimed: Duration::from_millis(1),
+    };
+    assert_eq!(found, [(4, doubted)]);
+    let status = pool.status(now);
+    let doubted = status.iter().map(|it| it.doubted);
+    assert_eq!(doubted.collect::<Vec<_>>(), [true, false, false]);
+    assert_eq!(status[0].claimed, None);
+    assert_eq!(status[1].claimed, Some(Duration::from_millis(10)));
+    assert!(status[0].contradictions >= 3);
+}
+
+/// A promise is none that was seen to be kept.
+#[test]
+fn what_a_member_claims_of_itself_meets_no_need_for_a_time() {
+    let (pool, now) = (three(Selection::Performance), Instant::now());
+    report(&pool, 0, [1, 50, 50], now);
+    let needs = Needs {
+        time: Some(Duration::from_millis(100)),
+        ..Needs::nothing()
+    };
+    let ask = Ask {
+        needs: Some(&needs),
+        ..Ask::default()
+    };
+    assert!(pool.explain(&ask, now).iter().all(|it| !it.in_time));
+    let ids: Vec<MemberId> = pool.ids().collect();
+    let choice = Choice {
+        member: ids[1],
+        reason: Reason::Measuring,
+        covering: 3,
+    };
+    let took = Outcome::answered(Duration::from_millis(50));
+    pool.ended(choice, took, now);
+    let verdicts = pool.explain(&ask, now);
+    let in_time = verdicts.iter().map(|it| it.in_time);
+    assert_eq!(in_time.collect::<Vec<_>>(), [false, true, false]);
+    // Nobody who was not called is faster than who was.
+    assert_eq!(verdicts[0].time, Some(Duration::from_millis(50)));
+    assert_eq!(verdicts[0].seen, None);
+    for _ in 0..20 {
+        let choice = pool.choose(&ask, now).expect("there is one");
+        assert_eq!(choice.member, ids[1], "{}", choice.reason);
+        pool.ended(choice, took, now);
+    }
+    // Nor is anybody nearest to a need by a claim.
+    let needs = Needs {
+        time: Some(Duration::from_millis(5)),
+        ..Needs::nothing()
+    };
+    let ask = Ask {
+        needs: Some(&needs),
+        ..Ask::default()
+    };
+    let choice = pool.choose(&ask, now).expect("there is one");
+    assert_eq!((choice.member, choice.reason.name()), (ids[1], "nearest"));
+}
+
+/// A provider that nobody has called yet, and that says how it does, is no blind guess.
+#[test]
+fn members_that_were_not_called_are_ranked_by_what_they_report() {
+    let (pool, now) = (three(Selection::Performance), Instant::now());
+    report(&pool, 0, [900, 10, 900], now);
+    let mut counts = [0_u32; 3];
+    for _ in 0..30 {
+        let took = |index| Outcome::answered(Duration::from_millis([900, 10, 900][index]));
+        counts[call(&pool, now, took)] += 1;
+    }
+    assert!(counts[1] >= 15, "{counts:?}");
 }
 
 /// Who serves calls whose agreement says that of the members.

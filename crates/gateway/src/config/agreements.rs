@@ -23,6 +23,7 @@ use super::balance::{MemberSpec, OperationName, narrowed};
 use super::needs::read_security;
 use super::rate::read_rate;
 use super::route::RouteSpec;
+use super::source::SourceSpec;
 
 /// Most agreements of a gateway: each request compares its client with those of all of its route.
 const MOST_AGREEMENTS: usize = 1000;
@@ -64,6 +65,7 @@ struct Places {
     backends: Place,
     subject: Place,
     security: Place,
+    reports: Place,
 }
 
 /// Every key that the reader of an agreement with this text asks for.
@@ -232,6 +234,7 @@ fn read_agreement(document: &Document<'_>) -> Option<Read> {
         backends: provider.backends_place,
         subject: provider.subject_place,
         security: provider.security_place,
+        reports: provider.reports_place,
     };
     let since = |moment: &Located<Timestamp>| {
         Duration::from_secs(u64::try_from(moment.value.as_second()).unwrap_or(0))
@@ -353,6 +356,7 @@ struct ReadProvider {
     backends: Vec<String>,
     backends_place: Place,
     security_place: Place,
+    reports_place: Place,
     terms: ProviderTerms,
 }
 
@@ -396,6 +400,8 @@ fn read_provider(mut table: Table<'_>) -> Option<ReadProvider> {
         table.finish();
         security
     });
+    let reports_place = table.place_of("reports").unwrap_or_default();
+    let reports = table.boolean("reports");
     let penalty = table.string("penalty").map(|it| it.value);
     let has_exclusion = table.has("exclusion");
     let exclusion = table.table("exclusion").and_then(read_exclusion);
@@ -409,10 +415,12 @@ fn read_provider(mut table: Table<'_>) -> Option<ReadProvider> {
         backends: backends.into_iter().map(|name| name.value).collect(),
         backends_place,
         security_place,
+        reports_place,
         terms: ProviderTerms {
             time,
             availability,
             security: security.unwrap_or_default(),
+            reports: reports.is_some_and(|reports| reports.value),
             subject: text.map(|text| text.value),
             penalty,
             exclusion,
@@ -487,6 +495,13 @@ fn demand_route(document: &Document<'_>, agreement: &Read, routes: &[RouteSpec])
         let hint = "write it as several: backends = [{ url = \"…\" }]";
         return report(places.service, message, hint);
     };
+    let is_reported = matches!(group.source, Some(SourceSpec::Registry(_)));
+    if terms.of_provider.reports && !is_reported {
+        let message = "`reports` of [provider] is about what monitors report to a registry, and the backends of the route are not found in one";
+        let hint =
+            "leave it out, or let the route have backends = { service = \"…\", owners = […] }";
+        report(places.reports, message.to_owned(), hint);
+    }
     // What a registry knows comes and goes.
     if group.source.is_some() {
         return;

@@ -169,10 +169,10 @@ impl Balancer {
         let (route, backend) = (self.metrics.route(), self.pool.name(member));
         match changed {
             None => {}
-            Some(change @ (Change::Ejected { .. } | Change::Down)) => {
+            Some(change @ (Change::Ejected { .. } | Change::Down | Change::Doubted { .. })) => {
                 tracing::warn!(route, backend, "{change}");
             }
-            Some(change @ (Change::Returned | Change::Up)) => {
+            Some(change @ (Change::Returned | Change::Up | Change::Believed)) => {
                 tracing::info!(route, backend, "{change}");
             }
         }

@@ -1,0 +1,495 @@
+//! What a backend says of its own times, beside what is seen of it.
+//!
+//! A monitor may lie, and a backend that lies low draws calls. Therefore:
+//!
+//! - A claim makes no backend look faster than it was seen to be. One about the same operation may
+//!   make it look slower: others call it, too.
+//! - A claim about a backend that was not seen of late is worth at most what the fastest of the
+//!   others was seen to take.
+//! - A claim meets no need for a time. That is for what was seen.
+//! - A backend whose calls took much longer than its reports say, three reports in a row, is
+//!   doubted: its claims count for nothing, until as many reports fit.
+//!
+//! ```text
+//! answers ─▶ open ── report k ─▶ pending ── report k+1 ─▶ judged by the claims of k and k+1
+//! ```
+//!
+//! The rule kept here: calls are judged by reports that were taken while they were answered and
+//! after that, never by older ones alone. Whoever slows down and says so is not doubted.
+
+use std::collections::BTreeMap;
+use std::time::{Duration, Instant};
+
+use crate::outcome::Change;
+use crate::performance::Operation;
+
+/// Most operations whose claims and calls are kept for one backend: as many as their means.
+const OPERATIONS: usize = 64;
+
+/// So many reports in a row that calls contradict: the backend is doubted. So many that fit: it is
+/// believed again.
+pub(crate) const REPORTS: u32 = 3;
+
+/// A call may take so many times the time that 95 of 100 calls do not exceed by the report, and
+/// [`MARGIN`] more: the way, its connections, and what is larger than the calls of others.
+const FACTOR: u32 = 3;
+
+/// What a call may take besides.
+const MARGIN: Duration = Duration::from_millis(100);
+
+/// What a backend says of the times of its calls.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Claim {
+    /// The mean.
+    pub mean: Duration,
+    /// What 95 of 100 calls do not exceed.
+    pub p95: Duration,
+}
+
+impl Claim {
+    fn or_slower(self, other: Self) -> Self {
+        Self {
+            mean: self.mean.max(other.mean),
+            p95: self.p95.max(other.p95),
+        }
+    }
+
+    /// What a call takes at most that does not contradict it.
+    fn most(self) -> Duration {
+        let slowest = self.p95.max(self.mean);
+        slowest.saturating_mul(FACTOR).saturating_add(MARGIN)
+    }
+}
+
+/// What a report of a backend says.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Claims {
+    /// When it was taken, in milliseconds since 1970 by the clock of the backend. One that is not
+    /// newer than the last one says nothing.
+    pub taken: i64,
+    /// Of all calls; `None` where there were none.
+    pub all: Option<Claim>,
+    /// Of operations.
+    pub operations: Vec<(Operation, Claim)>,
+}
+
+/// A mean time that is claimed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct ClaimedMean {
+    pub(crate) time: Duration,
+    /// It is of the operation that was asked for, and not of all.
+    pub(crate) is_of_operation: bool,
+}
+
+impl ClaimedMean {
+    /// The mean that a prediction is made by: this and what was seen, as one. `fastest` is the
+    /// least that was seen of any backend.
+    pub(crate) fn joined(
+        claimed: Option<Self>,
+        seen: Option<Duration>,
+        fastest: Option<Duration>,
+    ) -> Option<Duration> {
+        match (seen, claimed) {
+            (Some(seen), Some(claimed)) if claimed.is_of_operation => Some(seen.max(claimed.time)),
+            (None, Some(claimed)) => Some(claimed.time.max(fastest.unwrap_or_default())),
+            (seen, _) => seen,
+        }
+    }
+}
+
+/// What is known of the claims of one backend.
+#[derive(Debug, Default)]
+pub(crate) struct Claimed {
+    taken: Option<i64>,
+    /// When the last claim came.
+    at: Option<Instant>,
+    all: Option<Claim>,
+    of: BTreeMap<Operation, Claim>,
+    /// Calls since the last report, and those between the two before.
+    open: Seen,
+    pending: Seen,
+    /// Reports in a row that do not fit what is believed.
+    run: u32,
+    pub(crate) doubted: bool,
+    /// Reports that calls contradicted.
+    pub(crate) contradictions: u64,
+}
+
+/// Calls by their operation: how many, and the sum of their times.
+#[derive(Debug, Default)]
+struct Seen(BTreeMap<Option<Operation>, (u32, Duration)>);
+
+impl Seen {
+    /// Adds calls. Clients name operations: what finds no room is of none.
+    fn add(&mut self, calls: u32, time: Duration, operation: Option<Operation>) {
+        let has_room = self.0.len() < OPERATIONS || self.0.contains_key(&operation);
+        let operation = operation.filter(|_| has_room);
+        let (own, sum) = self.0.entry(operation).or_default();
+        *own = own.saturating_add(calls);
+        *sum = sum.saturating_add(time);
+    }
+
+    fn merge(&mut self, other: Self) {
+        for (operation, (calls, time)) in other.0 {
+            self.add(calls, time, operation);
+        }
+    }
+}
+
+impl Claimed {
+    /// A call was answered.
+    pub(crate) fn see(&mut self, took: Duration, operation: Option<Operation>) {
+        // Nothing is judged where nothing is claimed.
+        if self.taken.is_some() {
+            self.open.add(1, took, operation);
+        }
+    }
+
+    /// A report came. Returns what that changed.
+    pub(crate) fn report(&mut self, claims: &Claims, now: Instant) -> Option<Change> {
+        if self.taken.is_some_and(|last| claims.taken <= last) {
+            return None;
+        }
+        let is_first = self.taken.replace(claims.taken).is_none();
+        let verdict = match is_first {
+            true => None,
+            false => self.judge(claims),
+        };
+        if verdict.is_some() {
+            self.pending = std::mem::take(&mut self.open);
+        } else {
+            // Too little was called to say anything: it waits for the next report.
+            let open = std::mem::take(&mut self.open);
+            self.pending.merge(open);
+        }
+        self.take(claims, now);
+        let (fits, seen, claimed) = verdict?;
+        self.contradictions += u64::from(!fits);
+        self.run = match fits == self.doubted {
+            true => self.run + 1,
+            false => 0,
+        };
+        if self.run < REPORTS {
+            return None;
+        }
+        self.run = 0;
+        self.doubted = !self.doubted;
+        Some(match self.doubted {
+            true => Change::Doubted { seen, claimed },
+            false => Change::Believed,
+        })
+    }
+
+    /// Whether what was seen fits, with the mean that was seen and the one that was claimed. `None`
+    /// where no claim is about what was seen.
+    fn judge(&self, claims: &Claims) -> Option<(bool, Duration, Duration)> {
+        let (mut seen, mut claimed, mut most) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
+        let mut all = 0_u32;
+        for (operation, (calls, time)) in &self.pending.0 {
+            let Some(claim) = self.claim_of(*operation, claims) else {
+                continue;
+            };
+            seen = seen.saturating_add(*time);
+            claimed = claimed.saturating_add(claim.mean.saturating_mul(*calls));
+            most = most.saturating_add(claim.most().saturating_mul(*calls));
+            all = all.saturating_add(*calls);
+        }
+        (all > 0).then(|| (seen <= most, seen / all, claimed / all))
+    }
+
+    /// The slower one of what the last report and this one say of an operation, or of all calls
+    /// where neither names it.
+    fn claim_of(&self, operation: Option<Operation>, claims: &Claims) -> Option<Claim> {
+        let of_new = |operation| {
+            let mut named = claims.operations.iter();
+            named
+                .find(|(name, _)| *name == operation)
+                .map(|(_, claim)| *claim)
+        };
+        let named = operation
+            .and_then(|operation| slower(self.of.get(&operation).copied(), of_new(operation)));
+        named.or_else(|| slower(self.all, claims.all))
+    }
+
+    /// Takes claims in the place of those before. Of what had no calls since, the last word stays.
+    fn take(&mut self, claims: &Claims, now: Instant) {
+        if claims.all.is_some() || !claims.operations.is_empty() {
+            self.at = Some(now);
+        }
+        self.all = claims.all.or(self.all);
+        for (operation, claim) in &claims.operations {
+            if self.of.len() < OPERATIONS || self.of.contains_key(operation) {
+                self.of.insert(*operation, *claim);
+            }
+        }
+    }
+
+    /// The mean that is claimed of an operation, or of all calls where none is of that. `None`:
+    /// nothing is, not of late, or it is doubted.
+    pub(crate) fn mean(
+        &self,
+        operation: Option<Operation>,
+        fresh: Duration,
+        now: Instant,
+    ) -> Option<ClaimedMean> {
+        let age = now.saturating_duration_since(self.at?);
+        if self.doubted || age > fresh {
+            return None;
+        }
+        let named = operation.and_then(|operation| self.of.get(&operation));
+        let claim = named.copied().or(self.all)?;
+        Some(ClaimedMean {
+            time: claim.mean,
+            is_of_operation: named.is_some(),
+        })
+    }
+}
+
+fn slower(one: Option<Claim>, other: Option<Claim>) -> Option<Claim> {
+    match (one, other) {
+        (Some(one), Some(other)) => Some(one.or_slower(other)),
+        (one, other) => one.or(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const FRESH: Duration = Duration::from_secs(30);
+
+    fn ms(time: u64) -> Duration {
+        Duration::from_millis(time)
+    }
+
+    fn claim(mean: u64, p95: u64) -> Claim {
+        Claim {
+            mean: ms(mean),
+            p95: ms(p95),
+        }
+    }
+
+    fn claims(taken: i64, mean: u64) -> Claims {
+        Claims {
+            taken,
+            all: Some(claim(mean, mean * 2)),
+            operations: Vec::new(),
+        }
+    }
+
+    /// The mean that is claimed of all calls.
+    fn time(claimed: &Claimed, now: Instant) -> Option<Duration> {
+        claimed.mean(None, FRESH, now).map(|mean| mean.time)
+    }
+
+    /// Reports of a backend, with a call of the first time before each of them; what each changed.
+    fn told(claimed: &mut Claimed, from: i64, took: u64, mean: u64, reports: i64) -> Vec<Change> {
+        let now = Instant::now();
+        let changes = (from..from + reports).filter_map(|taken| {
+            claimed.see(ms(took), None);
+            claimed.report(&claims(taken, mean), now)
+        });
+        changes.collect()
+    }
+
+    #[test]
+    fn a_backend_that_is_slower_than_its_reports_is_doubted_after_three_and_believed_after_three() {
+        let mut claimed = Claimed::default();
+        let now = Instant::now();
+        claimed.report(&claims(0, 5), now);
+        // The first report after a call may be older than the call: the second one judges it.
+        let doubted = Change::Doubted {
+            seen: ms(500),
+            claimed: ms(5),
+        };
+        assert_eq!(told(&mut claimed, 1, 500, 5, 3), []);
+        assert_eq!(told(&mut claimed, 4, 500, 5, 1), [doubted]);
+        assert_eq!(claimed.mean(None, FRESH, now), None);
+        assert_eq!(claimed.contradictions, 3);
+        // The last call that was slow is judged by the next report.
+        assert_eq!(told(&mut claimed, 5, 6, 5, 3), []);
+        assert_eq!(told(&mut claimed, 8, 6, 5, 1), [Change::Believed]);
+        assert_eq!(time(&claimed, now), Some(ms(5)));
+    }
+
+    #[test]
+    fn who_slows_down_and_says_so_is_not_doubted() {
+        let mut claimed = Claimed::default();
+        assert_eq!(told(&mut claimed, 0, 5, 5, 4), []);
+        // Of the first slow calls a report tells that was taken a while later.
+        assert_eq!(told(&mut claimed, 4, 500, 5, 1), []);
+        assert_eq!(told(&mut claimed, 5, 500, 480, 20), []);
+        assert_eq!(claimed.contradictions, 0);
+    }
+
+    /// The report that judges a call may tell of a better time already.
+    #[test]
+    fn who_recovers_is_not_doubted_for_calls_from_before() {
+        let mut claimed = Claimed::default();
+        assert_eq!(told(&mut claimed, 0, 500, 480, 5), []);
+        assert_eq!(told(&mut claimed, 5, 5, 5, 5), []);
+        assert_eq!(claimed.contradictions, 0);
+    }
+
+    #[test]
+    fn the_way_to_a_backend_is_no_lie() {
+        let mut claimed = Claimed::default();
+        // 95 of 100 calls within 10 ms: three times that, and 100 ms.
+        assert_eq!(told(&mut claimed, 0, 130, 5, 20), []);
+        assert_eq!(claimed.contradictions, 0);
+        assert_eq!(told(&mut claimed, 20, 131, 5, 10).len(), 1);
+    }
+
+    #[test]
+    fn a_single_call_that_took_long_is_no_lie() {
+        let mut claimed = Claimed::default();
+        assert_eq!(told(&mut claimed, 0, 5, 5, 3), []);
+        assert_eq!(told(&mut claimed, 3, 9_000, 5, 1), []);
+        assert_eq!(told(&mut claimed, 4, 5, 5, 10), []);
+        assert_eq!(claimed.contradictions, 1);
+    }
+
+    #[test]
+    fn an_operation_is_judged_by_what_is_said_of_it() {
+        let (quick, slow) = (Operation::of(b"quick"), Operation::of(b"slow"));
+        let said = |taken| Claims {
+            taken,
+            all: Some(claim(5, 10)),
+            operations: vec![(quick, claim(4, 8)), (slow, claim(700, 900))],
+        };
+        let now = Instant::now();
+        for (operation, contradicted) in [(quick, true), (slow, false)] {
+            let mut claimed = Claimed::default();
+            for taken in 0..10 {
+                claimed.see(ms(800), Some(operation));
+                claimed.report(&said(taken), now);
+            }
+            assert_eq!(claimed.doubted, contradicted, "{operation:?}");
+        }
+        let mut claimed = Claimed::default();
+        claimed.report(&said(0), now);
+        for (operation, time, is_of_operation) in [
+            (quick, ms(4), true),
+            (slow, ms(700), true),
+            (Operation::of(b"other"), ms(5), false),
+        ] {
+            let mean = ClaimedMean {
+                time,
+                is_of_operation,
+            };
+            assert_eq!(claimed.mean(Some(operation), FRESH, now), Some(mean));
+        }
+    }
+
+    #[test]
+    fn a_claim_makes_nothing_faster_than_it_was_seen_to_be() {
+        let said = |time, is_of_operation| {
+            Some(ClaimedMean {
+                time: ms(time),
+                is_of_operation,
+            })
+        };
+        for (claimed, seen, fastest, expected) in [
+            (said(1, true), Some(90), Some(10), Some(90)),
+            (said(200, true), Some(90), Some(10), Some(200)),
+            // Other clients may call other operations.
+            (said(200, false), Some(90), Some(10), Some(90)),
+            // Nobody who was never called is faster than the fastest that was.
+            (said(1, true), None, Some(10), Some(10)),
+            (said(1, false), None, None, Some(1)),
+            (said(20, false), None, Some(10), Some(20)),
+            (None, Some(90), Some(10), Some(90)),
+            (None, None, Some(10), None),
+        ] {
+            let joined = ClaimedMean::joined(claimed, seen.map(ms), fastest.map(ms));
+            assert_eq!(joined, expected.map(ms), "{claimed:?} {seen:?} {fastest:?}");
+        }
+    }
+
+    /// A registry that repeats a report, or an attacker who has an old one.
+    #[test]
+    fn a_report_that_is_not_newer_says_nothing() {
+        let mut claimed = Claimed::default();
+        let now = Instant::now();
+        claimed.report(&claims(5, 900), now);
+        for old in [5, 4] {
+            assert_eq!(claimed.report(&claims(old, 1), now), None);
+            assert_eq!(time(&claimed, now), Some(ms(900)), "{old}");
+        }
+        // Nor does it judge.
+        for _ in 0..9 {
+            claimed.see(ms(9_000), None);
+            claimed.report(&claims(5, 1), now);
+        }
+        assert_eq!((claimed.doubted, claimed.contradictions), (false, 0));
+    }
+
+    #[test]
+    fn a_claim_that_is_old_is_none() {
+        let mut claimed = Claimed::default();
+        let now = Instant::now();
+        claimed.report(&claims(1, 5), now);
+        assert_eq!(time(&claimed, now + FRESH), Some(ms(5)));
+        assert_eq!(claimed.mean(None, FRESH, now + FRESH + ms(1)), None);
+        // A report of a backend that had no calls says nothing of times.
+        let none = Claims {
+            taken: 2,
+            ..Claims::default()
+        };
+        claimed.report(&none, now + FRESH);
+        assert_eq!(claimed.mean(None, FRESH, now + FRESH + ms(1)), None);
+    }
+
+    /// A report has any number that is finite.
+    #[test]
+    fn a_claim_of_ages_is_no_overflow() {
+        let mut claimed = Claimed::default();
+        let now = Instant::now();
+        for taken in 0..9 {
+            claimed.see(ms(5), None);
+            let ages = Claim {
+                mean: Duration::MAX,
+                p95: Duration::MAX,
+            };
+            let said = Claims {
+                taken,
+                all: Some(ages),
+                operations: Vec::new(),
+            };
+            assert_eq!(claimed.report(&said, now), None);
+        }
+    }
+
+    #[test]
+    fn claims_and_calls_take_no_memory_without_bound() {
+        let mut claimed = Claimed::default();
+        let now = Instant::now();
+        let operations = (0_u32..1000).map(|name| Operation::of(&name.to_be_bytes()));
+        let operations: Vec<Operation> = operations.collect();
+        let said = Claims {
+            taken: 1,
+            all: None,
+            operations: operations.iter().map(|it| (*it, claim(1, 1))).collect(),
+        };
+        claimed.report(&said, now);
+        assert_eq!(claimed.of.len(), OPERATIONS);
+        // Of a backend that claims nothing, nothing is judged: the calls wait.
+        let mut claimed = Claimed::default();
+        for (taken, some) in operations.chunks(50).enumerate() {
+            let none = Claims {
+                taken: i64::try_from(taken).expect("a few"),
+                ..Claims::default()
+            };
+            claimed.report(&none, now);
+            for operation in some {
+                claimed.see(ms(1), Some(*operation));
+            }
+        }
+        assert!(claimed.pending.0.len() <= OPERATIONS + 1);
+        let calls = [&claimed.pending, &claimed.open].map(|seen| {
+            let calls = seen.0.values().map(|(calls, _)| *calls);
+            calls.sum::<u32>()
+        });
+        assert_eq!(calls.iter().sum::<u32>(), 1000);
+    }
+}
