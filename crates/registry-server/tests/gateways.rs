@@ -15,6 +15,8 @@ use soapstone_testkit::keys::P256;
 
 #[path = "gateways/calls.rs"]
 mod calls;
+#[path = "gateways/claims.rs"]
+mod claims;
 #[path = "gateways/dns.rs"]
 mod dns;
 #[path = "gateways/tls.rs"]

@@ -78,10 +78,10 @@ pub(crate) fn repeatable(
     }
 }
 
-/// What the time of a request is predicted by: what its client says that it is about. Nothing else
-/// depends on that.
-pub(crate) fn operation_of(action: Option<&str>) -> Option<Operation> {
-    action.map(|action| Operation::of(action.as_bytes()))
+/// What the time of a request is predicted by: the element in its Body where the request was
+/// opened, or else what its client says that it is about. Nothing else depends on that.
+pub(crate) fn operation_of(name: Option<&str>) -> Option<Operation> {
+    name.map(|name| Operation::of(name.as_bytes()))
 }
 
 /// What a client is told whose request no backend can take.

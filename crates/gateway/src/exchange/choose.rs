@@ -131,7 +131,7 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
             let wanted = Wanted {
                 affinity: affinity(balancer.rules.sticky, &client, opened),
                 needs,
-                operation: operation_of(action.as_deref()),
+                operation: operation_of(opened.operation.as_deref().or(action.as_deref())),
                 class: agreement.as_ref().map(UnderAgreement::class).or(class),
                 agreement,
             };

@@ -5,16 +5,18 @@
 use std::sync::Arc;
 use std::time::Duration;
 
-use http::{HeaderMap, HeaderValue, Response, Version, header, request};
+use http::{HeaderMap, HeaderValue, Response, StatusCode, Version, header, request};
 use hyper::body::Body;
 use tokio::time::Instant;
 
 use super::connection::Connection;
 use super::resources::Resources;
+use crate::config::direction::Direction;
 use crate::config::limits::Shares;
 use crate::config::source::SourceSpec;
 use crate::observe::audit::{self, Found, Notes, Sender};
 use crate::observe::calls::{Served, Spent};
+use crate::observe::metrics::{CountedCall, OperationMetrics};
 use crate::observe::traces::{Calling, Observed, Recording};
 use crate::route::Route;
 use crate::route::balancer::Attempt;
@@ -41,6 +43,8 @@ pub(crate) struct Exchange<'e> {
     pub(crate) recording: Option<Arc<Recording>>,
     /// Where its time goes, where the call is logged.
     pub(crate) spent: Option<Arc<Spent>>,
+    /// What is counted of its operation, where the route counts by operation.
+    pub(crate) counted: Option<Arc<CountedCall>>,
 }
 
 impl Exchange<'_> {
@@ -64,6 +68,47 @@ impl Exchange<'_> {
             metrics: Arc::clone(&self.route.metrics),
             recording: self.recording.clone(),
             spent: self.spent.clone(),
+            counted: self.counted.clone(),
+        }
+    }
+
+    /// What is counted of its operation, where the route counts by operation.
+    fn operation(&self) -> Option<&OperationMetrics> {
+        let (counted, operations) = (self.counted.as_ref()?, self.route.metrics.operations()?);
+        Some(counted.operation().unwrap_or(operations.other()))
+    }
+
+    /// Counts the head of a backend's response, which arrived.
+    pub(super) fn backend_answered(&self, took: Duration) {
+        self.route.metrics.backend(took);
+        if let Some(operation) = self.operation() {
+            operation.backend(took);
+        }
+    }
+
+    /// Counts that it failed, for that reason.
+    pub(super) fn count_failure(&self, reason: &'static str) {
+        self.route.metrics.failure(reason);
+        if let Some(operation) = self.operation() {
+            operation.failure();
+        }
+    }
+
+    /// Counts that one of its messages was refused. `class` is the code of the fault that the peer
+    /// is told.
+    pub(super) fn count_refusal(&self, side: Direction, class: &'static str, reason: &'static str) {
+        self.route.metrics.refusal(side, class, reason);
+        if let Some(operation) = self.operation() {
+            operation.refusal();
+        }
+    }
+
+    /// Counts the response, which leaves.
+    pub(super) fn count_response(&self, status: StatusCode) {
+        let metrics = &self.route.metrics;
+        metrics.response(status, self.started);
+        if let (Some(counted), Some(operations)) = (&self.counted, metrics.operations()) {
+            counted.answered(operations, self.started.elapsed());
         }
     }
 
@@ -97,6 +142,9 @@ impl Exchange<'_> {
         });
         if let Some(spent) = &self.spent {
             spent.chose(attempt.choosing());
+        }
+        if let Some(recording) = &self.recording {
+            recording.chosen(&attempt.told());
         }
     }
 

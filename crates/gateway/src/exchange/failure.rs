@@ -84,7 +84,7 @@ pub(crate) fn fail(
     failure: &Failure,
 ) -> Response<Reply> {
     let metrics = &exchange.route.metrics;
-    metrics.failure(failure.reason);
+    exchange.count_failure(failure.reason);
     exchange.note(|found| found.reason = Some(failure.reason));
     metrics.fault(cause.code());
     let id = exchange.request_id(given_id);

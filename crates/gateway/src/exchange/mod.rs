@@ -91,7 +91,7 @@ pub(crate) async fn serve(
     } else {
         only_post()
     };
-    route.metrics.response(response.status(), exchange.started);
+    exchange.count_response(response.status());
     exchange.tell(&response);
     if let Some(traced) = &mut traced {
         let notes = exchange.notes.as_ref();

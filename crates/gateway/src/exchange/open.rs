@@ -48,6 +48,8 @@ pub(super) struct Opened {
     pub(super) addressing: Option<Box<Addressing>>,
     /// What a header said that is not passed on, and that may be told.
     pub(super) action: Option<String>,
+    /// The element in its Body, where the route counts calls of that apart.
+    pub(super) operation: Option<Arc<str>>,
     /// Who sent it, as far as that was proven.
     pub(super) sender: Option<Sender>,
     /// The same, for those who decide what it may do.
@@ -71,6 +73,7 @@ impl Opened {
             receipt: Receipt::default(),
             addressing: None,
             action: None,
+            operation: None,
             sender: None,
             proven: Proven::Nobody,
             assertion: None,
@@ -126,6 +129,7 @@ pub(super) async fn open(
     let request = request.shown(shown);
     match receive(endpoint, request, allows, observed, desk).await? {
         Arrived::Message(mut opened) => Ok(Entered::Message(Box::new(Opened {
+            operation: observed.operation(),
             sender: Sender::of(&opened),
             proven: proven(&opened, private),
             assertion: opened.evidence.assertion.take().map(Box::new),

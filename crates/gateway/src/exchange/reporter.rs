@@ -126,7 +126,8 @@ impl Drop for Refusals<'_> {
             let cause = rejected.cause().name();
             let likely = copy.as_ref().and_then(|copy| copy.form().hint(cause));
             let record = self.record(copy, direction, &rejected);
-            route.metrics.refusal(direction, fault, rejected.name());
+            self.exchange
+                .count_refusal(direction, fault, rejected.name());
             route.metrics.fault(fault);
             tracing::warn!(
                 route = route.name,

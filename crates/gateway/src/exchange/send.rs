@@ -111,7 +111,7 @@ async fn transfer(
     let request = Request::from_parts(head, Upload::whole(octets));
     let response = upstream.backend.send(request, sent).await;
     let (head, body) = response.map_err(Unanswered::Backend)?.into_parts();
-    metrics.backend(sent.elapsed());
+    exchange.backend_answered(sent.elapsed());
     if let Some(calling) = &mut calling {
         calling.answered(head.status);
     }

@@ -11,8 +11,8 @@ use soapstone::endpoint::{
     UnsecuredFault,
 };
 use soapstone::wss::{
-    AssertionToken, KerberosSession, Outgoing, Receipt, Rejected, SecureError, Secured,
-    SecurityContext,
+    AssertionToken, Envelope, KerberosSession, Outgoing, Receipt, Rejected, SecureError, Secured,
+    SecurityContext, Verified,
 };
 use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
@@ -95,6 +95,12 @@ impl StepObserver for Timing<'_> {
         let begun = (self.since + pause).min(now);
         self.observed.step(self.direction, step, begun, now);
         self.since = now;
+    }
+
+    fn verified(&mut self, message: &Verified<Envelope>) {
+        if self.direction == Direction::Inbound {
+            self.observed.opened(message);
+        }
     }
 }
 

@@ -163,6 +163,16 @@ impl Agreements {
         }
     }
 
+    /// A backend of a route was found to be slower than it reports.
+    pub(crate) fn doubted(&self, route: &str, backend: &str, seen: Duration, claimed: Duration) {
+        let now = moment();
+        let about = self.all.iter().map(|one| &one.agreement);
+        for agreement in about.filter(|it| it.terms().service == route) {
+            let events = agreement.doubted(backend, seen, claimed, now);
+            self.violations.tell(events);
+        }
+    }
+
     /// Ends the windows that are over.
     pub(crate) fn tick(&self) {
         let now = moment();

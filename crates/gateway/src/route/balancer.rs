@@ -6,13 +6,13 @@
 //! The rule kept here: whatever becomes of a request, its attempt ends once, and its backend is
 //! told of it.
 
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use soapstone::wss::Envelope;
 use soapstone::xml::{Buffers, Limits};
 use soapstone_broker::{
-    Affinity, Ask, Change, Choice, Class, Failed, MemberId, MemberStatus, Needs, NoRetry,
+    Affinity, Ask, Change, Choice, Claims, Class, Failed, MemberId, MemberStatus, Needs, NoRetry,
     Operation, Outcome, Pool, Reason, Refusal, Repeatable, Served, Verdict,
 };
 use tokio::time::Instant;
@@ -23,6 +23,7 @@ use crate::config::balance::Rules;
 use crate::config::source::SourceSpec;
 use crate::issued::tokens::IssuedTokens;
 use crate::observe::metrics::RouteMetrics;
+use crate::observe::traces::ToldChoice;
 use crate::wire::backend::Backend;
 
 /// Several backends of one route.
@@ -33,6 +34,8 @@ pub(crate) struct Balancer {
     pub(crate) rules: Rules,
     /// Where the backends come from, if it is not the file.
     pub(crate) source: Option<SourceSpec>,
+    /// When that last answered.
+    pub(crate) answered: Mutex<Option<Instant>>,
     pub(crate) metrics: Arc<RouteMetrics>,
 }
 
@@ -41,6 +44,16 @@ pub(crate) struct BalancedMember {
     pub(crate) upstream: Arc<Upstream>,
     /// The same backend as health checks ask it, where there are some.
     pub(crate) checked: Option<Arc<Backend>>,
+}
+
+/// A backend that is slower than it reports.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) struct Doubted {
+    pub(crate) backend: String,
+    /// What its calls took, in the mean.
+    pub(crate) seen: Duration,
+    /// What it reports of such calls.
+    pub(crate) claimed: Duration,
 }
 
 /// What a request wants of its backend.
@@ -112,6 +125,7 @@ impl Balancer {
         Ok(Attempt {
             balancer: Arc::clone(self),
             choice,
+            chosen: now + choosing,
             choosing,
             wanted,
             tried,
@@ -157,6 +171,45 @@ impl Balancer {
         self.pool.explain(&ask, Instant::now().into_std())
     }
 
+    /// A report came of the provider with that access point and owner. Returns whether it is
+    /// doubted from now on.
+    pub(crate) fn reported(
+        &self,
+        access_point: &str,
+        owner: &str,
+        claims: &Claims,
+    ) -> Option<Doubted> {
+        // A policy of the owner is part of the name.
+        let of_owner = format!("{access_point} ({owner})");
+        let mut ids = self.pool.ids();
+        let member = ids.find(|id| {
+            let name = self.pool.name(*id);
+            name == access_point || name == of_owner
+        })?;
+        let now = Instant::now().into_std();
+        let changed = self.pool.reported(member, claims, now);
+        self.tell(member, changed);
+        match changed {
+            Some(Change::Doubted { seen, claimed }) => Some(Doubted {
+                backend: self.pool.name(member).to_owned(),
+                seen,
+                claimed,
+            }),
+            _ => None,
+        }
+    }
+
+    /// The source of the backends has answered.
+    pub(crate) fn source_answered(&self) {
+        let mut answered = self.answered.lock().unwrap_or_else(PoisonError::into_inner);
+        *answered = Some(Instant::now());
+    }
+
+    /// When it last did.
+    pub(super) fn answered(&self) -> Option<Instant> {
+        *self.answered.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A health check has come to its end.
     pub(crate) fn checked(&self, member: MemberId, healthy: bool) {
         let changed = self
@@ -184,7 +237,9 @@ impl Balancer {
 pub(crate) struct Attempt {
     balancer: Arc<Balancer>,
     choice: Choice,
-    /// How long the choice took.
+    /// When the choice was made.
+    chosen: Instant,
+    /// How long it took.
     choosing: Duration,
     wanted: Wanted,
     /// Where it was before.
@@ -231,6 +286,19 @@ impl Attempt {
     /// How long the choice took.
     pub(crate) fn choosing(&self) -> Duration {
         self.choosing
+    }
+
+    /// What a trace tells of the choice.
+    pub(crate) fn told(&self) -> ToldChoice {
+        let answered = self.balancer.answered();
+        ToldChoice {
+            begun: self.chosen - self.choosing,
+            ended: self.chosen,
+            known: self.balancer.members.len(),
+            covering: self.choice.covering,
+            reason: self.choice.reason.name(),
+            age: answered.map(|answered| self.chosen.saturating_duration_since(answered)),
+        }
     }
 
     /// Why it goes there.

@@ -9,7 +9,7 @@
 use std::fmt;
 use std::hash::{BuildHasher, RandomState};
 use std::net::SocketAddr;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex};
 
 use http::{HeaderValue, Uri};
 use soapstone::crypto::trust::RevocationCache;
@@ -301,6 +301,9 @@ impl Builder<'_> {
                 (Some(first), Some(Arc::new(balancer)))
             }
         };
+        if let (Some(operations), Some(inbound)) = (metrics.operations(), &inbound) {
+            operations.know(inbound.endpoint.operation_names());
+        }
         Some(Route::new(spec, inbound, upstreams, metrics, needs))
     }
 
@@ -492,11 +495,13 @@ impl Builder<'_> {
                 Pool::following(&former.pool, group.settings, terms, dice, now)
             }
         };
+        let same = former.filter(|former| former.source == group.source);
         Some(Balancer {
             pool,
             members,
             rules: group.rules,
             source: group.source,
+            answered: Mutex::new(same.and_then(Balancer::answered)),
             metrics: Arc::clone(metrics),
         })
     }

@@ -3,8 +3,8 @@
 //! `/healthz` says that the process answers. `/readyz` says whether it makes sense to send it
 //! requests: not before its warm-ups are over, not while it drains, and not when none of its
 //! backends can be reached. `/metrics` is for Prometheus. On a listener of its own alone,
-//! `/backends` tells what is known of each backend of the routes that have several, and
-//! `/agreements` what is known of each agreement. `/refused`
+//! `/backends` tells what is known of each backend of the routes that have several, `/operations`
+//! what is counted of each operation, and `/agreements` what is known of each agreement. `/refused`
 //! lists the messages that were recorded there, and `/refused/ID` gives one.
 //!
 //! The rule kept here: asking changes nothing but what is known of the backends, and however often
@@ -18,6 +18,7 @@ use http::{HeaderValue, Method, Request, Response, StatusCode, header};
 use super::agreements::agreements;
 use super::backends::backends;
 use super::console;
+use super::operations::operations;
 use super::snapshot::exposition;
 use super::state::State;
 use crate::observe::metrics::Detail;
@@ -109,6 +110,11 @@ async fn answer_known(
                 backends(&serving, &state.discovered),
             )
         }
+        "/operations" if detail == Detail::Everything => text(
+            StatusCode::OK,
+            "application/json",
+            operations(&state.current.serving()),
+        ),
         "/agreements" if detail == Detail::Everything => text(
             StatusCode::OK,
             "application/json",
@@ -116,7 +122,9 @@ async fn answer_known(
         ),
         _ => match (peer, &state.resources.records) {
             (Some(peer), Some(records)) => refused(records, peer, path),
-            _ => not_found("known here: /healthz, /readyz, /metrics, /backends, /agreements\n"),
+            _ => not_found(
+                "known here: /healthz, /readyz, /metrics, /backends, /operations, /agreements\n",
+            ),
         },
     }
 }
@@ -128,7 +136,7 @@ fn refused(records: &Records, peer: IpAddr, path: &str) -> Response<Reply> {
         _ => match path.strip_prefix("/refused/") {
             None => {
                 return not_found(
-                    "known here: /healthz, /readyz, /metrics, /backends, /agreements, /refused\n",
+                    "known here: /healthz, /readyz, /metrics, /backends, /operations, /agreements, /refused\n",
                 );
             }
             Some(_) if !records.gives_sealed() && !peer.to_canonical().is_loopback() => {

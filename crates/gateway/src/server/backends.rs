@@ -19,6 +19,7 @@ pub(super) fn backends(serving: &Serving, discovered: &Discovered) -> String {
         let members = members.map(|((status, url), verdict)| {
             let mut shown = member(&status, &url);
             shown["predicted_ms"] = json!(verdict.time.map(|time| time.as_secs_f64() * 1e3));
+            shown["seen_ms"] = json!(verdict.seen.map(|time| time.as_secs_f64() * 1e3));
             shown["security_index"] = json!(verdict.security);
             shown["covers_route"] = json!(verdict.shortfalls.is_empty());
             shown
@@ -55,6 +56,9 @@ fn member(status: &MemberStatus, url: &str) -> Value {
         "ejections": status.ejections,
         "availability_percent": status.availability,
         "mean_ms": status.mean.map(|mean| mean.as_secs_f64() * 1e3),
+        "claimed_ms": status.claimed.map(|claimed| claimed.as_secs_f64() * 1e3),
+        "doubted": status.doubted,
+        "contradictions": status.contradictions,
     });
     match status.state {
         State::Ejected { left } => member["ejected_for_ms"] = json!(left.as_millis()),

@@ -71,6 +71,7 @@ pub(super) async fn answer(
         trace: trace.map(|trace| format!("{trace:032x}")),
         recording,
         spent: is_logged.then(Arc::default),
+        counted: route.metrics.operations().map(|_| Arc::default()),
     };
     serve(&exchange, request, traced).await
 }

@@ -18,6 +18,7 @@ mod key_usage;
 mod lingering;
 mod listener;
 mod notices;
+mod operations;
 mod readiness;
 mod registry;
 mod repoll;

@@ -421,5 +421,6 @@ fn unobserved() -> Observed {
         metrics: RouteMetrics::new("", None, None),
         recording: None,
         spent: None,
+        counted: None,
     }
 }

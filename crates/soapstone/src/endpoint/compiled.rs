@@ -258,8 +258,8 @@ impl<P: Directions> Endpoint<P> {
         &self.limits
     }
 
-    /// The names of the elements by which requests are told apart, where operations have policies of
-    /// their own: `{namespace}name`.
+    /// The names of the elements by which requests are told apart, where operations have policies
+    /// of their own: `{namespace}name`.
     pub fn operation_names(&self) -> impl Iterator<Item = &str> {
         let operations = self.operations.iter();
         operations.flat_map(|operations| operations.contents())

@@ -67,6 +67,16 @@ fn of_members(balanced: &Balanced, out: &mut Exposition) {
     let help = "How often a backend was ejected because it failed requests.";
     let mut samples = out.family(("soapstone_balanced_ejections_total", COUNTER, help));
     each(balanced, &mut samples, |it| Some(it.ejections));
+    let help = "Mean time of its calls as a backend reports it to the registry, while that counts.";
+    let mut samples = out.family(("soapstone_balanced_claimed_seconds", GAUGE, help));
+    each(balanced, &mut samples, |it| Some(it.claimed?.as_secs_f64()));
+    let help = "Whether reports of a backend count for nothing, since its calls took much longer.";
+    let mut samples = out.family(("soapstone_balanced_doubted", GAUGE, help));
+    each(balanced, &mut samples, |it| Some(u8::from(it.doubted)));
+    let help = "Reports of a backend that its calls contradicted.";
+    let family = ("soapstone_balanced_contradictions_total", COUNTER, help);
+    let mut samples = out.family(family);
+    each(balanced, &mut samples, |it| Some(it.contradictions));
 }
 
 fn member_labels(route: &str, member: &MemberStatus) -> String {

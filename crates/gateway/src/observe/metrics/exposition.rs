@@ -1,7 +1,8 @@
 //! The text that Prometheus reads (exposition format 0.0.4).
 //!
-//! The rule kept here: label values come from the configuration and from names in the code, never
-//! from a message, so that no peer can make the series grow.
+//! The rule kept here: label values come from the configuration and from names in the code, so that
+//! no peer can make the series grow. Names of operations may come from messages of proven senders;
+//! there are so many at most.
 
 use std::sync::Arc;
 
@@ -9,7 +10,9 @@ use super::gateway::{
     of_backends, of_calls, of_expiries, of_revocation, of_shared_keys, of_stores, of_the_gateway,
     of_traces,
 };
-use super::routes::{of_conversations, of_denials, of_requests, of_security, of_times};
+use super::routes::{
+    of_conversations, of_denials, of_operations, of_requests, of_security, of_times,
+};
 use super::snapshot::{Detail, Snapshot};
 use super::text::Exposition;
 use super::{GatewayMetrics, RouteMetrics, agreements, balanced, process};
@@ -43,6 +46,7 @@ pub(crate) fn expose(
         of_stores(gateway, &mut out);
         // Names of backends are mostly their addresses.
         balanced::expose(&snapshot.balanced, routes, &mut out);
+        of_operations(routes, &mut out);
         // A client is told that it may not, and not why.
         of_denials(routes, &mut out);
         process::expose(&mut out);

@@ -10,10 +10,12 @@ mod agreements;
 mod balanced;
 mod exposition;
 mod gateway;
+mod operations;
 mod process;
 mod routes;
 mod snapshot;
 mod text;
+mod times;
 
 use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -29,7 +31,10 @@ use crate::config::direction::Direction;
 
 pub(crate) use agreements::AgreementsSnapshot;
 pub(crate) use exposition::expose;
+pub(crate) use operations::{CountedCall, OperationMetrics, Operations};
 pub(crate) use snapshot::{Detail, Snapshot};
+use times::Histogram;
+pub(crate) use times::{CallSample, TimesSample};
 
 /// Every step of an endpoint's work on a message.
 const STEPS: [Step; 7] = [
@@ -41,76 +46,6 @@ const STEPS: [Step; 7] = [
     Step::Forward,
     Step::Secure,
 ];
-
-/// Upper bounds of the buckets, in microseconds: from one symmetric operation on a small message to
-/// a backend's patience.
-const BOUNDS: [u64; 18] = [
-    25, 50, 100, 250, 500, 1_000, 2_500, 5_000, 10_000, 25_000, 50_000, 100_000, 250_000, 500_000,
-    1_000_000, 2_500_000, 5_000_000, 10_000_000,
-];
-
-/// How long something took, counted in buckets.
-#[derive(Debug, Default)]
-pub(crate) struct Histogram {
-    buckets: [AtomicU64; BOUNDS.len() + 1],
-    nanoseconds: AtomicU64,
-}
-
-impl Histogram {
-    pub(crate) fn record(&self, took: Duration) {
-        let microseconds = u64::try_from(took.as_micros()).unwrap_or(u64::MAX);
-        let bucket = BOUNDS.partition_point(|bound| *bound < microseconds);
-        self.buckets[bucket].fetch_add(1, Ordering::Relaxed);
-        self.nanoseconds.fetch_add(
-            u64::try_from(took.as_nanos()).unwrap_or(u64::MAX),
-            Ordering::Relaxed,
-        );
-    }
-}
-
-/// What a histogram had counted at a moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct TimesSample {
-    pub(crate) buckets: [u64; BOUNDS.len() + 1],
-    pub(crate) nanoseconds: u64,
-}
-
-impl TimesSample {
-    fn of(histogram: &Histogram) -> Self {
-        let buckets = histogram.buckets.each_ref();
-        Self {
-            buckets: buckets.map(|count| count.load(Ordering::Relaxed)),
-            nanoseconds: histogram.nanoseconds.load(Ordering::Relaxed),
-        }
-    }
-
-    pub(crate) fn count(&self) -> u64 {
-        self.buckets.iter().sum()
-    }
-
-    /// The bounds of a bucket, in microseconds. The last one is taken to end at twice its start.
-    pub(crate) fn bounds(bucket: usize) -> (f64, f64) {
-        let last = BOUNDS[BOUNDS.len() - 1];
-        let from = match bucket.checked_sub(1) {
-            Some(before) => BOUNDS.get(before).copied().unwrap_or(last),
-            None => 0,
-        };
-        let to = BOUNDS.get(bucket).copied().unwrap_or(last * 2);
-        (from as f64, to as f64)
-    }
-}
-
-/// What a route had counted at a moment.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct RouteSample {
-    pub(crate) request: TimesSample,
-    pub(crate) backend: TimesSample,
-    /// Time of all steps of its endpoints.
-    pub(crate) security_nanoseconds: u64,
-    pub(crate) refusals: u64,
-    pub(crate) failures: u64,
-    pub(crate) in_hand: u64,
-}
 
 /// Counts by name, for what happens seldom.
 #[derive(Debug)]
@@ -184,6 +119,8 @@ pub(crate) struct RouteMetrics {
     retries: Tally<&'static str>,
     /// Requests in hand.
     in_hand: AtomicU64,
+    /// The same by operation, where an endpoint faces the client.
+    operations: Option<Operations>,
 }
 
 /// An answer that nothing proves.
@@ -245,7 +182,13 @@ impl RouteMetrics {
             choices: Default::default(),
             retries: Tally::default(),
             in_hand: AtomicU64::new(0),
+            operations: inbound.map(|_| Operations::default()),
         })
+    }
+
+    /// What it counts by operation. `None`: nothing opens its requests.
+    pub(crate) fn operations(&self) -> Option<&Operations> {
+        self.operations.as_ref()
     }
 
     /// Whether these are the numbers of a route of that name with those mechanisms.
@@ -272,12 +215,12 @@ impl RouteMetrics {
     }
 
     /// What it has counted until now.
-    pub(crate) fn sample(&self) -> RouteSample {
+    pub(crate) fn sample(&self) -> CallSample {
         let steps = self.steps.iter().flatten();
         let steps = steps.map(|step| step.nanoseconds.load(Ordering::Relaxed));
         let refusals = self.refusals.entries();
         let failures = self.failures.entries();
-        RouteSample {
+        CallSample {
             request: TimesSample::of(&self.request_time),
             backend: TimesSample::of(&self.backend_time),
             security_nanoseconds: steps.sum(),

@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 
 use super::snapshot::{Detail, Snapshot};
 use super::text::{COUNTER, Exposition, GAUGE, HISTOGRAM, escape, route_label};
-use super::{RouteMetrics, STEPS};
+use super::{OperationMetrics, Operations, RouteMetrics, STEPS};
 use crate::config::direction::Direction;
 
 /// Why requests fail, besides what the engine refuses: each is there from the start.
@@ -276,6 +276,59 @@ pub(super) fn of_times(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mut E
                 samples.histogram(&labels, histogram);
             }
         }
+    }
+}
+
+/// Writes what is counted of operations. It is for operators: when a message counts for its
+/// operation tells when it was opened.
+pub(super) fn of_operations(routes: &[Arc<RouteMetrics>], out: &mut Exposition) {
+    let mut all: Vec<(String, Arc<OperationMetrics>)> = Vec::new();
+    for route in routes {
+        for operation in route
+            .operations()
+            .map(Operations::all)
+            .into_iter()
+            .flatten()
+        {
+            let label = format!(
+                "{},operation=\"{}\"",
+                route.label(),
+                escape(operation.name())
+            );
+            all.push((label, operation));
+        }
+    }
+    let load = |counter: &AtomicU64| counter.load(Ordering::Relaxed);
+    let help = "Requests of an operation in hand; \"*\" is what is of no other one.";
+    let mut samples = out.family(("soapstone_operation_in_hand", GAUGE, help));
+    for (label, operation) in &all {
+        samples.sample(label, load(&operation.in_hand));
+    }
+    let help = "Messages of an operation that were refused for their security.";
+    let mut samples = out.family(("soapstone_operation_refusals_total", COUNTER, help));
+    for (label, operation) in &all {
+        samples.sample(label, load(&operation.refusals));
+    }
+    let help = "Requests of an operation that failed for another reason.";
+    let mut samples = out.family(("soapstone_operation_failures_total", COUNTER, help));
+    for (label, operation) in &all {
+        samples.sample(label, load(&operation.failures));
+    }
+    let help = "Time of security steps for requests of an operation.";
+    let family = ("soapstone_operation_security_seconds_total", COUNTER, help);
+    let mut samples = out.family(family);
+    for (label, operation) in &all {
+        samples.sample(label, load(&operation.security) as f64 / 1e9);
+    }
+    let help = "From a request's head to its response's, by operation.";
+    let mut samples = out.family(("soapstone_operation_seconds", HISTOGRAM, help));
+    for (label, operation) in &all {
+        samples.histogram(label, &operation.request_time);
+    }
+    let help = "From sending a request to the head of its response, by operation.";
+    let mut samples = out.family(("soapstone_operation_backend_seconds", HISTOGRAM, help));
+    for (label, operation) in &all {
+        samples.histogram(label, &operation.backend_time);
     }
 }
 

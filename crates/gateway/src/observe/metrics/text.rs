@@ -6,7 +6,8 @@ use std::fmt::{Display, Write};
 use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
-use super::{BOUNDS, Histogram, RouteMetrics};
+use super::RouteMetrics;
+use super::times::{BOUNDS, Histogram};
 use crate::config::direction::Direction;
 
 /// One metric: its name, its kind and what it says.

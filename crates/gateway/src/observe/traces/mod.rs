@@ -31,7 +31,7 @@ use crate::observe::trace_context::TraceContext;
 use collector::Collector;
 use span::Finished;
 
-pub(crate) use recording::{Calling, Observed, Recording};
+pub(crate) use recording::{Calling, Observed, Recording, ToldChoice};
 pub(crate) use traced::Traced;
 
 /// Most spans that wait for the collector: those of a thousand requests, some 1 MB.

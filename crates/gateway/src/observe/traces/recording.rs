@@ -9,12 +9,13 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 use http::{HeaderMap, StatusCode};
 use soapstone::crypto::random;
 use soapstone::endpoint::Step;
+use soapstone::wss::{Envelope, Verified};
 use tokio::time::Instant;
 
 use super::span::{Kind, Span, Value, status_attribute};
 use crate::config::direction::Direction;
 use crate::observe::calls::Spent;
-use crate::observe::metrics::RouteMetrics;
+use crate::observe::metrics::{CountedCall, RouteMetrics};
 use crate::observe::trace_context::TraceContext;
 
 /// Most spans of one request; those of a bridge that has to begin a conversation anew are 21.
@@ -57,6 +58,22 @@ impl Recording {
         self.internal(name, None, begun, ended);
     }
 
+    /// Records the choice of one of several backends.
+    pub(crate) fn chosen(&self, told: &ToldChoice) {
+        let number = |count: usize| Value::Number(count as u64);
+        let age = told.age.map(|age| {
+            let age = u64::try_from(age.as_millis()).unwrap_or(u64::MAX);
+            ("soapstone.source.age_ms", Value::Number(age))
+        });
+        let attributes = [
+            ("soapstone.backends", number(told.known)),
+            ("soapstone.backends.covering", number(told.covering)),
+            ("soapstone.chosen", Value::Name(told.reason)),
+        ];
+        let attributes = attributes.into_iter().chain(age);
+        self.with("choose", attributes.collect(), told.begun, told.ended);
+    }
+
     fn internal(
         &self,
         name: &'static str,
@@ -65,6 +82,16 @@ impl Recording {
         ended: Instant,
     ) {
         let direction = side.map(|side| ("soapstone.direction", Value::Name(side.name())));
+        self.with(name, direction.into_iter().collect(), begun, ended);
+    }
+
+    fn with(
+        &self,
+        name: &'static str,
+        attributes: Vec<(&'static str, Value)>,
+        begun: Instant,
+        ended: Instant,
+    ) {
         self.add(Span {
             id: new_span(),
             parent: Some(self.span),
@@ -72,7 +99,7 @@ impl Recording {
             name: name.to_owned(),
             begun: self.nanoseconds(begun),
             ended: self.nanoseconds(ended),
-            attributes: direction.into_iter().collect(),
+            attributes,
             error: None,
         });
     }
@@ -120,6 +147,22 @@ fn new_span() -> u64 {
     u64::from_ne_bytes(random::bytes()).max(1)
 }
 
+/// What is told of the choice of one of several backends. Their names are their providers' words,
+/// and are in no trace.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct ToldChoice {
+    pub(crate) begun: Instant,
+    pub(crate) ended: Instant,
+    /// Backends that are known.
+    pub(crate) known: usize,
+    /// Those of them whose security covers the needs of the request.
+    pub(crate) covering: usize,
+    /// Why this one.
+    pub(crate) reason: &'static str,
+    /// How long ago the registry last told of them, where it has.
+    pub(crate) age: Option<Duration>,
+}
+
 /// A request to the backend, until its response is there or it is given up.
 pub(crate) struct Calling<'r> {
     recording: &'r Recording,
@@ -163,6 +206,8 @@ pub(crate) struct Observed {
     pub(crate) recording: Option<Arc<Recording>>,
     /// Where the time of its call goes, where that is logged.
     pub(crate) spent: Option<Arc<Spent>>,
+    /// What is counted of its operation, where its route counts by operation.
+    pub(crate) counted: Option<Arc<CountedCall>>,
 }
 
 impl Observed {
@@ -173,11 +218,39 @@ impl Observed {
         }
     }
 
+    /// A request was opened: from now on it counts for its operation. A Body that holds several
+    /// elements is of none: it is not known which of them the backend looks at.
+    pub(crate) fn opened(&self, message: &Verified<Envelope>) {
+        let (Some(counted), Some(operations)) = (&self.counted, self.metrics.operations()) else {
+            return;
+        };
+        let mut held = message.envelope().body().children();
+        let (Some(only), None) = (held.next(), held.next()) else {
+            return;
+        };
+        let evidence = message.evidence();
+        let is_proven = !evidence.signatures.is_empty() || evidence.user.is_some();
+        if let Some(operation) = operations.find(only.namespace(), only.local(), is_proven) {
+            counted.is_of(operation);
+        }
+    }
+
+    /// The name of the operation of a request that was opened, where it is counted apart.
+    pub(crate) fn operation(&self) -> Option<Arc<str>> {
+        let counted = self.counted.as_ref()?;
+        counted
+            .operation()
+            .map(|operation| Arc::clone(operation.name()))
+    }
+
     /// A step has ended.
     pub(crate) fn step(&self, side: Direction, step: Step, begun: Instant, ended: Instant) {
         self.metrics.step(side, step, ended - begun);
         if let Some(spent) = &self.spent {
             spent.secured(ended - begun);
+        }
+        if let Some(counted) = &self.counted {
+            counted.secured(ended - begun);
         }
         if let Some(recording) = &self.recording {
             recording.internal(step.name(), Some(side), begun, ended);

@@ -124,6 +124,22 @@ const routes = now => {
   return parts;
 };
 
+const operations = now => {
+  const rows = [];
+  for (const { labels, value } of matching(now.samples, "soapstone_operation_seconds_count")) {
+    if (value === 0) continue;
+    const of = name => sum(matching(now.samples, `soapstone_operation_${name}`, labels));
+    const share = of("security_seconds_total") / of("seconds_sum");
+    const name = labels.operation === "*" ? make("span", "all others", "soft") : labels.operation;
+    const spoiled = count => make("span", String(count), count > 0 ? "warn" : "soft");
+    rows.push([labels.route, name, String(value), String(of("in_hand")), seconds(quantile(now, "soapstone_operation_seconds", labels, 0.5)),
+      seconds(quantile(now, "soapstone_operation_seconds", labels, 0.95)), seconds(quantile(now, "soapstone_operation_backend_seconds", labels, 0.95)),
+      `${(100 * Math.min(1, share || 0)).toFixed(0)} %`, spoiled(of("failures_total")), spoiled(of("refusals_total"))]);
+  }
+  return [table(["route", "operation", "#calls", "#in hand", "#p50 ≤", "#p95 ≤", "#backend p95 ≤", "#security", "#failed", "#refused"], rows,
+    "No request was opened yet.")];
+};
+
 const refused = now => {
   const rows = matching(now.samples, "soapstone_refusals_total").sort((a, b) => b.value - a.value).map(sample =>
     [sample.labels.route, sample.labels.direction, sample.labels.reason, String(sample.value)]);
@@ -230,7 +246,7 @@ const show = state => {
   if (state.warming_up.length > 0) parts.push(`warming up: ${state.warming_up.join(", ")}`);
   document.getElementById("summary").textContent = parts.join(" · ");
   const open = new Set([...document.querySelectorAll("details[open]")].map(it => it.dataset.name));
-  for (const [id, draw] of Object.entries({ routes, refused, agreements, steps, fill, certificates, weak }))
+  for (const [id, draw] of Object.entries({ routes, operations, refused, agreements, steps, fill, certificates, weak }))
     document.getElementById(id).replaceChildren(...draw(now));
   document.querySelectorAll("details").forEach((it, place) => {
     it.dataset.name = `${place} ${it.firstChild.textContent}`;

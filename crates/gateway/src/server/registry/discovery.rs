@@ -8,6 +8,8 @@ use std::sync::Arc;
 
 use soapstone_registry::{Answer, Provider, ProviderQuery, Request, State as ProviderState};
 
+use super::claims::told;
+
 use super::client::{AskError, RegistryClient};
 use crate::config::source::{KnownProvider, RegistrySource, SourceSpec};
 use crate::server::state::State;
@@ -28,8 +30,9 @@ pub(in crate::server) async fn discover(state: &State, client: &Arc<RegistryClie
                 continue;
             };
             match providers(client, wanted).await {
-                Ok(providers) => {
-                    state.discovered.learn(&source, providers);
+                Ok(found) => {
+                    told(&serving, &source, &found);
+                    state.discovered.learn(&source, usable(wanted, found));
                     if away.remove(&source) {
                         tracing::info!("the registry answers again");
                     }
@@ -50,7 +53,7 @@ pub(in crate::server) async fn discover(state: &State, client: &Arc<RegistryClie
 async fn providers(
     client: &Arc<RegistryClient>,
     source: &RegistrySource,
-) -> Result<Vec<KnownProvider>, AskError> {
+) -> Result<Vec<Provider>, AskError> {
     let query = Request::FindProviders(ProviderQuery {
         service: source.service.clone(),
         port_type: source.port_type.clone(),
@@ -58,21 +61,27 @@ async fn providers(
             true => Vec::new(),
             false => source.owners.clone(),
         },
-        operations: false,
+        operations: true,
     });
     match client.ask(&query).await? {
         Answer::Providers(providers) if providers.truncated => Err(AskError::Truncated),
-        Answer::Providers(providers) => Ok(usable(source, providers.found)),
+        Answer::Providers(providers) => Ok(providers
+            .found
+            .into_iter()
+            .filter(|provider| is_named(source, provider))
+            .collect()),
         _ => Err(AskError::Other),
     }
 }
 
+/// Whether a provider is one of those that were asked for, by an owner that is named.
+fn is_named(source: &RegistrySource, provider: &Provider) -> bool {
+    (source.is_open() || source.owners.contains(&provider.owner.subject))
+        && source.is_about(provider)
+}
+
 /// The providers that may be backends, in an order of their own.
 fn usable(source: &RegistrySource, found: Vec<Provider>) -> Vec<KnownProvider> {
-    let is_named = |provider: &Provider| {
-        (source.is_open() || source.owners.contains(&provider.owner.subject))
-            && source.is_about(provider)
-    };
     let known = found.into_iter().filter_map(|provider| {
         let backup = match provider.state {
             ProviderState::Active | ProviderState::Unmonitored => false,
@@ -80,7 +89,7 @@ fn usable(source: &RegistrySource, found: Vec<Provider>) -> Vec<KnownProvider> {
             ProviderState::Inactive => true,
             ProviderState::Withdrawn => return None,
         };
-        is_named(&provider).then_some(KnownProvider {
+        is_named(source, &provider).then_some(KnownProvider {
             access_point: provider.access_point,
             owner: provider.owner.subject,
             backup,

@@ -5,6 +5,7 @@
 //! holds anything up.
 
 mod calls;
+mod claims;
 mod client;
 mod discovery;
 mod dns;
@@ -18,5 +19,6 @@ pub(super) use calls::{log_calls, log_last_calls};
 pub(crate) use client::RegistryClient;
 pub(super) use discovery::discover;
 pub(super) use dns::discover_by_names;
+pub(super) use figures::operation as of_operation;
 pub(crate) use known::Discovered;
 pub(super) use registrar::{register, withdraw};

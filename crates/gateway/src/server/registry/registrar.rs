@@ -17,10 +17,10 @@ use soapstone_registry::{
 };
 
 use super::client::{AskError, RegistryClient};
-use super::figures::figures;
+use super::figures::{figures, fit, operation};
 use super::host::HostFigures;
 use crate::config::registry::ProvidedSpec;
-use crate::observe::metrics::RouteSample;
+use crate::observe::metrics::{CallSample, Operations};
 use crate::route::Route;
 use crate::route::serving::Serving;
 use crate::server::state::State;
@@ -37,6 +37,7 @@ pub(in crate::server) async fn register(state: &State, client: &Arc<RegistryClie
         saved: None,
         former: Vec::new(),
         samples: BTreeMap::new(),
+        of_operations: BTreeMap::new(),
         host: HostFigures::begin(),
     };
     let mut was_away = false;
@@ -98,7 +99,9 @@ struct Registrar<'c> {
     /// The keys of businesses that are still to be deleted.
     former: Vec<String>,
     /// What each route had counted at the last report.
-    samples: BTreeMap<String, RouteSample>,
+    samples: BTreeMap<String, CallSample>,
+    /// What each operation of a route had counted then, by the keys of both.
+    of_operations: BTreeMap<String, BTreeMap<Arc<str>, CallSample>>,
     host: HostFigures,
 }
 
@@ -218,9 +221,19 @@ impl Registrar<'_> {
                 continue;
             }
             let now = route.metrics.sample();
-            bindings.push(figures(&key, &now, self.samples.get(&key), queue));
+            let mut told = figures(&key, &now, self.samples.get(&key), queue);
+            let counted = route.metrics.operations().map(Operations::all);
+            let last = self.of_operations.entry(key.clone()).or_default();
+            for counted in counted.into_iter().flatten() {
+                let now = counted.sample();
+                let name = counted.name();
+                told.operations.push(operation(name, &now, last.get(name)));
+                last.insert(Arc::clone(name), now);
+            }
+            bindings.push(told);
             self.samples.insert(key, now);
         }
+        fit(&mut bindings);
         if bindings.is_empty() {
             return Ok(());
         }

@@ -2,6 +2,7 @@
 
 mod bank;
 mod conversations;
+mod counted;
 mod stepping_down;
 
 use bytes::Bytes;

@@ -1,0 +1,188 @@
+//! What providers report of themselves, as the choice among them takes it.
+//!
+//! The rule kept here: a report counts for a backend only if its owner alone has that access point.
+//! Otherwise one owner would tell how the provider of another one does.
+
+use std::time::Duration;
+
+use soapstone_broker::{Claim, Claims, Operation};
+use soapstone_registry::{Figures, OTHER, Provider, State, Times};
+
+use crate::config::source::SourceSpec;
+use crate::route::serving::Serving;
+
+/// Longest time that is taken from a report: a call takes no day.
+const LONGEST: f64 = 86_400_000.0;
+
+/// Tells the balancers of a source what its providers report.
+pub(super) fn told(serving: &Serving, source: &SourceSpec, found: &[Provider]) {
+    let claimed: Vec<(&Provider, Claims)> = found
+        .iter()
+        .filter_map(|provider| Some((provider, claims(provider, found)?)))
+        .collect();
+    for route in serving.routes.iter() {
+        let balancer = route.balancer.as_ref();
+        let Some(balancer) = balancer.filter(|it| it.source.as_ref() == Some(source)) else {
+            continue;
+        };
+        balancer.source_answered();
+        for (provider, claims) in &claimed {
+            let doubted =
+                balancer.reported(&provider.access_point, &provider.owner.subject, claims);
+            if let (Some(it), Some(agreements)) = (doubted, &serving.agreements) {
+                agreements.doubted(&route.name, &it.backend, it.seen, it.claimed);
+            }
+        }
+    }
+}
+
+/// What a provider that reports says of its times.
+fn claims(provider: &Provider, found: &[Provider]) -> Option<Claims> {
+    let is_alone = found.iter().all(|other| {
+        other.access_point != provider.access_point
+            || other.owner == provider.owner && other.binding_key == provider.binding_key
+    });
+    if provider.state != State::Active || !is_alone {
+        return None;
+    }
+    let Figures {
+        service,
+        operations,
+        ..
+    } = provider.figures.as_ref()?;
+    let operations = operations.iter().filter(|it| it.name != OTHER);
+    let operations = operations.filter_map(|operation| {
+        let name = Operation::of(operation.name.as_bytes());
+        Some((name, claim(operation.service)?))
+    });
+    Some(Claims {
+        taken: provider.taken?,
+        all: claim(*service),
+        operations: operations.collect(),
+    })
+}
+
+/// What is said of times; `None` where there were no calls.
+fn claim(times: Times) -> Option<Claim> {
+    let time = |milliseconds: f64| Duration::from_secs_f64(milliseconds.clamp(0.0, LONGEST) / 1e3);
+    let is_said = times.mean > 0.0 || times.p95 > 0.0;
+    is_said.then(|| Claim {
+        mean: time(times.mean),
+        p95: time(times.p95),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone_registry::Owner;
+
+    use super::*;
+
+    fn provider(access_point: &str, owner: &str) -> Provider {
+        Provider {
+            binding_key: format!("uddi:{owner}"),
+            service_key: String::new(),
+            business: String::new(),
+            service: "Books".to_owned(),
+            port_type: None,
+            access_point: access_point.to_owned(),
+            wsdl: None,
+            policy: None,
+            agreements: Vec::new(),
+            owner: Owner {
+                subject: owner.to_owned(),
+                issuer: "CN=ca".to_owned(),
+            },
+            state: State::Active,
+            age: Some(100),
+            taken: Some(7),
+            host: None,
+            figures: Some(Figures {
+                service: Times {
+                    mean: 2.5,
+                    p50: 2.0,
+                    p95: 9.0,
+                },
+                operations: vec![
+                    soapstone_registry::Operation {
+                        name: "{urn:b}get".to_owned(),
+                        service: Times {
+                            mean: 1.0,
+                            p50: 1.0,
+                            p95: 2.0,
+                        },
+                        ..Default::default()
+                    },
+                    soapstone_registry::Operation {
+                        name: "{urn:b}never".to_owned(),
+                        ..Default::default()
+                    },
+                    soapstone_registry::Operation {
+                        name: OTHER.to_owned(),
+                        service: Times {
+                            mean: 70.0,
+                            p50: 70.0,
+                            p95: 70.0,
+                        },
+                        ..Default::default()
+                    },
+                ],
+                ..Figures::default()
+            }),
+        }
+    }
+
+    #[test]
+    fn a_report_says_what_calls_took_and_nothing_of_those_that_were_none() {
+        let own = provider("http://a/", "CN=p1");
+        let claim = |mean, p95| Claim {
+            mean: Duration::from_micros(mean),
+            p95: Duration::from_micros(p95),
+        };
+        let expected = Claims {
+            taken: 7,
+            all: Some(claim(2_500, 9_000)),
+            operations: vec![(Operation::of(b"{urn:b}get"), claim(1_000, 2_000))],
+        };
+        assert_eq!(claims(&own, std::slice::from_ref(&own)), Some(expected));
+    }
+
+    /// Of a provider that has not reported in time the registry has its last figures.
+    #[test]
+    fn a_report_that_is_late_says_nothing() {
+        for state in [State::Inactive, State::Withdrawn, State::Unmonitored] {
+            let own = Provider {
+                state,
+                ..provider("http://a/", "CN=p1")
+            };
+            assert_eq!(claims(&own, std::slice::from_ref(&own)), None, "{state:?}");
+        }
+    }
+
+    /// Owners choose their access points. One that says that of another owner reports for it.
+    #[test]
+    fn no_owner_reports_for_the_provider_of_another_one() {
+        let (own, other) = (
+            provider("http://a/", "CN=p1"),
+            provider("http://a/", "CN=p2"),
+        );
+        let elsewhere = provider("http://b/", "CN=p2");
+        assert!(claims(&own, &[own.clone(), elsewhere]).is_some());
+        let both = [own.clone(), other.clone()];
+        assert_eq!((claims(&own, &both), claims(&other, &both)), (None, None));
+    }
+
+    #[test]
+    fn a_time_of_a_report_has_its_bounds() {
+        for (said, expected) in [(f64::MAX, 86_400.0), (-1.0, 0.0), (250.0, 0.25)] {
+            let times = Times {
+                mean: said,
+                p50: said,
+                p95: 1.0,
+            };
+            let claim = claim(times).expect("it is said");
+            assert_eq!(claim.mean, Duration::from_secs_f64(expected));
+        }
+        assert_eq!(claim(Times::default()), None);
+    }
+}

@@ -1,0 +1,232 @@
+//! What providers report of themselves: figures by operation, and providers that report little load
+//! and are slow.
+
+use std::net::Shutdown;
+
+use super::*;
+
+/// How much later what goes by the slow way arrives.
+const LATE: Duration = Duration::from_secs(1);
+
+/// A way to a gateway on which each request takes longer, and which the gateway does not see: its
+/// monitor says that it is quick.
+fn slow_way(to: SocketAddr) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let address = listener.local_addr().expect("it is bound");
+    std::thread::spawn(move || {
+        for from in listener.incoming() {
+            let from = from.expect("a connection");
+            let Ok(to) = TcpStream::connect(to) else {
+                continue;
+            };
+            let copies = [
+                (from.try_clone(), to.try_clone(), LATE),
+                (Ok(to), Ok(from), Duration::ZERO),
+            ];
+            for (source, sink, late) in copies {
+                let (source, sink) = (source.expect("a stream"), sink.expect("a stream"));
+                std::thread::spawn(move || pass(source, sink, late));
+            }
+        }
+    });
+    address
+}
+
+fn pass(mut source: TcpStream, mut sink: TcpStream, late: Duration) {
+    let mut part = [0; 65536];
+    while let Ok(count @ 1..) = source.read(&mut part) {
+        std::thread::sleep(late);
+        if sink.write_all(&part[..count]).is_err() {
+            break;
+        }
+    }
+    // Either end may have gone.
+    let _ = sink.shutdown(Shutdown::Write);
+}
+
+/// A gateway of a provider, whose access point is another one if that is said.
+async fn reporting(
+    folder: &Folder,
+    registry: SocketAddr,
+    name: &str,
+    through: impl FnOnce(SocketAddr) -> SocketAddr,
+) -> soapstone_gateway::Running {
+    let port = TcpListener::bind("127.0.0.1:0").expect("a port");
+    let listen = port.local_addr().expect("it is bound");
+    drop(port);
+    let access_point = through(listen);
+    let text = format!(
+        "listen = \"{listen}\"\n{}[[routes]]\npath = \"/books\"\nbackend = \"http://{}/\"\n\
+         provides = {{ service = \"Books\", access_point = \"http://{access_point}/books\" }}\n[routes.inbound]\n{}",
+        // However busy the machine is: a provider whose reports are late is a backup.
+        table(registry, name).replace("100ms", "1s"),
+        backend(ECHO),
+        endpoint(name, "broker", "sign")
+    );
+    gateway(folder, name, &text).await
+}
+
+async fn gateway(folder: &Folder, name: &str, text: &str) -> soapstone_gateway::Running {
+    let config = GatewayConfig::from_text(text, &folder.path(format!("{name}.toml")), &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    Gateway::start(config)
+        .await
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+const AGREEMENT: &str = "service = \"/fair\"\nuntil = 2999-01-01\nwindow = { calls = 100000 }\n\
+    [client]\nsubject = \"CN=client\"\n[provider]\nreports = true\n";
+
+/// Each figure of the monitor is there by operation, and a broker asks for it.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_reports_by_operation() {
+    let folder = folder();
+    let registry = registry(&folder, "127.0.0.1:0").await;
+    let p1 = reporting(&folder, registry.address(), "p1", |own| own).await;
+    let sender = format!(
+        "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/books\"\nbackend = \"http://{}/books\"\n[routes.outbound]\n{}",
+        p1.address(),
+        endpoint("broker", "p1", "sign")
+    );
+    let sender = gateway(&folder, "sender", &sender).await;
+    for _ in 0..3 {
+        let (status, body) = call(sender.address(), "/books").await;
+        assert_eq!(status, 200, "{body}");
+    }
+    // Nobody signed it.
+    let (status, _) = call(p1.address(), "/books").await;
+    assert_eq!(status, 500);
+    let inquiry = registry.inquiry().expect("inquiries");
+    let operations = async || {
+        let (_, body) = ask(inquiry, "GET", "/providers?operations=true").await;
+        let Answer::Providers(providers) = serde_json::from_str(&body).expect("an answer") else {
+            panic!("{body}");
+        };
+        let figures = providers.found.into_iter().find_map(|it| it.figures);
+        figures.map(|it| it.operations).unwrap_or_default()
+    };
+    until("all calls are reported", async || {
+        let calls = operations().await.iter().map(|it| it.calls).sum::<f64>();
+        calls == 4.0
+    })
+    .await;
+    let told = operations().await;
+    let named: Vec<(&str, f64, f64)> = told
+        .iter()
+        .map(|it| (it.name.as_str(), it.calls, it.refusals))
+        .collect();
+    assert_eq!(named, [("{urn:e}Echo", 3.0, 0.0), ("*", 1.0, 1.0)]);
+    // Inquiries that do not ask for them are as small as before.
+    let figures = providers(&registry).await.remove(0).figures;
+    assert_eq!(figures.expect("figures").operations, []);
+}
+
+/// p2 reports what its monitor sees, a few milliseconds, and its calls take a second more.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_that_lies_about_its_load_gets_no_calls_by_it_and_is_found_out() {
+    let folder = Folder::with_keys(P256, &["registry", "p1", "p2", "broker", "client"]);
+    let registry = registry(&folder, "127.0.0.1:0").await;
+    let address = registry.address();
+    let p1 = reporting(&folder, address, "p1", |own| own).await;
+    let liar = RefCell::new(String::new());
+    let p2 = reporting(&folder, address, "p2", |own| {
+        let way = slow_way(own);
+        *liar.borrow_mut() = format!("http://{way}/books (CN=p2)");
+        way
+    })
+    .await;
+    let liar = liar.into_inner();
+    folder.write("gold.toml", AGREEMENT);
+    let route = |path: &str, selection: &str| {
+        format!(
+            "[[routes]]\npath = \"/{path}\"\nbalance = {{ selection = \"{selection}\" }}\n[routes.inbound]\n{}\
+             [routes.backends]\nservice = \"Books\"\nowners = [\"CN=p1\", \"CN=p2\"]\n{}{}",
+            endpoint("broker", "client", "sign"),
+            policy("p1", "sign"),
+            policy("p2", "sign")
+        )
+    };
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n[agreements]\nfiles = [\"gold.toml\"]\nrecords = \"violations.xml\"\n\
+         identity = {{ key = \"broker.key.pem\", certificate = \"broker.cert.pem\" }}\n{}{}{}",
+        table(address, "broker"),
+        route("fair", "round-robin"),
+        route("quick", "performance")
+    );
+    let (broker, admin, running) = administered(&folder, &text).await;
+    let client = |path: &str| {
+        format!(
+            "[[routes]]\npath = \"/{path}\"\nbackend = \"http://{broker}/{path}\"\n[routes.outbound]\n{}",
+            endpoint("client", "broker", "sign")
+        )
+    };
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\n{}{}",
+        client("fair"),
+        client("quick")
+    );
+    let client = gateway(&folder, "client", &text).await;
+    until("both are known to both routes", async || {
+        backends(admin, "/fair").await.len() == 2 && backends(admin, "/quick").await.len() == 2
+    })
+    .await;
+    let of = async |path: &str| {
+        let members = backends(admin, path).await.into_iter();
+        let mut members = members.filter(|it| it["name"] == liar.as_str());
+        members.next().expect("the liar")
+    };
+    let called = async |path: &'static str| {
+        let (status, body) = call(client.address(), path).await;
+        assert_eq!(status, 200, "{body}");
+    };
+    // Whoever sends it calls all the same finds it out by three reports.
+    until("the liar is doubted", async || {
+        called("/fair").await;
+        called("/fair").await;
+        of("/fair").await["doubted"] == true
+    })
+    .await;
+    let found = of("/fair").await;
+    assert!(found["claimed_ms"].is_null(), "{found}");
+    assert!(found["contradictions"].as_u64() >= Some(3), "{found}");
+    let members = backends(admin, "/fair").await.into_iter();
+    let honest = members.filter(|it| it["name"] != liar.as_str());
+    assert!(honest.map(|it| it["doubted"].clone()).all(|it| it == false));
+    // It promised true reports to the client.
+    until("the violation is recorded", async || {
+        let (_, told) = ask(admin, "GET", "/agreements").await;
+        let told: serde_json::Value = serde_json::from_str(&told).expect("JSON");
+        told["agreements"][0]["violations"]["reports"] == 1 && told["records"]["number"] == 1
+    })
+    .await;
+    let record = String::from_utf8(folder.read("violations.xml")).expect("text");
+    for part in ["<v:Obligation>reports<", "<v:Client>CN=client<", &liar] {
+        assert!(record.contains(part), "{record}");
+    }
+    let (_, metrics) = ask(admin, "GET", "/metrics").await;
+    for (route, doubted) in [("/fair", 1), ("/quick", 0)] {
+        let sample =
+            format!("soapstone_balanced_doubted{{route=\"{route}\",backend=\"{liar}\"}} {doubted}");
+        assert!(metrics.lines().any(|line| line == sample), "{metrics}");
+    }
+    // Where times choose, its claims are known by now, and worth nothing after one answer.
+    let claimed = of("/quick").await["claimed_ms"].as_f64();
+    assert!(
+        claimed.is_some_and(|claimed| claimed < 1_000.0),
+        "{claimed:?}"
+    );
+    for _ in 0..60 {
+        // One whose report is late on a busy machine is a backup, and leaves all calls to the
+        // other.
+        until("both report in time", async || {
+            let members = backends(admin, "/quick").await;
+            members.iter().all(|it| it["backup"] == false)
+        })
+        .await;
+        called("/quick").await;
+    }
+    let found = of("/quick").await;
+    assert!(found["answered"].as_u64() <= Some(3), "{found}");
+    running.abort();
+    drop((p1, p2));
+}
