@@ -2,6 +2,10 @@
 
 #[path = "../../cli/tests/common/mod.rs"]
 mod common;
+#[path = "../../cli/tests/common/server.rs"]
+mod server;
+#[path = "broker/trace.rs"]
+mod trace;
 
 use common::{Folder, build_registry};
 use serde_json::Value;
