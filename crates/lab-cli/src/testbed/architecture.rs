@@ -44,6 +44,8 @@ pub(crate) struct Offer {
     pub(crate) security: Security,
     /// What its answers have instead, where it does not keep to that: a mechanism.
     pub(crate) lies: Option<&'static str>,
+    /// It is called by a way that can be made slow and that its monitor does not see.
+    pub(crate) is_called_by_a_way: bool,
     /// Percent of a processor that it gets; as many as it takes, if nothing is said.
     pub(crate) processor: Option<u32>,
 }
@@ -78,10 +80,12 @@ pub(crate) const SIGNED: Security = Security {
 pub(crate) struct Provider {
     /// What it is like.
     pub(crate) offer: Offer,
-    /// Where its gateway is.
+    /// Where it is called: where its gateway is, or the way to that begins.
     pub(crate) address: SocketAddr,
     /// The way from its gateway to the service.
     pub(crate) way: SlowWay,
+    /// The way from whoever calls it to its gateway, where there is one.
+    pub(crate) unseen: Option<SlowWay>,
     gateway: Option<Child>,
     /// What its gateway is started from.
     file: PathBuf,
@@ -194,25 +198,22 @@ impl Architecture {
         scratch.issue_as(name, EC)?;
         scratch.issue_as(offer.key, Security::kind(offer.security.suite))?;
         let way = SlowWay::to(self.services.address()).await?;
-        let address = free_address()?;
+        let listen = free_address()?;
+        let unseen = match offer.is_called_by_a_way {
+            true => Some(SlowWay::to(listen).await?),
+            false => None,
+        };
+        let address = unseen.as_ref().map_or(listen, SlowWay::address);
         let mut text = format!(
-            "listen = \"{address}\"\npublic_url = \"http://{address}\"\n{}[[routes]]\npath = \"{path}\"\n\
-             backend = \"http://{}{path}\"\nprovides = {{ service = \"{}\" }}\n[routes.inbound]\n\
-             identity = {{ key = \"{key}.key.pem\", certificate = \"{key}.cert.pem\" }}\n\
-             trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN=broker\", \"CN=broker-rsa\", \"CN=client\"] }}\nsecurity = {}\n",
+            "listen = \"{listen}\"\npublic_url = \"http://{address}\"\n{}[[routes]]\npath = \"{path}\"\n\
+             backend = \"http://{}{path}\"\nprovides = {{ service = \"{}\" }}\n",
             self.registry_table(name),
             way.address(),
             SERVICE.operation(),
-            offer.security.written(),
             path = SERVICE.path(),
-            key = offer.key,
         );
-        if let Some(mechanism) = offer.lies {
-            // Writing to a String does not fail.
-            let _ = writeln!(
-                text,
-                "answers = {{ mechanism = \"{mechanism}\", without_tls = true }}"
-            );
+        if offer.security.mechanism != "none" {
+            text.push_str(&demands(&offer));
         }
         let limit = offer.processor.map(Limit::Processor).map(Limited::new);
         let limited = limit.transpose().map_err(Failure::new)?;
@@ -220,6 +221,7 @@ impl Architecture {
             offer,
             address,
             way,
+            unseen,
             gateway: None,
             file: write(scratch, name, &text)?,
             limited,
@@ -257,6 +259,24 @@ impl Architecture {
         let gateway = gateway(&write(scratch, name, &text)?, &[])?;
         Ok(Front { gateway, admin })
     }
+}
+
+/// What a provider demands of calls, and how its answers are secured.
+fn demands(offer: &Offer) -> String {
+    let mut text = format!(
+        "[routes.inbound]\nidentity = {{ key = \"{key}.key.pem\", certificate = \"{key}.cert.pem\" }}\n\
+         trust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN=broker\", \"CN=broker-rsa\", \"CN=client\"] }}\nsecurity = {}\n",
+        offer.security.written(),
+        key = offer.key,
+    );
+    if let Some(mechanism) = offer.lies {
+        // Writing to a String does not fail.
+        let _ = writeln!(
+            text,
+            "answers = {{ mechanism = \"{mechanism}\", without_tls = true }}"
+        );
+    }
+    text
 }
 
 /// Keys that take little time.

@@ -12,15 +12,15 @@ use soapstone::wss::Mechanism;
 
 use crate::papers::Numbers;
 use crate::study::{
-    Arm, Asks, Call, Conclusion, Estimate, Experiment, Figure, How, Measure, Of, Operation, Point,
-    Quantity, Shows, Stack, Study, Trial, Way,
+    Arm, Asks, Call, Conclusion, Estimate, Experiment, Factor, Figure, How, Level, Measure, Of,
+    Operation, Point, Quantity, Shows, Stack, Study, Trial, Way,
 };
 
 /// The study.
 pub const WSARCH: &Study = &Study {
     name: "wsarch",
     paper: None,
-    experiments: &[OVERHEAD, SLOWED, KILLED, NEEDS],
+    experiments: &[OVERHEAD, SLOWED, KILLED, NEEDS, FACTORS],
     claims: &[],
     conclusions: &[
         Conclusion::of(
@@ -116,6 +116,28 @@ pub const WSARCH: &Study = &Study {
             ),
         ),
         Conclusion::of(
+            "with one provider of three that answers 500 ms later and reports that it does not, 95 of 100 calls take at most half as long as by nginx's round robin",
+            BAR,
+            (2, "slowed"),
+            TAIL,
+            Asks::ratio(
+                Of::arms(&["broker"]).at(&[("provider", LYING)]),
+                Of::arms(&["nginx"]).at(&[("provider", LYING)]),
+                [0.0, 0.5],
+            ),
+        ),
+        Conclusion::of(
+            "with one provider of three that answers 500 ms later and reports that it does not, 95 of 100 calls take at most half as long as by HAProxy's round robin",
+            BAR,
+            (2, "slowed"),
+            TAIL,
+            Asks::ratio(
+                Of::arms(&["broker"]).at(&[("provider", LYING)]),
+                Of::arms(&["haproxy"]).at(&[("provider", LYING)]),
+                [0.0, 0.5],
+            ),
+        ),
+        Conclusion::of(
             "no idempotent call is lost when a provider is killed",
             BAR,
             (3, "killed"),
@@ -197,13 +219,15 @@ const THIRD: &str = "third";
 const TWENTIETH: &str = "twentieth";
 /// One provider answers later.
 const LATE: &str = "late";
+/// One provider answers later, and its monitor does not see it.
+const LYING: &str = "lying";
 
 const SLOWED: Experiment = Experiment {
     number: 2,
     question: "What is left of a slow provider where calls are sent to others?",
     figures: &[figure(
         "slowed",
-        "95th percentile of calls while one of three providers has a part of a processor, or answers later",
+        "95th percentile of calls while one of three providers has a part of a processor, answers later, or lies about that",
         "provider",
         Quantity::Tail,
         Estimate::Median,
@@ -213,6 +237,7 @@ const SLOWED: Experiment = Experiment {
             (THIRD, Trial::Slowed { percent: 33 }),
             (TWENTIETH, Trial::Slowed { percent: 5 }),
             (LATE, Trial::Late { milliseconds: 500 }),
+            (LYING, Trial::Lying { milliseconds: 500 }),
         ];
         let points = trials.map(|(name, trial)| {
             let how = How::Providers {
@@ -299,6 +324,67 @@ const NEEDS: Experiment = Experiment {
                 repetitions: scope.scale.pick(3, 10),
             },
         )]
+    },
+};
+
+/// How much later the provider of the design answers that is loaded: some calls' worth.
+const LOADED: u32 = 20;
+
+const FACTORS: Experiment = Experiment {
+    number: 5,
+    question: "Which of selection, load, security and clients does the time of calls through a broker come from?",
+    figures: &[Figure {
+        shown_in: "factors",
+        caption: "share of the variation of times that each factor, and factors together, explain",
+        lines: None,
+        x: "clients",
+        logarithmic: false,
+        shows: Shows::Allocation {
+            of: Quantity::Time,
+            factors: &[
+                Factor {
+                    name: "selection",
+                    high: Level::Arms(&["performance"]),
+                },
+                Factor {
+                    name: "load",
+                    high: Level::At("load", "one"),
+                },
+                Factor {
+                    name: "security",
+                    high: Level::At("security", "sign-encrypt"),
+                },
+                Factor {
+                    name: "clients",
+                    high: Level::At("clients", "10"),
+                },
+            ],
+        },
+        reported: &[],
+    }],
+    points: |scope| {
+        let mut points = Vec::new();
+        for (load, milliseconds) in [("even", 0), ("one", LOADED)] {
+            for (security, secured) in [("none", false), ("sign-encrypt", true)] {
+                for (number, clients) in [("5", 5), ("10", 10)] {
+                    let how = How::Providers {
+                        trial: Trial::Factors {
+                            milliseconds,
+                            secured,
+                        },
+                        clients,
+                        requests: scope.scale.pick(10, 30),
+                        repetitions: scope.scale.pick(3, 30),
+                    };
+                    let fronts = ["random", "performance"];
+                    let mut point = point("factors", ("clients", number), &fronts, how);
+                    point.at.insert("load", load.to_owned());
+                    point.at.insert("security", security.to_owned());
+                    points.push(point);
+                }
+            }
+        }
+        points
     },
 };
 

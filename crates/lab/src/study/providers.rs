@@ -22,10 +22,23 @@ pub enum Trial {
         /// So many.
         milliseconds: u32,
     },
+    /// The same, and the monitor of that one does not see it: what it reports is little.
+    Lying {
+        /// So many milliseconds.
+        milliseconds: u32,
+    },
     /// One of three is killed when a third of the calls of a round has been made.
     Killed,
-    /// They have different policies, and clients have different needs.
+    /// They have different policies, and clients have different needs. One of them is slow.
     Needs,
+    /// The factors of a design: one of three answers so many milliseconds later, which may be none,
+    /// and messages are signed and encrypted, or as they are.
+    Factors {
+        /// So many.
+        milliseconds: u32,
+        /// Signed and encrypted.
+        secured: bool,
+    },
 }
 
 impl fmt::Display for Trial {
@@ -38,8 +51,25 @@ impl fmt::Display for Trial {
             Self::Late { milliseconds } => {
                 write!(out, "one provider answers {milliseconds} ms later")
             }
+            Self::Lying { milliseconds } => write!(
+                out,
+                "one provider answers {milliseconds} ms later and reports that it does not"
+            ),
             Self::Killed => out.write_str("one provider is killed"),
             Self::Needs => out.write_str("providers have different policies"),
+            Self::Factors {
+                milliseconds,
+                secured,
+            } => {
+                let how = match secured {
+                    true => "secured",
+                    false => "as they are",
+                };
+                write!(
+                    out,
+                    "one provider answers {milliseconds} ms later, messages are {how}"
+                )
+            }
         }
     }
 }

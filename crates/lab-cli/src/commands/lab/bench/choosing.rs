@@ -17,7 +17,7 @@ use soapstone_services::{SoapVersion, requests, responses};
 use tokio::task::JoinSet;
 
 use crate::brokered::Caller;
-use crate::brokered::cast::{AUDIT, CLIENTS, LIAR, PROVIDERS, broker_file};
+use crate::brokered::cast::{AUDIT, CLIENTS, LIAR, PROVIDERS, SLOWED, broker_file};
 use crate::failure::Failure;
 use crate::testbed::architecture::{Architecture, Front, Offer, Provider, SERVICE, Security};
 use crate::testbed::round_robin::{Balancer, RoundRobin};
@@ -39,7 +39,11 @@ const VICTIM: usize = 0;
 const CHARACTERS: usize = 1_000;
 
 /// The time that calls of mixed clients need, ms.
-const NEEDED: u32 = 1_000;
+const NEEDED: u32 = 400;
+
+/// How late answers of one of the mixed providers are, ms: no call that goes there is in time. For
+/// each client there is another provider.
+const TOO_LATE: u64 = 1_000;
 
 /// For how long a provider gets no calls after a failure, in each front: shorter than a round.
 const EJECTED: &str = "1s";
@@ -85,6 +89,14 @@ impl Choosing {
             Limited::new(Limit::Processor(percent)).map_err(NoCall::LeftOut)?;
             offers[VICTIM].processor = Some(percent);
         }
+        if matches!(trial, Trial::Lying { .. }) {
+            offers[VICTIM].is_called_by_a_way = true;
+        }
+        if let Trial::Factors { secured: false, .. } = trial {
+            for offer in &mut offers {
+                offer.security.mechanism = "none";
+            }
+        }
         let broker_rsa = Security::kind(SECURITY.suite);
         scratch.issue_as("broker-rsa", broker_rsa)?;
         let architecture = Architecture::start(scratch, &offers).await?;
@@ -92,10 +104,14 @@ impl Choosing {
             Trial::Needs => Some(Mixed::start(scratch, &architecture).await?),
             _ => None,
         };
-        if let Trial::Late { milliseconds } = trial {
-            architecture.providers[VICTIM]
-                .way
-                .delay(milliseconds.into());
+        let victim = &architecture.providers[VICTIM];
+        match (trial, &victim.unseen) {
+            (Trial::Late { milliseconds } | Trial::Factors { milliseconds, .. }, _) => {
+                victim.way.delay(milliseconds.into());
+            }
+            (Trial::Lying { milliseconds }, Some(unseen)) => unseen.delay(milliseconds.into()),
+            (Trial::Needs, _) => architecture.providers[SLOWED].way.delay(TOO_LATE),
+            _ => {}
         }
         Ok(Self {
             trial,
@@ -136,9 +152,13 @@ impl Choosing {
                 &format!("backend = \"http://{direct}{}\"\n", SERVICE.path()),
                 "",
             )),
-            "broker" => Some(self.found("")),
-            "client-broker" => Some(self.found(&outbound())),
-            "bridge" => Some(self.found(&(inbound() + &outbound()))),
+            "broker" => Some(self.found("performance", "")),
+            "client-broker" => Some(self.found("performance", &outbound())),
+            "bridge" => Some(self.found("performance", &(inbound() + &outbound()))),
+            "random" | "performance" => Some(match self.trial {
+                Trial::Factors { secured: false, .. } => self.found(name, ""),
+                _ => self.found(name, &outbound()),
+            }),
             _ => None,
         };
         let broker = routes.map(|routes| self.architecture.front(scratch, name, &routes));
@@ -152,7 +172,7 @@ impl Choosing {
             _ => direct,
         };
         let secures = match name {
-            "client-broker" => None,
+            "client-broker" | "random" | "performance" => None,
             _ => {
                 let backend = format!("backend = \"http://{target}{}\"\n", SERVICE.path());
                 let routes = route(&backend, &outbound());
@@ -177,7 +197,7 @@ impl Choosing {
     }
 
     /// A route whose backends are the providers that the registry knows.
-    fn found(&self, sides: &str) -> String {
+    fn found(&self, selection: &str, sides: &str) -> String {
         let owners = self.architecture.providers.iter();
         let owners: Vec<String> = owners
             .map(|it| format!("\"CN={}\"", it.offer.name))
@@ -190,7 +210,7 @@ impl Choosing {
         };
         let backends = format!(
             "backends = {{ service = \"{service}\", owners = [{}] }}\n\
-             balance = {{ selection = \"performance\", {idempotent}\
+             balance = {{ selection = \"{selection}\", {idempotent}\
              ejection = {{ time = \"{EJECTED}\", longest = \"{EJECTED}\" }} }}\n",
             owners.join(", ")
         );
@@ -364,6 +384,7 @@ const fn offer(name: &'static str) -> Offer {
         key: KEY,
         security: SECURITY,
         lies: None,
+        is_called_by_a_way: false,
         processor: None,
     }
 }
