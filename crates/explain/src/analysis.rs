@@ -35,6 +35,7 @@ pub(crate) fn analyze(document: &Document, options: &Options<'_>) -> Explanation
             .collect(),
         certificates,
         secrets: &opened.secrets,
+        holders: &opened.holders,
         foreign: &foreign,
         derivations: opened::derivations(read),
         verified: options.engine.map_or(&[], |engine| &engine.values),
@@ -78,15 +79,19 @@ pub(crate) fn analyze(document: &Document, options: &Options<'_>) -> Explanation
 fn tell_of_encryption(found: Vec<EncryptionFound>, told: &mut Explanation) {
     for one in &found {
         if !one.causes.is_empty() {
-            told.findings.push(
-                Finding::new(
-                    Severity::Error,
+            let (kind, says) = match one.kind {
+                opened::DATA => (
+                    "data-cipher",
+                    "the content is encrypted in another way than the message announces",
+                ),
+                _ => (
                     "key-transport",
-                    format!("xenc:{} in line {}", one.kind, one.line),
                     "the session key is encrypted in another way than the message announces",
-                )
-                .because(one.causes.clone()),
-            );
+                ),
+            };
+            let place = format!("xenc:{} in line {}", one.kind, one.line);
+            let finding = Finding::new(Severity::Error, kind, place, says);
+            told.findings.push(finding.because(one.causes.clone()));
         }
     }
     told.encryption = found;

@@ -32,6 +32,18 @@ pub(crate) fn readings(
             }));
         }
     }
+    // A form that was sent by a browser has a space for each plus sign.
+    if text.trim().contains(' ') {
+        let signs = text.trim().replace(' ', "+");
+        found.extend(
+            base64::decode_xml_to_vec(signs.as_bytes())
+                .ok()
+                .map(|bytes| {
+                    let says = format!("the plus signs of {noun} read as spaces on the way");
+                    (bytes, step(says))
+                }),
+        );
+    }
     let text: String = text.split_ascii_whitespace().collect();
     if let Some(bytes) = hexadecimal::decode(&text) {
         let says = format!("{noun} written in hexadecimal, not in base64");
@@ -78,5 +90,6 @@ mod tests {
             [(vec![0xD3, 0x47, 0xDF], true), (vec![0, 0xFF], false)]
         );
         assert_eq!(of("QVFJRA==")[1], (vec![1, 2, 3], false));
+        assert!(of("A /8").contains(&(vec![0x03, 0xEF, 0xFC], false)));
     }
 }

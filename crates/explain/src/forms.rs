@@ -82,6 +82,7 @@ fn forms_within(
         most_held,
     };
     maker.add(recipe, &[]);
+    maker.token_reference();
     if recipe.fixed.is_none() {
         maker.all(edits);
     }
@@ -144,6 +145,27 @@ impl Maker<'_> {
                 self.edited(&[*first, *second], &[]);
             }
         }
+    }
+
+    /// The reference itself, where the STR transform means the token that it leads to, and the
+    /// token without the default namespace that the transform declares.
+    fn token_reference(&mut self) {
+        let Some(reference) = self.recipe.reference else {
+            return;
+        };
+        if self.recipe.token {
+            let mut recipe = self.recipe.clone();
+            recipe.token = false;
+            let says = "the default namespace not declared at the token (`xmlns=\"\"`), as the STR transform has it";
+            self.add(&recipe, &[Step::new("prefix-declaration", says)]);
+        }
+        let mut recipe = self.recipe.clone();
+        recipe.apex = Apex::Element(reference);
+        recipe.token = false;
+        recipe.fixed = None;
+        let says =
+            "the wsse:SecurityTokenReference itself, the STR transform announced and not executed";
+        self.add(&recipe, &[Step::new("str-transform", says)]);
     }
 
     /// Other methods, prefix lists and selections.
@@ -525,6 +547,7 @@ mod tests {
             method: CanonicalizationMethod::DEFAULT,
             omit: Vec::new(),
             token: false,
+            reference: None,
             fixed: None,
         };
         forms_within(most_held, &document, &recipe, &[], budget)

@@ -5,13 +5,16 @@
 use std::fmt;
 
 use soapstone_crypto::{Certificate, PrivateKey, PublicKey, SecretBytes, SymmetricKey, base64};
-use soapstone_wss::names::{DS, WSSE};
+use soapstone_wss::names::{DS, SAML11, SAML20, WSSE};
 use soapstone_xml::{Document, Element, NodeId};
 use soapstone_xmlsec::keyinfo::{KeyValue, der_encoded_key_value};
 use soapstone_xmlsec::namespaces::DSIG11;
 
 /// Most certificates of a message that are tried. They displace none that was configured.
 const MOST: usize = 32;
+
+/// Namespaces of assertions, and the attributes that are their ids.
+const ASSERTIONS: [(&str, &str); 2] = [(SAML20, "ID"), (SAML11, "AssertionID")];
 
 /// Most elements of a `ds:KeyInfo` that are looked at.
 const MOST_NAMES: usize = 64;
@@ -169,6 +172,53 @@ pub(crate) fn named_by<'c>(
         }
     }
     found
+}
+
+/// The `ds:KeyInfo` of the holder of the assertion that a `ds:KeyInfo` names (SAML Token Profile
+/// 1.1.1, 3.4 and 3.5.1).
+pub(crate) fn of_holder<'d>(key_info: Element<'d>) -> Option<Element<'d>> {
+    let document = key_info.document();
+    let ids = key_info
+        .descendants()
+        .take(MOST_NAMES)
+        .filter_map(|element| match (element.namespace(), element.local()) {
+            (WSSE, "KeyIdentifier") => Some(element.text().trim().to_owned()),
+            (WSSE, "Reference") => {
+                let uri = element.attribute("", "URI")?;
+                Some(uri.strip_prefix('#')?.to_owned())
+            }
+            _ => None,
+        });
+    let ids: Vec<String> = ids.collect();
+    let assertions = ASSERTIONS.iter().flat_map(|(namespace, attribute)| {
+        let all = document.elements_named(namespace, "Assertion");
+        all.map(move |assertion| (assertion, *attribute))
+    });
+    let mut named = assertions.filter(|(assertion, attribute)| {
+        let id = assertion.attribute("", attribute);
+        id.is_some_and(|id| ids.iter().any(|one| *one == id))
+    });
+    let (assertion, _) = named.next()?;
+    let is_confirmation = |inside: &Element<'_>| inside.local() == "SubjectConfirmation";
+    let mut confirmations = assertion.descendants().filter(is_confirmation);
+    confirmations.find_map(|confirmation| {
+        let mut inside = confirmation.descendants();
+        inside.find(|element| element.is(DS, "KeyInfo"))
+    })
+}
+
+/// Places of the secrets that a `ds:KeyInfo` names by the id of their element.
+pub(crate) fn secrets_named_by(key_info: Element<'_>, holders: &[(String, usize)]) -> Vec<usize> {
+    let references = key_info.descendants().take(MOST_NAMES);
+    let references = references.filter(|element| element.is(WSSE, "Reference"));
+    let ids: Vec<String> = references
+        .filter_map(|reference| {
+            let uri = reference.attribute("", "URI")?;
+            Some(uri.strip_prefix('#')?.to_owned())
+        })
+        .collect();
+    let named = holders.iter().filter(|(id, _)| ids.contains(id));
+    named.map(|(_, place)| *place).collect()
 }
 
 /// Public keys that stand in a `ds:KeyInfo` by themselves.

@@ -45,6 +45,8 @@ pub(crate) struct Material<'a> {
     pub(crate) layers: Vec<Layer<'a>>,
     pub(crate) certificates: Vec<Certified>,
     pub(crate) secrets: &'a [(String, SymmetricKey)],
+    /// Ids of elements that hold a secret, with its place.
+    pub(crate) holders: &'a [(String, usize)],
     /// Session keys of the good message.
     pub(crate) foreign: &'a [(String, SymmetricKey)],
     pub(crate) derivations: Vec<Derivation>,

@@ -164,7 +164,7 @@ pub enum Severity {
 }
 
 /// Every [kind](Finding::kind) of finding, in the order of the guide.
-pub const FINDINGS: [&str; 28] = [
+pub const FINDINGS: [&str; 29] = [
     "not-secured",
     "not-soap",
     "malformed",
@@ -174,6 +174,7 @@ pub const FINDINGS: [&str; 28] = [
     "still-encrypted",
     "key-not-found",
     "key-transport",
+    "data-cipher",
     "algorithm-unknown",
     "transform-not-supported",
     "str-transform",

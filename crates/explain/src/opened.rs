@@ -4,7 +4,8 @@
 //! The gateway does not depend on this crate.
 
 use soapstone_crypto::{
-    DigestAlgorithm, KeyKind, KeyTransport, OaepParameters, PHash, SymmetricKey, base64,
+    DataEncryption, DigestAlgorithm, KeyKind, KeyTransport, OaepParameters, PHash, SymmetricKey,
+    base64,
 };
 use soapstone_wss::DEFAULT_LABEL;
 use soapstone_wss::names::{WSSE11, XENC};
@@ -21,10 +22,13 @@ use crate::search::Budget;
 const MOST: usize = 64;
 
 /// The kind of cipher text that is no key.
-const DATA: &str = "EncryptedData";
+pub(crate) const DATA: &str = "EncryptedData";
 
 /// Most secrets that are kept, those that are derived included.
 const MOST_SECRETS: usize = 256;
+
+/// The id of an element that holds a secret, and the place of the secret.
+pub(crate) type Holder = (String, usize);
 
 /// What came of it.
 pub(crate) struct Opened {
@@ -33,6 +37,8 @@ pub(crate) struct Opened {
     pub(crate) document: Option<Document>,
     /// Keys for signatures and data, each with a name.
     pub(crate) secrets: Vec<(String, SymmetricKey)>,
+    /// Ids of elements that hold a secret, with its place.
+    pub(crate) holders: Vec<Holder>,
     pub(crate) found: Vec<EncryptionFound>,
     /// Bytes that may still be deciphered.
     budget: Budget,
@@ -94,6 +100,7 @@ fn deciphered(
     let mut opened = Opened {
         document: None,
         secrets: known.secrets.iter().chain(of_request).cloned().collect(),
+        holders: Vec::new(),
         found: Vec::new(),
         budget: Budget::new(options.work),
     };
@@ -106,7 +113,8 @@ fn deciphered(
     for node in nodes(&document, "EncryptedKey") {
         encrypted_key(&document, node, &data, known, &mut opened);
     }
-    derive(&document, &mut opened.secrets);
+    let derived = derive(&document, &mut opened.secrets);
+    opened.holders.extend(derived);
     let mut any = false;
     for node in data {
         any |= encrypted_data(&mut document, node, &options, &mut buffers, &mut opened);
@@ -203,8 +211,10 @@ fn encrypted_key(
                 let mut variant = key.clone();
                 variant.method = method;
                 for (name, secret) in candidates(&variant, known, sample.as_ref(), opened) {
-                    // A key for signatures alone enciphers nothing: its padding has to tell.
-                    let tells = key.data_references.is_empty() && !is_silent(&variant.method);
+                    // A key for signatures alone enciphers nothing: its padding has to tell. The
+                    // announced one tells also where the data is under another name.
+                    let is_alone = key.data_references.is_empty() || step.is_none();
+                    let tells = is_alone && !is_silent(&variant.method);
                     if !tells && !opens(document, sample.as_ref(), &secret, &mut opened.budget) {
                         continue;
                     }
@@ -219,6 +229,8 @@ fn encrypted_key(
                         ));
                     }
                     let name = format!("the session key in line {}", found.line);
+                    let holder = key.id.clone().map(|id| (id, opened.secrets.len()));
+                    opened.holders.extend(holder);
                     opened.secrets.push((name, secret));
                     break 'methods;
                 }
@@ -318,19 +330,38 @@ fn encrypted_data(
         Err(error) => found.says = format!("cannot be read: {error}"),
         Ok(data) => {
             let length = document.source(node).map_or(0, <[u8]>::len);
-            let fitting = opened
-                .secrets
-                .iter()
-                .filter(|(_, key)| key.len() == data.method.key_length());
-            for (name, key) in fitting {
+            // The announced cipher first, and then those that it may be confused with.
+            let others = DataEncryption::ALL.iter().copied();
+            let others = others.filter(|other| *other != data.method);
+            let ciphers = std::iter::once(data.method).chain(others);
+            let tries = ciphers.flat_map(|cipher| {
+                let secrets = opened.secrets.iter();
+                let fitting = secrets.filter(move |(_, key)| key.len() == cipher.key_length());
+                fitting.map(move |secret| (cipher, secret))
+            });
+            for (cipher, (name, key)) in tries {
                 if !opened.budget.take(length) {
                     break;
                 }
-                if data.decrypt(document, key, options, buffers).is_ok() {
-                    found.opened = true;
-                    found.says = format!("deciphered with {name}");
-                    break;
+                let mut variant = data.clone();
+                variant.method = cipher;
+                let is_likely = cipher == data.method || begins_a_tag(document, &variant, key);
+                if !is_likely || variant.decrypt(document, key, options, buffers).is_err() {
+                    continue;
                 }
+                found.opened = true;
+                found.says = format!("deciphered with {name}");
+                if cipher != data.method {
+                    let says = format!(
+                        "the cipher {} under the name {}",
+                        cipher.short_name(),
+                        data.method.short_name()
+                    );
+                    let step = Step::new("data-cipher", says);
+                    let proof = format!("{name} deciphers it");
+                    found.causes.push(Cause::proven(&[step], &proof));
+                }
+                break;
             }
             if !found.opened {
                 found.says = "not deciphered: no key that is known opens it".to_owned();
@@ -340,6 +371,13 @@ fn encrypted_data(
     let any = found.opened;
     opened.found.push(found);
     any
+}
+
+/// Whether the plaintext begins a tag: a cipher without authentication makes any bytes of any key.
+fn begins_a_tag(document: &Document, data: &EncryptedData, key: &SymmetricKey) -> bool {
+    let mut buffer = Vec::new();
+    let range = data.decrypt_octets(document, key, &mut buffer);
+    range.is_ok_and(|range| buffer[range].first() == Some(&b'<'))
 }
 
 /// Header blocks in the place of the `wsse11:EncryptedHeader` that held them.
@@ -414,9 +452,10 @@ pub(crate) fn derivations(document: &Document) -> Vec<Derivation> {
         .collect()
 }
 
-/// Adds the keys that the message derives from each secret.
-fn derive(document: &Document, secrets: &mut Vec<(String, SymmetricKey)>) {
+/// Adds the keys that the message derives from each secret, and says which token derives which.
+fn derive(document: &Document, secrets: &mut Vec<(String, SymmetricKey)>) -> Vec<Holder> {
     let sources = secrets.clone();
+    let mut holders = Vec::new();
     for derivation in derivations(document) {
         for (name, secret) in &sources {
             let label = derivation.label.as_deref().unwrap_or(DEFAULT_LABEL);
@@ -427,6 +466,7 @@ fn derive(document: &Document, secrets: &mut Vec<(String, SymmetricKey)>) {
                 && let Ok(key) = derived
                 && let Ok(key) = SymmetricKey::from_secret(key)
             {
+                holders.push((derivation.id.clone(), secrets.len()));
                 secrets.push((
                     format!("the key `#{}` derived from {name}", derivation.id),
                     key,
@@ -434,6 +474,7 @@ fn derive(document: &Document, secrets: &mut Vec<(String, SymmetricKey)>) {
             }
         }
     }
+    holders
 }
 
 /// Whether an element is or holds cipher text.

@@ -24,6 +24,8 @@ pub(crate) struct Recipe {
     pub(crate) omit: Vec<NodeId>,
     /// The apex is the token of the STR transform; its default namespace is always declared.
     pub(crate) token: bool,
+    /// The `wsse:SecurityTokenReference` that the STR transform starts from.
+    pub(crate) reference: Option<NodeId>,
     /// Bytes that stand for a certificate which is only named.
     pub(crate) fixed: Option<Vec<u8>>,
 }
@@ -53,6 +55,7 @@ impl Recipe {
             method: method.unwrap_or(&CanonicalizationMethod::DEFAULT).clone(),
             omit: Vec::new(),
             token: false,
+            reference: None,
             fixed: None,
         }
     }
@@ -70,6 +73,7 @@ impl Recipe {
             method: CanonicalizationMethod::DEFAULT,
             omit: Vec::new(),
             token: false,
+            reference: None,
             fixed: None,
         };
         let Some(uri) = reference.uri.as_deref() else {
@@ -140,6 +144,7 @@ impl Recipe {
                 "the STR transform has no reference to start from",
             ));
         };
+        self.reference = Some(node);
         let reference = document.element(node);
         let direct = reference
             .child(WSSE, "Reference")

@@ -4,8 +4,8 @@
 //! wanted.
 
 use soapstone_crypto::{DigestAlgorithm, base64, digest};
-use soapstone_wss::names::WSU;
-use soapstone_xml::{Canonicalization, Document};
+use soapstone_wss::names::{WSU, XENC};
+use soapstone_xml::{Canonicalization, Document, NodeId};
 
 use crate::cause::{Cause, Step};
 use crate::changes::{self, Scope};
@@ -14,7 +14,7 @@ use crate::forms::forms;
 use crate::material::Material;
 use crate::model::{Explanation, Finding, ReferenceFound, Severity, State};
 use crate::opened;
-use crate::read::{ReferenceRead, SignatureRead};
+use crate::read::{MOST, ReferenceRead, SignatureRead};
 use crate::recipe::{NoBytes, Recipe};
 use crate::search::{Budget, search};
 
@@ -30,6 +30,8 @@ pub(crate) struct Computed {
     /// The layers in which it can be computed, and how; the one that is told first.
     recipes: Vec<(usize, Recipe)>,
     digest: Vec<u8>,
+    /// What was digested, where it is not what stands there in the order of the header.
+    order: Option<Step>,
 }
 
 /// A signature whose references are looked at, and what it is called.
@@ -81,6 +83,7 @@ impl Material<'_> {
             found: not_computed(reference),
             recipes: Vec::new(),
             digest: Vec::new(),
+            order: None,
         };
         let mut problem: Option<NoBytes> = None;
         let mut kept = None;
@@ -137,6 +140,12 @@ impl Material<'_> {
                 break;
             }
         }
+        if let (State::Matches, Some(&(layer, _))) =
+            (computed.found.state, computed.recipes.first())
+            && self.layers.len() == 2
+        {
+            self.hold_to_order(named, reference, layer, &mut computed, budget);
+        }
         if let Some(bytes) = kept {
             let file = format!(
                 "signature-{}-reference-{}.c14n",
@@ -148,6 +157,62 @@ impl Material<'_> {
         let finding = self.without_digest(named, reference, problem, &computed);
         told.findings.extend(finding);
         computed
+    }
+
+    /// The header says whether a part is digested before or after it is deciphered: what is undone
+    /// first stands first (SOAP Message Security 1.1.1, 5). The digest of the other state is right
+    /// for nobody who keeps to that order.
+    fn hold_to_order(
+        &self,
+        named: &Named<'_, '_>,
+        reference: &ReferenceRead<'_>,
+        layer: usize,
+        computed: &mut Computed,
+        budget: &mut Budget,
+    ) {
+        // The message with everything deciphered is the first layer, the message as it came the
+        // last.
+        let as_it_came = self.layers[1].document;
+        let signature = self.layers[1].signature(&named.signature.value_text);
+        let deciphered_first = signature
+            .zip(reference.uri.as_deref())
+            .and_then(|(signature, uri)| deciphered_first(as_it_came, signature, uri));
+        let Some(deciphered_first) = deciphered_first else {
+            return;
+        };
+        let expected = usize::from(!deciphered_first);
+        if expected == layer {
+            return;
+        }
+        let node = match expected {
+            0 => named.signature.element.id(),
+            _ => signature.unwrap_or(named.signature.element.id()),
+        };
+        let document = self.layers[expected].document;
+        // Of a part of the plaintext there is nothing in the message as it came.
+        let bytes = Recipe::of(document, node, reference, &self.certificates)
+            .ok()
+            .and_then(|recipe| recipe.bytes_within(document, budget));
+        let (Some(bytes), Some(method)) = (bytes, reference.digest_method) else {
+            return;
+        };
+        let Ok(other) = digest(method, &bytes) else {
+            return;
+        };
+        if other.as_ref() == computed.digest {
+            return;
+        }
+        let says = match deciphered_first {
+            true => {
+                "the cipher text, though the header has it deciphered first (encrypt-sign in the order of sign-encrypt)"
+            }
+            false => {
+                "what stood there before it was encrypted, though the header has the signature checked first (sign-encrypt in the order of encrypt-sign)"
+            }
+        };
+        computed.order = Some(Step::new("other-order", says));
+        computed.found.state = State::Differs;
+        computed.found.computed = base64::encode(other.as_ref());
     }
 
     /// Why a digest was not computed.
@@ -202,6 +267,10 @@ impl Material<'_> {
             &reference.value_text,
             reference.value.as_deref(),
         );
+        if let Some(step) = &one.order {
+            let proof = "the digest is the one in the message";
+            return Some(finding.because([Cause::proven(std::slice::from_ref(step), proof)]));
+        }
         // A digest that is that of another reference.
         let other = computed.iter().find(|other| {
             other.found.uri != one.found.uri
@@ -313,6 +382,40 @@ impl Material<'_> {
         })?;
         Some((found, proven))
     }
+}
+
+/// Whether the cipher text in what `uri` leads to is deciphered before the signature is checked.
+/// `None` where there is none, and where its parts differ.
+fn deciphered_first(document: &Document, signature: NodeId, uri: &str) -> Option<bool> {
+    let target = document.by_id(uri.strip_prefix('#')?).ok().flatten()?;
+    let inside = document.element(target).descendants();
+    let cipher = inside.filter(|element| element.is(XENC, "EncryptedData"));
+    let ids: Vec<String> = cipher
+        .take(MOST)
+        .filter_map(|data| Some(data.attribute("", "Id")?.into_owned()))
+        .collect();
+    let signed = document.element(signature);
+    let header = signed.parent()?;
+    let mut found = None;
+    for item in header.children() {
+        let lists = item.is(XENC, "EncryptedKey") || item.is(XENC, "ReferenceList");
+        let references = item
+            .descendants()
+            .filter(|inside| lists && inside.is(XENC, "DataReference"));
+        let names = |reference: soapstone_xml::Element<'_>| {
+            let uri = reference.attribute("", "URI").unwrap_or_default();
+            uri.strip_prefix('#')
+                .is_some_and(|id| ids.iter().any(|one| one == id))
+        };
+        if references.take(MOST).any(names) {
+            let is_first = item.range().start < signed.range().start;
+            match found {
+                Some(other) if other != is_first => return None,
+                _ => found = Some(is_first),
+            }
+        }
+    }
+    found
 }
 
 /// What a reference says of itself.

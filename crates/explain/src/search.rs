@@ -98,8 +98,16 @@ type Rewriting = Box<dyn Fn(&[u8]) -> Option<Vec<u8>>>;
 pub(crate) struct Change {
     pub(crate) step: Step,
     pub(crate) apply: Rewriting,
-    /// Whether it is tried together with others.
-    pub(crate) combines: bool,
+    company: Company,
+}
+
+/// Which others a change is tried together with.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Company {
+    Any,
+    /// Those of the same kind.
+    Like,
+    None,
 }
 
 impl Change {
@@ -111,14 +119,28 @@ impl Change {
         Self {
             step: Step::new(kind, says),
             apply: Box::new(apply),
-            combines: true,
+            company: Company::Any,
         }
     }
 
     /// The same, tried alone only.
     pub(crate) fn alone(mut self) -> Self {
-        self.combines = false;
+        self.company = Company::None;
         self
+    }
+
+    /// The same, tried alone and with others of its kind.
+    pub(crate) fn among_its_like(mut self) -> Self {
+        self.company = Company::Like;
+        self
+    }
+
+    fn meets(&self, other: &Self) -> bool {
+        match (self.company, other.company) {
+            (Company::Any, Company::Any) => true,
+            (Company::Like, Company::Like) => self.step.kind == other.step.kind,
+            _ => false,
+        }
     }
 }
 
@@ -136,6 +158,16 @@ pub(crate) fn search(
     weighted_search(forms, changes, (1, 1), budget, test)
 }
 
+/// Looks for one thing that was done.
+pub(crate) fn search_for_one(
+    forms: &[Form],
+    changes: &[Change],
+    budget: &mut Budget,
+    test: &mut Test<'_>,
+) -> Option<Vec<Step>> {
+    Search::new((1, 1), budget, test).one(forms, changes)
+}
+
 /// Looks for what was done with a test that reads the bytes several times: `weights` says how often
 /// after one thing, and after two.
 pub(crate) fn weighted_search(
@@ -145,23 +177,11 @@ pub(crate) fn weighted_search(
     budget: &mut Budget,
     test: &mut Test<'_>,
 ) -> Option<Vec<Step>> {
-    let mut search = Search {
-        seen: HashSet::new(),
-        hasher: RandomState::new(),
-        weights,
-        budget,
-        test,
-    };
-    // One thing.
-    for form in forms.iter().filter(|form| form.steps.len() < 2) {
-        if let Some(found) = search.form(form) {
-            return Some(found);
-        }
-    }
-    let announced = forms.first()?;
-    if let Some(found) = search.changed(announced, changes, false) {
+    let mut search = Search::new(weights, budget, test);
+    if let Some(found) = search.one(forms, changes) {
         return Some(found);
     }
+    let announced = forms.first()?;
     // Two things.
     for form in forms.iter().filter(|form| form.steps.len() == 2) {
         if let Some(found) = search.form(form) {
@@ -174,7 +194,7 @@ pub(crate) fn weighted_search(
         }
     }
     for (at, first) in changes.iter().enumerate() {
-        if !first.combines {
+        if first.company == Company::None {
             continue;
         }
         if !search.budget.take(announced.bytes.len()) {
@@ -189,7 +209,7 @@ pub(crate) fn weighted_search(
         };
         let others = changes.iter().enumerate();
         for (other, second) in others {
-            if other == at || !second.combines {
+            if other == at || !first.meets(second) {
                 continue;
             }
             if let Some(found) = search.change(&form, second) {
@@ -208,7 +228,27 @@ struct Search<'s, 't> {
     test: &'s mut Test<'t>,
 }
 
-impl Search<'_, '_> {
+impl<'s, 't> Search<'s, 't> {
+    fn new(weights: (usize, usize), budget: &'s mut Budget, test: &'s mut Test<'t>) -> Self {
+        Self {
+            seen: HashSet::new(),
+            hasher: RandomState::new(),
+            weights,
+            budget,
+            test,
+        }
+    }
+
+    /// The forms by themselves, and the announced one with one change.
+    fn one(&mut self, forms: &[Form], changes: &[Change]) -> Option<Vec<Step>> {
+        for form in forms.iter().filter(|form| form.steps.len() < 2) {
+            if let Some(found) = self.form(form) {
+                return Some(found);
+            }
+        }
+        self.changed(forms.first()?, changes, false)
+    }
+
     fn form(&mut self, form: &Form) -> Option<Vec<Step>> {
         self.bytes(&form.bytes, form.steps.clone())
     }
@@ -216,7 +256,7 @@ impl Search<'_, '_> {
     fn changed(&mut self, form: &Form, changes: &[Change], only: bool) -> Option<Vec<Step>> {
         let mut changes = changes.iter();
         changes.find_map(|change| {
-            let applies = change.combines || !only;
+            let applies = change.company == Company::Any || !only;
             applies.then(|| self.change(form, change)).flatten()
         })
     }

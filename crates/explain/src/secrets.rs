@@ -12,24 +12,60 @@ use crate::opened::Derivation;
 /// Most keys whose misreadings are tried.
 const MOST: usize = 8;
 
+/// Lengths of keys that are cut, bytes: those of AES and of Triple DES.
+const LENGTHS: [usize; 3] = [16, 24, 32];
+
 /// Longest key whose misreadings are tried.
 const LONGEST: usize = 4096;
 
-/// The keys as senders misread them, as they are first.
-pub(crate) fn variants(
-    secrets: &[(String, SymmetricKey)],
-    foreign: &[(String, SymmetricKey)],
-    derivations: &[Derivation],
-) -> Vec<(SymmetricKey, Option<Step>)> {
-    let mut variants: Vec<(SymmetricKey, Option<Step>)> = Vec::new();
-    for (_, key) in secrets {
-        variants.push((key.clone(), None));
+/// Secrets that both sides may hold.
+pub(crate) struct Secrets<'k> {
+    pub(crate) all: &'k [(String, SymmetricKey)],
+    /// Places of those that the signature names; each is as good as another if there are none.
+    pub(crate) named: Vec<usize>,
+    /// Secrets of another message.
+    pub(crate) foreign: &'k [(String, SymmetricKey)],
+    pub(crate) derivations: &'k [Derivation],
+}
+
+impl<'k> Secrets<'k> {
+    /// All of them with their places: those that the signature names, and then the others.
+    fn in_order(&self) -> impl Iterator<Item = (usize, &'k (String, SymmetricKey))> {
+        let is_named = |place: &usize| self.named.contains(place);
+        let others = (0..self.all.len()).filter(move |place| !is_named(place));
+        let places = self.named.iter().copied().chain(others);
+        let secrets = self.all;
+        places.filter_map(move |place| Some((place, secrets.get(place)?)))
     }
-    for (name, key) in foreign {
+
+    /// The name of the first one.
+    pub(crate) fn first(&self) -> Option<&'k str> {
+        let of_message = self.in_order().map(|(_, secret)| secret);
+        let mut all = of_message.chain(self.foreign);
+        all.next().map(|(name, _)| name.as_str())
+    }
+}
+
+/// A key as it may have been meant, and what leads to it.
+pub(crate) type Variant = (SymmetricKey, Option<Step>);
+
+/// The keys as senders misread them, as they are first.
+pub(crate) fn variants(secrets: &Secrets<'_>) -> Vec<Variant> {
+    let mut variants: Vec<Variant> = Vec::new();
+    for (place, (name, key)) in secrets.in_order() {
+        let is_meant = secrets.named.is_empty() || secrets.named.contains(&place);
+        let step = (!is_meant).then(|| {
+            let says = format!("{name} as the key, which the signature does not name");
+            Step::new("other-secret", says)
+        });
+        variants.push((key.clone(), step));
+    }
+    for (name, key) in secrets.foreign {
         let step = Step::new("key-of-another-message", format!("{name} as the key"));
         variants.push((key.clone(), Some(step)));
     }
-    let misread = secrets.iter().filter(|(_, key)| key.len() <= LONGEST);
+    let misread = secrets.in_order().map(|(_, secret)| secret);
+    let misread = misread.filter(|(_, key)| key.len() <= LONGEST);
     for (name, key) in misread.take(MOST) {
         let bytes = key.expose();
         let mut add = |kind: &'static str, says: String, bytes: Vec<u8>| {
@@ -37,10 +73,17 @@ pub(crate) fn variants(
                 variants.push((key, Some(Step::new(kind, says))));
             }
         };
+        let text = base64::encode(bytes);
+        let unpadded = text.trim_end_matches('=').as_bytes().to_vec();
         add(
             "key-in-base64",
             format!("the base64 text of {name} as the key"),
-            base64::encode(bytes).into_bytes(),
+            text.into_bytes(),
+        );
+        add(
+            "key-in-base64",
+            format!("the base64 text of {name} without padding as the key"),
+            unpadded,
         );
         let lower = hexadecimal::encode(bytes);
         add(
@@ -81,7 +124,23 @@ pub(crate) fn variants(
             format!("{name} with a line end behind it"),
             [bytes, b"\n"].concat(),
         );
-        for algorithm in [DigestAlgorithm::Sha1, DigestAlgorithm::Sha256] {
+        add(
+            "key-as-text",
+            format!("the bytes of {name} in reverse order"),
+            bytes.iter().rev().copied().collect(),
+        );
+        for length in LENGTHS {
+            if let Some(cut) = bytes.get(..length).filter(|cut| cut.len() < bytes.len()) {
+                let says = format!("the first {length} bytes of {name} as the key");
+                add("key-cut", says, cut.to_vec());
+            }
+        }
+        for algorithm in [
+            DigestAlgorithm::Sha1,
+            DigestAlgorithm::Sha256,
+            DigestAlgorithm::Md5,
+            DigestAlgorithm::Sha512,
+        ] {
             if let Ok(digest) = digest(algorithm, bytes) {
                 add(
                     "key-hashed",
@@ -90,7 +149,7 @@ pub(crate) fn variants(
                 );
             }
         }
-        for (says, bytes) in derived(derivations, bytes) {
+        for (says, bytes) in derived(secrets.derivations, bytes) {
             add(
                 "derived-otherwise",
                 format!("a key derived from {name} {says}"),
@@ -161,7 +220,20 @@ mod tests {
         let secrets: Vec<(String, SymmetricKey)> = (1..=40)
             .map(|number| (format!("key {number}"), key(number)))
             .collect();
-        let variants = variants(&secrets, &[], &[]);
+        let naming = |named| Secrets {
+            all: &secrets,
+            named,
+            foreign: &[],
+            derivations: &[],
+        };
+        let of_named = variants(&naming(vec![39]));
+        let kinds: Vec<Option<&str>> = of_named[..2]
+            .iter()
+            .map(|(_, step)| step.as_ref().map(|step| step.kind))
+            .collect();
+        assert_eq!(kinds, [None, Some("other-secret")]);
+        assert_eq!(of_named[0].0.expose()[..], [40; 32]);
+        let variants = variants(&naming(Vec::new()));
         let as_they_are = variants.iter().filter(|(_, step)| step.is_none());
         assert_eq!(as_they_are.count(), 40);
         let misread = |number: usize| {

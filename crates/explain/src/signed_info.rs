@@ -16,6 +16,7 @@ use crate::read::SignatureRead;
 use crate::recipe::Recipe;
 use crate::reference::{Computed, Named};
 use crate::search::Budget;
+use crate::secrets::Secrets;
 use crate::value::{Keys, Subject};
 
 impl Material<'_> {
@@ -130,11 +131,15 @@ impl Material<'_> {
             key: one.certificate.public_key().clone(),
         };
         let mut named: Vec<SigningKey> = Vec::new();
-        if let Some(key_info) = signature.key_info {
+        let of_holder = signature.key_info.and_then(keys::of_holder);
+        for key_info in signature.key_info.into_iter().chain(of_holder) {
             let certified = keys::named_by(key_info, &self.certificates);
             named.extend(certified.into_iter().map(key));
             named.extend(keys::bare_keys(key_info));
         }
+        let named_secrets = signature
+            .key_info
+            .map(|key_info| keys::secrets_named_by(key_info, self.holders));
         // What the reader's side knows is likelier than what the message brings along.
         let (of_message, configured): (Vec<&Certified>, Vec<&Certified>) =
             self.certificates.iter().partition(|one| one.node.is_some());
@@ -143,9 +148,12 @@ impl Material<'_> {
         Keys {
             others: others.collect(),
             named,
-            secrets: self.secrets,
-            foreign: self.foreign,
-            derivations: &self.derivations,
+            secrets: Secrets {
+                all: self.secrets,
+                named: named_secrets.unwrap_or_default(),
+                foreign: self.foreign,
+                derivations: &self.derivations,
+            },
         }
     }
 }

@@ -107,6 +107,32 @@ pub(crate) fn to_windows_1252(character: char) -> Option<u8> {
     }
 }
 
+/// The text in CESU-8: a character beyond the first 65,536 as the two halves that UTF-16 has of it,
+/// each in three bytes. `None` if it has no such character.
+pub(crate) fn cesu_8(text: &str) -> Option<Vec<u8>> {
+    let is_beyond = |one: char| u32::from(one) > 0xFFFF;
+    if !text.contains(is_beyond) {
+        return None;
+    }
+    let mut out = Vec::with_capacity(text.len() * 2);
+    let mut units = [0; 2];
+    for one in text.chars() {
+        if !is_beyond(one) {
+            out.extend_from_slice(one.encode_utf8(&mut [0; 4]).as_bytes());
+            continue;
+        }
+        for half in one.encode_utf16(&mut units) {
+            let [high, low] = half.to_be_bytes();
+            out.extend([
+                0xE0 | high >> 4,
+                0x80 | (high & 0x0F) << 2 | low >> 6,
+                0x80 | low & 0x3F,
+            ]);
+        }
+    }
+    Some(out)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -117,6 +143,13 @@ mod tests {
         assert_eq!(composed("Zu\u{308}rich").as_deref(), Some("Zürich"));
         assert_eq!(composed("Zürich"), None);
         assert_eq!(decomposed("Zug"), None);
+    }
+
+    #[test]
+    fn halves_of_surrogate_pairs_have_three_bytes_each() {
+        let bytes = cesu_8("ü\u{1f600}").unwrap();
+        assert_eq!(bytes, [0xC3, 0xBC, 0xED, 0xA0, 0xBD, 0xED, 0xB8, 0x80]);
+        assert_eq!(cesu_8("ü"), None);
     }
 
     #[test]

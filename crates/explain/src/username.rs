@@ -68,15 +68,22 @@ fn look(token: Element<'_>, options: &Options<'_>) -> Option<Finding> {
         );
         let digested = Step::new(
             "password-kind",
-            "the password taken for a digest: its Type is missing or PasswordText",
+            "the password taken for a digest, which its Type does not say",
         );
         let created = text(token, WSU, "Created");
         let nonce = nonce_of(token);
         let right = base64::encode(&sha1(&[&nonce, created.as_bytes(), secret.expose()]));
-        return Some(match (trims, sent.trim() == right) {
-            (true, _) => failed.because([Cause::proven(&[step], "the password is the right one")]),
-            (_, true) => {
+        let mut hashes = hashed_texts(secret.expose()).into_iter();
+        let hashed = hashes.find(|(_, text)| text == sent.trim());
+        return Some(match (trims, sent.trim() == right, hashed) {
+            (true, ..) => failed.because([Cause::proven(&[step], "the password is the right one")]),
+            (_, true, _) => {
                 failed.because([Cause::proven(&[digested], "the digest is the right one")])
+            }
+            (.., Some((name, _))) => {
+                let says = format!("the {name} digest of the password sent in its place");
+                let step = Step::new("password-kind", says);
+                failed.because([Cause::proven(&[step], "the password is the right one")])
             }
             _ => failed,
         });
@@ -84,7 +91,7 @@ fn look(token: Element<'_>, options: &Options<'_>) -> Option<Finding> {
     let nonce_text = text(token, WSSE, "Nonce");
     let created = text(token, WSU, "Created");
     let sent = sent.trim();
-    let found = variants(&nonce_text, &created, secret.expose())
+    let found = variants(&user, &nonce_text, &created, secret.expose())
         .into_iter()
         .find_map(|(digest, step)| {
             let written = [
@@ -100,6 +107,10 @@ fn look(token: Element<'_>, options: &Options<'_>) -> Option<Finding> {
                 (
                     base64::encode(hexadecimal::encode(&digest).as_bytes()),
                     Some("the base64 of the hexadecimal digest"),
+                ),
+                (
+                    in_base64url(&digest),
+                    Some("the digest written in base64url, not in base64"),
                 ),
             ];
             let fits = written.into_iter().find(|(text, _)| text == sent)?;
@@ -130,6 +141,12 @@ fn look(token: Element<'_>, options: &Options<'_>) -> Option<Finding> {
     }
 }
 
+/// Without padding, as most writers leave it out.
+fn in_base64url(bytes: &[u8]) -> String {
+    let text = base64::encode(bytes).replace('+', "-").replace('/', "_");
+    text.trim_end_matches('=').to_owned()
+}
+
 fn nonce_of(token: Element<'_>) -> Vec<u8> {
     base64::decode_xml_to_vec(text(token, WSSE, "Nonce").as_bytes()).unwrap_or_default()
 }
@@ -145,22 +162,21 @@ fn hash(algorithm: DigestAlgorithm, pieces: &[&[u8]]) -> Vec<u8> {
 }
 
 /// The right digest first, then those that are often made.
-fn variants(nonce_text: &str, created: &str, password: &[u8]) -> Vec<(Vec<u8>, Option<Step>)> {
+fn variants(
+    user: &str,
+    nonce_text: &str,
+    created: &str,
+    password: &[u8],
+) -> Vec<(Vec<u8>, Option<Step>)> {
     let trimmed = nonce_text.trim();
     let nonce = base64::decode_xml_to_vec(nonce_text.as_bytes()).unwrap_or_default();
     let text = trimmed.as_bytes();
     let created = created.as_bytes();
     let hashed = sha1(&[password]);
-    let hashed_base64 = base64::encode(&hashed);
-    let hashed_hexadecimal = hexadecimal::encode(&hashed);
+    let user = user.as_bytes();
     let wide: Vec<u8> = String::from_utf8_lossy(password)
         .encode_utf16()
         .flat_map(u16::to_le_bytes)
-        .collect();
-    let password_text = String::from_utf8_lossy(password).into_owned();
-    let latin: Option<Vec<u8>> = password_text
-        .chars()
-        .map(|one| u8::try_from(u32::from(one)).ok())
         .collect();
     let twice = base64::decode_xml_to_vec(&nonce).unwrap_or_default();
     let pieces: Vec<(&str, Vec<&[u8]>)> = vec![
@@ -172,14 +188,6 @@ fn variants(nonce_text: &str, created: &str, password: &[u8]) -> Vec<(Vec<u8>, O
         (
             "the SHA-1 digest of the password in the place of the password",
             vec![&nonce, created, &hashed],
-        ),
-        (
-            "the base64 of the SHA-1 digest of the password in its place",
-            vec![&nonce, created, hashed_base64.as_bytes()],
-        ),
-        (
-            "the hexadecimal SHA-1 digest of the password in its place",
-            vec![&nonce, created, hashed_hexadecimal.as_bytes()],
         ),
         (
             "the base64 text of the nonce and the SHA-1 digest of the password",
@@ -211,17 +219,44 @@ fn variants(nonce_text: &str, created: &str, password: &[u8]) -> Vec<(Vec<u8>, O
             vec![&twice, created, password],
         ),
         ("an empty password", vec![&nonce, created]),
+        (
+            "a line end behind the password",
+            vec![&nonce, created, password, b"\n"],
+        ),
+        (
+            "the user in front of the password",
+            vec![&nonce, created, user, password],
+        ),
+        (
+            "the user in front of all",
+            vec![user, &nonce, created, password],
+        ),
     ];
-    let step = |says: &str| (!says.is_empty()).then(|| Step::new("username-digest", says));
-    let mut found: Vec<(Vec<u8>, Option<Step>)> = pieces
-        .iter()
-        .map(|(says, pieces)| (sha1(pieces), step(says)))
-        .collect();
+    let of_pieces = pieces.iter().map(|(says, pieces)| {
+        let step = (!says.is_empty()).then(|| Step::new("username-digest", *says));
+        (sha1(pieces), step)
+    });
+    of_pieces
+        .chain(rewritten(&nonce, created, password))
+        .collect()
+}
+
+/// Digests of the usual pieces with one of them written otherwise.
+fn rewritten(nonce: &[u8], created: &[u8], password: &[u8]) -> Vec<(Vec<u8>, Option<Step>)> {
+    let mut found = Vec::new();
+    let mut add = |digest: Vec<u8>, says: String| {
+        found.push((digest, Some(Step::new("username-digest", says))));
+    };
+    let text = String::from_utf8_lossy(password);
+    let latin = text.chars().map(|one| u8::try_from(u32::from(one)).ok());
+    let latin: Option<Vec<u8>> = latin.collect();
     if let Some(latin) = latin.filter(|latin| latin != password) {
-        found.push((
-            sha1(&[&nonce, created, &latin]),
-            step("the password in ISO-8859-1"),
-        ));
+        let says = "the password in ISO-8859-1".to_owned();
+        add(sha1(&[nonce, created, &latin]), says);
+    }
+    for (name, text) in hashed_texts(password) {
+        let says = format!("the {name} digest of the password in its place");
+        add(sha1(&[nonce, created, text.as_bytes()]), says);
     }
     for algorithm in [
         DigestAlgorithm::Sha256,
@@ -232,7 +267,7 @@ fn variants(nonce_text: &str, created: &str, password: &[u8]) -> Vec<(Vec<u8>, O
             "the digest {} in the place of SHA-1",
             algorithm.short_name()
         );
-        found.push((hash(algorithm, &[&nonce, created, password]), step(&says)));
+        add(hash(algorithm, &[nonce, created, password]), says);
     }
     // Only the moment may have lost or gained its fraction on the way.
     if let Ok(text) = std::str::from_utf8(created)
@@ -242,8 +277,29 @@ fn variants(nonce_text: &str, created: &str, password: &[u8]) -> Vec<(Vec<u8>, O
             Some((seconds, _)) => format!("{seconds}Z"),
             None => format!("{whole}.000Z"),
         };
-        let says = format!("wsu:Created written as `{other}`");
-        found.push((sha1(&[&nonce, other.as_bytes(), password]), step(&says)));
+        for other in [other, format!("{whole}+00:00"), whole.to_owned()] {
+            let says = format!("wsu:Created written as `{other}`");
+            add(sha1(&[nonce, other.as_bytes(), password]), says);
+        }
     }
     found
+}
+
+/// Hashes of a password as systems keep them, each with its name: in hexadecimal and in base64.
+fn hashed_texts(password: &[u8]) -> Vec<(String, String)> {
+    let mut texts = Vec::new();
+    for algorithm in [
+        DigestAlgorithm::Md5,
+        DigestAlgorithm::Sha1,
+        DigestAlgorithm::Sha256,
+        DigestAlgorithm::Sha512,
+    ] {
+        let digest = hash(algorithm, &[password]);
+        let name = algorithm.short_name();
+        let hexadecimal = hexadecimal::encode(&digest);
+        texts.push((format!("hexadecimal {name}"), hexadecimal.to_uppercase()));
+        texts.push((format!("hexadecimal {name}"), hexadecimal));
+        texts.push((format!("base64 {name}"), base64::encode(&digest)));
+    }
+    texts
 }

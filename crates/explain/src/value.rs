@@ -4,15 +4,14 @@
 //! With ECDSA and HMAC only a candidate that fits proves anything.
 
 use soapstone_crypto::{
-    KeyKind, PublicKey, SignatureAlgorithm, SignatureFamily, SignedBlock, SymmetricKey, hexadecimal,
+    KeyKind, PublicKey, SignatureAlgorithm, SignatureFamily, SignedBlock, hexadecimal,
 };
 
 use crate::cause::{Cause, Step};
 use crate::encoding::{Reading, readings};
 use crate::keys::SigningKey;
-use crate::opened::Derivation;
-use crate::search::{Budget, Change, Form, search, weighted_search};
-use crate::secrets::variants;
+use crate::search::{Budget, Change, Form, search, search_for_one, weighted_search};
+use crate::secrets::{Secrets, variants};
 
 /// What signatures are checked with.
 pub(crate) struct Keys<'k> {
@@ -20,10 +19,7 @@ pub(crate) struct Keys<'k> {
     pub(crate) named: Vec<SigningKey>,
     /// All others at hand.
     pub(crate) others: Vec<SigningKey>,
-    pub(crate) secrets: &'k [(String, SymmetricKey)],
-    /// Secrets of another message.
-    pub(crate) foreign: &'k [(String, SymmetricKey)],
-    pub(crate) derivations: &'k [Derivation],
+    pub(crate) secrets: Secrets<'k>,
 }
 
 /// A signature value and the forms of what it may be over.
@@ -55,8 +51,8 @@ struct Candidate<'k> {
     values: Vec<Reading>,
 }
 
-/// Candidates that are verified with a public key, which is slow.
-const MOST_VERIFIED: usize = 6_000;
+/// Verifications with a public key, which are slow, in one round.
+const MOST_VERIFIED: usize = 4_000;
 
 /// What gives the candidates, when they are needed.
 pub(crate) type Candidates<'c> = dyn FnMut(&mut Budget) -> (Vec<Form>, Vec<Change>) + 'c;
@@ -90,16 +86,33 @@ impl Subject<'_> {
     /// The same, with what is possible with a key of this kind.
     fn values_of(&self, readings: &[Reading], key: &PublicKey) -> Vec<Reading> {
         let mut values = readings.to_vec();
-        let (Some(value), KeyKind::Ec(curve)) = (self.value, key.kind()) else {
+        let Some(value) = self.value else {
             return values;
         };
         let step = |says: &str| Some(Step::new("signature-encoding", says));
+        let curve = match key.kind() {
+            KeyKind::Ec(curve) => curve,
+            KeyKind::Rsa { bits } => {
+                let length = bits.div_ceil(8) as usize;
+                let padded = padded(value, length).filter(|_| value.len() != length);
+                let says = match value.len() < length {
+                    true => "the value without the zeros in front of it",
+                    false => "a zero in front of the value",
+                };
+                values.extend(padded.map(|padded| (padded, step(says))));
+                return values;
+            }
+            _ => return values,
+        };
         let joined = key.joined_signature(value);
         let says = step("the value in DER (SEQUENCE of r and s), not r and s side by side");
         values.extend(joined.map(|joined| (joined, says)));
         if value.len().is_multiple_of(2) {
             let (r, s) = value.split_at(value.len() / 2);
             values.push(([s, r].concat(), step("s before r in the value")));
+            let backwards = r.iter().rev().chain(s.iter().rev()).copied().collect();
+            let says = step("the bytes of r and those of s in reverse order");
+            values.push((backwards, says));
             let length = curve.coordinate_length();
             let padded = padded(r, length).zip(padded(s, length));
             if let Some((r, s)) = padded.filter(|_| r.len() != length) {
@@ -298,7 +311,8 @@ impl Subject<'_> {
         outcome.causes.push(Cause::likely("other-key", says));
     }
 
-    /// Candidates one after the other, each verified with the key.
+    /// Candidates one after the other, each verified with the key: first as it is announced, then
+    /// with other values and methods, and then two things at once.
     fn verified(
         &self,
         keys: &[Candidate<'_>],
@@ -306,53 +320,38 @@ impl Subject<'_> {
         candidates: &mut Candidates<'_>,
         outcome: &mut Outcome,
     ) {
-        let methods = |near: bool, kind: KeyKind| {
-            let others = SignatureAlgorithm::ALL.iter().copied();
-            let others = others.filter(move |other| {
-                near && *other != self.method
-                    && other.family() == self.method.family()
-                    && other.fits(kind)
-            });
-            std::iter::once(self.method).chain(others.collect::<Vec<_>>())
-        };
-        let (forms, changes) = candidates(budget);
         let fitting: Vec<_> = keys
             .iter()
             .filter(|one| self.method.fits(one.key.key.kind()))
             .take(4)
             .collect();
+        let (forms, changes) = candidates(budget);
         let mut verified = 0;
-        let mut test = |bytes: &[u8], far: bool| {
-            for Candidate { key, step, values } in &fitting {
-                for (value, encoding) in values {
-                    // Two things at once are not tried with a third.
-                    if far && (encoding.is_some() || step.is_some()) {
-                        continue;
-                    }
-                    for method in methods(!far, key.key.kind()) {
-                        verified += 1;
-                        if verified > MOST_VERIFIED {
-                            return None;
-                        }
-                        if key.key.verify(method, bytes, value).is_err() {
-                            continue;
-                        }
-                        let hash = (method != self.method).then(|| {
-                            let says = format!(
-                                "{} under the name {}",
-                                method.short_name(),
-                                self.method.short_name()
-                            );
-                            Step::new("other-hash", says)
-                        });
-                        let steps = step.iter().chain(encoding).cloned();
-                        return Some(steps.chain(hash).collect());
-                    }
-                }
-            }
-            None
+        let mut otherwise = |bytes: &[u8], _: bool| {
+            let mut all = fitting.iter();
+            all.find_map(|one| self.verified_otherwise(one, bytes, &mut verified))
         };
-        match search(&forms, &changes, budget, &mut test) {
+        let of_announced = otherwise(self.signed, false);
+        let mut plainly = |bytes: &[u8], far: bool| {
+            let mut all = fitting.iter().filter(|one| !far || one.step.is_none());
+            all.find_map(|one| {
+                let (value, _) = one.values.first()?;
+                let fits = one.key.key.verify(self.method, bytes, value).is_ok();
+                fits.then(|| one.step.clone().into_iter().collect())
+            })
+        };
+        let found = of_announced
+            .or_else(|| search_for_one(&forms, &changes, budget, &mut plainly))
+            .or_else(|| search_for_one(&forms, &changes, budget, &mut otherwise))
+            .or_else(|| {
+                let mut left = MOST_VERIFIED;
+                let mut bounded = |bytes: &[u8], far: bool| {
+                    left = left.saturating_sub(usize::from(far));
+                    (left > 0 && far).then(|| plainly(bytes, far)).flatten()
+                };
+                search(&forms, &changes, budget, &mut bounded)
+            });
+        match found {
             Some(steps) => outcome
                 .causes
                 .insert(0, Cause::proven(&steps, "the signature value verifies")),
@@ -363,6 +362,45 @@ impl Subject<'_> {
         }
     }
 
+    /// Whether a key verifies the bytes with a value or a method that the message does not
+    /// announce, and what leads to these.
+    fn verified_otherwise(
+        &self,
+        candidate: &Candidate<'_>,
+        bytes: &[u8],
+        verified: &mut usize,
+    ) -> Option<Vec<Step>> {
+        let Candidate { key, step, values } = candidate;
+        let kind = key.key.kind();
+        let of_family = SignatureAlgorithm::ALL.iter().copied().filter(|other| {
+            *other != self.method && other.family() == self.method.family() && other.fits(kind)
+        });
+        let methods: Vec<SignatureAlgorithm> =
+            std::iter::once(self.method).chain(of_family).collect();
+        for (value, encoding) in values {
+            for method in &methods {
+                *verified += 1;
+                if *verified > MOST_VERIFIED {
+                    return None;
+                }
+                if key.key.verify(*method, bytes, value).is_err() {
+                    continue;
+                }
+                let hash = (*method != self.method).then(|| {
+                    let says = format!(
+                        "{} under the name {}",
+                        method.short_name(),
+                        self.method.short_name()
+                    );
+                    Step::new("other-hash", says)
+                });
+                let steps = step.iter().chain(encoding).cloned();
+                return Some(steps.chain(hash).collect());
+            }
+        }
+        None
+    }
+
     fn hmac(
         &self,
         keys: &Keys<'_>,
@@ -370,12 +408,11 @@ impl Subject<'_> {
         candidates: &mut Candidates<'_>,
     ) -> Outcome {
         let mut outcome = Outcome::default();
-        if keys.secrets.is_empty() && keys.foreign.is_empty() {
+        let Some(first) = keys.secrets.first() else {
             "a key that both sides hold; none is at hand (--config)".clone_into(&mut outcome.key);
             return outcome;
-        }
-        let first = keys.secrets.iter().chain(keys.foreign).next();
-        outcome.key = first.map(|(name, _)| name.clone()).unwrap_or_default();
+        };
+        first.clone_into(&mut outcome.key);
         let values = self.values();
         let announced = self.hmac_bits.map(|bits| bits as usize / 8);
         // Steps that lead from a code to the value.
@@ -392,7 +429,7 @@ impl Subject<'_> {
                 Some(Step::new("hmac-truncated", says))
             })
         };
-        let variants = variants(keys.secrets, keys.foreign, keys.derivations);
+        let variants = variants(&keys.secrets);
         let methods = [
             SignatureAlgorithm::HmacSha1,
             SignatureAlgorithm::HmacSha256,

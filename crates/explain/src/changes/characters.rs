@@ -101,6 +101,16 @@ pub(super) fn escapes(changes: &mut Vec<Change>) {
         changes.push(replacing("escaping", says, what, by));
     }
     for (says, what, by) in [
+        ("`&quot;` written as `&#34;`", &b"&quot;"[..], &b"&#34;"[..]),
+        ("`&amp;` written as `&#38;`", b"&amp;", b"&#38;"),
+        ("`&gt;` written as `&#62;`", b"&gt;", b"&#62;"),
+        ("`&lt;` written as `&#60;`", b"&lt;", b"&#60;"),
+        ("`&#xA;` written as `&#10;`", b"&#xA;", b"&#10;"),
+        ("`&#x9;` written as `&#9;`", b"&#x9;", b"&#9;"),
+    ] {
+        changes.push(replacing("escaping", says, what, by));
+    }
+    for (says, what, by) in [
         (
             "`\"` in texts written as `&quot;`",
             &b"\""[..],
@@ -116,24 +126,30 @@ pub(super) fn escapes(changes: &mut Vec<Change>) {
             with_text(form, |text| replaced(text, what, by))
         }));
     }
-    changes.push(Change::new(
-        "escaping",
-        "`>` in attributes written as `&gt;`",
-        |form| {
+    for (says, what, by) in [
+        (
+            "`>` in attributes written as `&gt;`",
+            &b">"[..],
+            &b"&gt;"[..],
+        ),
+        ("`'` in attributes written as `&apos;`", b"'", b"&apos;"),
+        ("`'` in attributes written as `&#39;`", b"'", b"&#39;"),
+    ] {
+        changes.push(Change::new("escaping", says, move |form| {
             with_start_tags(form, |tag, out| {
-                let inner = replaced(&tag[..tag.len() - 1], b">", b"&gt;");
+                let inner = replaced(&tag[..tag.len() - 1], what, by);
                 let changed = inner.is_some();
                 out.extend_from_slice(inner.as_deref().unwrap_or(&tag[..tag.len() - 1]));
                 out.push(b'>');
                 changed
             })
-        },
-    ));
-    for (hexadecimal, name) in [(false, "decimal"), (true, "hexadecimal")] {
+        }));
+    }
+    for (name, written) in REFERENCES {
         changes.push(Change::new(
             "escaping",
-            format!("characters beyond ASCII written as {name} references"),
-            move |form| referenced(form, hexadecimal),
+            format!("characters beyond ASCII written as {name}"),
+            move |form| referenced(form, written),
         ));
     }
     changes.push(Change::new(
@@ -167,18 +183,43 @@ fn unescaped(text: &[u8]) -> Option<Vec<u8>> {
     plain
 }
 
-fn referenced(form: &[u8], hexadecimal: bool) -> Option<Vec<u8>> {
+/// How a character beyond ASCII is written.
+type Written = fn(char) -> String;
+
+/// Character references as serializers write them. Some of them write a character beyond the first
+/// 65,536 as the two halves that UTF-16 has of it.
+const REFERENCES: [(&str, Written); 5] = [
+    ("decimal references", |one| format!("&#{};", u32::from(one))),
+    ("hexadecimal references", |one| {
+        format!("&#x{:X};", u32::from(one))
+    }),
+    ("hexadecimal references in small letters", |one| {
+        format!("&#x{:x};", u32::from(one))
+    }),
+    (
+        "decimal references, one for each half of a surrogate pair",
+        |one| halves(one, |half| format!("&#{half};")),
+    ),
+    (
+        "hexadecimal references, one for each half of a surrogate pair",
+        |one| halves(one, |half| format!("&#x{half:X};")),
+    ),
+];
+
+fn halves(one: char, written: fn(u16) -> String) -> String {
+    let halves = one.encode_utf16(&mut [0; 2]).to_vec();
+    halves.into_iter().map(written).collect()
+}
+
+fn referenced(form: &[u8], written: Written) -> Option<Vec<u8>> {
     let text = std::str::from_utf8(form)
         .ok()
         .filter(|text| !text.is_ascii())?;
     let mut out = String::with_capacity(form.len() * 2);
     for character in text.chars() {
-        if character.is_ascii() {
-            out.push(character);
-        } else if hexadecimal {
-            out.push_str(&format!("&#x{:X};", u32::from(character)));
-        } else {
-            out.push_str(&format!("&#{};", u32::from(character)));
+        match character.is_ascii() {
+            true => out.push(character),
+            false => out.push_str(&written(character)),
         }
     }
     Some(out.into_bytes())
@@ -192,6 +233,13 @@ pub(super) fn encodings(changes: &mut Vec<Change>) {
         }));
     };
     add("the text in ISO-8859-1, not in UTF-8", latin1);
+    add("the text in Windows-1252, not in UTF-8", |text| {
+        text.chars().map(unicode::to_windows_1252).collect()
+    });
+    add(
+        "each half of a surrogate pair in three bytes (CESU-8), not UTF-8",
+        unicode::cesu_8,
+    );
     add(
         "the UTF-8 of the text taken for ISO-8859-1 and encoded once more",
         |text| {
@@ -252,27 +300,53 @@ pub(super) fn encodings(changes: &mut Vec<Change>) {
         "a byte order mark before it",
         |form| Some([b"\xEF\xBB\xBF", form].concat()),
     ));
-    changes.push(Change::new(
-        "encoding",
-        "the text in UTF-16 (little-endian)",
-        |form| {
-            let text = std::str::from_utf8(form).ok()?;
-            Some(text.encode_utf16().flat_map(u16::to_le_bytes).collect())
-        },
-    ));
-    changes.push(Change::new(
-        "encoding",
-        "the text in UTF-16 (big-endian)",
-        |form| {
-            let text = std::str::from_utf8(form).ok()?;
-            Some(text.encode_utf16().flat_map(u16::to_be_bytes).collect())
-        },
-    ));
-    changes.push(Change::new(
-        "declaration",
-        "an XML declaration before it",
-        |form| Some([&b"<?xml version=\"1.0\" encoding=\"UTF-8\"?>"[..], form].concat()),
-    ));
+    wide(changes);
+    declarations(changes);
+}
+
+/// The bytes of a unit of UTF-16.
+type Order = fn(u16) -> [u8; 2];
+
+fn wide(changes: &mut Vec<Change>) {
+    let orders: [(&str, Order); 2] = [
+        ("little-endian", u16::to_le_bytes),
+        ("big-endian", u16::to_be_bytes),
+    ];
+    for (name, order) in orders {
+        for (mark, says) in [("", ""), ("\u{feff}", " with a byte order mark")] {
+            changes.push(Change::new(
+                "encoding",
+                format!("the text in UTF-16 ({name}){says}"),
+                move |form| {
+                    let text = std::str::from_utf8(form).ok()?;
+                    let units = mark.encode_utf16().chain(text.encode_utf16());
+                    Some(units.flat_map(order).collect())
+                },
+            ));
+        }
+    }
+}
+
+/// What serializers write before a document, alone and with a line end behind it.
+const DECLARATIONS: [&str; 6] = [
+    "<?xml version=\"1.0\" encoding=\"UTF-8\"?>",
+    "<?xml version=\"1.0\" encoding=\"utf-8\"?>",
+    "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"no\"?>",
+    "<?xml version=\"1.0\" encoding=\"UTF-8\" standalone=\"yes\"?>",
+    "<?xml version='1.0' encoding='UTF-8'?>",
+    "<?xml version=\"1.0\"?>",
+];
+
+fn declarations(changes: &mut Vec<Change>) {
+    for declaration in DECLARATIONS {
+        for (end, says) in [("", ""), ("\n", " and a line end")] {
+            changes.push(Change::new(
+                "declaration",
+                format!("the XML declaration {declaration}{says} before it"),
+                move |form| Some([declaration.as_bytes(), end.as_bytes(), form].concat()),
+            ));
+        }
+    }
 }
 
 fn latin1(text: &str) -> Option<Vec<u8>> {

@@ -157,6 +157,32 @@ pub(super) fn algorithms(form: &[u8], changes: &mut Vec<Change>) {
             .map(|one| one.uri())
             .collect(),
     ];
+    // One URI names the canonicalization of the signature and that of its references.
+    for (element, says) in [
+        ("CanonicalizationMethod", "the signature"),
+        ("Transform", "the references"),
+    ] {
+        for from in &families[0] {
+            let written = format!("{element} Algorithm=\"{from}\"").into_bytes();
+            if tokens::find(form, &written).is_none() {
+                continue;
+            }
+            for to in families[0].iter().filter(|to| *to != from) {
+                let by = format!("{element} Algorithm=\"{to}\"").into_bytes();
+                let written = written.clone();
+                changes.push(
+                    Change::new(
+                        "algorithm-renamed",
+                        format!(
+                            "the canonicalization `{to}` of {says} named in the place of `{from}`"
+                        ),
+                        move |form| replaced(form, &written, &by),
+                    )
+                    .alone(),
+                );
+            }
+        }
+    }
     for family in families {
         for from in &family {
             let quoted = format!("\"{from}\"").into_bytes();

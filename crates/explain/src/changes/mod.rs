@@ -7,6 +7,7 @@
 mod characters;
 mod markup;
 mod namespaces;
+mod soap;
 mod space;
 
 use crate::search::Change;
@@ -27,6 +28,8 @@ pub(crate) fn all(form: &[u8], scope: Scope<'_>) -> Vec<Change> {
     characters::line_ends(&mut changes);
     characters::escapes(&mut changes);
     namespaces::declarations(form, scope.namespaces, &mut changes);
+    soap::versions(form, &mut changes);
+    soap::marks(form, scope.namespaces, &mut changes);
     markup::attributes(form, &mut changes);
     markup::tags(&mut changes);
     space::base64(&mut changes);

@@ -93,6 +93,16 @@ pub(super) fn declarations(form: &[u8], scope: &[(&str, &str)], changes: &mut Ve
         repeated,
     ));
     changes.push(Change::new(
+        "prefix-declaration",
+        "the declarations that no name in it uses left out (they were added further up after signing)",
+        without_unused,
+    ));
+    changes.push(Change::new(
+        "canonicalization",
+        "the attributes `xml:…` of the elements around it left out, which the announced canonicalization takes over",
+        without_inherited,
+    ));
+    changes.push(Change::new(
         "attribute-order",
         "the declarations in the order of their namespaces, not of their prefixes",
         reordered_declarations,
@@ -119,6 +129,47 @@ fn without_declaration(form: &[u8], prefix: &[u8], apex: bool) -> Option<Vec<u8>
             }
         }
     })
+}
+
+/// Without the declarations of prefixes that no name of the form has.
+fn without_unused(form: &[u8]) -> Option<Vec<u8>> {
+    let mut used: BTreeSet<&[u8]> = BTreeSet::new();
+    for (kind, tag) in tokens(form) {
+        if kind == Kind::Start && tag.len() > 2 {
+            used.insert(prefix(&tag[1..name_end(tag)]));
+            let names = attributes(tag).into_iter();
+            let names = names.map(|attribute| &tag[attribute.name]);
+            used.extend(names.filter(|name| declared(name).is_none()).map(prefix));
+        }
+    }
+    with_start_tags(form, |tag, out| {
+        without(tag, out, |name| {
+            declared(name).is_some_and(|prefix| !used.contains(prefix))
+        })
+    })
+}
+
+/// Without the attributes of the namespace `xml` at the outermost element.
+fn without_inherited(form: &[u8]) -> Option<Vec<u8>> {
+    let mut first = true;
+    with_start_tags(form, |tag, out| {
+        let is_apex = std::mem::take(&mut first);
+        without(tag, out, |name| is_apex && name.starts_with(b"xml:"))
+    })
+}
+
+/// Writes a start tag without the attributes and declarations of some names. Whether there were
+/// any.
+fn without(tag: &[u8], out: &mut Vec<u8>, goes: impl Fn(&[u8]) -> bool) -> bool {
+    let mut copied = 0;
+    for attribute in attributes(tag) {
+        if goes(&tag[attribute.name]) {
+            out.extend_from_slice(&tag[copied..attribute.range.start]);
+            copied = attribute.range.end;
+        }
+    }
+    out.extend_from_slice(&tag[copied..]);
+    copied > 0
 }
 
 /// A start tag with one more declaration, which stands at its place in canonical order.
@@ -151,7 +202,7 @@ fn with_declaration(tag: &[u8], prefix: &[u8], namespace: &[u8], out: &mut Vec<u
     true
 }
 
-fn declared_at_apex(form: &[u8], prefix: &[u8], namespace: &[u8]) -> Option<Vec<u8>> {
+pub(super) fn declared_at_apex(form: &[u8], prefix: &[u8], namespace: &[u8]) -> Option<Vec<u8>> {
     if !form.starts_with(b"<") {
         return None;
     }
@@ -259,9 +310,10 @@ fn reordered_declarations(form: &[u8]) -> Option<Vec<u8>> {
 }
 
 /// Prefixes that libraries write.
-const USUAL: [&str; 20] = [
+const USUAL: [&str; 32] = [
     "", "soap", "soapenv", "SOAP-ENV", "S", "s", "env", "ds", "dsig", "wsse", "wsu", "ns0", "ns1",
-    "ns2", "ns3", "a", "b", "o", "u", "tns",
+    "ns2", "ns3", "a", "b", "o", "u", "tns", "soap12", "S11", "S12", "ns4", "ns5", "n1", "q1", "m",
+    "p", "web", "tem", "ser",
 ];
 
 /// Most prefixes that are renamed.
@@ -290,7 +342,7 @@ pub(super) fn renamed(form: &[u8], changes: &mut Vec<Change>) {
                 Change::new("prefix-renamed", says, move |form| {
                     rename(form, owned.as_bytes(), to.as_bytes())
                 })
-                .alone(),
+                .among_its_like(),
             );
         }
     }
@@ -303,7 +355,7 @@ fn qualified(prefix: &[u8], local: &[u8]) -> Vec<u8> {
     }
 }
 
-fn local(name: &[u8]) -> &[u8] {
+pub(super) fn local(name: &[u8]) -> &[u8] {
     match prefix(name) {
         [] => name,
         prefix => &name[prefix.len() + 1..],
@@ -413,6 +465,17 @@ mod tests {
             rename(b"<a:x xmlns:a=\"u\" a:i=\"1\"></a:x>", b"a", b""),
             None
         );
+    }
+
+    #[test]
+    fn declarations_that_no_name_uses_are_left_out() {
+        let form = b"<a xmlns:a=\"u\" xmlns:b=\"v\"><b:c></b:c></a>";
+        let without = without_unused(form).unwrap();
+        assert_eq!(without, b"<a xmlns:b=\"v\"><b:c></b:c></a>");
+        assert_eq!(without_unused(&without), None);
+        let spoken = b"<a xml:lang=\"en\"><b xml:lang=\"de\"></b></a>";
+        let without = without_inherited(spoken).unwrap();
+        assert_eq!(without, b"<a><b xml:lang=\"de\"></b></a>");
     }
 
     #[test]

@@ -14,10 +14,17 @@ pub(super) fn indentation(changes: &mut Vec<Change>) {
         "all white space at the ends of texts left out (the message was indented or wrapped after it was signed)",
         |form| trimmed(form, true),
     ));
+    changes.push(Change::new(
+        "white-space",
+        "all texts of white space alone left out",
+        |form| with_text(form, |text| is_blank(text).then(Vec::new)),
+    ));
     for (indent, name) in [
         ("  ", "two spaces"),
         ("    ", "four spaces"),
         ("\t", "a tab"),
+        ("   ", "three spaces"),
+        (" ", "one space"),
         ("", "line ends alone"),
     ] {
         changes.push(Change::new(
@@ -31,13 +38,23 @@ pub(super) fn indentation(changes: &mut Vec<Change>) {
         "a line end between all tags, also in empty elements",
         |form| crate::tokens::replaced(form, b"><", b">\n<"),
     ));
-    changes.push(Change::new("white-space", "a line end behind it", |form| {
-        Some([form, b"\n"].concat())
-    }));
+    for (end, says) in [
+        (&b"\n"[..], "a line end behind it"),
+        (b"\r\n", "a line end of CR LF behind it"),
+    ] {
+        changes.push(Change::new("white-space", says, move |form| {
+            Some([form, end].concat())
+        }));
+    }
     changes.push(Change::new(
         "white-space",
         "the line ends left out",
         |form| with_text(form, |text| crate::tokens::replaced(text, b"\n", b"")),
+    ));
+    changes.push(Change::new(
+        "white-space",
+        "the line ends written as spaces",
+        |form| with_text(form, |text| crate::tokens::replaced(text, b"\n", b" ")),
     ));
 }
 
@@ -188,10 +205,16 @@ fn trimmed(form: &[u8], wrapped: bool) -> Option<Vec<u8>> {
 /// Tags on lines of their own, as writers indent: an element that holds text stays on its line.
 fn indented(form: &[u8], indent: &str) -> Option<Vec<u8>> {
     let read: Vec<(Kind, &[u8])> = tokens(form).collect();
-    if read
-        .iter()
-        .any(|(kind, token)| *kind == Kind::Text && is_blank(token))
-    {
+    // White space that is all of an element is its content, and stays.
+    let kind_at = |place: usize| read.get(place).map(|(kind, _)| *kind);
+    let is_indentation = |place: usize| {
+        let (kind, token) = read[place];
+        let is_content = place > 0
+            && kind_at(place - 1) == Some(Kind::Start)
+            && kind_at(place + 1) == Some(Kind::End);
+        kind == Kind::Text && is_blank(token) && !is_content
+    };
+    if (0..read.len()).any(is_indentation) {
         return None;
     }
     let mut out = Vec::with_capacity(form.len() * 2);
@@ -231,6 +254,9 @@ mod tests {
         assert_eq!(indented(flat, "  ").as_deref(), Some(&pretty[..]));
         assert_eq!(without_indentation(pretty).as_deref(), Some(&flat[..]));
         assert_eq!(without_indentation(b"<a> </a>"), None);
+        let blank = b"<a><b> </b><c></c></a>";
+        let pretty = b"<a>\n  <b> </b>\n  <c></c>\n</a>";
+        assert_eq!(indented(blank, "  ").as_deref(), Some(&pretty[..]));
     }
 
     #[test]
