@@ -38,6 +38,7 @@ pub(crate) struct Draft {
     must_understand: bool,
     has_encrypted_key: bool,
     ids: BTreeSet<&'static str>,
+    demanding: Vec<String>,
     several_signatures: bool,
     /// What an endpoint file cannot say, or what was seen and has no place in it.
     unsaid: BTreeSet<String>,
@@ -63,6 +64,7 @@ impl Draft {
             must_understand: outline.must_understand,
             has_encrypted_key: outline.has_encrypted_key,
             ids: outline.ids.clone(),
+            demanding: outline.demanding.clone(),
             several_signatures: outline.signatures > 1,
             unsaid: BTreeSet::new(),
         };
@@ -147,6 +149,7 @@ impl Draft {
         self.must_understand &= other.must_understand;
         self.life = self.life.max(other.life);
         self.ids.extend(other.ids);
+        self.demanding.extend(other.demanding);
         self.several_signatures |= other.several_signatures;
         self.unsaid.extend(other.unsaid);
         Ok(())
@@ -213,6 +216,11 @@ impl Draft {
                     .to_owned(),
             );
         }
+        for block in self.unsigned() {
+            notes.push(format!(
+                "{block} must be understood, and no signature covers it: `unsigned` has it passed on, and anybody on the way can write it; take the line out if the service does without"
+            ));
+        }
         if self.password == Some(Password::None) {
             notes.push("a user without a password proves nobody".to_owned());
         }
@@ -271,6 +279,10 @@ impl Draft {
                 }
             }
         }
+        let unsigned: Vec<String> = self.unsigned().cloned().collect();
+        if side == Side::Receiver && !unsigned.is_empty() {
+            line("unsigned", list(&unsigned));
+        }
         if side == Side::Receiver && !self.ids.is_empty() {
             let ids: Vec<String> = self.ids.iter().map(|id| quoted(id)).collect();
             line("ids", format!("[{}]", ids.join(", ")));
@@ -300,6 +312,23 @@ impl Draft {
             line("time", quoted(&time.to_string()));
         }
         text
+    }
+
+    /// Header blocks that must be understood and that no signature covers. Only signatures say what
+    /// is passed on.
+    fn unsigned(&self) -> impl Iterator<Item = &String> {
+        let demanding = self.demanding.iter().enumerate();
+        let unsigned = demanding.filter(|(place, block)| {
+            let is_first = !self.demanding[..*place].contains(block);
+            self.signs && is_first && !self.signed.contains(block)
+        });
+        unsigned.map(|(_, block)| block)
+    }
+
+    /// Whether an endpoint file cannot say how the keys of the messages are named.
+    pub(crate) fn takes_a_policy(&self) -> bool {
+        let references = [self.signature_reference, self.encryption_reference];
+        references.contains(&Some(Reference::SessionKey))
     }
 
     /// How keys are named, where it is not as by default: the table that says it, and the name. A

@@ -140,7 +140,14 @@ pub fn learn(samples: &[Vec<u8>], keys: Option<&KeyTables>) -> Result<Learned, L
         for (sample, outline) in samples.iter().zip(&outlines) {
             if refused.is_none() {
                 let at = moment.or(outline.created);
-                refused = engine::refine(&mut draft, sample, keys, at).map_err(LearnError::Keys)?;
+                refused = match engine::refine(&mut draft, sample, keys, at) {
+                    Ok(refused) => refused,
+                    // The notes tell which policy it takes.
+                    Err(problems) if draft.takes_a_policy() => Some(format!(
+                        "an endpoint file without a policy cannot say what this message does: {problems}"
+                    )),
+                    Err(problems) => return Err(LearnError::Keys(problems)),
+                };
             }
         }
     }

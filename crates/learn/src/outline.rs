@@ -278,6 +278,8 @@ pub(crate) struct Outline {
     pub(crate) ids: BTreeSet<&'static str>,
     /// What is enciphered, as far as it shows from outside.
     pub(crate) encrypted: Vec<Covered>,
+    /// Header blocks that must be understood, as an endpoint file names them.
+    pub(crate) demanding: Vec<String>,
     /// Items that no mechanism writes.
     pub(crate) strange: Vec<String>,
 }
@@ -377,10 +379,36 @@ impl Outline {
                 .iter()
                 .filter_map(|data| from_outside(*data))
                 .collect(),
+            demanding: demanding(envelope),
             strange: strange.collect(),
             algorithms,
         }
     }
+}
+
+/// The header blocks that every receiver must understand, but for those of this specification.
+fn demanding(envelope: &Envelope) -> Vec<String> {
+    let root = envelope.document().root();
+    let soap = root.namespace();
+    let blocks = root.child(soap, "Header").into_iter();
+    let blocks = blocks.flat_map(|header| header.children());
+    let others = blocks.filter(|block| {
+        let value = block.attribute(soap, "mustUnderstand");
+        let is_demanding = value.is_some_and(|it| matches!(it.trim(), "1" | "true"));
+        let addressed = ["actor", "role"]
+            .iter()
+            .any(|name| block.attribute(soap, name).is_some());
+        is_demanding && !addressed && !block.is(WSSE, "Security") && !is_sealed(*block)
+    });
+    let mut names: Vec<String> = Vec::new();
+    for block in others {
+        if let Covered::Part(name) = covered_name(block)
+            && !names.contains(&name)
+        {
+            names.push(name);
+        }
+    }
+    names
 }
 
 fn key_info(element: Element<'_>) -> Option<Element<'_>> {
