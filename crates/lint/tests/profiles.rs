@@ -341,10 +341,32 @@ fn a_message_of_as4_needs_no_signature_and_may_use_other_algorithms() {
 fn rules_of_as4_mind_what_they_are_about_alone() {
     let message = as4::with_attachment();
     let of_as4 = Choice::Of(Profiles::AS4);
-    // The header that authorizes may hold a UsernameToken.
+    // The header that authorizes may hold a UsernameToken, and that of eDelivery may not.
     let user = "<wsse:Security s:role=\"ebms\"><wsse:UsernameToken/></wsse:Security><wsse:Security s:mustUnderstand";
     let authorized = message.replacen("<wsse:Security s:mustUnderstand", user, 1);
-    assert_eq!(broken(&authorized, of_as4), BTreeSet::new());
+    let alone = Choice::Of(Profiles::of(Profile::As4));
+    assert_eq!(broken(&authorized, alone), BTreeSet::new());
+    let expected = BTreeSet::from(["edelivery-username-token"]);
+    assert_eq!(broken(&authorized, of_as4), expected);
+    // A key that is agreed on names its receiver inside of the agreement.
+    let agreed = message.replacen(
+        "<ds:KeyInfo><wsse:SecurityTokenReference><ds:X509Data>",
+        "<ds:KeyInfo><xenc:AgreementMethod/><wsse:SecurityTokenReference><ds:X509Data>",
+        1,
+    );
+    let agreed = agreed.replacen(
+        "<ds:X509Data>",
+        "<ds:KeyName>k</ds:KeyName><ds:X509Data>",
+        1,
+    );
+    assert!(!broken(&agreed, of_as4).contains("as4-x509-encryption"));
+    // A receipt that is a copy proves nothing, and needs no signature.
+    let start = as4::receipt();
+    let from = start.find("<ebbp:NonRepudiation").expect("evidence");
+    let to = start.find("</eb:Receipt>").expect("its end");
+    let copy = format!("{}<eb:UserMessage/>{}", &start[..from], &start[to..]);
+    let copy = copy.replace("http://www.w3.org/2000/09/xmldsig#", "urn:other");
+    assert_eq!(broken(&copy, of_as4), BTreeSet::new());
     // Another header block may be encrypted.
     let hidden = "<wsse11:EncryptedHeader xmlns:wsse11=\"http://docs.oasis-open.org/wss/oasis-wss-wssecurity-secext-1.1.xsd\"/><wsse:Security s:mustUnderstand";
     let hidden = message.replacen("<wsse:Security s:mustUnderstand", hidden, 1);

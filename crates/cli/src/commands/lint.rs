@@ -160,6 +160,9 @@ fn summary(reports: &[(String, Report)]) -> String {
         count => format!("{count} {one}s"),
     };
     let (errors, warnings) = (count(Severity::Error), count(Severity::Warning));
+    if reports.is_empty() {
+        return "no file was looked at".to_owned();
+    }
     let files = counted(reports.len(), "file");
     if errors + warnings == 0 {
         return format!("nothing found in {files}");

@@ -8,11 +8,12 @@ use std::collections::HashSet;
 use soapstone_xml::{Element, NodeId};
 
 use crate::findings::{Findings, quoted};
-use crate::look::ebms::{content_id, encrypted_in_body, messaging, payload};
+use crate::look::ebms::{content_id, encrypted_in_body, messaging, payload, units};
 use crate::look::encryption::listed_by_keys;
 use crate::message::{Message, Target, Token, is_security};
 use crate::names::{
-    ATTACHMENT_CIPHERTEXT, ATTACHMENT_CONTENT, ATTACHMENT_CONTENT_ONLY, DS, ENVELOPED, SOAP11, XENC,
+    ATTACHMENT_CIPHERTEXT, ATTACHMENT_CONTENT, ATTACHMENT_CONTENT_ONLY, DS, EBBP_SIGNALS, EBMS,
+    ENVELOPED, SOAP11, XENC,
 };
 
 /// An attachment that a message lists, with the element that lists it.
@@ -21,11 +22,13 @@ type Attachment<'d> = (Vec<u8>, Element<'d>);
 pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
     look_at_targets(message, findings);
     let payload = payload(message);
-    if !message.signatures.is_empty() {
+    if message.signatures.is_empty() {
+        look_at_receipts(message, findings);
+    } else {
         let signed = Signed::read(message, findings);
         look_at_coverage(message, &signed, &payload.attachments, findings);
-        look_at_keys(message, findings);
     }
+    look_at_keys(message, findings);
     look_at_header_cipher(message, findings);
     let of_attachments = encrypted_attachments(message, findings);
     let in_body: Vec<Element<'_>> = encrypted_in_body(message).collect();
@@ -187,6 +190,22 @@ fn look_at_coverage(
     }
 }
 
+/// Evidence that nobody signed.
+fn look_at_receipts(message: &Message<'_>, findings: &mut Findings) {
+    let units = messaging(message).into_iter().flat_map(units);
+    let receipts = units.filter_map(|unit| unit.child(EBMS, "Receipt"));
+    for receipt in receipts {
+        if receipt
+            .child(EBBP_SIGNALS, "NonRepudiationInformation")
+            .is_some()
+        {
+            let expected = "a ds:Signature over the eb:Messaging";
+            findings.add("as4-receipt-signed", receipt, expected, "none");
+        }
+    }
+}
+
+/// The certificates that signatures and session keys name.
 fn look_at_keys(message: &Message<'_>, findings: &mut Findings) {
     let mut named = HashSet::new();
     for reference in &message.references {
@@ -196,8 +215,19 @@ fn look_at_keys(message: &Message<'_>, findings: &mut Findings) {
         );
         let key_info = reference.element.parent();
         if is_certificate && reference.target != Target::Nowhere {
-            let signature = key_info.and_then(|key_info| key_info.parent());
-            named.extend(signature.map(|signature| signature.id()));
+            let user = key_info.and_then(|key_info| key_info.parent());
+            named.extend(user.map(|user| user.id()));
+        }
+    }
+    for key in &message.encrypted_keys {
+        let info = key.child(DS, "KeyInfo");
+        // A key that is agreed on names its receiver inside of the agreement.
+        let is_agreed = info.is_some_and(|info| info.child(XENC, "AgreementMethod").is_some());
+        let of_message = key.parent().is_some_and(is_security);
+        if of_message && !is_agreed && !named.contains(&key.id()) {
+            let place = info.unwrap_or(*key);
+            let expected = "a wsse:SecurityTokenReference to an X.509 token";
+            findings.add("as4-x509-encryption", place, expected, "none");
         }
     }
     for signature in &message.signatures {

@@ -1,4 +1,4 @@
-//! Algorithms of eDelivery AS4 1.15 (1.4.2.6).
+//! Algorithms of eDelivery AS4 1.15 (1.4.2.6), and who may prove what.
 
 use soapstone_xml::Element;
 
@@ -13,6 +13,11 @@ pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
         let expected = "an envelope of SOAP 1.2";
         let found = "one of SOAP 1.1";
         findings.add("edelivery-soap-version", message.envelope, expected, found);
+    }
+    for token in &message.usernames {
+        let expected = "an X.509 token alone";
+        let found = "a user";
+        findings.add("edelivery-username-token", *token, expected, found);
     }
     for signature in &message.signatures {
         let Some(info) = signature.child(DS, "SignedInfo") else {

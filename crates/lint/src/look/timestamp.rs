@@ -72,7 +72,10 @@ fn look_at(timestamp: Element<'_>, findings: &mut Findings) {
             seen_created = true;
         } else if child.is(WSU, "Expires") {
             if !seen_created {
-                let found = "wsu:Expires first";
+                let found = match timestamp.child(WSU, "Created") {
+                    Some(_) => "wsu:Expires first",
+                    None => "no wsu:Created",
+                };
                 findings.add("R3221", child, "wsu:Created in front of wsu:Expires", found);
             }
         } else {

@@ -11,6 +11,9 @@ rules! { SECURITY Profiles::AS4, As4Security;
 "as4-x509-token" MUST "ds:Signature/ds:KeyInfo" "AS4 1.0, 5.1"
     "The key of a signature is named by a reference to an X.509 token."
     "Refer to the certificate by a wsse:SecurityTokenReference.";
+"as4-x509-encryption" MUST "xenc:EncryptedKey/ds:KeyInfo" "eDelivery AS4 2.0, 3.2.6.2"
+    "The key that a session key is encrypted to is named by a reference to an X.509 token."
+    "Refer to the receiver's certificate by a wsse:SecurityTokenReference.";
 "as4-detached-signature" MUST "ds:Reference" "AS4 1.0, 5.1.4"
     "A signature is detached: it does not sign an element that it stands in."
     "Refer to eb:Messaging and to the Body by their ids.";
@@ -62,6 +65,9 @@ rules! { SECURITY Profiles::AS4, As4Security;
 }
 
 rules! { EDELIVERY EDELIVERY_ALONE, EDelivery;
+"edelivery-username-token" MUST "wsse:UsernameToken" "eDelivery AS4 2.0, 3.2.6.2"
+    "Certificates alone prove who sends a message, and no user."
+    "Leave the wsse:UsernameToken out, and sign the message.";
 "edelivery-soap-version" MUST "soap:Envelope" "eDelivery AS4, features"
     "A message is one of SOAP 1.2, with attachments."
     "Write an envelope of SOAP 1.2.";

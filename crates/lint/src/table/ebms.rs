@@ -17,7 +17,7 @@ rules! { MESSAGING Profiles::AS4, Messaging;
     "Write mustUnderstand=\"true\" in SOAP 1.2, and mustUnderstand=\"1\" in SOAP 1.1.";
 "eb-message-info" MUST "eb:MessageInfo" "ebMS 3.0 Core, header schema"
     "eb:MessageInfo holds a Timestamp, a MessageId and a RefToMessageId at most, in this order."
-    "Correct the element that the message names.";
+    "Add what is expected, or move or remove what is found.";
 "eb-timestamp" MUST "eb:Timestamp" "ebMS 3.0 Core, 5.2.2.1"
     "The time of a message is an xsd:dateTime in UTC; Z may be left out."
     "Write the time in UTC, such as 2026-01-31T12:00:00Z.";
@@ -33,7 +33,7 @@ rules! { MESSAGING Profiles::AS4, Messaging;
 "eb-message-id-unique" MUST "eb:MessageId" "ebMS 3.0 Core, 5.2.2.1"
     "Each message unit has an id of its own, also of several units in one message."
     "Make a new id for each unit.";
-"eb-mpc" MUST_LIKELY "@mpc" "ebMS 3.0 Core, header schema"
+"eb-mpc" MUST_LIKELY "@mpc" "ebMS 3.0 Core, 3.4; header schema"
     "A message partition channel is named by a URI."
     "Write the whole URI of the channel, or leave the attribute out for the default channel.";
 }
@@ -41,7 +41,7 @@ rules! { MESSAGING Profiles::AS4, Messaging;
 rules! { USER_MESSAGE Profiles::AS4, UserMessage;
 "eb-user-message" MUST "eb:UserMessage" "ebMS 3.0 Core, header schema"
     "A user message holds MessageInfo, PartyInfo and CollaborationInfo, and MessageProperties and PayloadInfo at most, in this order."
-    "Correct the element that the message names.";
+    "Add what is expected, or move or remove what is found.";
 "eb-party-info" MUST "eb:PartyInfo" "ebMS 3.0 Core, header schema"
     "A user message names its sender in From, and its receiver in To."
     "Add the eb:From or the eb:To.";
@@ -56,7 +56,7 @@ rules! { USER_MESSAGE Profiles::AS4, UserMessage;
     "Leave one id of each type.";
 "eb-collaboration-info" MUST "eb:CollaborationInfo" "ebMS 3.0 Core, header schema"
     "CollaborationInfo holds an AgreementRef at most, a Service, an Action and a ConversationId, in this order."
-    "Correct the element that the message names.";
+    "Add what is expected, or move or remove what is found.";
 "eb-agreement-uri" MUST "eb:AgreementRef" "ebMS 3.0 Core, 5.2.2.7"
     "An agreement without a type is named by a URI."
     "Add a type attribute, or write a URI.";
@@ -77,7 +77,7 @@ rules! { USER_MESSAGE Profiles::AS4, UserMessage;
     "Write the value, or leave the element out where it may be missing.";
 "eb-payload-info" MUST "eb:PayloadInfo, eb:PartInfo" "ebMS 3.0 Core, header schema"
     "PayloadInfo lists one part at least, each with a Schema, a Description and PartProperties at most, in this order."
-    "Correct the element that the message names.";
+    "Add what is expected, or move or remove what is found.";
 "eb-part-href" MUST "eb:PartInfo/@href" "ebMS 3.0 Core, 5.2.2.13"
     "A part is named by the Content-ID of an attachment, by the id of an element, or by a URL."
     "Write cid: and the Content-ID without angle brackets, or # and the id.";
@@ -104,7 +104,7 @@ rules! { USER_MESSAGE Profiles::AS4, UserMessage;
 rules! { SIGNAL_MESSAGE Profiles::AS4, SignalMessage;
 "eb-signal-message" MUST "eb:SignalMessage" "ebMS 3.0 Core, header schema"
     "A signal message holds MessageInfo and a signal: a PullRequest and a Receipt at most, and errors, in this order."
-    "Correct the element that the message names.";
+    "Add what is expected, or move or remove what is found.";
 "eb-receipt-reference" MUST "eb:RefToMessageId" "ebMS 3.0 Core, 5.2.3.3"
     "A receipt says which message it acknowledges."
     "Add an eb:RefToMessageId with the id of the message.";
@@ -114,9 +114,12 @@ rules! { SIGNAL_MESSAGE Profiles::AS4, SignalMessage;
 "as4-receipt-evidence" MUST "ebbp:NonRepudiationInformation" "AS4 1.0, 5.1.8"
     "The evidence copies the ds:Reference of each part that was received, with its digest."
     "Copy the references from the SignedInfo of the message.";
+"as4-receipt-signed" MUST "eb:Receipt" "AS4 1.0, 5.1.8"
+    "A receipt that proves what was received is signed."
+    "Sign the message of the receipt.";
 "eb-error" MUST "eb:Error" "ebMS 3.0 Core, header schema"
     "An error holds a Description and an ErrorDetail at most, in this order."
-    "Correct the element that the message names.";
+    "Add what is expected, or move or remove what is found.";
 "eb-error-code" MUST "eb:Error/@errorCode" "ebMS 3.0 Core, header schema"
     "An error has a code."
     "Add an errorCode attribute, such as EBMS:0004.";

@@ -23,7 +23,7 @@ rules! { POLICY POLICIES, Policy;
     "Remove wsp:Optional from the binding assertion.";
 "policy-invalid" MUST "wsp:Policy" "WS-Policy 1.5, 4"
     "A policy is built as WS-Policy says: operators, assertions, and one nested policy at most."
-    "Correct the element that the message names.";
+    "Add what is expected, or move or remove what is found.";
 "assertion-conflict" MUST "an assertion" "WS-SecurityPolicy 1.3, 6"
     "Assertions of one alternative go together."
     "Remove one of both, or put them into different alternatives.";

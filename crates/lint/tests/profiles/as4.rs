@@ -74,7 +74,7 @@ fn attached(cipher: &str) -> String {
 }
 
 const ENCRYPTED: &str = "<xenc:EncryptedKey Id=\"K\"><xenc:EncryptionMethod Algorithm=\"http://www.w3.org/2009/xmlenc11#rsa-oaep\"><ds:DigestMethod Algorithm=\"http://www.w3.org/2001/04/xmlenc#sha256\"/>\
-        <xenc11:MGF Algorithm=\"http://www.w3.org/2009/xmlenc11#mgf1sha256\"/></xenc:EncryptionMethod><xenc:ReferenceList><xenc:DataReference URI=\"#D\"/></xenc:ReferenceList></xenc:EncryptedKey>\
+        <xenc11:MGF Algorithm=\"http://www.w3.org/2009/xmlenc11#mgf1sha256\"/></xenc:EncryptionMethod><ds:KeyInfo><wsse:SecurityTokenReference><ds:X509Data><ds:X509IssuerSerial><ds:X509IssuerName>CN=a</ds:X509IssuerName><ds:X509SerialNumber>1</ds:X509SerialNumber></ds:X509IssuerSerial></ds:X509Data></wsse:SecurityTokenReference></ds:KeyInfo><xenc:ReferenceList><xenc:DataReference URI=\"#D\"/></xenc:ReferenceList></xenc:EncryptedKey>\
         <xenc:EncryptedData Id=\"D\" MimeType=\"application/gzip\" Type=\"{swa}Attachment-Content-Only\"><xenc:EncryptionMethod Algorithm=\"http://www.w3.org/2009/xmlenc11#aes128-gcm\"/>\
         <xenc:CipherData><xenc:CipherReference URI=\"cid:p+q@sender.example\"><xenc:Transforms><ds:Transform Algorithm=\"{swa}Attachment-Ciphertext-Transform\"/></xenc:Transforms></xenc:CipherReference></xenc:CipherData></xenc:EncryptedData>";
 
@@ -308,6 +308,18 @@ pub(super) const OF_USER_MESSAGES: &[Sample] = &[
         &[],
     ),
     (
+        "as4-x509-encryption",
+        "<ds:KeyInfo><wsse:SecurityTokenReference><ds:X509Data><ds:X509IssuerSerial><ds:X509IssuerName>CN=a</ds:X509IssuerName><ds:X509SerialNumber>1</ds:X509SerialNumber></ds:X509IssuerSerial></ds:X509Data></wsse:SecurityTokenReference></ds:KeyInfo>",
+        "",
+        &[],
+    ),
+    (
+        "as4-x509-encryption",
+        "<ds:KeyInfo><wsse:SecurityTokenReference><ds:X509Data><ds:X509IssuerSerial><ds:X509IssuerName>CN=a</ds:X509IssuerName><ds:X509SerialNumber>1</ds:X509SerialNumber></ds:X509IssuerSerial></ds:X509Data></wsse:SecurityTokenReference></ds:KeyInfo>",
+        "<ds:KeyInfo><wsse:SecurityTokenReference><ds:KeyName>theirs</ds:KeyName></wsse:SecurityTokenReference></ds:KeyInfo>",
+        &[],
+    ),
+    (
         "as4-detached-signature",
         "<ds:Reference URI=\"#B\">",
         "<ds:Reference URI=\"\">",
@@ -410,6 +422,12 @@ pub(super) const OF_USER_MESSAGES: &[Sample] = &[
         &["eb-must-understand"],
     ),
     (
+        "edelivery-username-token",
+        "<wsse:BinarySecurityToken",
+        "<wsse:UsernameToken/><wsse:BinarySecurityToken",
+        &[],
+    ),
+    (
         "edelivery-signature-method",
         "xmldsig-more#rsa-sha256",
         "xmldsig-more#rsa-sha512",
@@ -496,6 +514,12 @@ pub(super) const OF_RECEIPTS: &[Sample] = &[
         "<ds:DigestValue>AAAA</ds:DigestValue></ds:Reference></ebbp:MessagePartNRInformation>",
         "</ds:Reference></ebbp:MessagePartNRInformation>",
         &[],
+    ),
+    (
+        "as4-receipt-signed",
+        "xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\"",
+        "xmlns:ds=\"urn:other\"",
+        &["as4-receipt-evidence"],
     ),
     (
         "as4-receipt-evidence",
