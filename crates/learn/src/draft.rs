@@ -218,7 +218,7 @@ impl Draft {
         }
         for block in self.unsigned() {
             notes.push(format!(
-                "{block} must be understood, and no signature covers it: `unsigned` has it passed on, and anybody on the way can write it; take the line out if the service does without"
+                "the header block `{block}` must be understood, and no signature covers it: `unsigned` has it passed on, and anybody on the way can write it; take the line out if the service does without"
             ));
         }
         if self.password == Some(Password::None) {
