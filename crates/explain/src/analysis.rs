@@ -9,6 +9,7 @@ use crate::material::{Layer, Material};
 use crate::model::{EncryptionFound, Explanation, Finding, Severity};
 use crate::opened;
 use crate::options::Options;
+use crate::password_keys;
 use crate::read::SignatureRead;
 use crate::reference::Named;
 use crate::search::Budget;
@@ -38,6 +39,7 @@ pub(crate) fn analyze(document: &Document, options: &Options<'_>) -> Explanation
         holders: &opened.holders,
         foreign: &foreign,
         derivations: opened::derivations(read),
+        of_passwords: password_keys::otherwise(read, &options.known),
         verified: options.engine.map_or(&[], |engine| &engine.values),
         dump: options.dump,
     };

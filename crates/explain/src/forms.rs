@@ -349,6 +349,20 @@ impl Maker<'_> {
                     removed(&at_apex, true),
                 );
             }
+            // Libraries that know no wsu:Id write an id without a namespace.
+            if kind == "before-id" && shown.contains(':') && !at_apex.is_empty() {
+                let bare = |range: &Range<usize>| {
+                    let written = &source[range.clone()];
+                    let equals = written.iter().position(|byte| *byte == b'=');
+                    [b" Id", &written[equals.unwrap_or_default()..]].concat()
+                };
+                let named = at_apex.iter();
+                let named = named.map(|(_, range, _)| (range.clone(), bare(range)));
+                add(
+                    format!("the id written as `Id`, not as `{shown}`"),
+                    named.collect(),
+                );
+            }
             if all.len() > at_apex.len() {
                 add(
                     format!("no attribute `{shown}` in it"),

@@ -41,6 +41,7 @@ mod material;
 mod model;
 mod opened;
 mod options;
+mod password_keys;
 mod read;
 mod recipe;
 mod reference;

@@ -50,6 +50,8 @@ pub(crate) struct Material<'a> {
     /// Session keys of the good message.
     pub(crate) foreign: &'a [(String, SymmetricKey)],
     pub(crate) derivations: Vec<Derivation>,
+    /// Keys of passwords as they may have been derived, with what was done.
+    pub(crate) of_passwords: Vec<(String, SymmetricKey)>,
     /// Signature values that the engine checked.
     pub(crate) verified: &'a [(Vec<u8>, bool)],
     /// Whether canonical bytes are kept.

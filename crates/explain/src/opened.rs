@@ -16,6 +16,7 @@ use crate::cause::{Cause, Step};
 use crate::keys::Known;
 use crate::model::EncryptionFound;
 use crate::options::Options;
+use crate::password_keys;
 use crate::search::Budget;
 
 /// Most cipher texts and keys that are looked at.
@@ -109,6 +110,12 @@ fn deciphered(
     let Ok(mut document) = Document::parse(source.to_vec(), &options, &mut buffers) else {
         return opened;
     };
+    for (id, name, key) in password_keys::keys(&document, known) {
+        opened
+            .holders
+            .extend(id.map(|id| (id, opened.secrets.len())));
+        opened.secrets.push((name, key));
+    }
     let data: Vec<NodeId> = nodes(&document, "EncryptedData");
     for node in nodes(&document, "EncryptedKey") {
         encrypted_key(&document, node, &data, known, &mut opened);

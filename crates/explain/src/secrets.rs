@@ -26,6 +26,8 @@ pub(crate) struct Secrets<'k> {
     /// Secrets of another message.
     pub(crate) foreign: &'k [(String, SymmetricKey)],
     pub(crate) derivations: &'k [Derivation],
+    /// Keys of passwords as they may have been derived, with what was done.
+    pub(crate) of_passwords: &'k [(String, SymmetricKey)],
 }
 
 impl<'k> Secrets<'k> {
@@ -62,6 +64,10 @@ pub(crate) fn variants(secrets: &Secrets<'_>) -> Vec<Variant> {
     }
     for (name, key) in secrets.foreign {
         let step = Step::new("key-of-another-message", format!("{name} as the key"));
+        variants.push((key.clone(), Some(step)));
+    }
+    for (says, key) in secrets.of_passwords {
+        let step = Step::new("derived-otherwise", says.as_str());
         variants.push((key.clone(), Some(step)));
     }
     let misread = secrets.in_order().map(|(_, secret)| secret);
@@ -149,6 +155,10 @@ pub(crate) fn variants(secrets: &Secrets<'_>) -> Vec<Variant> {
                 );
             }
         }
+        for (says, bytes) in derived_from_text(secrets.derivations, bytes) {
+            let says = format!("a key derived from {says} of {name}");
+            add("derived-otherwise", says, bytes);
+        }
         for (says, bytes) in derived(secrets.derivations, bytes) {
             add(
                 "derived-otherwise",
@@ -158,6 +168,24 @@ pub(crate) fn variants(secrets: &Secrets<'_>) -> Vec<Variant> {
         }
     }
     variants
+}
+
+/// Keys derived as the message says, of texts of the secret in the place of its bytes.
+fn derived_from_text(derivations: &[Derivation], secret: &[u8]) -> Vec<(&'static str, Vec<u8>)> {
+    let texts = [
+        ("the base64 text", base64::encode(secret)),
+        ("the hexadecimal text", hexadecimal::encode(secret)),
+    ];
+    let mut found = Vec::new();
+    for one in derivations {
+        let label = one.label.as_deref().unwrap_or(DEFAULT_LABEL).as_bytes();
+        for (says, text) in &texts {
+            let seed: [&[u8]; 2] = [label, &one.nonce];
+            let key = PHash::SHA1.derive(text.as_bytes(), &seed, one.offset, one.length);
+            found.extend(key.map(|key| (*says, key.expose().clone())));
+        }
+    }
+    found
 }
 
 /// Keys derived otherwise than the message says.
@@ -225,6 +253,7 @@ mod tests {
             named,
             foreign: &[],
             derivations: &[],
+            of_passwords: &[],
         };
         let of_named = variants(&naming(vec![39]));
         let kinds: Vec<Option<&str>> = of_named[..2]

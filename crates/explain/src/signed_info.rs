@@ -153,6 +153,7 @@ impl Material<'_> {
                 named: named_secrets.unwrap_or_default(),
                 foreign: self.foreign,
                 derivations: &self.derivations,
+                of_passwords: &self.of_passwords,
             },
         }
     }

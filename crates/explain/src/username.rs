@@ -73,15 +73,16 @@ fn look(token: Element<'_>, options: &Options<'_>) -> Option<Finding> {
         let created = text(token, WSU, "Created");
         let nonce = nonce_of(token);
         let right = base64::encode(&sha1(&[&nonce, created.as_bytes(), secret.expose()]));
-        let mut hashes = hashed_texts(secret.expose()).into_iter();
-        let hashed = hashes.find(|(_, text)| text == sent.trim());
+        let texts = hashed_texts(secret.expose()).into_iter();
+        let mut texts = texts.chain(written_texts(secret.expose()));
+        let hashed = texts.find(|(_, text)| text == sent.trim());
         return Some(match (trims, sent.trim() == right, hashed) {
             (true, ..) => failed.because([Cause::proven(&[step], "the password is the right one")]),
             (_, true, _) => {
                 failed.because([Cause::proven(&[digested], "the digest is the right one")])
             }
             (.., Some((name, _))) => {
-                let says = format!("the {name} digest of the password sent in its place");
+                let says = format!("the {name} of the password sent in its place");
                 let step = Step::new("password-kind", says);
                 failed.because([Cause::proven(&[step], "the password is the right one")])
             }
@@ -178,6 +179,7 @@ fn variants(
         .encode_utf16()
         .flat_map(u16::to_le_bytes)
         .collect();
+    let hexadecimal_nonce = hexadecimal::encode(&nonce);
     let twice = base64::decode_xml_to_vec(&nonce).unwrap_or_default();
     let pieces: Vec<(&str, Vec<&[u8]>)> = vec![
         ("", vec![&nonce, created, password]),
@@ -192,6 +194,14 @@ fn variants(
         (
             "the base64 text of the nonce and the SHA-1 digest of the password",
             vec![text, created, &hashed],
+        ),
+        (
+            "the hexadecimal text of the nonce digested, not its bytes",
+            vec![hexadecimal_nonce.as_bytes(), created, password],
+        ),
+        (
+            "the base64 text of the nonce with the white space around it",
+            vec![nonce_text.as_bytes(), created, password],
         ),
         ("wsu:Created left out", vec![&nonce, password]),
         (
@@ -255,7 +265,7 @@ fn rewritten(nonce: &[u8], created: &[u8], password: &[u8]) -> Vec<(Vec<u8>, Opt
         add(sha1(&[nonce, created, &latin]), says);
     }
     for (name, text) in hashed_texts(password) {
-        let says = format!("the {name} digest of the password in its place");
+        let says = format!("the {name} of the password in its place");
         add(sha1(&[nonce, created, text.as_bytes()]), says);
     }
     for algorithm in [
@@ -285,6 +295,21 @@ fn rewritten(nonce: &[u8], created: &[u8], password: &[u8]) -> Vec<(Vec<u8>, Opt
     found
 }
 
+/// Other texts of a password, each with its name.
+fn written_texts(password: &[u8]) -> Vec<(String, String)> {
+    let text = String::from_utf8_lossy(password);
+    let escaped = text.replace('&', "&amp;").replace('<', "&lt;");
+    let named = |name: &str, text: String| (name.to_owned(), text);
+    let mut texts = vec![
+        named("base64 text", base64::encode(password)),
+        named("escaped text", escaped),
+        named("text in capitals", text.to_uppercase()),
+        named("text in small letters", text.to_lowercase()),
+    ];
+    texts.retain(|(_, other)| *other != text);
+    texts
+}
+
 /// Hashes of a password as systems keep them, each with its name: in hexadecimal and in base64.
 fn hashed_texts(password: &[u8]) -> Vec<(String, String)> {
     let mut texts = Vec::new();
@@ -297,9 +322,10 @@ fn hashed_texts(password: &[u8]) -> Vec<(String, String)> {
         let digest = hash(algorithm, &[password]);
         let name = algorithm.short_name();
         let hexadecimal = hexadecimal::encode(&digest);
-        texts.push((format!("hexadecimal {name}"), hexadecimal.to_uppercase()));
-        texts.push((format!("hexadecimal {name}"), hexadecimal));
-        texts.push((format!("base64 {name}"), base64::encode(&digest)));
+        let written = format!("hexadecimal {name} digest");
+        texts.push((written.clone(), hexadecimal.to_uppercase()));
+        texts.push((written, hexadecimal));
+        texts.push((format!("base64 {name} digest"), base64::encode(&digest)));
     }
     texts
 }

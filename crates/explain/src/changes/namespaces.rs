@@ -4,7 +4,8 @@ use std::collections::{BTreeMap, BTreeSet};
 
 use crate::search::Change;
 use crate::tokens::{
-    Kind, attributes, bound, declared, name_end, prefix, tag_length, tokens, uses, with_start_tags,
+    Kind, attributes, bound, declared, name_end, prefix, replaced, tag_length, tokens, uses,
+    with_start_tags,
 };
 
 /// Most prefixes that changes are made for.
@@ -86,6 +87,11 @@ pub(super) fn declarations(form: &[u8], scope: &[(&str, &str)], changes: &mut Ve
         "prefix-declaration",
         "xmlns=\"\" added at the outermost element",
         |form| declared_at_apex(form, b"", b""),
+    ));
+    changes.push(Change::new(
+        "prefix-declaration",
+        "xmlns=\"\" left out",
+        |form| replaced(form, b" xmlns=\"\"", b""),
     ));
     changes.push(Change::new(
         "prefix-declaration",

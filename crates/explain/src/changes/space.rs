@@ -42,6 +42,11 @@ pub(super) fn indentation(changes: &mut Vec<Change>) {
         (&b"\n"[..], "a line end behind it"),
         (b"\r\n", "a line end of CR LF behind it"),
     ] {
+        changes.push(Change::new(
+            "white-space",
+            "a line end in front of it",
+            |form| Some([b"\n", form].concat()),
+        ));
         changes.push(Change::new("white-space", says, move |form| {
             Some([form, end].concat())
         }));

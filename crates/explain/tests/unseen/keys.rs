@@ -319,6 +319,10 @@ pub(crate) fn derived(cases: &mut Cases) {
         kind,
         derive(PHash::SHA1, [b"", &first], 0),
     );
+    let text = base64::encode(&of_key.secret);
+    let of_text = PHash::SHA1.derive(text.as_bytes(), &[LABEL, &first], 0, 32);
+    let of_text = of_text.expect("a key").expose().clone();
+    by("derived from the text of the secret", kind, of_text);
     by(
         "the session key, and not the derived one",
         "other-secret",
@@ -347,6 +351,70 @@ pub(crate) fn derived(cases: &mut Cases) {
         of_session.signed_over(&of_session.secret, &|_, _, form| {
             crate::cases::indented(form, "  ", "\n").into_bytes()
         }),
+    );
+}
+
+/// A message that a key of a user's password signs, and how it is signed with another one.
+fn of_password(key: &[u8]) -> String {
+    let sender = Sender::sharing(&of_soap12(&rich()));
+    let message = sender.message;
+    let start = message.find("<ds:KeyInfo>").expect("a KeyInfo");
+    let end = message.find("</ds:KeyInfo>").expect("a KeyInfo");
+    let info = "<ds:KeyInfo><wsse:SecurityTokenReference xmlns:wsse=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd\">\
+        <wsse:Reference URI=\"#UT\"/></wsse:SecurityTokenReference>";
+    let token = format!(
+        "<wsse:UsernameToken xmlns:wsse=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd\" \
+         xmlns:wsu=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd\" \
+         xmlns:wsse11=\"http://docs.oasis-open.org/wss/oasis-wss-wssecurity-secext-1.1.xsd\" wsu:Id=\"UT\"><wsse:Username>alice</wsse:Username>\
+         <wsse11:Salt>{SALT}</wsse11:Salt><wsse11:Iteration>1200</wsse11:Iteration></wsse:UsernameToken>"
+    );
+    let message = format!("{}{info}{}", &message[..start], &message[end..]);
+    let message = message.replacen("<ds:Signature ", &format!("{token}<ds:Signature "), 1);
+    let key = SymmetricKey::new(key.to_vec()).expect("a key");
+    let signer = Signer::Secret(key, SignatureAlgorithm::HmacSha256);
+    with_value(&message, |bytes| signer.sign(bytes), &as_it_is)
+}
+
+const SALT: &str = "AQIDBAUGBwgJCgsMDQ4PEA==";
+
+/// SHA-1 again and again (UsernameToken Profile 1.1.1, 4).
+fn password_key(salt: &[u8], iterations: usize) -> Vec<u8> {
+    let mut bytes = [b"secret", salt].concat();
+    for _ in 0..iterations {
+        let digest = digest(DigestAlgorithm::Sha1, &bytes).expect("a digest");
+        bytes = digest.as_ref().to_vec();
+    }
+    bytes
+}
+
+fn knows_alice() -> Known {
+    Known {
+        passwords: vec![(
+            "alice".to_owned(),
+            soapstone::crypto::SecretBytes::new(b"secret".to_vec()),
+        )],
+        ..Known::default()
+    }
+}
+
+pub(crate) fn passwords(cases: &mut Cases) {
+    let salt: Vec<u8> = (1..=16).collect();
+    let kind = "derived-otherwise";
+    let mut add = |name, kinds, key: Vec<u8>| {
+        cases.add(name, kinds, of_password(&key), knows_alice());
+    };
+    add(
+        "the text of a salt",
+        kind,
+        password_key(SALT.as_bytes(), 1200),
+    );
+    add("one iteration less", kind, password_key(&salt, 1199));
+    add("1000 iterations", kind, password_key(&salt, 1000));
+    add("the password as the key", kind, b"secret".to_vec());
+    add(
+        "the key of another password",
+        "other-key",
+        password_key(b"another salt", 1200),
     );
 }
 
@@ -522,6 +590,11 @@ pub(crate) fn good() -> Vec<(&'static str, String, Known)> {
     vec![
         ("a derived key", of_key.signed(&key), known()),
         ("a session key", by_session, known()),
+        (
+            "a key of a password",
+            of_password(&password_key(&(1..=16).collect::<Vec<u8>>(), 1200)),
+            knows_alice(),
+        ),
         ("SAML 2.0", held(true), Known::default()),
         ("SAML 1.1", held(false), Known::default()),
         (
@@ -668,11 +741,25 @@ pub(crate) fn users(cases: &mut Cases) {
         kind,
         sha1(&[&bytes, created, b"alice", PASSWORD]),
     );
+    let text = hexadecimal::encode(&bytes);
+    add(
+        "the nonce in hexadecimal",
+        kind,
+        sha1(&[text.as_bytes(), created, PASSWORD]),
+    );
     add("Created first", kind, sha1(&[created, &bytes, PASSWORD]));
     let right = sha1(&[&bytes, created, PASSWORD]);
     let url = base64::encode(&right).replace('+', "-").replace('/', "_");
     let url = message("PasswordDigest", url.trim_end_matches('='));
     cases.add("a digest in base64url", "digest-encoding", url, known());
+    let capitals = String::from_utf8_lossy(PASSWORD).to_uppercase();
+    for (name, text) in [
+        ("the password in base64", base64::encode(PASSWORD)),
+        ("the password in capitals", capitals),
+    ] {
+        let message = message("PasswordText", &text);
+        cases.add(name, "password-kind", message, known());
+    }
     let text = base64::encode(&sha1(&[PASSWORD]));
     cases.add(
         "a hashed password as text",

@@ -68,6 +68,7 @@ fn single_mistakes_are_told_first() {
     keys::values(&mut cases);
     keys::shared(&mut cases);
     keys::derived(&mut cases);
+    keys::passwords(&mut cases);
     keys::tokens(&mut cases);
     keys::encrypted(&mut cases);
     keys::users(&mut cases);

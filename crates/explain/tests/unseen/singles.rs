@@ -118,6 +118,9 @@ pub(crate) fn spaces(cases: &mut Cases) {
             indented(form, indent, "\n").into_bytes()
         });
     }
+    cases.body("a line end in front", "white-space", &rich(), |form| {
+        format!("\n{form}").into_bytes()
+    });
     cases.body("CR LF behind", "white-space/line-ends", &rich(), |form| {
         format!("{form}\r\n").into_bytes()
     });
@@ -322,6 +325,25 @@ pub(crate) fn namespaces(cases: &mut Cases) {
                 .into_bytes()
         })],
     );
+    let empty = rich().replace("<inner xmlns", "<bare xmlns=\"\"/><inner xmlns");
+    let empty = empty.replace("<q:order ", "<order xmlns=\"urn:o\"><q:order ");
+    let empty = empty.replace("</q:order>", "</q:order></order>");
+    cases.body(
+        "an empty declaration left out",
+        "prefix-declaration",
+        &empty,
+        |form| {
+            assert!(form.contains("<bare xmlns=\"\">"), "{form}");
+            form.replace(" xmlns=\"\"", "").into_bytes()
+        },
+    );
+    cases.body("an id without a namespace", "before-id", &rich(), |form| {
+        let start = form.find(" wsu:Id=").expect("an id");
+        let end = start + form[start..].find('>').expect("a tag");
+        let id = &form[start + " wsu:Id".len()..end];
+        let form = format!("{} Id{id}{}", &form[..start], &form[end..]);
+        without(&form, &[" xmlns:wsu=\""]).into_bytes()
+    });
     cases.body(
         "an inner declaration left out",
         "prefix-declaration",
