@@ -61,7 +61,7 @@ const TRUE: [&str; 6] = [
 const RENAMED: [&str; 2] = ["before-attribute", "attribute-removed"];
 
 /// Bytes of work for one mutant: enough for every single cause, and many in twos.
-const WORK: usize = 24 << 20;
+const WORK: usize = 12 << 20;
 
 /// Messages under every kind of key, each with what the reader's side knows.
 fn kinds() -> Vec<(String, fn() -> Known)> {
