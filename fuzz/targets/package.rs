@@ -8,9 +8,7 @@
 use std::collections::BTreeSet;
 
 use libfuzzer_sys::fuzz_target;
-use soapstone_lint::{
-    Choice, LintError, MOST_FINDINGS, Profile, Profiles, Report, Subject, lint,
-};
+use soapstone_lint::{Choice, LintError, MOST_FINDINGS, Profile, Profiles, Report, Subject, lint};
 
 fuzz_target!(|bytes: &[u8]| {
     let all: Profiles = Profile::ALL.into_iter().collect();
