@@ -66,7 +66,8 @@ fn name(element: Element<'_>) -> Result<String, Rejected> {
 
 impl KeyLocator {
     /// Reads a `ds:KeyInfo` with its one child. Beside each other stand only certificates and
-    /// public keys that are written out: .NET and others have both.
+    /// public keys that are written out, as .NET has them, and names of the same key (XML-DSig
+    /// 4.5.1), as templates of xmlsec have them.
     pub(crate) fn read(key_info: Element<'_>) -> Result<Self, Rejected> {
         let mut children = key_info.children();
         let (first, second) = (children.next(), children.next());
@@ -75,8 +76,13 @@ impl KeyLocator {
         };
         let is_written_out =
             |child: Element<'_>| child.is(DS, "X509Data") || child.is(DS, "KeyValue");
+        let is_name = |child: Element<'_>| child.is(DS, "KeyName");
         let count = key_info.children().take(MOST_NAMES + 1).count();
-        if count > MOST_NAMES || !key_info.children().all(is_written_out) {
+        let mut children = key_info.children();
+        if count > MOST_NAMES
+            || !key_info.children().any(is_written_out)
+            || !children.all(|child| is_written_out(child) || is_name(child))
+        {
             return Err(several(key_info));
         }
         let mut names = vec![Self::read_child(first)?];

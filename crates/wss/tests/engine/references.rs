@@ -528,6 +528,9 @@ fn certificate_and_names_beside_each_other_mean_one_key() {
         x509_data(&cert) + &key_value(client()),
         x509_data(&all),
         x509_data(&all) + &key_value(client()),
+        // Templates of xmlsec.
+        "<ds:KeyName>client</ds:KeyName>".to_owned() + &x509_data(&cert),
+        x509_data(&cert) + "<ds:KeyName>CN=client</ds:KeyName>",
     ] {
         assert_eq!(
             open_by_anchor(&policy, &naming(&named)).as_deref(),
@@ -538,6 +541,12 @@ fn certificate_and_names_beside_each_other_mean_one_key() {
     // CVE-2024-6001 and its kind: one receiver takes the key, another one the certificate.
     for (confused, name) in [
         (key_value(stranger()) + &x509_data(&cert), "key-ambiguous"),
+        // One receiver takes the name, another one the certificate; or there is nothing but names.
+        (
+            "<ds:KeyName>service</ds:KeyName>".to_owned() + &x509_data(&cert),
+            "key-ambiguous",
+        ),
+        ("<ds:KeyName>client</ds:KeyName>".repeat(2), "malformed"),
         (
             x509_data(&cert) + &x509_data(&embedded(stranger())),
             "key-ambiguous",
