@@ -41,6 +41,7 @@ mod inner;
 mod kerberos;
 mod key_locator;
 mod key_reference;
+mod keyed_cipher_text;
 mod known;
 mod limits;
 mod marks;

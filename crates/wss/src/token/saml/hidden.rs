@@ -1,14 +1,13 @@
 //! An assertion in cipher text of its own: `saml:EncryptedAssertion` (SAML Core 2.0, 2.3.4), or an
 //! `xenc:EncryptedData` that holds its key.
 //!
-//! The one rule: there is one key, and everything that says which one says this one. A receiver
-//! that chooses among several lets the sender choose what is read.
+//! The one rule: what is read is one element, in one of the two forms.
 
 use soapstone_xml::{Element, NodeId};
 use soapstone_xmlsec::enc::{ContentType, EncryptedData, EncryptedKey};
-use soapstone_xmlsec::keyinfo::{KeySource, sources};
 
 use super::reading::Reader;
+use crate::keyed_cipher_text::KeyedCipherText;
 use crate::names::{DS, SAML20, XENC};
 use crate::rejected::Rejected;
 
@@ -22,11 +21,6 @@ pub(crate) struct HiddenAssertion {
     pub(crate) key: EncryptedKey,
 }
 
-/// Most children of the `ds:KeyInfo`.
-const MOST_SOURCES: usize = 4;
-
-const KEY_TYPE: &str = "http://www.w3.org/2001/04/xmlenc#EncryptedKey";
-
 /// Whether an `xenc:EncryptedData` holds its key, instead of being listed by one of the message.
 pub(crate) fn holds_key(data: Element<'_>) -> bool {
     let info = data.child(DS, "KeyInfo");
@@ -36,7 +30,6 @@ pub(crate) fn holds_key(data: Element<'_>) -> bool {
 impl HiddenAssertion {
     /// Reads the cipher text of an assertion. Nothing is deciphered.
     pub(crate) fn read(item: Element<'_>) -> Result<Self, Rejected> {
-        let document = item.document();
         let mut keys = Vec::new();
         let data = match item.is(SAML20, "EncryptedAssertion") {
             true => {
@@ -48,50 +41,14 @@ impl HiddenAssertion {
             }
             false => item,
         };
-        let data = EncryptedData::parse(document, data.id())?;
-        if data.content_type != ContentType::Element {
-            return Err(malformed("expected `Type` to say that it is an element"));
-        }
-        let info = data.key_info.map(|info| document.element(info));
-        let found = info.map(|info| sources(info, MOST_SOURCES)).transpose();
-        let found = found.map_err(|error| malformed(&error.to_string()))?;
-        let (mut names, mut places) = (Vec::new(), Vec::new());
-        for source in found.unwrap_or_default() {
-            match source {
-                KeySource::EncryptedKey(key) => keys.push(key),
-                KeySource::KeyName(name) => names.push(name),
-                KeySource::RetrievalMethod { node, uri, kind }
-                    if document.element(node).first_child().is_none()
-                        && kind.as_deref().is_none_or(|kind| kind == KEY_TYPE) =>
-                {
-                    places.push(uri);
-                }
-                _ => return Err(malformed("expected an `EncryptedKey` in its `KeyInfo`")),
-            }
-        }
-        let [key] = keys[..] else {
-            return Err(malformed("expected one `EncryptedKey`"));
-        };
-        let key = EncryptedKey::parse(document, key, 1)?;
-        let refers = |uri: &String, id: &Option<String>| {
-            let id = id.as_deref();
-            uri.strip_prefix('#') == id && id.is_some()
-        };
-        let is_this = names
-            .iter()
-            .all(|it| key.carried_key_name.as_ref() == Some(it))
-            && places.iter().all(|uri| refers(uri, &key.id))
-            && key.data_references.iter().all(|uri| refers(uri, &data.id))
-            && key.key_references.is_empty();
-        match is_this {
-            true => Ok(Self {
+        let cipher_text = KeyedCipherText::read(data, &keys, malformed)?;
+        match cipher_text.data.content_type {
+            ContentType::Element => Ok(Self {
                 item: item.id(),
-                data,
-                key,
+                data: cipher_text.data,
+                key: cipher_text.key,
             }),
-            false => Err(malformed(
-                "expected its key and its cipher text to name each other",
-            )),
+            _ => Err(malformed("expected `Type` to say that it is an element")),
         }
     }
 }
