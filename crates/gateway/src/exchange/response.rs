@@ -14,7 +14,7 @@ use super::refusal_moment::refusal_moment;
 use super::reporter::{Message, Reporter};
 use super::secure::Receipts;
 use super::send::Arrival;
-use super::steps::{EndpointError, is_unproven, open, secure_answer};
+use super::steps::{EndpointError, is_unproven, open, pass_answer, secure_answer};
 use super::working::{SMALL_MESSAGE, work};
 use crate::observe::metrics::{Flow, Unsecured};
 use crate::observe::traces::Observed;
@@ -26,7 +26,7 @@ use crate::scheduling::task::{Desk, Task};
 use crate::wire::answer_head::{self, Proven};
 use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
-use crate::wire::headers::X_REQUEST_ID;
+use crate::wire::headers::{X_REQUEST_ID, mark_unproven};
 use crate::wire::media;
 use crate::wire::reply::Reply;
 
@@ -74,7 +74,11 @@ pub(super) async fn finish(
     )
     .await
     {
-        Ok((octets, proven)) => {
+        Ok(Rewritten {
+            octets,
+            proven,
+            unproven,
+        }) => {
             metrics.octets(Flow::ToClient, octets.len() as u64);
             reservation.settle(octets.len() as u64);
             if let Some(proven) = proven {
@@ -86,6 +90,9 @@ pub(super) async fn finish(
                 media::rewritten(&head.headers, response_version),
             );
             head.headers.remove(header::CONTENT_LENGTH);
+            if let Some(names) = unproven {
+                mark_unproven(&mut head.headers, &names);
+            }
             // They describe the bytes that came from the backend, not those that leave.
             head.headers.remove(header::ETAG);
             head.headers.remove("content-md5");
@@ -98,8 +105,16 @@ pub(super) async fn finish(
     }
 }
 
-/// Opens and secures a response, as the route has endpoints; what it came to, and what was
-/// proven of it where it was opened.
+/// What a response came to.
+struct Rewritten {
+    octets: Vec<u8>,
+    /// What was proven of it, where it was opened.
+    proven: Option<Proven>,
+    /// What nothing proves here, where it passed this node.
+    unproven: Option<Vec<String>>,
+}
+
+/// Opens and secures a response, as the route has endpoints.
 async fn prepare_response(
     reporter: &Reporter<'_>,
     upstream: &Upstream,
@@ -108,9 +123,11 @@ async fn prepare_response(
     version: SoapVersion,
     status: StatusCode,
     reservation: &mut Reservation,
-) -> Result<(Vec<u8>, Option<Proven>), Response<Reply>> {
+) -> Result<Rewritten, Response<Reply>> {
     let (arrived, bytes) = (Instant::now(), octets.len());
-    if upstream.endpoint.is_some() {
+    let inbound = reporter.exchange.route.inbound.as_ref();
+    let reads = inbound.is_some_and(|it| it.endpoint.reader_of_answers().is_some());
+    if upstream.endpoint.is_some() || reads {
         reporter.copy(&octets);
     }
     let prepared = rewritten(
@@ -138,7 +155,7 @@ async fn rewritten(
     version: SoapVersion,
     status: StatusCode,
     reservation: &mut Reservation,
-) -> Result<(Vec<u8>, Option<Proven>), Response<Reply>> {
+) -> Result<Rewritten, Response<Reply>> {
     let exchange = reporter.exchange;
     let inbound = exchange.route.inbound.clone();
     let outbound = upstream.endpoint.clone();
@@ -151,15 +168,37 @@ async fn rewritten(
         WorkClass::Blocking
     } else {
         let opening = outbound.as_deref().map_or(WorkClass::Inline, opening);
-        opening.max(inbound.as_deref().map_or(WorkClass::Inline, securing))
+        let passing = inbound.as_deref().map(InboundEndpoint::passing_answers);
+        opening
+            .max(inbound.as_deref().map_or(WorkClass::Inline, securing))
+            .max(passing.unwrap_or(WorkClass::Inline))
     };
     let observed = exchange.observed();
+    let asks = |endpoint: &&Arc<InboundEndpoint>| endpoint.endpoint.reader_of_answers().is_some();
     let asked = outbound
         .as_ref()
-        .map(|endpoint| Arc::clone(&endpoint.stores));
+        .map(|endpoint| Arc::clone(&endpoint.stores))
+        .or_else(|| {
+            let passing = inbound.as_ref().filter(asks);
+            passing.map(|endpoint| Arc::clone(&endpoint.stores))
+        });
     let steps = |desk: Desk| async move {
         let (mut octets, mut proven, mut passed) = (octets, None, None);
-        let mut evidence = None;
+        let (mut evidence, mut unproven) = (None, None);
+        let reader = inbound
+            .as_ref()
+            .and_then(|it| it.endpoint.reader_of_answers());
+        if let Some(reader) = reader {
+            let kept = (!status.is_success()).then(|| octets.clone());
+            let told = UnsecuredFaults::default();
+            match pass_answer(reader, octets, &observed, &desk).await {
+                Ok(answer) => {
+                    unproven = Some(answer.evidence.unproven);
+                    octets = answer.bytes;
+                }
+                Err(error) => octets = passed_fault(error, kept, told, &observed, &desk)?.octets,
+            }
+        }
         if let Some(endpoint) = &outbound {
             // A peer that refuses a message says so in a fault that it mostly does not secure.
             let told = endpoint.endpoint.unsecured_faults();
@@ -189,18 +228,23 @@ async fn rewritten(
             octets =
                 secure_answer(endpoint, octets, request, addressing, &observed, buffers)?.bytes;
         }
-        Ok((octets, proven, passed, evidence))
+        let rewritten = Rewritten {
+            octets,
+            proven,
+            unproven,
+        };
+        Ok((rewritten, passed, evidence))
     };
     let task = Task::new(class, asked, steps).recorded(exchange.observed());
     let done = work(reporter, version, task, reservation, Message::Response).await?;
-    let (octets, proven, passed, evidence) = done;
+    let (rewritten, passed, evidence) = done;
     if let Some(evidence) = evidence {
         reporter.note_answer(evidence);
     }
     if let Some(text) = passed {
         reporter.passed_fault(&text);
     }
-    Ok((octets, proven))
+    Ok(rewritten)
 }
 
 /// An answer that goes on to the client.

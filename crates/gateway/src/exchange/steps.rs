@@ -7,12 +7,12 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use soapstone::config::UnsecuredFaults;
 use soapstone::endpoint::{
-    Arrived, Call, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver, TokenAnswer,
-    UnsecuredFault,
+    Arrived, Call, Endpoint, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver,
+    TokenAnswer, UnsecuredFault,
 };
 use soapstone::wss::{
-    AssertionToken, Envelope, KerberosSession, Outgoing, Receipt, Rejected, SecureError, Secured,
-    SecurityContext, Verified,
+    AssertionToken, Envelope, InboundPlan, KerberosSession, Outgoing, Receipt, Rejected,
+    SecureError, Secured, SecurityContext, Verified,
 };
 use soapstone::xml::Buffers;
 use soapstone_trust::addressing::Addressing;
@@ -182,6 +182,27 @@ pub(crate) async fn open(
         observed.metrics.unsecured_answer(direction, kind);
     }
     Ok(opened)
+}
+
+/// Takes out of an answer that passes this node what is for it.
+pub(crate) async fn pass_answer(
+    reader: &Endpoint<InboundPlan>,
+    octets: Vec<u8>,
+    observed: &Observed,
+    desk: &Desk,
+) -> Result<OpenedMessage, EndpointError> {
+    let direction = Direction::Outbound;
+    let mut timing = Timing::new(observed, direction, Some(desk));
+    let now = jiff::Timestamp::now();
+    let passed = reader
+        .pass_on_in(desk.workspace(), octets, now, &mut timing)
+        .await
+        .map_err(|error| match error {
+            ReceiveError::Rejected(rejected) => refused(direction, rejected),
+            other => EndpointError::of(other),
+        })?;
+    count(&passed, direction, observed);
+    Ok(passed)
 }
 
 /// Whether nothing proves an answer, to a request that was secured.

@@ -198,6 +198,15 @@ impl<P: Directions> RouteEndpoint<P> {
         }
     }
 
+    /// What it takes to read an answer that passes, and is not large.
+    pub(crate) fn passing_answers(&self) -> WorkClass {
+        let reader = self.endpoint.reader_of_answers();
+        match reader.is_some_and(|reader| !reader.opens_lightly()) {
+            true => self.private_key,
+            false => WorkClass::Inline,
+        }
+    }
+
     /// Whether such a message is what the plans are for: of a conversation where there are
     /// conversations.
     fn is_ordinary(&self, in_conversation: bool) -> bool {

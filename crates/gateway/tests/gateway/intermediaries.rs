@@ -7,7 +7,8 @@ use http::{Response, StatusCode};
 use http_body_util::Full;
 use soapstone::config::EndpointConfig;
 use soapstone::endpoint::Endpoint;
-use soapstone::{Client, ForgetfulReplayCache, Memory};
+use soapstone::wss::{Receipt, SoapVersion};
+use soapstone::{Arrived, Client, ForgetfulReplayCache, Memory, Service};
 use soapstone_gateway::{Config, Running};
 use soapstone_testkit::envelope::{HELLO, SOAP11, SOAP12, with_header};
 use soapstone_testkit::keys::RSA;
@@ -256,6 +257,166 @@ async fn a_message_that_is_not_for_the_node_gets_no_further() {
     assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
     assert!(answer.body.contains("InvalidSecurity"), "{}", answer.body);
     assert!(next.seen.try_recv().is_err(), "nothing was passed on");
+}
+
+/// What the service's answers have for the node, and what it reads.
+const BACK: &str = "[[answers.recipients]]\nactor = \"urn:back\"\npeer = { certificate = \"second.cert.pem\" }\n\
+     mechanism = \"sign-encrypt\"\nsigned = [\"Timestamp\", \"Body\", \"{urn:hop}price\"]\nencrypted = [\"{urn:hop}price\"]\n";
+const READS: &str = "[routes.inbound.answers]\nrole = \"urn:back\"\nmechanism = \"sign-encrypt\"\n\
+     signed = [\"Timestamp\", \"Body\", \"{urn:hop}price\"]\nencrypted = [\"{urn:hop}price\"]\n\
+     trust = { anchors = [\"ca.cert.pem\"], subjects = [\"CN=service\"] }\n";
+
+/// What becomes of answers between the service and the node.
+type Change = Arc<Mutex<Box<dyn Fn(String) -> String + Send>>>;
+
+impl Nodes {
+    /// A service whose answers have a header for the node, and what is kept of them.
+    async fn service(&self, change: Change) -> (Backend, Arc<Mutex<Vec<String>>>) {
+        let text = Self::keys("service")
+            + "peer = { certificate = \"client.cert.pem\" }\n"
+            + SERVICE
+            + BACK;
+        let config = EndpointConfig::from_text(&text, &self.0.path("service.toml"), &|_| None);
+        let service = config.and_then(|config| Endpoint::from_config(&config));
+        let service: Service = service.unwrap_or_else(|problems| panic!("{problems}"));
+        let sent = Arc::new(Mutex::new(Vec::new()));
+        let keeping = Arc::clone(&sent);
+        let backend = Backend::answering(move |seen: &Seen| {
+            let memory = Memory::without_conversations(&ForgetfulReplayCache);
+            let Ok(Arrived::Message(opened)) = service.receive(seen.body.to_vec(), memory) else {
+                panic!("the request is not received");
+            };
+            let soap = match opened.version {
+                SoapVersion::V11 => SOAP11,
+                SoapVersion::V12 => SOAP12,
+            };
+            let price = "<h:price xmlns:h=\"urn:hop\">12</h:price>";
+            let plain = with_header(soap, &format!("\n {price}\t<!-- kept -->"), HELLO);
+            let answer = service.answer(plain.into_bytes(), &opened.receipt);
+            let answer = answer.expect("the answer is secured").bytes;
+            let answer = String::from_utf8(answer).expect("text");
+            let changed = change.lock().expect("nobody panicked")(answer);
+            let mut kept = keeping.lock().expect("nobody panicked");
+            kept.push(changed.clone());
+            let is_fault = changed.contains(":Fault>");
+            let mut response = Response::new(Full::new(Bytes::from(changed)));
+            if is_fault {
+                *response.status_mut() = StatusCode::INTERNAL_SERVER_ERROR;
+            }
+            let media_type = match opened.version {
+                SoapVersion::V11 => "text/xml; charset=utf-8",
+                SoapVersion::V12 => "application/soap+xml; charset=utf-8",
+            };
+            let media_type = http::HeaderValue::from_static(media_type);
+            response.headers_mut().insert("content-type", media_type);
+            response
+        })
+        .await;
+        (backend, sent)
+    }
+
+    /// What a request of the client's comes to at the node, and what its answer needs.
+    async fn called(
+        &self,
+        soap: &str,
+        node: &Running,
+    ) -> (crate::support::Answer, Client, Receipt) {
+        let text = Self::keys("client")
+            + "peer = { certificate = \"service.cert.pem\" }\n"
+            + SERVICE
+            + "[[recipients]]\nactor = \"urn:second\"\nmechanism = \"sign\"\nsigned = [\"Timestamp\"]\n";
+        let config = EndpointConfig::from_text(&text, &self.0.path("client.toml"), &|_| None);
+        let client = config.and_then(|config| Endpoint::from_config(&config));
+        let client: Client = client.unwrap_or_else(|problems| panic!("{problems}"));
+        let secured = client.secure(with_header(soap, "", HELLO).into_bytes());
+        let secured = secured.expect("it is secured");
+        let mut request = post("/echo", secured.bytes);
+        if soap == SOAP12 {
+            let media_type = http::HeaderValue::from_static("application/soap+xml; charset=utf-8");
+            request.headers_mut().insert("content-type", media_type);
+        }
+        (send(node.address(), request).await, client, secured.receipt)
+    }
+}
+
+#[tokio::test]
+async fn a_node_reads_what_is_for_it_in_answers_and_passes_every_other_byte_on() {
+    let nodes = Nodes::new();
+    for soap in [SOAP11, SOAP12] {
+        let unchanged: Change = Arc::new(Mutex::new(Box::new(|answer| answer)));
+        let (backend, sent) = nodes.service(unchanged).await;
+        let inbound = format!("{SECOND}{READS}");
+        let node = nodes.gateway("second", backend.address, &inbound).await;
+        let (answer, client, receipt) = nodes.called(soap, &node).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        let sent = sent.lock().expect("nobody panicked")[0].clone();
+        let start = sent.find("<wsse:Security ").expect("a header");
+        let end = "</wsse:Security>";
+        let behind = start + sent[start..].find(end).expect("its end") + end.len();
+        assert!(sent[start..behind].contains("urn:back"), "{sent}");
+        let without = format!("{}{}", &sent[..start], &sent[behind..]);
+        assert_eq!(answer.body, without);
+        let told = answer.headers.get("x-soapstone-unproven").expect("a field");
+        assert!(
+            told.to_str().expect("text").ends_with("}Security"),
+            "{told:?}"
+        );
+        let memory = Memory::without_conversations(&ForgetfulReplayCache);
+        let opened = client.open(answer.body.into_bytes(), receipt, memory);
+        let opened = String::from_utf8(opened.expect("the answer").bytes).expect("text");
+        assert!(opened.contains(HELLO), "{opened}");
+    }
+}
+
+/// Section 4 of the mission, on the way back: what was changed, left out, repeated or made by
+/// somebody else reaches no client.
+#[tokio::test]
+async fn an_answer_that_does_not_prove_what_is_for_the_node_reaches_no_client() {
+    let nodes = Nodes::new();
+    let change: Change = Arc::new(Mutex::new(Box::new(|answer| answer)));
+    let (backend, sent) = nodes.service(Arc::clone(&change)).await;
+    let inbound = format!("{SECOND}{READS}");
+    let node = nodes.gateway("second", backend.address, &inbound).await;
+    let first = nodes.called(SOAP11, &node).await.0;
+    assert_eq!(first.status, StatusCode::OK, "{}", first.body);
+    let accepted = sent.lock().expect("nobody panicked")[0].clone();
+    let fault = with_header(
+        SOAP11,
+        "",
+        "<s:Fault><faultcode>s:Server</faultcode><faultstring>secret place</faultstring></s:Fault>",
+    );
+    type Made = Box<dyn Fn(String) -> String + Send>;
+    let changes: [Made; 6] = [
+        // Its Body, which the header of the node covers as cipher text.
+        Box::new(|answer| answer.replacen("<s:Body", "<s:Body xml:lang=\"en\"", 1)),
+        // Its header, left out or for another node.
+        Box::new(|answer| {
+            let start = answer.find("<wsse:Security ").expect("a header");
+            let end = "</wsse:Security>";
+            let behind = start + answer[start..].find(end).expect("its end") + end.len();
+            format!("{}{}", &answer[..start], &answer[behind..])
+        }),
+        Box::new(|answer| answer.replace("urn:back", "urn:else")),
+        // The header of another answer.
+        Box::new(move |_| accepted.clone()),
+        // A fault that nobody secured.
+        Box::new(move |_| fault.clone()),
+        Box::new(|_| "<s:Envelope".to_owned()),
+    ];
+    for (at, made) in changes.into_iter().enumerate() {
+        *change.lock().expect("nobody panicked") = made;
+        let answer = nodes.called(SOAP11, &node).await.0;
+        assert!(answer.status.is_server_error(), "{at}: {}", answer.body);
+        for untold in [HELLO, "EncryptedData", "secret place"] {
+            assert!(!answer.body.contains(untold), "{at}: {}", answer.body);
+        }
+    }
+    // Who may sign requests signs no answers.
+    let inbound = inbound.replace("CN=service", "CN=client");
+    let other = nodes.gateway("second", backend.address, &inbound).await;
+    *change.lock().expect("nobody panicked") = Box::new(|answer| answer);
+    let answer = nodes.called(SOAP11, &other).await.0;
+    assert!(answer.status.is_server_error(), "{}", answer.body);
 }
 
 #[test]

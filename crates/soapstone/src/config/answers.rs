@@ -5,7 +5,7 @@
 use soapstone_wss::{EncryptedPart, KeyReference, Mechanism, Part};
 
 use super::key_naming::{EncryptionNaming, SignatureNaming, key_reference};
-use super::nodes::{RecipientConfig, read_recipients};
+use super::nodes::{RecipientConfig, actor, read_recipients};
 use super::parts::{read_encrypted, read_signed};
 use super::problem::{Located, Place};
 use super::security::{
@@ -13,6 +13,7 @@ use super::security::{
     read_timestamp,
 };
 use super::table::Table;
+use super::trust::{TrustConfig, read_trust};
 
 /// `mechanism` of `[answers]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -85,6 +86,11 @@ pub struct AnswersConfig {
     pub without_tls: Option<Located<bool>>,
     /// The nodes on the way of answers, in the order in which an answer reaches them.
     pub recipients: Vec<RecipientConfig>,
+    /// Whom a node on the way believes of answers, where it is not whom it believes of requests.
+    pub trust: Option<TrustConfig>,
+    /// The actor or role of the header that a node on the way reads in answers, where it is not
+    /// that of requests.
+    pub role: Option<Located<String>>,
 }
 
 impl AnswersConfig {
@@ -115,6 +121,9 @@ impl AnswersConfig {
         );
         let without_tls = table.boolean("without_tls");
         let recipients = read_recipients(&mut table);
+        let trust = table.table("trust").map(read_trust);
+        let role = table.string("role");
+        let role = role.and_then(|role| actor(&table, "role", role));
         let answers = Self {
             place,
             protection,
@@ -127,10 +136,60 @@ impl AnswersConfig {
             unsecured_faults,
             without_tls,
             recipients,
+            trust,
+            role,
         };
         answers.refuse_what_nothing_uses(&table);
         table.finish();
         answers
+    }
+
+    /// Reports what is said of answers that a node on the way does not read, or of keys that it
+    /// alone has.
+    pub(super) fn check_readers(&self, table: &Table<'_>, is_intermediary: bool) {
+        if !is_intermediary {
+            let trust = self.trust.as_ref().map(|it| it.place);
+            let role = self.role.as_ref().map(|it| it.place);
+            for (key, place) in [("trust", trust), ("role", role)] {
+                if let Some(place) = place {
+                    table.report_with_hint(
+                        place,
+                        format!("`{key}` of `answers` is for a node on the way, which reads messages of both sides"),
+                        "leave it out",
+                    );
+                }
+            }
+            return;
+        }
+        let said = self.protection.as_ref();
+        if !matches!(
+            said.map(|it| it.value),
+            Some(AnswerProtection::Mechanism(_))
+        ) {
+            table.report_with_hint(
+                said.map_or(self.place, |it| it.place),
+                "`answers` of a node on the way says what is for this node, and nothing is signed or encrypted for it",
+                "say what answers have for it, mechanism = \"sign\" for example; or leave `answers` out, and they pass as they come",
+            );
+        }
+        let first = self.recipients.first().map(|it| it.place);
+        let reference = self.key_reference.as_ref().map(|it| it.place);
+        let faults = self.unsecured_faults.as_ref().map(|it| it.place);
+        let without_tls = self.without_tls.as_ref().map(|it| it.place);
+        for (key, place) in [
+            ("recipients", first),
+            ("key_reference", reference),
+            ("unsecured_faults", faults),
+            ("without_tls", without_tls),
+        ] {
+            if let Some(place) = place {
+                table.report_with_hint(
+                    place,
+                    format!("`{key}` is of answers that leave a service or reach a client, and a node on the way only reads them"),
+                    "leave it out",
+                );
+            }
+        }
     }
 
     /// Reports keys that say how answers are signed or encrypted, where they are neither.

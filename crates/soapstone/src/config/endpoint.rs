@@ -126,6 +126,8 @@ pub struct EndpointConfig {
     pub recipients: Vec<RecipientConfig>,
     /// What answers prove or get, where that differs from requests.
     pub answers: Option<AnswersConfig>,
+    /// What answers have for a node on the way; `None`, where they pass it as they come.
+    pub passed_answers: Option<AnswersConfig>,
     /// Bounds.
     pub limits: LimitsConfig,
     /// How messages are worked on.
@@ -272,6 +274,13 @@ impl EndpointConfig {
             false => Vec::new(),
         };
         let answers = table_if(whole, &mut table, "answers").map(AnswersConfig::read);
+        if let Some(answers) = &answers {
+            answers.check_readers(&table, table.has("role"));
+        }
+        let (answers, passed_answers) = match intermediary {
+            Some(_) => (None, answers),
+            None => (answers, None),
+        };
         let limits = table.table("limits").map(read_limits).unwrap_or_default();
         let tuning = table_if(whole, &mut table, "tuning").map(tuning::read);
         let tuning = tuning.unwrap_or_default();
@@ -311,6 +320,7 @@ impl EndpointConfig {
             intermediary,
             recipients,
             answers,
+            passed_answers,
             limits,
             tuning,
         })

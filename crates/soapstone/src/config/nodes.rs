@@ -102,13 +102,6 @@ impl IntermediaryConfig {
             return None;
         };
         let role = actor(table, "role", role)?;
-        if table.has("answers") {
-            table.report_with_hint(
-                table.place_of("answers").unwrap_or(role.place),
-                "`answers` is given, and an intermediary passes answers on as they come",
-                "leave it out",
-            );
-        }
         Some(Self {
             role,
             reinserts: reinsert.is_some_and(|reinsert| reinsert.value),
@@ -196,7 +189,11 @@ fn read(mut table: Table<'_>) -> Option<RecipientConfig> {
 }
 
 /// An actor or role that is not that of the last node.
-fn actor(table: &Table<'_>, key: &str, named: Located<String>) -> Option<Located<String>> {
+pub(super) fn actor(
+    table: &Table<'_>,
+    key: &str,
+    named: Located<String>,
+) -> Option<Located<String>> {
     let text = named.value.as_str();
     let is_uri = text.contains(':') && !text.contains(char::is_whitespace);
     if text == ULTIMATE_RECEIVER || !is_uri && text != NEXT {

@@ -120,7 +120,7 @@ fn what_would_fit(field: KeyField) -> &'static str {
 }
 
 impl Compiler<'_> {
-    fn endpoint<P: Directions>(&mut self, role: Role) -> Option<Endpoint<P>> {
+    pub(super) fn endpoint<P: Directions>(&mut self, role: Role) -> Option<Endpoint<P>> {
         let agreed = self.agreed(role);
         let keys = self.keys();
         let limits = self.limits();
@@ -174,6 +174,7 @@ impl Compiler<'_> {
                 self.plans(exchange, &keys, role)
             })
             .collect();
+        let reader_of_answers = self.reader_of_answers()?;
         let replay = self.config.security.replay.as_ref();
         let (sent, all_sent) = SentMessages::alone(replay.and_then(|replay| replay.capacity));
         Some(Endpoint {
@@ -196,6 +197,7 @@ impl Compiler<'_> {
             peer_clock,
             recipients: recipients?,
             answer_recipients: answer_recipients?,
+            reader_of_answers,
             mechanism: agreed.mechanism,
             suite,
             scope: String::new(),

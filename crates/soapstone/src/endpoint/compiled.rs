@@ -70,6 +70,8 @@ pub struct Endpoint<P> {
     pub(super) recipients: Vec<OutboundPlan>,
     /// What is done for nodes on the way of answers.
     pub(super) answer_recipients: Vec<OutboundPlan>,
+    /// Of a node on the way, what reads its header in answers.
+    pub(super) reader_of_answers: Option<Box<Endpoint<InboundPlan>>>,
     pub(super) mechanism: &'static str,
     pub(super) suite: String,
     pub(super) scope: String,
@@ -114,6 +116,7 @@ impl<P: Directions> Endpoint<P> {
             peer_clock: KnownClock::default(),
             recipients: Vec::new(),
             answer_recipients: Vec::new(),
+            reader_of_answers: None,
             mechanism: "policy",
             suite: String::new(),
             scope: String::new(),
@@ -345,6 +348,12 @@ impl<P: Directions> Endpoint<P> {
         self.inbound().any(InboundPlan::passes_on)
     }
 
+    /// Of a node on the way, what reads its header in answers; `None`, where they pass it as they
+    /// come.
+    pub fn reader_of_answers(&self) -> Option<&Endpoint<InboundPlan>> {
+        self.reader_of_answers.as_deref()
+    }
+
     /// Whether messages that are secured have Kerberos tokens, so that a KDC may be asked.
     pub fn asks_for_tickets(&self) -> bool {
         self.kerberos.as_deref().is_some_and(Kerberos::initiates)
@@ -371,6 +380,9 @@ impl<P: Directions> Endpoint<P> {
         let inbound = bootstrap.clone().map(|one| &one.bootstrap_inbound);
         let outbound = bootstrap.map(|one| &one.bootstrap_outbound);
         self.inner.waits_for_keys()
+            || self
+                .reader_of_answers()
+                .is_some_and(Endpoint::waits_for_keys)
             || self.issuing_key().is_some_and(PrivateKey::is_external)
             || self
                 .inbound()

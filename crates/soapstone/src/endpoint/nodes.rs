@@ -18,12 +18,12 @@ use super::call::{Call, make};
 use super::compiled::Endpoint;
 use super::compiler::Compiler;
 use super::memory::Memory;
-use super::opened::PassedMessage;
+use super::opened::{OpenedMessage, PassedMessage};
 use super::opening::Judged;
 use super::plans::{Directions, Opens};
 use super::role::Role;
 use super::step::{Step, StepObserver};
-use crate::config::{RecipientConfig, SecuritySource, is_next};
+use crate::config::{AnswerProtection, RecipientConfig, SecuritySource, is_next};
 
 impl Endpoint<InboundPlan> {
     /// Opens what is for this node of a message, and has the rest go on as it came, with headers
@@ -52,10 +52,36 @@ impl Endpoint<InboundPlan> {
         let now = call.now;
         let (buffers, mut observer) = call.parts();
         drive(memory, buffers, async |workspace| {
-            let judged = self.judged(bytes, None, workspace, now, &mut observer);
-            let (judged, _) = judged.await?;
-            self.passed_on(judged, workspace, now, &mut observer)
+            self.passed(bytes, workspace, now, &mut observer).await
         })
+    }
+
+    /// [Passes](Self::pass_on) a message on in a workspace.
+    ///
+    /// # Errors
+    /// As [`pass_on`](Self::pass_on).
+    pub async fn pass_on_in(
+        &self,
+        workspace: &Workspace,
+        bytes: Vec<u8>,
+        now: Timestamp,
+        observer: &mut dyn StepObserver,
+    ) -> Result<OpenedMessage, ReceiveError> {
+        let passed = self.passed(bytes, workspace, now, observer).await?;
+        let buffers = &mut workspace.buffers();
+        Ok(OpenedMessage::passed_on(passed, buffers))
+    }
+
+    async fn passed(
+        &self,
+        bytes: Vec<u8>,
+        workspace: &Workspace,
+        now: Timestamp,
+        observer: &mut dyn StepObserver,
+    ) -> Result<PassedMessage, ReceiveError> {
+        let judged = self.judged(bytes, None, workspace, now, observer);
+        let (judged, _) = judged.await?;
+        self.passed_on(judged, workspace, now, observer)
     }
 }
 
@@ -218,6 +244,47 @@ impl Compiler<'_> {
             problem,
             "name a mechanism for single messages, and the parts that are for this node",
         );
+    }
+
+    /// What reads the header of this node in answers that pass it, where they have one. `None` if
+    /// the file is wrong about it.
+    pub(super) fn reader_of_answers(&mut self) -> Option<Option<Box<Endpoint<InboundPlan>>>> {
+        let Some(answers) = &self.config.passed_answers else {
+            return Some(None);
+        };
+        let Some(AnswerProtection::Mechanism(mechanism)) =
+            answers.protection.as_ref().map(|given| given.value)
+        else {
+            // It is reported.
+            return None;
+        };
+        let mut config = self.config.clone();
+        config.security = answers.instead_of(&self.config.security, mechanism);
+        // What is said of requests alone.
+        config.security.addressing = None;
+        config.security.unsigned = Vec::new();
+        config.security.ignore = Vec::new();
+        config.security.password = None;
+        config.security.password_keys = None;
+        config.security.username_token = None;
+        config.security.clock = None;
+        config.users = Vec::new();
+        config.recipients = Vec::new();
+        config.kerberos = None;
+        config.saml = None;
+        config.passed_answers = None;
+        if let (Some(node), Some(role)) = (&mut config.intermediary, &answers.role) {
+            node.role = role.clone();
+        }
+        if answers.trust.is_some() {
+            config.trust.clone_from(&answers.trust);
+        }
+        let made = self.instead_with(&config, |compiler| compiler.endpoint(Role::Open));
+        let reader: Endpoint<InboundPlan> = made?;
+        // It took what was noted of this file, too.
+        self.dated.extend(reader.dated.iter().cloned());
+        self.online.extend(reader.online.iter().cloned());
+        Some(Some(Box::new(reader)))
     }
 
     /// The plans for the nodes on the way of messages that leave. `last` is what requests have for

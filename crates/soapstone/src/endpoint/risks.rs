@@ -29,10 +29,13 @@ impl<P: Directions> Endpoint<P> {
         let bootstrap = self.conversation.iter();
         let opening = bootstrap.clone().map(|one| one.bootstrap_inbound.policy());
         let securing = bootstrap.map(|one| one.bootstrap_outbound.policy());
+        let reader = self.reader_of_answers().into_iter();
+        let of_answers = reader.flat_map(Endpoint::inbound).map(InboundPlan::policy);
         let inbound: Vec<&Policy> = self
             .inbound()
             .map(InboundPlan::policy)
             .chain(opening)
+            .chain(of_answers)
             .collect();
         let outbound = self.outbound().map(OutboundPlan::policy).chain(securing);
         let all: Vec<&Policy> = inbound.iter().copied().chain(outbound).collect();

@@ -34,7 +34,35 @@ fn files_that_nodes_cannot_keep_are_refused() {
             opens(&format!(
                 "role = \"urn:a\"\nanswers = {{ mechanism = \"plain\" }}\n{sign}"
             )),
-            "`answers` is given, and an intermediary passes answers on as they come",
+            "`answers` of a node on the way says what is for this node, and nothing is signed or encrypted for it",
+        ),
+        (
+            opens(&format!(
+                "role = \"urn:a\"\nanswers = {{ signed = [\"Body\"] }}\n{sign}"
+            )),
+            "`answers` of a node on the way says what is for this node, and nothing is signed or encrypted for it",
+        ),
+        (
+            opens(&format!(
+                "role = \"urn:a\"\nanswers = {{ mechanism = \"sign\", unsecured_faults = \"all\" }}\n{sign}"
+            )),
+            "`unsecured_faults` is of answers that leave a service or reach a client, and a node on the way only reads them",
+        ),
+        (
+            opens(&format!(
+                "role = \"urn:a\"\nanswers = {{ mechanism = \"sign\", role = \"elsewhere\" }}\n{sign}"
+            )),
+            "`role` must be the URI of a node on the way or \"next\", found another text",
+        ),
+        (
+            opens(&format!(
+                "answers = {{ trust = {{ anchors = [\"ca.cert.pem\"] }} }}\n{sign}"
+            )),
+            "`trust` of `answers` is for a node on the way, which reads messages of both sides",
+        ),
+        (
+            opens(&format!("answers = {{ role = \"urn:a\" }}\n{sign}")),
+            "`role` of `answers` is for a node on the way, which reads messages of both sides",
         ),
         (
             opens(&format!(

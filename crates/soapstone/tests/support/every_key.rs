@@ -158,6 +158,13 @@ pub(crate) fn every_table() -> Node {
             "answers",
             table([
                 ("mechanism", value("\"sign\"")),
+                (
+                    "trust",
+                    table([
+                        ("anchors", value("[\"ca.pem\"]")),
+                        ("revocation", table([("ocsp", value("true"))])),
+                    ]),
+                ),
                 ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
                 ("timestamp", table([("ttl", value("\"5m\""))])),
                 ("recipients", recipients()),
