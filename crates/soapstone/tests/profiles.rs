@@ -184,7 +184,7 @@ fn memory() -> Memory<'static> {
 
 /// A folder with the keys that recipes name.
 fn folder() -> Folder {
-    Folder::with_keys(RSA, &["client", "service"])
+    Folder::with_keys(RSA, &["client", "service", "authority"])
 }
 
 /// An endpoint of either side, with these tables.
@@ -448,6 +448,50 @@ fn the_recipe_of_nordic_banks_signs_the_application_request_by_itself() {
     }
 }
 
+/// The recipe whose service hands an encrypted element on, and whose authority reads it.
+#[test]
+fn the_recipe_of_inner_encryption_is_read_by_the_authority_alone() {
+    let folder = folder();
+    let recipe = recipes();
+    let mut recipe = recipe.iter();
+    let recipe = recipe.find(|file| file.ends_with("inner-encryption.toml"));
+    let recipe = fs::read_to_string(recipe.expect("a recipe")).expect("text");
+    let made = |text: &str| EndpointConfig::from_text(text, &folder.path("e.toml"), &|_| None);
+    let client: Client = made(&recipe)
+        .and_then(|config| Endpoint::from_config(&config))
+        .unwrap_or_else(|problems| panic!("{problems}"));
+    let (outer, inner) = recipe.split_once("[inner]").expect("the table");
+    let outer = outer.replace("CN=service", "CN=client");
+    let outer = outer
+        .replace("\"client.", "\"own.")
+        .replace("\"service.", "\"client.");
+    let outer = outer.replace("\"own.", "\"service.");
+    let opens = "identity = { key = \"authority.key.pem\", certificate = \"authority.cert.pem\" }";
+    let peer = "peer = { certificate = \"authority.cert.pem\" }";
+    let inner = inner.replace(peer, opens);
+    let [service, authority] = [outer.clone(), format!("{outer}[inner]{inner}")].map(|text| {
+        let service: Result<Service, _> =
+            made(&text).and_then(|config| Endpoint::from_config(&config));
+        service.unwrap_or_else(|problems| panic!("{problems}"))
+    });
+    let declaration = "<t:Declaration xmlns:t=\"urn:example:tax\">12</t:Declaration>";
+    for (reader, reads) in [(service, false), (authority, true)] {
+        let request = client.secure(with_header(SOAP11, "", declaration).into_bytes());
+        let request = request.expect("it is secured");
+        let Ok(Arrived::Message(opened)) = reader.receive(request.bytes, memory()) else {
+            panic!("the request is not received");
+        };
+        assert_eq!(opened.evidence.inner_encryption.is_some(), reads);
+        assert_eq!(opened.evidence.inner.is_some(), reads);
+        let passed_on = String::from_utf8(opened.bytes).expect("text");
+        assert_eq!(passed_on.contains(">12<"), reads, "{passed_on}");
+        assert_eq!(passed_on.contains("EncryptedData"), !reads, "{passed_on}");
+    }
+}
+
+/// Recipes that are of no profile.
+const OTHERS: [&str; 1] = ["inner-encryption"];
+
 fn recipes() -> Vec<PathBuf> {
     let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../docs/recipes");
     let files = fs::read_dir(folder).expect("the recipes");
@@ -464,13 +508,17 @@ fn every_profile_has_a_recipe_and_every_recipe_is_an_endpoint_of_a_client() {
     for recipe in recipes() {
         let text = fs::read_to_string(&recipe).expect("a recipe");
         let name = recipe.file_stem().expect("a name").to_string_lossy();
-        assert!(text.contains(&format!("profile = \"{name}\"")), "{name}");
+        let is_other = OTHERS.contains(&&*name);
+        let is_named = text.contains(&format!("profile = \"{name}\""));
+        assert!(is_named != is_other, "{name}");
         let environment = |_: &str| Some("opens it".to_owned());
         let file = folder.path(format!("{name}.toml"));
         let config = EndpointConfig::from_text(&text, &file, &environment);
         let client: Result<Client, _> = config.and_then(|config| Endpoint::from_config(&config));
         client.unwrap_or_else(|problems| panic!("{name}: {problems}"));
-        named.insert(name.into_owned());
+        if !is_other {
+            named.insert(name.into_owned());
+        }
     }
     let file = folder.path("endpoint.toml");
     let known = EndpointConfig::known_keys("[security]\n", &file, &|_| None);

@@ -9,7 +9,7 @@ use soapstone_xml::{Canonicalization, NodeId};
 
 use crate::conversation::{ContextName, ContextOwner};
 use crate::freshness::Freshness;
-use crate::inner::InnerEvidence;
+use crate::inner::{InnerCipherEvidence, InnerEvidence};
 use crate::part::Extent;
 use crate::suite::{KeyAgreementMethod, KeyTransportMethod};
 use crate::token::{Assertion, ConfirmationMethod};
@@ -200,6 +200,8 @@ pub struct Evidence {
     pub assertion: Option<AssertionEvidence>,
     /// The signature of an element of the Body by itself.
     pub inner: Option<InnerEvidence>,
+    /// The encryption of an element of the Body by itself.
+    pub inner_encryption: Option<InnerCipherEvidence>,
     /// The `wsse:UsernameToken` that says so.
     pub(crate) user_token: Option<NodeId>,
     /// The tokens of the header that keys are derived from.

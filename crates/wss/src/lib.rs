@@ -89,7 +89,10 @@ pub use evidence::{
 pub use facts::{Facts, Lookups, Receipt, Relation};
 pub use freshness::{Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
 pub use header::{Content, Finding, HeaderItem, ItemKind, SecurityHeader};
-pub use inner::{InnerElement, InnerEvidence, InnerKeyInfo, InnerSigning, InnerVerification};
+pub use inner::{
+    InnerCipherEvidence, InnerDecryption, InnerElement, InnerEncryption, InnerEvidence,
+    InnerKeyInfo, InnerSigning, InnerVerification,
+};
 pub use kerberos::{KerberosForm, KerberosName, KerberosPolicy, KerberosSession};
 pub use key_locator::KeyLocator;
 pub use limits::SecurityLimits;

@@ -110,6 +110,13 @@ pub enum SecureError {
         /// Why.
         problem: String,
     },
+    /// An element of the Body is to be encrypted by itself, and cannot be.
+    InnerEncryption {
+        /// Expanded name of the element.
+        element: String,
+        /// Why.
+        problem: String,
+    },
     /// What is to be signed has no canonical form within the limits.
     Canonicalization(C14nError),
     /// A cryptographic operation failed.
@@ -206,6 +213,9 @@ impl fmt::Display for SecureError {
             }
             Self::InnerSignature { element, problem } => {
                 write!(out, "`{element}` is to be signed by itself: {problem}")
+            }
+            Self::InnerEncryption { element, problem } => {
+                write!(out, "`{element}` is to be encrypted by itself: {problem}")
             }
             Self::Canonicalization(error) => error.fmt(out),
             Self::Crypto(error) => error.fmt(out),

@@ -123,7 +123,7 @@ use crate::envelope::Envelope;
 use crate::evidence::Evidence;
 use crate::facts::Receipt;
 use crate::forward;
-use crate::inner::InnerEvidence;
+use crate::inner::{InnerCipherEvidence, InnerEvidence};
 use crate::marks::Mark;
 use crate::passage::Passage;
 use crate::rejected::Rejected;
@@ -292,14 +292,23 @@ impl Verified<Envelope> {
     /// Notes what the host has proven of an element of the Body
     /// ([`InnerVerification`](crate::InnerVerification)).
     pub fn note_inner(&mut self, inner: Option<InnerEvidence>) {
-        if let Some(inner) = &inner {
-            for name in &inner.weak {
-                if !self.evidence.weak.contains(name) {
-                    self.evidence.weak.push(name);
-                }
+        self.note_weak(inner.iter().flat_map(|inner| &inner.weak));
+        self.evidence.inner = inner;
+    }
+
+    /// Notes which element of the Body the host has deciphered
+    /// ([`InnerDecryption`](crate::InnerDecryption)).
+    pub fn note_inner_encryption(&mut self, inner: Option<InnerCipherEvidence>) {
+        self.note_weak(inner.iter().flat_map(|inner| &inner.weak));
+        self.evidence.inner_encryption = inner;
+    }
+
+    fn note_weak<'n>(&mut self, names: impl Iterator<Item = &'n &'static str>) {
+        for name in names {
+            if !self.evidence.weak.contains(name) {
+                self.evidence.weak.push(name);
             }
         }
-        self.evidence.inner = inner;
     }
 
     /// Appends the message rebuilt from what the plan covers: no `wsse:Security` header, and, where

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 use serde::Serialize;
 use soapstone::crypto::{Certificate, hexadecimal};
 use soapstone::wss::{
-    AssertionAttribute, AssertionEvidence, Envelope, Evidence, Extent, FaultCode, InnerEvidence,
-    KeyEvidence, Rejected, Signer,
+    AssertionAttribute, AssertionEvidence, Envelope, Evidence, Extent, FaultCode,
+    InnerCipherEvidence, InnerEvidence, KeyEvidence, Rejected, Signer,
 };
 use soapstone::xml::{Buffers, NodeId};
 use soapstone::xmlsec::dsig::SignatureError;
@@ -204,6 +204,9 @@ struct Accepted {
     /// Who signed an element of the Body by itself.
     #[serde(skip_serializing_if = "Option::is_none")]
     inner: Option<InnerFound>,
+    /// Which element of the Body was encrypted by itself.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    inner_encryption: Option<InnerCipherFound>,
     #[serde(skip_serializing_if = "Option::is_none")]
     timestamp: Option<TimestampFound>,
     /// Weak algorithms that the message used and the endpoint file allows.
@@ -277,6 +280,31 @@ impl From<&InnerEvidence> for InnerFound {
             subject: inner.subject.clone(),
             issuer: inner.issuer.clone(),
             serial: inner.serial.clone(),
+        }
+    }
+}
+
+/// Which element of the Body was encrypted by itself.
+#[derive(Serialize)]
+struct InnerCipherFound {
+    element: String,
+    /// Whether its content alone was.
+    content: bool,
+    algorithm: &'static str,
+    /// What encrypted the key.
+    key: &'static str,
+    /// The subject of our certificate.
+    recipient: String,
+}
+
+impl From<&InnerCipherEvidence> for InnerCipherFound {
+    fn from(inner: &InnerCipherEvidence) -> Self {
+        Self {
+            element: inner.element.clone(),
+            content: inner.extent == Extent::Content,
+            algorithm: inner.algorithm.short_name(),
+            key: inner.key,
+            recipient: inner.recipient.clone(),
         }
     }
 }
@@ -436,6 +464,10 @@ fn verdict(opener: &Opener, outcome: Result<Found<'_>, &Rejected>) -> Verdict {
         kerberos: evidence.kerberos.as_ref().map(|it| it.client.clone()),
         assertion: evidence.assertion.as_ref().map(AssertionFound::from),
         inner: evidence.inner.as_ref().map(InnerFound::from),
+        inner_encryption: evidence
+            .inner_encryption
+            .as_ref()
+            .map(InnerCipherFound::from),
         named_user: evidence.named_user.clone(),
         timestamp: evidence.freshness.map(|freshness| TimestampFound {
             created: freshness.created.to_string(),

@@ -53,10 +53,12 @@ impl<P: Directions> EndpointSpec<P> {
     }
 
     /// Whether it wants a proof of messages that arrive that `identity` tells: an assertion, or an
-    /// inner signature.
+    /// inner protection.
     pub(super) fn proves_an_identity(&self) -> bool {
         let mut inbound = self.endpoint.inbound();
-        self.endpoint.verifies_inner() || inbound.any(|plan| plan.policy().assertion().is_some())
+        self.endpoint.verifies_inner()
+            || self.endpoint.deciphers_inner()
+            || inbound.any(|plan| plan.policy().assertion().is_some())
     }
 }
 

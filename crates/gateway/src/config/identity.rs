@@ -17,6 +17,8 @@ pub(crate) struct IdentityHeaders {
     pub(crate) issuer: Option<HeaderName>,
     /// The subject of the certificate that signed an element of the Body by itself.
     pub(crate) document_signer: Option<HeaderName>,
+    /// The subject of our certificate that an element of the Body was encrypted for by itself.
+    pub(crate) document_recipient: Option<HeaderName>,
     /// Attributes by their names.
     pub(crate) attributes: Vec<(String, HeaderName)>,
 }
@@ -29,6 +31,7 @@ pub(super) fn read_identity(mut table: Table<'_>) -> Option<IdentityHeaders> {
     let subject_domain = table.string("subject_domain");
     let issuer = table.string("issuer");
     let document_signer = table.string("document_signer");
+    let document_recipient = table.string("document_recipient");
     let attributes: Vec<_> = table
         .tables("attributes")
         .into_iter()
@@ -53,6 +56,7 @@ pub(super) fn read_identity(mut table: Table<'_>) -> Option<IdentityHeaders> {
         subject_domain: named(subject_domain),
         issuer: named(issuer),
         document_signer: named(document_signer),
+        document_recipient: named(document_recipient),
         attributes: attributes
             .into_iter()
             .filter_map(|(name, header)| Some((name, named(Some(header))?)))

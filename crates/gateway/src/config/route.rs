@@ -425,7 +425,7 @@ pub(super) fn read_route(
     ) {
         table.report_with_hint(
             place,
-            "`identity` tells of assertions and of inner signatures, and neither is asked for",
+            "`identity` tells of assertions and of inner protection, and neither is asked for",
             "say in `inbound` which are accepted: saml = { … }, or inner = { … }",
         );
     }

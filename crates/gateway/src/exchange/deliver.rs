@@ -7,11 +7,12 @@ use std::sync::Arc;
 
 use bytes::Bytes;
 use http::{Response, request};
-use soapstone::wss::{AssertionEvidence, InnerEvidence, Receipt, SoapVersion};
+use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
 use tokio::time::Instant;
 
 use super::attempt::{failure_by, repeatable};
 use super::choose;
+use super::identity::InnerProof;
 use super::reporter::Reporter;
 use super::request::secure_anew;
 use super::retry::{secure_again, was_lost};
@@ -40,8 +41,8 @@ pub(super) struct Sending {
 pub(super) struct Told<'a> {
     /// Who sent it, if an assertion proves that.
     pub(super) assertion: Option<&'a AssertionEvidence>,
-    /// Who signed an element of its Body by itself.
-    pub(super) inner: Option<&'a InnerEvidence>,
+    /// What was found of elements of its Body that are protected by themselves.
+    pub(super) inner: Option<&'a InnerProof>,
     /// Names of header blocks that nothing proves.
     pub(super) unproven: &'a [String],
 }

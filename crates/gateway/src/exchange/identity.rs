@@ -4,18 +4,49 @@
 //! are set last, so that no field of the client can take them out or stand beside them.
 
 use http::{HeaderMap, HeaderName, HeaderValue};
-use soapstone::wss::{AssertionEvidence, InnerEvidence};
+use soapstone::wss::{AssertionEvidence, Evidence, InnerCipherEvidence, InnerEvidence};
 
 use crate::config::identity::IdentityHeaders;
 
+/// What was found of elements of the Body that are protected by themselves.
+#[derive(Debug)]
+pub(super) struct InnerProof {
+    /// Who signed one.
+    pub(super) signature: Option<InnerEvidence>,
+    /// Whom one was encrypted for.
+    pub(super) encryption: Option<InnerCipherEvidence>,
+}
+
+impl InnerProof {
+    /// Takes it out of the evidence of a message, if there is any.
+    pub(super) fn take(evidence: &mut Evidence) -> Option<Box<Self>> {
+        let found = Self {
+            signature: evidence.inner.take(),
+            encryption: evidence.inner_encryption.take(),
+        };
+        let is_any = found.signature.is_some() || found.encryption.is_some();
+        is_any.then(|| Box::new(found))
+    }
+
+    /// Subject of the certificate that signed an element.
+    pub(super) fn signer(&self) -> Option<&str> {
+        self.signature.as_ref().map(|it| it.subject.as_str())
+    }
+
+    /// Subject of our certificate that an element was encrypted for.
+    pub(super) fn recipient(&self) -> Option<&str> {
+        self.encryption.as_ref().map(|it| it.recipient.as_str())
+    }
+}
+
 impl IdentityHeaders {
-    /// Takes out what the client says of itself, and puts in what its assertion and its inner
-    /// signature prove.
-    pub(crate) fn apply(
+    /// Takes out what the client says of itself, and puts in what its assertion and the inner
+    /// protection of its message prove.
+    pub(super) fn apply(
         &self,
         headers: &mut HeaderMap,
         proven: Option<&AssertionEvidence>,
-        inner: Option<&InnerEvidence>,
+        inner: Option<&InnerProof>,
     ) {
         let ours = self.names();
         let is_said = |name: &&HeaderName| {
@@ -31,8 +62,13 @@ impl IdentityHeaders {
                 headers.append(name, value);
             }
         };
-        if let (Some(name), Some(inner)) = (&self.document_signer, inner) {
-            put(name, &inner.subject);
+        let signer = inner.and_then(InnerProof::signer);
+        if let (Some(name), Some(signer)) = (&self.document_signer, signer) {
+            put(name, signer);
+        }
+        let recipient = inner.and_then(InnerProof::recipient);
+        if let (Some(name), Some(recipient)) = (&self.document_recipient, recipient) {
+            put(name, recipient);
         }
         let Some(AssertionEvidence { assertion, .. }) = proven else {
             return;
@@ -74,6 +110,7 @@ impl IdentityHeaders {
         known
             .chain(&self.issuer)
             .chain(&self.document_signer)
+            .chain(&self.document_recipient)
             .chain(attributes)
             .collect()
     }
@@ -103,6 +140,7 @@ mod tests {
             subject_domain: Some(HeaderName::from_static("x-domain")),
             issuer: None,
             document_signer: None,
+            document_recipient: Some(HeaderName::from_static("x-document-recipient")),
             attributes: vec![("role".to_owned(), HeaderName::from_static("x-role"))],
         }
     }
@@ -110,7 +148,14 @@ mod tests {
     #[test]
     fn what_a_client_says_of_itself_is_taken_out() {
         let mut headers = HeaderMap::new();
-        for name in ["x-subject", "x_subject", "x-domain", "x-role", "x-other"] {
+        for name in [
+            "x-subject",
+            "x_subject",
+            "x-domain",
+            "x-role",
+            "x-document-recipient",
+            "x-other",
+        ] {
             headers.append(name, HeaderValue::from_static("admin"));
             headers.append(name, HeaderValue::from_static("root"));
         }

@@ -7,9 +7,10 @@ use std::sync::Arc;
 
 use soapstone::crypto::Certificate;
 use soapstone::endpoint::{Arrived, OpenedMessage, ReadRequest, TokenAnswer};
-use soapstone::wss::{AssertionEvidence, ContextOwner, InnerEvidence, Receipt, SoapVersion};
+use soapstone::wss::{AssertionEvidence, ContextOwner, Receipt, SoapVersion};
 use soapstone_trust::addressing::Addressing;
 
+use super::identity::InnerProof;
 use super::steps::{Allows, EndpointError, read_request, receive};
 use crate::observe::audit::Sender;
 use crate::observe::traces::Observed;
@@ -56,8 +57,8 @@ pub(super) struct Opened {
     pub(super) proven: Proven,
     /// The assertion about its sender.
     pub(super) assertion: Option<Box<AssertionEvidence>>,
-    /// Who signed an element of its Body by itself.
-    pub(super) inner: Option<Box<InnerEvidence>>,
+    /// What was found of elements of its Body that are protected by themselves.
+    pub(super) inner: Option<Box<InnerProof>>,
     /// Header blocks that are passed on although nothing proves them.
     pub(super) unproven: Vec<String>,
     /// The agreement that lets it in.
@@ -133,7 +134,7 @@ pub(super) async fn open(
             sender: Sender::of(&opened),
             proven: proven(&opened, private),
             assertion: opened.evidence.assertion.take().map(Box::new),
-            inner: opened.evidence.inner.take().map(Box::new),
+            inner: InnerProof::take(&mut opened.evidence),
             unproven: opened.evidence.unproven,
             octets: opened.bytes,
             version: opened.version,

@@ -5,10 +5,11 @@
 use std::sync::Arc;
 
 use soapstone::endpoint::user_of;
-use soapstone::wss::{AssertionEvidence, InnerEvidence, Receipt, SoapVersion};
+use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
 use soapstone_trust::addressing::Addressing;
 
 use super::choose::Chosen;
+use super::identity::InnerProof;
 use super::open::Opened;
 use super::steps::{EndpointError, With, kerberos_session, secure_request};
 use crate::config::direction::Direction;
@@ -33,8 +34,8 @@ pub(super) struct Forward {
     pub(super) sender: Option<Sender>,
     /// The assertion about its sender.
     pub(super) assertion: Option<Box<AssertionEvidence>>,
-    /// Who signed an element of its Body by itself.
-    pub(super) inner: Option<Box<InnerEvidence>>,
+    /// What was found of elements of its Body that are protected by themselves.
+    pub(super) inner: Option<Box<InnerProof>>,
     /// Header blocks in it that nothing proves.
     pub(super) unproven: Vec<String>,
     /// The conversation with the backend that it is secured in.

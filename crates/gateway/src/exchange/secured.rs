@@ -75,8 +75,10 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     }
     exchange.note(|found| {
         found.sender = forward.sender.take();
-        let signed = forward.inner.as_ref();
-        found.document_signer = signed.map(|inner| inner.subject.clone());
+        if let Some(inner) = &forward.inner {
+            found.document_signer = inner.signer().map(str::to_owned);
+            found.document_recipient = inner.recipient().map(str::to_owned);
+        }
         found.issued_assertion = forward.issued.take();
         if let Some(action) = &forward.action {
             found.operation = Some(action.clone());

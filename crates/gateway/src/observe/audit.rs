@@ -156,6 +156,8 @@ pub(crate) struct Found {
     pub(crate) sender: Option<Sender>,
     /// Subject of the certificate that signed an element of the Body by itself.
     pub(crate) document_signer: Option<String>,
+    /// Subject of our certificate that an element of the Body was encrypted for by itself.
+    pub(crate) document_recipient: Option<String>,
     pub(crate) operation: Option<String>,
     /// The id of the assertion that a token service made for it.
     pub(crate) issued_assertion: Option<String>,
@@ -218,7 +220,7 @@ impl Line<'_> {
             .map(IssuedAssertion::value)
             .collect();
         let assertions = (!assertions.is_empty()).then_some(Value::Array(assertions));
-        let fields: [(&str, Option<Value>); 21] = [
+        let fields: [(&str, Option<Value>); 22] = [
             ("time", Some(Timestamp::now().to_string().into())),
             ("route", Some(self.route.into())),
             ("request", self.request.map(Value::from)),
@@ -233,6 +235,10 @@ impl Line<'_> {
             (
                 "document_signer",
                 found.document_signer.as_deref().map(Value::from),
+            ),
+            (
+                "document_recipient",
+                found.document_recipient.as_deref().map(Value::from),
             ),
             (
                 "operation",

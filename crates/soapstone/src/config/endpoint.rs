@@ -113,7 +113,7 @@ pub struct EndpointConfig {
     pub sts: Option<StsConfig>,
     /// The token service that makes the assertions of requests.
     pub token_service: Option<TokenServiceConfig>,
-    /// Elements of the Body that are signed by themselves.
+    /// Elements of the Body that are signed or encrypted by themselves.
     pub inner: Option<InnerConfig>,
     /// The Redis or Valkey that nodes share.
     pub store: Option<StoreConfig>,

@@ -51,7 +51,7 @@ pub use confidential::Confidential;
 pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};
 pub use endpoint::{EndpointConfig, LimitsConfig, SharedKeyConfig, UserConfig};
 pub use identity::{IdentityConfig, IdentitySource};
-pub use inner::InnerConfig;
+pub use inner::{InnerConfig, InnerEncryptionConfig};
 pub use kerberos::{KerberosConfig, KerberosUse};
 pub use known_key::{KeyKind, KnownKey};
 pub use memory::{

@@ -152,7 +152,7 @@ impl Compiler<'_> {
         let recipients = self.recipients(last.requests, &keys, role);
         let answer_recipients = self.answer_recipients(last.answers, &keys, role);
         let request_headers = self.request_headers(role, agreed.address.clone());
-        let inner = self.inner(role, conversation.is_some());
+        let inner = self.inner(role, conversation.is_some(), &keys);
         let sts = self.sts(conversation.is_some(), &agreed.exchanges, &keys);
         let refuses_cancelled = self.refuses_cancelled(role);
         let peer_clock = self.peer_clock(role, &agreed.exchanges);
@@ -160,7 +160,7 @@ impl Compiler<'_> {
             let requests: Vec<bool> = agreed
                 .exchanges
                 .iter()
-                .map(|exchange| exchange.request.encryption().is_some())
+                .map(|exchange| exchange.request.encryption().is_some() || inner.hides_requests())
                 .collect();
             let encrypts = |agreement: usize| requests[agreement];
             let serves = role != Role::Client && role != Role::Secure;

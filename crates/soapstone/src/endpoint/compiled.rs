@@ -290,6 +290,11 @@ impl<P: Directions> Endpoint<P> {
         self.inner.verifies()
     }
 
+    /// Whether messages that arrive must have an element of the Body encrypted by itself.
+    pub fn deciphers_inner(&self) -> bool {
+        self.inner.deciphers()
+    }
+
     /// Whether messages pass through this endpoint as they are, in both directions: nothing is
     /// demanded of them, no addressing headers are written or taken out on behalf of peers, and
     /// requests get no user of HTTP.
@@ -325,6 +330,7 @@ impl<P: Directions> Endpoint<P> {
     /// conversations: no message within one.
     pub fn opens_lightly(&self) -> bool {
         !self.inner.verifies()
+            && !self.inner.deciphers()
             && self.inbound().all(|plan| !plan.policy().uses_key_pair())
             && self.goes_on_lightly()
     }
@@ -333,6 +339,7 @@ impl<P: Directions> Endpoint<P> {
     /// conversations: no message within one.
     pub fn secures_lightly(&self) -> bool {
         !self.inner.signs()
+            && !self.inner.encrypts()
             && self.outbound().all(|plan| !plan.policy().uses_key_pair())
             && self.goes_on_lightly()
     }

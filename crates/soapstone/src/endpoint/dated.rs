@@ -28,6 +28,9 @@ pub enum DatedUse {
     /// It says who signs elements of the Body by themselves, where that is not
     /// [`Self::Identity`].
     Inner,
+    /// Elements of the Body are encrypted to it by themselves, where that is not
+    /// [`Self::Decryption`].
+    InnerDecryption,
     /// It says who issues assertions.
     Issuing,
     /// We encrypt to it.
@@ -50,6 +53,7 @@ impl DatedUse {
             Self::Decryption => "identity.decryption",
             Self::Endorsing => "identity.endorsing",
             Self::Inner => "inner.identity",
+            Self::InnerDecryption => "inner.encryption.identity",
             Self::Issuing => "sts.identity",
             Self::Peer => "peer",
             Self::Pinned => "trust.pinned",

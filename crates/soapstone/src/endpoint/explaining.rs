@@ -74,6 +74,7 @@ impl<P: Opens> Endpoint<P> {
             let buffers = &mut workspace.buffers();
             plan.explain(envelope, &facts, now, buffers, observer)?
         };
+        let (opened, _) = self.inner.opened(opened, now, &mut workspace.buffers())?;
         self.examined(plan, opened, arriving, &facts, now)?;
         Ok(())
     }

@@ -107,13 +107,27 @@ impl<P: Secures> Endpoint<P> {
                 receipt: Receipt::default(),
             });
         }
-        let bytes = self.inner.signed(bytes, &self.limits, buffers)?;
+        let (bytes, left) = match self.operations.is_some() && self.inner.encrypts() {
+            // The operation may be what is encrypted.
+            true => {
+                let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
+                let left = self.leaving(&envelope, outgoing)?;
+                (envelope.into_bytes(buffers), Some(left))
+            }
+            false => (bytes, None),
+        };
+        let requester = outgoing.answers.and_then(|request| request.signer.as_ref());
+        let inner = &self.inner;
+        let bytes = inner.protected(bytes, requester, &self.limits, buffers)?;
         let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
         observer.ended(Step::Parse);
         if is_request && self.conversation.is_some() && carries_token_request(&envelope) {
             return Err(SecureError::TokenRequest);
         }
-        let (agreement, operations) = self.leaving(&envelope, outgoing)?;
+        let (agreement, operations) = match left {
+            Some(left) => left,
+            None => self.leaving(&envelope, outgoing)?,
+        };
         let plan = agreement.securing();
         let recipients = self.on_the_way(is_request);
         check_addressees(&envelope, plan, recipients)?;

@@ -62,6 +62,7 @@ mod token_key;
 mod token_requests;
 mod token_rules;
 mod token_service;
+mod tries;
 mod unsecured_fault;
 
 pub use agreement::preset_agreement;

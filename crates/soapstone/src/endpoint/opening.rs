@@ -13,25 +13,18 @@
 //! afterwards stays known.
 
 use jiff::Timestamp;
-use soapstone_wss::{
-    Authenticated, DecipheringKey, Envelope, Facts, FirstSeen, InboundPlan, InnerEvidence, Mark,
-    Opened, Rejected, Verified,
-};
+use soapstone_wss::{Envelope, Facts, FirstSeen, InboundPlan, Mark, Opened, Rejected, Verified};
 
 use super::arriving::Arriving;
 use super::asking::{Store, Workspace};
 use super::compiled::Endpoint;
+use super::inner::InnerFound;
 use super::plans::Directions;
 use super::relation;
 use super::sent::Known;
 use super::step::{Step, StepObserver};
-use crate::attempts::{KeyName, Outcome, Tally};
+use super::tries::{Tries, refusal};
 use crate::cancellations;
-use crate::replay::ReplayError;
-
-/// Most openings that have not ended under one key. Stacks that use one `EncryptedKey` for several
-/// messages send few at once; an attack on one block of CBC needs 258 (Jager and Somorovsky, 2011).
-const MOST_OPEN: u32 = 32;
 
 /// A message that was opened and is new, before it is said what it is for.
 pub(super) struct Judged {
@@ -40,8 +33,8 @@ pub(super) struct Judged {
     pub(super) late: FirstSeen,
     /// The operations that it may be of.
     operations: Vec<usize>,
-    /// The inner signature, where one was verified.
-    inner: Option<InnerEvidence>,
+    /// What was proven, and what was deciphered, of elements of the Body.
+    inner: InnerFound,
 }
 
 impl Judged {
@@ -49,19 +42,10 @@ impl Judged {
     pub(super) fn admit(self: Box<Self>) -> Result<Verified<Envelope>, Rejected> {
         let mut verified = self.opened.admit(self.late)?;
         verified.note_operations(self.operations);
-        verified.note_inner(self.inner);
+        verified.note_inner(self.inner.signature);
+        verified.note_inner_encryption(self.inner.encryption);
         Ok(verified)
     }
-}
-
-/// What the store is told of one message: its replay keys, and the openings under its keys.
-struct Tries {
-    marks: Vec<Mark>,
-    keys: Vec<DecipheringKey>,
-    names: Vec<KeyName>,
-    before: Vec<Tally>,
-    failures_until: Timestamp,
-    until: Timestamp,
 }
 
 impl<P: Directions> Endpoint<P> {
@@ -95,7 +79,14 @@ impl<P: Directions> Endpoint<P> {
             let buffers = &mut workspace.buffers();
             authenticated.open(&first_seen, buffers)
         };
-        let opened = opened.and_then(|opened| self.examined(plan, opened, arriving, facts, now));
+        let opened = match opened {
+            Ok(opened) => self.inner_opened(opened, &mut tries, workspace, now).await,
+            Err(rejected) => Err(rejected),
+        };
+        let opened = opened.and_then(|(opened, inner)| {
+            let (opened, operations) = self.examined(plan, opened, arriving, facts, now)?;
+            Ok((opened, operations, inner))
+        });
         let ended = match &opened {
             Ok(_) => {
                 observer.ended(Step::Open);
@@ -138,8 +129,24 @@ impl<P: Directions> Endpoint<P> {
         }))
     }
 
+    /// An opened message with the elements of its Body that are protected by themselves deciphered
+    /// and verified. Its operation may be among them.
+    async fn inner_opened(
+        &self,
+        opened: Opened,
+        tries: &mut Tries,
+        workspace: &Workspace,
+        now: Timestamp,
+    ) -> Result<(Opened, InnerFound), Rejected> {
+        if let Some(key) = self.inner.deciphering_key(&opened, now) {
+            let begun = tries.begin_with(key, workspace, now).await;
+            begun.map_err(|rejected| opened.refused(rejected))?;
+        }
+        self.inner.opened(opened, now, &mut workspace.buffers())
+    }
+
     /// Whether an opened message is of the operation that it was taken for and answers its request,
-    /// none of what it held was sent from here, and its inner signature is good.
+    /// and none of what it held was sent from here.
     pub(super) fn examined(
         &self,
         plan: &InboundPlan,
@@ -147,7 +154,7 @@ impl<P: Directions> Endpoint<P> {
         arriving: Arriving<'_>,
         facts: &Facts,
         now: Timestamp,
-    ) -> Result<(Opened, Vec<usize>, Option<InnerEvidence>), Rejected> {
+    ) -> Result<(Opened, Vec<usize>), Rejected> {
         let operations = match &self.operations {
             Some(table) => opened.examine(|envelope| table.confirm(envelope, arriving.expected))?,
             None => Vec::new(),
@@ -159,8 +166,7 @@ impl<P: Directions> Endpoint<P> {
         }
         self.refuse_our_own(opened.late_marks(), now)
             .map_err(|rejected| opened.refused(rejected))?;
-        let inner = self.inner.verified(&opened, now)?;
-        Ok((opened, operations, inner))
+        Ok((opened, operations))
     }
 
     fn refuse_our_own(&self, marks: &[Mark], now: Timestamp) -> Result<(), Rejected> {
@@ -171,99 +177,6 @@ impl<P: Directions> Endpoint<P> {
                 problem: "the clock was set: whether the message was sent from here is not known any more".to_owned(),
             }),
         }
-    }
-}
-
-impl Tries {
-    fn of(message: &Authenticated<'_>, now: Timestamp) -> Self {
-        let marks = message.marks().to_vec();
-        let keys = message.deciphering_keys().to_vec();
-        let failures_until = keys.iter().map(|key| key.failures_until).max();
-        let failures_until = failures_until.unwrap_or(now);
-        let until = marks.iter().map(|mark| mark.until).max();
-        Self {
-            names: keys.iter().map(|key| key.name).collect(),
-            marks,
-            keys,
-            before: Vec::new(),
-            failures_until,
-            until: until.unwrap_or(failures_until),
-        }
-    }
-
-    /// Takes the replay keys of the message, and begins an opening under each key that it asks to
-    /// decipher with: one step of the store.
-    async fn begin(
-        &mut self,
-        workspace: &Workspace,
-        now: Timestamp,
-    ) -> Result<FirstSeen, Rejected> {
-        if self.marks.is_empty() && self.keys.is_empty() {
-            return Ok(FirstSeen::assertion(&[]));
-        }
-        let marks = std::mem::take(&mut self.marks);
-        let (names, until) = (self.names.clone(), self.until);
-        let begun = workspace.ask(Store::Replay, move |memory| match names.is_empty() {
-            true => {
-                let first_seen = memory.replay.first_seen(&marks, now);
-                first_seen.map(|first_seen| (first_seen, Vec::new()))
-            }
-            false => memory.replay.begin(&marks, &names, until, now),
-        });
-        let (first_seen, before) = begun.await.map_err(refusal)?;
-        self.before = before;
-        let mut tried = self.keys.iter().zip(&self.before);
-        let worn = tried.find(|(key, tally)| {
-            tally.failed >= key.most_failures
-                || tally.failed.saturating_add(tally.open) >= MOST_OPEN
-        });
-        if let Some((_, tally)) = worn {
-            let refused = Rejected::KeyTriedTooOften {
-                tries: tally.failed.saturating_add(tally.open),
-            };
-            self.untried(workspace, now).await.ok();
-            return Err(refused);
-        }
-        Ok(first_seen)
-    }
-
-    /// Tells the store that the message is good, and says whether it was asked. A fresh key needs
-    /// no word: what began under it ends with the marks of its message.
-    async fn succeeded(&self, workspace: &Workspace, now: Timestamp) -> Result<bool, ReplayError> {
-        if self.before.iter().all(|tally| *tally == Tally::default()) {
-            return Ok(false);
-        }
-        self.ended(Outcome::Succeeded, self.until, workspace, now)
-            .await
-    }
-
-    /// Tells the store that no key was tried: too many openings are under way, or the key is away.
-    async fn untried(&self, workspace: &Workspace, now: Timestamp) -> Result<bool, ReplayError> {
-        self.ended(Outcome::Succeeded, self.until, workspace, now)
-            .await
-    }
-
-    /// Where the store cannot hear of it, what began stays open, and counts as a try all the same.
-    async fn failed(&self, workspace: &Workspace, now: Timestamp) -> Result<bool, ReplayError> {
-        self.ended(Outcome::Failed, self.failures_until, workspace, now)
-            .await
-    }
-
-    async fn ended(
-        &self,
-        outcome: Outcome,
-        until: Timestamp,
-        workspace: &Workspace,
-        now: Timestamp,
-    ) -> Result<bool, ReplayError> {
-        if self.names.is_empty() {
-            return Ok(false);
-        }
-        let names = self.names.clone();
-        let ended = workspace.ask(Store::Replay, move |memory| {
-            memory.replay.end(&names, outcome, until, now)
-        });
-        ended.await.map(|_| true)
     }
 }
 
@@ -281,14 +194,5 @@ async fn refuse_cancelled(
         Ok(false) => Ok(()),
         Ok(true) => Err(Rejected::AssertionCancelled),
         Err(error) => Err(refusal(error)),
-    }
-}
-
-fn refusal(error: ReplayError) -> Rejected {
-    match error {
-        ReplayError::Seen => Rejected::Replayed,
-        other => Rejected::ReplayUnknown {
-            problem: other.to_string(),
-        },
     }
 }

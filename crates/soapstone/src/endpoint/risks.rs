@@ -4,7 +4,7 @@
 //! The one rule: a risk is one of what messages do under these plans, not of what a name suggests.
 
 use soapstone_wss::{
-    InboundPlan, KeyBinding, OutboundPlan, Part, PasswordKind, Policy, ProtectionOrder,
+    InboundPlan, KeyBinding, OutboundPlan, Part, PasswordKind, Policy, ProtectionOrder, Suite,
 };
 
 use super::compiled::Endpoint;
@@ -77,6 +77,34 @@ impl<P: Directions> Endpoint<P> {
                     .to_owned(),
                 "take a suite with GCM, or mechanism = \"encrypt-sign\"",
             );
+        }
+        let encryption = config
+            .inner
+            .as_ref()
+            .and_then(|inner| inner.encryption.as_ref());
+        if let Some(encryption) = encryption {
+            let weak = weak_in_cipher_text(self.inner.suites());
+            if !weak.is_empty() {
+                warn(
+                    "weak-algorithm",
+                    encryption.place,
+                    format!(
+                        "weak algorithms are used or accepted in `inner.encryption`: {}",
+                        weak.join(", ")
+                    ),
+                    "take suite = \"Basic256GCM\" in `inner.encryption`",
+                );
+            }
+            let mut data = self.inner.suites().flat_map(|suite| &suite.data);
+            if data.any(|one| !one.is_authenticated()) {
+                warn(
+                    "cbc",
+                    encryption.place,
+                    "inner cipher text in CBC has no authentication of its own: a message of anybody who may send one can hold a changed copy"
+                        .to_owned(),
+                    "take a suite with GCM in `inner.encryption`",
+                );
+            }
         }
         let is_private = through_tls || self.private_transport;
         if !is_private && all.iter().any(|policy| shows_passwords(policy)) {
@@ -211,6 +239,21 @@ fn weak_in_use(policy: &Policy) -> Vec<&'static str> {
     }
     let ends = |name: &&str| policy.retirements.iter().any(|end| end.algorithm == *name);
     weak.retain(|name| !ends(name));
+    weak
+}
+
+/// Weak algorithms that cipher text with a key of its own uses or may use.
+fn weak_in_cipher_text<'s>(suites: impl Iterator<Item = &'s Suite>) -> Vec<&'static str> {
+    let mut weak = Vec::new();
+    for suite in suites {
+        let data = suite.data.iter().filter(|one| one.is_weak());
+        weak.extend(data.map(|one| one.short_name()));
+        let transports = suite.key_transport.iter().map(|method| method.algorithm);
+        let transports = transports.filter(|one| one.is_weak());
+        weak.extend(transports.map(|one| one.short_name()));
+    }
+    weak.sort_unstable();
+    weak.dedup();
     weak
 }
 

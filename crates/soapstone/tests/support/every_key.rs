@@ -142,6 +142,18 @@ pub(crate) fn every_table() -> Node {
                         ("revocation", table([("ocsp", value("true"))])),
                     ]),
                 ),
+                (
+                    "encryption",
+                    table([
+                        ("requests", value("\"{urn:tax}Order\"")),
+                        ("algorithms", table([("data", value("[\"aes256-gcm\"]"))])),
+                        ("peer", table([("certificate", value("\"peer.pem\""))])),
+                        (
+                            "identity",
+                            table([("key", value("\"key.pem\"")), ("pkcs11", token())]),
+                        ),
+                    ]),
+                ),
             ]),
         ),
         (

@@ -1,26 +1,33 @@
-//! Signatures inside of the Body: one element of it is signed as a document of its own, whatever
-//! protects the message around it.
+//! Protection inside of the Body: one element of it is signed as a document of its own, or
+//! encrypted for somebody, whatever protects the message around it.
 //!
 //! The form is an enveloped signature (XML-DSig 6.6.4) with one reference. The element stays in the
 //! Body, or the Body has it as base64. Tax authorities and banks want such signatures, to keep them
-//! with the document.
+//! with the document. Cipher text is an `xenc:EncryptedData` with its own key (XML-Enc 3.4, 3.5),
+//! in the place of the element or of its content.
 //!
-//! The one rule: an inner signature adds a proof. It takes the place of none.
+//! The one rule: an inner protection adds one. It takes the place of none.
 
+mod decrypting;
+mod encrypting;
 mod signing;
 mod verifying;
 
 use std::fmt;
 
+use soapstone_crypto::DataEncryption;
 use soapstone_xml::{Document, Element, ParseOptions};
-use soapstone_xmlsec::namespaces::DSIG;
+use soapstone_xmlsec::namespaces::{DSIG, XENC};
 
 use crate::envelope::{Envelope, is_version_1_0};
+use crate::part::Extent;
 
+pub use decrypting::InnerDecryption;
+pub use encrypting::InnerEncryption;
 pub use signing::{InnerKeyInfo, InnerSigning};
 pub use verifying::{InnerEvidence, InnerVerification};
 
-/// Where the document of an inner signature is.
+/// An element of the Body that is protected by itself, or that holds a document which is.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct InnerElement {
     /// Namespace of the element; empty for none.
@@ -39,7 +46,24 @@ impl fmt::Display for InnerElement {
     }
 }
 
-/// What is wrong with an inner signature, in words.
+/// An element of the Body that came encrypted by itself. It proves nothing about who sent it.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct InnerCipherEvidence {
+    /// Expanded name of the element.
+    pub element: String,
+    /// Whether the element was encrypted, or its content alone.
+    pub extent: Extent,
+    /// How.
+    pub algorithm: DataEncryption,
+    /// Short name of the algorithm that encrypted its key.
+    pub key: &'static str,
+    /// Subject of our certificate that it was encrypted for.
+    pub recipient: String,
+    /// Short names of weak algorithms that it uses and the endpoint allows.
+    pub weak: Vec<&'static str>,
+}
+
+/// What is wrong with an inner protection, in words.
 type Problem = String;
 
 impl InnerElement {
@@ -48,17 +72,10 @@ impl InnerElement {
     /// # Errors
     /// There is none, or there are several: which of them a receiver reads would be open.
     fn find<'e>(&self, envelope: &'e Envelope) -> Result<Option<Element<'e>>, Problem> {
-        let body = envelope.body();
-        let soap = envelope.version().namespace();
-        let mut content = body.children();
-        let is_fault = content.next().is_some_and(|child| child.is(soap, "Fault"));
-        // What stands beside a fault, or is sent as one, could be read all the same.
-        if self.of_answers && is_fault && content.next().is_none() {
+        if self.is_left_out(envelope) {
             return Ok(None);
         }
-        let mut named = body
-            .descendants()
-            .filter(|element| element.is(&self.namespace, &self.local));
+        let mut named = self.named(envelope);
         let (first, others) = (named.next(), named.count());
         match (first, others) {
             (Some(element), 0) => Ok(Some(element)),
@@ -68,6 +85,21 @@ impl InnerElement {
                 others.saturating_add(1)
             )),
         }
+    }
+
+    /// Whether the message is an answer that is a fault, and nothing else. What stands beside a
+    /// fault, or is sent as one, could be read all the same.
+    fn is_left_out(&self, envelope: &Envelope) -> bool {
+        let soap = envelope.version().namespace();
+        let mut content = envelope.body().children();
+        let is_fault = content.next().is_some_and(|child| child.is(soap, "Fault"));
+        self.of_answers && is_fault && content.next().is_none()
+    }
+
+    /// The elements of this name in the Body.
+    fn named<'e>(&self, envelope: &'e Envelope) -> impl Iterator<Item = Element<'e>> {
+        let descendants = envelope.body().descendants();
+        descendants.filter(|element| element.is(&self.namespace, &self.local))
     }
 
     /// The document that an element holds as base64.
@@ -85,6 +117,11 @@ impl InnerElement {
             false => Err("expected base64 of XML 1.0, found another version".to_owned()),
         }
     }
+}
+
+/// Whether an element is cipher text.
+fn is_cipher_text(element: &Element<'_>) -> bool {
+    element.is(XENC, "EncryptedData")
 }
 
 /// The signatures among the children of an element.

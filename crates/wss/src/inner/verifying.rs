@@ -67,6 +67,16 @@ impl InnerVerification {
         Ok(Some(evidence))
     }
 
+    /// Whether the element is still the one of its name, now that cipher text that it covers, or
+    /// that stands beside it, is deciphered.
+    ///
+    /// # Errors
+    /// [`Rejected::InnerSignature`] where there is another one.
+    pub fn confirm(&self, envelope: &Envelope) -> Result<(), Rejected> {
+        let found = self.element.find(envelope);
+        found.map(|_| ()).map_err(|problem| self.refused(problem))
+    }
+
     fn verify_document(
         &self,
         document: &Document,

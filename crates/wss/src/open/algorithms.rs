@@ -78,7 +78,7 @@ impl Message<'_> {
 }
 
 /// The refusal of an algorithm, with what would have been accepted.
-pub(super) fn not_allowed(
+pub(crate) fn not_allowed(
     purpose: AlgorithmUse,
     found: &str,
     allowed: impl Iterator<Item = &'static str>,

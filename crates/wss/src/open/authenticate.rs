@@ -34,7 +34,7 @@ use crate::token::ConfirmationMethod;
 
 /// How long failed openings are remembered by the key that they tried. 258 messages give 16 bytes
 /// of a CBC plaintext to whoever may try them all; at three tries a day they take 86 days.
-const FAILURES_REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
+pub(super) const FAILURES_REMEMBERED: Duration = Duration::from_secs(24 * 60 * 60);
 
 /// A key that a message asks to decipher with, by a name that does not tell the key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

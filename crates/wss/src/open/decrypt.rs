@@ -15,13 +15,13 @@ use super::cipher_text::Listed;
 use super::keyring::WrappedKey;
 use super::opening::Opening;
 use super::symmetric_keys::{Purpose, Wanted};
+use super::wrapped_keys::recipient_of;
 use crate::conversation;
 use crate::digest;
 use crate::envelope::expanded_name;
 use crate::envelope_error::EnvelopeError;
 use crate::event::Event;
 use crate::evidence::{CipherKey, EncryptionEvidence, Signer};
-use crate::key_locator::KeyLocator;
 use crate::part::Extent;
 use crate::proof;
 use crate::rejected::Rejected;
@@ -66,13 +66,7 @@ impl Opening<'_> {
     pub(super) fn wrapped_key(&mut self, wrapped: EncryptedKey) -> Result<WrappedKey, Rejected> {
         let (message, node) = (&self.message, wrapped.node);
         let (method, agreement) = message.key_method(&wrapped, &mut self.evidence)?;
-        let locator = match &agreement {
-            Some(agreement) => message.recipient(&agreement.method)?,
-            None => wrapped
-                .key_info
-                .map(|info| KeyLocator::read(message.element(info)))
-                .transpose()?,
-        };
+        let locator = recipient_of(message.document(), &wrapped, agreement.as_ref())?;
         let identity = message.decrypting(locator.as_ref(), method)?;
         self.observer
             .found(&message.envelope, || Event::WrappedKey {

@@ -6,16 +6,14 @@
 //! That key proves nobody: anybody who has our certificate can make one.
 
 use soapstone_crypto::{KeyWrap, PublicKey};
-use soapstone_xml::Element;
+use soapstone_xml::{Document, Element};
 use soapstone_xmlsec::enc::EncryptedKey;
 use soapstone_xmlsec::keyinfo::{AgreementMethod, KeyDerivationMethod, KeyInfoError};
 
 use super::algorithms::not_allowed;
-use super::message::Message;
-use crate::key_locator::KeyLocator;
 use crate::names::{XENC, XENC11};
 use crate::rejected::{AlgorithmUse, Rejected};
-use crate::suite::KeyAgreementMethod;
+use crate::suite::{KeyAgreementMethod, Suite};
 
 const ELEMENT: &str = "xenc:AgreementMethod";
 
@@ -43,85 +41,74 @@ fn method(key_info: Element<'_>) -> Result<Element<'_>, Rejected> {
     }
 }
 
-impl Message<'_> {
-    /// Reads the agreement, and refuses what the suite does not list.
-    pub(super) fn agreement(
-        &self,
-        wrapped: &EncryptedKey,
-        wrap: KeyWrap,
-    ) -> Result<Agreement, Rejected> {
-        let allowed = &self.demands().suite.key_agreement;
-        let key_info = wrapped
-            .key_info
-            .map(|info| self.element(info))
-            .ok_or_else(|| malformed("expected one in `ds:KeyInfo`, found no `ds:KeyInfo`"))?;
-        let element = method(key_info)?;
-        let algorithm = algorithm(element)?;
-        let by_algorithm = |one: &&KeyAgreementMethod| one.algorithm.uri() == algorithm;
-        let fitting: Vec<_> = allowed.iter().filter(by_algorithm).collect();
-        if fitting.is_empty() {
-            let names = allowed.iter().map(|one| one.algorithm.short_name());
-            return Err(not_allowed(AlgorithmUse::KeyAgreement, &algorithm, names));
-        }
-        // Its name first: the parameters of a derivation that is not allowed are not looked at.
-        let derivation = element
-            .child(XENC11, "KeyDerivationMethod")
-            .ok_or_else(|| malformed("expected a `xenc11:KeyDerivationMethod`"))
-            .and_then(self::algorithm)?;
-        let names = || fitting.iter().map(|one| one.derivation.short_name());
-        if !fitting.iter().any(|one| one.derivation.uri() == derivation) {
-            return Err(not_allowed(
-                AlgorithmUse::KeyDerivation,
-                &derivation,
-                names(),
-            ));
-        }
-        let parsed = AgreementMethod::parse(element).map_err(|error| match error {
-            KeyInfoError::UnknownAlgorithm { uri, .. } => {
-                not_allowed(AlgorithmUse::KeyDerivation, &uri, names())
-            }
-            other => malformed(other),
-        })?;
-        let fitting = fitting
-            .into_iter()
-            .filter(|one| one.derives(&parsed.derivation));
-        let mut fitting = fitting.peekable();
-        if fitting.peek().is_none() {
-            let described = format!("{derivation} with {}", described(&parsed.derivation));
-            let names = allowed.iter().map(|one| one.digest.short_name());
-            return Err(not_allowed(AlgorithmUse::KeyDerivation, &described, names));
-        }
-        let names: Vec<_> = fitting.clone().map(|one| one.wrap.short_name()).collect();
-        let found = fitting
-            .find(|one| one.wrap == wrap)
-            .ok_or_else(|| not_allowed(AlgorithmUse::KeyWrap, wrap.uri(), names.into_iter()))?;
-        if parsed
-            .derivation
-            .length()
-            .is_some_and(|length| length != wrap.key_length())
-        {
-            return Err(malformed(format!(
-                "expected a `KeyLength` of {}, as {wrap} takes it",
-                wrap.key_length()
-            )));
-        }
-        let originator = parsed.originator_key(element).map_err(malformed)?;
-        Ok(Agreement {
-            method: parsed,
-            originator,
-            listed: *found,
-        })
+/// Reads the agreement, and refuses what the suite does not list.
+pub(super) fn agreement(
+    document: &Document,
+    suite: &Suite,
+    wrapped: &EncryptedKey,
+    wrap: KeyWrap,
+) -> Result<Agreement, Rejected> {
+    let allowed = &suite.key_agreement;
+    let key_info = wrapped
+        .key_info
+        .map(|info| document.element(info))
+        .ok_or_else(|| malformed("expected one in `ds:KeyInfo`, found no `ds:KeyInfo`"))?;
+    let element = method(key_info)?;
+    let algorithm = algorithm(element)?;
+    let by_algorithm = |one: &&KeyAgreementMethod| one.algorithm.uri() == algorithm;
+    let fitting: Vec<_> = allowed.iter().filter(by_algorithm).collect();
+    if fitting.is_empty() {
+        let names = allowed.iter().map(|one| one.algorithm.short_name());
+        return Err(not_allowed(AlgorithmUse::KeyAgreement, &algorithm, names));
     }
-
-    /// What names the certificate of the recipient, where something does.
-    pub(super) fn recipient(
-        &self,
-        agreement: &AgreementMethod,
-    ) -> Result<Option<KeyLocator>, Rejected> {
-        let info = agreement.recipient;
-        info.map(|info| KeyLocator::read(self.element(info)))
-            .transpose()
+    // Its name first: the parameters of a derivation that is not allowed are not looked at.
+    let derivation = element
+        .child(XENC11, "KeyDerivationMethod")
+        .ok_or_else(|| malformed("expected a `xenc11:KeyDerivationMethod`"))
+        .and_then(self::algorithm)?;
+    let names = || fitting.iter().map(|one| one.derivation.short_name());
+    if !fitting.iter().any(|one| one.derivation.uri() == derivation) {
+        return Err(not_allowed(
+            AlgorithmUse::KeyDerivation,
+            &derivation,
+            names(),
+        ));
     }
+    let parsed = AgreementMethod::parse(element).map_err(|error| match error {
+        KeyInfoError::UnknownAlgorithm { uri, .. } => {
+            not_allowed(AlgorithmUse::KeyDerivation, &uri, names())
+        }
+        other => malformed(other),
+    })?;
+    let fitting = fitting
+        .into_iter()
+        .filter(|one| one.derives(&parsed.derivation));
+    let mut fitting = fitting.peekable();
+    if fitting.peek().is_none() {
+        let described = format!("{derivation} with {}", described(&parsed.derivation));
+        let names = allowed.iter().map(|one| one.digest.short_name());
+        return Err(not_allowed(AlgorithmUse::KeyDerivation, &described, names));
+    }
+    let names: Vec<_> = fitting.clone().map(|one| one.wrap.short_name()).collect();
+    let found = fitting
+        .find(|one| one.wrap == wrap)
+        .ok_or_else(|| not_allowed(AlgorithmUse::KeyWrap, wrap.uri(), names.into_iter()))?;
+    if parsed
+        .derivation
+        .length()
+        .is_some_and(|length| length != wrap.key_length())
+    {
+        return Err(malformed(format!(
+            "expected a `KeyLength` of {}, as {wrap} takes it",
+            wrap.key_length()
+        )));
+    }
+    let originator = parsed.originator_key(element).map_err(malformed)?;
+    Ok(Agreement {
+        method: parsed,
+        originator,
+        listed: *found,
+    })
 }
 
 /// The `Algorithm` of a method.

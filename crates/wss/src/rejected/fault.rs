@@ -131,6 +131,7 @@ impl Rejected {
             | Self::Unendorsed { .. }
             | Self::SignedElsewhere { .. }
             | Self::InnerSignature { .. }
+            | Self::InnerEncryption { .. }
             | Self::Undeciphered { .. }
             | Self::Unencrypted { .. }
             | Self::WrongOrder { .. } => FaultCode::InvalidSecurity,

@@ -109,6 +109,9 @@ impl Rejected {
             Self::InnerSignature { .. } => {
                 "compare `inner` with what the peer signs by itself; the command xml verify judges such a signature alone"
             }
+            Self::InnerEncryption { .. } => {
+                "compare `inner.encryption` with what the peer encrypts by itself, and whether it signs before or after"
+            }
             Self::Undeciphered { .. } => {
                 "somebody took a reference out of the `xenc:ReferenceList`, or the application has cipher text of its own: that wants the whole Body \
                  encrypted, or signatures before encryption"

@@ -378,6 +378,13 @@ pub enum Rejected {
         /// What was expected and what was found.
         problem: String,
     },
+    /// An element of the Body is to be encrypted by itself, and is not, or in another form.
+    InnerEncryption {
+        /// Expanded name of the element.
+        element: String,
+        /// What was expected and what was found.
+        problem: String,
+    },
     /// Cipher text is left in what would be passed on, and `part`, which the plan wants encrypted
     /// where it is in the message, may be in it.
     Undeciphered {

@@ -91,6 +91,7 @@ impl Rejected {
             Self::Unendorsed { .. } => "unendorsed",
             Self::SignedElsewhere { .. } => "signed-elsewhere",
             Self::InnerSignature { .. } => "inner-signature",
+            Self::InnerEncryption { .. } => "inner-encryption",
             Self::Undeciphered { .. } => "undeciphered",
             Self::Unencrypted { .. } => "unencrypted",
             Self::WrongOrder { .. } => "wrong-order",
@@ -358,6 +359,9 @@ impl fmt::Display for Rejected {
             ),
             Self::InnerSignature { element, problem } => {
                 write!(out, "the inner signature of `{element}`: {problem}")
+            }
+            Self::InnerEncryption { element, problem } => {
+                write!(out, "the inner encryption of `{element}`: {problem}")
             }
             Self::Undeciphered { part } => write!(
                 out,

@@ -32,6 +32,7 @@ use self::message::numbered;
 use self::references::Holder;
 use self::scope::Scope;
 use self::securing::Securing;
+pub(crate) use self::wrap::{wrapping_for, write_own_key};
 use crate::binding::ProtectionOrder;
 use crate::envelope::{Envelope, range};
 use crate::facts::Receipt;

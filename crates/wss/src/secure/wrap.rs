@@ -13,6 +13,7 @@ use soapstone_xmlsec::enc::KeyEncryption;
 use soapstone_xmlsec::write::{self, AgreementParts, DerivationParts, EncryptedKeyParts};
 
 use super::references::{self, Holder, Ids};
+use super::scope::Scope;
 use super::securing::Securing;
 use crate::binding::KeyReference;
 use crate::digest;
@@ -35,13 +36,7 @@ impl Securing<'_> {
         out: &mut Vec<u8>,
     ) -> Result<[u8; 20], SecureError> {
         let suite = &self.message.protection().suite;
-        let kind = recipient.public_key().kind();
-        let wrapping = suite
-            .wrapping(kind)
-            .ok_or_else(|| SecureError::RecipientUnfit {
-                key: kind,
-                suite: suite.name.clone(),
-            })?;
+        let wrapping = wrapping_for(suite, recipient)?;
         self.message.check_retirement(wrapping.short_name())?;
         let mut named = Vec::new();
         let token = self.message.named("peer");
@@ -65,39 +60,106 @@ impl Securing<'_> {
             reference: None,
         };
         references::write_certificate(reference, holder, ids, &mut scope, &mut named);
-        let (method, key_info, cipher_value) = match wrapping {
-            Wrapping::Transport(transport) => {
-                let oaep = OaepParameters::new(transport.digest, transport.mask);
-                let cipher_value =
-                    recipient
-                        .public_key()
-                        .wrap(transport.algorithm, &oaep, key.expose())?;
-                let method = KeyEncryption::Transport {
-                    algorithm: transport.algorithm,
-                    oaep,
-                };
-                (method, named, cipher_value)
-            }
-            Wrapping::Agreement(agreement) => {
-                let (key_info, cipher_value) =
-                    agree(suite, agreement, recipient.public_key(), key, &named)?;
-                (KeyEncryption::Wrap(agreement.wrap), key_info, cipher_value)
-            }
-        };
+        let wrapped = wrapped(suite, wrapping, recipient, key, named)?;
         write::encrypted_key(
             &EncryptedKeyParts {
                 id: Some(id),
                 recipient: None,
-                method: &method,
-                raw_key_info: Some(&key_info),
-                cipher_value: &cipher_value,
+                method: &wrapped.method,
+                raw_key_info: Some(&wrapped.key_info),
+                cipher_value: &wrapped.cipher_value,
                 data_references,
                 carried_key_name: None,
             },
             out,
         );
-        Ok(digest::sha1([cipher_value.as_slice()]))
+        Ok(digest::sha1([wrapped.cipher_value.as_slice()]))
     }
+}
+
+/// Writes an `EncryptedKey` with `key` for `recipient`, for the `ds:KeyInfo` of the one cipher text
+/// that is enciphered with it. `reference` is one that needs no token beside it.
+pub(crate) fn write_own_key(
+    suite: &Suite,
+    key: &SymmetricKey,
+    recipient: &Certificate,
+    reference: KeyReference,
+    out: &mut Vec<u8>,
+) -> Result<(), SecureError> {
+    let wrapping = wrapping_for(suite, recipient)?;
+    let mut named = Vec::new();
+    let ids = Ids {
+        token: "",
+        reference: None,
+    };
+    let holder = Holder::alone(recipient);
+    references::write_certificate(reference, holder, ids, &mut Scope::alone(), &mut named);
+    let wrapped = wrapped(suite, wrapping, recipient, key, named)?;
+    write::encrypted_key(
+        &EncryptedKeyParts {
+            id: None,
+            recipient: None,
+            method: &wrapped.method,
+            raw_key_info: Some(&wrapped.key_info),
+            cipher_value: &wrapped.cipher_value,
+            data_references: &[],
+            carried_key_name: None,
+        },
+        out,
+    );
+    Ok(())
+}
+
+/// The suite's way to get a key to the holder of a certificate.
+pub(crate) fn wrapping_for<'s>(
+    suite: &'s Suite,
+    recipient: &Certificate,
+) -> Result<Wrapping<'s>, SecureError> {
+    let kind = recipient.public_key().kind();
+    let wrapping = suite.wrapping(kind);
+    wrapping.ok_or_else(|| SecureError::RecipientUnfit {
+        key: kind,
+        suite: suite.name.clone(),
+    })
+}
+
+/// A key, encrypted.
+struct Wrapped {
+    method: KeyEncryption,
+    key_info: Vec<u8>,
+    cipher_value: Vec<u8>,
+}
+
+/// A key for the holder of a certificate, whom `named` names.
+fn wrapped(
+    suite: &Suite,
+    wrapping: Wrapping<'_>,
+    recipient: &Certificate,
+    key: &SymmetricKey,
+    named: Vec<u8>,
+) -> Result<Wrapped, CryptoError> {
+    let public = recipient.public_key();
+    Ok(match wrapping {
+        Wrapping::Transport(transport) => {
+            let oaep = OaepParameters::new(transport.digest, transport.mask);
+            Wrapped {
+                cipher_value: public.wrap(transport.algorithm, &oaep, key.expose())?,
+                method: KeyEncryption::Transport {
+                    algorithm: transport.algorithm,
+                    oaep,
+                },
+                key_info: named,
+            }
+        }
+        Wrapping::Agreement(agreement) => {
+            let (key_info, cipher_value) = agree(suite, agreement, public, key, &named)?;
+            Wrapped {
+                method: KeyEncryption::Wrap(agreement.wrap),
+                key_info,
+                cipher_value,
+            }
+        }
+    })
 }
 
 /// The `xenc:AgreementMethod` of a fresh agreement with `recipient`, whom `named` names, and `key`

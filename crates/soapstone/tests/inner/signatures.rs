@@ -1,4 +1,4 @@
-//! Elements of the Body that are signed by themselves: `inner` of an endpoint file.
+//! Elements of the Body that are signed by themselves.
 //!
 //! Tax authorities have the request in the Body signed (Croatian CIS), banks a document that the
 //! Body holds as base64 (the Finnish Web Services profile).
@@ -6,95 +6,17 @@
 use soapstone::config::{EndpointConfig, Problems};
 use soapstone::crypto::base64;
 use soapstone::endpoint::Endpoint;
-use soapstone::wss::{InnerEvidence, Rejected, SecureError};
-use soapstone::{
-    Arrived, Client, ForgetfulReplayCache, Memory, OpenedMessage, Opener, ReceiveError, Securer,
-    Service,
-};
+use soapstone::wss::Rejected;
+use soapstone::{Client, ForgetfulReplayCache, Memory, Opener, Securer, Service};
 use soapstone_testkit::Folder;
 use soapstone_testkit::envelope::{SOAP11, SOAP12, with_body, with_header};
-use soapstone_testkit::keys::{P256, RSA};
+use soapstone_testkit::keys::P256;
+
+use super::{BY_CLERK, MECHANISMS, ORDER, Pair, REQUESTS, TRUST_CLERK, received};
 
 /// A document without comments, as one in base64 has to be.
 const PLAIN_ORDER: &str =
     "<t:Order xmlns:t=\"urn:tax\" xmlns:unused=\"urn:u\"><t:total>12</t:total></t:Order>";
-const ORDER: &str = "<t:Order xmlns:t=\"urn:tax\" xmlns:unused=\"urn:u\"><t:total>12</t:total><!-- paid --></t:Order>";
-const REQUESTS: &str = "requests = \"{urn:tax}Order\"";
-const BY_CLERK: &str = "identity = { key = \"clerk.key.pem\", certificate = \"clerk.cert.pem\" }";
-const TRUST_CLERK: &str = "trust = { pinned = [\"clerk.cert.pem\"] }";
-
-const MECHANISMS: [&str; 5] = [
-    "mechanism = \"none\"",
-    "mechanism = \"sign\"",
-    "mechanism = \"encrypt\"",
-    "mechanism = \"sign-encrypt\"",
-    "mechanism = \"encrypt-sign\"",
-];
-
-struct Pair(Folder);
-
-impl Pair {
-    fn new() -> Self {
-        Self(Folder::with_keys(RSA, &["client", "service", "clerk"]))
-    }
-
-    fn config(&self, name: &str, security: &str, inner: &str) -> Result<EndpointConfig, Problems> {
-        let peer = match name {
-            "client" => "service",
-            _ => "client",
-        };
-        let text = format!(
-            "identity = {{ key = \"{name}.key.pem\", certificate = \"{name}.cert.pem\" }}\n\
-             peer = {{ certificate = \"{peer}.cert.pem\" }}\ntrust = {{ anchors = [\"ca.cert.pem\"], subjects = [\"CN={peer}\"] }}\n\
-             security = {{ {security} }}\ninner = {{ {inner} }}\n"
-        );
-        EndpointConfig::from_text(&text, &self.0.path("endpoint.toml"), &|_| None)
-    }
-
-    fn endpoint<P: soapstone::endpoint::Fixed>(
-        &self,
-        name: &str,
-        security: &str,
-        inner: &str,
-    ) -> Endpoint<P> {
-        let made = self.config(name, security, inner);
-        let made = made.and_then(|config| Endpoint::from_config(&config));
-        made.unwrap_or_else(|problems| panic!("{security} {inner}: {problems}"))
-    }
-
-    /// A plain message with the clerk's signature in it.
-    fn signed(&self, plain: &str, inner: &str) -> Result<String, SecureError> {
-        let inner = format!("{inner}, {BY_CLERK}");
-        let securer: Securer = self.endpoint("client", MECHANISMS[0], &inner);
-        let secured = securer.secure(plain.as_bytes().to_vec())?;
-        Ok(String::from_utf8(secured.bytes).expect("text"))
-    }
-
-    /// What a receiver says that believes the clerk alone of such signatures.
-    fn opened(&self, message: &str, inner: &str) -> Result<Option<InnerEvidence>, Rejected> {
-        let inner = format!("{inner}, {TRUST_CLERK}");
-        let opener: Opener = self.endpoint("service", MECHANISMS[0], &inner);
-        let memory = Memory::without_conversations(&ForgetfulReplayCache);
-        let opened = opener.open(message.as_bytes().to_vec(), memory)?;
-        Ok(opened.evidence.inner)
-    }
-
-    fn refused(&self, message: &str, inner: &str) -> String {
-        match self.opened(message, inner) {
-            Ok(evidence) => panic!("{message}: {evidence:?}"),
-            Err(rejected) => format!("{}: {rejected}", rejected.name()),
-        }
-    }
-}
-
-fn received(service: &Service, message: Vec<u8>) -> Result<OpenedMessage, Rejected> {
-    let memory = Memory::without_conversations(&ForgetfulReplayCache);
-    match service.receive(message, memory) {
-        Ok(Arrived::Message(opened)) => Ok(*opened),
-        Err(ReceiveError::Rejected(rejected)) => Err(rejected),
-        other => panic!("{other:?}"),
-    }
-}
 
 fn encoded(document: &str) -> String {
     let text = base64::encode(document.as_bytes());
@@ -581,7 +503,7 @@ fn mistakes_of_the_table_are_told_with_their_places() {
         (
             "mechanism = \"secure-conversation\"",
             REQUESTS,
-            "inner signatures in conversations are not supported",
+            "inner signatures and inner encryption in conversations are not supported",
         ),
     ] {
         let found = told(security, inner);
