@@ -13,7 +13,7 @@ import jakarta.xml.ws.soap.SOAPFaultException;
  * <pre>
  * serve --address URL --wsdl FILE|URL --service {ns}name --port {ns}name (--backend URL | --payloads FOLDER)
  *       [--controller HOST:PORT] [--record FOLDER] [--lifetime SECONDS] SECURITY
- * hop --address URL --next URL --actor URI SECURITY
+ * hop --address URL --next URL --actor URI [--answers-actor URI] SECURITY
  * withdraw --address URL
  * call  --address URL --wsdl FILE|URL --service {ns}name --port {ns}name [--generated true] [--calls N] [--renew true]
  *       [--cancel true] SECURITY REQUEST ANSWER

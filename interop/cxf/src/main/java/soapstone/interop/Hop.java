@@ -26,11 +26,12 @@ import jakarta.xml.ws.WebServiceProvider;
 import org.apache.cxf.BusFactory;
 import org.apache.cxf.jaxws.EndpointImpl;
 import org.apache.cxf.ws.security.wss4j.WSS4JInInterceptor;
+import org.apache.cxf.ws.security.wss4j.WSS4JOutInterceptor;
 import org.apache.wss4j.common.ConfigurationConstants;
 
 /**
  * A node on the way: WSS4J's interceptor verifies the Security header of one actor, and the message goes on to the next
- * node without it. Its answer comes back as it is.
+ * node without it. Its answer comes back as it is, or signed for a node that it reaches.
  */
 @WebServiceProvider
 @ServiceMode(Service.Mode.MESSAGE)
@@ -58,8 +59,27 @@ class Hop implements Provider<SOAPMessage> {
         EndpointImpl endpoint =
             new EndpointImpl(BusFactory.getDefaultBus(), new Hop(URI.create(options.required("next")), actor));
         endpoint.getInInterceptors().add(new WSS4JInInterceptor(verifying));
+        if (options.optional("answers-actor") != null) {
+            endpoint.getOutInterceptors().add(new WSS4JOutInterceptor(signing(options)));
+        }
         endpoint.publish(options.required("address"));
         return endpoint;
+    }
+
+    /** What answers get for the node that they reach next. WSS4J would sign the Timestamp of the first header. */
+    private static Map<String, Object> signing(Options options) {
+        Map<String, Object> signing = new HashMap<>();
+        signing.put(ConfigurationConstants.ACTION, ConfigurationConstants.SIGNATURE);
+        signing.put(ConfigurationConstants.ACTOR, options.required("answers-actor"));
+        signing.put(ConfigurationConstants.SIG_PROP_REF_ID, CRYPTO);
+        signing.put(CRYPTO, Keys.crypto(options));
+        signing.put(ConfigurationConstants.USER, Keys.OURS);
+        signing.put(ConfigurationConstants.PW_CALLBACK_REF, Properties.passwords(options));
+        signing.put(ConfigurationConstants.SIG_KEY_ID, "DirectReference");
+        signing.put(ConfigurationConstants.SIG_ALGO, "http://www.w3.org/2001/04/xmldsig-more#rsa-sha256");
+        signing.put(ConfigurationConstants.SIG_DIGEST_ALGO, "http://www.w3.org/2001/04/xmlenc#sha256");
+        signing.put(ConfigurationConstants.SIGNATURE_PARTS, "{}{http://schemas.xmlsoap.org/soap/envelope/}Body");
+        return signing;
     }
 
     @Override

@@ -41,7 +41,7 @@ final class Properties {
         return both;
     }
 
-    private static CallbackHandler passwords(Options options) {
+    static CallbackHandler passwords(Options options) {
         return callbacks -> {
             for (Callback callback : callbacks) {
                 WSPasswordCallback asked = (WSPasswordCallback) callback;
