@@ -85,6 +85,7 @@ def run(report, soapstone, keys, folder):
     for cipher in CIPHERS:
         _encryption(programs, cipher)
     _messages(programs)
+    _inner(programs)
 
 
 def _signature(programs, case, template, owner):
@@ -202,6 +203,34 @@ def _messages(programs):
 
             version = "SOAP 1.1" if soap == envelopes.SOAP11 else "SOAP 1.2"
             programs.report.check("xmlsec1", f"{mechanism} {suite}, {version}", "soapstone -> xmlsec1", test)
+
+
+
+# Suites whose key transport the Debian package's releases know.
+INNER_SUITES = ["Basic256", "Basic128Sha256Rsa15", "TripleDes"]
+
+
+def _inner(programs):
+    """Reads what an endpoint file encrypts by itself in the Body."""
+    keys = programs.keys
+    plain = programs.path("plain.xml")
+    plain.write_bytes(envelopes.books(3))
+    name = "{urn:soapstone:services:books}getBooksResponse"
+    for suite in INNER_SUITES:
+        for content in (False, True):
+
+            def test(suite=suite, content=content):
+                endpoint = Endpoint("none").encrypt_to(keys, "server")
+                endpoint.tables["inner"] = {"encryption": {"requests": name, "suite": suite, "content": content}}
+                secured, opened = programs.path("secured.xml"), programs.path("opened.xml")
+                must(programs.soapstone, "secure", "--config", endpoint.write(programs.folder), plain, "-o", secured)
+                if b"EncryptedData" not in secured.read_bytes():
+                    raise Failure("expected cipher text")
+                must("xmlsec1", "decrypt", "--privkey-pem", keys.key("server"), "--output", opened, secured)
+                envelopes.same_body(plain.read_bytes(), opened.read_bytes())
+
+            extent = "content" if content else "element"
+            programs.report.check("xmlsec1", f"inner encryption, {suite}, {extent}", "soapstone -> xmlsec1", test)
 
 
 def signature(references, method, canonicalization, key_info, length=None):

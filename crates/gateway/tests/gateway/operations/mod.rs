@@ -239,3 +239,51 @@ async fn operations_that_nothing_tells_apart_are_a_mistake_of_the_configuration(
     let message = &problems.0[0].message;
     assert!(message.ends_with(expected), "{message}");
 }
+
+/// The element that says the operation is encrypted by itself: the operation is told by what is
+/// said beside the message, and confirmed by what came to light.
+#[tokio::test]
+async fn an_operation_whose_element_is_encrypted_by_itself_is_confirmed_in_the_clear() {
+    let binding = asymmetric(GCM);
+    let description = bank_with(
+        "",
+        &[
+            ("Ask", format!("{binding}{SIGNED}")),
+            ("Hello", String::new()),
+        ],
+    );
+    let folder = Folder::with_keys();
+    let policy = folder.write("bank.wsdl", &description);
+    let mut backend = a_bank(None).await;
+    let inner = "inner = { encryption = { requests = \"{urn:bank}Ask\" } }\n";
+    let side = tables("server", "client", &policy, "") + inner;
+    let to = format!("http://{}", backend.address);
+    let service = folder.gateway(&route("inbound", &to, &side)).await;
+    let to = format!("http://{}", service.address());
+    let side = tables("client", "server", &policy, "") + inner;
+    let client = folder.gateway(&route("outbound", &to, &side)).await;
+    let answer = send(
+        client.address(),
+        request(&["urn:bank:Ask"], envelope("Ask")),
+    )
+    .await;
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    let seen = backend.seen.recv().await.expect("it arrived");
+    let body = String::from_utf8(seen.body.to_vec()).expect("it is UTF-8");
+    assert!(body.contains(&element("Ask")), "{body}");
+    // Attack: the cipher text of one operation goes as another one, which demands no signature.
+    let side = "security = { mechanism = \"none\" }\n\
+         peer = { certificate = \"server.cert.pem\" }\n"
+        .to_owned()
+        + inner;
+    let unsigned = folder.secured(&side, &envelope("Ask"));
+    for action in ["urn:bank:Hello", "urn:bank:Ask", ""] {
+        let refused = send(service.address(), request(&[action], unsigned.clone())).await;
+        assert!(
+            refused.status.is_server_error(),
+            "{action}: {}",
+            refused.body
+        );
+        assert!(backend.seen.try_recv().is_err(), "it reached the backend");
+    }
+}
