@@ -7,7 +7,8 @@ use soapstone_crypto::issue::{self, Template};
 use soapstone_crypto::{Certificate, Curve, Identity, KeyKind, TrustRules, TrustStore, base64};
 use soapstone_testkit::keys;
 use soapstone_wss::names::{
-    BASE64_BINARY, STR_TRANSFORM, THUMBPRINT_SHA1, WSSE, X509_PKI_PATH_V1, X509_SKI,
+    BASE64_BINARY, STR_TRANSFORM, THUMBPRINT_SHA1, WSSE, WSSE11, WSU, X509_PKI_PATH_V1, X509_SKI,
+    X509_V3,
 };
 use soapstone_wss::{
     KeyReference, Keys, Layout, Mechanism, OutboundPlan, Part, PlanProblem, Policy, Rejected,
@@ -601,5 +602,78 @@ fn public_keys_of_every_kind_are_written_out() {
         };
         assert!(cut(&message, "ds:KeyInfo").contains(expected));
         open(&policy, &message).unwrap();
+    }
+}
+
+/// Shapes of public reports: SoapUI and WSS4J (the certificate as a key identifier), Oracle WSM
+/// (attributes of the reference), wse-php (tokens in lines, references without a type), WSE 2.
+#[test]
+fn references_as_other_stacks_write_them_are_read_or_refused_by_name() {
+    let policy = signing_by(KeyReference::Direct);
+    let direct = secure(&policy, PLAIN);
+    let info = cut(&direct, "ds:KeyInfo").to_owned();
+    let uri = info.split("URI=\"").nth(1).unwrap();
+    let uri = uri.split('"').next().unwrap();
+    let value = base64::encode(client().der());
+    let lines: Vec<&str> = value
+        .as_bytes()
+        .chunks(64)
+        .map(|line| std::str::from_utf8(line).unwrap())
+        .collect();
+    let in_lines = direct.replacen(&value, &format!("\n{}\n", lines.join("\r\n")), 1);
+    let without_type = |message: &str| {
+        let untyped = format!("<wsse:Reference URI=\"{uri}\"></wsse:Reference>");
+        message.replacen(
+            &info,
+            &format!("<ds:KeyInfo Id=\"KI\">{}</ds:KeyInfo>", reference(&untyped)),
+            1,
+        )
+    };
+    let attributes = format!(
+        "<wsse:SecurityTokenReference xmlns:wsse=\"{WSSE}\" xmlns:wsu=\"{WSU}\" xmlns:wsse11=\"{WSSE11}\" \
+         wsu:Id=\"STR\" wsse:Usage=\"urn:sign\" wsse11:TokenType=\"{X509_V3}\">\
+         <wsse:Reference URI=\"{uri}\" ValueType=\"{X509_V3}\"/></wsse:SecurityTokenReference>"
+    );
+    for message in [
+        naming(&key_identifier(X509_V3, client().der())),
+        without_type(&direct),
+        without_type(&in_lines),
+        direct.replacen(
+            &info,
+            &format!("<ds:KeyInfo Id=\"KI\">{attributes}</ds:KeyInfo>"),
+            1,
+        ),
+    ] {
+        assert_eq!(
+            open_by_anchor(&policy, &message).as_deref(),
+            Ok("CN=client"),
+            "{message}"
+        );
+    }
+    let token = cut(&direct, "wsse:BinarySecurityToken").to_owned();
+    for (message, name) in [
+        (
+            direct.replacen(
+                &token,
+                &token.replace(BASE64_BINARY, "wsse:Base64Binary"),
+                1,
+            ),
+            "token-unsupported",
+        ),
+        (
+            direct.replacen(&token, &token.replace(X509_V3, "wsse:X509v3"), 1),
+            "token-unsupported",
+        ),
+        (
+            direct.replacen(
+                "</ds:KeyInfo>",
+                "<ds:MgmtData>x</ds:MgmtData></ds:KeyInfo>",
+                1,
+            ),
+            "malformed",
+        ),
+    ] {
+        let refused = open_by_anchor(&policy, &message).unwrap_err();
+        assert_eq!(refused.name(), name, "{message}");
     }
 }
