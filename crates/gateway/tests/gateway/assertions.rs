@@ -243,7 +243,7 @@ async fn assertions_by_the_connection_want_tls() {
     let told = config_problems(&folder, &plain);
     assert!(
         told.contains(
-            "`identity` tells of assertions and of inner signatures, and neither is asked for"
+            "`identity` tells of assertions and of inner protection, and neither is asked for"
         ),
         "{told}"
     );
