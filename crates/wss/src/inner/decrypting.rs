@@ -14,7 +14,6 @@ use soapstone_xmlsec::namespaces::DSIG;
 use super::{InnerCipherEvidence, InnerElement, is_cipher_text};
 use crate::envelope::Envelope;
 use crate::envelope_error::EnvelopeError;
-use crate::evidence::Opened;
 use crate::keyed_cipher_text::KeyedCipherText;
 use crate::limits::SecurityLimits;
 use crate::open::{DecipheringKey, OwnKey, not_allowed};
@@ -23,6 +22,7 @@ use crate::rejected::{AlgorithmUse, Rejected};
 use crate::secure::wrapping_for;
 use crate::secure_error::SecureError;
 use crate::suite::Suite;
+use crate::verified::Opened;
 
 /// How an element of the Body must be encrypted.
 #[derive(Debug)]
