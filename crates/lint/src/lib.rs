@@ -30,30 +30,28 @@ mod conform;
 mod date_time;
 mod findings;
 mod look;
-mod media_type;
 mod message;
 mod names;
-mod package;
 mod report;
 mod rule;
 mod table;
 
 use std::fmt;
 
+use soapstone_mime::Package;
 use soapstone_policy::PolicyVersion;
 use soapstone_xml::{Buffers, Document, Element, ParseError, ParseOptions};
 
 pub use conform::{Conformance, Evidence, RuleVerdict, Verdict};
 pub use findings::{Finding, MOST_FINDINGS};
-pub use package::{LARGEST_PACKAGE, PackageError};
 pub use report::{json, rules_in_markdown, sarif, text};
 pub use rule::{Area, Level, Profile, ProfileError, Profiles, Rule, Severity};
+pub use soapstone_mime::{LARGEST_PACKAGE, PackageError};
 pub use table::{NOT_LOOKED_FOR, rule, rules_table};
 
 use findings::Findings;
 use message::Message;
 use names::{EBMS, SOAP11, SOAP12, WSDL};
-use package::Package;
 
 /// Gives the bytes of another document, by its URI; `None` if it cannot.
 pub type Resolver<'r> = &'r dyn Fn(&str) -> Option<Vec<u8>>;

@@ -5,13 +5,13 @@
 
 use std::collections::{HashMap, HashSet};
 
+use soapstone_mime::{Package, Part};
 use soapstone_xml::{Element, Position};
 
 use crate::findings::{Findings, quoted};
 use crate::look::ebms::{content_id, is_compressed, payload};
 use crate::message::Message;
 use crate::names::{DS, EBMS, SOAP11, XENC, XOP};
-use crate::package::{Package, Part};
 
 /// Bytes that every member of a gzip file begins with: its magic number, and the one method that
 /// there is (RFC 1952, 2.3.1).

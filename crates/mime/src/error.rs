@@ -5,9 +5,9 @@
 use std::fmt;
 
 /// Most bytes of one header.
-pub(super) const LONGEST_HEADER: usize = 64 << 10;
+pub(crate) const LONGEST_HEADER: usize = 64 << 10;
 /// Most characters of a boundary (RFC 2046, 5.1.1).
-pub(super) const LONGEST_BOUNDARY: usize = 70;
+pub(crate) const LONGEST_BOUNDARY: usize = 70;
 
 /// A message that cannot be taken apart.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -75,6 +75,37 @@ pub enum PackageError {
     /// The message is encoded for transfer.
     RootEncoded {
         /// Its line.
+        line: u32,
+        /// The encoding.
+        found: String,
+    },
+    /// The root is no envelope of SOAP, or the package announces another one.
+    RootType {
+        /// The line of the field.
+        line: u32,
+        /// What it says.
+        found: String,
+    },
+    /// The envelope has content that stands in other parts (XOP).
+    Xop {
+        /// The line of its `Content-Type`.
+        line: u32,
+    },
+    /// A part without a Content-ID that can be named.
+    ContentId {
+        /// The line of the field, or of the header without it.
+        line: u32,
+    },
+    /// Two parts have one Content-ID.
+    ContentIdRepeated {
+        /// The line of the second one.
+        line: u32,
+        /// The Content-ID.
+        id: String,
+    },
+    /// A part is encoded for transfer in a way that is not undone, or not as it says.
+    PartEncoded {
+        /// The line of the field.
         line: u32,
         /// The encoding.
         found: String,
@@ -150,6 +181,26 @@ impl fmt::Display for PackageError {
             Self::RootEncoded { line, found } => write!(
                 out,
                 "expected the message as 7bit, 8bit or binary in line {line}, found `{found}`"
+            ),
+            Self::RootType { line, found } => write!(
+                out,
+                "expected text/xml or application/soap+xml for the message, and the same in the parameter `type`, found `{found}` in line {line}"
+            ),
+            Self::Xop { line } => write!(
+                out,
+                "expected a message whose content is its own, found one of XOP (MTOM) in line {line}"
+            ),
+            Self::ContentId { line } => write!(
+                out,
+                "expected a Content-ID such as `<part@sender.example>` in line {line}, found none"
+            ),
+            Self::ContentIdRepeated { line, id } => write!(
+                out,
+                "expected a Content-ID of this part alone in line {line}, found `<{id}>` again"
+            ),
+            Self::PartEncoded { line, found } => write!(
+                out,
+                "expected a part as 7bit, 8bit, binary or base64 in line {line}, found `{found}`, or something else than it says"
             ),
             Self::Length { said, found } => write!(
                 out,

@@ -9,97 +9,42 @@
 //! The rule kept here: a package is read in one way, or not at all. What two readers may take for
 //! two things is refused, and the work is linear in the bytes.
 
-mod error;
-
 use std::borrow::Cow;
 
 use soapstone_crypto::base64;
 
-pub use self::error::PackageError;
-use self::error::{LONGEST_BOUNDARY, LONGEST_HEADER};
-use crate::findings::shortened;
+use crate::error::{LONGEST_BOUNDARY, LONGEST_HEADER, PackageError};
+use crate::header::{Header, shortened};
 use crate::media_type::MediaType;
 
 /// Largest package, bytes.
 pub const LARGEST_PACKAGE: usize = 64 << 20;
 /// Most parts of a package.
-const MOST_PARTS: usize = 256;
-/// Most fields of one header.
-const MOST_FIELDS: usize = 128;
-
-/// A field of a header.
-#[derive(Clone, Debug, PartialEq, Eq)]
-struct Field {
-    /// As it is written.
-    name: String,
-    value: String,
-    line: u32,
-}
-
-/// The fields of a header.
-#[derive(Debug, Default)]
-pub(crate) struct Header {
-    fields: Vec<Field>,
-    /// Its first line.
-    line: u32,
-}
-
-impl Header {
-    /// The value of a field, and its line.
-    pub(crate) fn field(&self, name: &str) -> Option<(&str, u32)> {
-        let mut fields = self.fields.iter();
-        let found = fields.find(|field| field.name.eq_ignore_ascii_case(name))?;
-        Some((&found.value, found.line))
-    }
-
-    /// The line of a field, or the first line of the header.
-    pub(crate) fn line_of(&self, name: &str) -> u32 {
-        self.field(name).map_or(self.line, |(_, line)| line)
-    }
-
-    /// Refuses a second field with one of the names that readers go by.
-    fn checked(self) -> Result<Self, PackageError> {
-        let read = [
-            "Content-Type",
-            "Content-ID",
-            "Content-Transfer-Encoding",
-            "Content-Length",
-            "Content-Encoding",
-            "Transfer-Encoding",
-        ];
-        for name in read {
-            let of_name = self.fields.iter();
-            let mut of_name = of_name.filter(|field| field.name.eq_ignore_ascii_case(name));
-            if let Some(second) = of_name.nth(1) {
-                let line = second.line;
-                return Err(PackageError::Repeated { line, name });
-            }
-        }
-        Ok(self)
-    }
-}
+pub const MOST_PARTS: usize = 256;
 
 /// A part of a package.
 #[derive(Debug)]
-pub(crate) struct Part<'s> {
-    pub(crate) header: Header,
-    pub(crate) content: &'s [u8],
+pub struct Part<'s> {
+    /// Its fields.
+    pub header: Header,
+    /// Its content, as it is encoded for transfer.
+    pub content: &'s [u8],
     /// Where the content begins in the file.
-    pub(crate) offset: usize,
+    pub offset: usize,
     /// The line in which it begins.
-    pub(crate) line: u32,
+    pub line: u32,
 }
 
 impl<'s> Part<'s> {
     /// The Content-ID without its angle brackets; `None` where there is none, or none with
     /// brackets.
-    pub(crate) fn id(&self) -> Option<&str> {
+    pub fn id(&self) -> Option<&str> {
         let (id, _) = self.header.field("Content-ID")?;
         id.strip_prefix('<')?.strip_suffix('>')
     }
 
     /// What the part says that it is; text/plain, if it says nothing (RFC 2045, 5.2).
-    pub(crate) fn media_type(&self) -> Option<MediaType> {
+    pub fn media_type(&self) -> Option<MediaType> {
         match self.header.field("Content-Type") {
             Some((value, _)) => MediaType::parse(value),
             None => MediaType::parse("text/plain"),
@@ -107,7 +52,7 @@ impl<'s> Part<'s> {
     }
 
     /// How the content is encoded for transfer, in small letters.
-    pub(crate) fn encoding(&self) -> String {
+    pub fn encoding(&self) -> String {
         let encoding = self.header.field("Content-Transfer-Encoding");
         encoding.map_or_else(
             || "7bit".to_owned(),
@@ -117,7 +62,7 @@ impl<'s> Part<'s> {
 
     /// The content as it was before the transfer; `None` where it cannot be decoded, and where its
     /// encoding is quoted-printable, in which no part that is looked into is written.
-    pub(crate) fn decoded(&self) -> Option<Cow<'s, [u8]>> {
+    pub fn decoded(&self) -> Option<Cow<'s, [u8]>> {
         match self.encoding().as_str() {
             "7bit" | "8bit" | "binary" => Some(Cow::Borrowed(self.content)),
             "base64" => base64::decode_xml_to_vec(self.content).ok().map(Cow::Owned),
@@ -127,7 +72,7 @@ impl<'s> Part<'s> {
 
     /// The first three bytes of the content as it was before the transfer, as far as they can be
     /// decoded, and without the rest of it. `None` as above.
-    pub(crate) fn first_bytes(&self) -> Option<Cow<'s, [u8]>> {
+    pub fn first_bytes(&self) -> Option<Cow<'s, [u8]>> {
         match self.encoding().as_str() {
             "base64" => {
                 let digits = self.content.iter().filter(|it| !it.is_ascii_whitespace());
@@ -145,23 +90,31 @@ impl<'s> Part<'s> {
 
 /// A message with what travels around it.
 #[derive(Debug)]
-pub(crate) struct Package<'s> {
+pub struct Package<'s> {
     /// Its `multipart/related`, and the line of it; `None` where the message is no package.
-    pub(crate) related: Option<(MediaType, u32)>,
-    pub(crate) root: Part<'s>,
+    pub related: Option<(MediaType, u32)>,
+    /// The message.
+    pub root: Part<'s>,
     /// All other parts, in their order.
-    pub(crate) attachments: Vec<Part<'s>>,
+    pub attachments: Vec<Part<'s>>,
     /// The first line with something outside of the parts.
-    pub(crate) outside: Option<u32>,
+    pub outside: Option<u32>,
 }
 
 impl<'s> Package<'s> {
+    /// Whether a file begins as a package, or as a recorded message of HTTP.
+    pub fn begins(source: &[u8]) -> bool {
+        let first = source.split(|byte| *byte == b'\n').next();
+        let first = first.unwrap_or_default();
+        is_http(first) || is_mime(first)
+    }
+
     /// Takes a file apart that begins with a header: of MIME (`Content-Type:`, `MIME-Version:`), or
     /// of HTTP. `None` for anything else, which is a document.
     ///
     /// # Errors
     /// A [`PackageError`] for what readers may take for several things.
-    pub(crate) fn read(source: &'s [u8]) -> Result<Option<Self>, PackageError> {
+    pub fn read(source: &'s [u8]) -> Result<Option<Self>, PackageError> {
         let first = source.split(|byte| *byte == b'\n').next();
         let first = first.unwrap_or_default();
         let is_http = is_http(first);
@@ -210,6 +163,22 @@ impl<'s> Package<'s> {
             outside: None,
         }))
     }
+}
+
+/// The fields at the beginning of a part, and its content behind the empty line. Lines end with CR
+/// LF.
+///
+/// # Errors
+/// A [`PackageError`] if it begins with no header.
+pub(crate) fn head_of(part: &[u8]) -> Result<(Header, &[u8]), PackageError> {
+    let mut reader = Reader {
+        source: part,
+        at: 0,
+        line: 1,
+        line_end: b"\r\n",
+    };
+    let header = reader.header()?.checked()?;
+    Ok((header, reader.left()))
 }
 
 fn is_mime(first: &[u8]) -> bool {
@@ -292,10 +261,7 @@ impl<'s> Reader<'s> {
     /// A header with the empty line behind it.
     fn header(&mut self) -> Result<Header, PackageError> {
         let (start, first) = (self.at, self.line);
-        let mut header = Header {
-            fields: Vec::new(),
-            line: first,
-        };
+        let mut header = Header::beginning(first);
         loop {
             let left = self.left();
             let Some(length) = left.iter().position(|byte| *byte == b'\n') else {
@@ -312,7 +278,7 @@ impl<'s> Reader<'s> {
             if text.is_empty() {
                 return Ok(header);
             }
-            add_line(&mut header, text, line)?;
+            header.add_line(text, line)?;
         }
     }
 
@@ -374,11 +340,11 @@ impl<'s> Reader<'s> {
         // The line of the boundary had a line end, if anything is behind it.
         let ends = self.at.saturating_sub(self.line_end.len());
         let passed = self.source[ends..self.at].ends_with(b"\n");
-        let (ends, line) = match passed {
+        let (ends, last_line) = match passed {
             true => (ends, self.line - 1),
             false => (self.at, self.line),
         };
-        no_boundary(&self.source[ends..], &boundary, line)?;
+        no_boundary(&self.source[ends..], &boundary, last_line)?;
         let root = root_of(&parts, &related)?;
         let root = parts.remove(root);
         if let Some((value, line)) = root.header.field("Content-Transfer-Encoding")
@@ -460,41 +426,6 @@ impl<'s> Reader<'s> {
         let line = self.line + u32::try_from(lines).unwrap_or(u32::MAX);
         outside.get_or_insert(line);
     }
-}
-
-/// Adds a line to a header: a field, or more of the value of the last one.
-fn add_line(header: &mut Header, text: &[u8], line: u32) -> Result<(), PackageError> {
-    let no_field = || PackageError::NoField {
-        line,
-        found: shortened(&String::from_utf8_lossy(text)),
-    };
-    let is_text = |text: &str| !text.chars().any(|one| one.is_control() && one != '\t');
-    let read = std::str::from_utf8(text).ok().filter(|text| is_text(text));
-    let read = read.ok_or_else(no_field)?;
-    // A line that begins with white space goes on with the value (RFC 2822, 2.2.3).
-    if read.starts_with([' ', '\t']) {
-        let last = header.fields.last_mut().ok_or_else(no_field)?;
-        last.value.push(' ');
-        last.value.push_str(read.trim());
-        return Ok(());
-    }
-    let (name, value) = read.split_once(':').ok_or_else(no_field)?;
-    let is_token = |byte: u8| byte.is_ascii_alphanumeric() || b"-_.!#$%&'*+^`|~".contains(&byte);
-    if name.is_empty() || !name.bytes().all(is_token) {
-        return Err(no_field());
-    }
-    if header.fields.len() == MOST_FIELDS {
-        return Err(PackageError::TooMany {
-            what: "fields of a header",
-            limit: MOST_FIELDS,
-        });
-    }
-    header.fields.push(Field {
-        name: name.to_owned(),
-        value: value.trim().to_owned(),
-        line,
-    });
-    Ok(())
 }
 
 /// Whether a text is a boundary (RFC 2046, 5.1.1).

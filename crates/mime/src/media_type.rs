@@ -5,7 +5,7 @@
 
 /// A media type.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct MediaType {
+pub struct MediaType {
     /// `type/subtype` in small letters.
     essence: String,
     /// Names in small letters, each once, and values.
@@ -16,60 +16,65 @@ pub(crate) struct MediaType {
 const MOST_PARAMETERS: usize = 32;
 
 impl MediaType {
-    /// Reads the value of a `Content-Type`.
-    pub(crate) fn parse(text: &str) -> Option<Self> {
-        let end = text.find(';').unwrap_or(text.len());
-        let essence = text[..end].trim().to_ascii_lowercase();
+    /// Reads the value of a `Content-Type`; `None` where it does not follow the grammar.
+    pub fn parse(text: &str) -> Option<Self> {
+        let (essence, parameters) = with_parameters(text)?;
         let (kind, subtype) = essence.split_once('/')?;
-        if !is_token(kind) || !is_token(subtype) {
-            return None;
-        }
-        let mut parameters: Vec<(String, String)> = Vec::new();
-        let mut rest = &text[end..];
-        while let Some(behind) = rest.strip_prefix(';') {
-            let behind = behind.trim_start();
-            // A semicolon at the end, which many write.
-            if behind.is_empty() && !parameters.is_empty() {
-                rest = behind;
-                break;
-            }
-            let (name, behind) = behind.split_once('=')?;
-            let name = name.trim().to_ascii_lowercase();
-            let (value, behind) = value_of(behind.trim_start())?;
-            let is_new = !parameters.iter().any(|(known, _)| *known == name);
-            if !is_token(&name) || !is_new || parameters.len() == MOST_PARAMETERS {
-                return None;
-            }
-            parameters.push((name, value));
-            rest = behind.trim_start();
-        }
-        rest.is_empty().then_some(Self {
+        let is_type = is_token(kind) && is_token(subtype);
+        is_type.then_some(Self {
             essence,
             parameters,
         })
     }
 
     /// Whether it is this type, in small letters.
-    pub(crate) fn is(&self, essence: &str) -> bool {
+    pub fn is(&self, essence: &str) -> bool {
         self.essence == essence
     }
 
     /// Whether its content is XML (RFC 7303, 4.2).
-    pub(crate) fn is_xml(&self) -> bool {
+    pub fn is_xml(&self) -> bool {
         matches!(self.essence.as_str(), "text/xml" | "application/xml")
             || self.essence.ends_with("+xml")
     }
 
     /// `type/subtype` in small letters.
-    pub(crate) fn essence(&self) -> &str {
+    pub fn essence(&self) -> &str {
         &self.essence
     }
 
     /// The value of a parameter.
-    pub(crate) fn parameter(&self, name: &str) -> Option<&str> {
+    pub fn parameter(&self, name: &str) -> Option<&str> {
         let found = self.parameters.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
+}
+
+/// A value with parameters: what stands in front of them, in small letters, and each parameter.
+/// Names are in small letters, each once.
+pub(crate) fn with_parameters(text: &str) -> Option<(String, Vec<(String, String)>)> {
+    let end = text.find(';').unwrap_or(text.len());
+    let essence = text[..end].trim().to_ascii_lowercase();
+    let mut parameters: Vec<(String, String)> = Vec::new();
+    let mut rest = &text[end..];
+    while let Some(behind) = rest.strip_prefix(';') {
+        let behind = behind.trim_start();
+        // A semicolon at the end, which many write.
+        if behind.is_empty() && !parameters.is_empty() {
+            rest = behind;
+            break;
+        }
+        let (name, behind) = behind.split_once('=')?;
+        let name = name.trim().to_ascii_lowercase();
+        let (value, behind) = value_of(behind.trim_start())?;
+        let is_new = !parameters.iter().any(|(known, _)| *known == name);
+        if !is_token(&name) || !is_new || parameters.len() == MOST_PARAMETERS {
+            return None;
+        }
+        parameters.push((name, value));
+        rest = behind.trim_start();
+    }
+    rest.is_empty().then_some((essence, parameters))
 }
 
 /// A value, quoted or not, and what stands behind it.
@@ -92,7 +97,7 @@ fn value_of(text: &str) -> Option<(String, &str)> {
 }
 
 /// Whether a text is a `token` (RFC 2045, 5.1).
-fn is_token(text: &str) -> bool {
+pub(crate) fn is_token(text: &str) -> bool {
     let is_special = |byte: u8| b"()<>@,;:\\\"/[]?=".contains(&byte);
     !text.is_empty()
         && text
