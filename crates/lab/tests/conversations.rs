@@ -139,7 +139,7 @@ impl Node {
             replay: self,
             contexts: self,
         };
-        let opened = match self.endpoint.receive(body.into(), memory) {
+        let opened = match self.endpoint.receive(Vec::from(body), memory) {
             Ok(Arrived::Message(opened)) => opened,
             Ok(Arrived::Answered(answer)) => return response(StatusCode::OK, answer.bytes),
             Err(ReceiveError::Rejected(rejected)) => {
@@ -161,7 +161,7 @@ impl Node {
         let said = said.into_body().collect().await.expect("a whole answer");
         let secured = self
             .endpoint
-            .answer(said.to_bytes().into(), &opened.receipt)
+            .answer(Vec::from(said.to_bytes()), &opened.receipt)
             .expect("an answer that can be secured");
         response(StatusCode::OK, secured.bytes)
     }

@@ -24,6 +24,7 @@ pub use endpoint::{
 pub use replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
 
 pub use soapstone_crypto as crypto;
+pub use soapstone_mime as mime;
 pub use soapstone_policy as policy;
 pub use soapstone_trust as trust;
 pub use soapstone_wss as wss;

@@ -275,10 +275,10 @@ fn seen(opened: Result<OpenedMessage, Rejected>, text: &str) -> Result<OpenedMes
 /// A request and its answer.
 fn exchange(client: &Client, service: &Service) -> Result<(), String> {
     let memory = Memory::without_conversations(&ForgetfulReplayCache);
-    let (request, text) = sent(client.secure(ENVELOPE.into()))?;
+    let (request, text) = sent(client.secure(ENVELOPE))?;
     let arrived = arrived::message(service.receive(request.bytes, memory));
     let asked = seen(arrived, &text)?;
-    let (answer, text) = sent(service.answer(ENVELOPE.into(), &asked.receipt))?;
+    let (answer, text) = sent(service.answer(ENVELOPE, &asked.receipt))?;
     let opened = client.open(answer.bytes, request.receipt, memory);
     seen(opened, &text).map(drop)
 }

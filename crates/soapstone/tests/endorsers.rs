@@ -70,7 +70,7 @@ fn endorsed_by(names: [&str; 2]) -> String {
 
 /// A request, which leaves a receipt on both sides; and who signed it.
 fn ask(client: &Client, service: &Service) -> Result<(Receipt, Receipt, Option<String>), Rejected> {
-    let request = client.secure(ECHO.into()).expect("it can be secured");
+    let request = client.secure(ECHO).expect("it can be secured");
     let arrived = service.receive(request.bytes, memory());
     let opened = arrived::message(arrived)?;
     let signer = opened.evidence.signer();
@@ -90,7 +90,7 @@ fn each_key_makes_the_signature_of_its_place_and_answers_confirm_all() {
         let client = folder.client(&endorsed_by(names), "").expect("a client");
         let (sent, received, signer) = ask(&client, &service).expect("a request");
         assert_eq!(signer, Some(format!("CN={}", names[0])));
-        let answer = service.answer(ECHO.into(), &received);
+        let answer = service.answer(ECHO, &received);
         let answer = answer.expect("it can be secured").bytes;
         client.open(answer, sent, memory()).expect("an answer");
     }

@@ -72,7 +72,7 @@ fn request(client: &Client) -> Secured {
     let mut buffers = Buffers::default();
     let mut call = Call::new(now(), &mut buffers);
     client
-        .secure_with(ECHO.into(), Outgoing::default(), &mut call)
+        .secure_with(ECHO, Outgoing::default(), &mut call)
         .expect("it can be secured")
 }
 
@@ -128,7 +128,7 @@ fn a_service_does_not_take_its_answer_for_a_request() {
     let receipt = arrived.expect("it is a request").receipt;
     let mut buffers = Buffers::default();
     let mut call = Call::new(now(), &mut buffers);
-    let answer = service.answer_with(ECHO.into(), &receipt, &mut call);
+    let answer = service.answer_with(ECHO, &receipt, &mut call);
     let answer = answer.expect("it can be secured").bytes;
     let replay = &ForgetfulReplayCache;
     opened(&client, &answer, asked.receipt, replay, now()).expect("it is the answer");

@@ -94,7 +94,7 @@ fn a_client_and_a_service_exchange_messages_without_memory_of_their_own() {
     let Parties { client, service } = &parties;
     let client = Client::of_plans(outbound(client), inbound(client), Limits::default());
     let service = Service::of_plans(inbound(service), outbound(service), Limits::default());
-    let request = client.secure(PLAIN.into()).expect("it can be secured");
+    let request = client.secure(PLAIN).expect("it can be secured");
     let arrived = service.receive(request.bytes, memory());
     let Ok(Arrived::Message(opened)) = arrived else {
         panic!("expected a message of the application, found {arrived:?}");
@@ -119,7 +119,7 @@ fn tuned_calls_use_the_callers_memory_and_tell_of_their_steps() {
     let now = Timestamp::now();
     let (mut buffers, mut steps) = (Buffers::default(), Steps::default());
     let mut call = Call::new(now, &mut buffers).observed(&mut steps);
-    let secured = securer.secure_with(PLAIN.into(), Outgoing::default(), &mut call);
+    let secured = securer.secure_with(PLAIN, Outgoing::default(), &mut call);
     let secured = secured.expect("it can be secured");
     let opened = opener.open_with(secured.bytes, None, memory(), &mut call);
     assert_eq!(content(opened.expect("it is accepted").bytes), CONTENT);
@@ -145,17 +145,17 @@ fn a_message_that_was_changed_is_refused_by_each_role_that_opens() {
     let securer = Securer::of_plan(outbound(client), Limits::default());
     let opener = Opener::of_plan(inbound(service), Limits::default());
     let receiver = Service::of_plans(inbound(service), outbound(service), Limits::default());
-    let secured = securer.secure(PLAIN.into()).expect("it can be secured");
+    let secured = securer.secure(PLAIN).expect("it can be secured");
     let text = String::from_utf8(secured.bytes).expect("it is text");
     let changed = text.replace("<s:Body ", "<s:Body changed=\"\" ");
     assert_ne!(text, changed);
-    let Err(rejected) = opener.open(changed.clone().into(), memory()) else {
+    let Err(rejected) = opener.open(changed.as_str(), memory()) else {
         panic!("it was changed");
     };
     assert_eq!(rejected.name(), "decryption-failed");
-    let verified = opener.verify(changed.clone().into(), memory());
+    let verified = opener.verify(changed.as_str(), memory());
     assert_eq!(verified.map(drop), Err(rejected));
-    match receiver.receive(changed.into(), memory()) {
+    match receiver.receive(changed.as_str(), memory()) {
         Err(ReceiveError::Rejected(rejected)) => assert_eq!(rejected.name(), "decryption-failed"),
         other => panic!("expected a refusal, found {other:?}"),
     }

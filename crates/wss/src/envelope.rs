@@ -5,9 +5,11 @@
 //! returns says nothing about who sent it.
 
 use std::borrow::Cow;
+use std::collections::HashSet;
 use std::fmt;
 use std::ops::Range;
 
+use soapstone_mime::Attachment;
 use soapstone_xml::{
     Buffers, Document, Element, IdAttributes, Limits, NodeId, ParseError, ParseOptions, Problem,
 };
@@ -93,6 +95,8 @@ pub(crate) struct HeaderRoom {
 pub struct Envelope {
     pub(crate) document: Document,
     pub(crate) options: ParseOptions,
+    /// What travels beside it; none of a message that is no package.
+    pub(crate) attachments: Box<[Attachment]>,
     version: SoapVersion,
     header: Option<NodeId>,
     body: NodeId,
@@ -187,10 +191,40 @@ impl Envelope {
         Ok(Self {
             document,
             options,
+            attachments: Box::default(),
             version,
             header,
             body,
         })
+    }
+
+    /// The same envelope with the attachments of its message, of `limit` bytes at most together.
+    ///
+    /// # Errors
+    /// [`EnvelopeError::AttachmentRepeated`] where two have one Content-ID,
+    /// [`EnvelopeError::AttachmentsTooLarge`].
+    pub fn with_attachments(
+        mut self,
+        attachments: Vec<Attachment>,
+        limit: usize,
+    ) -> Result<Self, EnvelopeError> {
+        let mut ids = HashSet::with_capacity(attachments.len());
+        let mut left = limit;
+        for one in &attachments {
+            if !ids.insert(one.id()) {
+                let id = one.id().to_owned();
+                return Err(EnvelopeError::AttachmentRepeated { id });
+            }
+            let rest = left.checked_sub(one.content().len());
+            left = rest.ok_or(EnvelopeError::AttachmentsTooLarge { limit })?;
+        }
+        self.attachments = attachments.into();
+        Ok(self)
+    }
+
+    /// The attachments of the message, as they came. Nothing of them is proven.
+    pub fn attachments(&self) -> &[Attachment] {
+        &self.attachments
     }
 
     /// SOAP version of the envelope.

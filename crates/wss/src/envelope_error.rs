@@ -32,6 +32,16 @@ pub enum EnvelopeError {
     BodyMissing,
     /// An id that occurs twice: a reference to it would be ambiguous.
     DuplicateId(DuplicateId),
+    /// Two attachments have one Content-ID: a reference to it would be ambiguous.
+    AttachmentRepeated {
+        /// The Content-ID.
+        id: String,
+    },
+    /// The attachments have more bytes than are accepted.
+    AttachmentsTooLarge {
+        /// The limit, bytes.
+        limit: usize,
+    },
 }
 
 impl fmt::Display for EnvelopeError {
@@ -51,6 +61,16 @@ impl fmt::Display for EnvelopeError {
             ),
             Self::BodyMissing => out.write_str("the `Envelope` has no `Body`"),
             Self::DuplicateId(duplicate) => duplicate.fmt(out),
+            Self::AttachmentRepeated { id } => write!(
+                out,
+                "expected one attachment with the Content-ID `{id}`, found several"
+            ),
+            Self::AttachmentsTooLarge { limit } => {
+                write!(
+                    out,
+                    "expected attachments of {limit} bytes at most, found more"
+                )
+            }
         }
     }
 }

@@ -111,6 +111,8 @@ pub enum Demand<'e> {
     Signed(&'e Part),
     /// A part is encrypted.
     Encrypted(&'e EncryptedPart),
+    /// Every attachment is signed and encrypted.
+    Attachments,
     /// All cipher text that may hold a part is deciphered.
     Deciphered(&'e Part),
     /// Signing and encrypting come in the order of the plan.

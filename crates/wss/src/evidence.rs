@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use soapstone_crypto::{Certificate, DataEncryption, Digest, DigestAlgorithm, SignatureAlgorithm};
 use soapstone_xml::{Canonicalization, NodeId};
 
+use crate::attachments::Coverage;
 use crate::conversation::{ContextName, ContextOwner};
 use crate::freshness::Freshness;
 use crate::inner::{InnerCipherEvidence, InnerEvidence};
@@ -80,6 +81,8 @@ pub struct SignatureEvidence {
     pub node: NodeId,
     /// The nodes that it covers, each with all its content; ascending.
     pub nodes: Vec<NodeId>,
+    /// The attachments that it covers, by their places.
+    pub(crate) attachments: Vec<(usize, Coverage)>,
     /// Whether it covers the certificate that its own reference names (SOAP Message Security
     /// 1.1.1, 8.3).
     pub(crate) covers_certificate: bool,
@@ -145,6 +148,19 @@ pub struct EncryptionEvidence {
     pub(crate) step: u32,
 }
 
+/// What was proven of an attachment.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct AttachmentEvidence {
+    /// Its Content-ID.
+    pub id: String,
+    /// How much of it the message's signature covers.
+    pub signed: Option<Coverage>,
+    /// How much of it was encrypted, and how.
+    pub encrypted: Option<(Coverage, DataEncryption)>,
+    /// Its `xenc:EncryptedData`.
+    pub(crate) data: Option<NodeId>,
+}
+
 /// How a session key came with the message: an `EncryptedKey` that was accepted. It proves nothing
 /// about who sent it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -185,6 +201,8 @@ pub struct Evidence {
     pub signatures: Vec<SignatureEvidence>,
     /// Encrypted elements and contents, in the order of decryption.
     pub encrypted: Vec<EncryptionEvidence>,
+    /// The attachments, in their order.
+    pub attachments: Vec<AttachmentEvidence>,
     /// The session keys, in the order of the header.
     pub keys: Vec<KeyEvidence>,
     /// The user who authenticated with a password.
@@ -270,6 +288,19 @@ impl Evidence {
     /// The tokens of the message's signature.
     pub(crate) fn signing_tokens(&self) -> impl Iterator<Item = NodeId> {
         self.message_signatures().filter_map(|one| one.token)
+    }
+
+    /// Whether a signature covers an attachment already.
+    pub(crate) fn covers_attachment(&self, at: usize) -> bool {
+        let mut covered = self.signatures.iter().flat_map(|one| &one.attachments);
+        covered.any(|(found, _)| *found == at)
+    }
+
+    /// How much of an attachment the message's signatures cover.
+    pub(crate) fn attachment_signed(&self, at: usize) -> Option<Coverage> {
+        let covered = self.message_signatures().flat_map(|one| &one.attachments);
+        let of_it = covered.filter(|(found, _)| *found == at);
+        of_it.map(|(_, coverage)| *coverage).max()
     }
 
     /// Notes the name of something that is not passed on.

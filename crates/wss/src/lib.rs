@@ -9,6 +9,7 @@
 //!           Authenticated + FirstSeen ─ open ─▶ Opened ─ late marks ─▶ FirstSeen
 //!           Opened + FirstSeen ─ admit ─▶ Verified<Envelope> ─ forward ─▶ bytes
 //! outbound  bytes ─ Envelope::parse ─▶ Envelope ─ OutboundPlan::secure ─▶ Secured bytes
+//!           an Envelope may have attachments: they go with it, and out of Verified and Secured
 //! policy    Mechanism | profile | … ─▶ Policy ─ compile, once ─▶ InboundPlan, OutboundPlan
 //! ```
 //!
@@ -21,9 +22,11 @@
 #![cfg_attr(not(test), warn(clippy::disallowed_methods, clippy::disallowed_types))]
 #![cfg_attr(not(test), warn(clippy::unwrap_used, clippy::too_many_lines))]
 
+mod attachments;
 mod attributes;
 mod binding;
 mod bounded;
+mod canonical_attachment;
 mod confirmation;
 mod conversation;
 mod derived;
@@ -70,6 +73,7 @@ mod username;
 mod values;
 mod verified;
 
+pub use attachments::{AttachmentPolicy, AttachmentProtection, Coverage};
 pub use attributes::only_attributes;
 pub use binding::{
     AsymmetricBinding, Binding, EncryptionKey, EncryptionToken, KeyBinding, KeyReference, Layout,
@@ -83,8 +87,8 @@ pub use envelope::{Envelope, SoapVersion};
 pub use envelope_error::EnvelopeError;
 pub use event::{Demand, Event};
 pub use evidence::{
-    AssertionEvidence, EncryptionEvidence, Evidence, KerberosEvidence, KeyEvidence,
-    SignatureEvidence, SignatureRole, Signer,
+    AssertionEvidence, AttachmentEvidence, EncryptionEvidence, Evidence, KerberosEvidence,
+    KeyEvidence, SignatureEvidence, SignatureRole, Signer,
 };
 pub use facts::{Facts, Lookups, Receipt, Relation};
 pub use freshness::{Freshness, Life, PeerClock, TimestampPolicy, parse_date_time};
@@ -111,9 +115,10 @@ pub use policy::{
     HeaderPolicy, Intermediary, MessageEncryption, MessageSignature, PartsPolicy, Policy,
 };
 pub use proof::ProofKey;
-pub use rejected::{AlgorithmUse, FaultCode, Rejected};
+pub use rejected::{AlgorithmUse, AttachmentProblem, FaultCode, Rejected};
 pub use secure::{Outgoing, Secured, take_assertion};
 pub use secure_error::SecureError;
+pub use soapstone_mime::{Attachment, AttachmentError, Message, Package, PackageError};
 pub use suite::{
     KeyAgreementMethod, KeyTransportMethod, NAMES as SUITE_NAMES, Retirement, SHA256_SIGNATURES,
     Suite,

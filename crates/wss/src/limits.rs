@@ -2,7 +2,7 @@
 
 use soapstone_xmlsec::dsig::Rules;
 
-use crate::names::STR_TRANSFORM;
+use crate::names::{ATTACHMENT_COMPLETE_SIGNATURE, ATTACHMENT_CONTENT_SIGNATURE, STR_TRANSFORM};
 
 /// Bounds on the security elements of one message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -37,7 +37,11 @@ impl SecurityLimits {
         rules.signed_info = self.signed_info_bytes();
         // BSP 1.1, R5423. What holds the signature is refused when it is followed.
         rules.enveloped = true;
-        rules.extensions = &[STR_TRANSFORM];
+        rules.extensions = &[
+            STR_TRANSFORM,
+            ATTACHMENT_CONTENT_SIGNATURE,
+            ATTACHMENT_COMPLETE_SIGNATURE,
+        ];
         rules
     }
 

@@ -39,6 +39,19 @@ pub const NEXT: &str = "next";
 pub const BASE64_BINARY: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-soap-message-security-1.0#Base64Binary";
 /// The STR Dereference Transform (SOAP Message Security 1.1.1, 8.3).
 pub const STR_TRANSFORM: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-soap-message-security-1.0#STR-Transform";
+/// The transform of a signature over the content of an attachment (SwA Profile 1.1.1, 5.4.3).
+pub const ATTACHMENT_CONTENT_SIGNATURE: &str = "http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Content-Signature-Transform";
+/// The transform of a signature over an attachment with its header (SwA Profile 1.1.1, 5.4.4).
+pub const ATTACHMENT_COMPLETE_SIGNATURE: &str = "http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Complete-Signature-Transform";
+/// The transform of a reference to the cipher text of an attachment (SwA Profile 1.1.1, 5.5.2).
+pub const ATTACHMENT_CIPHERTEXT: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Ciphertext-Transform";
+/// `EncryptedData/@Type`: the content of an attachment was encrypted (SwA Profile 1.1.1, 5.5.2).
+pub const ATTACHMENT_CONTENT_ONLY: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Content-Only";
+/// `EncryptedData/@Type`: an attachment was encrypted with its header (SwA Profile 1.1.1, 5.5.2).
+pub const ATTACHMENT_COMPLETE: &str =
+    "http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Complete";
 /// `KeyIdentifier/@ValueType` of the SHA-1 of a certificate (SOAP Message Security 1.1.1, 7.3).
 pub const THUMBPRINT_SHA1: &str =
     "http://docs.oasis-open.org/wss/oasis-wss-soap-message-security-1.1#ThumbprintSHA1";

@@ -11,6 +11,7 @@ use std::borrow::Cow;
 
 use soapstone_xml::Canonicalization;
 
+use crate::attachments::{AttachmentDemands, AttachmentPolicy, AttachmentProtection, Coverage};
 use crate::binding::{
     AsymmetricBinding, Binding, EncryptionKey, KeyBinding, KeyReference, Layout, ProtectionOrder,
     Recipient, SymmetricBinding, SymmetricToken,
@@ -112,6 +113,8 @@ pub struct PartsPolicy {
     /// Inbound: signatures cover the Body and header blocks as a whole, or something inside the
     /// `wsse:Security` header, and nothing else (WS-SecurityPolicy 1.3, 6.6).
     pub only_entire_headers_and_body: bool,
+    /// What is said of attachments.
+    pub attachments: AttachmentPolicy,
 }
 
 /// The message's own signature, as binding, tokens and parts have it together.
@@ -157,6 +160,36 @@ impl Policy {
             derived_keys,
             parts,
         })
+    }
+
+    /// What is done to attachments, and demanded of them. Where the connection protects messages,
+    /// it protects their attachments, too.
+    pub(crate) fn attachments(&self) -> AttachmentDemands {
+        let said = self.parts.attachments;
+        let of = |said: AttachmentProtection, as_message: bool| match said {
+            AttachmentProtection::AsMessage => as_message.then_some(Coverage::Content),
+            AttachmentProtection::Absent => None,
+            AttachmentProtection::Of(coverage) => Some(coverage),
+        };
+        let encrypted = of(said.encrypted, self.encrypts(&Part::Body));
+        let is_late = self.order() == ProtectionOrder::EncryptBeforeSigning;
+        let refused = match (self.header.intermediary, encrypted) {
+            (Some(_), _) => Some("a node on the way takes no packages"),
+            (None, Some(_)) if is_late && self.signature().is_some() => Some(
+                "attachments are signed before they are encrypted, and the policy has it the other way round",
+            ),
+            _ => None,
+        };
+        AttachmentDemands {
+            signed: of(said.signed, self.signs_attachments()),
+            encrypted,
+            refused,
+        }
+    }
+
+    /// Whether the message's signature can cover attachments.
+    pub(crate) fn signs_attachments(&self) -> bool {
+        self.signature().is_some() && !self.is_by_connection()
     }
 
     /// The key of the message's own signature, how messages name it, and how it is derived.

@@ -117,6 +117,18 @@ pub enum SecureError {
         /// Why.
         problem: String,
     },
+    /// The plan cannot protect attachments.
+    AttachmentsUnexpected {
+        /// Why.
+        problem: &'static str,
+    },
+    /// An attachment has no canonical form that can be signed.
+    AttachmentUnfit {
+        /// Its Content-ID.
+        id: String,
+        /// Why.
+        problem: String,
+    },
     /// What is to be signed has no canonical form within the limits.
     Canonicalization(C14nError),
     /// A cryptographic operation failed.
@@ -217,6 +229,10 @@ impl fmt::Display for SecureError {
             Self::InnerEncryption { element, problem } => {
                 write!(out, "`{element}` is to be encrypted by itself: {problem}")
             }
+            Self::AttachmentsUnexpected { problem } => {
+                write!(out, "the message has attachments: {problem}")
+            }
+            Self::AttachmentUnfit { id, problem } => write!(out, "attachment `{id}`: {problem}"),
             Self::Canonicalization(error) => error.fmt(out),
             Self::Crypto(error) => error.fmt(out),
         }

@@ -117,10 +117,11 @@
 //! }
 //! ```
 
+use soapstone_mime::Attachment;
 use soapstone_xml::{Buffers, Element, NodeId};
 
 use crate::envelope::Envelope;
-use crate::evidence::Evidence;
+use crate::evidence::{AttachmentEvidence, Evidence};
 use crate::facts::Receipt;
 use crate::forward;
 use crate::inner::{InnerCipherEvidence, InnerEvidence};
@@ -191,6 +192,12 @@ impl Opened {
     /// would be passed on.
     pub fn blocks(&self) -> &[NodeId] {
         &self.blocks
+    }
+
+    /// Of each attachment, whether it is signed and whether it was encrypted. The attachments
+    /// themselves are handed out when the message is admitted.
+    pub fn attachments(&self) -> &[AttachmentEvidence] {
+        &self.evidence.attachments
     }
 
     /// The issuer and the id of the assertion that the message was accepted with.
@@ -266,6 +273,18 @@ impl Verified<Envelope> {
     /// are passed on.
     pub fn blocks(&self) -> &[NodeId] {
         &self.blocks
+    }
+
+    /// The attachments, deciphered, in the canonical form that was signed.
+    /// [`Evidence::attachments`] says what is proven of each, in the same order. Of their headers
+    /// there is what is proven, and the media type.
+    pub fn attachments(&self) -> &[Attachment] {
+        &self.inner.attachments
+    }
+
+    /// Takes the [attachments](Self::attachments).
+    pub fn take_attachments(&mut self) -> Vec<Attachment> {
+        std::mem::take(&mut self.inner.attachments).into_vec()
     }
 
     /// Keeps header blocks from being passed on: those that were for the receiver, and mean nothing

@@ -265,7 +265,7 @@ impl Folder {
         let securer = EndpointConfig::from_text(tables, &file, &|_| None)
             .and_then(|config| Securer::from_config(&config))
             .unwrap_or_else(|problems| panic!("{problems}"));
-        let secured = securer.secure(plain.into());
+        let secured = securer.secure(plain);
         secured.expect("it can be secured").bytes
     }
 

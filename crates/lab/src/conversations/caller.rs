@@ -182,7 +182,7 @@ impl Caller {
         let mut call = Call::new(Timestamp::now(), buffers);
         let opened = self
             .endpoint
-            .open_with(answer.into(), receipt, self.memory(), &mut call)
+            .open_with(Vec::from(answer), receipt, self.memory(), &mut call)
             .map_err(|rejected| Failed::Unacceptable(rejected.to_string()))?;
         match echoed(opened.bytes, buffers) {
             Some(said) if said == text => Ok(()),

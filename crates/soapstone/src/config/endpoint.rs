@@ -60,6 +60,8 @@ pub struct LimitsConfig {
     pub attributes: Option<Located<u64>>,
     /// Largest message, in bytes.
     pub message: Option<Located<u64>>,
+    /// Most attachments of a message together, in bytes.
+    pub attachments: Option<Located<u64>>,
     /// Most references in one signature.
     pub references: Option<Located<u64>>,
     /// Largest header, in bytes.
@@ -434,6 +436,7 @@ fn read_limits(mut table: Table<'_>) -> LimitsConfig {
         depth: table.integer("depth", 1, u64::from(u16::MAX)),
         attributes: table.integer("attributes", 1, u64::from(u16::MAX)),
         message: table.size("message"),
+        attachments: table.size("attachments"),
         references: table.integer("references", 1, u64::from(u16::MAX)),
         header: table.size("header"),
         elements: table.integer("elements", 1, u64::from(u32::MAX)),

@@ -11,6 +11,7 @@
 //! silently ignored.
 
 mod answers;
+mod attachments;
 mod clock;
 mod confidential;
 mod document;
@@ -46,6 +47,7 @@ mod values;
 mod warning;
 
 pub use answers::{AnswerProtection, AnswersConfig, UnsecuredFaults};
+pub use attachments::AttachmentsConfig;
 pub use clock::{ClockConfig, ClockOffset, ClockSource};
 pub use confidential::Confidential;
 pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};

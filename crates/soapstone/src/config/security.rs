@@ -12,6 +12,7 @@ use soapstone_trust::addressing::AddressingVersion;
 use soapstone_wss::names::{DS, WSSE, WSSE11, WSU, XENC};
 use soapstone_wss::{EncryptedPart, KeyReference, Mechanism, Part, PasswordKind, UsernameDialects};
 
+use super::attachments::{AttachmentsConfig, read_attachments};
 use super::clock::{ClockConfig, read_clock};
 use super::confidential::Confidential;
 use super::document::LoadedFile;
@@ -151,6 +152,8 @@ pub struct SecurityConfig {
     pub encrypted: Option<Vec<Located<EncryptedPart>>>,
     /// Header blocks that are passed on although nothing proves them.
     pub unsigned: Vec<Located<Part>>,
+    /// What is done to attachments.
+    pub attachments: Option<AttachmentsConfig>,
     /// How keys are pointed to.
     pub key_reference: Option<Located<KeyReference>>,
     /// Attributes without a namespace that are ids on every element of messages that arrive.
@@ -241,6 +244,7 @@ impl SecurityConfig {
         let signed = read_signed(&mut table);
         let encrypted = read_encrypted(&mut table);
         let unsigned = read_unsigned(&mut table);
+        let attachments = table.table("attachments").map(read_attachments);
         let key_reference = key_reference(&mut table);
         let ids = table.choices("ids", &["Id", "ID", "id"].map(|name| (name, name)));
         let ignore = read_ignored(&mut table);
@@ -288,6 +292,7 @@ impl SecurityConfig {
             signed,
             encrypted,
             unsigned,
+            attachments,
             key_reference,
             ids: ids.unwrap_or_default(),
             ignore,

@@ -5,14 +5,16 @@ use soapstone_crypto::{
     DataEncryption, DigestAlgorithm, KeyTransport, KeyWrap, SignatureAlgorithm,
 };
 use soapstone_wss::{
-    AsymmetricBinding, Binding, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy,
-    EncryptionToken, Intermediary, KeyBinding, KeyReference, Mechanism, Part, PasswordKind, Policy,
-    Presence, ProtectionOrder, Retirement, Suite, SymmetricToken,
+    AsymmetricBinding, AttachmentPolicy, AttachmentProtection, Binding, ConversationVersion,
+    DerivedKeyForm, DerivedKeyPolicy, EncryptionToken, Intermediary, KeyBinding, KeyReference,
+    Mechanism, Part, PasswordKind, Policy, Presence, ProtectionOrder, Retirement, Suite,
+    SymmetricToken,
 };
 
 use super::compiler::Compiler;
 use super::freshness::freshness_alone;
 use super::suites::NAMES_OF_ALGORITHMS;
+use crate::config::Located;
 
 impl Compiler<'_> {
     /// The preset's policy with the changes that the file makes.
@@ -67,6 +69,7 @@ impl Compiler<'_> {
             username.passwords = vec![password.value];
         }
         self.settle_token_items(&mut policy);
+        self.refuse_keyless_attachments(&policy);
         self.refuse_parts_that_are_nowhere(&policy);
         self.settle(&mut policy);
         policy
@@ -254,6 +257,7 @@ impl Compiler<'_> {
             policy.limits.header = usize::try_from(header.value).unwrap_or(usize::MAX);
         }
         self.ignore_items(policy);
+        self.protect_attachments(policy);
         if let Some(several) = &security.several_signatures {
             policy.parts.several_signatures = several.value;
             let by_certificate = policy.signs_with() == Some(KeyBinding::Certificate);
@@ -290,6 +294,50 @@ impl Compiler<'_> {
                     format!("no algorithm is called \"{name}\""),
                     NAMES_OF_ALGORITHMS,
                 ),
+            }
+        }
+    }
+
+    /// Applies what the file says of attachments, as far as the policy has keys for it: answers may
+    /// be without them.
+    fn protect_attachments(&self, policy: &mut Policy) {
+        let Some(given) = &self.config.security.attachments else {
+            return;
+        };
+        let fitting = |given: &Option<Located<AttachmentProtection>>, has_key: bool| {
+            let given = given.as_ref().map(|given| given.value);
+            let fits =
+                |given: &AttachmentProtection| has_key || *given == AttachmentProtection::Absent;
+            given.filter(fits).unwrap_or_default()
+        };
+        let signs = policy.signature().is_some() && !policy.is_by_connection();
+        policy.parts.attachments = AttachmentPolicy {
+            signed: fitting(&given.signed, signs),
+            encrypted: fitting(&given.encrypted, policy.encryption().is_some()),
+        };
+    }
+
+    /// Reports protection of attachments that no key of the mechanism gives.
+    fn refuse_keyless_attachments(&mut self, policy: &Policy) {
+        let config = self.config;
+        let Some(given) = &config.security.attachments else {
+            return;
+        };
+        for (said, has_key, key, does) in [
+            (&given.signed, policy.binding.signs(), "signed", "signs"),
+            (
+                &given.encrypted,
+                policy.binding.encrypts(),
+                "encrypted",
+                "encrypts",
+            ),
+        ] {
+            if let Some(said) = said.as_ref().filter(|_| !has_key) {
+                self.report_with_hint(
+                    said.place,
+                    format!("`attachments.{key}` is given, and no key {does} messages"),
+                    "leave it out, or take a mechanism that has such a key",
+                );
             }
         }
     }

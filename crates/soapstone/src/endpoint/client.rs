@@ -2,8 +2,8 @@
 
 use jiff::Timestamp;
 use soapstone_wss::{
-    Envelope, InboundPlan, KerberosSession, OutboundPlan, Outgoing, Receipt, Rejected, SecureError,
-    Secured, Verified,
+    Envelope, InboundPlan, KerberosSession, Message, OutboundPlan, Outgoing, Receipt, Rejected,
+    SecureError, Secured, Verified,
 };
 use soapstone_xml::Limits;
 
@@ -65,8 +65,8 @@ impl Endpoint<Calling> {
     ///
     /// # Errors
     /// Why the request cannot be secured.
-    pub fn secure(&self, bytes: Vec<u8>) -> Result<Secured, SecureError> {
-        make(|call| self.secure_with(bytes, Outgoing::default(), call))
+    pub fn secure(&self, message: impl Into<Message>) -> Result<Secured, SecureError> {
+        make(|call| self.secure_with(message, Outgoing::default(), call))
     }
 
     /// [Secures](Self::secure) a request in a tuned call: with a security context, or with what is
@@ -76,13 +76,13 @@ impl Endpoint<Calling> {
     /// Why the request cannot be secured.
     pub fn secure_with(
         &self,
-        bytes: Vec<u8>,
+        message: impl Into<Message>,
         outgoing: Outgoing<'_>,
         call: &mut Call<'_>,
     ) -> Result<Secured, SecureError> {
         let now = call.now;
         let (buffers, mut observer) = call.parts();
-        self.secured(bytes, outgoing, now, buffers, &mut observer)
+        self.secured(message.into(), outgoing, now, buffers, &mut observer)
     }
 
     /// The Kerberos session of the next request, asked for in a workspace: whoever secures requests
@@ -111,11 +111,11 @@ impl Endpoint<Calling> {
     /// Why the answer is refused.
     pub fn open(
         &self,
-        bytes: Vec<u8>,
+        message: impl Into<Message>,
         receipt: Receipt,
         memory: Memory<'_>,
     ) -> Result<OpenedMessage, Rejected> {
-        make(|call| self.open_with(bytes, receipt, memory, call))
+        make(|call| self.open_with(message, receipt, memory, call))
     }
 
     /// [Opens](Self::open) an answer in a tuned call.
@@ -124,16 +124,16 @@ impl Endpoint<Calling> {
     /// Why the answer is refused.
     pub fn open_with(
         &self,
-        bytes: Vec<u8>,
+        message: impl Into<Message>,
         receipt: Receipt,
         memory: Memory<'_>,
         call: &mut Call<'_>,
     ) -> Result<OpenedMessage, Rejected> {
-        let now = call.now;
+        let (now, message) = (call.now, message.into());
         let (buffers, mut observer) = call.parts();
         let receipt = Some(Box::new(receipt));
         let opened = drive(memory, buffers, async |workspace| {
-            self.opened(bytes, receipt, workspace, now, &mut observer)
+            self.opened(message, receipt, workspace, now, &mut observer)
                 .await
         });
         opened.map(|opened| *opened)
@@ -146,13 +146,13 @@ impl Endpoint<Calling> {
     pub async fn open_in(
         &self,
         workspace: &Workspace,
-        bytes: Vec<u8>,
+        message: impl Into<Message>,
         receipt: Receipt,
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<OpenedMessage, Rejected> {
         let receipt = Some(Box::new(receipt));
-        let opened = self.opened(bytes, receipt, workspace, now, observer);
+        let opened = self.opened(message.into(), receipt, workspace, now, observer);
         opened.await.map(|opened| *opened)
     }
 
@@ -162,16 +162,16 @@ impl Endpoint<Calling> {
     /// Why the answer is refused.
     pub fn verify_with(
         &self,
-        bytes: Vec<u8>,
+        message: impl Into<Message>,
         receipt: Receipt,
         memory: Memory<'_>,
         call: &mut Call<'_>,
     ) -> Result<Verified<Envelope>, Rejected> {
-        let now = call.now;
+        let (now, message) = (call.now, message.into());
         let (buffers, mut observer) = call.parts();
         let receipt = Some(Box::new(receipt));
         let verified = drive(memory, buffers, async |workspace| {
-            self.verified(bytes, receipt, workspace, now, &mut observer)
+            self.verified(message, receipt, workspace, now, &mut observer)
                 .await
         });
         verified.map(|(verified, _)| verified)

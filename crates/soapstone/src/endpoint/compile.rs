@@ -6,6 +6,7 @@
 use std::path::Path;
 use std::sync::Arc;
 
+use soapstone_mime::LARGEST_PACKAGE;
 use soapstone_trust::SecurityTokenService;
 use soapstone_wss::{
     AsymmetricBinding, Binding, EncryptionKey, EncryptionToken, InboundPlan, KeyBinding, KeyField,
@@ -124,6 +125,7 @@ impl Compiler<'_> {
         let agreed = self.agreed(role);
         let keys = self.keys();
         let limits = self.limits();
+        let attachment_bytes = self.attachment_bytes();
         let users = self.users();
         let kerberos = self.config.kerberos.as_ref();
         let kerberos = match kerberos.filter(|_| agreed.is_some()) {
@@ -186,6 +188,7 @@ impl Compiler<'_> {
             demands,
             inner,
             limits,
+            attachment_bytes,
             ids: self.config.security.ids.clone(),
             users,
             kerberos,
@@ -454,6 +457,21 @@ impl Compiler<'_> {
             }
         }
         policy
+    }
+
+    /// Most bytes of the attachments of a message together.
+    fn attachment_bytes(&mut self) -> usize {
+        let Some(given) = &self.config.limits.attachments else {
+            return LARGEST_PACKAGE;
+        };
+        match usize::try_from(given.value) {
+            Ok(bytes) if bytes <= LARGEST_PACKAGE => bytes,
+            _ => {
+                let message = format!("`attachments` must be {LARGEST_PACKAGE} bytes at most");
+                self.report(given.place, message);
+                LARGEST_PACKAGE
+            }
+        }
     }
 
     fn limits(&mut self) -> Limits {

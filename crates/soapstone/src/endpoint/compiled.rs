@@ -8,8 +8,10 @@ use jiff::Timestamp;
 use soapstone_crypto::key::CipherUsage;
 use soapstone_crypto::trust::OnlineRevocation;
 use soapstone_crypto::{PrivateKey, SecretBytes};
+use soapstone_mime::LARGEST_PACKAGE;
 use soapstone_wss::{
-    Envelope, EnvelopeError, InboundPlan, KerberosSession, OutboundPlan, Policy, SharedKey,
+    Attachment, Envelope, EnvelopeError, InboundPlan, KerberosSession, Message, OutboundPlan,
+    Policy, SharedKey,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -52,6 +54,8 @@ pub struct Endpoint<P> {
     /// Elements of the Body that are signed by themselves.
     pub(super) inner: Inner,
     pub(super) limits: Limits,
+    /// Most bytes of the attachments of a message together.
+    pub(super) attachment_bytes: usize,
     /// Attributes without a namespace that are ids in messages that arrive.
     pub(super) ids: Vec<&'static str>,
     pub(super) users: Vec<(String, SecretBytes)>,
@@ -105,6 +109,7 @@ impl<P: Directions> Endpoint<P> {
             demands: Demands::default(),
             inner: Inner::default(),
             limits,
+            attachment_bytes: LARGEST_PACKAGE,
             ids: Vec::new(),
             users: Vec::new(),
             kerberos: None,
@@ -168,10 +173,23 @@ impl<P: Directions> Endpoint<P> {
     /// A message that arrives, as XML.
     pub(super) fn parse(
         &self,
-        bytes: Vec<u8>,
+        message: Message,
         buffers: &mut Buffers,
     ) -> Result<Envelope, EnvelopeError> {
-        Envelope::parse_with(bytes, &self.limits, &self.ids, buffers)
+        let envelope = Envelope::parse_with(message.root, &self.limits, &self.ids, buffers)?;
+        self.attached(envelope, message.parts)
+    }
+
+    /// An envelope with the attachments of its message.
+    pub(super) fn attached(
+        &self,
+        envelope: Envelope,
+        parts: Vec<Attachment>,
+    ) -> Result<Envelope, EnvelopeError> {
+        match parts.is_empty() {
+            true => Ok(envelope),
+            false => envelope.with_attachments(parts, self.attachment_bytes),
+        }
     }
 
     /// Whether its policy leaves protection to TLS: messages of other connections must not be
@@ -266,6 +284,14 @@ impl<P: Directions> Endpoint<P> {
     pub fn operation_names(&self) -> impl Iterator<Item = &str> {
         let operations = self.operations.iter();
         operations.flat_map(|operations| operations.contents())
+    }
+
+    /// Most bytes of a message with its attachments, as a package. What base64 adds to them is
+    /// counted in, and the headers of parts are.
+    pub fn largest_package(&self) -> usize {
+        let attached = self.attachment_bytes.saturating_mul(2);
+        let together = self.limits.message.saturating_add(attached);
+        together.min(LARGEST_PACKAGE).max(self.limits.message)
     }
 
     /// Whether it matters what is said of a request's action beside the message

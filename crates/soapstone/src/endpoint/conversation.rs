@@ -13,7 +13,8 @@ use soapstone_trust::{
     Answer, ContextsUnavailable, Effect, Records, Requester, SecurityTokenService, TrustFault,
 };
 use soapstone_wss::{
-    ContextName, Envelope, OutboundPlan, Outgoing, Rejected, SecureError, SecurityContext, Verified,
+    ContextName, Envelope, Message, OutboundPlan, Outgoing, Rejected, SecureError, SecurityContext,
+    Verified,
 };
 use soapstone_xml::{Buffers, Element};
 
@@ -34,11 +35,11 @@ impl<P: Opens + Secures> Endpoint<P> {
     /// A request at a service that was read. Nothing of it is proven yet.
     pub(super) fn read_from(
         &self,
-        bytes: Vec<u8>,
+        message: Message,
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<ReadRequest, Rejected> {
-        let envelope = self.parse(bytes, buffers)?;
+        let envelope = self.parse(message, buffers)?;
         // Operations share their conversations, so that any agreement knows how they are named.
         let lookups = self.for_tokens().opening().peek(&envelope);
         observer.ended(Step::Parse);

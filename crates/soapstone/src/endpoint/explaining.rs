@@ -4,7 +4,7 @@
 //! The one rule: what is explained is not remembered, and leaves nothing but its verdict.
 
 use jiff::Timestamp;
-use soapstone_wss::{InboundPlan, OperationObserver, Receipt, Rejected};
+use soapstone_wss::{InboundPlan, Message, OperationObserver, Receipt, Rejected};
 use soapstone_xml::Buffers;
 
 use super::arriving::Arriving;
@@ -31,15 +31,15 @@ impl<P: Opens> Endpoint<P> {
     /// behind a network, its time tells a peer what failed.
     pub fn explain(
         &self,
-        bytes: Vec<u8>,
+        message: impl Into<Message>,
         request: Option<Receipt>,
         memory: Memory<'_>,
         now: Timestamp,
         observer: &mut dyn OperationObserver,
     ) -> Explained<'_> {
-        let mut plan = None;
+        let (mut plan, message) = (None, message.into());
         let verdict = drive(memory, &mut Buffers::default(), async |workspace| {
-            self.explained(bytes, request, workspace, now, &mut plan, observer)
+            self.explained(message, request, workspace, now, &mut plan, observer)
                 .await
         });
         Explained { plan, verdict }
@@ -47,7 +47,7 @@ impl<P: Opens> Endpoint<P> {
 
     async fn explained<'e>(
         &'e self,
-        bytes: Vec<u8>,
+        message: Message,
         request: Option<Receipt>,
         workspace: &Workspace,
         now: Timestamp,
@@ -55,7 +55,7 @@ impl<P: Opens> Endpoint<P> {
         observer: &mut dyn OperationObserver,
     ) -> Result<(), Rejected> {
         let now = self.clock(now);
-        let envelope = self.parse(bytes, &mut workspace.buffers())?;
+        let envelope = self.parse(message, &mut workspace.buffers())?;
         let (agreement, expected) = match &self.operations {
             Some(operations) if !operations.serves() => self.expect_answer(request.as_ref())?,
             _ => self.expect_request(&envelope, &[], false)?,

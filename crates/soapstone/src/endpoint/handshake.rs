@@ -235,7 +235,9 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
         now: Timestamp,
     ) -> Result<Verified<Envelope>, Rejected> {
         let plan = &self.conversation.bootstrap_inbound;
-        let envelope = self.endpoint.parse(answer, &mut workspace.buffers())?;
+        let envelope = self
+            .endpoint
+            .parse(answer.into(), &mut workspace.buffers())?;
         let lookups = plan.peek(&envelope);
         let mut nobody = ();
         let facts = self.endpoint.facts(

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use soapstone_wss::{
-    ContextName, Envelope, Facts, Lookups, OutboundPlan, Outgoing, Part, Policy, Receipt, Rejected,
-    SecureError, Secured, SecurityContext, Verified,
+    ContextName, Envelope, Facts, Lookups, Message, OutboundPlan, Outgoing, Part, Policy, Receipt,
+    Rejected, SecureError, Secured, SecurityContext, Verified,
 };
 use soapstone_xml::{Buffers, NodeId};
 
@@ -31,13 +31,13 @@ impl<P: Opens> Endpoint<P> {
     /// A message that was verified, and the agreement that it was verified by.
     pub(super) async fn verified(
         &self,
-        bytes: Vec<u8>,
+        message: Message,
         request: Option<Box<Receipt>>,
         workspace: &Workspace,
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<(Verified<Envelope>, &Plans<P>), Rejected> {
-        let judged = self.judged(bytes, request, workspace, now, observer);
+        let judged = self.judged(message, request, workspace, now, observer);
         let (judged, agreement) = judged.await?;
         Ok((judged.admit()?, agreement))
     }
@@ -45,14 +45,14 @@ impl<P: Opens> Endpoint<P> {
     /// A message that was opened, and the agreement that it was opened by.
     pub(super) async fn judged(
         &self,
-        bytes: Vec<u8>,
+        message: Message,
         request: Option<Box<Receipt>>,
         workspace: &Workspace,
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<(Box<Judged>, &Plans<P>), Rejected> {
         let now = self.clock(now);
-        let envelope = self.parse(bytes, &mut workspace.buffers())?;
+        let envelope = self.parse(message, &mut workspace.buffers())?;
         observer.ended(Step::Parse);
         let (agreement, expected) = match &self.operations {
             Some(operations) if !operations.serves() => self.expect_answer(request.as_deref())?,
@@ -76,13 +76,13 @@ impl<P: Opens> Endpoint<P> {
     /// A message that was verified and rebuilt from what was proven.
     pub(super) async fn opened(
         &self,
-        bytes: Vec<u8>,
+        message: Message,
         request: Option<Box<Receipt>>,
         workspace: &Workspace,
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<Box<OpenedMessage>, Rejected> {
-        let verified = self.verified(bytes, request, workspace, now, observer);
+        let verified = self.verified(message, request, workspace, now, observer);
         let (verified, agreement) = verified.await?;
         agreement.rebuilt(verified, &mut workspace.buffers(), observer)
     }
@@ -93,17 +93,19 @@ impl<P: Secures> Endpoint<P> {
     /// which would be obeyed as our own.
     pub(super) fn secured(
         &self,
-        bytes: Vec<u8>,
+        message: Message,
         outgoing: Outgoing<'_>,
         now: Timestamp,
         buffers: &mut Buffers,
         observer: &mut dyn StepObserver,
     ) -> Result<Secured, SecureError> {
         let is_request = outgoing.answers.is_none();
+        let Message { root: bytes, parts } = message;
         if !is_request && self.is_intermediary() {
             // It is for whoever sent the request, and protected for him.
             return Ok(Secured {
                 bytes,
+                parts,
                 receipt: Receipt::default(),
             });
         }
@@ -120,6 +122,7 @@ impl<P: Secures> Endpoint<P> {
         let inner = &self.inner;
         let bytes = inner.protected(bytes, requester, &self.limits, buffers)?;
         let envelope = Envelope::parse(bytes, &self.limits, buffers)?;
+        let envelope = self.attached(envelope, parts)?;
         observer.ended(Step::Parse);
         if is_request && self.conversation.is_some() && carries_token_request(&envelope) {
             return Err(SecureError::TokenRequest);
@@ -357,10 +360,12 @@ impl<P> Plans<P> {
         }
         let mut forwarded = buffers.take(verified.envelope().document().bytes().len());
         verified.forward(&mut forwarded, buffers)?;
+        let parts = verified.take_attachments();
         let (evidence, receipt) = verified.finish(buffers);
         observer.ended(Step::Forward);
         Ok(Box::new(OpenedMessage {
             bytes: forwarded,
+            parts,
             version,
             fault,
             evidence,

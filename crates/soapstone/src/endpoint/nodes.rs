@@ -79,7 +79,7 @@ impl Endpoint<InboundPlan> {
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<PassedMessage, ReceiveError> {
-        let judged = self.judged(bytes, None, workspace, now, observer);
+        let judged = self.judged(bytes.into(), None, workspace, now, observer);
         let (judged, _) = judged.await?;
         self.passed_on(judged, workspace, now, observer)
     }

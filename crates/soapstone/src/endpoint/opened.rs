@@ -3,7 +3,7 @@
 //! The one rule: what is given out was proven.
 
 use soapstone_trust::addressing::Addressing;
-use soapstone_wss::{Evidence, PassedOn, Receipt, SoapVersion};
+use soapstone_wss::{Attachment, Evidence, PassedOn, Receipt, SoapVersion};
 use soapstone_xml::Buffers;
 
 use super::fault::{self, Blame};
@@ -14,6 +14,9 @@ pub struct OpenedMessage {
     /// The plain envelope, rebuilt from what the plan covers. At an intermediary the message for
     /// the next node, of which [`Evidence::unproven`] and the Body are nobody's word.
     pub bytes: Vec<u8>,
+    /// Its attachments, deciphered, in the canonical form that was signed.
+    /// [`Evidence::attachments`] says in the same order what is proven of each.
+    pub parts: Vec<Attachment>,
     /// Its version.
     pub version: SoapVersion,
     /// Whom it blames, if it is a SOAP fault.
@@ -48,6 +51,7 @@ impl OpenedMessage {
         let (evidence, receipt) = passed.finish(buffers);
         Self {
             bytes,
+            parts: Vec::new(),
             version,
             fault,
             evidence,

@@ -1,7 +1,7 @@
 //! The security of single messages that arrive.
 
 use jiff::Timestamp;
-use soapstone_wss::{Envelope, InboundPlan, Receipt, Rejected, Verified};
+use soapstone_wss::{Envelope, InboundPlan, Message, Receipt, Rejected, Verified};
 use soapstone_xml::Limits;
 
 use super::asking::{Workspace, drive};
@@ -44,8 +44,12 @@ impl Endpoint<InboundPlan> {
     ///
     /// # Errors
     /// Why the message is refused.
-    pub fn open(&self, bytes: Vec<u8>, memory: Memory<'_>) -> Result<OpenedMessage, Rejected> {
-        make(|call| self.open_with(bytes, None, memory, call))
+    pub fn open(
+        &self,
+        message: impl Into<Message>,
+        memory: Memory<'_>,
+    ) -> Result<OpenedMessage, Rejected> {
+        make(|call| self.open_with(message, None, memory, call))
     }
 
     /// [Opens](Self::open) a message in a tuned call. `request` is the receipt of the request that
@@ -55,16 +59,16 @@ impl Endpoint<InboundPlan> {
     /// Why the message is refused.
     pub fn open_with(
         &self,
-        bytes: Vec<u8>,
+        message: impl Into<Message>,
         request: Option<Receipt>,
         memory: Memory<'_>,
         call: &mut Call<'_>,
     ) -> Result<OpenedMessage, Rejected> {
-        let now = call.now;
+        let (now, message) = (call.now, message.into());
         let (buffers, mut observer) = call.parts();
         let request = request.map(Box::new);
         let opened = drive(memory, buffers, async |workspace| {
-            self.opened(bytes, request, workspace, now, &mut observer)
+            self.opened(message, request, workspace, now, &mut observer)
                 .await
         });
         opened.map(|opened| *opened)
@@ -77,13 +81,13 @@ impl Endpoint<InboundPlan> {
     pub async fn open_in(
         &self,
         workspace: &Workspace,
-        bytes: Vec<u8>,
+        message: impl Into<Message>,
         request: Option<Receipt>,
         now: Timestamp,
         observer: &mut dyn StepObserver,
     ) -> Result<OpenedMessage, Rejected> {
         let request = request.map(Box::new);
-        let opened = self.opened(bytes, request, workspace, now, observer);
+        let opened = self.opened(message.into(), request, workspace, now, observer);
         opened.await.map(|opened| *opened)
     }
 
@@ -93,10 +97,10 @@ impl Endpoint<InboundPlan> {
     /// Why the message is refused.
     pub fn verify(
         &self,
-        bytes: Vec<u8>,
+        message: impl Into<Message>,
         memory: Memory<'_>,
     ) -> Result<Verified<Envelope>, Rejected> {
-        make(|call| self.verify_with(bytes, None, memory, call))
+        make(|call| self.verify_with(message, None, memory, call))
     }
 
     /// [Verifies](Self::verify) a message in a tuned call.
@@ -105,16 +109,16 @@ impl Endpoint<InboundPlan> {
     /// Why the message is refused.
     pub fn verify_with(
         &self,
-        bytes: Vec<u8>,
+        message: impl Into<Message>,
         request: Option<Receipt>,
         memory: Memory<'_>,
         call: &mut Call<'_>,
     ) -> Result<Verified<Envelope>, Rejected> {
-        let now = call.now;
+        let (now, message) = (call.now, message.into());
         let (buffers, mut observer) = call.parts();
         let request = request.map(Box::new);
         let verified = drive(memory, buffers, async |workspace| {
-            self.verified(bytes, request, workspace, now, &mut observer)
+            self.verified(message, request, workspace, now, &mut observer)
                 .await
         });
         verified.map(|(verified, _)| verified)

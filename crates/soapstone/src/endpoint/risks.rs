@@ -4,7 +4,8 @@
 //! The one rule: a risk is one of what messages do under these plans, not of what a name suggests.
 
 use soapstone_wss::{
-    InboundPlan, KeyBinding, OutboundPlan, Part, PasswordKind, Policy, ProtectionOrder, Suite,
+    AttachmentProtection, InboundPlan, KeyBinding, OutboundPlan, Part, PasswordKind, Policy,
+    ProtectionOrder, Suite,
 };
 
 use super::compiled::Endpoint;
@@ -138,6 +139,31 @@ impl<P: Directions> Endpoint<P> {
                 "messages name a user without a password: nothing proves who it is but what signs the token"
                     .to_owned(),
                 "sign the UsernameToken, or say password = \"digest\"",
+            );
+        }
+        let attachments = security.attachments.as_ref();
+        let absent = AttachmentProtection::Absent;
+        if all.iter().any(|policy| policy.signature().is_some())
+            && let Some(signed) = attachments.and_then(|given| given.signed.as_ref())
+            && signed.value == absent
+        {
+            warn(
+                "unsigned-attachments",
+                signed.place,
+                "attachments come and go without a signature: everybody on the way can write them"
+                    .to_owned(),
+                "say signed = \"content\", and have the peer sign all parts of its packages",
+            );
+        }
+        if all.iter().any(|policy| policy.encrypts(&Part::Body))
+            && let Some(encrypted) = attachments.and_then(|given| given.encrypted.as_ref())
+            && encrypted.value == absent
+        {
+            warn(
+                "readable-attachments",
+                encrypted.place,
+                "the Body is encrypted, and attachments come and go as they are".to_owned(),
+                "say encrypted = \"content\", and have the peer encrypt all parts of its packages",
             );
         }
         let everybody = config

@@ -1,6 +1,6 @@
 //! The security of single messages that leave.
 
-use soapstone_wss::{OutboundPlan, Outgoing, SecureError, Secured};
+use soapstone_wss::{Message, OutboundPlan, Outgoing, SecureError, Secured};
 use soapstone_xml::Limits;
 
 use super::call::{Call, make};
@@ -39,8 +39,8 @@ impl Endpoint<OutboundPlan> {
     ///
     /// # Errors
     /// Why the message cannot be secured.
-    pub fn secure(&self, bytes: Vec<u8>) -> Result<Secured, SecureError> {
-        make(|call| self.secure_with(bytes, Outgoing::default(), call))
+    pub fn secure(&self, message: impl Into<Message>) -> Result<Secured, SecureError> {
+        make(|call| self.secure_with(message, Outgoing::default(), call))
     }
 
     /// [Secures](Self::secure) a message in a tuned call.
@@ -49,13 +49,20 @@ impl Endpoint<OutboundPlan> {
     /// Why the message cannot be secured.
     pub fn secure_with(
         &self,
-        bytes: Vec<u8>,
+        message: impl Into<Message>,
         outgoing: Outgoing<'_>,
         call: &mut Call<'_>,
     ) -> Result<Secured, SecureError> {
         let now = call.now;
         let (buffers, mut observer) = call.parts();
-        let bytes = self.label_request(bytes, outgoing.action, None, buffers)?;
-        self.secured(bytes, outgoing, now, buffers, &mut observer)
+        let Message { root, parts } = message.into();
+        let root = self.label_request(root, outgoing.action, None, buffers)?;
+        self.secured(
+            Message { root, parts },
+            outgoing,
+            now,
+            buffers,
+            &mut observer,
+        )
     }
 }

@@ -1,7 +1,9 @@
 //! The security of a service: requests arrive, and their answers leave.
 
 use jiff::Timestamp;
-use soapstone_wss::{InboundPlan, OutboundPlan, Outgoing, Receipt, Rejected, SecureError, Secured};
+use soapstone_wss::{
+    InboundPlan, Message, OutboundPlan, Outgoing, Receipt, Rejected, SecureError, Secured,
+};
 use soapstone_xml::Limits;
 
 use super::arrived::{Arrived, ReadRequest, ReceiveError, TokenAnswer};
@@ -54,9 +56,13 @@ impl Endpoint<Serving> {
     ///
     /// # Errors
     /// Why the message is refused, or the answer to a request for a token cannot be secured.
-    pub fn receive(&self, bytes: Vec<u8>, memory: Memory<'_>) -> Result<Arrived, ReceiveError> {
+    pub fn receive(
+        &self,
+        message: impl Into<Message>,
+        memory: Memory<'_>,
+    ) -> Result<Arrived, ReceiveError> {
         make(|call| {
-            let request = self.read(bytes, call)?;
+            let request = self.read(message, call)?;
             self.receive_with(request, memory, call)
         })
     }
@@ -65,9 +71,13 @@ impl Endpoint<Serving> {
     ///
     /// # Errors
     /// It is no envelope, or passes a limit.
-    pub fn read(&self, bytes: Vec<u8>, call: &mut Call<'_>) -> Result<ReadRequest, Rejected> {
+    pub fn read(
+        &self,
+        message: impl Into<Message>,
+        call: &mut Call<'_>,
+    ) -> Result<ReadRequest, Rejected> {
         let (buffers, mut observer) = call.parts();
-        self.read_from(bytes, buffers, &mut observer)
+        self.read_from(message.into(), buffers, &mut observer)
     }
 
     /// [Receives](Self::receive) a request that was read.
@@ -111,8 +121,12 @@ impl Endpoint<Serving> {
     ///
     /// # Errors
     /// Why the answer cannot be secured.
-    pub fn answer(&self, bytes: Vec<u8>, receipt: &Receipt) -> Result<Secured, SecureError> {
-        make(|call| self.answer_with(bytes, receipt, call))
+    pub fn answer(
+        &self,
+        message: impl Into<Message>,
+        receipt: &Receipt,
+    ) -> Result<Secured, SecureError> {
+        make(|call| self.answer_with(message, receipt, call))
     }
 
     /// [Secures](Self::answer) an answer in a tuned call.
@@ -121,13 +135,13 @@ impl Endpoint<Serving> {
     /// Why the answer cannot be secured.
     pub fn answer_with(
         &self,
-        bytes: Vec<u8>,
+        message: impl Into<Message>,
         receipt: &Receipt,
         call: &mut Call<'_>,
     ) -> Result<Secured, SecureError> {
         let now = call.now;
         let (buffers, mut observer) = call.parts();
         let outgoing = Outgoing::answer(receipt);
-        self.secured(bytes, outgoing, now, buffers, &mut observer)
+        self.secured(message.into(), outgoing, now, buffers, &mut observer)
     }
 }

@@ -175,7 +175,7 @@ impl TokenRequests {
         } = question;
         let mut nobody = ();
         let receipt = Some(Box::new(receipt));
-        let verified = endpoint.verified(answer, receipt, workspace, now, &mut nobody);
+        let verified = endpoint.verified(answer.into(), receipt, workspace, now, &mut nobody);
         let (verified, _) = verified.await.map_err(TokenError::Rejected)?;
         let now = endpoint.clock(now);
         let granted = pending.accept(&self.rules, verified.envelope().body(), now);

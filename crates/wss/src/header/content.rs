@@ -68,7 +68,7 @@ impl HeaderItem {
                 let key = EncryptedKey::parse(document, self.node, limits.references)?;
                 Content::EncryptedKey(key)
             }
-            ItemKind::EncryptedData => {
+            ItemKind::EncryptedData | ItemKind::AttachmentData => {
                 Content::EncryptedData(EncryptedData::parse(document, self.node)?)
             }
             ItemKind::EncryptedAssertion => {

@@ -17,7 +17,9 @@ use soapstone_xml::{Document, Element, NodeId};
 
 pub use self::content::{Content, Finding};
 use crate::envelope::Envelope;
-use crate::names::{DS, SAML20, WSSE, WSSE11, WSU, XENC};
+use crate::names::{
+    ATTACHMENT_COMPLETE, ATTACHMENT_CONTENT_ONLY, DS, SAML20, WSSE, WSSE11, WSU, XENC,
+};
 use crate::token::TokenKind;
 
 /// A `wsse:Security` header block as it came.
@@ -46,6 +48,8 @@ pub enum ItemKind {
     EncryptedKey,
     /// `xenc:EncryptedData`: another item in cipher text.
     EncryptedData,
+    /// `xenc:EncryptedData` of an attachment (SwA Profile 1.1.1, 5.5).
+    AttachmentData,
     /// `saml:EncryptedAssertion` (SAML Core 2.0, 2.3.4).
     EncryptedAssertion,
     /// `xenc:ReferenceList`.
@@ -69,6 +73,7 @@ impl ItemKind {
     pub fn of(element: Element<'_>) -> Self {
         match (element.local(), element.namespace()) {
             ("EncryptedKey", XENC) => Self::EncryptedKey,
+            ("EncryptedData", XENC) if is_of_attachment(element) => Self::AttachmentData,
             ("EncryptedData", XENC) => Self::EncryptedData,
             ("EncryptedAssertion", SAML20) => Self::EncryptedAssertion,
             ("ReferenceList", XENC) => Self::ReferenceList,
@@ -79,6 +84,15 @@ impl ItemKind {
             _ => TokenKind::of(element).map_or(Self::Unknown, Self::Token),
         }
     }
+}
+
+/// Whether an `xenc:EncryptedData` says that it is of an attachment.
+fn is_of_attachment(data: Element<'_>) -> bool {
+    let kind = data.attribute("", "Type");
+    matches!(
+        kind.as_deref(),
+        Some(ATTACHMENT_CONTENT_ONLY | ATTACHMENT_COMPLETE)
+    )
 }
 
 impl SecurityHeader {

@@ -4,6 +4,7 @@ use soapstone_crypto::{PublicKey, SymmetricKey};
 use soapstone_xml::NodeId;
 use soapstone_xmlsec::dsig::{Signature, Target};
 
+use crate::attachments::Coverage;
 use crate::evidence::Signer;
 
 /// The key of a signature, found and believed.
@@ -29,6 +30,8 @@ pub(super) enum Proven {
     Node(NodeId, Target<'static>),
     /// A certificate that the `SecurityTokenReference` of this node only names: no node at all.
     Certificate(NodeId),
+    /// The attachment in this place, or its content.
+    Attachment(usize, Coverage),
 }
 
 impl Proven {
@@ -36,7 +39,7 @@ impl Proven {
     pub(super) fn node(&self) -> Option<NodeId> {
         match self {
             Self::Node(node, _) => Some(*node),
-            Self::Certificate(_) => None,
+            Self::Certificate(_) | Self::Attachment(..) => None,
         }
     }
 
@@ -44,8 +47,16 @@ impl Proven {
     pub(super) fn dereferenced(&self) -> Option<NodeId> {
         match self {
             Self::Node(token, Target::Element { node, .. }) => (token != node).then_some(*node),
-            Self::Node(..) => None,
+            Self::Node(..) | Self::Attachment(..) => None,
             Self::Certificate(reference) => Some(*reference),
+        }
+    }
+
+    /// The attachment that is proven.
+    pub(super) fn attachment(&self) -> Option<(usize, Coverage)> {
+        match self {
+            Self::Attachment(at, coverage) => Some((*at, *coverage)),
+            _ => None,
         }
     }
 }

@@ -53,6 +53,7 @@ impl Opening<'_> {
     /// keys. Returns the keys that the message asks to decipher with.
     pub(super) fn authenticate(&mut self) -> Result<Vec<DecipheringKey>, Rejected> {
         self.message.check_sizes()?;
+        self.expect_attachments()?;
         if self.message.demands().has_security {
             let is_right = |held: Element<'_>| held.is(XENC, "EncryptedData");
             let outcome = self.message.envelope.check_encrypted_headers(is_right);
@@ -120,6 +121,7 @@ impl Opening<'_> {
             ItemKind::EncryptedKey => self.read_encrypted_key(node)?,
             // Judged when it is deciphered, or found not to be.
             ItemKind::EncryptedData => {}
+            ItemKind::AttachmentData => self.read_attachment_data(node)?,
             ItemKind::ReferenceList => self.read_reference_list(node)?,
             ItemKind::Signature => {
                 self.expect_signature(node)?;
@@ -148,7 +150,11 @@ impl Opening<'_> {
         let early: Vec<bool> = signature
             .references
             .iter()
-            .map(|reference| cipher_text.is_provable_early(&self.message, reference))
+            .map(|reference| match self.attachments.referred(reference) {
+                // One that is not there is refused at once.
+                Some(found) => found.map_or(true, |at| !self.is_enciphered(at)),
+                None => cipher_text.is_provable_early(&self.message, reference),
+            })
             .collect();
         let proven = self.verify_references(&signature, &found.signer, |at| early[at])?;
         Ok(Some(Authentic {

@@ -62,6 +62,8 @@ impl Comparison<'_, '_> {
             let outcome = self.check_deciphered(optional);
             self.judge(Demand::Deciphered(optional), outcome)?;
         }
+        let outcome = self.compare_attachments();
+        self.judge(Demand::Attachments, outcome)?;
         let outcome = self.check_order();
         self.judge(Demand::Order, outcome)?;
         let outcome = self.check_layout();

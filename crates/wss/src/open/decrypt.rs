@@ -8,7 +8,7 @@ use std::sync::Arc;
 use soapstone_crypto::SymmetricKey;
 use soapstone_xml::{Buffers, NodeId};
 use soapstone_xmlsec::enc::{
-    ContentType, EncryptedData, EncryptedKey, EncryptionError, ReferenceList,
+    CipherData, ContentType, EncryptedData, EncryptedKey, EncryptionError, ReferenceList,
 };
 
 use super::cipher_text::Listed;
@@ -183,7 +183,9 @@ impl Opening<'_> {
         {
             // What is wrong with the list is said in its turn: its data may come to light before.
             for uri in &list.data {
-                if let Ok(Some(data)) = message.encrypted_data(uri) {
+                if let Ok(Some(data)) = message.encrypted_data(uri)
+                    && matches!(data.cipher, CipherData::Value(_))
+                {
                     let document = message.document();
                     self.replay
                         .note_cipher_text(document, &data, &mut Vec::new())?;
@@ -220,7 +222,12 @@ impl Opening<'_> {
         key: &DecryptionKey,
         buffers: &mut Buffers,
     ) -> Result<Vec<NodeId>, Rejected> {
-        let outcome = self.decipher(data, key, buffers);
+        let outcome = match &data.cipher {
+            CipherData::Value(_) => self.decipher(data, key, buffers),
+            CipherData::Reference { .. } => {
+                self.decipher_attachment(data, key).map(|()| Vec::new())
+            }
+        };
         let (nodes, refused) = match &outcome {
             Ok(nodes) => (nodes.as_slice(), None),
             Err(rejected) => (&[][..], Some(rejected)),

@@ -12,6 +12,8 @@
 
 mod algorithms;
 mod assertion;
+mod attached;
+mod attachments;
 mod authentic;
 mod authenticate;
 mod budget;
@@ -167,6 +169,11 @@ impl Opening<'_> {
                 self.keyring.keep_derived_keys(&self.message);
                 let receipt = self.receipt();
                 self.scratch.recycle(buffers);
+                let has_security = self.message.demands().has_security;
+                self.message.envelope.attachments = self
+                    .attachments
+                    .handed_out(&self.evidence, has_security)
+                    .into();
                 Ok(Opened {
                     inherits: self.message.demands().covers_inherited,
                     envelope: self.message.envelope,
@@ -239,6 +246,8 @@ impl Opening<'_> {
             }
             ItemKind::Signature if self.refusals.signatures.contains(&node) => Ok(()),
             ItemKind::Signature => self.process_signature(node),
+            // Read in the clear; what a key lists of them is deciphered.
+            ItemKind::AttachmentData if self.plaintext.origin(node).is_none() => Ok(()),
             // The others were read before anything was deciphered.
             kind if kind == ItemKind::EncryptedData || self.plaintext.origin(node).is_some() => {
                 self.read_item(node, kind)

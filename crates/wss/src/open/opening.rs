@@ -7,6 +7,7 @@ use jiff::Timestamp;
 use soapstone_xml::{Buffers, NodeId};
 use soapstone_xmlsec::dsig::Scratch;
 
+use super::attachments::Attachments;
 use super::authentic::Authentic;
 use super::budget::Budget;
 use super::keyring::Keyring;
@@ -27,6 +28,7 @@ pub(super) struct Opening<'p> {
     pub(super) message: Message<'p>,
     /// The items of the header that were there when the message came, in their order.
     pub(super) items: Vec<HeaderItem>,
+    pub(super) attachments: Attachments,
     pub(super) budget: Budget,
     pub(super) keyring: Keyring,
     /// Signatures whose turn has not come, and whose value verified.
@@ -64,15 +66,22 @@ impl<'p> Opening<'p> {
         scratch.canonical_runs = tuning.canonical_runs;
         scratch.on_demand = tuning.on_demand;
         scratch.collects = tuning.buffering == Buffering::Buffered;
-        let message_bytes = envelope.document.bytes().len();
+        let mut evidence: Box<Evidence> = Box::default();
+        let mut envelope = envelope;
+        let attachments = match envelope.attachments.is_empty() {
+            true => Attachments::default(),
+            false => Attachments::taken(&mut envelope, &mut evidence),
+        };
+        let message_bytes = envelope.document.bytes().len() + attachments.bytes();
         Ok(Box::new(Self {
             message: Message::new(plan, facts, now, envelope)?,
             items: Vec::new(),
+            attachments,
             budget: Budget::new(plan.demands.limits, message_bytes),
             keyring: Keyring::default(),
             authentic: Vec::new(),
             plaintext: Plaintext::default(),
-            evidence: Box::default(),
+            evidence,
             replay: ReplayKeys::default(),
             scratch,
             observer: Observer::new(observer),

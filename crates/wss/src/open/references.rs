@@ -5,6 +5,7 @@
 use soapstone_xml::{Document, NodeId};
 use soapstone_xmlsec::dsig::{Reference, Scratch, Signature, SignatureError, Target, Transform};
 
+use super::attachments::check_transforms;
 use super::authentic::Proven;
 use super::budget::Budget;
 use super::dereference::{Dereference, OwnKey, Referred};
@@ -59,7 +60,12 @@ impl Opening<'_> {
         own: OwnKey<'_>,
         recognition: Option<&mut Recognition<'_>>,
     ) -> Result<Proven, Rejected> {
-        let outcome = self.follow(reference, own, recognition);
+        let attachment = self.attachments.referred(reference).transpose();
+        let outcome = match attachment {
+            Ok(Some(at)) => self.follow_attachment(reference, at),
+            Ok(None) => self.follow(reference, own, recognition),
+            Err(missing) => Err(missing),
+        };
         if self.observer.listens {
             self.tell_of(reference, own, outcome.as_ref().err());
         }
@@ -76,6 +82,7 @@ impl Opening<'_> {
         let message = &self.message;
         let document = message.document();
         let target = reference.target(document)?;
+        check_transforms(reference)?;
         message.check_enveloped(reference, target)?;
         let mut dereference = message.dereference(&mut self.budget, reference, target, own)?;
         let candidate = recognition

@@ -43,6 +43,12 @@ impl ReplayKeys {
         self.late.push(key);
     }
 
+    /// Notes the cipher text of an attachment, which came with the message.
+    pub(super) fn note_bytes(&mut self, data: NodeId, bytes: &[u8]) {
+        self.ciphers.push(marks::of_cipher_text(&[bytes]));
+        self.marked_ciphers.push(data);
+    }
+
     /// Notes cipher text, where it is not noted yet.
     pub(super) fn note_cipher_text(
         &mut self,

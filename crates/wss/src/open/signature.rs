@@ -36,7 +36,9 @@ impl Opening<'_> {
     pub(super) fn parse_signature(&self, node: NodeId) -> Result<Signature, Rejected> {
         let rules = self.message.demands().limits.signature_rules();
         let document = self.message.document();
-        Ok(Signature::parse(document, node, &rules)?)
+        let signature = Signature::parse(document, node, &rules)?;
+        self.attachments.check_references(&signature)?;
+        Ok(signature)
     }
 
     /// The key of a signature whose algorithms the suite lists, and whether it is a symmetric one
@@ -148,6 +150,7 @@ impl Opening<'_> {
             node,
             algorithm: signature.method,
             nodes,
+            attachments: proven.iter().filter_map(Proven::attachment).collect(),
             covers_certificate,
             value: signature.value,
             token: token.or(found.info),

@@ -18,6 +18,7 @@ impl Policy {
     pub(super) fn check(&self, problems: &mut Vec<PlanProblem>) {
         problems.extend(self.missing_algorithms());
         problems.extend(self.wrong_parts());
+        problems.extend(self.wrong_attachments());
         let combination = |problem| PlanProblem::Combination { problem };
         problems.extend(self.wrong_combinations().map(combination));
     }

@@ -8,6 +8,7 @@ use soapstone_crypto::{SignatureAlgorithm, SignatureFamily};
 use soapstone_xml::Element;
 
 use super::key_source::KeySource;
+use crate::attachments::AttachmentDemands;
 use crate::binding::{KeyBinding, Layout, ProtectionOrder};
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
@@ -63,6 +64,8 @@ pub(crate) struct Demands {
     pub(crate) unsigned_blocks: Vec<(String, String)>,
     /// The signed parts that an id or a path names.
     pub(crate) named_parts: Vec<Part>,
+    /// What is demanded of every attachment.
+    pub(crate) attachments: AttachmentDemands,
     /// Whether signatures cover header blocks and the Body as a whole.
     pub(crate) only_entire_parts: bool,
     /// Whether signatures tell the parts that can be passed on from others.
@@ -257,6 +260,7 @@ impl Demands {
                 .filter(is_named)
                 .map(|part| (*part).clone())
                 .collect(),
+            attachments: policy.attachments(),
             only_entire_parts: policy.parts.only_entire_headers_and_body,
             proves_parts: policy.proves_parts(),
             covers_inherited: policy.covers_inherited(),

@@ -1,6 +1,7 @@
 //! Which parts can be protected in which way, and with which key.
 
 use super::PlanProblem;
+use crate::attachments::AttachmentProtection;
 use crate::part::{Extent, Part};
 use crate::policy::Policy;
 
@@ -9,6 +10,22 @@ const TOKEN_OF_ENDORSEMENT: &str =
     "is signed and encrypted where what is said of the endorsing signature wants it";
 
 impl Policy {
+    /// Protection of attachments that no key gives.
+    pub(super) fn wrong_attachments(&self) -> impl Iterator<Item = PlanProblem> {
+        let said = self.parts.attachments;
+        let is_wanted = |said| matches!(said, AttachmentProtection::Of(_));
+        let encrypts = is_wanted(said.encrypted);
+        let refused = self.attachments().refused.filter(|_| encrypts);
+        let without_key = "no key of the message does that";
+        let problems = [
+            (is_wanted(said.signed) && !self.signs_attachments()).then_some(without_key),
+            (encrypts && self.encryption().is_none()).then_some(without_key),
+            refused,
+        ];
+        let problems = problems.into_iter().flatten();
+        problems.map(|problem| PlanProblem::Attachments { problem })
+    }
+
     /// Parts that cannot be treated as is wanted.
     pub(super) fn wrong_parts(&self) -> Vec<PlanProblem> {
         let is_there = |part: &Part| match part {

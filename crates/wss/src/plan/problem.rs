@@ -57,6 +57,11 @@ pub enum PlanProblem {
         /// Why not.
         problem: &'static str,
     },
+    /// Attachments cannot be treated as is wanted.
+    Attachments {
+        /// Why not.
+        problem: &'static str,
+    },
     /// A way to name keys that does not go with the kind of key.
     Reference {
         /// The way.
@@ -111,6 +116,7 @@ impl fmt::Display for PlanProblem {
                 )
             }
             Self::Part { part, problem } => write!(out, "`{part}` {problem}"),
+            Self::Attachments { problem } => write!(out, "attachments: {problem}"),
             Self::Reference { reference, problem } => {
                 write!(out, "key reference `{}` {problem}", reference.name())
             }

@@ -10,6 +10,7 @@ use soapstone_crypto::{DataEncryption, DigestAlgorithm, Identity, SignatureAlgor
 
 use super::key_source::KeySource;
 use super::keys::Keys;
+use crate::attachments::AttachmentDemands;
 use crate::binding::{KeyBinding, KeyReference, Layout, ProtectionOrder, Recipient};
 use crate::conversation::DerivedKeyPolicy;
 use crate::freshness::TimestampPolicy;
@@ -58,6 +59,8 @@ pub(crate) struct Protection {
     pub(crate) order: ProtectionOrder,
     pub(crate) signature: Option<Signing>,
     pub(crate) encryption: Option<Encrypting>,
+    /// What is done to every attachment.
+    pub(crate) attachments: AttachmentDemands,
     pub(crate) endorsing: Vec<Endorsing>,
     /// Whether endorsing signatures are over the Timestamp instead of over the message's
     /// signature.
@@ -285,6 +288,7 @@ impl Protection {
             marks_cipher_text: marks_cipher_text(policy, keys),
             signature,
             encryption,
+            attachments: policy.attachments(),
             endorsing,
             endorses_timestamp: policy.endorses_timestamp(),
             algorithms,

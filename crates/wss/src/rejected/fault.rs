@@ -130,6 +130,7 @@ impl Rejected {
             | Self::Unsigned { .. }
             | Self::Unendorsed { .. }
             | Self::SignedElsewhere { .. }
+            | Self::Attachment { .. }
             | Self::InnerSignature { .. }
             | Self::InnerEncryption { .. }
             | Self::Undeciphered { .. }

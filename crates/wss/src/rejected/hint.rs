@@ -112,6 +112,7 @@ impl Rejected {
             Self::InnerEncryption { .. } => {
                 "compare `inner.encryption` with what the peer encrypts by itself, and whether it signs before or after"
             }
+            Self::Attachment { problem, .. } => return problem.hint(),
             Self::Undeciphered { .. } => {
                 "somebody took a reference out of the `xenc:ReferenceList`, or the application has cipher text of its own: that wants the whole Body \
                  encrypted, or signatures before encryption"

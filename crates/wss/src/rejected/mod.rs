@@ -3,6 +3,7 @@
 //! The one rule: what the peer is told ([`Rejected::fault`]) never depends on which cryptographic
 //! step failed.
 
+mod attachment;
 mod fault;
 mod hint;
 mod told;
@@ -19,6 +20,7 @@ use crate::conversation::ContextName;
 use crate::envelope_error::EnvelopeError;
 use crate::part::Part;
 
+pub use attachment::AttachmentProblem;
 pub use fault::FaultCode;
 
 /// What an algorithm was meant for.
@@ -355,6 +357,13 @@ pub enum Rejected {
     /// The encryption itself: its structure, or (as one failure) unwrapping, deciphering, and
     /// reading what was deciphered.
     Encryption(EncryptionError),
+    /// An attachment of the message.
+    Attachment {
+        /// Its Content-ID, or the URI that leads to none.
+        id: String,
+        /// What is wrong with it.
+        problem: AttachmentProblem,
+    },
     /// The plan wants `part` signed, and no accepted signature covers it.
     Unsigned {
         /// The part.

@@ -23,6 +23,8 @@ impl Rejected {
             Self::Envelope(error) => match error {
                 EnvelopeError::Xml(error) => xml_name(&error.problem),
                 EnvelopeError::DuplicateId(_) => "duplicate-id",
+                EnvelopeError::AttachmentRepeated { .. } => "attachment-repeated",
+                EnvelopeError::AttachmentsTooLarge { .. } => "too-large",
                 _ => "not-an-envelope",
             },
             Self::SecurityMissing => "security-missing",
@@ -87,6 +89,7 @@ impl Rejected {
             Self::Reflected => "reflected",
             Self::KeyMisused { .. } => "key-misused",
             Self::Encryption(error) => encryption_name(error),
+            Self::Attachment { problem, .. } => problem.name(),
             Self::Unsigned { .. } => "unsigned",
             Self::Unendorsed { .. } => "unendorsed",
             Self::SignedElsewhere { .. } => "signed-elsewhere",
@@ -345,6 +348,7 @@ impl fmt::Display for Rejected {
             }
             Self::KeyMisused { problem } => out.write_str(problem),
             Self::Encryption(error) => error.fmt(out),
+            Self::Attachment { id, problem } => write!(out, "attachment `{id}`: {problem}"),
             Self::Unsigned { part } => write!(
                 out,
                 "expected `{part}` to be signed; no accepted signature covers it"

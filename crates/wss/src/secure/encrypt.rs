@@ -146,7 +146,7 @@ impl Securing<'_> {
     }
 
     /// Remembers what the receiver will know cipher text by, where there is nothing else.
-    fn mark_cipher_text(&mut self, pieces: &[&[u8]]) {
+    pub(super) fn mark_cipher_text(&mut self, pieces: &[&[u8]]) {
         if self.message.protection().marks_cipher_text {
             self.mark(marks::of_cipher_text(pieces));
         }

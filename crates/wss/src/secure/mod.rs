@@ -6,6 +6,7 @@
 //! nothing needs the plaintext any more then. Only where the cipher text is signed is the message,
 //! by then mostly opaque base64, scanned a second time.
 
+mod attached;
 mod changes;
 mod edits;
 mod encrypt;
@@ -25,6 +26,7 @@ mod wrap;
 
 use jiff::Timestamp;
 use soapstone_crypto::Certificate;
+use soapstone_mime::Attachment;
 use soapstone_xml::{Buffers, Sink};
 
 pub use self::message::Outgoing;
@@ -47,6 +49,8 @@ use crate::token::{AssertionToken, version_of};
 pub struct Secured {
     /// The envelope, UTF-8.
     pub bytes: Vec<u8>,
+    /// The attachments, enciphered where the plan has them encrypted; they travel in this order.
+    pub parts: Vec<Attachment>,
     /// What is needed to open the answer, and to tell the message itself from one, if it is sent
     /// back.
     pub receipt: Receipt,
@@ -66,12 +70,15 @@ impl OutboundPlan {
         buffers: &mut Buffers,
     ) -> Result<Secured, SecureError> {
         self.begin(&envelope, now)?;
+        let mut envelope = envelope;
+        let attachments = std::mem::take(&mut envelope.attachments).into_vec();
         if !self.protection.has_security {
             let mut bytes = buffers.take(envelope.document.bytes().len());
             bytes.extend_from_slice(envelope.document.bytes());
             envelope.recycle(buffers);
             return Ok(Secured {
                 bytes,
+                parts: attachments,
                 receipt: Receipt::default(),
             });
         }
@@ -79,10 +86,12 @@ impl OutboundPlan {
         let outgoing = outgoing.carrying(taken.as_ref());
         let mut nobody = ();
         let mut securing = Securing::new(self, outgoing, now, &mut nobody);
+        securing.attachments = attachments;
         let envelope = securing.run(envelope, buffers)?;
         let bytes = securing.assemble(envelope, buffers)?;
         Ok(Secured {
             bytes,
+            parts: std::mem::take(&mut securing.attachments),
             receipt: securing.finish(buffers),
         })
     }
@@ -92,7 +101,8 @@ impl OutboundPlan {
     /// succeeded. `observer` is told of the operations that it takes.
     ///
     /// # Errors
-    /// As [`secure`](Self::secure).
+    /// As [`secure`](Self::secure), and the message has attachments: these are not bytes of one
+    /// sink.
     pub fn secure_into(
         &self,
         envelope: Envelope,
@@ -103,6 +113,10 @@ impl OutboundPlan {
         observer: &mut dyn OperationObserver,
     ) -> Result<Receipt, SecureError> {
         self.begin(&envelope, now)?;
+        if !envelope.attachments.is_empty() {
+            let problem = "it is to be written in one piece";
+            return Err(SecureError::AttachmentsUnexpected { problem });
+        }
         if !self.protection.has_security {
             sink.write(envelope.document.bytes());
             envelope.recycle(buffers);
@@ -122,6 +136,10 @@ impl OutboundPlan {
         let actor = self.protection.actor.as_deref();
         if envelope.security_headers(actor).next().is_some() {
             return Err(SecureError::AlreadySecured);
+        }
+        let refused = self.protection.attachments.refused;
+        if let Some(problem) = refused.filter(|_| !envelope.attachments.is_empty()) {
+            return Err(SecureError::AttachmentsUnexpected { problem });
         }
         let is_there = |part: &&Part| {
             let mut blocks = envelope.header().into_iter().flat_map(|it| it.children());
@@ -217,6 +235,7 @@ impl Securing<'_> {
                 }
                 if encryption.is_some() {
                     self.encrypt_parts(&envelope, buffers)?;
+                    self.encrypt_attachments(buffers)?;
                     self.encrypt_username(buffers)?;
                     self.encrypt_signature(buffers)?;
                 }

@@ -41,6 +41,8 @@ pub(super) struct Pieces {
     /// The `EncryptedKey` of a session key that only encrypts, or the `ReferenceList` of another
     /// key.
     pub(super) encrypted_key: Vec<u8>,
+    /// The `EncryptedData` of attachments.
+    pub(super) attachments: Vec<u8>,
     /// `ReferenceList` of the encrypted signature, where it has one of its own.
     pub(super) signature_list: Vec<u8>,
     pub(super) signature: Vec<u8>,
@@ -113,6 +115,7 @@ impl Pieces {
         };
         let protecting = before
             .into_iter()
+            .chain(std::iter::once(self.attachments.as_slice()))
             .chain(assertion(AssertionPlace::BehindKey))
             .chain(endorsing_tokens(true))
             .chain(keys_of_hidden_tokens())

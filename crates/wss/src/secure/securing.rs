@@ -5,6 +5,7 @@
 use jiff::Timestamp;
 use soapstone_crypto::NONCE_OCTETS;
 use soapstone_crypto::random::Supply;
+use soapstone_mime::Attachment;
 use soapstone_xml::Buffers;
 
 use super::changes::Changes;
@@ -30,6 +31,8 @@ pub(super) struct Securing<'p> {
     pub(super) keys: Keys,
     pub(super) pieces: Pieces,
     pub(super) changes: Changes,
+    /// What travels beside the message.
+    pub(super) attachments: Vec<Attachment>,
     pub(super) receipt: Receipt,
     pub(super) observer: &'p mut dyn OperationObserver,
 }
@@ -70,6 +73,7 @@ impl<'p> Securing<'p> {
             keys: Keys::default(),
             pieces,
             changes: Changes::default(),
+            attachments: Vec::new(),
             receipt: Receipt::default(),
             observer,
         }

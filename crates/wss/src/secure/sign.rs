@@ -8,18 +8,22 @@ use soapstone_xml::{
     Apex, ApexAttribute, Buffers, C14nOptions, C14nScratch, Canonicalization, FnSink, NodeId,
     canonicalize,
 };
-use soapstone_xmlsec::write::{SignedInfo, SignedInfoWriter, TransformParts};
+use soapstone_xmlsec::write::{ReferenceParts, SignedInfo, SignedInfoWriter, TransformParts};
 
+use super::attached::Attached;
 use super::message::numbered;
 use super::ready_keys::Use;
 use super::references::{self, Holder, Ids};
 use super::securing::Securing;
 use super::to_sign::{Id, ToSign};
+use crate::attachments::Coverage;
 use crate::binding::KeyReference;
 use crate::envelope::Envelope;
 use crate::known::Surroundings;
 use crate::marks;
-use crate::names::{STR_TRANSFORM, WSSE, WSU};
+use crate::names::{
+    ATTACHMENT_COMPLETE_SIGNATURE, ATTACHMENT_CONTENT_SIGNATURE, STR_TRANSFORM, WSSE, WSU,
+};
 use crate::operation::Operation;
 use crate::part::Part;
 use crate::plan::{Endorser, KeySource, Signing};
@@ -37,6 +41,8 @@ struct Signed<'m> {
 struct Covered<'s, 'm> {
     /// Elements.
     elements: &'s [Signed<'m>],
+    /// Attachments.
+    attached: &'s [Attached],
     /// A `SecurityTokenReference`, whose token is digested in its place.
     dereferenced: Option<Signed<'s>>,
 }
@@ -100,7 +106,8 @@ impl Securing<'_> {
         }
         buffers.give_scratch(digesting.scratch);
         buffers.give(digesting.collected.unwrap_or_default());
-        if signed.is_empty() && !signing.dereferences {
+        let attached = self.digest_attachments(signing.digest, &envelope.options)?;
+        if signed.is_empty() && !signing.dereferences && attached.is_empty() {
             return Err(SecureError::NothingToSign);
         }
 
@@ -117,10 +124,12 @@ impl Securing<'_> {
                 dereferenced: signing.dereferences.then(|| self.message.named("str")),
                 stays: signing.stays,
             };
-            self.sign_by_certificate(&id, &signed, &by, default, buffers)?
+            let parts = (signed.as_slice(), attached.as_slice());
+            self.sign_by_certificate(&id, parts, &by, default, buffers)?
         } else {
             let ready = self.keys.signing.take().ok_or(SecureError::KeyMissing)?;
-            self.sign_by_key(&id, &signed, &ready, signing.algorithm, buffers)?
+            let parts = (signed.as_slice(), attached.as_slice());
+            self.sign_by_key(&id, parts, &ready, signing.algorithm, buffers)?
         };
         self.pieces.signature = written;
         self.endorse(&id, endorsed, default, buffers)
@@ -176,14 +185,14 @@ impl Securing<'_> {
                             .then(|| self.message.named(&numbered("endorse-str", index))),
                         stays: false,
                     };
-                    self.sign_by_certificate(&id, &signed, &by, default, buffers)?
+                    self.sign_by_certificate(&id, (&signed, &[]), &by, default, buffers)?
                 }
                 Endorser::Context(algorithm)
                 | Endorser::Kerberos(algorithm)
                 | Endorser::User(algorithm) => {
                     let ready = self.keys.endorsing[index].take();
                     let ready = ready.ok_or(SecureError::KeyMissing)?;
-                    self.sign_by_key(&id, &signed, &ready, *algorithm, buffers)?
+                    self.sign_by_key(&id, (&signed, &[]), &ready, *algorithm, buffers)?
                 }
             };
             self.pieces.endorsements[index].signature = written;
@@ -194,13 +203,14 @@ impl Securing<'_> {
     fn sign_by_key(
         &mut self,
         id: &str,
-        signed: &[Signed<'_>],
+        (signed, attached): (&[Signed<'_>], &[Attached]),
         ready: &Use,
         algorithm: SignatureAlgorithm,
         buffers: &mut Buffers,
     ) -> Result<Vec<u8>, SecureError> {
         let covered = Covered {
             elements: signed,
+            attached,
             dereferenced: None,
         };
         let signed_info = self.signed_info(id, algorithm, &covered, buffers);
@@ -216,7 +226,7 @@ impl Securing<'_> {
     fn sign_by_certificate(
         &mut self,
         id: &str,
-        signed: &[Signed<'_>],
+        (signed, attached): (&[Signed<'_>], &[Attached]),
         by: &ByCertificate<'_>,
         default: &str,
         buffers: &mut Buffers,
@@ -240,6 +250,7 @@ impl Securing<'_> {
         }
         let mut covered = Covered {
             elements: signed,
+            attached,
             dereferenced: None,
         };
         if let Some(reference) = &by.dereferenced {
@@ -289,6 +300,23 @@ impl Securing<'_> {
             };
             let element = (&*token.id, token.digest.as_ref());
             signed_info.references(&[transform], digest_method, [element]);
+        }
+        for one in covered.attached {
+            let transform = TransformParts::Other {
+                uri: match one.coverage {
+                    Coverage::Content => ATTACHMENT_CONTENT_SIGNATURE,
+                    Coverage::Complete => ATTACHMENT_COMPLETE_SIGNATURE,
+                },
+                raw_content: "",
+            };
+            signed_info.reference(&ReferenceParts {
+                id: None,
+                uri: Some(&one.uri),
+                kind: None,
+                transforms: &[transform],
+                digest_method,
+                digest: one.digest.as_ref(),
+            });
         }
         signed_info.finish()
     }

@@ -322,7 +322,7 @@ fn a_signed_token_that_was_moved_aside_is_refused() {
 /// A message whose hidden token is another one under the message's own key: what only its sender
 /// could do, or who has opened it.
 fn substituted(policy: &Policy, certificate: &Certificate) -> String {
-    let Secured { bytes, receipt } = secure_with(policy, client_keys(), PLAIN, None);
+    let Secured { bytes, receipt, .. } = secure_with(policy, client_keys(), PLAIN, None);
     let message = String::from_utf8(bytes).unwrap();
     let algorithm = policy.suite.data[0];
     let id = cut(&message, "ds:Signature", "-endorsement\"");

@@ -2,6 +2,7 @@
 
 mod agreements;
 mod assurances;
+mod attachments;
 mod bindings;
 mod combinations;
 mod conversations;

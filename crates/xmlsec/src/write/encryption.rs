@@ -54,6 +54,31 @@ const REFERENCE_LIST_BYTES: usize = 120;
 
 /// Writes everything of an `xenc:EncryptedData` that stands before the base64 of its ciphertext.
 pub fn begin_encrypted_data(parts: &EncryptedDataStart<'_>, out: &mut Vec<u8>) {
+    encrypted_data_start(parts, out);
+    out.extend_from_slice(b"<xenc:CipherData><xenc:CipherValue>");
+}
+
+/// Writes an `xenc:EncryptedData` whose cipher text is elsewhere: at `uri`, of which `transform`
+/// makes it.
+pub fn encrypted_data_elsewhere(
+    parts: &EncryptedDataStart<'_>,
+    uri: &str,
+    transform: &str,
+    out: &mut Vec<u8>,
+) {
+    encrypted_data_start(parts, out);
+    out.extend_from_slice(b"<xenc:CipherData><xenc:CipherReference");
+    attribute("URI", uri, out);
+    out.extend_from_slice(b"><xenc:Transforms><ds:Transform");
+    uri_attribute("xmlns:ds", DSIG, out);
+    attribute("Algorithm", transform, out);
+    out.extend_from_slice(
+        b"></ds:Transform></xenc:Transforms></xenc:CipherReference></xenc:CipherData></xenc:EncryptedData>",
+    );
+}
+
+/// Everything of an `xenc:EncryptedData` in front of its `xenc:CipherData`.
+fn encrypted_data_start(parts: &EncryptedDataStart<'_>, out: &mut Vec<u8>) {
     out.reserve(ENCRYPTED_DATA_BYTES + parts.raw_key_info.map_or(0, <[u8]>::len));
     open("xenc:EncryptedData", out);
     optional_attribute("Id", parts.id, out);
@@ -68,7 +93,6 @@ pub fn begin_encrypted_data(parts: &EncryptedDataStart<'_>, out: &mut Vec<u8>) {
     uri_attribute("Algorithm", parts.method.uri(), out);
     out.extend_from_slice(b"></xenc:EncryptionMethod>");
     key_info(parts.raw_key_info, out);
-    out.extend_from_slice(b"<xenc:CipherData><xenc:CipherValue>");
 }
 
 /// Writes everything of an `xenc:EncryptedData` that stands after the base64 of its ciphertext.

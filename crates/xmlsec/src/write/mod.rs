@@ -17,8 +17,8 @@ mod signature;
 pub use agreement::{AgreementParts, DerivationParts, agreement_method};
 pub use element::attribute;
 pub use encryption::{
-    EncryptedDataStart, EncryptedKeyParts, begin_encrypted_data, encrypted_key, encryption_method,
-    end_encrypted_data, reference_list,
+    EncryptedDataStart, EncryptedKeyParts, begin_encrypted_data, encrypted_data_elsewhere,
+    encrypted_key, encryption_method, end_encrypted_data, reference_list,
 };
 pub use key_info::{
     der_encoded_key_value, key_name, key_value, x509_certificates, x509_issuer_serial,

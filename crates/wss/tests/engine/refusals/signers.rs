@@ -124,7 +124,7 @@ fn strangers_key(suite: &str, keys: Keys) -> (String, String, Receipt) {
         local: "To".to_owned(),
     };
     policy.parts.encrypted = vec![EncryptedPart::customary(to)];
-    let Secured { bytes, receipt } = secure_with(&policy, keys, PLAIN, None);
+    let Secured { bytes, receipt, .. } = secure_with(&policy, keys, PLAIN, None);
     let message = String::from_utf8(bytes).unwrap();
     let key = cut(&message, "xenc:EncryptedKey").to_owned();
     let block = cut(&message, "wsse11:EncryptedHeader").to_owned();

@@ -1,0 +1,162 @@
+//! What comes back of attachments, and what is said of each.
+
+use soapstone_crypto::DataEncryption;
+use soapstone_wss::SoapVersion;
+use soapstone_wss::names::{SOAP11, SOAP12};
+
+use super::*;
+
+/// What is handed out of [`parts`] where they are signed.
+fn canonical() -> [(&'static str, &'static [u8]); 3] {
+    [
+        ("invoice@sender", CANONICAL_INVOICE.as_bytes()),
+        ("note@sender", b"one\r\ntwo\r\n"),
+        ("a+b/c@sender", b"\x1f\x8b\x08 bytes \r\n"),
+    ]
+}
+
+fn found(verified: &Verified<Envelope>) -> Vec<(&str, &[u8])> {
+    let parts = verified.attachments().iter();
+    parts.map(|one| (one.id(), one.content())).collect()
+}
+
+#[test]
+fn attachments_come_back_in_canonical_form_under_every_mechanism() {
+    use Coverage::{Complete, Content};
+    let plain = |version: SoapVersion| PLAIN.replace(SOAP11, version.namespace());
+    for (mechanism, coverage) in [
+        (Mechanism::Sign, Content),
+        (Mechanism::Sign, Complete),
+        (Mechanism::SignEncrypt, Content),
+        (Mechanism::SignEncrypt, Complete),
+    ] {
+        for version in [SoapVersion::V11, SoapVersion::V12] {
+            let policy = protecting(mechanism, coverage);
+            let sent = sending(&policy, &plain(version), parts()).expect("it can be secured");
+            let verified = receive(&policy, &sent).expect("it is good");
+            assert_eq!(found(&verified), canonical(), "{mechanism:?} {coverage:?}");
+            let encrypts = mechanism == Mechanism::SignEncrypt;
+            let encrypted = encrypts.then_some((coverage, DataEncryption::Aes128Gcm));
+            for one in &verified.evidence().attachments {
+                assert_eq!((one.signed, one.encrypted), (Some(coverage), encrypted));
+            }
+            let first = &verified.attachments()[0];
+            let described = first.field("Content-Description");
+            assert_eq!(described.is_some(), coverage == Complete);
+            assert_eq!(first.field("Content-Type"), Some("text/xml"));
+        }
+    }
+    assert_ne!(plain(SoapVersion::V12).find(SOAP12), None);
+}
+
+/// SwA Profile 1.1.1, 5.2: the URI is the escaped Content-ID. Others read a plus sign as a space.
+#[test]
+fn references_and_cipher_text_are_as_the_profile_has_them() {
+    let sent = send(&sign_and_encrypt());
+    for piece in [
+        "<ds:Reference URI=\"cid:a%2Bb%2Fc@sender\"><ds:Transforms><ds:Transform Algorithm=\"http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Content-Signature-Transform\"></ds:Transform></ds:Transforms>",
+        "MimeType=\"application/gzip\" Type=\"http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Content-Only\"",
+        "<xenc:CipherReference URI=\"cid:a%2Bb%2Fc@sender\"><xenc:Transforms><ds:Transform xmlns:ds=\"http://www.w3.org/2000/09/xmldsig#\" Algorithm=\"http://docs.oasis-open.org/wss/oasis-wss-SwAProfile-1.1#Attachment-Ciphertext-Transform\"></ds:Transform></xenc:Transforms></xenc:CipherReference>",
+    ] {
+        assert!(sent.text.contains(piece), "{piece} in {}", sent.text);
+    }
+    let lengths = sent.parts.iter().map(|one| one.content().len());
+    // IV, cipher text and tag of AES-GCM.
+    let expected = parts().into_iter().map(|one| one.content().len() + 12 + 16);
+    assert!(lengths.eq(expected));
+    for one in &sent.parts {
+        assert_eq!(one.field("Content-Type"), Some("application/octet-stream"));
+    }
+}
+
+#[test]
+fn an_encrypted_attachment_hides_its_header_where_it_is_to() {
+    let policy = protecting(Mechanism::Encrypt, Coverage::Complete);
+    let sent = send(&policy);
+    assert_eq!(sent.parts[0].field("Content-Description"), None);
+    let verified = receive(&policy, &sent).expect("it is good");
+    let first = &verified.attachments()[0];
+    assert_eq!(first.field("Content-Description"), Some("An invoice"));
+    // Nothing is signed, and nothing canonicalized.
+    assert_eq!(first.content(), INVOICE.as_bytes());
+    assert_eq!(verified.evidence().attachments[0].signed, None);
+}
+
+#[test]
+fn symmetric_keys_protect_attachments() {
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::Encrypt, Mechanism::Sign] {
+        let policy = with_shared_key(policy(mechanism, "Basic256GCM"));
+        let verified = receive(&policy, &send(&policy)).expect("it is good");
+        let proven = &verified.evidence().attachments[2];
+        assert_eq!(proven.signed.is_some(), mechanism != Mechanism::Encrypt);
+        assert_eq!(proven.encrypted.is_some(), mechanism != Mechanism::Sign);
+    }
+}
+
+/// Where the message is protected by nothing, its attachments are.
+#[test]
+fn attachments_of_an_unprotected_message_come_as_they_are() {
+    let policy = policy(Mechanism::Username, "Basic128GCM");
+    let sent = send(&policy);
+    let verified = receive(&policy, &sent).expect("it is good");
+    assert_eq!(found(&verified)[0].1, INVOICE.as_bytes());
+    assert_eq!(verified.evidence().attachments[0].signed, None);
+}
+
+#[test]
+fn unsigned_attachments_are_taken_where_the_policy_says_so() {
+    let mut lax = sign();
+    lax.parts.attachments.signed = AttachmentProtection::Absent;
+    let mut sent = send(&lax);
+    assert!(!sent.text.contains("cid:"));
+    let verified = receive(&lax, &sent).expect("it is good");
+    assert_eq!(verified.evidence().attachments[0].signed, None);
+    // What is signed all the same has to be right.
+    sent = send(&sign());
+    assert!(receive(&lax, &sent).is_ok());
+    sent.parts[1].set_content(b"three".to_vec());
+    assert_eq!(refused(&lax, &sent).name(), "digest-mismatch");
+}
+
+#[test]
+fn packages_are_refused_where_the_order_is_the_other_one() {
+    let policy = policy(Mechanism::EncryptSign, "Basic128GCM");
+    let refused_to_send = sending(&policy, PLAIN, parts()).expect_err("no such order");
+    assert!(
+        matches!(refused_to_send, SecureError::AttachmentsUnexpected { .. }),
+        "{refused_to_send}"
+    );
+    let sent = Sent {
+        text: secure(&policy, PLAIN),
+        parts: parts(),
+    };
+    assert_eq!(refused(&policy, &sent).name(), "attachment-unexpected");
+    let mut readable = policy;
+    readable.parts.attachments.encrypted = AttachmentProtection::Absent;
+    let verified = receive(&readable, &send(&readable)).expect("it is good");
+    assert_eq!(
+        verified.evidence().attachments[0].signed,
+        Some(Coverage::Content)
+    );
+}
+
+#[test]
+fn protection_without_a_key_is_a_problem_of_the_policy() {
+    for (mechanism, of_signature) in [
+        (Mechanism::Encrypt, true),
+        (Mechanism::Sign, false),
+        (Mechanism::EncryptSign, false),
+    ] {
+        let mut policy = policy(mechanism, "Basic128GCM");
+        let wanted = AttachmentProtection::Of(Coverage::Content);
+        match of_signature {
+            true => policy.parts.attachments.signed = wanted,
+            false => policy.parts.attachments.encrypted = wanted,
+        }
+        let problems = OutboundPlan::compile(policy, client_keys()).expect_err("no key");
+        assert!(
+            problems[0].to_string().starts_with("attachments: "),
+            "{problems:?}"
+        );
+    }
+}
