@@ -134,7 +134,8 @@ impl Attachments {
                 if one.canonicalize_header().is_err() {
                     one.drop_other_fields();
                 }
-            } else if encrypted != Some(Coverage::Complete) {
+            } else if proven.signed.is_some() || encrypted != Some(Coverage::Complete) {
+                // Anybody can encipher a header for us.
                 one.drop_other_fields();
             }
         }

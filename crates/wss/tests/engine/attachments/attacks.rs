@@ -138,6 +138,17 @@ fn an_unsigned_header_is_left_out() {
     assert_eq!(verified.attachments()[0].field("Content-Description"), None);
 }
 
+/// Anybody can encipher for us: a header that was in cipher text is nobody's word either.
+#[test]
+fn an_encrypted_header_that_is_not_signed_is_left_out() {
+    let mut policy = sign_and_encrypt();
+    policy.parts.attachments.encrypted = AttachmentProtection::Of(Coverage::Complete);
+    let verified = receive(&policy, &send(&policy)).expect("it is good");
+    let proven = &verified.evidence().attachments[0];
+    assert_eq!(proven.signed, Some(Coverage::Content));
+    assert_eq!(verified.attachments()[0].field("Content-Description"), None);
+}
+
 #[test]
 fn a_signed_content_is_not_a_signed_attachment() {
     let whole = protecting(Mechanism::Sign, Coverage::Complete);
@@ -346,8 +357,20 @@ fn the_cipher_text_of_an_attachment_is_in_the_package() {
 /// first decryption.
 #[test]
 fn a_peer_learns_nothing_of_what_an_attachment_holds() {
-    for suite in ["Basic128GCM", "Basic128"] {
-        let policy = policy(Mechanism::SignEncrypt, suite);
+    let none = "{urn:none}none".parse().expect("a part");
+    let none = vec![EncryptedPart::customary(none)];
+    for (suite, alone) in [
+        ("Basic128GCM", false),
+        ("Basic128", false),
+        ("Basic128GCM", true),
+        ("Basic128", true),
+    ] {
+        let mut policy = policy(Mechanism::SignEncrypt, suite);
+        if alone {
+            // No other cipher text is deciphered before.
+            policy.parts.encrypted = none.clone();
+            policy.parts.attachments.encrypted = AttachmentProtection::Of(Coverage::Content);
+        }
         let sent = send(&policy);
         let mut told = Vec::new();
         for at in 0..sent.parts.len() {
