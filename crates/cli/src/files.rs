@@ -64,24 +64,44 @@ pub fn read(path: Option<&Path>) -> Result<Vec<u8>, Failure> {
 /// # Errors
 /// [`Failure`] naming the file.
 pub fn read_at_most(path: Option<&Path>, most: usize) -> Result<Vec<u8>, Failure> {
-    let most = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
+    read_by_beginning(path, most, |_| most)
+}
+
+/// [Reads](read_at_most) a file or standard input; `longest` says of its beginning how much of it
+/// may be read.
+///
+/// # Errors
+/// [`Failure`] naming the file.
+pub fn read_by_beginning(
+    path: Option<&Path>,
+    most: usize,
+    longest: impl FnOnce(&[u8]) -> usize,
+) -> Result<Vec<u8>, Failure> {
+    let first = u64::try_from(most).unwrap_or(u64::MAX).saturating_add(1);
     let mut octets = Vec::new();
-    match path {
+    let failed = |error: std::io::Error| match path {
+        Some(path) if !is_standard(Some(path)) => unreadable(path, &error),
+        _ => Failure::new(format_args!("standard input cannot be read: {error}")),
+    };
+    let mut input: Box<dyn Read> = match path {
         Some(path) if !is_standard(Some(path)) => {
-            let file = File::open(path).map_err(|error| unreadable(path, &error))?;
+            let file = File::open(path).map_err(failed)?;
             if let Ok(about) = file.metadata() {
-                octets.reserve_exact(usize::try_from(about.len().min(most)).unwrap_or(0));
+                octets.reserve_exact(usize::try_from(about.len().min(first)).unwrap_or(0));
             }
-            file.take(most)
-                .read_to_end(&mut octets)
-                .map_err(|error| unreadable(path, &error))?;
+            Box::new(file)
         }
-        _ => {
-            let input = std::io::stdin().lock();
-            input.take(most).read_to_end(&mut octets).map_err(|error| {
-                Failure::new(format_args!("standard input cannot be read: {error}"))
-            })?;
-        }
+        _ => Box::new(std::io::stdin().lock()),
+    };
+    input
+        .by_ref()
+        .take(first)
+        .read_to_end(&mut octets)
+        .map_err(failed)?;
+    if octets.len() > most {
+        let more = longest(&octets).saturating_sub(most);
+        let more = u64::try_from(more).unwrap_or(u64::MAX);
+        input.take(more).read_to_end(&mut octets).map_err(failed)?;
     }
     Ok(octets)
 }

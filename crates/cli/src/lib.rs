@@ -19,6 +19,7 @@ pub mod commands;
 pub mod failure;
 pub mod files;
 pub mod logging;
+mod package;
 pub mod password;
 pub mod runtime;
 pub mod sibling;

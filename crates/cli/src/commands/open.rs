@@ -7,9 +7,10 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use soapstone::crypto::{Certificate, hexadecimal};
+use soapstone::mime::PackageError;
 use soapstone::wss::{
-    AssertionAttribute, AssertionEvidence, Envelope, Evidence, Extent, FaultCode,
-    InnerCipherEvidence, InnerEvidence, KeyEvidence, Rejected, Signer,
+    AssertionAttribute, AssertionEvidence, AttachmentEvidence, Coverage, Envelope, Evidence,
+    Extent, FaultCode, InnerCipherEvidence, InnerEvidence, KeyEvidence, Rejected, Signer,
 };
 use soapstone::xml::{Buffers, NodeId};
 use soapstone::xmlsec::dsig::SignatureError;
@@ -19,6 +20,7 @@ use soapstone_store::Replay;
 
 use crate::failure::{Failure, Refusal};
 use crate::files;
+use crate::package::{self, Given};
 
 /// What `--help` tells about it.
 pub(crate) const ABOUT: &str = "\
@@ -26,6 +28,9 @@ Open one message: secured SOAP in, a verdict and plain SOAP out.
 
 The endpoint file says what a message must prove. A message that proves it is decrypted and written without its security \
 header, rebuilt from what was proven; one that does not is refused, with the reason on standard error and exit code 2.
+
+A file that begins with Content-Type: or MIME-Version: is a MIME package. Its attachments have to be signed and encrypted as the \
+endpoint file says, and what is written is a package of the opened message.
 
 With `role` in the endpoint file this is a node on the way: the message is written for the next node, byte for byte, without \
 what was for this one.";
@@ -80,11 +85,17 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         // Nobody may be reading it; the message is opened all the same.
         let _ = writeln!(std::io::stderr(), "{NO_HTTP}");
     }
-    let message = files::read_at_most(arguments.input.as_deref(), opener.limits().message)?;
+    let (message, package) = (opener.limits().message, opener.largest_package());
+    let source = package::source(arguments.input.as_deref(), message, package)?;
+    let mut given = Given::of(source).map_err(|error| unreadable(&error))?;
+    let message = std::mem::take(&mut given.message);
     let memory = Memory::without_conversations(&replay);
-    let mut plain = Vec::new();
+    let (mut plain, mut parts) = (Vec::new(), Vec::new());
     let told = if opener.is_intermediary() {
-        let passed = match opener.pass_on(message, memory) {
+        if !message.parts.is_empty() {
+            return Err(unexpected().into());
+        }
+        let passed = match opener.pass_on(message.root, memory) {
             Ok(PassedMessage { bytes, passed }) => {
                 plain = bytes;
                 Ok(passed)
@@ -101,8 +112,9 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         passed.map_err(|rejected| refusal(&rejected))?;
         told
     } else {
-        let verified = opener.verify(message, memory).and_then(|verified| {
+        let verified = opener.verify(message, memory).and_then(|mut verified| {
             verified.forward(&mut plain, &mut Buffers::default())?;
+            parts = verified.take_attachments();
             Ok(verified)
         });
         let found = verified.as_ref().map(|it| (it.envelope(), it.evidence()));
@@ -113,7 +125,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     // Whether anybody reads the verdict or not, it is the exit code.
     told?;
     if !arguments.json || arguments.output.is_some() {
-        files::write(arguments.output.as_deref(), &plain)?;
+        files::write(arguments.output.as_deref(), &given.file(plain, parts))?;
     }
     Ok(())
 }
@@ -147,6 +159,27 @@ fn refusal(rejected: &Rejected) -> Refusal {
         message: rejected.to_string(),
         hint: rejected.hint().map(str::to_owned),
         unsupported: unsupported(rejected).map(str::to_owned),
+    }
+}
+
+/// A package that is not read in one way, as the end of a command.
+fn unreadable(error: &PackageError) -> Refusal {
+    Refusal {
+        name: "package-malformed".to_owned(),
+        message: error.to_string(),
+        hint: None,
+        unsupported: None,
+    }
+}
+
+/// A package at a node on the way, as the end of a command.
+fn unexpected() -> Refusal {
+    Refusal {
+        name: "attachment-unexpected".to_owned(),
+        message: "expected a message without attachments: a node on the way takes no packages"
+            .to_owned(),
+        hint: None,
+        unsupported: None,
     }
 }
 
@@ -188,6 +221,9 @@ struct Accepted {
     suite: String,
     signatures: Vec<SignatureFound>,
     encrypted: Vec<EncryptionFound>,
+    /// What was proven of each attachment.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    attachments: Vec<AttachmentFound>,
     /// How session keys came with the message.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     keys: Vec<KeyFound>,
@@ -369,6 +405,30 @@ struct EncryptionFound {
     algorithm: &'static str,
 }
 
+/// What was proven of an attachment. What is absent was not done.
+#[derive(Serialize)]
+struct AttachmentFound {
+    id: String,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    signed: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    encrypted: Option<&'static str>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    algorithm: Option<&'static str>,
+}
+
+impl From<&AttachmentEvidence> for AttachmentFound {
+    fn from(evidence: &AttachmentEvidence) -> Self {
+        let encrypted = evidence.encrypted;
+        Self {
+            id: evidence.id.clone(),
+            signed: evidence.signed.map(Coverage::name),
+            encrypted: encrypted.map(|(coverage, _)| coverage.name()),
+            algorithm: encrypted.map(|(_, algorithm)| algorithm.short_name()),
+        }
+    }
+}
+
 #[derive(Serialize)]
 #[serde(untagged)]
 enum KeyFound {
@@ -459,6 +519,11 @@ fn verdict(opener: &Opener, outcome: Result<Found<'_>, &Rejected>) -> Verdict {
         suite: opener.suite().to_owned(),
         signatures: signatures.collect(),
         encrypted: encrypted.collect(),
+        attachments: evidence
+            .attachments
+            .iter()
+            .map(AttachmentFound::from)
+            .collect(),
         keys: evidence.keys.iter().map(KeyFound::from).collect(),
         user: evidence.user.clone(),
         kerberos: evidence.kerberos.as_ref().map(|it| it.client.clone()),

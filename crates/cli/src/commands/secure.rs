@@ -13,16 +13,21 @@ use soapstone_gateway::OneLine;
 
 use crate::failure::Failure;
 use crate::files;
+use crate::package::{self, Given};
 
 /// What `--help` tells about it.
 pub(crate) const ABOUT: &str = "\
 Secure one message: plain SOAP in, secured SOAP out.
 
-The endpoint file says who we are, whom to encrypt to, and what is signed and encrypted, with which algorithms.";
+The endpoint file says who we are, whom to encrypt to, and what is signed and encrypted, with which algorithms.
+
+A file that begins with Content-Type: or MIME-Version: is a MIME package, a message with attachments. Its attachments are signed and \
+encrypted as well, and a package is written.";
 
 const EXAMPLES: &str = "\
 Examples:
   soapstone secure --config client.toml request.xml -o secured.xml
+  soapstone secure --config client.toml package.mime -o secured.mime
   cat request.xml | soapstone secure --config client.toml | curl --data-binary @- -H 'Content-Type: text/xml' URL
 
 An endpoint file:
@@ -56,8 +61,11 @@ pub struct Arguments {
 /// Every problem of the endpoint file, or why the message cannot be secured.
 pub fn run(arguments: Arguments) -> Result<(), Failure> {
     let securer = Securer::from_file(&arguments.config, &|name| std::env::var(name).ok())?;
-    let message = files::read_at_most(arguments.input.as_deref(), securer.limits().message)?;
+    let (message, package) = (securer.limits().message, securer.largest_package());
+    let source = package::source(arguments.input.as_deref(), message, package)?;
+    let mut given = Given::of(source).map_err(Failure::new)?;
     warn(&securer, Timestamp::now());
+    let message = std::mem::take(&mut given.message);
     let secured = securer.secure(message).map_err(|error| {
         let failure = Failure::new(format_args!("the message cannot be secured: {error}"));
         match error {
@@ -67,7 +75,8 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
             _ => failure,
         }
     })?;
-    files::write(arguments.output.as_deref(), &secured.bytes)
+    let file = given.file(secured.bytes, secured.parts);
+    files::write(arguments.output.as_deref(), &file)
 }
 
 /// Tells of certificates whose time is not now: the receiver may refuse the message for them.

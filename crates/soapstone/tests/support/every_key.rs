@@ -51,6 +51,7 @@ fn security() -> Node {
         ("timestamp", table([("ttl", value("\"5m\""))])),
         ("clock", table([("offset", value("\"-37s\""))])),
         ("username_token", table([("nonce", value("true"))])),
+        ("attachments", table([("signed", value("\"content\""))])),
         ("password_keys", table([("most", value("10000"))])),
         (
             "addressing",
