@@ -6,7 +6,7 @@ One JVM answers all jobs, so that the matrix costs one start of it.
 import json
 from pathlib import Path
 
-from . import envelopes, jobs, password_keys
+from . import attachments, envelopes, jobs, password_keys
 from .endpoints import Endpoint
 from .installing import INTEROP
 from .processes import Failure, must, must_refuse
@@ -222,6 +222,7 @@ def run(report, soapstone, keys, folder):
             report.check("wss4j", f"refused: {name}", "wss4j -> soapstone", test)
         report.check("wss4j", "refused: replayed", "wss4j -> soapstone", lambda: _replayed(*both))
         password_keys.run(report, soapstone, folder, wss4j)
+        attachments.run(report, soapstone, keys, folder, wss4j)
 
 
 def _to_wss4j(case, wss4j, soapstone, keys, folder, plain):

@@ -1,5 +1,6 @@
 package soapstone.interop;
 
+import java.io.IOException;
 import java.util.List;
 
 import javax.security.auth.callback.Callback;
@@ -49,9 +50,11 @@ final class Opening {
     private final String encrypted;
     private final String user;
     private final String password;
+    private final Attachments attachments;
+    private final String attachmentsOut;
     private final WSSecurityEngine engine = new WSSecurityEngine();
 
-    Opening(Options options) {
+    Opening(Options options) throws IOException {
         mechanism = Mechanism.named(options.required("mechanism"));
         Suite suite = Suite.of(options);
         crypto = Keys.crypto(options);
@@ -76,6 +79,11 @@ final class Opening {
         encrypted = options.optional("encrypted", "Body");
         user = options.optional("user");
         password = options.optional("password");
+        attachments = Attachments.of(options.optional("attachments"));
+        attachmentsOut = options.optional("attachments-out");
+        algorithms.addTransformAlgorithm(WSConstants.SWA_ATTACHMENT_CONTENT_SIG_TRANS);
+        algorithms.addTransformAlgorithm(WSConstants.SWA_ATTACHMENT_COMPLETE_SIG_TRANS);
+        algorithms.addTransformAlgorithm(WSConstants.SWA_ATTACHMENT_CIPHERTEXT_TRANS);
         engine.setWssConfig(WSSConfig.getNewInstance());
     }
 
@@ -89,6 +97,14 @@ final class Opening {
             check(result.getResults(), document);
             removeSecurityHeader(document);
         }
+        if (attachmentsOut != null) {
+            // What is not signed is deciphered while it is read.
+            try {
+                attachments.write(attachmentsOut);
+            } catch (IOException e) {
+                throw new Refused(e.getMessage());
+            }
+        }
         return Envelopes.serialize(document, message.length + 1024);
     }
 
@@ -96,6 +112,7 @@ final class Opening {
         RequestData data = new RequestData();
         data.setWssConfig(engine.getWssConfig());
         data.setSigVerCrypto(crypto);
+        data.setAttachmentCallbackHandler(attachments);
         data.setDecCrypto(crypto);
         data.setAlgorithmSuite(algorithms);
         data.setAllowRSA15KeyTransportAlgorithm(rsa15);

@@ -17,7 +17,9 @@ import org.apache.xml.security.parser.XMLParserException;
  * <pre>
  * secure|open --mechanism M --suite S [--signature A] [--key-reference R] [--encryption-key-reference R]
  *             [--signed LIST] [--encrypted LIST] [--key ours.pem --cert ours.pem] [--peer peer.pem] [--ca ca.pem]
- *             [--user NAME --password WORD [--password-keys plain|derived --iterations N]] IN OUT
+ *             [--user NAME --password WORD [--password-keys plain|derived --iterations N]]
+ *             [--attachments FOLDER --attachments-out FOLDER]
+ *             [--attachments-signed content|complete] [--attachments-encrypted content|complete] IN OUT
  * bench secure|open … [--payload NAME --items N --warm-up SECONDS] [--seconds SECONDS | --repetitions N] IN
  * secure-ticket|open-ticket --mechanism sign|sign-encrypt --suite S --service PRINCIPAL IN OUT
  * versions

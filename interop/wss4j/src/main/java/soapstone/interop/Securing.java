@@ -1,5 +1,7 @@
 package soapstone.interop;
 
+import java.io.IOException;
+
 import javax.crypto.KeyGenerator;
 
 import org.apache.wss4j.common.crypto.Crypto;
@@ -33,8 +35,12 @@ final class Securing {
     private final String user;
     private final String password;
     private final PasswordKeys passwordKeys;
+    private final String attachmentsSigned;
+    private final String attachmentsEncrypted;
+    private final Attachments attachments;
+    private final String attachmentsOut;
 
-    Securing(Options options) {
+    Securing(Options options) throws IOException {
         mechanism = Mechanism.named(options.required("mechanism"));
         suite = Suite.of(options);
         crypto = Keys.crypto(options);
@@ -48,6 +54,10 @@ final class Securing {
         user = options.optional("user");
         password = options.optional("password");
         passwordKeys = options.optional("password-keys") == null ? null : new PasswordKeys(options, suite);
+        attachmentsSigned = options.optional("attachments-signed");
+        attachmentsEncrypted = options.optional("attachments-encrypted");
+        attachments = Attachments.of(options.optional("attachments"));
+        attachmentsOut = options.optional("attachments-out");
     }
 
     private static int reference(String name) {
@@ -67,6 +77,9 @@ final class Securing {
     byte[] secure(byte[] message) throws Exception {
         Document document = Envelopes.parse(message);
         secure(document);
+        if (attachmentsOut != null) {
+            attachments.write(attachmentsOut);
+        }
         return Envelopes.serialize(document, message.length * 3 / 2 + 8192);
     }
 
@@ -148,6 +161,10 @@ final class Securing {
         signature.setDigestAlgo(suite.digest());
         signature.setSigCanonicalization(Suite.EXCLUSIVE);
         signature.getParts().addAll(Envelopes.parts(signed, document, false));
+        if (attachmentsSigned != null) {
+            signature.setAttachmentCallbackHandler(attachments);
+            signature.getParts().add(Attachments.part(attachmentsSigned));
+        }
         signature.build(crypto);
     }
 
@@ -166,6 +183,10 @@ final class Securing {
             encryption.setKeyDerivationMethod(suite.keyDerivation());
         }
         encryption.getParts().addAll(Envelopes.parts(encrypted, document, true));
+        if (attachmentsEncrypted != null) {
+            encryption.setAttachmentCallbackHandler(attachments);
+            encryption.getParts().add(Attachments.part(attachmentsEncrypted));
+        }
         KeyGenerator generator = KeyUtils.getKeyGenerator(suite.data());
         encryption.build(crypto, generator.generateKey());
     }
