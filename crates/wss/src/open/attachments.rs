@@ -64,10 +64,10 @@ impl Attachments {
     /// The place of the attachment that a reference leads to: `None` where the reference is to
     /// something else. A message that is no package has no attachments to refer to.
     pub(super) fn referred(&self, reference: &Reference) -> Option<Result<usize, Rejected>> {
-        let uri = reference.uri.as_deref().filter(|uri| is_cid(uri))?;
         if self.is_empty() {
             return None;
         }
+        let uri = reference.uri.as_deref().filter(|uri| is_cid(uri))?;
         Some(self.named(uri).ok_or_else(|| missing(uri)))
     }
 
