@@ -101,6 +101,9 @@ fn a_package_that_was_changed_is_refused_by_name() {
         folder.write("changed.mime", changed);
         let command = "open --config server.toml changed.mime -o opened.mime";
         folder.run(command).refuses(reason);
+        let told = folder.run("open --config server.toml changed.mime --json");
+        let told = told.json();
+        assert_eq!(told["reason"], reason);
         assert!(!folder.exists("opened.mime"));
     }
 }

@@ -7,7 +7,6 @@ use std::path::PathBuf;
 
 use serde::Serialize;
 use soapstone::crypto::{Certificate, hexadecimal};
-use soapstone::mime::PackageError;
 use soapstone::wss::{
     AssertionAttribute, AssertionEvidence, AttachmentEvidence, Coverage, Envelope, Evidence,
     Extent, FaultCode, InnerCipherEvidence, InnerEvidence, KeyEvidence, Rejected, Signer,
@@ -87,13 +86,25 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
     }
     let (message, package) = (opener.limits().message, opener.largest_package());
     let source = package::source(arguments.input.as_deref(), message, package)?;
-    let mut given = Given::of(source).map_err(|error| unreadable(&error))?;
+    let mut given = Given::of(source).map_err(|error| {
+        let (code, message) = (FaultCode::Sender, error.to_string());
+        unread("package-malformed", code, message, arguments.json)
+    })?;
     let message = std::mem::take(&mut given.message);
     let memory = Memory::without_conversations(&replay);
     let (mut plain, mut parts) = (Vec::new(), Vec::new());
     let told = if opener.is_intermediary() {
         if !message.parts.is_empty() {
-            return Err(unexpected().into());
+            let code = FaultCode::InvalidSecurity;
+            let message =
+                "expected a message without attachments: a node on the way takes no packages";
+            let message = message.to_owned();
+            return Err(unread(
+                "attachment-unexpected",
+                code,
+                message,
+                arguments.json,
+            ));
         }
         let passed = match opener.pass_on(message.root, memory) {
             Ok(PassedMessage { bytes, passed }) => {
@@ -162,25 +173,27 @@ fn refusal(rejected: &Rejected) -> Refusal {
     }
 }
 
-/// A package that is not read in one way, as the end of a command.
-fn unreadable(error: &PackageError) -> Refusal {
-    Refusal {
-        name: "package-malformed".to_owned(),
-        message: error.to_string(),
+/// A package that is refused before the engine sees its message, as the end of a command.
+fn unread(reason: &'static str, code: FaultCode, message: String, wanted: bool) -> Failure {
+    if wanted {
+        let verdict = Verdict::Refused {
+            reason,
+            message: message.clone(),
+            hint: None,
+            unsupported: None,
+            fault: qualified(code),
+        };
+        if let Err(failure) = files::print(json(&verdict)) {
+            return failure;
+        }
+    }
+    let refusal = Refusal {
+        name: reason.to_owned(),
+        message,
         hint: None,
         unsupported: None,
-    }
-}
-
-/// A package at a node on the way, as the end of a command.
-fn unexpected() -> Refusal {
-    Refusal {
-        name: "attachment-unexpected".to_owned(),
-        message: "expected a message without attachments: a node on the way takes no packages"
-            .to_owned(),
-        hint: None,
-        unsupported: None,
-    }
+    };
+    refusal.into()
 }
 
 /// The algorithm or feature that we do not have, where that is the reason.
