@@ -218,7 +218,7 @@ mod body {
         }
 
         fn secured(&self, plain: &str) -> Vec<u8> {
-            self.client.secure(plain.into()).expect("a ticket").bytes
+            self.client.secure(plain).expect("a ticket").bytes
         }
 
         async fn sends(&self, message: Vec<u8>) -> Answer {
@@ -227,7 +227,7 @@ mod body {
 
         /// The answer to a request, in plain.
         async fn asks(&self, plain: &str) -> Answer {
-            let secured = self.client.secure(plain.into()).expect("a ticket");
+            let secured = self.client.secure(plain).expect("a ticket");
             let mut answer = self.sends(secured.bytes).await;
             if answer.status == StatusCode::OK {
                 let opened = self
