@@ -22,6 +22,8 @@ pub(super) struct Tries {
     before: Vec<Tally>,
     failures_until: Timestamp,
     until: Timestamp,
+    /// Whether a key came to light, whose openings outlast the marks of the message.
+    outlasts_marks: bool,
 }
 
 impl Tries {
@@ -38,6 +40,7 @@ impl Tries {
             before: Vec::new(),
             failures_until,
             until: until.unwrap_or(failures_until),
+            outlasts_marks: false,
         }
     }
 
@@ -68,16 +71,15 @@ impl Tries {
                 || tally.failed.saturating_add(tally.open) >= MOST_OPEN
         });
         if let Some((_, tally)) = worn {
-            let refused = Rejected::KeyTriedTooOften {
-                tries: tally.failed.saturating_add(tally.open),
-            };
+            let refused = worn_out(*tally);
             self.untried(workspace, now).await.ok();
             return Err(refused);
         }
         Ok(first_seen)
     }
 
-    /// Begins an opening under one more key, which came to light.
+    /// Begins an opening under one more key, which came to light. It stays open as long as a
+    /// failure is remembered: the marks of this message do not tell its cipher text.
     pub(super) async fn begin_with(
         &mut self,
         key: DecipheringKey,
@@ -85,6 +87,17 @@ impl Tries {
         now: Timestamp,
     ) -> Result<(), Rejected> {
         let until = key.failures_until;
+        // The opening that the message has begun under this key is the same try.
+        let mut begun = self.names.iter().zip(&self.before);
+        if let Some((_, before)) = begun.find(|(name, _)| **name == key.name) {
+            return match before.failed >= key.most_failures {
+                true => Err(worn_out(*before)),
+                false => {
+                    self.failures_until = self.failures_until.max(until);
+                    Ok(())
+                }
+            };
+        }
         let mut more = Self {
             marks: Vec::new(),
             names: vec![key.name],
@@ -92,24 +105,26 @@ impl Tries {
             before: Vec::new(),
             failures_until: until,
             until,
+            outlasts_marks: true,
         };
         more.begin(workspace, now).await?;
         self.keys.append(&mut more.keys);
         self.names.append(&mut more.names);
         self.before.append(&mut more.before);
         self.failures_until = self.failures_until.max(until);
-        self.until = self.until.max(until);
+        self.outlasts_marks = true;
         Ok(())
     }
 
-    /// Tells the store that the message is good, and says whether it was asked. A fresh key needs
-    /// no word: what began under it ends with the marks of its message.
+    /// Tells the store that the message is good, and says whether it was asked. A fresh key of the
+    /// header needs no word: what began under it ends with the marks of its message.
     pub(super) async fn succeeded(
         &self,
         workspace: &Workspace,
         now: Timestamp,
     ) -> Result<bool, ReplayError> {
-        if self.before.iter().all(|tally| *tally == Tally::default()) {
+        let is_fresh = self.before.iter().all(|tally| *tally == Tally::default());
+        if is_fresh && !self.outlasts_marks {
             return Ok(false);
         }
         self.ended(Outcome::Succeeded, self.until, workspace, now)
@@ -151,6 +166,12 @@ impl Tries {
             memory.replay.end(&names, outcome, until, now)
         });
         ended.await.map(|_| true)
+    }
+}
+
+fn worn_out(tally: Tally) -> Rejected {
+    Rejected::KeyTriedTooOften {
+        tries: tally.failed.saturating_add(tally.open),
     }
 }
 

@@ -588,6 +588,65 @@ fn failed_openings_are_counted_by_the_inner_key() {
     }
 }
 
+/// Openings that no end was told of, by their keys.
+#[derive(Default)]
+struct Unended(Mutex<HashMap<KeyName, u32>>);
+
+impl ReplayCache for Unended {
+    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
+        Ok(FirstSeen::assertion(marks))
+    }
+}
+
+impl Attempts for Unended {
+    fn begin(
+        &self,
+        marks: &[Mark],
+        names: &[KeyName],
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
+        let mut known = self.0.lock().expect("the lock");
+        names
+            .iter()
+            .for_each(|name| *known.entry(*name).or_default() += 1);
+        let before = vec![Tally::default(); names.len()];
+        Ok((FirstSeen::assertion(marks), before))
+    }
+
+    fn end(
+        &self,
+        names: &[KeyName],
+        _: Outcome,
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Result<Vec<Tally>, ReplayError> {
+        let mut known = self.0.lock().expect("the lock");
+        for name in names {
+            let open = known.get_mut(name).expect("it was begun");
+            *open -= 1;
+        }
+        known.retain(|_, open| *open > 0);
+        Ok(vec![Tally::default(); names.len()])
+    }
+}
+
+/// Each message has a fresh key: a good one leaves nothing in the store for a day.
+#[test]
+fn good_messages_leave_no_openings_of_inner_keys() {
+    let pair = pair(RSA);
+    let with = ", suite = \"Basic256\"";
+    let inner = encryption(&format!("{OF_OFFICE}{with}"));
+    let opener: Opener = pair.endpoint("service", MECHANISMS[0], &inner);
+    let cache = Unended::default();
+    for _ in 0..3 {
+        let memory = Memory::without_conversations(&cache);
+        let message = pair.order(with).into_bytes();
+        opener.open(message, memory).expect("it is good");
+        assert_eq!(cache.0.lock().expect("the lock").len(), 0);
+    }
+}
+
 #[test]
 fn a_message_that_cannot_be_encrypted_is_an_error() {
     let pair = pair(RSA);
