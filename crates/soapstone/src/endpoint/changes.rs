@@ -14,7 +14,27 @@ use soapstone_wss::{
 use super::compiler::Compiler;
 use super::freshness::freshness_alone;
 use super::suites::NAMES_OF_ALGORITHMS;
-use crate::config::Located;
+use crate::config::{Located, SecurityConfig, WeakUse};
+
+/// The ends of algorithms that a file gives, of those that there are.
+pub(super) fn retirements(security: &SecurityConfig) -> Vec<Retirement> {
+    let given = security.allow_weak_until.iter();
+    given.filter_map(retirement).collect()
+}
+
+fn retirement(weak: &WeakUse) -> Option<Retirement> {
+    let name = &weak.algorithm.value;
+    let known = SignatureAlgorithm::from_name(name)
+        .map(SignatureAlgorithm::short_name)
+        .or_else(|| DigestAlgorithm::from_name(name).map(DigestAlgorithm::short_name))
+        .or_else(|| DataEncryption::from_name(name).map(DataEncryption::short_name))
+        .or_else(|| KeyTransport::from_name(name).map(KeyTransport::short_name))
+        .or_else(|| KeyWrap::from_name(name).map(KeyWrap::short_name))?;
+    Some(Retirement {
+        algorithm: known.to_owned(),
+        from: weak.until.value,
+    })
+}
 
 impl Compiler<'_> {
     /// The preset's policy with the changes that the file makes.
@@ -278,17 +298,8 @@ impl Compiler<'_> {
         policy.tuning = config.tuning;
         for weak in &security.allow_weak_until {
             let name = &weak.algorithm.value;
-            let known = SignatureAlgorithm::from_name(name)
-                .map(SignatureAlgorithm::short_name)
-                .or_else(|| DigestAlgorithm::from_name(name).map(DigestAlgorithm::short_name))
-                .or_else(|| DataEncryption::from_name(name).map(DataEncryption::short_name))
-                .or_else(|| KeyTransport::from_name(name).map(KeyTransport::short_name))
-                .or_else(|| KeyWrap::from_name(name).map(KeyWrap::short_name));
-            match known {
-                Some(known) => policy.retirements.push(Retirement {
-                    algorithm: known.to_owned(),
-                    from: weak.until.value,
-                }),
+            match retirement(weak) {
+                Some(retirement) => policy.retirements.push(retirement),
                 None => self.report_with_hint(
                     weak.algorithm.place,
                     format!("no algorithm is called \"{name}\""),

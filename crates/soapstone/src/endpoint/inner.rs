@@ -10,10 +10,11 @@ use soapstone_crypto::{Certificate, DigestAlgorithm, Identity, SignatureAlgorith
 use soapstone_wss::{
     AssertionPolicy, DecipheringKey, Extent, InnerCipherEvidence, InnerDecryption, InnerElement,
     InnerEncryption, InnerEvidence, InnerSigning, InnerVerification, Keys, Opened, ProtectionOrder,
-    Rejected, SecureError, Suite,
+    Rejected, SecureError, SecurityLimits, Suite,
 };
 use soapstone_xml::{Buffers, Limits};
 
+use super::changes::retirements;
 use super::compiler::Compiler;
 use super::dated::DatedUse;
 use super::role::Role;
@@ -74,9 +75,11 @@ impl Inner {
     pub(super) fn deciphering_key(
         &self,
         opened: &Opened,
+        limits: &SecurityLimits,
         now: Timestamp,
     ) -> Option<DecipheringKey> {
-        self.decryption.as_ref()?.deciphering_key(opened, now)
+        let decryption = self.decryption.as_ref()?;
+        decryption.deciphering_key(opened, limits, now)
     }
 
     /// A message with its elements in the clear, and what was found of them.
@@ -95,7 +98,7 @@ impl Inner {
             return Ok((opened, found));
         };
         if !self.encrypts_first {
-            let (opened, encryption) = decryption.decrypt(opened, buffers)?;
+            let (opened, encryption) = decryption.decrypt(opened, now, buffers)?;
             let signature = self.verified(&opened, now)?;
             let found = InnerFound {
                 signature,
@@ -104,7 +107,7 @@ impl Inner {
             return Ok((opened, found));
         }
         let signature = self.verified(&opened, now)?;
-        let (opened, encryption) = decryption.decrypt(opened, buffers)?;
+        let (opened, encryption) = decryption.decrypt(opened, now, buffers)?;
         if let Some(verification) = &self.verification {
             opened.examine(|envelope| verification.confirm(envelope))?;
         }
@@ -305,7 +308,8 @@ impl Compiler<'_> {
         if let Err(SecureError::RecipientUnfit { suite, .. }) = &made {
             self.unfit_for_inner(element, suite, &kind);
         }
-        made.ok()
+        let retirements = retirements(&self.config.security);
+        made.ok().map(|made| made.retiring(retirements))
     }
 
     fn unfit_for_inner(&mut self, element: &Located<InnerElement>, suite: &str, kind: &str) {
@@ -353,6 +357,7 @@ impl Compiler<'_> {
                 trust: self.trust_store(trust)?,
                 signature: signature.clone(),
                 digest: digest.clone(),
+                retirements: retirements(&self.config.security),
             })
         });
         Inner {

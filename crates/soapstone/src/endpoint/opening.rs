@@ -13,7 +13,9 @@
 //! afterwards stays known.
 
 use jiff::Timestamp;
-use soapstone_wss::{Envelope, Facts, FirstSeen, InboundPlan, Mark, Opened, Rejected, Verified};
+use soapstone_wss::{
+    Envelope, Facts, FirstSeen, InboundPlan, Mark, Opened, Rejected, SecurityLimits, Verified,
+};
 
 use super::arriving::Arriving;
 use super::asking::{Store, Workspace};
@@ -80,7 +82,11 @@ impl<P: Directions> Endpoint<P> {
             authenticated.open(&first_seen, buffers)
         };
         let opened = match opened {
-            Ok(opened) => self.inner_opened(opened, &mut tries, workspace, now).await,
+            Ok(opened) => {
+                let limits = &plan.policy().limits;
+                let opened = self.inner_opened(opened, limits, &mut tries, workspace, now);
+                opened.await
+            }
             Err(rejected) => Err(rejected),
         };
         let opened = opened.and_then(|(opened, inner)| {
@@ -134,11 +140,12 @@ impl<P: Directions> Endpoint<P> {
     async fn inner_opened(
         &self,
         opened: Opened,
+        limits: &SecurityLimits,
         tries: &mut Tries,
         workspace: &Workspace,
         now: Timestamp,
     ) -> Result<(Opened, InnerFound), Rejected> {
-        if let Some(key) = self.inner.deciphering_key(&opened, now) {
+        if let Some(key) = self.inner.deciphering_key(&opened, limits, now) {
             let begun = tries.begin_with(key, workspace, now).await;
             begun.map_err(|rejected| opened.refused(rejected))?;
         }

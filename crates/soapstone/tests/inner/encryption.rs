@@ -647,6 +647,33 @@ fn good_messages_leave_no_openings_of_inner_keys() {
     }
 }
 
+/// `allow_weak_until` ends weak algorithms of inner cipher text as well, before a key is used.
+#[test]
+fn a_retired_algorithm_ends_inner_cipher_text() {
+    let pair = pair(RSA);
+    let with = ", suite = \"TripleDesRsa15\"";
+    let sealed = pair.order(with);
+    let inner = encryption(&format!("{OF_OFFICE}{with}"));
+    for (algorithm, until, refused) in [
+        ("tripledes-cbc", "2020-01-01", true),
+        ("rsa-1_5", "2020-01-01", true),
+        ("rsa-1_5", "2999-01-01", false),
+        ("rsa-sha1", "2020-01-01", false),
+    ] {
+        let mechanism = format!(
+            "{}, allow_weak_until = {{ {algorithm} = \"{until}\" }}",
+            MECHANISMS[0]
+        );
+        let opener: Opener = pair.endpoint("service", &mechanism, &inner);
+        let cache = Counting::default();
+        let memory = Memory::without_conversations(&cache);
+        let opened = opener.open(sealed.clone().into_bytes(), memory);
+        let name = opened.err().map(|rejected| rejected.name());
+        let expected = refused.then_some("algorithm-retired");
+        assert_eq!(name, expected, "{algorithm} {until}");
+    }
+}
+
 #[test]
 fn a_message_that_cannot_be_encrypted_is_an_error() {
     let pair = pair(RSA);

@@ -11,7 +11,7 @@ use soapstone_xml::{Buffers, Element};
 use soapstone_xmlsec::enc::{ContentType, EncryptedData};
 use soapstone_xmlsec::namespaces::DSIG;
 
-use super::{InnerCipherEvidence, InnerElement, is_cipher_text};
+use super::{InnerCipherEvidence, InnerElement, is_cipher_text, refuse_retired};
 use crate::envelope::Envelope;
 use crate::envelope_error::EnvelopeError;
 use crate::keyed_cipher_text::KeyedCipherText;
@@ -21,7 +21,7 @@ use crate::part::Extent;
 use crate::rejected::{AlgorithmUse, Rejected};
 use crate::secure::wrapping_for;
 use crate::secure_error::SecureError;
-use crate::suite::Suite;
+use crate::suite::{Retirement, Suite};
 use crate::verified::Opened;
 
 /// How an element of the Body must be encrypted.
@@ -32,6 +32,7 @@ pub struct InnerDecryption {
     suite: Suite,
     identities: Vec<Arc<Identity>>,
     signed_as_cipher_text: bool,
+    retirements: Vec<Retirement>,
 }
 
 /// The cipher text of the element, and its key.
@@ -69,7 +70,15 @@ impl InnerDecryption {
             suite,
             identities,
             signed_as_cipher_text,
+            retirements: Vec::new(),
         })
+    }
+
+    /// Refuses weak algorithms from a day on, although the suite lists them.
+    #[must_use]
+    pub fn retiring(mut self, retirements: Vec<Retirement>) -> Self {
+        self.retirements = retirements;
+        self
     }
 
     /// Whether a private key is held elsewhere.
@@ -85,11 +94,15 @@ impl InnerDecryption {
     /// The key whose failed openings are counted, if the message is one of which each tells
     /// something: without an authentication of its own, cipher text can be changed piece by piece
     /// (Jager and Somorovsky, How to Break XML Encryption, 2011).
-    pub fn deciphering_key(&self, opened: &Opened, now: Timestamp) -> Option<DecipheringKey> {
-        let found = self.cipher_text(&opened.envelope).ok().flatten()?;
-        let most = SecurityLimits::default().failed_openings;
+    pub fn deciphering_key(
+        &self,
+        opened: &Opened,
+        limits: &SecurityLimits,
+        now: Timestamp,
+    ) -> Option<DecipheringKey> {
+        let found = self.cipher_text(&opened.envelope, now).ok().flatten()?;
         let is_counted = !found.data.method.is_authenticated();
-        is_counted.then(|| found.key.counted(most, now))
+        is_counted.then(|| found.key.counted(limits.failed_openings, now))
     }
 
     /// Puts the element, or its content, in the place of its cipher text. `None` of an answer that
@@ -102,9 +115,10 @@ impl InnerDecryption {
     pub fn decrypt(
         &self,
         mut opened: Opened,
+        now: Timestamp,
         buffers: &mut Buffers,
     ) -> Result<(Opened, Option<InnerCipherEvidence>), Rejected> {
-        let Some(found) = opened.examine(|envelope| self.cipher_text(envelope))? else {
+        let Some(found) = opened.examine(|envelope| self.cipher_text(envelope, now))? else {
             return Ok((opened, None));
         };
         opened.deciphered = true;
@@ -115,7 +129,11 @@ impl InnerDecryption {
     }
 
     /// The cipher text in the place of the element, or of its content.
-    fn cipher_text(&self, envelope: &Envelope) -> Result<Option<CipherText>, Rejected> {
+    fn cipher_text(
+        &self,
+        envelope: &Envelope,
+        now: Timestamp,
+    ) -> Result<Option<CipherText>, Rejected> {
         if self.element.is_left_out(envelope) {
             return Ok(None);
         }
@@ -142,8 +160,11 @@ impl InnerDecryption {
             return Err(not_allowed(AlgorithmUse::Data, found, names));
         }
         let document = envelope.document();
+        let key = OwnKey::read(document, &self.suite, read.key, &self.identities)?;
+        let data = (read.data.method.is_weak(), read.data.method.short_name());
+        refuse_retired(&self.retirements, [data, key.weakness()], now)?;
         Ok(Some(CipherText {
-            key: OwnKey::read(document, &self.suite, read.key, &self.identities)?,
+            key,
             data: read.data,
         }))
     }

@@ -15,12 +15,15 @@ mod verifying;
 
 use std::fmt;
 
+use jiff::Timestamp;
 use soapstone_crypto::DataEncryption;
 use soapstone_xml::{Document, Element, ParseOptions};
 use soapstone_xmlsec::namespaces::{DSIG, XENC};
 
 use crate::envelope::{Envelope, is_version_1_0};
 use crate::part::Extent;
+use crate::rejected::Rejected;
+use crate::suite::{Retirement, retired};
 
 pub use decrypting::InnerDecryption;
 pub use encrypting::InnerEncryption;
@@ -117,6 +120,20 @@ impl InnerElement {
             false => Err("expected base64 of XML 1.0, found another version".to_owned()),
         }
     }
+}
+
+/// Refuses weak algorithms whose time is over, each with its short name.
+fn refuse_retired(
+    retirements: &[Retirement],
+    used: [(bool, &'static str); 2],
+    now: Timestamp,
+) -> Result<(), Rejected> {
+    for (_, algorithm) in used.into_iter().filter(|(is_weak, _)| *is_weak) {
+        if let Some(since) = retired(retirements, algorithm, now) {
+            return Err(Rejected::AlgorithmRetired { algorithm, since });
+        }
+    }
+    Ok(())
 }
 
 /// Whether an element is cipher text.

@@ -5,10 +5,11 @@ use soapstone_crypto::{DigestAlgorithm, SignatureAlgorithm, SignatureFamily, Tru
 use soapstone_xml::{Canonicalization, Content, Document, Element};
 use soapstone_xmlsec::dsig::{NoExtension, Reference, Scratch, Signature, Target, Transform};
 
-use super::{ID_ATTRIBUTES, InnerElement, signatures};
+use super::{ID_ATTRIBUTES, InnerElement, refuse_retired, signatures};
 use crate::envelope::Envelope;
 use crate::enveloped;
 use crate::rejected::{AlgorithmUse, Rejected};
+use crate::suite::Retirement;
 
 /// What an inner signature must be.
 #[derive(Debug)]
@@ -21,6 +22,8 @@ pub struct InnerVerification {
     pub signature: Vec<SignatureAlgorithm>,
     /// Digest algorithms that are accepted.
     pub digest: Vec<DigestAlgorithm>,
+    /// Weak ones that are refused from a day on, although they are listed.
+    pub retirements: Vec<Retirement>,
 }
 
 /// An inner signature that was accepted.
@@ -95,6 +98,14 @@ impl InnerVerification {
         if self.element.encoded {
             self.refuse_unsigned_content(document, reference.uri.as_deref() == Some(""))?;
         }
+        let used = [
+            (signature.method.is_weak(), signature.method.short_name()),
+            (
+                reference.digest_method.is_weak(),
+                reference.digest_method.short_name(),
+            ),
+        ];
+        refuse_retired(&self.retirements, used, now)?;
         let mut scratch = Scratch::default();
         let unreadable = |problem: &str| self.refused(format!("its `ds:KeyInfo`: {problem}"));
         let signer = enveloped::check_signer(
@@ -114,13 +125,6 @@ impl InnerVerification {
             },
         };
         reference.verify(document, target, &mut NoExtension, &mut scratch)?;
-        let used = [
-            (signature.method.is_weak(), signature.method.short_name()),
-            (
-                reference.digest_method.is_weak(),
-                reference.digest_method.short_name(),
-            ),
-        ];
         let weak = used.into_iter().filter(|(is_weak, _)| *is_weak);
         Ok(InnerEvidence {
             element: self.element.to_string(),

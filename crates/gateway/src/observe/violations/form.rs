@@ -254,6 +254,7 @@ pub fn verify_records(
         trust,
         signature: ALGORITHMS.to_vec(),
         digest: vec![DIGEST],
+        retirements: Vec::new(),
     };
     let mut head = Head::default();
     let mut records = Vec::new();
