@@ -386,6 +386,12 @@ fn a_signature_by_another_key_or_algorithm_is_refused() {
     assert_eq!(evidence.expect("evidence").weak, ["rsa-sha1"]);
     let told = pair.refused(&signed, REQUESTS);
     assert!(told.starts_with("algorithm-not-allowed"), "{told}");
+    let ended = "mechanism = \"none\", allow_weak_until = { rsa-sha1 = \"2020-01-01\" }";
+    let opener: Opener = pair.endpoint("service", ended, &format!("{weak}, {TRUST_CLERK}"));
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
+    let refused = opener.open(signed.into_bytes(), memory);
+    let refused = refused.expect_err("its time is over");
+    assert_eq!(refused.name(), "algorithm-retired");
 }
 
 /// Bleichenbacher's and Vaudenay's kind of question: what is in the clear after a decryption tells
