@@ -404,17 +404,18 @@ def gateway(peer, cell, direction):
         tables = endpoint.user(*USER).inline()
         tls = f'tls = {{ ca = ["{peer.keys.ca}"] }}\n' if cell.tls and not inbound else ""
         sections.append(f'[[routes]]\npath = "/{service}"\nbackend = "{backend}"\n{tls}[routes.{direction}]\n{tables}')
-    with configured(peer, f"{cell.path}.{direction}", port, sections, tls=inbound and cell.tls) as ours:
+    name = f"{cell.path}.{direction}"
+    with configured(peer, name, port, sections, tls=inbound and cell.tls, environment=peer.environment) as ours:
         yield ours
 
 
 @contextlib.contextmanager
-def configured(peer, name, port, sections, tls=False):
+def configured(peer, name, port, sections, tls=False, environment=None):
     """Our gateway with these sections as its file, for as long as the block runs."""
     file = peer.folder / f"{name}.toml"
     file.write_text("\n".join(sections), encoding="utf-8")
     log = file.with_suffix(".log")
-    with server("gateway", [peer.soapstone, "gateway", "--config", file], [port], log, env=peer.environment):
+    with server("gateway", [peer.soapstone, "gateway", "--config", file], [port], log, env=environment):
         yield Gateway(f"{'https' if tls else 'http'}://127.0.0.1:{port}", log)
 
 
