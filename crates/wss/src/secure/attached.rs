@@ -16,6 +16,9 @@ use crate::canonical_attachment::canonical_content;
 use crate::names::{ATTACHMENT_CIPHERTEXT, ATTACHMENT_COMPLETE, ATTACHMENT_CONTENT_ONLY};
 use crate::secure_error::SecureError;
 
+/// The media type of an attachment that names none (RFC 2045, 5.2).
+const DEFAULT_TYPE: &str = "text/plain; charset=us-ascii";
+
 /// What a signature covers of an attachment.
 pub(super) struct Attached {
     /// Its `cid:` URI.
@@ -78,6 +81,12 @@ impl Securing<'_> {
             Coverage::Content => (ATTACHMENT_CONTENT_ONLY, one.take_content()),
             Coverage::Complete => (ATTACHMENT_COMPLETE, one.complete()),
         };
+        let mime_type = match coverage {
+            // Without the field it is text (RFC 2045, 5.2), and is digested as such.
+            Coverage::Content => Some(one.field("Content-Type").unwrap_or(DEFAULT_TYPE)),
+            // The field is in the cipher text: its parameters may be as secret as the content.
+            Coverage::Complete => None,
+        };
         let session = self.keys.session()?;
         let cipher = session.seal(plain.len(), buffers, &mut self.supply, |out| {
             out.extend_from_slice(&plain)
@@ -87,7 +96,7 @@ impl Securing<'_> {
         write::encrypted_data_elsewhere(
             &EncryptedDataStart {
                 id: Some(&id),
-                mime_type: one.field("Content-Type"),
+                mime_type,
                 content_type: &ContentType::Other(kind.to_owned()),
                 method: session.algorithm,
                 raw_key_info: Some(&session.key_info),

@@ -7,8 +7,8 @@ mod round_trips;
 use soapstone_crypto::base64;
 use soapstone_wss::{
     Attachment, AttachmentPolicy, AttachmentProblem, AttachmentProtection, Coverage, Envelope,
-    EnvelopeError, FirstSeen, InboundPlan, Mechanism, OutboundPlan, Outgoing, Policy, Rejected,
-    SecureError, Verified,
+    EnvelopeError, FirstSeen, InboundPlan, Mechanism, OutboundPlan, Outgoing, Package, Policy,
+    Rejected, SecureError, Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 

@@ -82,6 +82,51 @@ fn an_encrypted_attachment_hides_its_header_where_it_is_to() {
     assert_eq!(verified.evidence().attachments[0].signed, None);
 }
 
+/// RFC 2045, 5.2: it is text, and is signed as such.
+#[test]
+fn an_attachment_without_a_media_type_comes_back_as_text() {
+    use Coverage::{Complete, Content};
+    let package = b"Content-Type: multipart/related; type=\"text/xml\"; boundary=b\r\n\r\n\
+        --b\r\nContent-Type: text/xml\r\n\r\n<root/>\r\n\
+        --b\r\nContent-ID: <note@sender>\r\n\r\none\ntwo\r\n--b--\r\n";
+    let untyped = || {
+        let package = Package::read(package).expect("a package");
+        let message = package.expect("a package").into_message();
+        message.expect("a message").parts
+    };
+    assert_eq!(untyped()[0].field("Content-Type"), None);
+    for (signed, encrypted) in [
+        (Content, Content),
+        (Complete, Content),
+        (Content, Complete),
+        (Complete, Complete),
+    ] {
+        let mut policy = protecting(Mechanism::SignEncrypt, signed);
+        policy.parts.attachments.encrypted = AttachmentProtection::Of(encrypted);
+        let sent = sending(&policy, PLAIN, untyped()).expect("it can be secured");
+        let verified = receive(&policy, &sent).unwrap_or_else(|refused| {
+            panic!("signed {signed:?}, encrypted {encrypted:?}: {refused:?}")
+        });
+        let one = &verified.attachments()[0];
+        assert_eq!(one.content(), b"one\r\ntwo", "{signed:?} {encrypted:?}");
+        let found = one.field("Content-Type").unwrap_or("text/plain");
+        assert!(found.starts_with("text/plain"), "{found}");
+    }
+}
+
+/// The parameters of a media type may name what is attached.
+#[test]
+fn an_encrypted_header_leaves_no_media_type_in_the_clear() {
+    let named = part("plan@sender", "application/pdf; name=\"plan.pdf\"", b"%PDF");
+    let policy = protecting(Mechanism::SignEncrypt, Coverage::Complete);
+    let sent = sending(&policy, PLAIN, vec![named]).expect("it can be secured");
+    assert!(!sent.text.contains("plan.pdf"), "{}", sent.text);
+    assert!(!sent.text.contains("MimeType"), "{}", sent.text);
+    let verified = receive(&policy, &sent).expect("it is good");
+    let found = verified.attachments()[0].field("Content-Type");
+    assert!(found.is_some_and(|found| found.contains("plan.pdf")));
+}
+
 #[test]
 fn symmetric_keys_protect_attachments() {
     for mechanism in [Mechanism::SignEncrypt, Mechanism::Encrypt, Mechanism::Sign] {
