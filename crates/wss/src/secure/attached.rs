@@ -81,11 +81,12 @@ impl Securing<'_> {
             Coverage::Content => (ATTACHMENT_CONTENT_ONLY, one.take_content()),
             Coverage::Complete => (ATTACHMENT_COMPLETE, one.complete()),
         };
+        // Without the field it is text (RFC 2045, 5.2), and is digested as such.
+        let mime_type = one.field("Content-Type").unwrap_or(DEFAULT_TYPE);
         let mime_type = match coverage {
-            // Without the field it is text (RFC 2045, 5.2), and is digested as such.
-            Coverage::Content => Some(one.field("Content-Type").unwrap_or(DEFAULT_TYPE)),
-            // The field is in the cipher text: its parameters may be as secret as the content.
-            Coverage::Complete => None,
+            Coverage::Content => mime_type,
+            // WSS4J wants the type to be told. Its parameters may be as secret as the content.
+            Coverage::Complete => mime_type.split(';').next().unwrap_or_default().trim(),
         };
         let session = self.keys.session()?;
         let cipher = session.seal(plain.len(), buffers, &mut self.supply, |out| {
@@ -96,7 +97,7 @@ impl Securing<'_> {
         write::encrypted_data_elsewhere(
             &EncryptedDataStart {
                 id: Some(&id),
-                mime_type,
+                mime_type: Some(mime_type),
                 content_type: &ContentType::Other(kind.to_owned()),
                 method: session.algorithm,
                 raw_key_info: Some(&session.key_info),
