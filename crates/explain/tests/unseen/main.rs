@@ -65,13 +65,7 @@ fn single_mistakes_are_told_first() {
     singles::namespaces(&mut cases);
     singles::infos(&mut cases);
     singles::timestamps(&mut cases);
-    keys::values(&mut cases);
-    keys::shared(&mut cases);
-    keys::derived(&mut cases);
-    keys::passwords(&mut cases);
-    keys::tokens(&mut cases);
-    keys::encrypted(&mut cases);
-    keys::users(&mut cases);
+    keys::all(&mut cases);
     holds(cases.all, 75, 95);
 }
 
