@@ -38,10 +38,23 @@ fn folder() -> Folder {
 }
 
 async fn registry(folder: &Folder, listen: &str) -> Running {
-    let text = REGISTRY.replace("LISTEN", listen);
-    let config = Config::from_text(&text, &folder.path("registry.toml"), &|_| None);
+    started(folder, &REGISTRY.replace("LISTEN", listen)).await
+}
+
+/// A registry with this file.
+async fn started(folder: &Folder, text: &str) -> Running {
+    let config = Config::from_text(text, &folder.path("registry.toml"), &|_| None);
     let config = config.unwrap_or_else(|problems| panic!("{problems}"));
     start(config)
+        .await
+        .unwrap_or_else(|error| panic!("{error}"))
+}
+
+/// A gateway with this file.
+async fn gateway(folder: &Folder, name: &str, text: &str) -> soapstone_gateway::Running {
+    let config = GatewayConfig::from_text(text, &folder.path(format!("{name}.toml")), &|_| None);
+    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+    Gateway::start(config)
         .await
         .unwrap_or_else(|error| panic!("{error}"))
 }
@@ -71,11 +84,7 @@ async fn provider(
         // However busy the machine is: a provider whose reports are late is a backup.
         table(registry, name).replace("100ms", "2s")
     );
-    let config = GatewayConfig::from_text(&text, &folder.path(format!("{name}.toml")), &|_| None);
-    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
-    Gateway::start(config)
-        .await
-        .unwrap_or_else(|error| panic!("{error}"))
+    gateway(folder, name, &text).await
 }
 
 /// A server that answers each request with its name.
@@ -190,11 +199,7 @@ async fn a_gateway_registers_reports_and_withdraws() {
 async fn a_route_that_the_registry_refuses_takes_no_other_one_out() {
     let folder = folder();
     let text = REGISTRY.replace("LISTEN", "127.0.0.1:0") + "services = [\"Books\"]\n";
-    let config = Config::from_text(&text, &folder.path("registry.toml"), &|_| None);
-    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
-    let registry = start(config)
-        .await
-        .unwrap_or_else(|error| panic!("{error}"));
+    let registry = started(&folder, &text).await;
     let route = |service: &str| {
         format!(
             "[[routes]]\npath = \"/{service}\"\nbackend = \"http://127.0.0.1:1/\"\n\
@@ -480,11 +485,7 @@ async fn protected(
         table(registry, name).replace("100ms", "10s"),
         endpoint(name, "broker", mechanism)
     );
-    let config = GatewayConfig::from_text(&text, &folder.path(format!("{name}.toml")), &|_| None);
-    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
-    Gateway::start(config)
-        .await
-        .unwrap_or_else(|error| panic!("{error}"))
+    gateway(folder, name, &text).await
 }
 
 /// The policy that a broker agreed on with an owner.

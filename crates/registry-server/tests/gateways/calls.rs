@@ -9,26 +9,18 @@ use soapstone_registry::{Refusal, uddi};
 use super::*;
 
 async fn registry_with_log(folder: &Folder, rules: &str) -> Running {
-    let text = REGISTRY.replace("LISTEN", "127.0.0.1:0");
+    registry_with_log_at(folder, "127.0.0.1:0", rules).await
+}
+
+async fn registry_with_log_at(folder: &Folder, listen: &str, rules: &str) -> Running {
+    let text = REGISTRY.replace("LISTEN", listen);
     let text = format!("{text}{rules}[calls]\nlisten = \"127.0.0.1:0\"\n");
-    let config = Config::from_text(&text, &folder.path("registry.toml"), &|_| None);
-    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
-    start(config)
-        .await
-        .unwrap_or_else(|error| panic!("{error}"))
+    started(folder, &text).await
 }
 
 /// `[registry]` of a gateway that tells of its calls, when it ends: the next report is far.
 fn telling(registry: SocketAddr, name: &str) -> String {
     table(registry, name).replace("period = \"100ms\"", "period = \"1h\"\ncalls = true")
-}
-
-async fn gateway(folder: &Folder, name: &str, text: &str) -> soapstone_gateway::Running {
-    let config = GatewayConfig::from_text(text, &folder.path(format!("{name}.toml")), &|_| None);
-    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
-    Gateway::start(config)
-        .await
-        .unwrap_or_else(|error| panic!("{error}"))
 }
 
 async fn page(registry: &Running, path: &'static str) -> CallPage {
@@ -205,13 +197,7 @@ async fn no_call_waits_for_a_registry_and_none_is_lost_while_it_is_away() {
     assert_eq!(counted(&broker, "soapstone_call_records_lost_total"), 0);
     // The listener is gone with the closure, and the connection is given up here.
     drop(hanging);
-    let text = REGISTRY.replace("LISTEN", &address.to_string());
-    let text = format!("{text}calls = true\n[calls]\nlisten = \"127.0.0.1:0\"\n");
-    let config = Config::from_text(&text, &folder.path("registry.toml"), &|_| None);
-    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
-    let registry = start(config)
-        .await
-        .unwrap_or_else(|error| panic!("{error}"));
+    let registry = registry_with_log_at(&folder, &address.to_string(), "calls = true\n").await;
     until("the registry was told", async || {
         counted(&broker, "soapstone_call_records_logged_total") == 5
     })
@@ -304,11 +290,7 @@ async fn calls_wait_until_the_registry_knows_the_entries_that_they_are_about() {
     let text = REGISTRY.replace("LISTEN", "127.0.0.1:0");
     let text = text.replace("subject = \"*\"", "subject = \"CN=p2\"");
     let text = format!("{text}[calls]\nlisten = \"127.0.0.1:0\"\n");
-    let config = Config::from_text(&text, &folder.path("registry.toml"), &|_| None);
-    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
-    let registry = start(config)
-        .await
-        .unwrap_or_else(|error| panic!("{error}"));
+    let registry = started(&folder, &text).await;
     let text = provided(registry.address(), &[("/books", "http://10.0.0.5/books")]);
     let gateway = gateway(&folder, "p1", &text.replace("1h", "100ms")).await;
     for _ in 0..3 {
@@ -339,13 +321,7 @@ async fn calls_of_a_route_that_a_reload_took_away_keep_no_other_one_from_the_log
     let config = GatewayConfig::from_text(&file(&both[..1]), &folder.path("p1.toml"), &|_| None);
     gateway.reload(config.unwrap_or_else(|problems| panic!("{problems}")));
     assert_eq!(counted(&gateway, "soapstone_call_records_waiting"), 2);
-    let text = REGISTRY.replace("LISTEN", &address.to_string());
-    let text = format!("{text}[calls]\nlisten = \"127.0.0.1:0\"\n");
-    let config = Config::from_text(&text, &folder.path("registry.toml"), &|_| None);
-    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
-    let registry = start(config)
-        .await
-        .unwrap_or_else(|error| panic!("{error}"));
+    let registry = registry_with_log_at(&folder, &address.to_string(), "").await;
     until("both are told of", async || {
         counted(&gateway, "soapstone_call_records_waiting") == 0
     })

@@ -66,14 +66,6 @@ async fn reporting(
     gateway(folder, name, &text).await
 }
 
-async fn gateway(folder: &Folder, name: &str, text: &str) -> soapstone_gateway::Running {
-    let config = GatewayConfig::from_text(text, &folder.path(format!("{name}.toml")), &|_| None);
-    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
-    Gateway::start(config)
-        .await
-        .unwrap_or_else(|error| panic!("{error}"))
-}
-
 const AGREEMENT: &str = "service = \"/fair\"\nuntil = 2999-01-01\nwindow = { calls = 100000 }\n\
     [client]\nsubject = \"CN=client\"\n[provider]\nreports = true\n";
 

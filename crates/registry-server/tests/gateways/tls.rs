@@ -17,11 +17,7 @@ async fn gateways_register_and_find_through_mutual_tls() {
     let folder = folder();
     let text = REGISTRY.replace("LISTEN", "127.0.0.1:0")
         + "[tls]\ncertificate = \"registry.cert.pem\"\nkey = \"registry.key.pem\"\nclient_ca = [\"ca.cert.pem\"]\n";
-    let config = Config::from_text(&text, &folder.path("registry.toml"), &|_| None);
-    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
-    let registry = start(config)
-        .await
-        .unwrap_or_else(|error| panic!("{error}"));
+    let registry = started(&folder, &text).await;
     let address = registry.address();
     let one = backend("one");
     let text = format!(
@@ -29,11 +25,7 @@ async fn gateways_register_and_find_through_mutual_tls() {
          provides = {{ service = \"Books\", access_point = \"http://{one}/\" }}\n",
         secured_table(address, "p1").replace("100ms", "2s")
     );
-    let config = GatewayConfig::from_text(&text, &folder.path("p1.toml"), &|_| None);
-    let config = config.unwrap_or_else(|problems| panic!("{problems}"));
-    let provider = Gateway::start(config)
-        .await
-        .unwrap_or_else(|error| panic!("{error}"));
+    let provider = gateway(&folder, "p1", &text).await;
     let text = format!(
         "listen = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n{}[[routes]]\npath = \"/books\"\n\
          backends = {{ service = \"Books\", owners = [\"CN=p1\"] }}\n",
