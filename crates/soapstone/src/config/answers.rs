@@ -9,8 +9,7 @@ use super::nodes::{RecipientConfig, actor, read_recipients};
 use super::parts::{read_encrypted, read_signed};
 use super::problem::{Located, Place};
 use super::security::{
-    AlgorithmsConfig, SecurityConfig, SecuritySource, TimestampConfig, read_algorithms,
-    read_timestamp,
+    AlgorithmsConfig, SecurityConfig, SecuritySource, TimestampConfig, read_suite, read_timestamp,
 };
 use super::table::Table;
 use super::trust::{TrustConfig, read_trust};
@@ -98,15 +97,7 @@ impl AnswersConfig {
     pub(super) fn read(mut table: Table<'_>) -> Self {
         let place = table.place();
         let protection = table.choice("mechanism", &AnswerProtection::CHOICES);
-        let suite = table.string("suite");
-        let algorithms = table.table("algorithms").map(read_algorithms);
-        if let (Some(_), Some(algorithms)) = (&suite, &algorithms) {
-            table.report_with_hint(
-                algorithms.place,
-                "both `suite` and `algorithms` are given",
-                "keep one of them",
-            );
-        }
+        let (suite, algorithms) = read_suite(&mut table);
         let signed = read_signed(&mut table);
         let encrypted = read_encrypted(&mut table);
         let key_reference = key_reference(&mut table);

@@ -12,7 +12,7 @@ use super::peer::{PeerConfig, read_peer};
 use super::policy_choice::expanded;
 use super::problem::{Located, Place};
 use super::quoting::OTHER_TEXT;
-use super::security::{AlgorithmsConfig, SecurityConfig, read_algorithms};
+use super::security::{AlgorithmsConfig, SecurityConfig, read_suite};
 use super::table::Table;
 use super::trust::{TrustConfig, read_trust};
 
@@ -190,15 +190,7 @@ fn read_encryption(mut table: Table<'_>, signed: &Signed<'_>) -> Option<InnerEnc
     if let Some(order) = order.as_ref().filter(|one| signs_last(one)) {
         refuse_unreadable(&table, order.place, signed, [&requests, &answers], content);
     }
-    let suite = table.string("suite");
-    let algorithms = table.table("algorithms").map(read_algorithms);
-    if let (Some(_), Some(algorithms)) = (&suite, &algorithms) {
-        table.report_with_hint(
-            algorithms.place,
-            "both `suite` and `algorithms` are given",
-            "keep one of them",
-        );
-    }
+    let (suite, algorithms) = read_suite(&mut table);
     let references = InnerEncryption::REFERENCES.map(|one| (one.name(), one));
     let key_reference = table.choice("key_reference", &references);
     let (has_peer, has_identity) = (table.has("peer"), table.has("identity"));

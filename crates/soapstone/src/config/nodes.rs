@@ -11,8 +11,7 @@ use super::peer::{PeerConfig, read_peer};
 use super::policy_choice::PolicyChoice;
 use super::problem::{Located, Place};
 use super::security::{
-    AlgorithmsConfig, SecurityConfig, SecuritySource, TimestampConfig, read_algorithms,
-    read_timestamp,
+    AlgorithmsConfig, SecurityConfig, SecuritySource, TimestampConfig, read_suite, read_timestamp,
 };
 use super::table::Table;
 
@@ -153,15 +152,7 @@ fn read(mut table: Table<'_>) -> Option<RecipientConfig> {
         );
     }
     let mechanism = table.choice("mechanism", &mechanisms.map(|it| (it.name(), it)));
-    let suite = table.string("suite");
-    let algorithms = table.table("algorithms").map(read_algorithms);
-    if let (Some(_), Some(algorithms)) = (&suite, &algorithms) {
-        table.report_with_hint(
-            algorithms.place,
-            "both `suite` and `algorithms` are given",
-            "keep one of them",
-        );
-    }
+    let (suite, algorithms) = read_suite(&mut table);
     let signed = read_signed(&mut table);
     let encrypted = read_encrypted(&mut table);
     let key_reference = key_reference(&mut table);

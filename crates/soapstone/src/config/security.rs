@@ -232,15 +232,7 @@ impl SecurityConfig {
                 }
             }
         }
-        let suite = table.string("suite");
-        let algorithms = table.table("algorithms").map(read_algorithms);
-        if let (Some(_), Some(algorithms)) = (&suite, &algorithms) {
-            table.report_with_hint(
-                algorithms.place,
-                "both `suite` and `algorithms` are given",
-                "keep one of them",
-            );
-        }
+        let (suite, algorithms) = read_suite(&mut table);
         let signed = read_signed(&mut table);
         let encrypted = read_encrypted(&mut table);
         let unsigned = read_unsigned(&mut table);
@@ -370,7 +362,23 @@ fn read_source(table: &mut Table<'_>) -> Option<Located<SecuritySource>> {
     mechanism.or(policy)
 }
 
-pub(super) fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
+/// A suite, or algorithms one by one.
+pub(super) fn read_suite(
+    table: &mut Table<'_>,
+) -> (Option<Located<String>>, Option<AlgorithmsConfig>) {
+    let suite = table.string("suite");
+    let algorithms = table.table("algorithms").map(read_algorithms);
+    if let (Some(_), Some(algorithms)) = (&suite, &algorithms) {
+        table.report_with_hint(
+            algorithms.place,
+            "both `suite` and `algorithms` are given",
+            "keep one of them",
+        );
+    }
+    (suite, algorithms)
+}
+
+fn read_algorithms(mut table: Table<'_>) -> AlgorithmsConfig {
     let mut list = |key| table.strings(key).unwrap_or_default();
     let (signature, digest, canonicalization) =
         (list("signature"), list("digest"), list("canonicalization"));
