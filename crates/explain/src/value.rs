@@ -362,6 +362,18 @@ impl Subject<'_> {
         }
     }
 
+    /// The step from the method that is announced to this one.
+    fn other_hash(&self, method: SignatureAlgorithm) -> Option<Step> {
+        (method != self.method).then(|| {
+            let says = format!(
+                "{} under the name {}",
+                method.short_name(),
+                self.method.short_name()
+            );
+            Step::new("other-hash", says)
+        })
+    }
+
     /// Whether a key verifies the bytes with a value or a method that the message does not
     /// announce, and what leads to these.
     fn verified_otherwise(
@@ -386,14 +398,7 @@ impl Subject<'_> {
                 if key.key.verify(*method, bytes, value).is_err() {
                     continue;
                 }
-                let hash = (*method != self.method).then(|| {
-                    let says = format!(
-                        "{} under the name {}",
-                        method.short_name(),
-                        self.method.short_name()
-                    );
-                    Step::new("other-hash", says)
-                });
+                let hash = self.other_hash(*method);
                 let steps = step.iter().chain(encoding).cloned();
                 return Some(steps.chain(hash).collect());
             }
@@ -464,14 +469,7 @@ impl Subject<'_> {
                     };
                     for (value, encoding) in &values {
                         if let Some(cut) = fits(code.as_ref(), value) {
-                            let hash = (*method != self.method).then(|| {
-                                let says = format!(
-                                    "{} under the name {}",
-                                    method.short_name(),
-                                    self.method.short_name()
-                                );
-                                Step::new("other-hash", says)
-                            });
+                            let hash = self.other_hash(*method);
                             let steps = step.clone().into_iter().chain(encoding.clone());
                             return Some(steps.chain(cut).chain(hash).collect::<Vec<Step>>());
                         }
