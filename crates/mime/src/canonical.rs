@@ -177,22 +177,38 @@ fn is_xml(media_type: &MediaType) -> bool {
 /// assert_eq!(&*text_lines(b"a\nb\rc\r\n"), b"a\r\nb\r\nc\r\n");
 /// ```
 pub fn text_lines(text: &[u8]) -> Cow<'_, [u8]> {
-    let ends = |at: usize| match text[at] {
-        b'\n' => at == 0 || text[at - 1] != b'\r',
-        b'\r' => text.get(at + 1) != Some(&b'\n'),
-        _ => false,
-    };
-    if !(0..text.len()).any(ends) {
+    let bytes = text_lines_size(text);
+    if bytes == text.len() {
         return Cow::Borrowed(text);
     }
-    let mut lines = Vec::with_capacity(text.len() + text.len() / 16);
+    let mut lines = Vec::with_capacity(bytes);
     for (at, byte) in text.iter().enumerate() {
-        match ends(at) {
+        match ends_line_alone(text, at) {
             true => lines.extend_from_slice(b"\r\n"),
             false => lines.push(*byte),
         }
     }
     Cow::Owned(lines)
+}
+
+/// Bytes that [`text_lines`] makes of a text: up to twice as many. None of them is made.
+///
+/// ```
+/// # use soapstone_mime::text_lines_size;
+/// assert_eq!(text_lines_size(b"a\nb\rc\r\n"), 9);
+/// ```
+pub fn text_lines_size(text: &[u8]) -> usize {
+    let alone = (0..text.len()).filter(|at| ends_line_alone(text, *at));
+    text.len() + alone.count()
+}
+
+/// Whether there is a CR without an LF, or an LF without a CR.
+fn ends_line_alone(text: &[u8], at: usize) -> bool {
+    match text[at] {
+        b'\n' => at == 0 || text[at - 1] != b'\r',
+        b'\r' => text.get(at + 1) != Some(&b'\n'),
+        _ => false,
+    }
 }
 
 #[cfg(test)]
@@ -275,6 +291,7 @@ mod tests {
             let once = text_lines(text.as_bytes()).into_owned();
             assert_eq!(once, lines.as_bytes(), "{text:?}");
             assert_eq!(&*text_lines(&once), once);
+            assert_eq!(text_lines_size(text.as_bytes()), once.len());
         }
     }
 

@@ -37,7 +37,7 @@ mod package;
 mod writing;
 
 pub use attachment::{Attachment, AttachmentError, Message};
-pub use canonical::{Form, text_lines};
+pub use canonical::{Form, text_lines, text_lines_size};
 pub use cid::{attachment_named, is_cid, uri_of};
 pub use error::PackageError;
 pub use header::Header;

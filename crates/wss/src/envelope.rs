@@ -97,6 +97,8 @@ pub struct Envelope {
     pub(crate) options: ParseOptions,
     /// What travels beside it; none of a message that is no package.
     pub(crate) attachments: Box<[Attachment]>,
+    /// Most bytes of them together, as they come and in canonical form.
+    pub(crate) attachment_bytes: usize,
     version: SoapVersion,
     header: Option<NodeId>,
     body: NodeId,
@@ -192,6 +194,7 @@ impl Envelope {
             document,
             options,
             attachments: Box::default(),
+            attachment_bytes: 0,
             version,
             header,
             body,
@@ -199,6 +202,7 @@ impl Envelope {
     }
 
     /// The same envelope with the attachments of its message, of `limit` bytes at most together.
+    /// The canonical forms that signatures are over are bounded by it, too.
     ///
     /// # Errors
     /// [`EnvelopeError::AttachmentRepeated`] where two have one Content-ID,
@@ -219,6 +223,7 @@ impl Envelope {
             left = rest.ok_or(EnvelopeError::AttachmentsTooLarge { limit })?;
         }
         self.attachments = attachments.into();
+        self.attachment_bytes = limit;
         Ok(self)
     }
 

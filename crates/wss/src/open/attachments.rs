@@ -11,7 +11,7 @@ use soapstone_xml::{ParseOptions, Sink as _};
 use soapstone_xmlsec::dsig::{DigestSink, Reference, Signature, SignatureError, Transform};
 
 use crate::attachments::Coverage;
-use crate::canonical_attachment::canonical_content;
+use crate::canonical_attachment::{Room, canonical_content};
 use crate::envelope::Envelope;
 use crate::evidence::{AttachmentEvidence, Evidence};
 use crate::names::{ATTACHMENT_COMPLETE_SIGNATURE, ATTACHMENT_CONTENT_SIGNATURE};
@@ -21,6 +21,8 @@ use crate::rejected::{AttachmentProblem, Rejected};
 #[derive(Default)]
 pub(super) struct Attachments {
     parts: Vec<Attachment>,
+    /// Most bytes of them together.
+    limit: usize,
 }
 
 impl Attachments {
@@ -34,7 +36,8 @@ impl Attachments {
             data: None,
         });
         evidence.attachments = of_each.collect();
-        Self { parts }
+        let limit = envelope.attachment_bytes;
+        Self { parts, limit }
     }
 
     pub(super) fn of(&self, at: usize) -> &Attachment {
@@ -99,7 +102,8 @@ impl Attachments {
     }
 
     /// Puts the canonical form of an attachment in its place, and writes it (SwA Profile 1.1.1,
-    /// 5.4). It is its own canonical form: another signature may cover it as well.
+    /// 5.4). It is its own canonical form: another signature may cover it as well. No digest was
+    /// compared yet: whoever is on the way chooses what is made here, within the limit.
     pub(super) fn digest(
         &mut self,
         at: usize,
@@ -111,7 +115,11 @@ impl Attachments {
             let header = self.parts[at].canonical_header();
             sink.write(&header.map_err(|error| self.malformed(at, &error))?);
         }
-        let canonical = canonical_content(&self.parts[at], options);
+        let room = Room {
+            limit: self.limit,
+            others: self.bytes() - self.parts[at].content().len(),
+        };
+        let canonical = canonical_content(&self.parts[at], options, room);
         let canonical = canonical
             .map_err(|problem| self.problem(at, AttachmentProblem::Malformed { problem }))?;
         sink.write(&canonical);

@@ -12,7 +12,7 @@ use soapstone_xmlsec::write::{self, EncryptedDataStart};
 
 use super::securing::Securing;
 use crate::attachments::Coverage;
-use crate::canonical_attachment::canonical_content;
+use crate::canonical_attachment::{Room, canonical_content};
 use crate::names::{ATTACHMENT_CIPHERTEXT, ATTACHMENT_COMPLETE, ATTACHMENT_CONTENT_ONLY};
 use crate::secure_error::SecureError;
 
@@ -28,7 +28,8 @@ pub(super) struct Attached {
 }
 
 impl Securing<'_> {
-    /// Digests the attachments that the message's signature covers.
+    /// Digests the attachments that the message's signature covers. Their canonical forms are
+    /// counted as the receiver counts them, who keeps each.
     pub(super) fn digest_attachments(
         &self,
         algorithm: DigestAlgorithm,
@@ -37,6 +38,7 @@ impl Securing<'_> {
         let Some(coverage) = self.message.protection().attachments.signed else {
             return Ok(Vec::new());
         };
+        let mut bytes: usize = self.attachments.iter().map(|one| one.content().len()).sum();
         let of_each = self.attachments.iter().map(|one| {
             let unfit = |problem| SecureError::AttachmentUnfit {
                 id: one.id().to_owned(),
@@ -47,7 +49,13 @@ impl Securing<'_> {
                 let header = one.canonical_header();
                 hasher.update(&header.map_err(|error| unfit(error.to_string()))?);
             }
-            hasher.update(&canonical_content(one, options).map_err(unfit)?);
+            let room = Room {
+                limit: self.attachment_bytes,
+                others: bytes - one.content().len(),
+            };
+            let canonical = canonical_content(one, options, room).map_err(unfit)?;
+            bytes = room.others + canonical.len();
+            hasher.update(&canonical);
             Ok(Attached {
                 uri: uri_of(one.id()),
                 digest: hasher.finish(),

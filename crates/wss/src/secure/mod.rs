@@ -72,6 +72,7 @@ impl OutboundPlan {
         self.begin(&envelope, now)?;
         let mut envelope = envelope;
         let attachments = std::mem::take(&mut envelope.attachments).into_vec();
+        let attachment_bytes = envelope.attachment_bytes;
         if !self.protection.has_security {
             let mut bytes = buffers.take(envelope.document.bytes().len());
             bytes.extend_from_slice(envelope.document.bytes());
@@ -87,6 +88,7 @@ impl OutboundPlan {
         let mut nobody = ();
         let mut securing = Securing::new(self, outgoing, now, &mut nobody);
         securing.attachments = attachments;
+        securing.attachment_bytes = attachment_bytes;
         let envelope = securing.run(envelope, buffers)?;
         let bytes = securing.assemble(envelope, buffers)?;
         Ok(Secured {

@@ -33,6 +33,8 @@ pub(super) struct Securing<'p> {
     pub(super) changes: Changes,
     /// What travels beside the message.
     pub(super) attachments: Vec<Attachment>,
+    /// Most bytes of that together, as it is and in canonical form.
+    pub(super) attachment_bytes: usize,
     pub(super) receipt: Receipt,
     pub(super) observer: &'p mut dyn OperationObserver,
 }
@@ -74,6 +76,7 @@ impl<'p> Securing<'p> {
             pieces,
             changes: Changes::default(),
             attachments: Vec::new(),
+            attachment_bytes: 0,
             receipt: Receipt::default(),
             observer,
         }

@@ -14,6 +14,9 @@ use soapstone_xml::{Buffers, Limits};
 
 use crate::support::*;
 
+/// Most bytes of attachments together.
+const LIMIT: usize = 1 << 20;
+
 /// A message with its attachments, on its way.
 #[derive(Clone, Debug)]
 struct Sent {
@@ -46,8 +49,18 @@ const CANONICAL_INVOICE: &str =
     "<i:invoice xmlns:i=\"urn:i\" a=\"1\" b=\"2\"><i:sum></i:sum></i:invoice>";
 
 fn sending(policy: &Policy, plain: &str, parts: Vec<Attachment>) -> Result<Sent, SecureError> {
+    sending_within(LIMIT, policy, plain, parts)
+}
+
+/// Secures a message whose attachments have at most so many bytes together.
+fn sending_within(
+    limit: usize,
+    policy: &Policy,
+    plain: &str,
+    parts: Vec<Attachment>,
+) -> Result<Sent, SecureError> {
     let plan = OutboundPlan::compile(policy.clone(), client_keys()).expect("a plan");
-    let envelope = envelope(plain).with_attachments(parts, 1 << 20)?;
+    let envelope = envelope(plain).with_attachments(parts, limit)?;
     let secured = plan.secure(
         envelope,
         Outgoing::default(),
@@ -66,10 +79,19 @@ fn send(policy: &Policy) -> Sent {
 
 /// Opens a message; what is wrong with it is told as a peer is told.
 fn receive_as_peer(policy: &Policy, sent: &Sent) -> Result<Verified<Envelope>, Rejected> {
+    receive_within(LIMIT, policy, sent)
+}
+
+/// Opens a message whose attachments may have so many bytes together.
+fn receive_within(
+    limit: usize,
+    policy: &Policy,
+    sent: &Sent,
+) -> Result<Verified<Envelope>, Rejected> {
     let plan = InboundPlan::compile(policy.clone(), service_keys()).expect("a plan");
     let (mut buffers, limits) = (Buffers::default(), Limits::default());
     let envelope = Envelope::parse(sent.text.clone().into_bytes(), &limits, &mut buffers)?;
-    let envelope = envelope.with_attachments(sent.parts.clone(), 1 << 20)?;
+    let envelope = envelope.with_attachments(sent.parts.clone(), limit)?;
     let opened = plan.open_unmarked(envelope, &facts(), now(), &mut buffers)?;
     let first_seen = FirstSeen::assertion(opened.late_marks());
     opened.admit(first_seen)

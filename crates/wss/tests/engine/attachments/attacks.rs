@@ -193,6 +193,77 @@ fn a_dtd_in_an_attachment_is_refused() {
     );
 }
 
+/// XML that grows: each of its empty elements is written with the namespace that it uses.
+fn growing() -> Vec<u8> {
+    let name = "n".repeat(60);
+    let elements = "<p:e/>".repeat(1000);
+    format!("<r xmlns:p=\"urn:{name}\">{elements}</r>").into_bytes()
+}
+
+/// Bytes of the canonical form of [`growing`].
+const GROWN: usize = "<r></r>".len() + 1000 * ("<p:e xmlns:p=\"urn:\"></p:e>".len() + 60);
+
+#[track_caller]
+fn too_large(limit: usize, sent: &Sent, id: &str, left: usize) {
+    let problem = format!(
+        "expected attachments of {limit} bytes at most together, {left} in canonical form, found more"
+    );
+    let expected = self::problem(id, AttachmentProblem::Malformed { problem });
+    match receive_within(limit, &sign(), sent) {
+        Err(rejected) => assert_eq!(rejected.cause(), &expected),
+        Ok(verified) => panic!("accepted: {:?}", verified.attachments().len()),
+    }
+}
+
+/// Canonical forms are kept until they are handed out: all of them count, and what came, too.
+#[test]
+fn canonical_forms_are_bounded_together() {
+    let parts = ["a@x", "b@x", "c@x"].map(|id| part(id, "text/xml", &growing()));
+    let sent = sending(&sign(), PLAIN, parts.to_vec()).expect("it can be secured");
+    let all = 3 * GROWN;
+    let verified = receive_within(all, &sign(), &sent).expect("it is good");
+    let lengths = verified.attachments().iter().map(|one| one.content().len());
+    assert_eq!(lengths.sum::<usize>(), all);
+    too_large(all - 1, &sent, "c@x", GROWN - 1);
+    too_large(2 * GROWN, &sent, "b@x", GROWN - growing().len());
+    // A sender refuses what the receiver would.
+    assert!(sending_within(all, &sign(), PLAIN, parts.to_vec()).is_ok());
+    let refused = sending_within(all - 1, &sign(), PLAIN, parts.to_vec());
+    let refused = refused.expect_err("too large");
+    assert!(
+        matches!(&refused, SecureError::AttachmentUnfit { id, .. } if id == "c@x"),
+        "{refused}"
+    );
+}
+
+/// The media type is nobody's word where the content alone is signed: on the way, bytes become XML
+/// that grows. It is refused before its digest is compared.
+#[test]
+fn a_part_that_becomes_growing_xml_on_the_way_is_bounded() {
+    let mut sent = send(&sign());
+    let others: usize = sent.parts[..2].iter().map(|one| one.content().len()).sum();
+    sent.parts[2] = part("a+b/c@sender", "text/xml", &growing());
+    assert_eq!(refused(&sign(), &sent).name(), "digest-mismatch");
+    let limit = 20_000;
+    // The others were written in canonical form before: less of XML, more of text.
+    let grown = CANONICAL_INVOICE.len() + "one\r\ntwo\r\n".len();
+    assert!(others + growing().len() < limit && growing().len() + grown < limit);
+    too_large(limit, &sent, "a+b/c@sender", limit - grown);
+}
+
+#[test]
+fn lines_of_text_that_grow_are_bounded() {
+    let lines = || vec![part("a@x", "text/plain", &[b'\n'; 100])];
+    let sent = sending(&sign(), PLAIN, lines()).expect("it can be secured");
+    assert!(receive_within(200, &sign(), &sent).is_ok());
+    too_large(199, &sent, "a@x", 199);
+    let refused = sending_within(199, &sign(), PLAIN, lines()).expect_err("too large");
+    assert!(
+        matches!(refused, SecureError::AttachmentUnfit { .. }),
+        "{refused}"
+    );
+}
+
 /// The transforms of attachments are of `cid:` references alone, and the other way round.
 #[test]
 fn transforms_and_references_go_together() {
