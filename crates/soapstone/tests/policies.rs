@@ -115,6 +115,28 @@ fn algorithms_beside_a_policy_take_the_place_of_those_of_its_suite() {
     );
 }
 
+/// Elements that are encrypted may be of the Body: what is attached is left readable by choice
+/// alone.
+#[test]
+fn attachments_beside_encrypted_elements_are_readable_by_choice_alone() {
+    let elements = |path: &str| {
+        let elements = format!(
+            "<sp:EncryptedElements xmlns:e='urn:echo' xmlns:s='{SOAP11}'><sp:XPath>{path}</sp:XPath></sp:EncryptedElements>"
+        );
+        Files::new(&signed("<sp:Basic256Sha256/>", &elements))
+    };
+    let readable = "attachments = { encrypted = \"none\" }";
+    for (path, security, is_warned_of) in [
+        ("//e:text", "", false),
+        ("//e:text", readable, true),
+        ("/s:Envelope/s:Header/e:text", readable, false),
+    ] {
+        let risks = elements(path).risks("", security);
+        let found = risks.contains(&"readable-attachments");
+        assert_eq!(found, is_warned_of, "{path} {security}: {risks:?}");
+    }
+}
+
 /// A signature that the key of a password makes is none that a certificate makes.
 #[test]
 fn what_certificates_sign_with_is_no_risk_where_a_password_endorses() {

@@ -27,7 +27,8 @@ impl Coverage {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum AttachmentProtection {
     /// As the message is: by its content, where the message is signed, and where its Body is
-    /// encrypted.
+    /// encrypted, or some of it may be
+    /// ([`Policy::encrypts_of_body`](crate::Policy::encrypts_of_body)).
     #[default]
     AsMessage,
     /// Not demanded, and not done. A weak choice where messages are signed.

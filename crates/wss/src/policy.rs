@@ -171,7 +171,7 @@ impl Policy {
             AttachmentProtection::Absent => None,
             AttachmentProtection::Of(coverage) => Some(coverage),
         };
-        let encrypted = of(said.encrypted, self.encrypts(&Part::Body));
+        let encrypted = of(said.encrypted, self.encrypts_of_body());
         let is_late = self.order() == ProtectionOrder::EncryptBeforeSigning;
         let refused = match (self.header.intermediary, encrypted) {
             (Some(_), _) => Some("a node on the way takes no packages"),
@@ -431,6 +431,23 @@ impl Policy {
     pub fn encrypts(&self, part: &Part) -> bool {
         let encryption = self.encryption();
         encryption.is_some_and(|found| found.parts.iter().any(|wanted| wanted.part == *part))
+    }
+
+    /// Whether the Body is encrypted, or some of it may be: a part that is named by an id or by a
+    /// path counts unless it can stand in the header alone.
+    pub fn encrypts_of_body(&self) -> bool {
+        self.encrypted_parts().iter().any(|one| match &one.part {
+            Part::Body | Part::Id(_) => true,
+            Part::Path(path) => path.may_lead_into_body(),
+            Part::Timestamp
+            | Part::Header { .. }
+            | Part::Signature
+            | Part::UsernameToken
+            | Part::Assertion
+            | Part::Token
+            | Part::EndorsingToken
+            | Part::SignatureConfirmation => false,
+        })
     }
 
     /// Whether the policy asks for a `wsse:Security` header at all.

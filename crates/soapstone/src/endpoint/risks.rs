@@ -155,14 +155,15 @@ impl<P: Directions> Endpoint<P> {
                 "say signed = \"content\", and have the peer sign all parts of its packages",
             );
         }
-        if all.iter().any(|policy| policy.encrypts(&Part::Body))
+        if all.iter().any(|policy| policy.encrypts_of_body())
             && let Some(encrypted) = attachments.and_then(|given| given.encrypted.as_ref())
             && encrypted.value == absent
         {
             warn(
                 "readable-attachments",
                 encrypted.place,
-                "the Body is encrypted, and attachments come and go as they are".to_owned(),
+                "the Body or some of it is encrypted, and attachments come and go as they are"
+                    .to_owned(),
                 "say encrypted = \"content\", and have the peer encrypt all parts of its packages",
             );
         }

@@ -114,6 +114,12 @@ impl ElementPath {
         selected
     }
 
+    /// Whether it may select something of the Body: not where its second step leads to the header.
+    pub(crate) fn may_lead_into_body(&self) -> bool {
+        !matches!(&self.steps[..], [root, second, ..]
+            if !root.descendant && !second.descendant && second.is_named("Header"))
+    }
+
     /// Which numbers of steps lead to `element`.
     fn advance(&self, element: Element<'_>, near: u64, far: u64) -> u64 {
         let mut reached = 0;
@@ -141,6 +147,33 @@ mod tests {
             "s" => Some("urn:s".to_owned()),
             "a" | "other" => Some("urn:a".to_owned()),
             _ => None,
+        }
+    }
+
+    #[test]
+    fn a_path_stays_in_the_header_where_its_second_step_says_so() {
+        for (expression, into_body) in [
+            ("/s:Envelope/s:Header/a:To", false),
+            ("/s:Envelope/s:Header//a:To", false),
+            ("/*/*[local-name()='Header']/a:To", false),
+            (
+                "/*/*[namespace-uri()='urn:s' and local-name()='Header']/a:To",
+                false,
+            ),
+            ("/s:Envelope/s:Body/a:To", true),
+            ("/s:Envelope", true),
+            ("/s:Envelope/*/a:To", true),
+            ("/s:Envelope//s:Header/a:To", true),
+            ("//s:Header/a:To", true),
+            ("//a:To", true),
+            ("/*/*[not(local-name()='Header')]/a:To", true),
+            (
+                "/*/*[local-name()='Header' or local-name()='Body']/a:To",
+                true,
+            ),
+        ] {
+            let path = ElementPath::parse(expression, resolve).unwrap();
+            assert_eq!(path.may_lead_into_body(), into_body, "{expression}");
         }
     }
 

@@ -37,6 +37,12 @@ pub(super) enum Condition {
 }
 
 impl Step {
+    /// Whether nothing but elements of this local name can be selected.
+    pub(super) fn is_named(&self, local: &str) -> bool {
+        let names = |condition: &Condition| condition.names(local);
+        self.local.as_deref() == Some(local) || self.predicates.iter().any(names)
+    }
+
     /// Whether the step leads to an element.
     pub(super) fn selects(&self, element: Element<'_>) -> bool {
         self.local
@@ -54,6 +60,15 @@ impl Step {
 }
 
 impl Condition {
+    /// Whether it holds for elements of this local name alone.
+    fn names(&self, local: &str) -> bool {
+        match self {
+            Self::LocalName(wanted) => wanted == local,
+            Self::And(conditions) => conditions.iter().any(|condition| condition.names(local)),
+            _ => false,
+        }
+    }
+
     fn holds(&self, element: Element<'_>) -> bool {
         match self {
             Self::LocalName(wanted) => element.local() == wanted,

@@ -1,8 +1,8 @@
 //! What comes back of attachments, and what is said of each.
 
 use soapstone_crypto::DataEncryption;
-use soapstone_wss::SoapVersion;
 use soapstone_wss::names::{SOAP11, SOAP12};
+use soapstone_wss::{ElementPath, EncryptedPart, Part, SoapVersion};
 
 use super::*;
 
@@ -161,6 +161,55 @@ fn unsigned_attachments_are_taken_where_the_policy_says_so() {
     assert!(receive(&lax, &sent).is_ok());
     sent.parts[1].set_content(b"three".to_vec());
     assert_eq!(refused(&lax, &sent).name(), "digest-mismatch");
+}
+
+/// Whoever encrypts something of the Body has something to hide: attachments are encrypted with it,
+/// and demanded to be.
+#[test]
+fn attachments_are_encrypted_where_something_of_the_body_is() {
+    let path = |expression: &str| {
+        let namespace = |prefix: &str| match prefix {
+            "s" => Some("http://schemas.xmlsoap.org/soap/envelope/".to_owned()),
+            "a" => Some("http://www.w3.org/2005/08/addressing".to_owned()),
+            "e" => Some("urn:echo".to_owned()),
+            _ => None,
+        };
+        Part::Path(ElementPath::parse(expression, namespace).expect("a path"))
+    };
+    let wsu = format!(
+        " xmlns:wsu=\"{}\" wsu:Id=\"inner\"",
+        soapstone_wss::names::WSU
+    );
+    let plain = PLAIN.replace("<e:empty/>", &format!("<e:empty{wsu}/>"));
+    let to = "{http://www.w3.org/2005/08/addressing}To";
+    for (part, is_of_body) in [
+        (path("//e:text"), true),
+        (path("/s:Envelope/s:Body/e:echo/e:text"), true),
+        // Nothing of this message, and maybe of another one's Body.
+        (path("//e:other"), true),
+        (Part::Id("inner".to_owned()), true),
+        (path("/s:Envelope/s:Header/a:To"), false),
+        (to.parse().expect("a part"), false),
+        (Part::Signature, false),
+    ] {
+        let mut policy = sign_and_encrypt();
+        policy.parts.encrypted = vec![EncryptedPart::customary(part.clone())];
+        assert_eq!(policy.encrypts_of_body(), is_of_body, "{part}");
+        let sent = sending(&policy, &plain, parts()).expect("it can be secured");
+        let verified = receive(&policy, &sent).expect("it is good");
+        for one in &verified.evidence().attachments {
+            let coverage = one.encrypted.map(|(coverage, _)| coverage);
+            assert_eq!(coverage, is_of_body.then_some(Coverage::Content), "{part}");
+        }
+        let mut readable = policy.clone();
+        readable.parts.attachments.encrypted = AttachmentProtection::Absent;
+        let sent = sending(&readable, &plain, parts()).expect("it can be secured");
+        assert!(receive(&readable, &sent).is_ok(), "{part}");
+        if is_of_body {
+            let expected = problem("invoice@sender", AttachmentProblem::Unencrypted);
+            assert_eq!(refused(&policy, &sent), expected, "{part}");
+        }
+    }
 }
 
 #[test]
