@@ -8,7 +8,8 @@
 //!   others was seen to take.
 //! - A claim meets no need for a time. That is for what was seen.
 //! - A backend whose calls took much longer than its reports say, three reports in a row, is
-//!   doubted: its claims count for nothing, until as many reports fit.
+//!   doubted: its claims count for nothing, until as many reports fit. Each three more that its
+//!   calls contradict are told of anew.
 //!
 //! ```text
 //! answers ─▶ open ── report k ─▶ pending ── report k+1 ─▶ judged by the claims of k and k+1
@@ -110,6 +111,8 @@ pub(crate) struct Claimed {
     pending: Seen,
     /// Reports in a row that do not fit what is believed.
     run: u32,
+    /// Reports in a row that calls contradicted while it was doubted already.
+    repeated: u32,
     pub(crate) doubted: bool,
     /// Reports that calls contradicted.
     pub(crate) contradictions: u64,
@@ -165,19 +168,25 @@ impl Claimed {
         self.take(claims, now);
         let (fits, seen, claimed) = verdict?;
         self.contradictions += u64::from(!fits);
-        self.run = match fits == self.doubted {
-            true => self.run + 1,
-            false => 0,
-        };
-        if self.run < REPORTS {
-            return None;
+        if fits == self.doubted {
+            (self.run, self.repeated) = (self.run + 1, 0);
+        } else {
+            self.run = 0;
+            self.repeated += u32::from(!fits);
         }
-        self.run = 0;
-        self.doubted = !self.doubted;
-        Some(match self.doubted {
-            true => Change::Doubted { seen, claimed },
-            false => Change::Believed,
-        })
+        if self.run >= REPORTS {
+            (self.run, self.repeated) = (0, 0);
+            self.doubted = !self.doubted;
+            return Some(match self.doubted {
+                true => Change::Doubted { seen, claimed },
+                false => Change::Believed,
+            });
+        }
+        if self.repeated >= REPORTS {
+            self.repeated = 0;
+            return Some(Change::StillDoubted { seen, claimed });
+        }
+        None
     }
 
     /// Whether what was seen fits, with the mean that was seen and the one that was claimed. `None`
@@ -313,6 +322,28 @@ mod tests {
     }
 
     #[test]
+    fn a_backend_that_goes_on_lying_is_told_of_after_each_three_reports() {
+        let mut claimed = Claimed::default();
+        claimed.report(&claims(0, 5), Instant::now());
+        let (seen, said) = (ms(500), ms(5));
+        let doubted = Change::Doubted {
+            seen,
+            claimed: said,
+        };
+        let still = Change::StillDoubted {
+            seen,
+            claimed: said,
+        };
+        assert_eq!(told(&mut claimed, 1, 500, 5, 10), [doubted, still, still]);
+        // One that fits, and the three begin anew.
+        assert_eq!(told(&mut claimed, 11, 500, 5, 1), []);
+        assert_eq!(told(&mut claimed, 12, 5, 5, 2), []);
+        assert_eq!(told(&mut claimed, 14, 500, 5, 3), []);
+        assert_eq!(told(&mut claimed, 17, 500, 5, 1), [still]);
+        assert!(claimed.doubted);
+    }
+
+    #[test]
     fn who_slows_down_and_says_so_is_not_doubted() {
         let mut claimed = Claimed::default();
         assert_eq!(told(&mut claimed, 0, 5, 5, 4), []);
@@ -337,7 +368,8 @@ mod tests {
         // 95 of 100 calls within 10 ms: three times that, and 100 ms.
         assert_eq!(told(&mut claimed, 0, 130, 5, 20), []);
         assert_eq!(claimed.contradictions, 0);
-        assert_eq!(told(&mut claimed, 20, 131, 5, 10).len(), 1);
+        let slower = told(&mut claimed, 20, 131, 5, 6);
+        assert!(matches!(slower[..], [Change::Doubted { .. }]), "{slower:?}");
     }
 
     #[test]

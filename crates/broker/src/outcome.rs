@@ -83,6 +83,13 @@ pub enum Change {
         /// What the reports say of such calls.
         claimed: Duration,
     },
+    /// It was doubted before, and its calls contradicted as many reports again.
+    StillDoubted {
+        /// What the last calls took, in the mean.
+        seen: Duration,
+        /// What the reports say of such calls.
+        claimed: Duration,
+    },
     /// Its reports fit its calls again, and count.
     Believed,
 }
@@ -101,6 +108,10 @@ impl fmt::Display for Change {
             Self::Doubted { seen, claimed } => write!(
                 out,
                 "the backend is slower than its reports say: calls took {seen:?}, reported {claimed:?}; its reports count for nothing"
+            ),
+            Self::StillDoubted { seen, claimed } => write!(
+                out,
+                "the backend is still slower than its reports say: calls took {seen:?}, reported {claimed:?}"
             ),
             Self::Believed => out.write_str("the reports of the backend fit its calls again"),
         }

@@ -9,10 +9,11 @@ use super::{Agreement, Moment, note};
 use crate::claims::REPORTS;
 
 impl Agreement {
-    /// A backend was found to be slower than it reports ([`Change::Doubted`]). Returns what that
-    /// changed.
+    /// A backend was found to be slower than it reports ([`Change::Doubted`]), or still to be so
+    /// ([`Change::StillDoubted`]). Returns what that changed.
     ///
     /// [`Change::Doubted`]: crate::Change::Doubted
+    /// [`Change::StillDoubted`]: crate::Change::StillDoubted
     pub fn doubted(
         &self,
         backend: &str,

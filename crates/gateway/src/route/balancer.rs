@@ -171,8 +171,8 @@ impl Balancer {
         self.pool.explain(&ask, Instant::now().into_std())
     }
 
-    /// A report came of the provider with that access point and owner. Returns whether it is
-    /// doubted from now on.
+    /// A report came of the provider with that access point and owner. Returns what
+    /// its calls contradicted, where they did so often enough to be a matter of its agreements.
     pub(crate) fn reported(
         &self,
         access_point: &str,
@@ -190,11 +190,13 @@ impl Balancer {
         let changed = self.pool.reported(member, claims, now);
         self.tell(member, changed);
         match changed {
-            Some(Change::Doubted { seen, claimed }) => Some(Doubted {
-                backend: self.pool.name(member).to_owned(),
-                seen,
-                claimed,
-            }),
+            Some(Change::Doubted { seen, claimed } | Change::StillDoubted { seen, claimed }) => {
+                Some(Doubted {
+                    backend: self.pool.name(member).to_owned(),
+                    seen,
+                    claimed,
+                })
+            }
             _ => None,
         }
     }
@@ -227,6 +229,10 @@ impl Balancer {
             }
             Some(change @ (Change::Returned | Change::Up | Change::Believed)) => {
                 tracing::info!(route, backend, "{change}");
+            }
+            // It comes again and again while the backend lies: its first word was a warning.
+            Some(change @ Change::StillDoubted { .. }) => {
+                tracing::debug!(route, backend, "{change}");
             }
         }
     }
