@@ -84,8 +84,17 @@ struct Provider {
 }
 
 impl Provider {
+    /// Ends an exclusion whose time is over. Returns that it did.
+    fn lapse(&mut self, agreement: &str, backend: &str, now: Moment) -> Option<AgreementEvent> {
+        self.excluded.take_if(|until| *until <= now.at)?;
+        Some(AgreementEvent::Returned {
+            agreement: agreement.to_owned(),
+            backend: backend.to_owned(),
+        })
+    }
+
     /// Counts violations towards an exclusion, and excludes it where they are enough. The last one
-    /// tells of that.
+    /// tells of that. An exclusion that is over has to [lapse](Self::lapse) before.
     fn strike(&mut self, exclusion: Option<Exclusion>, found: &mut [Violation], now: Moment) {
         let (Some(exclusion), None) = (exclusion, self.excluded) else {
             return;
@@ -317,13 +326,7 @@ impl Agreement {
             events.push(AgreementEvent::Expired { agreement });
         }
         for (backend, provider) in &mut state.providers {
-            if provider.excluded.is_some_and(|until| until <= now.at) {
-                provider.excluded = None;
-                events.push(AgreementEvent::Returned {
-                    agreement: self.terms.name.clone(),
-                    backend: backend.clone(),
-                });
-            }
+            events.extend(provider.lapse(&self.terms.name, backend, now));
         }
         events
     }
@@ -366,13 +369,7 @@ impl Agreement {
                 continue;
             }
             let mut found = provider.window.close(&self.terms, backend, true, now);
-            if provider.excluded.is_some_and(|until| until <= now.at) {
-                provider.excluded = None;
-                events.push(AgreementEvent::Returned {
-                    agreement: self.terms.name.clone(),
-                    backend: backend.clone(),
-                });
-            }
+            events.extend(provider.lapse(&self.terms.name, backend, now));
             provider.strike(self.terms.of_provider.exclusion, &mut found, now);
             note(violations, found, events);
         }

@@ -44,6 +44,7 @@ impl Agreement {
         let mut found = vec![violation];
         let (mut state, mut events) = (self.state(), Vec::new());
         if let Some(provider) = state.provider(backend) {
+            events.extend(provider.lapse(&terms.name, backend, now));
             provider.strike(owed.exclusion, &mut found, now);
         }
         note(&mut state.violations, found, &mut events);
@@ -85,14 +86,15 @@ mod tests {
         }
     }
 
-    /// What comes of a lie of a backend at that second.
+    /// The violations that come of a lie of a backend at that second.
     fn lie(agreement: &Agreement, backend: &str, at: Instant, second: u64) -> Vec<Violation> {
         let (seen, claimed) = (Duration::from_millis(500), Duration::from_millis(1));
         let unix = Duration::from_secs(second);
         let events = agreement.doubted(backend, seen, claimed, Moment { at, unix });
-        let violations = events.into_iter().map(|event| match event {
-            AgreementEvent::Violated(violation) => *violation,
-            other => panic!("{other:?}"),
+        let violations = events.into_iter().filter_map(|event| match event {
+            AgreementEvent::Violated(violation) => Some(*violation),
+            AgreementEvent::Returned { .. } => None,
+            other @ AgreementEvent::Expired { .. } => panic!("{other:?}"),
         });
         violations.collect()
     }
@@ -113,6 +115,36 @@ mod tests {
         let unix = Duration::from_secs(6);
         let status = agreement.status(Moment { at: now, unix });
         assert!(status.violations.contains(&(Obligation::Reports, 2)));
+    }
+
+    /// Nothing else than a lie may come between the end of an exclusion and the next look at it.
+    #[test]
+    fn a_lie_after_an_exclusion_counts_before_anything_else_has_ended_it() {
+        let (agreement, now) = (Agreement::new(terms(true)), Instant::now());
+        let lie = |second| lie(&agreement, "one", now + Duration::from_secs(second), second);
+        lie(5);
+        assert!(lie(6)[0].excluded.is_some());
+        // One that is found meanwhile makes it no longer, and counts towards no other one.
+        assert_eq!(lie(65)[0].excluded, None);
+        let moment = |second| Moment {
+            at: now + Duration::from_secs(second),
+            unix: Duration::from_secs(second),
+        };
+        let (seen, claimed) = (Duration::from_millis(500), Duration::from_millis(1));
+        let events = agreement.doubted("one", seen, claimed, moment(66));
+        let [
+            AgreementEvent::Returned { .. },
+            AgreementEvent::Violated(violation),
+        ] = &events[..]
+        else {
+            panic!("its return, and a violation, found {events:?}");
+        };
+        assert_eq!(violation.excluded, None);
+        assert_eq!(agreement.status(moment(66)).providers[0].strikes, 1);
+        assert_eq!(agreement.tick(moment(66)), []);
+        assert!(lie(67)[0].excluded.is_some());
+        let standing = agreement.standing("one", moment(67).at);
+        assert_eq!(standing, Standing::Excluded);
     }
 
     #[test]
