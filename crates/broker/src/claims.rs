@@ -6,6 +6,8 @@
 //!   make it look slower: others call it, too.
 //! - A claim about a backend that was not seen of late is worth at most what the fastest of the
 //!   others was seen to take.
+//! - Of two claims in a row the slower one counts, since calls are judged by the slower one, too.
+//! - A mean counts for no less than a twentieth of the p95 beside it: it cannot be less.
 //! - A claim meets no need for a time. That is for what was seen.
 //! - A backend whose calls took much longer than its reports say, three reports in a row, is
 //!   doubted: its claims count for nothing, until as many reports fit. Each three more that its
@@ -35,6 +37,13 @@ pub(crate) const REPORTS: u32 = 3;
 /// [`MARGIN`] more: the way, its connections, and what is larger than the calls of others.
 const FACTOR: u32 = 3;
 
+/// From so many calls on, what is claimed of the mean of their operations is judged, too. Fewer may
+/// be the slow ones among many.
+const ENOUGH: u32 = 8;
+
+/// One call in so many takes the p95 or longer, by what a p95 is.
+const TAIL: u32 = 20;
+
 /// What a call may take besides.
 const MARGIN: Duration = Duration::from_millis(100);
 
@@ -57,8 +66,40 @@ impl Claim {
 
     /// What a call takes at most that does not contradict it.
     fn most(self) -> Duration {
-        let slowest = self.p95.max(self.mean);
-        slowest.saturating_mul(FACTOR).saturating_add(MARGIN)
+        beyond(self.p95.max(self.mean))
+    }
+
+    /// The least mean that both of its numbers leave.
+    fn least(self) -> Duration {
+        self.mean.max(self.p95 / TAIL)
+    }
+}
+
+/// What is not yet much longer than a time that is claimed.
+fn beyond(claimed: Duration) -> Duration {
+    claimed.saturating_mul(FACTOR).saturating_add(MARGIN)
+}
+
+/// The last claim about something, and the one before.
+#[derive(Clone, Copy, Debug)]
+struct Said {
+    last: Claim,
+    before: Option<Claim>,
+}
+
+impl Said {
+    /// A claim after others.
+    fn after(former: Option<Self>, last: Claim) -> Self {
+        let before = former.map(|former| former.last);
+        Self { last, before }
+    }
+
+    /// The slower one of both.
+    fn slower(self) -> Claim {
+        match self.before {
+            Some(before) => self.last.or_slower(before),
+            None => self.last,
+        }
     }
 }
 
@@ -104,8 +145,8 @@ pub(crate) struct Claimed {
     taken: Option<i64>,
     /// When the last claim came.
     at: Option<Instant>,
-    all: Option<Claim>,
-    of: BTreeMap<Operation, Claim>,
+    all: Option<Said>,
+    of: BTreeMap<Operation, Said>,
     /// Calls since the last report, and those between the two before.
     open: Seen,
     pending: Seen,
@@ -136,6 +177,27 @@ impl Seen {
         for (operation, (calls, time)) in other.0 {
             self.add(calls, time, operation);
         }
+    }
+}
+
+/// Calls beside the most that they may take.
+#[derive(Debug, Default)]
+struct Judged {
+    calls: u32,
+    seen: Duration,
+    most: Duration,
+}
+
+impl Judged {
+    /// Adds calls, all of which took that time, and each of which may take so long.
+    fn add(&mut self, calls: u32, seen: Duration, most: Duration) {
+        self.calls = self.calls.saturating_add(calls);
+        self.seen = self.seen.saturating_add(seen);
+        self.most = self.most.saturating_add(most.saturating_mul(calls));
+    }
+
+    fn fits(&self) -> bool {
+        self.seen <= self.most
     }
 }
 
@@ -192,32 +254,39 @@ impl Claimed {
     /// Whether what was seen fits, with the mean that was seen and the one that was claimed. `None`
     /// where no claim is about what was seen.
     fn judge(&self, claims: &Claims) -> Option<(bool, Duration, Duration)> {
-        let (mut seen, mut claimed, mut most) = (Duration::ZERO, Duration::ZERO, Duration::ZERO);
-        let mut all = 0_u32;
+        let (mut all, mut named) = (Judged::default(), Judged::default());
+        let mut claimed = Duration::ZERO;
         for (operation, (calls, time)) in &self.pending.0 {
-            let Some(claim) = self.claim_of(*operation, claims) else {
+            let Some((claim, is_of_operation)) = self.claim_of(*operation, claims) else {
                 continue;
             };
-            seen = seen.saturating_add(*time);
             claimed = claimed.saturating_add(claim.mean.saturating_mul(*calls));
-            most = most.saturating_add(claim.most().saturating_mul(*calls));
-            all = all.saturating_add(*calls);
+            all.add(*calls, *time, claim.most());
+            if is_of_operation {
+                named.add(*calls, *time, beyond(claim.mean));
+            }
         }
-        (all > 0).then(|| (seen <= most, seen / all, claimed / all))
+        // A mean of all operations says nothing of the one that is called here.
+        let fits = all.fits() && (named.calls < ENOUGH || named.fits());
+        (all.calls > 0).then(|| (fits, all.seen / all.calls, claimed / all.calls))
     }
 
     /// The slower one of what the last report and this one say of an operation, or of all calls
-    /// where neither names it.
-    fn claim_of(&self, operation: Option<Operation>, claims: &Claims) -> Option<Claim> {
+    /// where neither names it; and whether it is of the operation.
+    fn claim_of(&self, operation: Option<Operation>, claims: &Claims) -> Option<(Claim, bool)> {
         let of_new = |operation| {
             let mut named = claims.operations.iter();
             named
                 .find(|(name, _)| *name == operation)
                 .map(|(_, claim)| *claim)
         };
+        let last = |said: Option<&Said>| said.map(|said| said.last);
         let named = operation
-            .and_then(|operation| slower(self.of.get(&operation).copied(), of_new(operation)));
-        named.or_else(|| slower(self.all, claims.all))
+            .and_then(|operation| slower(last(self.of.get(&operation)), of_new(operation)));
+        let all = || slower(last(self.all.as_ref()), claims.all);
+        named
+            .map(|claim| (claim, true))
+            .or_else(|| all().map(|claim| (claim, false)))
     }
 
     /// Takes claims in the place of those before. Of what had no calls since, the last word stays.
@@ -225,10 +294,13 @@ impl Claimed {
         if claims.all.is_some() || !claims.operations.is_empty() {
             self.at = Some(now);
         }
-        self.all = claims.all.or(self.all);
+        if let Some(claim) = claims.all {
+            self.all = Some(Said::after(self.all, claim));
+        }
         for (operation, claim) in &claims.operations {
-            if self.of.len() < OPERATIONS || self.of.contains_key(operation) {
-                self.of.insert(*operation, *claim);
+            let former = self.of.get(operation).copied();
+            if self.of.len() < OPERATIONS || former.is_some() {
+                self.of.insert(*operation, Said::after(former, *claim));
             }
         }
     }
@@ -246,9 +318,9 @@ impl Claimed {
             return None;
         }
         let named = operation.and_then(|operation| self.of.get(&operation));
-        let claim = named.copied().or(self.all)?;
+        let said = named.copied().or(self.all)?;
         Some(ClaimedMean {
-            time: claim.mean,
+            time: said.slower().least(),
             is_of_operation: named.is_some(),
         })
     }
@@ -410,6 +482,97 @@ mod tests {
                 is_of_operation,
             };
             assert_eq!(claimed.mean(Some(operation), FRESH, now), Some(mean));
+        }
+    }
+
+    /// Changes after reports that say that of an operation, with so many of its calls before each.
+    fn changes_of(claim: Claim, calls: u32, took: u64) -> Vec<Change> {
+        let (get, now) = (Operation::of(b"get"), Instant::now());
+        let mut claimed = Claimed::default();
+        let changes = (0..6).filter_map(|taken| {
+            for _ in 0..calls {
+                claimed.see(ms(took), Some(get));
+            }
+            let said = Claims {
+                taken,
+                all: Some(claim),
+                operations: vec![(get, claim)],
+            };
+            claimed.report(&said, now)
+        });
+        changes.collect()
+    }
+
+    /// A p95 of ages fits every call, and the choice goes by the mean.
+    #[test]
+    fn a_mean_that_many_calls_contradict_is_a_lie_whatever_the_p95() {
+        let day = 24 * 60 * 60 * 1000;
+        for (calls, took, lies) in [(8, 500, 1), (7, 500, 0), (8, 103, 0), (8, 104, 1)] {
+            let changes = changes_of(claim(1, day), calls, took);
+            assert_eq!(changes.len(), lies, "{calls} {took} {changes:?}");
+        }
+        // The way is none: 100 ms and three times the mean, of many calls, too.
+        assert_eq!(changes_of(claim(10, 20), 100, 130), []);
+    }
+
+    /// Others may call quick operations, and the report names none.
+    #[test]
+    fn a_mean_of_all_operations_is_no_lie_about_one() {
+        let mut claimed = Claimed::default();
+        let now = Instant::now();
+        for taken in 0..9 {
+            for _ in 0..100 {
+                claimed.see(ms(400), Some(Operation::of(b"slow")));
+            }
+            let said = Claims {
+                taken,
+                all: Some(claim(40, 400)),
+                operations: Vec::new(),
+            };
+            assert_eq!(claimed.report(&said, now), None);
+        }
+    }
+
+    /// Five of 100 calls that took a day make a mean of more than an hour.
+    #[test]
+    fn a_mean_is_worth_no_less_than_its_p95_leaves() {
+        let day = 24 * 60 * 60 * 1000;
+        let mut claimed = Claimed::default();
+        let now = Instant::now();
+        let said = Claims {
+            taken: 0,
+            all: Some(claim(1, day)),
+            operations: Vec::new(),
+        };
+        claimed.report(&said, now);
+        assert_eq!(time(&claimed, now), Some(ms(day / 20)));
+        // One that both numbers leave is taken as it is.
+        assert_eq!(claim(5, 100).least(), ms(5));
+    }
+
+    /// Calls are judged by the slower of two reports: so the quicker one is worth nothing.
+    #[test]
+    fn of_slow_and_quick_reports_in_turn_the_slow_ones_count() {
+        let mut claimed = Claimed::default();
+        let (now, get) = (Instant::now(), Operation::of(b"get"));
+        for (taken, mean, expected) in [
+            (0, 5, 5),
+            (1, 500, 500),
+            (2, 5, 500),
+            (3, 500, 500),
+            (4, 5, 500),
+            (5, 5, 5),
+        ] {
+            let claim = claim(mean, mean * 2);
+            let said = Claims {
+                taken,
+                all: Some(claim),
+                operations: vec![(get, claim)],
+            };
+            claimed.report(&said, now);
+            assert_eq!(time(&claimed, now), Some(ms(expected)), "{taken}");
+            let of_get = claimed.mean(Some(get), FRESH, now).map(|mean| mean.time);
+            assert_eq!(of_get, Some(ms(expected)), "{taken}");
         }
     }
 
