@@ -80,9 +80,10 @@ impl Exchange<'_> {
 
     /// Counts the head of a backend's response, which arrived.
     pub(super) fn backend_answered(&self, took: Duration) {
-        self.route.metrics.backend(took);
-        if let Some(operation) = self.operation() {
-            operation.backend(took);
+        let metrics = &self.route.metrics;
+        metrics.backend(took);
+        if let (Some(counted), Some(operations)) = (&self.counted, metrics.operations()) {
+            counted.backend(operations, took);
         }
     }
 
@@ -108,7 +109,7 @@ impl Exchange<'_> {
         let metrics = &self.route.metrics;
         metrics.response(status, self.started);
         if let (Some(counted), Some(operations)) = (&self.counted, metrics.operations()) {
-            counted.answered(operations, self.started.elapsed());
+            counted.answered(operations, status.is_success(), self.started.elapsed());
         }
     }
 

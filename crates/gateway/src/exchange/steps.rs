@@ -295,6 +295,7 @@ pub(crate) fn secure_answer(
 ) -> Result<Secured, EndpointError> {
     let direction = Direction::Inbound;
     let service = &endpoint.endpoint;
+    observed.answers(&octets, buffers);
     let labelled = match addressing {
         Some(request) => service.label_answer(octets, request, buffers),
         None => Ok(octets),

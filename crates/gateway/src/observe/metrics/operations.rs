@@ -5,10 +5,11 @@
 //! route counts.
 //!
 //! The rule kept here: an operation is counted apart only if the policy of the route names it, or a
-//! proven sender called it. There are so many at most, so that nobody makes the series grow.
+//! backend has served it to a proven sender. There are so many at most, so that nobody makes the
+//! series grow, and no client takes their places with names that no backend knows.
 
-use std::sync::atomic::{AtomicU64, Ordering};
-use std::sync::{Arc, OnceLock, PoisonError, RwLock};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, OnceLock, PoisonError, RwLock};
 use std::time::Duration;
 
 use soapstone_registry::OTHER;
@@ -122,43 +123,40 @@ impl Operations {
                 Some(rest) => rest.split_once('}').unwrap_or(("", name)),
                 None => ("", name),
             };
-            self.find(namespace, local, true);
+            if let Some(new) = self.new_name(namespace, local) {
+                self.add(&new);
+            }
         }
     }
 
-    /// The operation of an element. One that is new is counted apart if `is_proven` says that its
-    /// sender is, and there is room. `None`: it is another one.
-    pub(crate) fn find(
-        &self,
-        namespace: &str,
-        local: &str,
-        is_proven: bool,
-    ) -> Option<Arc<OperationMetrics>> {
-        let find = |known: &[Arc<OperationMetrics>]| {
-            let mut known = known.iter();
-            known.find(|it| it.is(namespace, local)).cloned()
-        };
+    /// The operation of an element, where it is counted apart.
+    pub(crate) fn find(&self, namespace: &str, local: &str) -> Option<Arc<OperationMetrics>> {
         let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
-        if let Some(known) = find(&known) {
-            return Some(known);
-        }
+        let mut known = known.iter();
+        known.find(|it| it.is(namespace, local)).cloned()
+    }
+
+    /// The name of an operation that is not counted apart yet, and could be.
+    pub(crate) fn new_name(&self, namespace: &str, local: &str) -> Option<String> {
+        let known = self.known.read().unwrap_or_else(PoisonError::into_inner);
         let fits = namespace.len() + local.len() + 2 <= LONGEST_NAME;
-        if !is_proven || !fits || known.len() >= MOST {
-            return None;
-        }
-        drop(known);
+        (fits && known.len() < MOST).then(|| match namespace {
+            "" => local.to_owned(),
+            _ => format!("{{{namespace}}}{local}"),
+        })
+    }
+
+    /// Counts an operation apart from now on. `None`: there is no room.
+    fn add(&self, name: &str) -> Option<Arc<OperationMetrics>> {
         let mut known = self.known.write().unwrap_or_else(PoisonError::into_inner);
         // Another request may have been quicker.
-        if let Some(known) = find(&known) {
-            return Some(known);
+        if let Some(known) = known.iter().find(|it| *it.name == *name) {
+            return Some(Arc::clone(known));
         }
         if known.len() >= MOST {
             return None;
         }
-        let new = OperationMetrics::new(&match namespace {
-            "" => local.to_owned(),
-            _ => format!("{{{namespace}}}{local}"),
-        });
+        let new = OperationMetrics::new(name);
         known.push(Arc::clone(&new));
         Some(new)
     }
@@ -183,6 +181,8 @@ impl Operations {
 #[derive(Debug, Default)]
 pub(crate) struct CountedCall {
     operation: OnceLock<InHand>,
+    /// What it calls, where that is not counted apart yet.
+    new: OnceLock<NewOperation>,
     /// Time of its security steps, in nanoseconds.
     security: AtomicU64,
 }
@@ -197,7 +197,77 @@ impl Drop for InHand {
     }
 }
 
+/// An operation that a proven sender calls, and that no backend has served yet.
+#[derive(Debug)]
+struct NewOperation {
+    name: String,
+    /// What such calls count for, until one of them is served.
+    other: Arc<OperationMetrics>,
+    /// How long backends took, where they answered.
+    backend: Mutex<Vec<Duration>>,
+    /// The answer is a fault, whatever its status.
+    is_fault: AtomicBool,
+}
+
+impl NewOperation {
+    /// Counts what backends took for an operation.
+    fn count_for(&self, operation: &OperationMetrics) {
+        let mut backend = self.backend.lock().unwrap_or_else(PoisonError::into_inner);
+        for took in backend.drain(..) {
+            operation.backend(took);
+        }
+    }
+
+    /// It was answered. Returns what the call counts for.
+    fn answered(&self, operations: &Operations, succeeded: bool) -> Option<Arc<OperationMetrics>> {
+        let backend = self.backend.lock().unwrap_or_else(PoisonError::into_inner);
+        let is_answered = !backend.is_empty();
+        drop(backend);
+        let is_served = is_answered && succeeded && !self.is_fault.load(Ordering::Relaxed);
+        is_served.then(|| operations.add(&self.name)).flatten()
+    }
+}
+
+impl Drop for NewOperation {
+    fn drop(&mut self) {
+        self.count_for(&self.other);
+    }
+}
+
 impl CountedCall {
+    /// It was opened, and is of an operation of that name, which is not counted apart yet.
+    pub(crate) fn is_of_new(&self, name: String, operations: &Operations) {
+        self.new.get_or_init(|| NewOperation {
+            name,
+            other: Arc::clone(&operations.other),
+            backend: Mutex::default(),
+            is_fault: AtomicBool::new(false),
+        });
+    }
+
+    /// Whether its answer says if its operation is counted apart from now on.
+    pub(crate) fn is_new(&self) -> bool {
+        self.new.get().is_some()
+    }
+
+    /// Its answer is a fault.
+    pub(crate) fn is_answered_by_fault(&self) {
+        if let Some(new) = self.new.get() {
+            new.is_fault.store(true, Ordering::Relaxed);
+        }
+    }
+
+    /// The head of a backend's response arrived.
+    pub(crate) fn backend(&self, operations: &Operations, took: Duration) {
+        match (self.operation(), self.new.get()) {
+            (None, Some(new)) => {
+                let mut backend = new.backend.lock().unwrap_or_else(PoisonError::into_inner);
+                backend.push(took);
+            }
+            (operation, _) => operation.unwrap_or(operations.other()).backend(took),
+        }
+    }
+
     /// It was opened, and is of that operation.
     pub(crate) fn is_of(&self, operation: Arc<OperationMetrics>) {
         self.operation.get_or_init(|| {
@@ -217,8 +287,14 @@ impl CountedCall {
         self.security.fetch_add(nanoseconds, Ordering::Relaxed);
     }
 
-    /// The call was answered, after that time.
-    pub(crate) fn answered(&self, operations: &Operations, took: Duration) {
+    /// The call was answered, after that time. `succeeded` is what the status of the answer says.
+    pub(crate) fn answered(&self, operations: &Operations, succeeded: bool, took: Duration) {
+        if let Some(new) = self.new.get() {
+            if let Some(operation) = new.answered(operations, succeeded) {
+                self.is_of(operation);
+            }
+            new.count_for(self.operation().unwrap_or(operations.other()));
+        }
         let operation = self.operation().unwrap_or(operations.other());
         let security = self.security.load(Ordering::Relaxed);
         operation.security.fetch_add(security, Ordering::Relaxed);
@@ -235,23 +311,65 @@ mod tests {
         all.map(|it| it.name().to_string()).collect()
     }
 
+    /// A call of an operation that is answered with success, by a fault perhaps.
+    fn call(operations: &Operations, local: &str, succeeded: bool, is_fault: bool) -> bool {
+        let call = CountedCall::default();
+        if let Some(known) = operations.find("urn:b", local) {
+            call.is_of(known);
+        } else if let Some(name) = operations.new_name("urn:b", local) {
+            call.is_of_new(name, operations);
+        }
+        call.backend(operations, Duration::from_millis(1));
+        if is_fault {
+            call.is_answered_by_fault();
+        }
+        call.answered(operations, succeeded, Duration::from_millis(2));
+        call.operation().is_some()
+    }
+
     #[test]
-    fn an_operation_is_counted_apart_where_the_policy_names_it_or_its_sender_is_proven() {
+    fn an_operation_is_counted_apart_where_the_policy_names_it_or_a_backend_has_served_it() {
         let operations = Operations::default();
         operations.know(["{urn:b}getBooks", "ping"].into_iter());
-        assert!(operations.find("urn:b", "getBooks", false).is_some());
-        assert!(operations.find("", "ping", false).is_some());
+        assert!(operations.find("urn:b", "getBooks").is_some());
+        assert!(operations.find("", "ping").is_some());
         for (namespace, local) in [
             ("urn:c", "getBooks"),
             ("urn:b", "getBook"),
             ("", "getBooks"),
         ] {
-            let found = operations.find(namespace, local, false);
+            let found = operations.find(namespace, local);
             assert!(found.is_none(), "{namespace} {local}");
         }
-        assert!(operations.find("urn:c", "getBooks", true).is_some());
-        let expected = ["ping", "{urn:b}getBooks", "{urn:c}getBooks", "*"];
-        assert_eq!(names(&operations), expected);
+        assert!(!call(&operations, "buy", false, false));
+        assert!(!call(&operations, "buy", true, true));
+        assert_eq!(names(&operations), ["ping", "{urn:b}getBooks", "*"]);
+        assert!(call(&operations, "buy", true, false));
+        // Then failures count for it, too.
+        assert!(call(&operations, "buy", false, false));
+        let buy = operations.find("urn:b", "buy").expect("it is known");
+        for (counted, calls) in [(&buy, 2), (operations.other(), 2)] {
+            let sample = counted.sample();
+            let counts = (sample.request.count(), sample.backend.count());
+            assert_eq!(counts, (calls, calls), "{counted:?}");
+        }
+    }
+
+    /// What the gateway answers by itself, and a client that has gone, make no operation.
+    #[test]
+    fn what_no_backend_answered_is_no_operation() {
+        let operations = Operations::default();
+        let own = CountedCall::default();
+        own.is_of_new("own".to_owned(), &operations);
+        own.answered(&operations, true, Duration::from_millis(2));
+        let gone = CountedCall::default();
+        gone.is_of_new("gone".to_owned(), &operations);
+        gone.backend(&operations, Duration::from_millis(1));
+        drop(gone);
+        assert_eq!(names(&operations), ["*"]);
+        let other = operations.other().sample();
+        let counts = (other.request.count(), other.backend.count());
+        assert_eq!(counts, (1, 1));
     }
 
     /// Whoever has a key of a client can name as many operations as he likes.
@@ -260,35 +378,39 @@ mod tests {
         let operations = Operations::default();
         operations.know(["{urn:b}getBooks"].into_iter());
         for number in 0..1000 {
-            operations.find("urn:evil", &format!("o{number}"), true);
+            call(&operations, &format!("invented{number}"), false, false);
         }
-        assert!(operations.find("", &"n".repeat(254), true).is_none());
+        assert_eq!(names(&operations).len(), 2);
+        for number in 0..1000 {
+            call(&operations, &format!("o{number}"), true, false);
+        }
         assert_eq!(names(&operations).len(), MOST + 1);
-        assert!(operations.find("urn:b", "getBooks", true).is_some());
+        assert!(operations.find("urn:b", "getBooks").is_some());
+        // Calls that were in hand when the last place was taken.
+        assert!(operations.add("late").is_none());
     }
 
     #[test]
     fn a_name_that_is_too_long_is_another_operation() {
         let operations = Operations::default();
-        assert!(operations.find(&"n".repeat(250), "abc", true).is_some());
-        assert!(operations.find(&"n".repeat(250), "abcd", true).is_none());
+        assert!(operations.new_name(&"n".repeat(250), "abc").is_some());
+        assert!(operations.new_name(&"n".repeat(250), "abcd").is_none());
+        assert!(operations.new_name("", &"n".repeat(254)).is_none());
     }
 
     #[test]
     fn a_call_counts_once_for_its_operation_or_for_others() {
         let operations = Operations::default();
-        let get = operations
-            .find("urn:b", "get", true)
-            .expect("there is room");
+        let get = operations.add("{urn:b}get").expect("there is room");
         let call = CountedCall::default();
         call.is_of(Arc::clone(&get));
         call.is_of(Arc::clone(operations.other()));
         call.secured(Duration::from_nanos(30));
         assert_eq!(get.sample().in_hand, 1);
-        call.answered(&operations, Duration::from_millis(2));
+        call.answered(&operations, true, Duration::from_millis(2));
         drop(call);
         let refused = CountedCall::default();
-        refused.answered(&operations, Duration::from_millis(1));
+        refused.answered(&operations, false, Duration::from_millis(1));
         let (get, other) = (get.sample(), operations.other().sample());
         assert_eq!((get.request.count(), get.in_hand), (1, 0));
         assert_eq!(get.security_nanoseconds, 30);

@@ -8,8 +8,9 @@ use std::time::{Duration, SystemTime, UNIX_EPOCH};
 
 use http::{HeaderMap, StatusCode};
 use soapstone::crypto::random;
-use soapstone::endpoint::Step;
+use soapstone::endpoint::{Step, UnsecuredFault};
 use soapstone::wss::{Envelope, Verified};
+use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
 use super::span::{Kind, Span, Value, status_attribute};
@@ -218,7 +219,8 @@ impl Observed {
         }
     }
 
-    /// A request was opened: from now on it counts for its operation. A Body that holds several
+    /// A request was opened: from now on it counts for its operation. One that is new and whose
+    /// sender is proven is counted apart once a backend has served it. A Body that holds several
     /// elements is of none: it is not known which of them the backend looks at.
     pub(crate) fn opened(&self, message: &Verified<Envelope>) {
         let (Some(counted), Some(operations)) = (&self.counted, self.metrics.operations()) else {
@@ -230,8 +232,22 @@ impl Observed {
         };
         let evidence = message.evidence();
         let is_proven = !evidence.signatures.is_empty() || evidence.user.is_some();
-        if let Some(operation) = operations.find(only.namespace(), only.local(), is_proven) {
+        let (namespace, local) = (only.namespace(), only.local());
+        if let Some(operation) = operations.find(namespace, local) {
             counted.is_of(operation);
+        } else if let (true, Some(name)) = (is_proven, operations.new_name(namespace, local)) {
+            counted.is_of_new(name, operations);
+        }
+    }
+
+    /// An answer goes to the client. A fault does not say that its operation is one, not even with
+    /// a status of success.
+    pub(crate) fn answers(&self, octets: &[u8], buffers: &mut Buffers) {
+        let new = self.counted.as_ref().filter(|counted| counted.is_new());
+        if let Some(counted) = new
+            && UnsecuredFault::read(octets.to_vec(), buffers).is_some()
+        {
+            counted.is_answered_by_fault();
         }
     }
 

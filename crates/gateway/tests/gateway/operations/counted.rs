@@ -1,12 +1,14 @@
 //! Figures by operation: which calls count for which operation, and who can make a new one.
 
-use http::StatusCode;
+use bytes::Bytes;
+use http::{HeaderValue, Response, StatusCode};
+use http_body_util::Full;
 use serde_json::Value;
 use soapstone_gateway::Running;
 
 use super::bank::{GCM, Site, a_bank, bank, element, envelope_with};
 use crate::secured::{client, service};
-use crate::support::{Backend, Folder, Nobody, get, post, send};
+use crate::support::{Backend, Folder, get, post, send};
 
 fn envelope(operation: &str) -> String {
     format!(
@@ -24,7 +26,7 @@ async fn gateway(folder: &Folder, backend: &Backend, tables: &str) -> Running {
     folder.gateway(&text).await
 }
 
-async fn called(gateway: &Running, body: impl Into<bytes::Bytes>) -> StatusCode {
+async fn called(gateway: &Running, body: impl Into<Bytes>) -> StatusCode {
     send(gateway.address(), post("/echo", body)).await.status
 }
 
@@ -96,21 +98,76 @@ async fn a_call_counts_for_the_element_in_its_proven_body() {
     assert!(metric(&gateway, "security_seconds_total", "{urn:echo}buy") > Some(0.0));
 }
 
-/// A service that fails is told of where its operation is.
+/// A backend that answers what the Body holds: nothing of SOAP where that has `broken`, a fault
+/// where it has `evil` or, with a status of success, `odd`, and otherwise the request.
+async fn choosy() -> Backend {
+    let fault = "<s:Envelope xmlns:s=\"http://schemas.xmlsoap.org/soap/envelope/\"><s:Body><s:Fault>\
+                 <faultcode>s:Client</faultcode><faultstring>no such operation</faultstring>\
+                 </s:Fault></s:Body></s:Envelope>";
+    Backend::answering(move |seen| {
+        let body = String::from_utf8_lossy(&seen.body).into_owned();
+        let (status, media_type, answer) = if body.contains("broken") {
+            (StatusCode::OK, "text/plain", "no".to_owned())
+        } else if body.contains("evil") {
+            (
+                StatusCode::INTERNAL_SERVER_ERROR,
+                "text/xml",
+                fault.to_owned(),
+            )
+        } else if body.contains("odd") {
+            (StatusCode::OK, "text/xml", fault.to_owned())
+        } else {
+            (StatusCode::OK, "text/xml", body)
+        };
+        let mut response = Response::new(Full::new(Bytes::from(answer)));
+        *response.status_mut() = status;
+        let media_type = HeaderValue::from_static(media_type);
+        response.headers_mut().insert("content-type", media_type);
+        response
+    })
+    .await
+}
+
+/// A service that fails is told of where its operation is, once it has served one.
 #[tokio::test]
-async fn a_backend_that_is_away_is_an_error_of_the_operation() {
+async fn a_backend_that_fails_is_an_error_of_the_operation() {
     let folder = Folder::with_keys();
-    let (nobody, mut backend) = (Nobody::new(), Backend::echo().await);
-    backend.address = nobody.address;
-    let gateway = gateway(&folder, &backend, &service("sign")).await;
+    let gateway = gateway(&folder, &choosy().await, &service("sign")).await;
+    let broken = envelope("buy").replace("hello", "broken");
+    let failures = |operation| metric(&gateway, "failures_total", operation);
+    for (body, status) in [
+        (broken.clone(), StatusCode::BAD_GATEWAY),
+        (envelope("buy"), StatusCode::OK),
+        (broken, StatusCode::BAD_GATEWAY),
+    ] {
+        let message = folder.secured(&client("sign"), &body);
+        assert_eq!(called(&gateway, message).await, status);
+    }
+    assert_eq!(failures("{urn:echo}buy"), Some(1.0));
+    assert_eq!(failures("*"), Some(1.0));
+}
+
+/// A client whose messages are proven invents operations: they take no place of what is real.
+#[tokio::test]
+async fn operations_that_no_backend_serves_are_not_counted_apart() {
+    let folder = Folder::with_keys();
+    let gateway = gateway(&folder, &choosy().await, &service("sign")).await;
+    let invented = (0..65).map(|number| format!("evil{number}"));
+    for operation in invented.chain(["odd".to_owned()]) {
+        let message = folder.secured(&client("sign"), &envelope(&operation));
+        called(&gateway, message).await;
+    }
     let message = folder.secured(&client("sign"), &envelope("buy"));
-    let status = called(&gateway, message).await;
-    assert_eq!(status, StatusCode::BAD_GATEWAY);
-    assert_eq!(
-        metric(&gateway, "failures_total", "{urn:echo}buy"),
-        Some(1.0)
-    );
-    assert_eq!(metric(&gateway, "failures_total", "*"), Some(0.0));
+    assert_eq!(called(&gateway, message).await, StatusCode::OK);
+    let told = told(&gateway).await;
+    let names: Vec<&str> = told.iter().map(|(name, _)| name.as_str()).collect();
+    assert_eq!(names, ["{urn:echo}buy", "*"]);
+    for (operation, calls) in [("{urn:echo}buy", 1.0), ("*", 66.0)] {
+        for name in ["seconds_count", "backend_seconds_count"] {
+            let counted = metric(&gateway, name, operation);
+            assert_eq!(counted, Some(calls), "{name} {operation}");
+        }
+    }
 }
 
 /// Nobody proves anything on such a route: whatever strangers send, no operation becomes known.
