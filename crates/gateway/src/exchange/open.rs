@@ -28,7 +28,7 @@ pub(super) enum Incoming {
         actions: Vec<String>,
     },
     /// Read, to know what it takes to open it.
-    Read(ReadRequest),
+    Read(Box<ReadRequest>),
 }
 
 /// What a request came to.
@@ -121,7 +121,7 @@ pub(super) async fn open(
     desk: &Desk,
 ) -> Result<Entered, EndpointError> {
     let request = match incoming {
-        Incoming::Read(request) => request,
+        Incoming::Read(request) => *request,
         Incoming::Bytes { octets, actions } => {
             let buffers = &mut desk.workspace().buffers();
             read_request(endpoint, octets, actions, private, observed, buffers)?

@@ -230,5 +230,5 @@ fn read_if_inline(
         true => WorkClass::Inline,
         false => opening,
     };
-    Ok((Incoming::Read(request), class))
+    Ok((Incoming::Read(Box::new(request)), class))
 }
