@@ -8,7 +8,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use jiff::Timestamp;
-use soapstone::crypto::{DigestAlgorithm, digest};
+use soapstone::crypto::{DigestAlgorithm, digest, hexadecimal};
 use soapstone_registry::ganglia::{self, HostMetrics, LARGEST};
 use soapstone_registry::{Answer, Figures, OTHER, Operation, Provider, ProviderQuery, Request};
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
@@ -136,8 +136,7 @@ fn add_operation(operation: &Operation, metrics: &mut Vec<(String, f64, String)>
 /// The first digits of a digest: what tells names apart that are alike in what is left of them.
 fn short_digest(text: &str) -> Option<String> {
     let digest = digest(DigestAlgorithm::Sha256, text.as_bytes()).ok()?;
-    let bytes = digest.as_ref().iter().take(4);
-    Some(bytes.map(|byte| format!("{byte:02x}")).collect())
+    digest.as_ref().get(..4).map(hexadecimal::encode)
 }
 
 /// A provider that reported, as a host of Ganglia. Its name has business and access point in it.

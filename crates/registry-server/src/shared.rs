@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::sync::{Arc, PoisonError, RwLock, Weak};
 
 use jiff::Timestamp;
-use soapstone::crypto::random;
+use soapstone::crypto::{hexadecimal, random};
 use soapstone_registry::calls::{CallEntry, CallQuery};
 use soapstone_registry::ganglia::HostMetrics;
 use soapstone_registry::{
@@ -146,7 +146,7 @@ fn new_key() -> String {
     let mut bytes: [u8; 16] = random::bytes();
     bytes[6] = bytes[6] & 0x0F | 0x40;
     bytes[8] = bytes[8] & 0x3F | 0x80;
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let hex = hexadecimal::encode(&bytes);
     let parts = [
         &hex[..8],
         &hex[8..12],

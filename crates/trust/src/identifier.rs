@@ -5,6 +5,7 @@
 
 use std::fmt::Write as _;
 
+use soapstone_crypto::hexadecimal::Digits;
 use soapstone_crypto::random;
 
 /// A random UUID (RFC 9562, version 4).
@@ -18,7 +19,7 @@ pub(crate) fn uuid() -> String {
             text.push('-');
         }
         // Writing into a string does not fail.
-        let _ = write!(text, "{octet:02x}");
+        let _ = write!(text, "{}", Digits(&[*octet]));
     }
     text
 }

@@ -2,6 +2,7 @@
 
 use std::sync::Arc;
 
+use soapstone_crypto::hexadecimal::Digits;
 use soapstone_crypto::{DigestAlgorithm, Identity, SignatureAlgorithm, base64, digest, random};
 use soapstone_xml::{
     Apex, Buffers, C14nOptions, C14nScratch, Canonicalization, Document, Element, Limits,
@@ -118,8 +119,7 @@ impl InnerSigning {
         let at = 1 + element.qualified_name().len();
         let (name, rest) = source.split_at(at.min(source.len()));
         let random = random::bytes::<ID_BYTES>();
-        let digits: String = random.iter().map(|byte| format!("{byte:02x}")).collect();
-        let attribute = format!(" {}=\"s{digits}\"", self.id);
+        let attribute = format!(" {}=\"s{}\"", self.id, Digits(&random));
         Ok([name, attribute.as_bytes(), rest].concat())
     }
 

@@ -7,6 +7,7 @@ use std::sync::Arc;
 use std::sync::atomic::Ordering;
 
 use jiff::Timestamp;
+use soapstone::crypto::hexadecimal::Digits;
 use soapstone::crypto::{DigestAlgorithm, digest};
 use soapstone_registry::names::{
     AGREEMENT, END_POINT, PROTOCOL_SOAP, REMOTE_POLICY, XML_LOCAL_NAME, XML_NAMESPACE,
@@ -343,9 +344,7 @@ fn key_of<'p>(kind: &str, parts: impl IntoIterator<Item = &'p str>) -> String {
     }
     // SHA-256 is always to be had.
     let digest = digest(DigestAlgorithm::Sha256, text.as_bytes()).ok();
-    let bytes = digest
-        .iter()
-        .flat_map(|digest| digest.as_ref().iter().take(16));
-    let hex: String = bytes.map(|byte| format!("{byte:02x}")).collect();
-    format!("uddi:soapstone:{kind}:{hex}")
+    let bytes = digest.as_ref().map_or(&[][..], AsRef::as_ref);
+    let bytes = &bytes[..bytes.len().min(16)];
+    format!("uddi:soapstone:{kind}:{}", Digits(bytes))
 }
