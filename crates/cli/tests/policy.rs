@@ -252,7 +252,7 @@ fn an_endpoint_file_that_no_policy_can_say_is_refused_with_what_could_be_said() 
     let run = folder.run("policy endpoint.toml --normalize");
     assert_eq!(run.status, 2, "{}", run.err);
     for words in [
-        "refused (policy-not-sayable): no algorithm suite with a name has rsa-sha256, sha256, rsa-oaep, aes256-gcm",
+        "refused (policy-not-sayable): WS-SecurityPolicy has no name for the suite of rsa-sha256, sha256, rsa-oaep, aes256-gcm",
         "`Basic256Sha256+RsaSha256`",
     ] {
         assert!(run.err.contains(words), "{words}\n{}", run.err);

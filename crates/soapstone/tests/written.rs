@@ -493,7 +493,7 @@ fn the_default_suite_is_not_published_under_the_name_of_a_weaker_one() {
     );
     assert_eq!(
         problem.to_string(),
-        "no algorithm suite with a name has rsa-sha256, sha256, rsa-oaep, aes256-gcm; suites that can be said: \
+        "WS-SecurityPolicy has no name for the suite of rsa-sha256, sha256, rsa-oaep, aes256-gcm; suites that have a name: \
          `Basic256Sha256+RsaSha256`, `Basic256Sha256`, `Basic256`"
     );
     for name in instead {

@@ -248,8 +248,8 @@ impl ContextStore for RedisContexts {
         if ends != milliseconds(before.expires) {
             return Ok(false);
         }
-        // Sealed anew, the same context is other bytes: what is to be replaced is what was read,
-        // if that is what it was.
+        // Sealing is randomized: compare-and-set uses the bytes that were read, not a fresh seal of
+        // the same context.
         let found = self.open(scope, &before.name(), sealed)?;
         if !found.is_some_and(|found| is_same(&found, before)) {
             return Ok(false);

@@ -262,7 +262,7 @@ pub(super) fn checked<P: Directions>(
         Ok(Publication { published, note }) => (published, note.map(str::to_owned)),
         Err(reason) => (
             None,
-            Some(format!("?wsdl tells clients of no policy: {reason}")),
+            Some(format!("`?wsdl` carries no security policy: {reason}")),
         ),
     };
     let by_policy = matches!(config.security.source.value, SecuritySource::Policy(_));

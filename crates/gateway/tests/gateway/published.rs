@@ -278,8 +278,8 @@ async fn a_policy_that_must_be_published_and_cannot_be_said_is_a_mistake_in_the_
         problems(&folder, &file),
         [(
             5,
-            "the policy cannot be published: no algorithm suite with a name has rsa-sha256, sha256, rsa-oaep, aes256-gcm; suites that can \
-             be said: `Basic256Sha256+RsaSha256`, `Basic256Sha256`, `Basic256`"
+            "the policy cannot be published: WS-SecurityPolicy has no name for the suite of rsa-sha256, sha256, rsa-oaep, aes256-gcm; suites \
+             that have a name: `Basic256Sha256+RsaSha256`, `Basic256Sha256`, `Basic256`"
                 .to_owned()
         )]
     );

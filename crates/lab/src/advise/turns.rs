@@ -28,9 +28,8 @@ pub enum Over {
 }
 
 impl Models {
-    /// Whether the two lie apart by more than both predictions may be off, at a tenth of where they
-    /// change places and at ten times of it. Lines that lie close together may cross anywhere,
-    /// or nowhere.
+    /// Whether the difference exceeds the error of both predictions, at a tenth of the break-even
+    /// point and at ten times of it. Lines that are close together may cross anywhere, or nowhere.
     fn is_clear(&self, turn: &Turn, workload: &Workload) -> bool {
         [turn.at / 10.0, turn.at * 10.0].into_iter().all(|place| {
             let there = turn.over.place(workload, place);

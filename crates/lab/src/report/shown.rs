@@ -67,7 +67,7 @@ pub(super) struct Value {
     pub(super) value: f64,
     /// Its 95 % confidence interval; of a best time, up to where the median would be.
     pub(super) spread: Option<[f64; 2]>,
-    /// What it would be, if of all security only private keys took time.
+    /// The floor: the value if only the cryptographic operations took time.
     pub(super) floor: Option<f64>,
     /// How many samples it is made of.
     pub(super) n: usize,

@@ -335,9 +335,9 @@ pub(super) fn ratio_ends((a, a_ends): (f64, [f64; 2]), (b, b_ends): (f64, [f64; 
     [a / b * (-down).exp(), a / b * up.exp()]
 }
 
-/// What the figure would show, if of all security only private keys, digests and ciphers took time:
-/// those of the call beside all that a plain call takes, or those of all clients at once, served in
-/// turns, where that takes longer.
+/// The floor of a figure: the value if only the cryptographic operations took time. It is the
+/// larger of a plain call with the operations of one call, and the operations of all clients in
+/// turns.
 fn floor(figure: &Figure, line: &Line, lines: &[&Line]) -> Option<f64> {
     let of = |quantity| {
         let mut same = lines.iter().filter(|it| is_beside(it, line));

@@ -11,9 +11,9 @@ use crate::study::{Estimate, Finding, Quantity, Shows, Study};
 pub(super) const REPEAT_CLAIMS: &str = "soapstone lab run all --claims";
 
 /// What a floor is.
-pub(super) const FLOOR: &str = "the value if of all security only private keys, digests and ciphers took time, as they took alone in the same \
-    run; of more clients at once than processors, also what theirs take if these are served in turns. No implementation with the same keys and \
-    algorithms that does one thing after the other can be below it.";
+pub(super) const FLOOR: &str = "the value if only the cryptographic operations took time: private keys, digests and ciphers, as measured alone in the same \
+    run. With more clients than processors, the operations of all clients are served in turns. No sequential implementation with the same keys \
+    and algorithms can be faster.";
 
 /// What was measured.
 pub(super) fn quantity(quantity: Quantity) -> &'static str {

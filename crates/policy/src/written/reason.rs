@@ -68,7 +68,7 @@ impl fmt::Display for Unwritable {
                 instead,
             } => write!(
                 out,
-                "no algorithm suite with a name has {algorithms}; suites that can be said: `{}`",
+                "WS-SecurityPolicy has no name for the suite of {algorithms}; suites that have a name: `{}`",
                 instead.join("`, `")
             ),
             Self::Assertion => out.write_str(
