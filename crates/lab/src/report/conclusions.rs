@@ -8,9 +8,9 @@ mod data;
 mod judge;
 
 use super::Run;
-use super::number::number;
+use super::number::{Unit, number};
 use crate::papers;
-use crate::study::{Conclusion, Record, Stack, Study};
+use crate::study::{Asks, Conclusion, Measure, Quantity, Record, Stack, Study};
 
 /// A conclusion, and what became of it.
 pub(super) struct Judged {
@@ -115,7 +115,11 @@ fn own(study: &'static Study, conclusion: &'static Conclusion, paper: &[Run]) ->
     if data.iter().all(Vec::is_empty) {
         data = data::reported(study, conclusion);
     }
-    verdict(&judge::answers(conclusion, &data), &conclusion.asks)
+    verdict(
+        &judge::answers(conclusion, &data),
+        &conclusion.asks,
+        quantity(conclusion),
+    )
 }
 
 fn stacks(
@@ -132,14 +136,25 @@ fn stacks(
             let of = all.iter().filter(|it| it.stack == stack);
             of.cloned().collect::<Vec<_>>()
         });
-        let verdict = verdict(&judge::answers(conclusion, &of_stack), &conclusion.asks);
-        (stack, verdict)
+        let answers = judge::answers(conclusion, &of_stack);
+        (
+            stack,
+            verdict(&answers, &conclusion.asks, quantity(conclusion)),
+        )
     };
     stacks.into_iter().map(of).collect()
 }
 
-/// All answers together.
-fn verdict(answers: &[Answer], asks: &crate::study::Asks) -> Verdict {
+/// The quantity whose values, as they are, answer a conclusion.
+fn quantity(conclusion: &Conclusion) -> Option<Quantity> {
+    match (conclusion.measure, conclusion.asks) {
+        (Measure::Itself(quantity, _), Asks::Share { among: [], .. }) => Some(quantity),
+        _ => None,
+    }
+}
+
+/// All answers together. Their numbers are values of a quantity, or have the unit of the question.
+fn verdict(answers: &[Answer], asks: &Asks, of: Option<Quantity>) -> Verdict {
     let count = |wanted: Kind| answers.iter().filter(|it| it.kind == wanted).count();
     let holds = count(Kind::Holds);
     let failing = [Kind::Reversed, Kind::Less, Kind::More].map(|kind| (kind, count(kind)));
@@ -162,9 +177,10 @@ fn verdict(answers: &[Answer], asks: &crate::study::Asks) -> Verdict {
     if least.is_finite() {
         let (low, high) = (number(least), number(most));
         let unit = judge::unit(asks);
-        told.push(match low == high {
-            true => format!("{low}{unit}"),
-            false => format!("{low} to {high}{unit}"),
+        told.push(match (of, low == high) {
+            (Some(of), _) => Unit::of_quantity(of, most).range([least, most]),
+            (None, true) => format!("{low}{unit}"),
+            (None, false) => format!("{low} to {high}{unit}"),
         });
     }
     if answers.len() > 1 && holds > 0 && holds < answers.len() {
@@ -201,7 +217,7 @@ pub(super) fn counted(judged: &[&Judged], stack: Stack) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::study::{Asks, Of};
+    use crate::study::Of;
 
     const NOBODY: Of = Of { arms: &[], at: &[] };
     const ORDER: Asks = Asks::Order {
@@ -217,7 +233,7 @@ mod tests {
                 kind: *kind,
                 number: 2.0,
             });
-            verdict(&answers.collect::<Vec<_>>(), &ORDER).kind
+            verdict(&answers.collect::<Vec<_>>(), &ORDER, None).kind
         };
         assert_eq!(of(&[]), NotMeasured);
         assert_eq!(of(&[NotToldApart, NotToldApart]), NotToldApart);
@@ -232,6 +248,22 @@ mod tests {
     fn a_verdict_says_at_how_many_points_and_by_which_numbers() {
         let answers = [(Kind::Holds, 1.5), (Kind::NotToldApart, 1.25)];
         let answers = answers.map(|(kind, number)| Answer { kind, number });
-        assert_eq!(verdict(&answers, &ORDER).told, "1.25 to 1.50 ×, at 1 of 2");
+        assert_eq!(
+            verdict(&answers, &ORDER, None).told,
+            "1.25 to 1.50 ×, at 1 of 2"
+        );
+    }
+
+    #[test]
+    fn a_value_as_it_is_has_the_unit_of_its_quantity() {
+        const VALUE: Asks = Asks::value(NOBODY, [0.0, 1e6]);
+        let answers = [Answer {
+            kind: Kind::Holds,
+            number: 12_004.0,
+        }];
+        let told = |of| verdict(&answers, &VALUE, of).told;
+        assert_eq!(told(Some(Quantity::Ended)), "12.0 ms");
+        assert_eq!(told(Some(Quantity::Met)), "12,004 %");
+        assert_eq!(told(None), "12,004");
     }
 }

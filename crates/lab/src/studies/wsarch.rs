@@ -213,7 +213,7 @@ const OVERHEAD: Experiment = Experiment {
     },
 };
 
-/// One provider has a third of a processor.
+/// One provider has a third of a processor, and calls need more than that of it.
 const THIRD: &str = "third";
 /// One provider has a twentieth of a processor: less than its turn of the calls needs.
 const TWENTIETH: &str = "twentieth";
@@ -234,8 +234,22 @@ const SLOWED: Experiment = Experiment {
     )],
     points: |scope| {
         let trials = [
-            (THIRD, Trial::Slowed { percent: 33 }),
-            (TWENTIETH, Trial::Slowed { percent: 5 }),
+            // On two processors, a turn of the calls needs more than a third of one where keys are
+            // that long.
+            (
+                THIRD,
+                Trial::Slowed {
+                    percent: 33,
+                    bits: 4096,
+                },
+            ),
+            (
+                TWENTIETH,
+                Trial::Slowed {
+                    percent: 5,
+                    bits: 2048,
+                },
+            ),
             (LATE, Trial::Late { milliseconds: 500 }),
             (LYING, Trial::Lying { milliseconds: 500 }),
         ];

@@ -16,6 +16,8 @@ pub enum Trial {
     Slowed {
         /// So many.
         percent: u32,
+        /// The length of the RSA keys of all three: what a call costs a provider.
+        bits: u32,
     },
     /// The service behind one of three answers so many milliseconds later.
     Late {
@@ -45,9 +47,10 @@ impl fmt::Display for Trial {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Well => out.write_str("all providers run"),
-            Self::Slowed { percent } => {
-                write!(out, "one provider has {percent} % of a processor")
-            }
+            Self::Slowed { percent, bits } => write!(
+                out,
+                "one provider has {percent} % of a processor, keys of providers have {bits} bits"
+            ),
             Self::Late { milliseconds } => {
                 write!(out, "one provider answers {milliseconds} ms later")
             }

@@ -19,6 +19,7 @@ use tokio::task::JoinSet;
 use crate::brokered::Caller;
 use crate::brokered::cast::{AUDIT, CLIENTS, LIAR, PROVIDERS, SLOWED, broker_file};
 use crate::failure::Failure;
+use crate::suites::Keys;
 use crate::testbed::architecture::{Architecture, Front, Offer, Provider, SERVICE, Security};
 use crate::testbed::round_robin::{Balancer, RoundRobin};
 use crate::testbed::{Client, Limit, Limited, Scratch, Trail};
@@ -31,6 +32,12 @@ const SECURITY: Security = Security {
 
 /// The files of the key that these providers have, and a broker that opens calls for them.
 const KEY: &str = "service";
+
+/// Bits of the RSA key in these files.
+const BITS: u32 = 2048;
+
+/// The files of a key that takes longer.
+const LONG_KEY: &str = "service-long";
 
 /// What is slowed, or killed.
 const VICTIM: usize = 0;
@@ -85,9 +92,13 @@ impl Choosing {
             Trial::Needs => PROVIDERS[..LIAR].iter().map(|it| it.offer).collect(),
             _ => ["provider-1", "provider-2", "provider-3"].map(offer).into(),
         };
-        if let Trial::Slowed { percent } = trial {
+        if let Trial::Slowed { percent, bits } = trial {
             Limited::new(Limit::Processor(percent)).map_err(NoCall::LeftOut)?;
             offers[VICTIM].processor = Some(percent);
+            for offer in &mut offers {
+                offer.key = key(trial);
+            }
+            scratch.issue_as(key(trial), Keys::of(SECURITY.suite, bits).signing)?;
         }
         if matches!(trial, Trial::Lying { .. }) {
             offers[VICTIM].is_called_by_a_way = true;
@@ -153,11 +164,11 @@ impl Choosing {
                 "",
             )),
             "broker" => Some(self.found("performance", "")),
-            "client-broker" => Some(self.found("performance", &outbound())),
-            "bridge" => Some(self.found("performance", &(inbound() + &outbound()))),
+            "client-broker" => Some(self.found("performance", &self.outbound())),
+            "bridge" => Some(self.found("performance", &(self.inbound() + &self.outbound()))),
             "random" | "performance" => Some(match self.trial {
                 Trial::Factors { secured: false, .. } => self.found(name, ""),
-                _ => self.found(name, &outbound()),
+                _ => self.found(name, &self.outbound()),
             }),
             _ => None,
         };
@@ -175,7 +186,7 @@ impl Choosing {
             "client-broker" | "random" | "performance" => None,
             _ => {
                 let backend = format!("backend = \"http://{target}{}\"\n", SERVICE.path());
-                let routes = route(&backend, &outbound());
+                let routes = route(&backend, &self.outbound());
                 let name = format!("client-of-{name}");
                 Some(self.architecture.front(scratch, &name, &routes)?)
             }
@@ -215,6 +226,16 @@ impl Choosing {
             owners.join(", ")
         );
         self.architecture.registry_table("broker") + &route(&backends, sides)
+    }
+
+    /// The endpoint of a gateway that calls: as the client.
+    fn outbound(&self) -> String {
+        side("outbound", "client", key(self.trial))
+    }
+
+    /// The endpoint of a broker that opens calls of the client.
+    fn inbound(&self) -> String {
+        side("inbound", key(self.trial), "client")
     }
 
     /// A round of calls to what has this name, while it happens what the trial is.
@@ -396,14 +417,12 @@ fn route(backends: &str, sides: &str) -> String {
     )
 }
 
-/// The endpoint of a gateway that calls: as the client.
-fn outbound() -> String {
-    side("outbound", "client", KEY)
-}
-
-/// The endpoint of a broker that opens calls of the client.
-fn inbound() -> String {
-    side("inbound", KEY, "client")
+/// The files of the key that the providers of a trial have.
+fn key(trial: Trial) -> &'static str {
+    match trial {
+        Trial::Slowed { bits, .. } if bits != BITS => LONG_KEY,
+        _ => KEY,
+    }
 }
 
 fn side(table: &str, own: &str, peer: &str) -> String {
