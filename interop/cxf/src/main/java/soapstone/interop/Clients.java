@@ -5,10 +5,6 @@ import java.util.ArrayList;
 import java.util.HashMap;
 import java.util.List;
 import java.util.Map;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
 
 import javax.xml.namespace.QName;
 
@@ -55,23 +51,9 @@ final class Clients implements AutoCloseable {
             proxies.add(proxy());
         }
         if (!firstCallCounts && known < count) {
-            introduce(proxies.subList(known, count), operation);
+            Timing.introduce(proxies.subList(known, count), operation);
         }
         return proxies.subList(0, count);
-    }
-
-    /** Connections, policies and conversations are made with the first call of each. */
-    private static void introduce(List<Object> fresh, Operation<?, ?> operation) throws Exception {
-        ExecutorService threads = Executors.newFixedThreadPool(Runtime.getRuntime().availableProcessors());
-        try {
-            List<Callable<Long>> calls = new ArrayList<>();
-            fresh.forEach(proxy -> calls.add(() -> operation.ask(proxy)));
-            for (Future<Long> call : threads.invokeAll(calls)) {
-                Measuring.result(call);
-            }
-        } finally {
-            threads.shutdown();
-        }
     }
 
     /** Counts the octets of all calls of these clients. */

@@ -1,26 +1,14 @@
 package soapstone.interop;
 
 import java.nio.file.Path;
-import java.util.ArrayList;
-import java.util.Arrays;
 import java.util.HashMap;
 import java.util.List;
-import java.util.Locale;
 import java.util.Map;
-import java.util.concurrent.Callable;
-import java.util.concurrent.ExecutionException;
-import java.util.concurrent.ExecutorService;
-import java.util.concurrent.Executors;
-import java.util.concurrent.Future;
-import java.util.concurrent.TimeUnit;
-import java.util.stream.Collectors;
 
 /**
- * Calls sample services and takes the time: from when a client's method is called until it gives back the answer, as an
- * object.
+ * Calls sample services and takes the time.
  *
- * <p>The clients of an address are kept from job to job until it is left. Every answer is checked; a wrong one is a
- * failure, never a figure.
+ * <p>The clients of an address are kept from job to job until it is left.
  */
 final class Measuring {
     private static final Map<String, Clients> KNOWN = new HashMap<>();
@@ -39,18 +27,11 @@ final class Measuring {
         Clients clients = clients(options, operation);
         int atOnce = Integer.parseInt(options.optional("clients", "1"));
         List<Object> callers = clients.first(atOnce, operation, options.is("first"));
-        warmUp(operation, callers.get(0), Double.parseDouble(options.optional("warm-up", "0")));
-        long[] nanoseconds;
+        Timing.warmUp(operation, callers.get(0), Double.parseDouble(options.optional("warm-up", "0")));
         clients.weighing().begin();
-        if (options.optional("per-second") != null) {
-            nanoseconds = paced(operation, callers.get(0), Double.parseDouble(options.required("per-second")),
-                Double.parseDouble(options.required("seconds")));
-        } else {
-            nanoseconds = together(operation, callers, Integer.parseInt(options.optional("requests", "1")));
-        }
+        long[] nanoseconds = Timing.measure(operation, callers, options);
         remember(clients, options);
-        String micros = Arrays.stream(nanoseconds).mapToObj(Measuring::micros).collect(Collectors.joining(","));
-        return "{\"exit\":0,\"us\":[" + micros + "]}";
+        return Timing.line(nanoseconds);
     }
 
     /**
@@ -110,75 +91,5 @@ final class Measuring {
     private static Clients clients(Options options, Operation<?, ?> operation) throws Exception {
         Tls.trust(options);
         return KNOWN.computeIfAbsent(options.required("address"), address -> new Clients(options, operation.port()));
-    }
-
-    private static void warmUp(Operation<?, ?> operation, Object client, double seconds) throws Exception {
-        long end = System.nanoTime() + (long) (seconds * TimeUnit.SECONDS.toNanos(1));
-        while (System.nanoTime() < end) {
-            operation.ask(client);
-        }
-    }
-
-    private static long[] together(Operation<?, ?> operation, List<Object> clients, int requests) throws Exception {
-        List<Callable<long[]>> tasks = new ArrayList<>();
-        for (Object client : clients) {
-            tasks.add(() -> {
-                long[] times = new long[requests];
-                for (int i = 0; i < requests; i++) {
-                    times[i] = operation.ask(client);
-                }
-                return times;
-            });
-        }
-        if (tasks.size() == 1) {
-            return tasks.get(0).call();
-        }
-        ExecutorService threads = Executors.newFixedThreadPool(tasks.size());
-        try {
-            List<long[]> times = new ArrayList<>();
-            for (Future<long[]> done : threads.invokeAll(tasks)) {
-                times.add(result(done));
-            }
-            return times.stream().flatMapToLong(Arrays::stream).toArray();
-        } finally {
-            threads.shutdown();
-        }
-    }
-
-    /** A request that cannot begin when it is due has waited: its time counts from when it was due. */
-    private static long[] paced(Operation<?, ?> operation, Object client, double perSecond, double seconds) throws Exception {
-        int count = (int) Math.ceil(perSecond * seconds);
-        ExecutorService threads = Executors.newCachedThreadPool();
-        try {
-            List<Future<Long>> calls = new ArrayList<>();
-            long start = System.nanoTime();
-            for (int i = 0; i < count; i++) {
-                long due = start + (long) (i * (TimeUnit.SECONDS.toNanos(1) / perSecond));
-                TimeUnit.NANOSECONDS.sleep(due - System.nanoTime());
-                calls.add(threads.submit(() -> {
-                    long late = System.nanoTime() - due;
-                    return late + operation.ask(client);
-                }));
-            }
-            long[] times = new long[count];
-            for (int i = 0; i < count; i++) {
-                times[i] = result(calls.get(i));
-            }
-            return times;
-        } finally {
-            threads.shutdown();
-        }
-    }
-
-    static <T> T result(Future<T> done) throws Exception {
-        try {
-            return done.get();
-        } catch (ExecutionException e) {
-            throw e.getCause() instanceof Exception cause ? cause : e;
-        }
-    }
-
-    private static String micros(long nanoseconds) {
-        return String.format(Locale.ROOT, "%.1f", nanoseconds / 1e3);
     }
 }

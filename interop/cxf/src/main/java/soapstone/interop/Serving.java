@@ -11,6 +11,8 @@ import jakarta.xml.ws.soap.SOAPBinding;
 import org.apache.cxf.Bus;
 import org.apache.cxf.BusFactory;
 import org.apache.cxf.jaxws.EndpointImpl;
+import org.apache.cxf.message.Message;
+import org.apache.cxf.phase.PhaseInterceptorChain;
 
 /**
  * Services whose WSDL demands security: what they open they pass on to a plain service, whose answer they secure, or they
@@ -62,7 +64,12 @@ final class Serving {
         if (payloads == null) {
             payloads = Payloads.in(Path.of(options.required("payloads")));
         }
-        return Samples.named(QName.valueOf(options.required("service")).getLocalPart(), payloads, options.optional("controller"));
+        return Samples.named(QName.valueOf(options.required("service")).getLocalPart(), payloads, options.optional("controller"), Serving::query);
+    }
+
+    private static String query() {
+        Object query = PhaseInterceptorChain.getCurrentMessage().get(Message.QUERY_STRING);
+        return query == null ? null : query.toString();
     }
 
     private static void record(Bus bus, String folder) {

@@ -5,13 +5,12 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.util.List;
 
+import javax.xml.stream.XMLInputFactory;
 import javax.xml.stream.XMLStreamConstants;
 import javax.xml.stream.XMLStreamException;
 import javax.xml.stream.XMLStreamReader;
 
 import jakarta.xml.bind.JAXBContext;
-
-import org.apache.cxf.staxutils.StaxUtils;
 
 import soapstone.samples.books.Book;
 import soapstone.samples.books.GetBooksResponse;
@@ -32,7 +31,9 @@ record Payloads(List<Book> books, List<Employee> employees, List<Employee> emplo
 
     private static <T> T read(Path file, Class<T> type) throws Exception {
         try (InputStream octets = Files.newInputStream(file)) {
-            XMLStreamReader reader = StaxUtils.createXMLStreamReader(octets);
+            XMLInputFactory factory = XMLInputFactory.newFactory();
+            factory.setProperty(XMLInputFactory.SUPPORT_DTD, false);
+            XMLStreamReader reader = factory.createXMLStreamReader(octets);
             toContent(reader, file);
             return JAXBContext.newInstance(type).createUnmarshaller().unmarshal(reader, type).getValue();
         }

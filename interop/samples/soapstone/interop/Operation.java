@@ -2,12 +2,11 @@ package soapstone.interop;
 
 import java.math.BigDecimal;
 import java.util.List;
+import java.util.Map;
 import java.util.function.BiPredicate;
 
 import jakarta.xml.ws.BindingProvider;
 import jakarta.xml.ws.Holder;
-
-import org.apache.cxf.message.Message;
 
 import soapstone.samples.books.Books;
 import soapstone.samples.echo.Echo;
@@ -83,8 +82,11 @@ record Operation<P, A>(Class<P> port, Asking<P, A> asking, A expected, BiPredica
 
     /** The one record of a study, which the query of the address asks for, as it does of our own service. */
     private static List<Employee> oneEmployee(Employees port) {
-        ((BindingProvider) port).getRequestContext().computeIfPresent(Message.ENDPOINT_ADDRESS,
-            (key, address) -> address.toString().endsWith(Samples.ONE_RECORD) ? address : address + Samples.ONE_RECORD);
+        Map<String, Object> context = ((BindingProvider) port).getRequestContext();
+        String address = context.get(BindingProvider.ENDPOINT_ADDRESS_PROPERTY).toString();
+        if (!address.endsWith(Samples.ONE_RECORD)) {
+            context.put(BindingProvider.ENDPOINT_ADDRESS_PROPERTY, address + Samples.ONE_RECORD);
+        }
         return port.employeeDetails();
     }
 

@@ -2,12 +2,10 @@ package soapstone.interop;
 
 import java.math.BigDecimal;
 import java.util.List;
+import java.util.function.Supplier;
 
 import jakarta.jws.WebService;
 import jakarta.xml.ws.Holder;
-
-import org.apache.cxf.message.Message;
-import org.apache.cxf.phase.PhaseInterceptorChain;
 
 import soapstone.samples.books.Book;
 import soapstone.samples.books.Books;
@@ -19,7 +17,11 @@ import soapstone.samples.strings.StringList;
 import soapstone.samples.sum.Sum;
 import soapstone.samples.temperature.Temperature;
 
-/** The sample services, implemented on the classes that CXF generates from their contract, with all data in memory. */
+/**
+ * The sample services, implemented on the classes that are generated from their contract, with all data in memory.
+ *
+ * <p>The implementations are public, since Metro calls them by reflection.
+ */
 final class Samples {
     /** The query that asks for the one record of a study. */
     static final String ONE_RECORD = "?records=one";
@@ -29,14 +31,14 @@ final class Samples {
 
     /**
      * The implementation of a service, by the local name of its {@code wsdl:service}; {@code controller} is what a temperature
-     * is read from.
+     * is read from, {@code query} that of the address by which the running request came, or null.
      */
-    static Object named(String service, Payloads payloads, String controller) {
+    static Object named(String service, Payloads payloads, String controller, Supplier<String> query) {
         return switch (service) {
             case "BooksService" -> new InMemoryBooks(payloads);
             case "EchoService" -> new Echoing();
             case "EchoStringArrayService" -> new EchoingStrings();
-            case "EmployeesService" -> new AllEmployees(payloads);
+            case "EmployeesService" -> new AllEmployees(payloads, query);
             case "SumService" -> new Adding();
             case "TemperatureService" -> new Measured(Sensor.at(controller));
             default -> throw new IllegalArgumentException("service: expected one of the samples, found " + service);
@@ -44,7 +46,7 @@ final class Samples {
     }
 
     @WebService(endpointInterface = "soapstone.samples.books.Books")
-    private static final class InMemoryBooks implements Books {
+    public static final class InMemoryBooks implements Books {
         private final Payloads payloads;
 
         InMemoryBooks(Payloads payloads) {
@@ -58,7 +60,7 @@ final class Samples {
     }
 
     @WebService(endpointInterface = "soapstone.samples.echo.Echo")
-    private static final class Echoing implements Echo {
+    public static final class Echoing implements Echo {
         @Override
         public void echo(Holder<String> text) {
             // What came in goes out.
@@ -66,7 +68,7 @@ final class Samples {
     }
 
     @WebService(endpointInterface = "soapstone.samples.strings.EchoStringArray")
-    private static final class EchoingStrings implements EchoStringArray {
+    public static final class EchoingStrings implements EchoStringArray {
         @Override
         public StringList echoStringArray(StringList strings) {
             return strings;
@@ -74,22 +76,24 @@ final class Samples {
     }
 
     @WebService(endpointInterface = "soapstone.samples.employees.Employees")
-    private static final class AllEmployees implements Employees {
+    public static final class AllEmployees implements Employees {
         private final Payloads payloads;
+        private final Supplier<String> query;
 
-        AllEmployees(Payloads payloads) {
+        AllEmployees(Payloads payloads, Supplier<String> query) {
             this.payloads = payloads;
+            this.query = query;
         }
 
         @Override
         public List<Employee> employeeDetails() {
-            Object query = PhaseInterceptorChain.getCurrentMessage().get(Message.QUERY_STRING);
-            return query != null && ONE_RECORD.endsWith(query.toString()) ? payloads.employee() : payloads.employees();
+            String asked = query.get();
+            return asked != null && ONE_RECORD.endsWith(asked) ? payloads.employee() : payloads.employees();
         }
     }
 
     @WebService(endpointInterface = "soapstone.samples.sum.Sum")
-    private static final class Adding implements Sum {
+    public static final class Adding implements Sum {
         @Override
         public long sum(int a, int b) {
             return (long) a + b;
@@ -97,7 +101,7 @@ final class Samples {
     }
 
     @WebService(endpointInterface = "soapstone.samples.temperature.Temperature")
-    private static final class Measured implements Temperature {
+    public static final class Measured implements Temperature {
         private final Sensor sensor;
 
         Measured(Sensor sensor) {
