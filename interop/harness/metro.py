@@ -51,7 +51,7 @@ class Peer:
         """Serves a cell with Metro."""
         self.serving.must(
             "serve", "--address", self.at(cell), "--wsdl", self.configuration(cell, "server", "client"), *_names(cell),
-            "--record", self.recorded(cell), "--tls", self.store("server"),
+            "--record", self.recorded(cell), "--tls", store(self.keys, "server"),
         )  # fmt: skip
 
     def call(self, cell, address, wsdl=None):
@@ -74,7 +74,7 @@ class Peer:
         pause = 1000 * (LIFETIME - EARLY) + 500 if cell.renew else 0
         return [
             "call", "--address", address, "--wsdl", wsdl, *_names(cell), "--action", ACTION, "--calls", cell.calls, "--pause", pause,
-            "--configuration", self.configuration(cell, "client", "server"), "--trust", self.trusted("server"), request,
+            "--configuration", self.configuration(cell, "client", "server"), "--trust", trusted(self.keys, "server"), request,
             self.answer(cell),
         ]  # fmt: skip
 
@@ -107,34 +107,19 @@ class Peer:
 
     def own(self, cell, ours, theirs):
         """Keys, anchors, users and contexts, as assertions of Metro's own."""
-        store = f'type="PKCS12" storepass="{PASSWORD}"'
-        known = [
-            ("KeyStore", f'location="{self.store(ours)}" {store} alias="{ours}" keypass="{PASSWORD}"', ""),
-            ("TrustStore", f'location="{self.trusted(theirs)}" {store} peeralias="{theirs}"', ""),
-        ]
+        known = stores_known(self.keys, ours, theirs)
         if cell.hidden_cancel and cell.in_conversation:
             known.append(("EncSCCancel", "", ""))
         lifetime = f"<own:LifeTime>{LIFETIME * 1000}</own:LifeTime>"
         if ours == "client":
-            values = (("usernameHandler", USER[0]), ("passwordHandler", cell.password))
-            handlers = "".join(f'<own:CallbackHandler name="{name}" default={quoteattr(value)}/>' for name, value in values)
-            known.append(("CallbackHandlerConfiguration", "", handlers))
+            known.append(user_known(cell.password))
             early = f'renewExpiredSCT="true" requireCancelSCT="true" maxClockSkew="{-EARLY * 1000}"'
             contexts = ("SCClientConfiguration", early, lifetime)
         else:
-            validator = '<own:Validator name="usernameValidator" classname="soapstone.interop.Passwords"/>'
-            known.append(("ValidatorConfiguration", "", validator))
+            known.append(validator_known("Passwords"))
             contexts = ("SCConfiguration", "", lifetime)
-        text = "".join(_private(f"{OWN}/{ours}", *assertion) for assertion in known)
-        return text + (_private(f"{OWN_CONVERSATION}/{ours}", *contexts) if cell.renew else "")
-
-    def store(self, name):
-        """A key with its certificate."""
-        return self.keys.folder / f"{name}.metro.p12"
-
-    def trusted(self, name):
-        """The anchors, and the certificate of the other side."""
-        return self.keys.folder / f"{name}.metro.trusted.p12"
+        text = "".join(private(f"{OWN}/{ours}", *assertion) for assertion in known)
+        return text + (private(f"{OWN_CONVERSATION}/{ours}", *contexts) if cell.renew else "")
 
     @functools.cache
     def plain(self):
@@ -169,7 +154,39 @@ def _names(cell):
     return ["--service", f"{namespace}EchoService", "--port", f"{namespace}EchoSoap{cell.soap}Port"]
 
 
-def _private(namespace, name, attributes, inner):
+def store(keys, name):
+    """A key with its certificate."""
+    return keys.folder / f"{name}.metro.p12"
+
+
+def trusted(keys, name):
+    """The anchors, and the certificate of the other side."""
+    return keys.folder / f"{name}.metro.trusted.p12"
+
+
+def stores_known(keys, ours, theirs):
+    """The assertions of Metro's own that say where keys and anchors of a side are: names, attributes and contents."""
+    kind = f'type="PKCS12" storepass="{PASSWORD}"'
+    return [
+        ("KeyStore", f'location="{store(keys, ours)}" {kind} alias="{ours}" keypass="{PASSWORD}"', ""),
+        ("TrustStore", f'location="{trusted(keys, theirs)}" {kind} peeralias="{theirs}"', ""),
+    ]
+
+
+def user_known(password):
+    """The assertion that says as whom a client calls."""
+    values = (("usernameHandler", USER[0]), ("passwordHandler", password))
+    handlers = "".join(f'<own:CallbackHandler name="{name}" default={quoteattr(value)}/>' for name, value in values)
+    return ("CallbackHandlerConfiguration", "", handlers)
+
+
+def validator_known(name):
+    """The assertion that says which class of the peer knows a service's users."""
+    validator = f'<own:Validator name="usernameValidator" classname="soapstone.interop.{name}"/>'
+    return ("ValidatorConfiguration", "", validator)
+
+
+def private(namespace, name, attributes, inner):
     """An assertion that Metro does not publish."""
     visibility = f'xmlns:wspp="{VISIBILITY}" wspp:visibility="private"'
     return f'<own:{name} xmlns:own="{namespace}" {visibility} {attributes}>{inner}</own:{name}>'
@@ -180,7 +197,7 @@ def running(soapstone, keys, folder):
     """Sample services, a Metro program for services and one for clients, for as long as the block runs."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    _stores(keys)
+    stores(keys)
     port = free_port()
     command = [soapstone, "services", "--listen", f"127.0.0.1:{port}"]
     # All services here have one name, under which monitoring would register each.
@@ -197,17 +214,17 @@ def running(soapstone, keys, folder):
         yield Peer(soapstone, *addresses, serving, calling, keys, folder)
 
 
-def _stores(keys):
+def stores(keys):
     """Keys and anchors as Metro reads them."""
     for name in ("client", "server"):
         must(
             "openssl", "pkcs12", "-export", "-inkey", keys.key(name), "-in", keys.certificate(name), "-name", name,
-            "-passout", f"pass:{PASSWORD}", "-out", keys.folder / f"{name}.metro.p12",
+            "-passout", f"pass:{PASSWORD}", "-out", store(keys, name),
         )  # fmt: skip
         for alias, certificate in (("ca", keys.ca), (name, keys.certificate(name))):
             must(
                 "keytool", "-importcert", "-noprompt", "-alias", alias, "-file", certificate, "-storetype", "PKCS12",
-                "-keystore", keys.folder / f"{name}.metro.trusted.p12", "-storepass", PASSWORD,
+                "-keystore", trusted(keys, name), "-storepass", PASSWORD,
             )  # fmt: skip
 
 

@@ -21,6 +21,9 @@ import jakarta.xml.ws.soap.SOAPBinding;
 /** Services whose WSDL demands security, on the HTTP server of the JDK. */
 final class Serving {
     private static final Map<Integer, HttpServer> SERVERS = new HashMap<>();
+    private static final Map<String, Endpoint> PUBLISHED = new HashMap<>();
+    private static final Map<String, Weighing> WEIGHED = new HashMap<>();
+    private static Payloads payloads;
 
     private Serving() {
     }
@@ -31,14 +34,50 @@ final class Serving {
         if (options.optional("record") != null) {
             context.getFilters().add(new Recorder(Path.of(options.required("record"))));
         }
+        if (options.optional("payloads") != null) {
+            WEIGHED.put(address.toString(), new Weighing());
+            context.getFilters().add(WEIGHED.get(address.toString()));
+        }
         boolean soap12 = options.required("port").contains("Soap12");
         Endpoint endpoint =
-            Endpoint.create(soap12 ? SOAPBinding.SOAP12HTTP_BINDING : SOAPBinding.SOAP11HTTP_BINDING, new Echoing());
+            Endpoint.create(soap12 ? SOAPBinding.SOAP12HTTP_BINDING : SOAPBinding.SOAP11HTTP_BINDING, implementation(options));
         endpoint.setMetadata(List.of(new StreamSource(Path.of(options.required("wsdl")).toUri().toString())));
         endpoint.setProperties(Map.of(
             Endpoint.WSDL_SERVICE, QName.valueOf(options.required("service")),
             Endpoint.WSDL_PORT, QName.valueOf(options.required("port"))));
         endpoint.publish(context);
+        PUBLISHED.put(address.toString(), endpoint);
+    }
+
+    /** {@code withdraw}: serves it no more. */
+    static void withdraw(Options options) {
+        String address = options.required("address");
+        Endpoint endpoint = PUBLISHED.remove(address);
+        if (endpoint == null) {
+            throw new IllegalArgumentException(address + ": nothing is served there");
+        }
+        WEIGHED.remove(address);
+        endpoint.stop();
+    }
+
+    /** {@code weighed}: requests of a sample service and the octets of all messages since this was asked the last time. */
+    static String weighed(Options options) {
+        Weighing weighing = WEIGHED.get(options.required("address"));
+        if (weighing == null) {
+            throw new IllegalArgumentException(options.required("address") + ": nothing is weighed there");
+        }
+        return weighing.line();
+    }
+
+    private static Object implementation(Options options) throws Exception {
+        if (options.optional("payloads") == null) {
+            return new Echoing();
+        }
+        if (payloads == null) {
+            payloads = Payloads.in(Path.of(options.required("payloads")));
+        }
+        String service = QName.valueOf(options.required("service")).getLocalPart();
+        return Samples.named(service, payloads, options.optional("controller"), Weighing::query);
     }
 
     /** The server of a port, which listens from now on. */

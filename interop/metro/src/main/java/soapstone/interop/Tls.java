@@ -6,16 +6,21 @@ import java.nio.file.Files;
 import java.nio.file.Path;
 import java.security.GeneralSecurityException;
 import java.security.KeyStore;
+import java.util.HashMap;
+import java.util.Map;
 
 import javax.net.ssl.HttpsURLConnection;
 import javax.net.ssl.KeyManagerFactory;
 import javax.net.ssl.SSLContext;
+import javax.net.ssl.SSLSocketFactory;
 import javax.net.ssl.TrustManagerFactory;
 
 /** The same keys and anchors for connections as for messages. */
 final class Tls {
     /** Of every store that the harness makes. */
     static final String PASSWORD = "secret";
+
+    private static final Map<String, SSLSocketFactory> TRUSTING = new HashMap<>();
 
     private Tls() {
     }
@@ -31,11 +36,21 @@ final class Tls {
 
     /** Makes every connection trust the anchors, also those that read a WSDL or ask for tokens. */
     static void trust(String store) throws GeneralSecurityException, IOException {
+        SSLSocketFactory known = TRUSTING.get(store);
+        if (known == null) {
+            known = trusting(store);
+            TRUSTING.put(store, known);
+        }
+        // Connections are kept by the factory that made them: another one would begin others.
+        HttpsURLConnection.setDefaultSSLSocketFactory(known);
+    }
+
+    private static SSLSocketFactory trusting(String store) throws GeneralSecurityException, IOException {
         TrustManagerFactory factory = TrustManagerFactory.getInstance(TrustManagerFactory.getDefaultAlgorithm());
         factory.init(load(store));
         SSLContext context = SSLContext.getInstance("TLS");
         context.init(null, factory.getTrustManagers(), null);
-        HttpsURLConnection.setDefaultSSLSocketFactory(context.getSocketFactory());
+        return context.getSocketFactory();
     }
 
     private static KeyStore load(String path) throws GeneralSecurityException, IOException {
