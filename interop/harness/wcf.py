@@ -14,6 +14,7 @@ from .installing import INTEROP
 from .processes import Failure, free_port, must, server
 
 PROGRAM = INTEROP / "wcf" / "build" / "wcf-peer.exe"
+MONO = ["mono", PROGRAM, "--jobs"]
 TEXT = "Grüße & more"
 ACTION = "urn:soapstone:services:echo:Echo"
 CALLS = 2
@@ -231,8 +232,7 @@ class Peer:
 
     def who(self, ours, theirs):
         """Who a program is, whom it speaks with."""
-        user = ["--user", USER[0], "--password", USER[1]]
-        return ["--key", self.keys.folder / f"{ours}.p12", "--peer", self.keys.certificate(theirs), *user]
+        return who(self.keys, ours, theirs)
 
     def endpoint(self, cell, direction):
         """Our endpoint for a cell."""
@@ -251,24 +251,29 @@ class Peer:
         return endpoint
 
 
+def who(keys, ours, theirs):
+    """The options that say who a program is, and whom it speaks with."""
+    user = ["--user", USER[0], "--password", USER[1]]
+    return ["--key", keys.folder / f"{ours}.p12", "--peer", keys.certificate(theirs), *user]
+
+
 @contextlib.contextmanager
 def running(soapstone, keys, folder):
     """Sample services, a WCF program for services and one for clients, for as long as the block runs."""
     folder = Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
-    _pkcs12(keys)
+    pkcs12(keys)
     port = free_port()
     command = [soapstone, "services", "--listen", f"127.0.0.1:{port}"]
-    mono = ["mono", PROGRAM, "--jobs"]
     with (
         server("services", command, [port], folder / "services.log"),
-        jobs.program("WCF service", mono, folder / "serving.log") as serving,
-        jobs.program("WCF client", mono, folder / "calling.log") as calling,
+        jobs.program("WCF service", MONO, folder / "serving.log") as serving,
+        jobs.program("WCF client", MONO, folder / "calling.log") as calling,
     ):
         yield Peer(soapstone, f"http://127.0.0.1:{port}", serving, calling, keys, folder)
 
 
-def _pkcs12(keys):
+def pkcs12(keys):
     """Keys as Mono reads them, which knows nothing newer."""
     for name in ("client", "server"):
         must(

@@ -15,6 +15,11 @@ namespace Soapstone.Interop {
             if (security != null) {
                 binding.Elements.Add(security);
             }
+            if (options.Says("measured")) {
+                binding.Elements.Add(new MeasuredEncoding(Version(options)));
+                binding.Elements.Add(new HttpTransportBindingElement { MaxReceivedMessageSize = int.MaxValue, MaxBufferSize = int.MaxValue });
+                return binding;
+            }
             binding.Elements.Add(new VerbatimEncoding(Version(options), options.Or("record", null)));
             var onTls = options["security"].StartsWith("transport-");
             binding.Elements.Add(onTls ? new HttpsTransportBindingElement() : new HttpTransportBindingElement());

@@ -17,18 +17,7 @@ namespace Soapstone.Interop {
 
         /// <summary>Calls over one channel; the last answer.</summary>
         static string Through<Contract>(Options options, Func<Contract, string> ask) {
-            var identity = new X509CertificateEndpointIdentity(Certificates.Theirs(options));
-            var address = new EndpointAddress(new Uri(options["address"]), identity);
-            var factory = new ChannelFactory<Contract>(Bindings.Of(options), address);
-            var credentials = new LenientClientCredentials();
-            credentials.ClientCertificate.Certificate = Certificates.Ours(options);
-            credentials.ServiceCertificate.DefaultCertificate = Certificates.Theirs(options);
-            Certificates.Trust(credentials.ServiceCertificate.Authentication, options);
-            credentials.UserName.UserName = options.Or("user", null);
-            credentials.UserName.Password = options.Or("password", null);
-            factory.Endpoint.Behaviors.Remove(typeof(ClientCredentials));
-            factory.Endpoint.Behaviors.Add(credentials);
-            var service = factory.CreateChannel();
+            var service = Factory<Contract>(options).CreateChannel();
             try {
                 string answer = null;
                 for (var call = 0; call < int.Parse(options.Or("calls", "1")); call++) {
@@ -40,6 +29,22 @@ namespace Soapstone.Interop {
                 ((IClientChannel) service).Abort();
                 throw;
             }
+        }
+
+        /// <summary>What makes clients of an address.</summary>
+        public static ChannelFactory<Contract> Factory<Contract>(Options options) {
+            var identity = new X509CertificateEndpointIdentity(Certificates.Theirs(options));
+            var address = new EndpointAddress(new Uri(options["address"]), identity);
+            var factory = new ChannelFactory<Contract>(Bindings.Of(options), address);
+            var credentials = new LenientClientCredentials();
+            credentials.ClientCertificate.Certificate = Certificates.Ours(options);
+            credentials.ServiceCertificate.DefaultCertificate = Certificates.Theirs(options);
+            Certificates.Trust(credentials.ServiceCertificate.Authentication, options);
+            credentials.UserName.UserName = options.Or("user", null);
+            credentials.UserName.Password = options.Or("password", null);
+            factory.Endpoint.Behaviors.Remove(typeof(ClientCredentials));
+            factory.Endpoint.Behaviors.Add(credentials);
+            return factory;
         }
     }
 }

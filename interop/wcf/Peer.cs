@@ -3,6 +3,7 @@ using System.Collections.Generic;
 using System.IO;
 using System.Linq;
 using System.Net;
+using System.Reflection;
 using System.Text;
 using System.Threading;
 
@@ -12,6 +13,12 @@ namespace Soapstone.Interop {
     ///
     ///   serve --address URL [--record FOLDER] BINDING SECURITY       Echo
     ///   call  --address URL [--calls N] [--text TEXT | --sum A,B] BINDING SECURITY
+    ///   serve … --payloads FOLDER --operation NAME --measured true               the sample service of an operation of the lab
+    ///   measure --address URL --payloads FOLDER --operation echo|sum|books|employees [--count N] [--clients N] [--requests N] [--first true]
+    ///           [--per-second N --seconds N] --measured true BINDING SECURITY
+    ///   weigh … as measure
+    ///   leave --address URL
+    ///   version
     ///   --jobs    one of the above a line of standard input, words separated by tabs; one line of JSON each
     ///
     ///   BINDING:  --security KIND --suite NAME --soap 11|12 --addressing true|false --version NAME
@@ -23,6 +30,9 @@ namespace Soapstone.Interop {
     static class Peer {
         static int Main(string[] arguments) {
             ServicePointManager.Expect100Continue = false;
+            ServicePointManager.UseNagleAlgorithm = false;
+            // As many connections as clients call at once.
+            ServicePointManager.DefaultConnectionLimit = 200;
             // Each host keeps a thread waiting; others would be made one every half second.
             ThreadPool.SetMinThreads(100, 100);
             if (arguments.Length == 1 && arguments[0] == "--jobs") {
@@ -41,14 +51,37 @@ namespace Soapstone.Interop {
         static string Result(string[] words) {
             try {
                 var options = new Options(words);
-                var answer = options.Command == "serve" ? Serving.Serve(options) : Calling.Call(options);
-                return "{\"exit\":0,\"answer\":" + Quoted(answer) + "}";
+                return "{\"exit\":0," + Run(options) + "}";
             } catch (MistakenOption mistake) {
                 return "{\"exit\":1,\"reason\":" + Quoted(mistake.Message) + "}";
             } catch (Exception failure) {
                 Console.Error.WriteLine(failure);
                 return "{\"exit\":2,\"reason\":" + Quoted(failure.GetType().Name + ": " + failure.Message) + "}";
             }
+        }
+
+        static string Run(Options options) {
+            switch (options.Command) {
+            case "serve":
+                return "\"answer\":" + Quoted(Serving.Serve(options));
+            case "call":
+                return "\"answer\":" + Quoted(Calling.Call(options));
+            case "measure":
+                return Measuring.Measure(options);
+            case "weigh":
+                return Measuring.Weigh(options);
+            case "leave":
+                return Measuring.Leave(options);
+            case "version":
+                return "\"version\":" + Quoted(Runtime());
+            default:
+                throw new MistakenOption("expected serve, call, measure, weigh, leave or version, found " + options.Command);
+            }
+        }
+
+        static string Runtime() {
+            var name = Type.GetType("Mono.Runtime").GetMethod("GetDisplayName", BindingFlags.NonPublic | BindingFlags.Static);
+            return "Mono " + name.Invoke(null, null);
         }
 
         static string Quoted(string text) {
@@ -74,15 +107,13 @@ namespace Soapstone.Interop {
     sealed class Options {
         static readonly string[] Known = {
             "address", "record", "calls", "text", "sum", "security", "suite", "soap", "addressing", "version", "derived",
-            "confirmation", "order", "conversation", "key", "peer", "user", "password",
+            "confirmation", "order", "conversation", "key", "peer", "user", "password", "payloads", "operation", "count",
+            "clients", "requests", "first", "per-second", "seconds", "measured",
         };
         readonly Dictionary<string, string> values = new Dictionary<string, string>();
 
         public Options(string[] words) {
             Command = words[0];
-            if (Command != "serve" && Command != "call") {
-                throw new MistakenOption("expected serve or call, found " + Command);
-            }
             for (var at = 1; at < words.Length; at += 2) {
                 if (!words[at].StartsWith("--") || !Known.Contains(words[at].Substring(2)) || at + 1 == words.Length) {
                     throw new MistakenOption("expected an option with its value, found " + words[at]);

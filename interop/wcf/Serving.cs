@@ -1,3 +1,4 @@
+using System;
 using System.Collections.Generic;
 using System.IdentityModel.Selectors;
 using System.IdentityModel.Tokens;
@@ -11,7 +12,14 @@ namespace Soapstone.Interop {
         static readonly List<ServiceHost> Hosts = new List<ServiceHost>();
 
         public static string Serve(Options options) {
-            var host = new ServiceHost(typeof(Echoing));
+            Type contract = typeof(IEcho), implementation = typeof(Echoing);
+            if (options.Or("payloads", null) != null) {
+                Payloads.In(options["payloads"]);
+                var operation = Operation.Of(options);
+                contract = operation.Contract;
+                implementation = operation.Implementation;
+            }
+            var host = new ServiceHost(implementation);
             var credentials = new LenientServiceCredentials();
             credentials.ServiceCertificate.Certificate = Certificates.Ours(options);
             credentials.ClientCertificate.Certificate = Certificates.Theirs(options);
@@ -20,7 +28,7 @@ namespace Soapstone.Interop {
             credentials.UserNameAuthentication.CustomUserNamePasswordValidator = new OneUser(options);
             host.Description.Behaviors.Remove(typeof(ServiceCredentials));
             host.Description.Behaviors.Add(credentials);
-            host.AddServiceEndpoint(typeof(IEcho), Bindings.Of(options), options["address"]);
+            host.AddServiceEndpoint(contract, Bindings.Of(options), options["address"]);
             host.Open();
             Hosts.Add(host);
             return options["address"];
