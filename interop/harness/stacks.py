@@ -23,6 +23,16 @@ CALLS = {
         ["none", "username", "username-text", "username-hmac", "username-text-hmac", "sign-hmac", "sign-dsa", *SIGNED_AND_ENCRYPTED],
         ["Basic128", "TripleDes", "TripleDesRsa15", "Basic128GCM", "Basic256GCM"],
     ),
+    "metro": (
+        ["none", "username", "username-text", *SIGNED_AND_ENCRYPTED, "encrypt-sign", "secure-conversation"],
+        ["Basic128", "TripleDes", "TripleDesRsa15", "Basic256Sha256", "Basic128Rsa15", "Basic192", "TripleDesSha256"],
+    ),
+    "wcf": (["none", "sign-encrypt"], ["Basic128", "Basic192", "Basic256Rsa15", "Basic256Sha256", "Basic128Sha256"]),
+}
+# What of that a program says it cannot do: transports of mechanisms, operations, suites.
+CANNOT = {
+    "metro": {("http", "username"), ("http", "username-text"), "Basic128GCM"},
+    "wcf": {("https", "none"), ("https", "sign-encrypt"), "strings", "employee", "temperature", "TripleDes", "Basic128GCM"},
 }
 # What each program has to do in memory: mechanisms and suites.
 IN_MEMORY = {
@@ -106,20 +116,33 @@ def running(name):
 def calls(report, name, program):
     """Every mechanism over both transports, every suite, size of keys and operation, and every verb."""
     mechanisms, suites = CALLS[name]
+    cannot = CANNOT.get(name, set())
+    # Where there is a choice, with TLS.
+    weak = "http" if ("https", "sign-encrypt") in cannot else "https"
 
     def check(case, test):
         report.check(name, case, "asked", test)
 
     for transport in ("http", "https"):
         for mechanism in mechanisms:
-            check(f"call {transport} {mechanism}", lambda: timed(program.ask(do="call", call=call(mechanism, transport)), 1))
+            asking = lambda: program.ask(do="call", call=call(mechanism, transport))
+            if (transport, mechanism) in cannot:
+                check(f"cannot call {transport} {mechanism}", lambda: unsupported(asking()))
+            else:
+                check(f"call {transport} {mechanism}", lambda: timed(asking(), 1))
     for suite in suites:
         check(f"call {suite}", lambda: timed(program.ask(do="call", call=call("sign-encrypt", suite=suite)), 1))
-    check("call, RSA of 1024 bits", lambda: timed(program.ask(do="call", call=call("sign-encrypt", "https", rsa_bits=1024)), 1))
+    for suite in ("Basic128GCM", "TripleDes"):
+        if suite in cannot:
+            check(f"cannot call {suite}", lambda: unsupported(program.ask(do="call", call=call("sign-encrypt", suite=suite))))
+    check("call, RSA of 1024 bits", lambda: timed(program.ask(do="call", call=call("sign-encrypt", weak, rsa_bits=1024)), 1))
     for operation in OPERATIONS:
         for mechanism in ("none", "sign-encrypt"):
-            weighing = lambda: weighed(program.ask(do="weigh", call=call(mechanism, operation=operation)), mechanism != "none")
-            check(f"weigh {json.dumps(operation)} {mechanism}", weighing)
+            asking = lambda: program.ask(do="weigh", call=call(mechanism, operation=operation))
+            if (operation if isinstance(operation, str) else next(iter(operation))) in cannot:
+                check(f"cannot weigh {json.dumps(operation)} {mechanism}", lambda: unsupported(asking()))
+            else:
+                check(f"weigh {json.dumps(operation)} {mechanism}", lambda: weighed(asking(), mechanism != "none"))
     both = call("sign-encrypt")
     check("together", lambda: timed(program.ask(do="together", call=both, clients=3, requests=2), 6))
     check("paced", lambda: timed(program.ask(do="paced", call=both, per_second=20.0, seconds=0.25), 5))

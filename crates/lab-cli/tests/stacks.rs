@@ -29,9 +29,16 @@ const READY: &str = r#"echo '{"ready":{"stack":"cxf","version":"4.2 on Java 17"}
 
 /// One that answers each line with what the cases of `case "$line" in` say.
 fn answering(cases: &str) -> Folder {
-    with_program(&format!(
-        "{READY}\nwhile read -r line; do echo \"$line\" >> asked; case \"$line\" in\n{cases}\nesac; done\n"
-    ))
+    answering_as("cxf", cases)
+}
+
+fn answering_as(stack: &str, cases: &str) -> Folder {
+    with_program_of(
+        stack,
+        &format!(
+            "{READY}\nwhile read -r line; do echo \"$line\" >> asked; case \"$line\" in\n{cases}\nesac; done\n"
+        ),
+    )
 }
 
 const WEIGHED: &str = r#"*weigh*) echo '{"plain":100,"secured":300}';;"#;
@@ -262,11 +269,22 @@ fn a_program_processes_messages_in_memory_beside_our_engine() {
 
 #[test]
 fn the_heap_of_a_java_stack_is_limited_in_a_program_of_its_own() {
-    let folder = answering(&format!(
-        "*together*) echo \"$_JAVA_OPTIONS\" >> heaps; echo '{{\"us\":[100.0,300.0]}}';;\n{WEIGHED}\n{TIMED}"
-    ));
-    let words = "lab run novakouski2010/7 --quick --filter figure-11/memory/64 --stacks stacks --json --stack cxf";
-    let run = folder.run(words).succeeds();
+    for stack in ["cxf", "metro"] {
+        heap_is_limited(stack);
+    }
+}
+
+fn heap_is_limited(stack: &str) {
+    let folder = answering_as(
+        stack,
+        &format!(
+            "*together*) echo \"$_JAVA_OPTIONS\" >> heaps; echo '{{\"us\":[100.0,300.0]}}';;\n{WEIGHED}\n{TIMED}"
+        ),
+    );
+    let words = format!(
+        "lab run novakouski2010/7 --quick --filter figure-11/memory/64 --stacks stacks --json --stack {stack}"
+    );
+    let run = folder.run(&words).succeeds();
     let lines = lines(&run);
     let of = |quantity: &str| {
         let mut lines = lines.iter();

@@ -16,7 +16,7 @@ use soapstone::wss::Mechanism;
 use crate::papers::{Laid, MCHALE, Results, Tags};
 use crate::study::{
     Claim, Estimate, Experiment, Figure, How, Operation, Paper, Point, Quantity, Scale, Scope,
-    Shows, Source, Stack, Step, Study, Way,
+    Shows, Source, Step, Study, Way,
 };
 
 /// The study.
@@ -447,13 +447,11 @@ impl Load {
     }
 }
 
-/// The point as a glance has it: CXF and gSOAP, whose calls for thousands of books take seconds,
+/// The point as a glance has it: other stacks, whose calls for thousands of books take seconds,
 /// are measured at some sizes only.
 fn glanced(mut point: Point, scope: &Scope, all: bool) -> Point {
     if scope.scale == Scale::Quick && !all {
-        point
-            .arms
-            .retain(|arm| !matches!(arm.call.stack, Stack::Cxf | Stack::Gsoap));
+        point.arms.retain(|arm| !arm.call.stack.is_foreign_pair());
     }
     point
 }

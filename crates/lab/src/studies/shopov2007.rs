@@ -120,7 +120,9 @@ const CALLS: Experiment = Experiment {
 fn with_handshakes(scope: &Scope, operation: Operation) -> impl Iterator<Item = Arm> {
     let stacks = scope.stacks.iter().filter_map(|stack| match stack {
         Stack::Soapstone => Some((*stack, Way::DIRECT)),
-        Stack::Tls | Stack::Cxf | Stack::Gsoap => Some((*stack, Way::PLAIN)),
+        Stack::Tls | Stack::Cxf | Stack::Gsoap | Stack::Metro | Stack::Wcf => {
+            Some((*stack, Way::PLAIN))
+        }
         Stack::Wss4j | Stack::Xmlsec1 => None,
     });
     let arms = stacks.map(move |(stack, way)| Arm::new(stack, way.over_new_tls(), operation));

@@ -26,18 +26,24 @@ pub enum Stack {
     Xmlsec1,
     /// gSOAP with its wsse plugin.
     Gsoap,
+    /// Metro (WSIT): a client and a server.
+    Metro,
+    /// WCF as Mono has it: a client and a server.
+    Wcf,
     /// No message security: the sample services behind TLS.
     Tls,
 }
 
 impl Stack {
     /// All of them; ours first.
-    pub const ALL: [Self; 6] = [
+    pub const ALL: [Self; 8] = [
         Self::Soapstone,
         Self::Cxf,
         Self::Wss4j,
         Self::Xmlsec1,
         Self::Gsoap,
+        Self::Metro,
+        Self::Wcf,
         Self::Tls,
     ];
 
@@ -49,8 +55,20 @@ impl Stack {
             Self::Wss4j => "wss4j",
             Self::Xmlsec1 => "xmlsec1",
             Self::Gsoap => "gsoap",
+            Self::Metro => "metro",
+            Self::Wcf => "wcf",
             Self::Tls => "tls",
         }
+    }
+
+    /// Whether it is another stack whose client and server speak over a network.
+    pub const fn is_foreign_pair(self) -> bool {
+        matches!(self, Self::Cxf | Self::Gsoap | Self::Metro | Self::Wcf)
+    }
+
+    /// Whether a virtual machine compiles it while it runs.
+    pub const fn is_compiled_late(self) -> bool {
+        matches!(self, Self::Cxf | Self::Wss4j | Self::Metro)
     }
 }
 

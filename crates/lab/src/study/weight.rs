@@ -56,7 +56,7 @@ pub(super) fn weight(task: &Task) -> f64 {
         let call = CALL + RECORD * records(arm.call.operation);
         let slower = match arm.call.stack {
             Stack::Soapstone | Stack::Tls => 1.0,
-            Stack::Cxf | Stack::Wss4j | Stack::Xmlsec1 | Stack::Gsoap => 8.0,
+            _ => 8.0,
         };
         let beside = match task.point.how {
             How::Paced { lasting, .. } => lasting.as_secs_f64(),

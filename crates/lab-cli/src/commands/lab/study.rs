@@ -63,8 +63,8 @@ pub(super) struct StudyArguments {
     #[arg(long, value_name = "URL",
         value_parser = |text: &str| text.parse::<DatabaseLocation>().map_err(|error: DatabaseError| error.to_string()))]
     database: Vec<DatabaseLocation>,
-    /// Stacks to measure: soapstone, tls (the services behind TLS alone), cxf, gsoap, wss4j,
-    /// xmlsec1; separated by commas
+    /// Stacks to measure: soapstone, tls (the services behind TLS alone), cxf, gsoap, metro,
+    /// wcf, wss4j, xmlsec1; separated by commas
     #[arg(
         long,
         value_name = "STACKS",

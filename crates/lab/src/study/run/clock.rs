@@ -84,12 +84,10 @@ impl WarmUp {
     /// For a way of a stack. Programs with virtual machines have made calls for some time before
     /// their first that is asked for, and so at a glance a second more is enough.
     pub(super) fn of(stack: Stack, scale: Scale) -> Self {
-        let (left, most) = match (stack, scale) {
-            (Stack::Cxf | Stack::Wss4j, Scale::Full) => (2_000, Duration::MAX),
-            (Stack::Cxf | Stack::Wss4j, Scale::Quick) => (200, Duration::from_secs(1)),
-            (Stack::Soapstone | Stack::Tls | Stack::Xmlsec1 | Stack::Gsoap, _) => {
-                (Self::LEAST, Duration::MAX)
-            }
+        let (left, most) = match (stack.is_compiled_late(), scale) {
+            (true, Scale::Full) => (2_000, Duration::MAX),
+            (true, Scale::Quick) => (200, Duration::from_secs(1)),
+            (false, _) => (Self::LEAST, Duration::MAX),
         };
         Self {
             begun: Instant::now(),

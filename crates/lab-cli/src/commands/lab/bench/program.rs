@@ -375,7 +375,8 @@ impl Bench for Program {
         requests: u32,
         rounds: u32,
     ) -> Asked<Vec<Round>> {
-        let (Stack::Cxf, Condition::Memory { mebibytes }) = (self.stack, condition) else {
+        let (Stack::Cxf | Stack::Metro, Condition::Memory { mebibytes }) = (self.stack, condition)
+        else {
             return Err(NoCall::LeftOut(format!(
                 "this stack cannot be put under a condition ({condition})"
             )));

@@ -81,7 +81,8 @@ fn a_glance_measures_slow_stacks_at_some_sizes_and_the_papers_counts_at_all() {
         let has = |task: &&Task| task.point.arms.iter().any(|arm| arm.call.stack == stack);
         tasks.iter().filter(has).count()
     };
-    assert_eq!(sizes(Scale::Quick, Stack::Cxf), 4);
-    assert_eq!(sizes(Scale::Quick, Stack::Gsoap), 4);
+    for stack in [Stack::Cxf, Stack::Gsoap, Stack::Metro, Stack::Wcf] {
+        assert_eq!(sizes(Scale::Quick, stack), 4, "{stack}");
+    }
     assert_eq!(sizes(Scale::Full, Stack::Cxf), 11);
 }
