@@ -7,8 +7,7 @@ use std::collections::BTreeMap;
 
 use super::Run;
 use crate::study::{
-    Arm, Design, Experiment, Figure, LeftOut, Line, OwnCalls, Quantity, Record, Scale, Scope,
-    Stack, Study,
+    Arm, Design, Experiment, Figure, Line, OwnCalls, Quantity, Record, Scale, Scope, Stack, Study,
 };
 
 /// Lines of a figure: those of the last run that has the point with that stack, so that none is
@@ -43,27 +42,41 @@ pub(super) fn latest<'r>(
     last.into_values().flat_map(|(_, lines)| lines).collect()
 }
 
-/// Arms that a stack could not do, each once with each reason.
+/// What a stack could not do, and why.
+pub(super) struct CouldNot<'r> {
+    pub(super) stack: Stack,
+    /// Each once.
+    pub(super) arms: Vec<&'r str>,
+    pub(super) why: &'r str,
+}
+
+/// Arms that a stack could not do: each reason of a stack once.
 pub(super) fn left_out<'r>(
     study: &Study,
     experiment: &Experiment,
     shown_in: &str,
     runs: &'r [Run],
-) -> Vec<&'r LeftOut> {
-    let mut all: Vec<&LeftOut> = Vec::new();
+) -> Vec<CouldNot<'r>> {
+    let mut all: Vec<CouldNot<'r>> = Vec::new();
     for (_, record) in records(runs) {
         let Record::LeftOut(it) = record else {
             continue;
         };
-        let same = |other: &&LeftOut| {
-            (&other.arm, other.stack, &other.left_out) == (&it.arm, it.stack, &it.left_out)
-        };
-        if is_of(
+        if !is_of(
             (study, experiment, shown_in),
             (&it.study, it.experiment, &it.shown_in),
-        ) && !all.iter().any(same)
-        {
-            all.push(it);
+        ) {
+            continue;
+        }
+        let same = |other: &&mut CouldNot<'_>| (other.stack, other.why) == (it.stack, &it.left_out);
+        match all.iter_mut().find(same) {
+            Some(told) if told.arms.contains(&it.arm.as_str()) => {}
+            Some(told) => told.arms.push(&it.arm),
+            None => all.push(CouldNot {
+                stack: it.stack,
+                arms: vec![&it.arm],
+                why: &it.left_out,
+            }),
         }
     }
     all

@@ -84,9 +84,9 @@ pub(super) fn text(report: &Report<'_>) -> String {
             let _ = write!(
                 text,
                 "\nLeft out: {} on {}: {}\n",
-                it.arm,
+                it.arms.join(", "),
                 it.stack,
-                plain(&it.left_out)
+                plain(it.why)
             );
         }
     }

@@ -212,9 +212,9 @@ fn figure(h: &mut String, shown: &Shown<'_>, attachments: &str) {
             let _ = write!(
                 h,
                 "<li>Left out: {} on {}: {}</li>",
-                escape(&it.arm),
+                escape(&it.arms.join(", ")),
                 it.stack,
-                escape(&it.left_out)
+                escape(it.why)
             );
         }
         h.push_str("</ul>\n");

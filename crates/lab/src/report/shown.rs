@@ -8,11 +8,11 @@
 use std::collections::BTreeMap;
 
 use super::Run;
-use super::counted::{self, Order};
+use super::counted::{self, CouldNot, Order};
 use super::number::Unit;
 use super::{findings, model, values};
 use crate::papers::Reported;
-use crate::study::{Experiment, Figure, LeftOut, Line, Shows, Stack, Study};
+use crate::study::{Experiment, Figure, Line, Shows, Stack, Study};
 
 /// Coordinates of a point.
 pub(super) type At = BTreeMap<String, String>;
@@ -34,7 +34,7 @@ pub(super) struct Shown<'r> {
     /// Every line of it that counts, in order.
     pub(super) lines: Vec<&'r Line>,
     /// Arms that a stack could not do.
-    pub(super) left_out: Vec<&'r LeftOut>,
+    pub(super) left_out: Vec<CouldNot<'r>>,
     /// What is said of it in words.
     pub(super) notes: Vec<String>,
     /// Of its values.

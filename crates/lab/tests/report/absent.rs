@@ -70,3 +70,28 @@ fn markdown_says_what_was_not_there() {
         assert!(markdown.contains(part), "{part} is not in\n{markdown}");
     }
 }
+
+#[test]
+fn a_reason_for_which_a_stack_leaves_out_several_arms_is_told_once() {
+    let mut lines = lines(1.0);
+    for (stack, arm) in [
+        ("metro", "username"),
+        ("wcf", "sign/Basic256"),
+        ("wcf", "encrypt-sign/Basic256"),
+        ("wcf", "sign/Basic256"),
+    ] {
+        lines.push(json!({
+            "study": "mchale2012", "experiment": 1, "shown_in": "figures-5-6", "at": {"books": "1"},
+            "stack": stack, "arm": arm, "left_out": "not that",
+        }));
+    }
+    let page = page(&[run("one", &lines)]);
+    let told = [
+        "Left out: username on metro: not that",
+        "Left out: sign/Basic256, encrypt-sign/Basic256 on wcf: not that",
+    ];
+    for part in told {
+        assert!(page.contains(part), "{part} is not in\n{page}");
+    }
+    assert_eq!(page.matches(": not that").count(), told.len());
+}
