@@ -13,7 +13,7 @@ use crate::freshness::Freshness;
 use crate::inner::{InnerCipherEvidence, InnerEvidence};
 use crate::part::Extent;
 use crate::suite::{KeyAgreementMethod, KeyTransportMethod};
-use crate::token::{Assertion, ConfirmationMethod};
+use crate::token::{Assertion, AssertionReference, ConfirmationMethod};
 
 /// Whose key made a signature.
 #[derive(Clone, Debug)]
@@ -182,6 +182,9 @@ pub struct AssertionEvidence {
     pub held_by_connection: bool,
     /// The element.
     pub(crate) node: NodeId,
+    /// The reference that it was fetched by, where it stands elsewhere. Then the element is that
+    /// of the reference.
+    pub(crate) elsewhere: Option<AssertionReference>,
     /// Whether its issuer signed it.
     pub(crate) is_signed: bool,
 }

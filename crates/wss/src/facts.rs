@@ -11,6 +11,7 @@ use crate::freshness::PeerClock;
 use crate::kerberos::{KerberosName, KerberosSession};
 use crate::marks::Mark;
 use crate::proof::ProofKey;
+use crate::token::{AssertionReference, FetchedAssertion};
 use crate::username::User;
 
 /// What a message needs from outside to be opened. Nothing of it is proven.
@@ -24,6 +25,8 @@ pub struct Lookups {
     pub contexts: Vec<ContextName>,
     /// The Kerberos token whose session is wanted.
     pub kerberos: Option<KerberosName>,
+    /// The assertion elsewhere that is wanted.
+    pub assertion: Option<AssertionReference>,
 }
 
 /// Answers to [`Lookups`].
@@ -39,6 +42,8 @@ pub struct Facts {
     /// The session of [`Lookups::kerberos`]: of a token that the host has accepted, from this
     /// message or an earlier one.
     pub kerberos: Option<KerberosSession>,
+    /// The assertion of [`Lookups::assertion`].
+    pub assertion: Option<Arc<FetchedAssertion>>,
     /// The certificate whose key the client proved while the connection was made that the message
     /// came over, and that the host trusts.
     pub client_certificate: Option<Certificate>,

@@ -8,7 +8,7 @@ use soapstone_crypto::hexadecimal::Digits;
 use soapstone_crypto::{Certificate, PublicKey};
 
 use crate::conversation::ContextName;
-use crate::token::SamlVersion;
+use crate::token::{AssertionReference, SamlVersion};
 
 /// Which key a message means.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -44,6 +44,8 @@ pub enum KeyLocator {
         /// Its id.
         id: String,
     },
+    /// The key of the holder of an assertion that stands elsewhere.
+    AssertionElsewhere(AssertionReference),
     /// A key by name.
     Name(String),
     /// A public key, written out.
@@ -75,6 +77,13 @@ impl fmt::Display for KeyLocator {
             Self::Assertion { version, id } => {
                 write!(out, "the assertion `{id}` of SAML {}", version.name())
             }
+            Self::AssertionElsewhere(reference) => write!(
+                out,
+                "the assertion `{}` of SAML {} at `{}`",
+                reference.id,
+                reference.version.name(),
+                reference.location
+            ),
             Self::Name(name) => write!(out, "the key name `{name}`"),
             Self::PublicKey(key) => {
                 write!(out, "a public key in the message, which is {}", key.kind())
@@ -123,7 +132,8 @@ impl KeyLocator {
             | Self::EncryptedKeySha1(_)
             | Self::Context(_)
             | Self::KerberosSha1(_)
-            | Self::Assertion { .. } => false,
+            | Self::Assertion { .. }
+            | Self::AssertionElsewhere(_) => false,
         }
     }
 }

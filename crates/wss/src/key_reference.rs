@@ -15,7 +15,7 @@ use crate::names::{
     DS, DSIG11, ENCRYPTED_KEY_SHA1, ENCRYPTED_KEY_TOKEN, ENCRYPTED_KEY_TOKEN_OF_WSS4J, WSSE, XENC,
 };
 use crate::rejected::Rejected;
-use crate::token::{self, TokenKind};
+use crate::token::{self, AssertionReference, TokenKind};
 use crate::values::{octets, only_base64, text};
 
 fn malformed(problem: impl Into<String>) -> Rejected {
@@ -119,6 +119,9 @@ impl KeyLocator {
         let attributes =
             |element, allowed: &[&str]| only_attributes(element, allowed).map_err(malformed);
         attributes(reference, &[])?;
+        if let Some(elsewhere) = AssertionReference::read(reference)? {
+            return Ok(Self::AssertionElsewhere(elsewhere));
+        }
         let child = only_child(reference)?;
         match (child.namespace(), child.local()) {
             (WSSE, "Reference") => {

@@ -126,8 +126,9 @@ pub use suite::{
 pub use supporting::{EndorsingKey, EndorsingToken, SupportingToken};
 pub use token::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
-    AssertionToken, Claim, ConfirmationMethod, HolderUse, IssuedAssertion, NameIdentifier,
-    SamlVersion, TokenKind, WantedAssertion, WantedHolder, kerberos_sha1,
+    AssertionReference, AssertionToken, Claim, ConfirmationMethod, FetchedAssertion, HolderUse,
+    IssuedAssertion, NameIdentifier, SamlVersion, TokenKind, WantedAssertion, WantedHolder,
+    kerberos_sha1,
 };
 pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
 pub use username::{

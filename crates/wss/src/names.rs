@@ -82,6 +82,8 @@ pub const PASSWORD_TEXT: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-20
 pub const PASSWORD_DIGEST: &str = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-username-token-profile-1.0#PasswordDigest";
 /// Assertions of SAML 1.0 and 1.1.
 pub const SAML11: &str = "urn:oasis:names:tc:SAML:1.0:assertion";
+/// The protocol of SAML 1.1.
+pub const SAML11_PROTOCOL: &str = "urn:oasis:names:tc:SAML:1.0:protocol";
 /// Assertions of SAML 2.0.
 pub const SAML20: &str = "urn:oasis:names:tc:SAML:2.0:assertion";
 /// `TokenType` of an assertion of SAML 1.1 (SAML Token Profile 1.1.1, 3.4).

@@ -8,9 +8,9 @@ use crate::envelope::Envelope;
 use crate::facts::Lookups;
 use crate::kerberos::KerberosName;
 use crate::key_locator::KeyLocator;
-use crate::names::{KERBEROS_AP_REQ_SHA1, WSSE, WSSE_2002, XENC};
+use crate::names::{DS, KERBEROS_AP_REQ_SHA1, WSSE, WSSE_2002, XENC};
 use crate::plan::InboundPlan;
-use crate::token;
+use crate::token::{self, AssertionReference};
 use crate::values::octets;
 
 impl InboundPlan {
@@ -22,6 +22,9 @@ impl InboundPlan {
         }
         if self.demands.kerberos.is_some() {
             self.peek_kerberos(envelope, &mut lookups);
+        }
+        if self.demands.names_assertions() {
+            self.peek_assertion(envelope, &mut lookups);
         }
         if self.demands.username().is_some() || self.demands.password_keys.is_some() {
             self.peek_users(envelope, &mut lookups);
@@ -75,6 +78,26 @@ impl InboundPlan {
         lookups.kerberos = token.or_else(named);
     }
 
+    /// The first assertion elsewhere that the header names, or a signature in it. Nothing is looked
+    /// up for a message without the signature that the plan demands. A second one is not found.
+    fn peek_assertion(&self, envelope: &Envelope, lookups: &mut Lookups) {
+        let actor = self.demands.actor.as_deref();
+        let children = || {
+            envelope
+                .security_headers(actor)
+                .flat_map(|security| security.children())
+        };
+        let is_signed = || children().any(|child| child.is(DS, "Signature"));
+        if self.demands.signature.is_some() && !is_signed() {
+            return;
+        }
+        let mut references = children()
+            .take(self.demands.limits.tokens)
+            .filter_map(token_reference);
+        lookups.assertion =
+            references.find_map(|reference| AssertionReference::read(reference).ok().flatten());
+    }
+
     /// The contexts named by tokens, and by references to what is not in the message.
     fn peek_contexts(&self, envelope: &Envelope, lookups: &mut Lookups) {
         let is_token = |element: Element<'_>| element.is_local("SecurityContextToken");
@@ -100,6 +123,17 @@ impl InboundPlan {
                 return;
             }
         }
+    }
+}
+
+/// The reference to a token that a child of the header is, or that a signature has as its key.
+fn token_reference(child: Element<'_>) -> Option<Element<'_>> {
+    match child.is(DS, "Signature") {
+        true => {
+            let info = child.child(DS, "KeyInfo")?;
+            info.child(WSSE, "SecurityTokenReference")
+        }
+        false => Some(child).filter(|child| child.is(WSSE, "SecurityTokenReference")),
     }
 }
 

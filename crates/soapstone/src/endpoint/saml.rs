@@ -260,6 +260,7 @@ impl Compiler<'_> {
             most_age: config.max_age.unwrap_or(usual.most_age),
             once: config.once,
             encrypted: config.encrypted,
+            by_reference: false,
             forwarded: config.forward,
             from_message: config.from_request,
             signature: self

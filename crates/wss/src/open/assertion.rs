@@ -18,7 +18,8 @@ use crate::names::{WSSE, WSSE11};
 use crate::part::Extent;
 use crate::rejected::Rejected;
 use crate::token::{
-    HolderKey, Presentation, PresentedSignature, SamlVersion, TokenKind, version_of,
+    AssertionReference, FetchedAssertion, HolderKey, Presentation, PresentedSignature, SamlVersion,
+    TokenKind, version_of,
 };
 
 impl Message<'_> {
@@ -60,7 +61,50 @@ impl Message<'_> {
 }
 
 impl Opening<'_> {
-    /// Reads the assertion that stands inside of the key reference of a signature.
+    /// Takes the assertion that stands elsewhere and that the `wsse:SecurityTokenReference` of this
+    /// node names, as if it stood there. It may be named again.
+    pub(super) fn read_assertion_elsewhere(
+        &mut self,
+        node: NodeId,
+        reference: &AssertionReference,
+    ) -> Result<(), Rejected> {
+        let accepted = self.evidence.assertion.as_ref();
+        if accepted.is_some_and(|accepted| accepted.elsewhere.as_ref() == Some(reference)) {
+            return Ok(());
+        }
+        let facts = self.message.facts;
+        let fetched = facts.assertion.as_deref();
+        let fetched = fetched.filter(|fetched| fetched.reference() == reference);
+        let element = fetched.map(FetchedAssertion::element);
+        let kind = element.and_then(TokenKind::of);
+        let kind = kind.ok_or_else(|| Rejected::KeyNotFound {
+            reference: KeyLocator::AssertionElsewhere(reference.clone()).to_string(),
+        })?;
+        self.prove_token(node, kind, element)?;
+        if let Some(accepted) = &mut self.evidence.assertion {
+            accepted.elsewhere = Some(reference.clone());
+        }
+        Ok(())
+    }
+
+    /// The assertion that a `ds:KeyInfo` names, in the message or elsewhere; none, where it names
+    /// another key.
+    fn assertion_of(&self, info: Element<'_>) -> Result<Option<NodeId>, Rejected> {
+        let locator = KeyLocator::read(info)?;
+        let KeyLocator::AssertionElsewhere(reference) = &locator else {
+            return self.message.assertion_meant(info);
+        };
+        let accepted = self.evidence.assertion.as_ref();
+        let accepted = accepted.filter(|one| one.elsewhere.as_ref() == Some(reference));
+        match accepted {
+            Some(accepted) => Ok(Some(accepted.node)),
+            None => Err(Rejected::KeyNotFound {
+                reference: locator.to_string(),
+            }),
+        }
+    }
+
+    /// Reads the assertion that the key reference of a signature holds, or names elsewhere.
     pub(super) fn read_embedded_assertion(
         &mut self,
         signature: &Signature,
@@ -69,9 +113,17 @@ impl Opening<'_> {
             return Ok(());
         }
         let document = self.message.document();
-        let embedded = signature
+        let reference = signature
             .key_info
-            .and_then(|info| document.element(info).child(WSSE, "SecurityTokenReference"))
+            .and_then(|info| document.element(info).child(WSSE, "SecurityTokenReference"));
+        if let Some(reference) = reference.filter(|_| self.message.demands().names_assertions())
+            && let Some(elsewhere) = AssertionReference::read(reference)?
+        {
+            let node = reference.id();
+            self.budget.token()?;
+            return self.read_assertion_elsewhere(node, &elsewhere);
+        }
+        let embedded = reference
             .and_then(|reference| reference.child(WSSE, "Embedded"))
             .and_then(|embedded| embedded.first_child());
         let assertion = embedded.filter(|token| version_of(*token).is_some());
@@ -91,7 +143,7 @@ impl Opening<'_> {
         let (Some(policy), Some(info)) = (message.demands().assertion(), signature.key_info) else {
             return Ok(None);
         };
-        let Some(node) = message.assertion_meant(message.element(info))? else {
+        let Some(node) = self.assertion_of(message.element(info))? else {
             return Ok(None);
         };
         if message.demands().proves_by_key && signature.method.family() == SignatureFamily::Hmac {
@@ -196,7 +248,10 @@ impl Comparison<'_, '_> {
             true => self.is_signed_as_cipher(assertion),
             false => self.is_signed_unread(assertion),
         };
-        let covers_both = covers(assertion) && covers(body) && !is_unread;
+        // A signature over a reference covers the name of an assertion, and nothing that it says.
+        let accepted = self.evidence.assertion.as_ref();
+        let is_named = accepted.is_some_and(|accepted| accepted.elsewhere.is_some());
+        let covers_both = covers(assertion) && covers(body) && !is_unread && !is_named;
         PresentedSignature {
             certificate: signature.certificate(),
             by_holder: matches!(signature.signer, Signer::Holder { .. }),
@@ -225,7 +280,8 @@ impl Comparison<'_, '_> {
     /// The accepted assertion, where it goes on as a header block.
     pub(super) fn forwarded_assertion(&self) -> Option<NodeId> {
         let forwards = self.demands().assertion().is_some_and(|one| one.forwarded);
-        let found = self.evidence.assertion.as_ref().filter(|_| forwards);
+        let found = self.evidence.assertion.as_ref();
+        let found = found.filter(|found| forwards && found.elsewhere.is_none());
         found.map(|found| found.node)
     }
 }

@@ -177,12 +177,20 @@ impl Comparison<'_, '_> {
             Part::Token => self.evidence.message_signatures().all(|signature| {
                 signature.covers_certificate || signature.token.is_none_or(is_signed)
             }),
+            // A signature over a reference covers nothing of what it names.
+            Part::Assertion if self.names_assertion() => false,
             part => self.nodes_of(part).into_iter().all(is_signed),
         };
         match all_signed {
             true => Ok(()),
             false => Err(Rejected::Unsigned { part: part.clone() }),
         }
+    }
+
+    /// Whether the message names its assertion, which stands elsewhere.
+    fn names_assertion(&self) -> bool {
+        let accepted = self.evidence.assertion.as_ref();
+        accepted.is_some_and(|accepted| accepted.elsewhere.is_some())
     }
 
     /// Where cipher text is what is signed, no signature tells whether it was listed for

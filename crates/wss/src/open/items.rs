@@ -1,6 +1,6 @@
 //! Items of the header that need no key of the message: a time, a confirmation, a token.
 
-use soapstone_xml::NodeId;
+use soapstone_xml::{Element, NodeId};
 
 use super::opening::Opening;
 use crate::confirmation;
@@ -36,9 +36,7 @@ impl Opening<'_> {
             ItemKind::Timestamp => self.read_timestamp(node),
             ItemKind::Confirmation => self.read_confirmation(node),
             ItemKind::Token(kind) => self.read_token(node, kind),
-            ItemKind::TokenReference if self.message.demands().signature.is_some() => {
-                self.read_token_reference(node)
-            }
+            ItemKind::TokenReference => self.read_token_reference(node),
             _ => Err(Rejected::ElementUnexpected {
                 element: expanded_name(item),
             }),
@@ -61,7 +59,16 @@ impl Opening<'_> {
     /// Security 1.1.1, 8.3). It is read strictly, so that nothing else can stand inside.
     fn read_token_reference(&mut self, node: NodeId) -> Result<(), Rejected> {
         self.budget.token()?;
-        KeyLocator::read_reference(self.message.element(node)).map(drop)
+        let (item, demands) = (self.message.element(node), self.message.demands());
+        match KeyLocator::read_reference(item)? {
+            KeyLocator::AssertionElsewhere(reference) if demands.names_assertions() => {
+                self.read_assertion_elsewhere(node, &reference)
+            }
+            _ if demands.signature.is_some() => Ok(()),
+            _ => Err(Rejected::ElementUnexpected {
+                element: expanded_name(item),
+            }),
+        }
     }
 
     fn read_confirmation(&mut self, node: NodeId) -> Result<(), Rejected> {
@@ -75,6 +82,22 @@ impl Opening<'_> {
     pub(super) fn read_token(&mut self, node: NodeId, kind: TokenKind) -> Result<(), Rejected> {
         self.budget.token()?;
         self.check_hidden(node)?;
+        self.prove_token(node, kind, None)?;
+        let accepted = self.evidence.assertion.as_ref();
+        match accepted.is_some_and(|accepted| accepted.node == node) {
+            true => self.read_proof_key(),
+            false => Ok(()),
+        }
+    }
+
+    /// Proves whom a token proves by itself: the element of that node, or the one that it is only
+    /// the reference to.
+    pub(super) fn prove_token(
+        &mut self,
+        node: NodeId,
+        kind: TokenKind,
+        elsewhere: Option<Element<'_>>,
+    ) -> Result<(), Rejected> {
         let message = &self.message;
         let mut proving = Proving {
             issuers: &message.plan.keys.issuers,
@@ -89,11 +112,7 @@ impl Opening<'_> {
             marks: &mut self.replay.marks,
             observer: &mut *self.observer.observer,
         };
-        kind.prove(message.element(node), &mut proving)?;
-        let accepted = self.evidence.assertion.as_ref();
-        match accepted.is_some_and(|accepted| accepted.node == node) {
-            true => self.read_proof_key(),
-            false => Ok(()),
-        }
+        let token = elsewhere.unwrap_or_else(|| message.element(node));
+        kind.prove(token, &mut proving)
     }
 }

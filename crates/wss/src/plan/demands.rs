@@ -307,6 +307,12 @@ impl Demands {
         self.supporting.iter().find_map(SupportingToken::assertion)
     }
 
+    /// Whether messages may name an assertion that stands elsewhere.
+    pub(crate) fn names_assertions(&self) -> bool {
+        self.assertion()
+            .is_some_and(|assertion| assertion.by_reference)
+    }
+
     /// Whether the assertion of messages is in cipher text of its own.
     pub(crate) fn hides_assertion(&self) -> bool {
         self.assertion()

@@ -150,9 +150,10 @@ impl Rejected {
             Self::AlgorithmNotAllowed { .. } | Self::AlgorithmRetired { .. } => {
                 FaultCode::UnsupportedAlgorithm
             }
-            Self::KeyNotFound { .. } | Self::KeyAmbiguous { .. } | Self::KerberosUnknown => {
-                FaultCode::SecurityTokenUnavailable
-            }
+            Self::KeyNotFound { .. }
+            | Self::KeyAmbiguous { .. }
+            | Self::AssertionUnavailable { .. }
+            | Self::KerberosUnknown => FaultCode::SecurityTokenUnavailable,
             // Its client begins anew; it could not with a store that is said to be busy.
             Self::ContextUnknown { name } | Self::ContextUnreadable { name } => {
                 FaultCode::BadContextToken(name.version)

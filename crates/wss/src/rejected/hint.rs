@@ -139,6 +139,9 @@ impl Rejected {
             Self::KerberosUnavailable { .. } => {
                 "look for MIT's GSS library (Debian: libgssapi-krb5-2) and the keytab"
             }
+            Self::AssertionUnavailable { .. } => {
+                "compare `saml.by_reference` with where the assertion stands, and ask the authority for it by hand"
+            }
             Self::ContextExpired { .. } => {
                 "compare the clocks of both hosts; a client that does not renew wants a longer `conversations.lifetime`"
             }

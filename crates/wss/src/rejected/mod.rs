@@ -277,6 +277,11 @@ pub enum Rejected {
         /// Why.
         problem: String,
     },
+    /// The assertion that the message names cannot be had from where it stands.
+    AssertionUnavailable {
+        /// Why.
+        problem: String,
+    },
     /// The message is secured as a request for a security context is, and asks for something else.
     NotInConversation,
     /// The message is of no operation that its receiver knows.

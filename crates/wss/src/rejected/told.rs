@@ -78,6 +78,7 @@ impl Rejected {
             Self::KerberosUnknown => "kerberos-unknown",
             Self::KerberosExpired { .. } => "kerberos-expired",
             Self::KerberosUnavailable { .. } => "kerberos-unavailable",
+            Self::AssertionUnavailable { .. } => "assertion-unavailable",
             Self::ConfirmationMissing => "confirmation-missing",
             Self::ConfirmationMismatch => "confirmation-mismatch",
             Self::AnotherRequestAnswered { .. } => "answer-to-another-request",
@@ -301,6 +302,9 @@ impl fmt::Display for Rejected {
                 write!(out, "the ticket of the Kerberos token ended at {expired}")
             }
             Self::KerberosUnavailable { problem } => write!(out, "Kerberos: {problem}"),
+            Self::AssertionUnavailable { problem } => {
+                write!(out, "the assertion that the message names: {problem}")
+            }
             Self::ContextExpired { name, expired } => write!(out, "{name} expired at {expired}"),
             Self::NotInConversation => out.write_str(
                 "expected a message in a conversation; one that is secured as its bootstrap may only ask for a token",

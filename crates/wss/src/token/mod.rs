@@ -24,8 +24,8 @@ pub(crate) use self::kind::Proving;
 use self::kind::{GivenKey, Kind};
 pub use self::saml::{
     Assertion, AssertionAttribute, AssertionIssuer, AssertionPolicy, AssertionProtection,
-    AssertionToken, ConfirmationMethod, HolderUse, IssuedAssertion, NameIdentifier, SamlVersion,
-    WantedAssertion, WantedHolder,
+    AssertionReference, AssertionToken, ConfirmationMethod, FetchedAssertion, HolderUse,
+    IssuedAssertion, NameIdentifier, SamlVersion, WantedAssertion, WantedHolder,
 };
 pub(crate) use self::saml::{
     HiddenAssertion, HolderKey, Presentation, PresentedSignature, holds_key, version_of,

@@ -13,7 +13,7 @@ use super::reading::{Reader, instant, malformed, required};
 use super::statements::{self, AssertionAttribute, Statements};
 use super::subject::{Confirmation, NameIdentifier, Subject};
 use super::version::SamlVersion;
-use crate::names::{DS, SAML11, SAML20, XENC};
+use crate::names::{DS, SAML11, SAML11_PROTOCOL, SAML20, XENC};
 use crate::rejected::Rejected;
 
 /// An assertion as it was read. Who made it is for its signature to show.
@@ -182,7 +182,9 @@ fn check_content(assertion: Element<'_>) -> Result<(), Rejected> {
             (DS, "Signature") if !is_own(element) => {
                 "expected no signature but the assertion's own"
             }
-            (PROTOCOL11 | PROTOCOL20, _) => "expected no message of a protocol in an assertion",
+            (SAML11_PROTOCOL | PROTOCOL20, _) => {
+                "expected no message of a protocol in an assertion"
+            }
             _ => {
                 let is_hidden = |content: Content<'_>| {
                     matches!(
@@ -202,6 +204,5 @@ fn check_content(assertion: Element<'_>) -> Result<(), Rejected> {
     Ok(())
 }
 
-/// Messages of the protocols of SAML.
-const PROTOCOL11: &str = "urn:oasis:names:tc:SAML:1.0:protocol";
+/// Messages of the protocol of SAML 2.0.
 const PROTOCOL20: &str = "urn:oasis:names:tc:SAML:2.0:protocol";

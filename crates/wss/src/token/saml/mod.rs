@@ -13,6 +13,7 @@
 mod assertion;
 mod conditions;
 mod confirming;
+mod fetched;
 mod hidden;
 mod holding;
 mod issued;
@@ -20,6 +21,7 @@ pub(super) mod issuer;
 mod outgoing;
 mod policy;
 mod reading;
+mod reference;
 mod standing_alone;
 mod statements;
 mod subject;
@@ -29,12 +31,14 @@ use soapstone_xml::Element;
 
 pub use self::assertion::Assertion;
 pub(crate) use self::confirming::{Presentation, PresentedSignature};
+pub use self::fetched::FetchedAssertion;
 pub(crate) use self::hidden::{HiddenAssertion, holds_key};
 pub use self::issued::{IssuedAssertion, WantedAssertion, WantedHolder};
 pub use self::issuer::AssertionIssuer;
 pub use self::outgoing::AssertionToken;
 pub use self::policy::{AssertionPolicy, AssertionProtection, HolderUse};
 use self::reading::required;
+pub use self::reference::AssertionReference;
 pub use self::statements::AssertionAttribute;
 pub(crate) use self::subject::HolderKey;
 pub use self::subject::NameIdentifier;
@@ -136,6 +140,7 @@ fn prove(element: Element<'_>, with: &mut Proving<'_>) -> Result<(), Rejected> {
     assertion.signer = judged.signer;
     with.evidence.assertion = Some(AssertionEvidence {
         node: with.token,
+        elsewhere: None,
         assertion,
         is_signed,
         confirmed: None,

@@ -36,6 +36,8 @@ pub struct AssertionPolicy {
     /// Whether the assertion is in cipher text of its own, for its receiver. Inbound, one that
     /// anybody could read is refused then, and one in cipher text of its own otherwise.
     pub encrypted: bool,
+    /// Whether a message may name an assertion that stands elsewhere. Its host fetches it.
+    pub by_reference: bool,
     /// Whether the assertion goes on to whoever the message is for, as a header block.
     pub forwarded: bool,
     /// Whether a sender takes it out of the plain message, where it is a header block.
@@ -83,6 +85,7 @@ impl Default for AssertionPolicy {
             most_age: Duration::from_secs(30 * 60),
             once: false,
             encrypted: false,
+            by_reference: false,
             forwarded: false,
             from_message: false,
             signature: vec![

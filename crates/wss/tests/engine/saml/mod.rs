@@ -3,6 +3,7 @@
 mod accepted;
 mod conditions;
 mod confirmations;
+mod elsewhere;
 mod forms;
 pub(crate) mod hidden;
 pub(crate) mod issuing;
