@@ -14,6 +14,7 @@ use soapstone::endpoint::{Dated, Directions, Endpoint, Fixed};
 use soapstone_policy::TransportRequirement;
 use soapstone_store::{Contexts, Replay, StoreError, Stores};
 
+use super::authorities::{AuthoritySpec, read_authorities};
 use super::published::{Publication, PublishedPolicy};
 use super::token_service::{TokenServiceSpec, read_token_service};
 
@@ -35,6 +36,8 @@ pub(crate) struct EndpointSpec<P> {
     pub(super) without_demands: bool,
     /// What makes the assertions of its requests.
     pub(crate) token_service: Option<Box<TokenServiceSpec>>,
+    /// Who has the assertions that messages only name.
+    pub(crate) authorities: Vec<AuthoritySpec>,
 }
 
 impl<P: Directions> EndpointSpec<P> {
@@ -186,9 +189,11 @@ pub(super) fn read_endpoint<P: Fixed>(
         Some(service) => Some(read_token_service(document, &config, service, scope)?),
         None => None,
     };
+    let authorities = read_authorities(document, &config)?;
     let spec = checked(document, &config, endpoint, through_tls, publishing)?;
     Some(EndpointSpec {
         token_service,
+        authorities,
         ..spec
     })
 }
@@ -298,5 +303,6 @@ pub(super) fn checked<P: Directions>(
         remark,
         without_demands,
         token_service: None,
+        authorities: Vec::new(),
     })
 }

@@ -7,6 +7,7 @@
 pub(crate) mod address;
 pub(crate) mod admin;
 pub(crate) mod agreements;
+pub(crate) mod authorities;
 pub(crate) mod balance;
 mod client_trust;
 pub(crate) mod considered;

@@ -12,6 +12,7 @@ use tokio::sync::{Semaphore, SemaphorePermit};
 use crate::config::endpoint::{EndpointSpec, SideSpec};
 use crate::config::published::PublishedPolicy;
 use crate::scheduling::class::WorkClass;
+use crate::wire::authorities::Authorities;
 
 /// The endpoint of a route that faces its clients.
 pub(crate) type InboundEndpoint = RouteEndpoint<Serving>;
@@ -35,9 +36,11 @@ pub(crate) struct RouteStores {
     /// The conversations of clients with us. A conversation that the gateway begins belongs to its
     /// upstream.
     pub(crate) contexts: Arc<Contexts>,
-    /// Whether Kerberos tokens are accepted or made, which takes files and a KDC.
+    /// Whether Kerberos tokens are accepted or made, which takes files and a KDC, or assertions
+    /// are fetched from authorities.
     reads_files: bool,
-    /// Held by messages that may wait for a KDC. A predecessor's go on: those that wait still do.
+    /// Held by messages that may wait for a KDC, or for an authority. A predecessor's go on: those
+    /// that wait still do.
     kdc_permits: Arc<Semaphore>,
 }
 
@@ -64,7 +67,7 @@ impl RouteStores {
         !in_memory
     }
 
-    /// The right to ask for a ticket; `None` if too many messages wait for the KDC.
+    /// The right to ask a KDC or an authority; `None` if too many messages wait for one.
     pub(super) fn kdc_permit(&self) -> Option<SemaphorePermit<'_>> {
         self.kdc_permits.try_acquire().ok()
     }
@@ -132,7 +135,13 @@ impl<P: Directions> RouteEndpoint<P> {
         stores: OpenStores,
         inheritance: &Inheritance<'_, P>,
     ) -> Arc<Self> {
-        let mut endpoint = spec.endpoint;
+        let mut endpoint = match spec.authorities.is_empty() {
+            true => spec.endpoint,
+            false => {
+                let authorities = Authorities::new(spec.authorities);
+                spec.endpoint.fetching_with(Arc::new(authorities))
+            }
+        };
         let OpenStores {
             mut replay,
             contexts,
@@ -164,7 +173,9 @@ impl<P: Directions> RouteEndpoint<P> {
             }
             endpoint.keep_memory_of(&predecessor.endpoint);
         }
-        let reads_files = endpoint.accepts_tickets() || endpoint.asks_for_tickets();
+        let reads_files = endpoint.accepts_tickets()
+            || endpoint.asks_for_tickets()
+            || endpoint.fetches_assertions();
         Arc::new(Self {
             private_key: WorkClass::of_private_keys(endpoint.waits_for_keys()),
             endpoint,

@@ -232,8 +232,9 @@ impl Asked {
         // Work without stores has none to ask.
         let stores = self.stores.clone().ok_or(NotDone::Failed)?;
         let metrics = executor.metrics();
-        // A KDC that hangs keeps its askers for as long as they wait. Behind them, nobody waits.
-        let waits_for_kdc = match question.asks_for_tickets() {
+        // A KDC or an authority that hangs keeps its askers for as long as they wait. Behind them,
+        // nobody waits.
+        let waits_for_others = match question.asks_others() {
             true => Some(
                 stores
                     .kdc_permit()
@@ -244,13 +245,13 @@ impl Asked {
         };
         let began = Instant::now();
         metrics.store_waiting.fetch_add(1, Ordering::Relaxed);
-        let permit = match waits_for_kdc {
+        let permit = match waits_for_others {
             Some(_) => None,
             None => executor.store_permit().await,
         };
         let asked = Arc::clone(&stores);
         let answered = tokio::task::spawn_blocking(move || question.answer(asked.memory())).await;
-        drop((permit, waits_for_kdc));
+        drop((permit, waits_for_others));
         metrics.store_waiting.fetch_sub(1, Ordering::Relaxed);
         let answered_at = Instant::now();
         *self.waits.store.get_or_insert_default() += answered_at - began;

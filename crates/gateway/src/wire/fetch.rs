@@ -9,7 +9,7 @@ use http::{HeaderValue, Method, Request, StatusCode, Uri, header};
 use http_body_util::{BodyExt, Limited};
 use tokio::time::Instant;
 
-use crate::config::tls;
+use crate::config::tls::{self, ClientTls};
 use crate::config::url::without_brackets;
 use crate::wire::backend::{Backend, BackendError, BackendTimeouts};
 use crate::wire::body::Upload;
@@ -158,13 +158,24 @@ pub(crate) async fn fetch(
     answer.map(|answer| answer.content)
 }
 
+/// Asks that URL, over these connections: with TLS where it is `https`.
+pub(crate) async fn fetch_over(
+    uri: &Uri,
+    tls: Option<ClientTls>,
+    question: Option<Question>,
+    patience: Duration,
+    limit: u64,
+) -> Result<Vec<u8>, Unfetched> {
+    let answer = ask_over(uri, tls, question, patience, limit).await;
+    answer.map(|answer| answer.content)
+}
+
 async fn ask(
     uri: &Uri,
     question: Option<Question>,
     patience: Duration,
     limit: u64,
 ) -> Result<SoapAnswer, Unfetched> {
-    let began = Instant::now();
     let tls = match uri.scheme_str() {
         Some("https") => {
             let host = without_brackets(uri.host().unwrap_or_default());
@@ -175,6 +186,17 @@ async fn ask(
         }
         _ => None,
     };
+    ask_over(uri, tls, question, patience, limit).await
+}
+
+async fn ask_over(
+    uri: &Uri,
+    tls: Option<ClientTls>,
+    question: Option<Question>,
+    patience: Duration,
+    limit: u64,
+) -> Result<SoapAnswer, Unfetched> {
+    let began = Instant::now();
     let timeouts = BackendTimeouts {
         connect: patience,
         response: patience,

@@ -4,6 +4,7 @@
 //! The rule kept here: nothing knows of routes, endpoints or keys.
 
 pub(crate) mod answer_head;
+pub(crate) mod authorities;
 pub(crate) mod backend;
 pub(crate) mod body;
 pub(crate) mod budget;

@@ -34,6 +34,7 @@ mod peer_clock;
 mod policies;
 mod published;
 mod recorded;
+mod referenced;
 mod reflections;
 mod relations;
 mod replays;

@@ -12,6 +12,7 @@
 
 mod answers;
 mod attachments;
+mod by_reference;
 mod clock;
 mod confidential;
 mod document;
@@ -48,6 +49,7 @@ mod warning;
 
 pub use answers::{AnswerProtection, AnswersConfig, UnsecuredFaults};
 pub use attachments::AttachmentsConfig;
+pub use by_reference::ByReferenceConfig;
 pub use clock::{ClockConfig, ClockOffset, ClockSource};
 pub use confidential::Confidential;
 pub use document::{Document, Environment, FileState, LoadedFile, Surroundings, read_beside};

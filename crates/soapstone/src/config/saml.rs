@@ -7,6 +7,7 @@ use std::time::Duration;
 
 use soapstone_wss::{AssertionProtection, ConfirmationMethod, SamlVersion};
 
+use super::by_reference::{self, ByReferenceConfig};
 use super::confidential::Confidential;
 use super::document::LoadedFile;
 use super::problem::{Located, Place};
@@ -52,6 +53,8 @@ pub struct SamlConfig {
     pub refuse_cancelled: Option<Located<bool>>,
     /// Whether the assertion is in cipher text of its own.
     pub encrypted: bool,
+    /// Where assertions are fetched that messages only name.
+    pub by_reference: Option<ByReferenceConfig>,
     /// Whether the assertion is passed on as a header block.
     pub forward: bool,
     /// Signature algorithms of issuers.
@@ -124,6 +127,7 @@ pub(super) fn read(mut table: Table<'_>, is_issued: bool) -> SamlConfig {
         once: table.boolean("once").is_some_and(|once| once.value),
         refuse_cancelled: table.boolean("refuse_cancelled"),
         encrypted: table.boolean("encrypted").is_some_and(|it| it.value),
+        by_reference: table.table("by_reference").map(by_reference::read),
         forward: table
             .boolean("forward")
             .is_some_and(|forward| forward.value),

@@ -37,6 +37,8 @@ pub(super) enum Store {
     Contexts,
     /// Of security contexts, and the library that accepts Kerberos tokens, which reads files.
     Kerberos,
+    /// Of assertions that stand elsewhere: their authorities.
+    Assertions,
     /// Of tickets: the library that makes Kerberos tokens, which may wait for a KDC.
     Tickets,
 }
@@ -55,12 +57,16 @@ impl Question {
 
     /// Whether its answer takes longer than handing work on, whatever the store is.
     pub fn reads_files(&self) -> bool {
-        matches!(self.store, Store::Kerberos | Store::Tickets)
+        matches!(
+            self.store,
+            Store::Kerberos | Store::Tickets | Store::Assertions
+        )
     }
 
-    /// Whether its answer may have to wait for a KDC, and for no store.
-    pub fn asks_for_tickets(&self) -> bool {
-        self.store == Store::Tickets
+    /// Whether its answer may have to wait for a KDC, or for an authority of assertions, and for no
+    /// store.
+    pub fn asks_others(&self) -> bool {
+        matches!(self.store, Store::Tickets | Store::Assertions)
     }
 
     /// Asks the store, and waits for it.

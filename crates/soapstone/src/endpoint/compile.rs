@@ -133,6 +133,7 @@ impl Compiler<'_> {
             None => None,
         };
         let agreed = agreed?;
+        let references = self.references(&agreed.exchanges, &keys, role);
         self.refuse_users_without_passwords(&agreed);
         self.check_password_keys(&agreed);
         let token_service = self.token_service(&agreed, role);
@@ -191,6 +192,7 @@ impl Compiler<'_> {
             attachment_bytes,
             ids: self.config.security.ids.clone(),
             users,
+            references,
             kerberos,
             refuses_cancelled,
             token_service,

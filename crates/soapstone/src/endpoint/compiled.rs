@@ -28,6 +28,7 @@ use super::kerberos::Kerberos;
 use super::known_clock::KnownClock;
 use super::operations::Operations;
 use super::plans::{Directions, Plans};
+use super::references::{AssertionFetcher, References};
 use super::remarks::Remark;
 use super::request_headers::RequestHeaders;
 use super::sent::{Sent, SentMessages};
@@ -59,6 +60,8 @@ pub struct Endpoint<P> {
     /// Attributes without a namespace that are ids in messages that arrive.
     pub(super) ids: Vec<&'static str>,
     pub(super) users: Vec<(String, SecretBytes)>,
+    /// What has assertions that messages only name.
+    pub(super) references: Option<Arc<References>>,
     /// What accepts or makes Kerberos tokens.
     pub(super) kerberos: Option<Arc<Kerberos>>,
     /// Whether a message is refused whose assertion a token service cancelled.
@@ -112,6 +115,7 @@ impl<P: Directions> Endpoint<P> {
             attachment_bytes: LARGEST_PACKAGE,
             ids: Vec::new(),
             users: Vec::new(),
+            references: None,
             kerberos: None,
             refuses_cancelled: false,
             token_service: None,
@@ -395,6 +399,20 @@ impl<P: Directions> Endpoint<P> {
     /// Whether messages that arrive have Kerberos tokens, which are accepted with a file of keys.
     pub fn accepts_tickets(&self) -> bool {
         self.kerberos.is_some() && !self.asks_for_tickets()
+    }
+
+    /// Whether messages that arrive may name assertions that stand elsewhere.
+    pub fn fetches_assertions(&self) -> bool {
+        self.references.is_some()
+    }
+
+    /// The same endpoint, whose host fetches the assertions that messages name. Without it such
+    /// messages are refused. It is called before the endpoint is used.
+    #[must_use]
+    pub fn fetching_with(mut self, fetcher: Arc<dyn AssertionFetcher>) -> Self {
+        let references = self.references.take().and_then(Arc::into_inner);
+        self.references = references.map(|it| Arc::new(it.fetched_with(fetcher)));
+        self
     }
 
     /// Forgets the Kerberos session of a request (`Receipt::kerberos`) that the service may not

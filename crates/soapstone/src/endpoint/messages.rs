@@ -276,10 +276,26 @@ impl<P: Directions> Endpoint<P> {
             }
             _ => None,
         };
+        let references = self.references.as_ref().filter(|_| request.is_none());
+        let assertion = match (references, lookups.assertion.clone()) {
+            (Some(references), Some(name)) => match references.at_hand(&name, now)? {
+                Some(held) => Some(held),
+                None => {
+                    let references = Arc::clone(references);
+                    let fetched = workspace
+                        .ask(Store::Assertions, move |_| references.fetch(&name, now))
+                        .await?;
+                    observer.ended(Step::Contexts);
+                    Some(fetched)
+                }
+            },
+            _ => None,
+        };
         Ok(Box::new(Facts {
             passwords,
             contexts,
             kerberos,
+            assertion,
             request: request.map(|request| *request),
             clock: self.peer_clock(),
             ..Facts::default()

@@ -260,7 +260,7 @@ impl Compiler<'_> {
             most_age: config.max_age.unwrap_or(usual.most_age),
             once: config.once,
             encrypted: config.encrypted,
-            by_reference: false,
+            by_reference: config.by_reference.is_some() && role == Role::Service,
             forwarded: config.forward,
             from_message: config.from_request,
             signature: self

@@ -120,6 +120,16 @@ pub(crate) fn every_table() -> Node {
                 ("confirmation", value("[\"bearer\"]")),
                 ("token_service", token_service()),
                 (
+                    "by_reference",
+                    table([(
+                        "tls",
+                        table([
+                            ("ca", value("[]")),
+                            ("revocation", table([("ocsp", value("true"))])),
+                        ]),
+                    )]),
+                ),
+                (
                     "issuers",
                     tables(table([
                         ("name", value("\"https://idp.example\"")),

@@ -1,0 +1,110 @@
+//! `[saml.by_reference]`: the authorities that are asked for assertions which messages only name.
+//!
+//! The rule kept here: an authority is written down with all of its address. No message leads to
+//! another one.
+
+use std::time::Duration;
+
+use super::problem::{Located, Place};
+use super::table::Table;
+use super::tls_files::TlsFiles;
+
+/// `[saml.by_reference]`.
+#[derive(Clone, Debug)]
+pub struct ByReferenceConfig {
+    /// Where the table begins.
+    pub place: Place,
+    /// Addresses of assertions; one that ends with a slash is the beginning of addresses.
+    pub authorities: Vec<Located<String>>,
+    /// How long an authority may take for an answer.
+    pub timeout: Option<Duration>,
+    /// Most bytes of an answer.
+    pub size: Option<u64>,
+    /// Most questions at once.
+    pub at_once: Option<u64>,
+    /// Most questions in a second.
+    pub per_second: Option<u64>,
+    /// Most assertions that are kept.
+    pub capacity: Option<u64>,
+    /// TLS towards the authorities.
+    pub tls: Option<TlsFiles>,
+}
+
+/// Reads the table to its end.
+pub(super) fn read(mut table: Table<'_>) -> ByReferenceConfig {
+    const EXAMPLE: &str = "authorities = [\"https://idp.example/assertions\"]";
+    if !table.has("authorities") || table.is_empty_list("authorities") {
+        table.missing("authorities", EXAMPLE);
+    }
+    let authorities = table.strings("authorities").unwrap_or_default();
+    for authority in &authorities {
+        if !is_authority(&authority.value) {
+            table.report_with_hint(
+                authority.place,
+                "`authorities` must hold addresses with https, a host in lower case and a path, without user, query and fragment",
+                EXAMPLE,
+            );
+        }
+    }
+    let size = table.size("size");
+    if let Some(size) = size.as_ref().filter(|size| size.value > LARGEST) {
+        table.report(
+            size.place,
+            format!("`size` must be at most {} KiB", LARGEST >> 10),
+        );
+    }
+    let number = |found: Option<Located<u64>>| found.map(|found| found.value);
+    let config = ByReferenceConfig {
+        place: table.place(),
+        authorities,
+        timeout: table.duration("timeout").map(|timeout| timeout.value),
+        size: number(size),
+        at_once: number(table.integer("at_once", 1, 48)),
+        per_second: number(table.integer("per_second", 1, 10_000)),
+        capacity: number(table.integer("capacity", 1, 100_000)),
+        tls: table.table("tls").and_then(TlsFiles::read),
+    };
+    table.finish();
+    config
+}
+
+/// Largest answer that may be asked for, bytes.
+const LARGEST: u64 = 1 << 20;
+
+/// Whether a text is the address of an authority, as it is compared with those in messages.
+fn is_authority(text: &str) -> bool {
+    let Some((host, path)) = text
+        .strip_prefix("https://")
+        .and_then(|rest| rest.split_once('/'))
+    else {
+        return false;
+    };
+    let is_host =
+        |byte: u8| byte.is_ascii_lowercase() || byte.is_ascii_digit() || b".-:[]".contains(&byte);
+    let is_path = |byte: u8| byte.is_ascii_alphanumeric() || b"/_-.~".contains(&byte);
+    let has_steps = || path.split('/').any(|step| [".", ".."].contains(&step));
+    !host.is_empty() && host.bytes().all(is_host) && path.bytes().all(is_path) && !has_steps()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_authority_has_a_whole_address() {
+        for (text, expected) in [
+            ("https://idp.example/assertions", true),
+            ("https://idp.example/", true),
+            ("https://[::1]:8443/a/", true),
+            ("https://idp.example", false),
+            ("http://idp.example/", false),
+            ("https://user@idp.example/", false),
+            ("https://IDP.example/", false),
+            ("https:///a", false),
+            ("https://idp.example/a?b", false),
+            ("https://idp.example/../a", false),
+        ] {
+            assert_eq!(is_authority(text), expected, "{text}");
+        }
+    }
+}

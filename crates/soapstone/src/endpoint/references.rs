@@ -1,0 +1,349 @@
+//! Assertions that messages name, fetched from the authorities of the file.
+//!
+//! ```text
+//! reference ─ allowed? ─▶ at hand? ── yes ─▶ used
+//!                               └─ no ──▶ fetched (one question for each; others wait for it)
+//!                                         ─▶ verified ─▶ kept until it ends
+//! ```
+//!
+//! What is kept is of one endpoint: its issuers have verified it. What could not be had is not
+//! asked for again for a moment. An assertion for one use is never kept.
+//!
+//! The rule kept here: a message decides which of the allowed assertions is asked for, and nothing
+//! else. How much is asked, how often, and for how long is bounded by the file.
+
+use std::collections::HashMap;
+use std::fmt;
+use std::sync::{Arc, Condvar, Mutex, MutexGuard, PoisonError};
+use std::time::{Duration, Instant};
+
+use jiff::Timestamp;
+use soapstone_crypto::{hexadecimal::Digits, random};
+use soapstone_wss::{
+    AssertionIssuer, AssertionPolicy, AssertionReference, FetchedAssertion, Rejected,
+};
+
+use crate::config::ByReferenceConfig;
+
+/// How long an authority may take unless the file says otherwise: a client waits meanwhile.
+const TIMEOUT: Duration = Duration::from_secs(5);
+/// Largest answer unless the file says otherwise, bytes: the largest assertion that a token service
+/// may give us.
+const LARGEST: u64 = 128 << 10;
+/// Most questions at once unless the file says otherwise.
+const AT_ONCE: usize = 8;
+/// Most questions in a second unless the file says otherwise.
+const PER_SECOND: u32 = 20;
+/// Most assertions that are kept unless the file says otherwise: with the largest answers 128 MiB.
+const CAPACITY: usize = 1024;
+/// How long nobody asks again for what could not be had.
+const PAUSE: Duration = Duration::from_secs(5);
+
+/// A question to an authority.
+#[derive(Debug)]
+pub struct AssertionErrand {
+    /// The address.
+    pub url: String,
+    /// A message of SOAP 1.1 to post; none, where the document of the address is fetched.
+    pub message: Option<Vec<u8>>,
+    /// How long all of it may take.
+    pub patience: Duration,
+    /// Most bytes of the answer.
+    pub limit: u64,
+}
+
+/// Asks authorities: the host's, since nothing here has a socket.
+pub trait AssertionFetcher: Send + Sync + fmt::Debug {
+    /// Asks, and waits for the whole answer. Nothing but the address is asked, whatever the answer
+    /// says.
+    ///
+    /// # Errors
+    /// Why there is no answer.
+    fn fetch(&self, errand: AssertionErrand) -> Result<Vec<u8>, String>;
+}
+
+/// The assertions elsewhere of one endpoint.
+#[derive(Debug)]
+pub(super) struct References {
+    authorities: Vec<String>,
+    patience: Duration,
+    limit: u64,
+    at_once: usize,
+    per_second: u32,
+    capacity: usize,
+    issuers: Arc<[AssertionIssuer]>,
+    policy: AssertionPolicy,
+    fetcher: Option<Arc<dyn AssertionFetcher>>,
+    state: Mutex<State>,
+    /// Rung when a question has ended.
+    ended: Condvar,
+}
+
+#[derive(Debug)]
+struct State {
+    known: HashMap<AssertionReference, Known>,
+    under_way: usize,
+    /// When the second began in which questions are counted, and how many there were.
+    second: (Instant, u32),
+}
+
+#[derive(Debug)]
+enum Known {
+    UnderWay,
+    Held(Arc<FetchedAssertion>),
+    Failed { again: Instant, problem: String },
+}
+
+impl References {
+    pub(super) fn new(
+        config: &ByReferenceConfig,
+        issuers: Arc<[AssertionIssuer]>,
+        policy: AssertionPolicy,
+    ) -> Self {
+        let number = |found: Option<u64>, usual: usize| {
+            found.map_or(usual, |found| usize::try_from(found).unwrap_or(usize::MAX))
+        };
+        let per_second = config.per_second.map(u32::try_from);
+        Self {
+            authorities: config
+                .authorities
+                .iter()
+                .map(|authority| authority.value.clone())
+                .collect(),
+            patience: config.timeout.unwrap_or(TIMEOUT),
+            limit: config.size.unwrap_or(LARGEST),
+            at_once: number(config.at_once, AT_ONCE),
+            per_second: per_second.map_or(PER_SECOND, |found| found.unwrap_or(u32::MAX)),
+            capacity: number(config.capacity, CAPACITY),
+            issuers,
+            policy,
+            fetcher: None,
+            state: Mutex::new(State {
+                known: HashMap::new(),
+                under_way: 0,
+                second: (Instant::now(), 0),
+            }),
+            ended: Condvar::new(),
+        }
+    }
+
+    /// The same, asked for by the host.
+    pub(super) fn fetched_with(mut self, fetcher: Arc<dyn AssertionFetcher>) -> Self {
+        self.fetcher = Some(fetcher);
+        self
+    }
+
+    /// The assertion, if it is at hand. It waits for nothing.
+    ///
+    /// # Errors
+    /// Nobody may ask for it, or it could not be had a moment ago.
+    pub(super) fn at_hand(
+        &self,
+        reference: &AssertionReference,
+        now: Timestamp,
+    ) -> Result<Option<Arc<FetchedAssertion>>, Rejected> {
+        if !self.allows(reference) {
+            return Err(unavailable(format!(
+                "`authorities` does not name `{}`",
+                reference.location
+            )));
+        }
+        self.state().at_hand(reference, now)
+    }
+
+    /// The assertion, which the file allows. It waits for the authority, or for another message's
+    /// question to it.
+    ///
+    /// # Errors
+    /// Why it cannot be had.
+    pub(super) fn fetch(
+        &self,
+        reference: &AssertionReference,
+        now: Timestamp,
+    ) -> Result<Arc<FetchedAssertion>, Rejected> {
+        let until = Instant::now() + self.patience + self.patience;
+        loop {
+            let state = self.state();
+            if let Some(held) = state.at_hand(reference, now)? {
+                return Ok(held);
+            }
+            if !matches!(state.known.get(reference), Some(Known::UnderWay)) {
+                self.begin(state, reference)?;
+                return self.asked(reference, now);
+            }
+            let left = until.saturating_duration_since(Instant::now());
+            if left.is_zero() {
+                return Err(unavailable("a question for it takes too long".to_owned()));
+            }
+            let waited = self.ended.wait_timeout(state, left);
+            drop(waited.unwrap_or_else(PoisonError::into_inner));
+        }
+    }
+
+    /// Whether the file names the place of an assertion: it is an entry, or begins with one that
+    /// ends with a slash. Nothing in it leads out of there, however a server reads it.
+    fn allows(&self, reference: &AssertionReference) -> bool {
+        let location = &reference.location;
+        let path = location.split('?').next().unwrap_or_default();
+        let mut authorities = self.authorities.iter();
+        authorities.any(|authority| {
+            let below = authority
+                .ends_with('/')
+                .then(|| path.strip_prefix(authority.as_str()))
+                .flatten();
+            let is_below = |below: &str| {
+                !below.contains(['%', ';'])
+                    && !below.split('/').any(|step| [".", ".."].contains(&step))
+            };
+            path == authority || below.is_some_and(is_below)
+        })
+    }
+
+    /// Takes the place of a question, if there is room for one.
+    fn begin(
+        &self,
+        mut state: MutexGuard<'_, State>,
+        reference: &AssertionReference,
+    ) -> Result<(), Rejected> {
+        let now = Instant::now();
+        if state.second.0 + Duration::from_secs(1) <= now {
+            state.second = (now, 0);
+        }
+        if state.under_way >= self.at_once {
+            return Err(unavailable("too many questions are under way".to_owned()));
+        }
+        if state.second.1 >= self.per_second {
+            return Err(unavailable(
+                "too many questions were asked in this second".to_owned(),
+            ));
+        }
+        state.under_way += 1;
+        state.second.1 += 1;
+        state.known.insert(reference.clone(), Known::UnderWay);
+        Ok(())
+    }
+
+    /// Asks the authority, and keeps what comes of it.
+    fn asked(
+        &self,
+        reference: &AssertionReference,
+        now: Timestamp,
+    ) -> Result<Arc<FetchedAssertion>, Rejected> {
+        let mut place = Place {
+            references: self,
+            reference,
+            becomes: None,
+        };
+        let outcome = self.ask(reference, now);
+        place.becomes = match &outcome {
+            Ok(found) if found.is_for_one_use() => None,
+            Ok(found) => Some(Known::Held(Arc::clone(found))),
+            Err(problem) => Some(Known::Failed {
+                again: Instant::now() + PAUSE,
+                problem: problem.clone(),
+            }),
+        };
+        drop(place);
+        outcome.map_err(unavailable)
+    }
+
+    fn ask(
+        &self,
+        reference: &AssertionReference,
+        now: Timestamp,
+    ) -> Result<Arc<FetchedAssertion>, String> {
+        let fetcher = self.fetcher.as_ref();
+        let fetcher = fetcher.ok_or("nothing here asks authorities: a gateway does")?;
+        let request_id = format!("_{}", Digits(&random::bytes::<16>()));
+        let message = FetchedAssertion::request(reference, &request_id, now);
+        let answer = fetcher.fetch(AssertionErrand {
+            url: reference.location.clone(),
+            message,
+            patience: self.patience,
+            limit: self.limit,
+        })?;
+        let (issuers, policy) = (&self.issuers, &self.policy);
+        FetchedAssertion::read(reference, answer, &request_id, issuers, policy, now)
+            .map(Arc::new)
+            .map_err(|error| format!("what came is not accepted: {error}"))
+    }
+
+    fn state(&self) -> MutexGuard<'_, State> {
+        // Nothing there is left half done.
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl State {
+    /// What is kept, unless the last question for it failed a moment ago.
+    fn at_hand(
+        &self,
+        reference: &AssertionReference,
+        now: Timestamp,
+    ) -> Result<Option<Arc<FetchedAssertion>>, Rejected> {
+        match self.known.get(reference) {
+            Some(Known::Held(held)) if held.ends() > now => Ok(Some(Arc::clone(held))),
+            Some(Known::Failed { again, problem }) if *again > Instant::now() => {
+                Err(unavailable(problem.clone()))
+            }
+            _ => Ok(None),
+        }
+    }
+
+    /// Makes room: for what is kept no more first, and then for what ends first.
+    fn make_room(&mut self, capacity: usize, now: Instant, present: Timestamp) {
+        if self.known.len() <= capacity {
+            return;
+        }
+        self.known.retain(|_, known| match known {
+            Known::UnderWay => true,
+            Known::Held(held) => held.ends() > present,
+            Known::Failed { again, .. } => *again > now,
+        });
+        while self.known.len() > capacity {
+            let mut first: Option<(&AssertionReference, Timestamp)> = None;
+            for (reference, known) in &self.known {
+                let end = match known {
+                    Known::UnderWay => continue,
+                    Known::Held(held) => held.ends(),
+                    Known::Failed { .. } => Timestamp::MIN,
+                };
+                if first.is_none_or(|(_, earliest)| end < earliest) {
+                    first = Some((reference, end));
+                }
+            }
+            let Some(reference) = first.map(|(reference, _)| reference.clone()) else {
+                return;
+            };
+            self.known.remove(&reference);
+        }
+    }
+}
+
+/// The place of a question, which is given back whatever becomes of the question.
+struct Place<'r> {
+    references: &'r References,
+    reference: &'r AssertionReference,
+    becomes: Option<Known>,
+}
+
+impl Drop for Place<'_> {
+    fn drop(&mut self) {
+        let References {
+            capacity, ended, ..
+        } = self.references;
+        let mut state = self.references.state();
+        state.under_way -= 1;
+        match self.becomes.take() {
+            Some(known) => state.known.insert(self.reference.clone(), known),
+            None => state.known.remove(self.reference),
+        };
+        state.make_room(*capacity, Instant::now(), Timestamp::now());
+        drop(state);
+        ended.notify_all();
+    }
+}
+
+fn unavailable(problem: String) -> Rejected {
+    Rejected::AssertionUnavailable { problem }
+}
