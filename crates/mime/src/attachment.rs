@@ -30,6 +30,14 @@ pub struct Message {
     pub parts: Vec<Attachment>,
 }
 
+impl Message {
+    /// Bytes of the envelope and of the contents of all attachments together.
+    pub fn size(&self) -> usize {
+        let attached = self.parts.iter().map(|part| part.content().len());
+        self.root.len() + attached.sum::<usize>()
+    }
+}
+
 impl From<Vec<u8>> for Message {
     fn from(root: Vec<u8>) -> Self {
         Self {

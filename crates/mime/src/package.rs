@@ -121,12 +121,7 @@ impl<'s> Package<'s> {
         if !is_http && !is_mime(first) {
             return Ok(None);
         }
-        if source.len() > LARGEST_PACKAGE {
-            return Err(PackageError::TooMany {
-                what: "bytes",
-                limit: LARGEST_PACKAGE,
-            });
-        }
+        look_at_size(source)?;
         let mut reader = Reader {
             source,
             at: 0,
@@ -162,6 +157,39 @@ impl<'s> Package<'s> {
             attachments: Vec::new(),
             outside: None,
         }))
+    }
+
+    /// Takes the body of a request or an answer of HTTP apart whose field `Content-Type` has that
+    /// value. Its lines end with CR LF. Errors count them from the first one of the body; line 0 is
+    /// the field.
+    ///
+    /// # Errors
+    /// A [`PackageError`] for what readers may take for several things, and for another media type
+    /// than `multipart/related`.
+    pub fn of_body(content_type: &str, body: &'s [u8]) -> Result<Self, PackageError> {
+        let related = MediaType::parse(content_type).filter(|it| it.is("multipart/related"));
+        let related = related.ok_or_else(|| PackageError::ContentType {
+            line: 0,
+            found: shortened(content_type),
+        })?;
+        look_at_size(body)?;
+        let reader = Reader {
+            source: body,
+            at: 0,
+            line: 1,
+            line_end: b"\r\n",
+        };
+        reader.parts(related, 0)
+    }
+}
+
+fn look_at_size(source: &[u8]) -> Result<(), PackageError> {
+    match source.len() > LARGEST_PACKAGE {
+        true => Err(PackageError::TooMany {
+            what: "bytes",
+            limit: LARGEST_PACKAGE,
+        }),
+        false => Ok(()),
     }
 }
 
@@ -299,14 +327,14 @@ impl<'s> Reader<'s> {
             return Err(PackageError::Boundary { line });
         }
         let mut outside = None;
-        // The line end in front of the first boundary is that of the header.
-        self.at -= self.line_end.len();
-        self.line -= 1;
-        let mut delimiter = {
-            let (before, found) = self.until(&boundary)?;
-            self.note(before, &mut outside);
-            self.pass(before.len(), &boundary);
-            found
+        let mut delimiter = match self.first_line(&boundary)? {
+            Some(found) => found,
+            None => {
+                let (before, found) = self.until(&boundary)?;
+                self.note(before, &mut outside);
+                self.pass(before.len(), &boundary);
+                found
+            }
         };
         let mut parts: Vec<Part<'s>> = Vec::new();
         while delimiter == Delimiter::Next {
@@ -361,6 +389,27 @@ impl<'s> Reader<'s> {
         })
     }
 
+    /// Goes behind a line of the boundary that a body begins with, and tells what it says. The line
+    /// end in front of the first boundary is that of the header, where there is one in the file.
+    fn first_line(&mut self, boundary: &str) -> Result<Option<Delimiter>, PackageError> {
+        if self.at > 0 {
+            self.at -= self.line_end.len();
+            self.line -= 1;
+            return Ok(None);
+        }
+        let behind = self.source.strip_prefix(b"--");
+        if !behind.is_some_and(|behind| behind.starts_with(boundary.as_bytes())) {
+            return Ok(None);
+        }
+        let found = self.boundary_line(self.source, boundary);
+        let (delimiter, length) = found.ok_or_else(|| PackageError::Delimiter {
+            line: self.line,
+            boundary: boundary.to_owned(),
+        })?;
+        self.skip(length);
+        Ok(Some(delimiter))
+    }
+
     /// The bytes up to the next line of the boundary, and what that line says. The line end in
     /// front of it belongs to it (RFC 2046, 5.1.1).
     ///
@@ -391,7 +440,14 @@ impl<'s> Reader<'s> {
     /// What bytes say that begin with a line end and a boundary, and how many of them: up to the
     /// line end behind it. White space may follow a boundary.
     fn delimiter(&self, bytes: &[u8], boundary: &str) -> Option<(Delimiter, usize)> {
-        let behind = bytes.strip_prefix(self.line_end)?.strip_prefix(b"--")?;
+        let line = bytes.strip_prefix(self.line_end)?;
+        let (delimiter, length) = self.boundary_line(line, boundary)?;
+        Some((delimiter, self.line_end.len() + length))
+    }
+
+    /// The same, of bytes that begin with the boundary.
+    fn boundary_line(&self, bytes: &[u8], boundary: &str) -> Option<(Delimiter, usize)> {
+        let behind = bytes.strip_prefix(b"--")?;
         let behind = behind.strip_prefix(boundary.as_bytes())?;
         let (delimiter, behind) = match behind.strip_prefix(b"--") {
             Some(behind) => (Delimiter::Last, behind),
@@ -486,5 +542,51 @@ fn no_boundary(bytes: &[u8], boundary: &str, first: u32) -> Result<(), PackageEr
             boundary: boundary.to_owned(),
         }),
         None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const RELATED: &str = "multipart/related; type=\"text/xml\"; boundary=b";
+
+    /// RFC 2046, 5.1.1: the first boundary needs no line end in front of it.
+    #[test]
+    fn a_body_begins_with_its_boundary_or_with_a_line_end() {
+        let parts = "--b\r\nContent-Type: text/xml\r\n\r\n<a/>\r\n--b\r\n\r\nx\r\n--b--\r\n";
+        for before in ["", "\r\n", "a remark\r\n"] {
+            let body = format!("{before}{parts}");
+            let read = Package::of_body(RELATED, body.as_bytes()).expect("a package");
+            assert_eq!(read.root.content, b"<a/>", "{before:?}");
+            assert_eq!(read.attachments[0].content, b"x", "{before:?}");
+            assert_eq!(read.outside.is_some(), before.starts_with('a'));
+        }
+    }
+
+    #[test]
+    fn a_body_that_readers_differ_about_is_refused() {
+        let delimiter = |line: u32| PackageError::Delimiter {
+            line,
+            boundary: "b".to_owned(),
+        };
+        let unclosed = PackageError::Unclosed {
+            boundary: "b".to_owned(),
+        };
+        for (body, error) in [
+            ("", unclosed.clone()),
+            ("--b\n\n<a/>\n--b--\n", delimiter(1)),
+            ("--bb\r\n\r\n<a/>\r\n--b--", delimiter(1)),
+            ("--b\r\n\r\n<a/>\r\n", unclosed),
+            ("--b--", PackageError::NoParts),
+        ] {
+            let refused = Package::of_body(RELATED, body.as_bytes()).map(|_| ());
+            assert_eq!(refused, Err(error), "{body:?}");
+        }
+        let other = Package::of_body("multipart/mixed; boundary=b", b"--b--").map(|_| ());
+        assert!(matches!(
+            other,
+            Err(PackageError::ContentType { line: 0, .. })
+        ));
     }
 }
