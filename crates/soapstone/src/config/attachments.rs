@@ -16,6 +16,8 @@ pub struct AttachmentsConfig {
     pub signed: Option<Located<AttachmentProtection>>,
     /// Whether they are encrypted.
     pub encrypted: Option<Located<AttachmentProtection>>,
+    /// Whether a gateway passes on those that nothing covers.
+    pub uncovered: Option<Located<bool>>,
 }
 
 /// How attachments are protected, by name.
@@ -29,10 +31,12 @@ pub(super) fn read_attachments(mut table: Table<'_>) -> AttachmentsConfig {
     let place = table.place();
     let signed = table.choice("signed", &CHOICES);
     let encrypted = table.choice("encrypted", &CHOICES);
+    let uncovered = table.boolean("uncovered");
     table.finish();
     AttachmentsConfig {
         place,
         signed,
         encrypted,
+        uncovered,
     }
 }

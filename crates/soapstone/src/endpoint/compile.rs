@@ -22,6 +22,7 @@ use super::compiler::{Compiler, compiled};
 use super::kerberos_policy::without_kerberos;
 use super::nodes::LastNode;
 use super::operations::Operations;
+use super::packages::Packages;
 use super::plans::{Directions, Fixed, Plans};
 use super::renewal::renewing;
 use super::role::Role;
@@ -190,6 +191,7 @@ impl Compiler<'_> {
             inner,
             limits,
             attachment_bytes,
+            packages: Packages::of(self.config.security.attachments.as_ref()),
             ids: self.config.security.ids.clone(),
             users,
             references,

@@ -10,8 +10,8 @@ use soapstone_crypto::trust::OnlineRevocation;
 use soapstone_crypto::{PrivateKey, SecretBytes};
 use soapstone_mime::LARGEST_PACKAGE;
 use soapstone_wss::{
-    Attachment, Envelope, EnvelopeError, InboundPlan, KerberosSession, Message, OutboundPlan,
-    Policy, SharedKey,
+    Attachment, Envelope, EnvelopeError, Evidence, InboundPlan, KerberosSession, Message,
+    OutboundPlan, Policy, Rejected, SharedKey,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -27,6 +27,7 @@ use super::inner::Inner;
 use super::kerberos::Kerberos;
 use super::known_clock::KnownClock;
 use super::operations::Operations;
+use super::packages::Packages;
 use super::plans::{Directions, Plans};
 use super::references::{AssertionFetcher, References};
 use super::remarks::Remark;
@@ -57,6 +58,8 @@ pub struct Endpoint<P> {
     pub(super) limits: Limits,
     /// Most bytes of the attachments of a message together.
     pub(super) attachment_bytes: usize,
+    /// What a gateway does with packages.
+    pub(super) packages: Packages,
     /// Attributes without a namespace that are ids in messages that arrive.
     pub(super) ids: Vec<&'static str>,
     pub(super) users: Vec<(String, SecretBytes)>,
@@ -113,6 +116,7 @@ impl<P: Directions> Endpoint<P> {
             inner: Inner::default(),
             limits,
             attachment_bytes: LARGEST_PACKAGE,
+            packages: Packages::default(),
             ids: Vec::new(),
             users: Vec::new(),
             references: None,
@@ -193,6 +197,26 @@ impl<P: Directions> Endpoint<P> {
         match parts.is_empty() {
             true => Ok(envelope),
             false => envelope.with_attachments(parts, self.attachment_bytes),
+        }
+    }
+
+    /// Whether a gateway takes packages for it: its file says what is done to attachments, and it
+    /// is no node on the way.
+    pub fn takes_packages(&self) -> bool {
+        self.packages.are_taken() && !self.is_intermediary()
+    }
+
+    /// Whether a message that was opened has an attachment that nothing covers. Where the message
+    /// has a signature, it has to cover each attachment; otherwise encryption does. A policy that
+    /// leaves protection to TLS leaves that of attachments to it as well.
+    ///
+    /// # Errors
+    /// [`AttachmentProblem::Uncovered`](soapstone_wss::AttachmentProblem::Uncovered) of the first
+    /// one, unless the file has such attachments passed on.
+    pub fn has_uncovered_part(&self, evidence: &Evidence) -> Result<bool, Rejected> {
+        match self.needs_tls() {
+            true => Ok(false),
+            false => self.packages.have_uncovered_part(evidence),
         }
     }
 

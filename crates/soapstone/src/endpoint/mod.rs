@@ -42,6 +42,7 @@ mod opened;
 mod opener;
 mod opening;
 mod operations;
+mod packages;
 mod password_keys;
 mod peer_clock;
 mod plans;

@@ -167,6 +167,16 @@ impl<P: Directions> Endpoint<P> {
                 "say encrypted = \"content\", and have the peer encrypt all parts of its packages",
             );
         }
+        let uncovered = attachments.and_then(|given| given.uncovered.as_ref());
+        if let Some(uncovered) = uncovered.filter(|uncovered| uncovered.value) {
+            warn(
+                "uncovered-attachments",
+                uncovered.place,
+                "parts of packages are passed on that nothing covers: anybody on the way can have put them there"
+                    .to_owned(),
+                "leave `uncovered` out, and have the peer sign all parts of its packages",
+            );
+        }
         let everybody = config
             .trust
             .as_ref()

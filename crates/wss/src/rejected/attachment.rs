@@ -14,6 +14,8 @@ pub enum AttachmentProblem {
     Unencrypted,
     /// Its cipher text is listed by no key.
     Undeciphered,
+    /// Neither a signature covers it nor was it encrypted, and the host passes on no such part.
+    Uncovered,
     /// Something refers to it, and the message has no such part.
     Missing,
     /// Two references of one signature lead to it, or two `xenc:EncryptedData`.
@@ -40,6 +42,7 @@ impl AttachmentProblem {
             Self::Unsigned => "attachment-unsigned",
             Self::Unencrypted => "attachment-unencrypted",
             Self::Undeciphered => "attachment-undeciphered",
+            Self::Uncovered => "attachment-uncovered",
             Self::Missing => "attachment-missing",
             Self::Repeated => "attachment-repeated",
             Self::SignedAsCipherText => "attachment-order",
@@ -57,6 +60,9 @@ impl AttachmentProblem {
             Self::Unencrypted => {
                 "have the peer encrypt all parts of the package; attachments = { encrypted = \"none\" } takes readable ones"
             }
+            Self::Uncovered => {
+                "have the peer protect all parts of the package; attachments = { uncovered = true } passes on what nothing covers"
+            }
             Self::Missing => "the part was taken out on the way, or its Content-ID was changed",
             Self::SignedAsCipherText => "have the peer sign before it encrypts",
             Self::Unexpected { .. } => "have the peer send its message without attachments",
@@ -71,6 +77,7 @@ impl fmt::Display for AttachmentProblem {
             Self::Unsigned => "expected it to be signed; no accepted signature covers it as the plan wants",
             Self::Unencrypted => "expected it to be encrypted; it was not, or not as the plan wants",
             Self::Undeciphered => "expected its `xenc:EncryptedData` to be listed by a key, found none that does",
+            Self::Uncovered => "expected a part that the security of the message covers, found one that anybody can have put there",
             Self::Missing => "expected a part of the package with this Content-ID, found none",
             Self::Repeated => "expected one reference to it, found another one",
             Self::SignedAsCipherText => "expected it to be signed before it is encrypted, found a signature over its cipher text",

@@ -1,0 +1,51 @@
+//! What a gateway does with packages: whether it takes them, and which parts go on.
+//!
+//! The rule kept here: a file that says nothing of attachments takes no packages, and a part that
+//! nothing covers goes on only where the file says so in so many words.
+
+use soapstone_wss::{AttachmentProblem, Evidence, Rejected};
+
+use crate::config::AttachmentsConfig;
+
+/// What the file of an endpoint says of packages.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Packages {
+    /// Whether it says anything of attachments.
+    are_named: bool,
+    /// Whether parts go on that nothing covers.
+    uncovered: bool,
+}
+
+impl Packages {
+    pub(super) fn of(config: Option<&AttachmentsConfig>) -> Self {
+        let uncovered = config.and_then(|config| config.uncovered.as_ref());
+        Self {
+            are_named: config.is_some(),
+            uncovered: uncovered.is_some_and(|uncovered| uncovered.value),
+        }
+    }
+
+    /// Whether a gateway takes packages.
+    pub(super) fn are_taken(self) -> bool {
+        self.are_named
+    }
+
+    /// Whether a message has a part that nothing covers. Where the message has a signature, it has
+    /// to cover each part; otherwise encryption does.
+    ///
+    /// # Errors
+    /// [`AttachmentProblem::Uncovered`], of the first one, unless such parts go on.
+    pub(super) fn have_uncovered_part(self, evidence: &Evidence) -> Result<bool, Rejected> {
+        let is_signed = !evidence.signatures.is_empty();
+        let mut parts = evidence.attachments.iter();
+        let uncovered =
+            parts.find(|part| part.signed.is_none() && (is_signed || part.encrypted.is_none()));
+        match uncovered {
+            Some(part) if !self.uncovered => Err(Rejected::Attachment {
+                id: part.id.clone(),
+                problem: AttachmentProblem::Uncovered,
+            }),
+            found => Ok(found.is_some()),
+        }
+    }
+}
