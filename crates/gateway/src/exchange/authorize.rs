@@ -77,7 +77,7 @@ pub(super) fn authorize(
         operation,
         body_is_proven,
         actions,
-        bytes: opened.octets.len() as u64,
+        bytes: opened.size() as u64,
     };
     if let Some(roles) = roles {
         let decided = roles.decide(&asked, jiff::Timestamp::now());

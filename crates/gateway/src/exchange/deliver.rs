@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use bytes::Bytes;
-use http::{Response, request};
+use http::{Response, header, request};
 use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
 use tokio::time::Instant;
 
@@ -137,7 +137,7 @@ pub(super) async fn deliver(
         let Balanced { attempt, plain } = balanced;
         let octets = plain
             .as_ref()
-            .map_or(&*sending.octets, |plain| &plain.octets);
+            .map_or(&*sending.octets, |plain| &plain.message.root);
         let repeatable = repeatable(error, || attempt.is_idempotent(octets));
         let Ok(next) = attempt.another(failed, repeatable) else {
             let response = sent.map_err(|unanswered| unanswered.answer(reporter, version))?;
@@ -153,10 +153,13 @@ pub(super) async fn deliver(
             });
             continue;
         };
-        let octets = &plain.octets;
+        let octets = &plain.message.root;
         let chosen = choose::after_handshake(reporter, upstream, Some(next), version, octets);
         let chosen = chosen.await?;
         let mut forward = secure_anew(reporter, plain, chosen, version, reservation).await?;
+        if let Some(content_type) = forward.content_type.take() {
+            head.headers.insert(header::CONTENT_TYPE, content_type);
+        }
         sending = Sending::take(reporter, &mut forward);
     }
 }
@@ -197,7 +200,7 @@ async fn once(
         kerberos.accepted();
     }
     // In use until the response is here.
-    let (Some(conversation), Some(head)) = (sending.conversation.take(), repeated) else {
+    let (Some(conversation), Some(mut head)) = (sending.conversation.take(), repeated) else {
         return Ok(response);
     };
     if !was_lost(&response) {
@@ -208,7 +211,10 @@ async fn once(
     let again = secure_again(reporter, upstream, conversation, version, reservation).await;
     let (again, _lease) = again.map_err(|answer| Undelivered::Answered(Box::new(answer)))?;
     sending.receipt = again.receipt;
-    let octets = buffers.lend(again.bytes);
+    if let Some(content_type) = again.content_type {
+        head.headers.insert(header::CONTENT_TYPE, content_type);
+    }
+    let octets = buffers.lend(again.octets);
     let response = send(reporter, upstream, head, octets, reservation).await;
     response.map_err(Undelivered::Unanswered)
 }

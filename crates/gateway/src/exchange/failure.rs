@@ -14,7 +14,7 @@ use crate::wire::backend::BackendError;
 use crate::wire::body::PassError;
 use crate::wire::fault::{self, Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;
-use crate::wire::media;
+use crate::wire::packaged::spoken;
 use crate::wire::reply::Reply;
 
 /// Answers a request that came too soon.
@@ -28,7 +28,7 @@ pub(crate) fn too_many(
         reason,
         detail: format!("the next request may come in {wait:?}"),
     };
-    let version = media::version_of(headers).unwrap_or(SoapVersion::V11);
+    let version = spoken(headers);
     let given_id = headers.get(X_REQUEST_ID);
     let response = fail(exchange, version, Cause::TooMany, given_id, &failure);
     retry_after(response, wait)

@@ -18,6 +18,7 @@ mod deliver;
 pub(crate) mod failure;
 mod identity;
 mod open;
+mod package;
 mod pass;
 mod peer_clock;
 mod read;
@@ -40,7 +41,6 @@ use std::io;
 
 use http::{HeaderValue, Method, Request, Response, StatusCode, Uri, header};
 use hyper::body::{Body, Incoming};
-use soapstone::wss::SoapVersion;
 use soapstone_store::server_trust::describe;
 
 use crate::description;
@@ -48,6 +48,7 @@ use crate::observe::traces::Traced;
 use crate::wire::fault::{Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;
 use crate::wire::media;
+use crate::wire::packaged::spoken;
 use crate::wire::reply::Reply;
 use crate::wire::text::text;
 use context::Exchange;
@@ -125,7 +126,7 @@ fn of_another_connection(
 ) -> Response<Reply> {
     fail(
         exchange,
-        media::version_of(request.headers()).unwrap_or(SoapVersion::V11),
+        spoken(request.headers()),
         cause,
         request.headers().get(X_REQUEST_ID),
         &Failure {

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use soapstone::crypto::Certificate;
 use soapstone::endpoint::{Arrived, OpenedMessage, ReadRequest, TokenAnswer};
+use soapstone::mime::{Attachment, Message};
 use soapstone::wss::{AssertionEvidence, ContextOwner, Receipt, SoapVersion};
 use soapstone_trust::addressing::Addressing;
 
@@ -22,8 +23,8 @@ use crate::scheduling::task::Desk;
 /// A request as it arrived.
 pub(super) enum Incoming {
     /// Not looked at.
-    Bytes {
-        octets: Vec<u8>,
+    Unread {
+        message: Message,
         /// What the client says beside the message that it is about, where the endpoint asks.
         actions: Vec<String>,
     },
@@ -42,6 +43,8 @@ pub(super) enum Entered {
 /// A request that was opened, in plain.
 pub(super) struct Opened {
     pub(super) octets: Vec<u8>,
+    /// Its attachments.
+    pub(super) parts: Vec<Attachment>,
     pub(super) version: SoapVersion,
     /// What the endpoint needs to secure the answer.
     pub(super) receipt: Receipt,
@@ -66,10 +69,18 @@ pub(super) struct Opened {
 }
 
 impl Opened {
+    /// Bytes of its envelope and of the contents of its attachments together.
+    pub(super) fn size(&self) -> usize {
+        let attached = self.parts.iter().map(|part| part.content().len());
+        self.octets.len() + attached.sum::<usize>()
+    }
+
     /// A request on a route that demands nothing of clients.
-    pub(super) fn plain(octets: Vec<u8>, version: SoapVersion) -> Self {
+    pub(super) fn plain(message: impl Into<Message>, version: SoapVersion) -> Self {
+        let Message { root, parts } = message.into();
         Self {
-            octets,
+            octets: root,
+            parts,
             version,
             receipt: Receipt::default(),
             addressing: None,
@@ -122,9 +133,9 @@ pub(super) async fn open(
 ) -> Result<Entered, EndpointError> {
     let request = match incoming {
         Incoming::Read(request) => *request,
-        Incoming::Bytes { octets, actions } => {
+        Incoming::Unread { message, actions } => {
             let buffers = &mut desk.workspace().buffers();
-            read_request(endpoint, octets, actions, private, observed, buffers)?
+            read_request(endpoint, message, actions, private, observed, buffers)?
         }
     };
     let request = request.shown(shown);
@@ -137,6 +148,7 @@ pub(super) async fn open(
             inner: InnerProof::take(&mut opened.evidence),
             unproven: opened.evidence.unproven,
             octets: opened.bytes,
+            parts: opened.parts,
             version: opened.version,
             receipt: opened.receipt,
             addressing: opened.addressing,

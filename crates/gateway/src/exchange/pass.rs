@@ -24,6 +24,7 @@ use crate::wire::body::Upload;
 use crate::wire::fault::{Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;
 use crate::wire::media;
+use crate::wire::packaged::spoken;
 use crate::wire::reply::Reply;
 
 /// Passes a request and its response as they are, as streams.
@@ -34,7 +35,7 @@ pub(super) async fn serve(
 ) -> Response<Reply> {
     let (head, body) = request.into_parts();
     let metrics = &exchange.route.metrics;
-    let version = media::version_of(&head.headers).unwrap_or(SoapVersion::V11);
+    let version = spoken(&head.headers);
     let limit = exchange.serving.limits.body;
     let announced = body.size_hint().lower();
     if announced > limit {

@@ -5,6 +5,7 @@
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
 use http::{HeaderValue, Response};
+use soapstone::mime::PackageError;
 use soapstone::wss::{EnvelopeError, FaultCode, Rejected, SecureError, SoapVersion};
 use soapstone::xml::{ParseError, Problem};
 use soapstone_broker::Excess;
@@ -18,6 +19,7 @@ use crate::observe::record::{MessageCopy, Refused};
 use crate::route::agreements::AnswerEvidence;
 use crate::wire::fault::{Cause, Failure};
 use crate::wire::headers::X_REQUEST_ID;
+use crate::wire::packaged::{Announced, NO_WORD};
 use crate::wire::reply::Reply;
 use crate::wire::unsecured;
 
@@ -147,6 +149,13 @@ impl Drop for Refusals<'_> {
     }
 }
 
+/// What is wrong with a package, for operators.
+fn of_package(error: &PackageError) -> String {
+    format!(
+        "the package: {error} (lines are counted in the body; line 0 is the Content-Type of HTTP)"
+    )
+}
+
 /// Which message of an exchange.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Message {
@@ -195,11 +204,16 @@ impl<'c> Reporter<'c> {
         answer.clone()
     }
 
-    /// Copies a message that arrived, where refused messages are recorded.
-    pub(super) fn copy(&self, message: &[u8]) {
+    /// Copies a message that arrived, where refused messages are recorded. `package` is what its
+    /// head announces.
+    pub(super) fn copy(&self, message: &[u8], package: Option<&Announced>) {
         let resources = self.exchange.resources;
         if let Some(records) = &resources.records {
-            let copy = records.copy(message, &resources.memory.budget);
+            let copy = records.copy(
+                message,
+                package.map(Announced::content_type),
+                &resources.memory.budget,
+            );
             *self.copied() = Some(copy);
         }
     }
@@ -254,6 +268,8 @@ impl<'c> Reporter<'c> {
                 let (cause, reason) = match &error {
                     SecureError::AlreadySecured
                     | SecureError::PartMissing { .. }
+                    | SecureError::AttachmentsUnexpected { .. }
+                    | SecureError::AttachmentUnfit { .. }
                     | SecureError::TokenRequest => {
                         (Cause::Refused(FaultCode::Sender), "not-secured")
                     }
@@ -288,6 +304,19 @@ impl<'c> Reporter<'c> {
                     None => response,
                 }
             }
+            EndpointError::Package(error) => {
+                let (cause, reason) = match *error {
+                    PackageError::Xop { .. } => (Cause::MediaType, "xop"),
+                    _ => (Cause::Refused(FaultCode::Sender), "package"),
+                };
+                self.fail(version, cause, reason, of_package(&error))
+            }
+            EndpointError::PackageUntaken => self.fail(
+                version,
+                Cause::MediaType,
+                "media-type",
+                format!("expected text/xml or application/soap+xml, {NO_WORD}"),
+            ),
             EndpointError::WouldExpose => self.fail(
                 version,
                 Cause::Internal,
@@ -320,13 +349,20 @@ impl<'c> Reporter<'c> {
                 );
                 response
             }
+            EndpointError::Package(error) => {
+                let detail = of_package(&error);
+                self.fail(version, Cause::BadGateway, "backend-not-soap", detail)
+            }
             trouble @ (EndpointError::WouldExpose
+            | EndpointError::PackageUntaken
             | EndpointError::Denied(_)
             | EndpointError::OverAgreement(_)) => self.request_error(version, trouble),
             EndpointError::Unsecurable { direction, error } => {
                 let (cause, reason) = match &error {
                     SecureError::Envelope(_)
                     | SecureError::AlreadySecured
+                    | SecureError::AttachmentsUnexpected { .. }
+                    | SecureError::AttachmentUnfit { .. }
                     | SecureError::PartMissing { .. } => (Cause::BadGateway, "not-secured"),
                     error if error.is_temporary() => (Cause::Busy, "key-unavailable"),
                     _ => (Cause::Internal, "not-secured"),

@@ -9,6 +9,7 @@ use std::sync::Arc;
 
 use http::Response;
 use soapstone::endpoint::TokenAnswer;
+use soapstone::mime;
 use soapstone::wss::SoapVersion;
 use soapstone::xml::Buffers;
 use tokio::time::Instant;
@@ -16,6 +17,7 @@ use tokio::time::Instant;
 use super::authorize::{Authorities, authorize, authorize_token};
 use super::choose::{self, Chosen, Destination, Unready};
 use super::open::{Entered, Incoming, Opened, open};
+use super::package::unpack;
 use super::refusal_moment::refusal_moment;
 use super::reporter::{Message, Reporter};
 use super::secure::{Forward, Plain, secure};
@@ -27,11 +29,14 @@ use crate::scheduling::class::WorkClass;
 use crate::scheduling::endpoint::InboundEndpoint;
 use crate::scheduling::task::{Desk, Task};
 use crate::wire::budget::Reservation;
+use crate::wire::packaged::{Announced, Unpacked};
 use crate::wire::reply::Reply;
 
 /// A request whose body arrived.
 pub(super) struct Arrived {
     pub(super) octets: Vec<u8>,
+    /// The package that they are, if they are one.
+    pub(super) package: Option<Announced>,
     pub(super) version: SoapVersion,
     /// What the client says of it beside the message.
     pub(super) said: Said,
@@ -64,7 +69,7 @@ pub(super) async fn prepare_request(
 ) -> Result<Prepared, Response<Reply>> {
     let (arrived, bytes) = (Instant::now(), request.octets.len());
     if reporter.exchange.route.inbound.is_some() {
-        reporter.copy(&request.octets);
+        reporter.copy(&request.octets, request.package.as_ref());
     }
     let prepared = prepare(reporter, request, reservation).await;
     let refused = match &prepared {
@@ -86,20 +91,37 @@ async fn prepare(
 ) -> Result<Prepared, Response<Reply>> {
     let Arrived {
         octets,
+        package,
         version,
-        said,
-        actions,
-        claimed,
+        mut said,
+        mut actions,
+        mut claimed,
     } = request;
+    let message = match package {
+        None => mime::Message::from(octets),
+        Some(package) => {
+            let is_request = Message::Request;
+            let unpacked = unpack(reporter, octets, package, version, reservation, is_request);
+            let Unpacked { message, packing } = unpacked.await?;
+            // Each of them goes on as it was read here.
+            for action in packing.actions() {
+                actions.push(action.to_owned());
+                claimed.push(action.to_owned());
+                said.action.get_or_insert_with(|| action.to_owned());
+            }
+            said.packing = Some(packing);
+            message
+        }
+    };
     let exchange = reporter.exchange;
     let destination = Destination::of(exchange, said.action.as_deref());
     let upstream_class = securing(exchange.route);
     let Some(endpoint) = &exchange.route.inbound else {
-        let class = match octets.len() > SMALL_MESSAGE {
+        let class = match message.size() > SMALL_MESSAGE {
             true => WorkClass::Blocking,
             false => upstream_class,
         };
-        let mut opened = Opened::plain(octets, version);
+        let mut opened = Opened::plain(message, version);
         let chosen = match choose::at_once(destination, &mut opened) {
             Ok(chosen) => chosen,
             Err(unready) => {
@@ -109,10 +131,16 @@ async fn prepare(
         let forward = secure_by_worker(reporter, class, opened, chosen, said, reservation);
         return forward.await.map(Prepared::Forward);
     };
-    let bytes = octets.len() as u64;
-    let (incoming, class) =
-        read_if_inline(reporter, endpoint, upstream_class, octets, actions, version)
-            .map_err(|answer| *answer)?;
+    let bytes = message.size() as u64;
+    let (incoming, class) = read_if_inline(
+        reporter,
+        endpoint,
+        upstream_class,
+        message,
+        actions,
+        version,
+    )
+    .map_err(|answer| *answer)?;
     let private = exchange.connection.through_tls;
     let shown = exchange.connection.client_certificate.clone();
     let observed = exchange.observed();
@@ -193,7 +221,7 @@ pub(super) async fn secure_anew(
     version: SoapVersion,
     reservation: &mut Reservation,
 ) -> Result<Box<Forward>, Response<Reply>> {
-    let opened = Opened::plain(plain.octets, version);
+    let opened = Opened::plain(plain.message, version);
     let class = WorkClass::Blocking;
     secure_by_worker(reporter, class, opened, chosen, plain.said, reservation).await
 }
@@ -204,12 +232,12 @@ fn read_if_inline(
     reporter: &Reporter<'_>,
     endpoint: &InboundEndpoint,
     securing: WorkClass,
-    octets: Vec<u8>,
+    message: mime::Message,
     actions: Vec<String>,
     version: SoapVersion,
 ) -> Result<(Incoming, WorkClass), Box<Response<Reply>>> {
-    if octets.len() > SMALL_MESSAGE {
-        return Ok((Incoming::Bytes { octets, actions }, WorkClass::Blocking));
+    if message.size() > SMALL_MESSAGE {
+        return Ok((Incoming::Unread { message, actions }, WorkClass::Blocking));
     }
     let opening = endpoint.opening(false);
     if opening == WorkClass::Inline
@@ -217,13 +245,14 @@ fn read_if_inline(
         || endpoint.opening(true) > WorkClass::Inline
     {
         let class = opening.max(securing);
-        return Ok((Incoming::Bytes { octets, actions }, class));
+        return Ok((Incoming::Unread { message, actions }, class));
     }
     let exchange = reporter.exchange;
     let observed = &exchange.observed();
     let private = exchange.connection.through_tls;
-    let read =
-        |buffers: &mut Buffers| read_request(endpoint, octets, actions, private, observed, buffers);
+    let read = |buffers: &mut Buffers| {
+        read_request(endpoint, message, actions, private, observed, buffers)
+    };
     let read = exchange.resources.executor.run_here(read);
     let request = done(reporter, version, read, Message::Request)?;
     let class = match request.names_context() {

@@ -4,12 +4,14 @@
 
 use std::sync::Arc;
 
-use http::{Response, StatusCode, header};
+use http::{HeaderValue, Response, StatusCode, header};
 use soapstone::config::UnsecuredFaults;
 use soapstone::endpoint::{OpenedMessage, UnsecuredFault};
+use soapstone::mime::{self, Attachment};
 use soapstone::wss::{Receipt, SoapVersion};
 use tokio::time::Instant;
 
+use super::package::{of_answer, unpack};
 use super::refusal_moment::refusal_moment;
 use super::reporter::{Message, Reporter};
 use super::secure::Receipts;
@@ -28,6 +30,7 @@ use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
 use crate::wire::headers::{X_REQUEST_ID, mark_unproven};
 use crate::wire::media;
+use crate::wire::packaged::{Announced, Packing, Unpacked};
 use crate::wire::reply::Reply;
 
 /// Opens and secures a response, as the route has endpoints, and answers with it.
@@ -54,28 +57,34 @@ pub(super) async fn finish(
         }
         return reporter.named(answer_head::without_message());
     }
-    let Some(response_version) = media::uncoded_version_of(&head.headers) else {
-        let found = media::said(&head.headers);
-        let detail = format!(
-            "the backend answered {} with {found}, which is no SOAP message",
-            head.status
-        );
-        return reporter.fail(version, Cause::BadGateway, "backend-not-soap", detail);
+    let (response_version, package) = match of_answer(reporter, upstream, &head.headers) {
+        Ok(expected) => expected,
+        Err(why) => {
+            let detail = format!(
+                "the backend answered {}, and no SOAP message that is taken: {why}",
+                head.status
+            );
+            return reporter.fail(version, Cause::BadGateway, "backend-not-soap", detail);
+        }
     };
-    let status = head.status;
+    let answer = Answer {
+        octets,
+        package,
+        status: head.status,
+    };
     match prepare_response(
         reporter,
         upstream,
-        octets,
+        answer,
         receipts,
         version,
-        status,
         &mut reservation,
     )
     .await
     {
         Ok(Rewritten {
             octets,
+            content_type,
             proven,
             unproven,
         }) => {
@@ -83,11 +92,16 @@ pub(super) async fn finish(
             reservation.settle(octets.len() as u64);
             if let Some(proven) = proven {
                 let body = Reply::whole(memory.buffers.lend_in(octets, Some(reservation)));
-                return reporter.named(answer_head::with_message(proven, body));
+                let mut answer = answer_head::with_message(proven, body);
+                if let Some(content_type) = content_type {
+                    let headers = answer.headers_mut();
+                    headers.insert(header::CONTENT_TYPE, content_type);
+                }
+                return reporter.named(answer);
             }
             head.headers.insert(
                 header::CONTENT_TYPE,
-                media::rewritten(&head.headers, response_version),
+                content_type.unwrap_or_else(|| media::rewritten(&head.headers, response_version)),
             );
             head.headers.remove(header::CONTENT_LENGTH);
             if let Some(names) = unproven {
@@ -105,9 +119,19 @@ pub(super) async fn finish(
     }
 }
 
+/// A response that arrived, and is to be opened and secured.
+struct Answer {
+    octets: Vec<u8>,
+    /// The package that it is, if it is one.
+    package: Option<Announced>,
+    status: StatusCode,
+}
+
 /// What a response came to.
 struct Rewritten {
     octets: Vec<u8>,
+    /// Its `Content-Type`, where it is a package.
+    content_type: Option<HeaderValue>,
     /// What was proven of it, where it was opened.
     proven: Option<Proven>,
     /// What nothing proves here, where it passed this node.
@@ -118,27 +142,18 @@ struct Rewritten {
 async fn prepare_response(
     reporter: &Reporter<'_>,
     upstream: &Upstream,
-    octets: Vec<u8>,
+    answer: Answer,
     receipts: Receipts,
     version: SoapVersion,
-    status: StatusCode,
     reservation: &mut Reservation,
 ) -> Result<Rewritten, Response<Reply>> {
-    let (arrived, bytes) = (Instant::now(), octets.len());
+    let (arrived, bytes) = (Instant::now(), answer.octets.len());
     let inbound = reporter.exchange.route.inbound.as_ref();
     let reads = inbound.is_some_and(|it| it.endpoint.reader_of_answers().is_some());
     if upstream.endpoint.is_some() || reads {
-        reporter.copy(&octets);
+        reporter.copy(&answer.octets, answer.package.as_ref());
     }
-    let prepared = rewritten(
-        reporter,
-        upstream,
-        octets,
-        receipts,
-        version,
-        status,
-        reservation,
-    );
+    let prepared = rewritten(reporter, upstream, answer, receipts, version, reservation);
     let prepared = prepared.await;
     if prepared.is_err() {
         tokio::time::sleep_until(refusal_moment(arrived, bytes)).await;
@@ -150,13 +165,26 @@ async fn prepare_response(
 async fn rewritten(
     reporter: &Reporter<'_>,
     upstream: &Upstream,
-    octets: Vec<u8>,
+    answer: Answer,
     receipts: Receipts,
     version: SoapVersion,
-    status: StatusCode,
     reservation: &mut Reservation,
 ) -> Result<Rewritten, Response<Reply>> {
     let exchange = reporter.exchange;
+    let Answer {
+        octets,
+        package,
+        status,
+    } = answer;
+    let (message, mut packing) = match package {
+        None => (mime::Message::from(octets), None),
+        Some(package) => {
+            let is_answer = Message::Response;
+            let unpacked = unpack(reporter, octets, package, version, reservation, is_answer);
+            let Unpacked { message, packing } = unpacked.await?;
+            (message, Some(packing))
+        }
+    };
     let inbound = exchange.route.inbound.clone();
     let outbound = upstream.endpoint.clone();
     let in_conversation = |receipt: &Receipt| receipt.context.is_some();
@@ -164,7 +192,7 @@ async fn rewritten(
         |endpoint: &OutboundEndpoint| endpoint.opening(in_conversation(&receipts.outbound));
     let securing =
         |endpoint: &InboundEndpoint| endpoint.securing(in_conversation(&receipts.inbound));
-    let class = if octets.len() > SMALL_MESSAGE {
+    let class = if message.size() > SMALL_MESSAGE {
         WorkClass::Blocking
     } else {
         let opening = outbound.as_deref().map_or(WorkClass::Inline, opening);
@@ -183,7 +211,8 @@ async fn rewritten(
             passing.map(|endpoint| Arc::clone(&endpoint.stores))
         });
     let steps = |desk: Desk| async move {
-        let (mut octets, mut proven, mut passed) = (octets, None, None);
+        let (mut octets, mut parts) = (message.root, message.parts);
+        let (mut proven, mut passed) = (None, None);
         let (mut evidence, mut unproven) = (None, None);
         let reader = inbound
             .as_ref()
@@ -204,7 +233,11 @@ async fn rewritten(
             let told = endpoint.endpoint.unsecured_faults();
             let kept = !status.is_success() || told == UnsecuredFaults::All;
             let kept = kept.then(|| octets.clone());
-            let opened = open(endpoint, octets, receipts.outbound, &observed, &desk).await;
+            let message = mime::Message {
+                root: octets,
+                parts: std::mem::take(&mut parts),
+            };
+            let opened = open(endpoint, message, receipts.outbound, &observed, &desk).await;
             let admitted = match opened {
                 Ok(opened) => Admitted {
                     evidence: evidence_of(&opened),
@@ -215,9 +248,15 @@ async fn rewritten(
                         unproven: opened.evidence.unproven,
                     },
                     octets: opened.bytes,
+                    parts: opened.parts,
                 },
                 Err(error) => passed_fault(error, kept, told, &observed, &desk)?,
             };
+            parts = admitted.parts;
+            // A fault in the place of a refused answer is no package any more.
+            packing = packing
+                .filter(|_| !(parts.is_empty() && admitted.told.is_some()))
+                .map(|_| Packing::proven(admitted.head.version));
             (octets, proven, passed) = (admitted.octets, Some(admitted.head), admitted.told);
             evidence = admitted.evidence;
         }
@@ -225,11 +264,22 @@ async fn rewritten(
             let request = &receipts.inbound;
             let addressing = receipts.addressing.as_deref();
             let buffers = &mut desk.workspace().buffers();
-            octets =
-                secure_answer(endpoint, octets, request, addressing, &observed, buffers)?.bytes;
+            let message = mime::Message {
+                root: octets,
+                parts,
+            };
+            let secured =
+                secure_answer(endpoint, message, request, addressing, &observed, buffers)?;
+            (octets, parts) = (secured.bytes, secured.parts);
+        }
+        let mut content_type = None;
+        if let Some(packing) = packing {
+            let packed = packing.write(octets, parts);
+            (octets, content_type) = (packed.body, Some(packed.content_type));
         }
         let rewritten = Rewritten {
             octets,
+            content_type,
             proven,
             unproven,
         };
@@ -250,6 +300,7 @@ async fn rewritten(
 /// An answer that goes on to the client.
 struct Admitted {
     octets: Vec<u8>,
+    parts: Vec<Attachment>,
     head: Proven,
     evidence: Option<AnswerEvidence>,
     /// What it says, if it is a fault that nobody secured.
@@ -313,6 +364,7 @@ fn passed_fault(
                     unproven: Vec::new(),
                 },
                 octets: fault.plain.take().unwrap_or_default(),
+                parts: Vec::new(),
             })
         }
         fault => Err(EndpointError::Refused {

@@ -6,9 +6,9 @@
 
 use std::sync::Arc;
 
-use http::Response;
+use http::{HeaderValue, Response};
 use soapstone::endpoint::says_context_is_gone;
-use soapstone::wss::{Secured, SoapVersion};
+use soapstone::wss::{Receipt, SoapVersion};
 
 use super::choose::{self, Chosen};
 use super::reporter::{Message, Reporter};
@@ -33,6 +33,14 @@ pub(super) fn was_lost((head, octets): &Arrival) -> bool {
     !head.status.is_success() && octets.len() <= LARGEST_FAULT && says_context_is_gone(octets)
 }
 
+/// A request that was secured anew.
+pub(super) struct Again {
+    pub(super) octets: Vec<u8>,
+    /// Its `Content-Type`, where it is a package.
+    pub(super) content_type: Option<HeaderValue>,
+    pub(super) receipt: Receipt,
+}
+
 /// Secures a request anew. The conversation is in use until its answer is here.
 pub(super) async fn secure_again(
     reporter: &Reporter<'_>,
@@ -40,11 +48,12 @@ pub(super) async fn secure_again(
     former: InConversation,
     version: SoapVersion,
     reservation: &mut Reservation,
-) -> Result<(Secured, ContextLease), Response<Reply>> {
+) -> Result<(Again, ContextLease), Response<Reply>> {
     let InConversation {
         lease: lost,
         plain,
         label,
+        packing,
     } = former;
     let route = reporter.exchange.route;
     tracing::info!(
@@ -59,7 +68,7 @@ pub(super) async fn secure_again(
     drop(lost);
     route.metrics.resent();
     let chosen =
-        choose::after_handshake(reporter, Arc::clone(upstream), None, version, &plain).await?;
+        choose::after_handshake(reporter, Arc::clone(upstream), None, version, &plain.root).await?;
     let Chosen {
         upstream, context, ..
     } = chosen;
@@ -74,8 +83,20 @@ pub(super) async fn secure_again(
             context: Some(lease.context()),
             ..With::default()
         };
-        secure_request(&endpoint, plain, &label, with, &observed, buffers)
-            .map(|secured| (secured, lease))
+        let secured = secure_request(&endpoint, plain, &label, with, &observed, buffers)?;
+        let (octets, content_type) = match packing {
+            Some(packing) => {
+                let packed = packing.write(secured.bytes, secured.parts);
+                (packed.body, Some(packed.content_type))
+            }
+            None => (secured.bytes, None),
+        };
+        let again = Again {
+            octets,
+            content_type,
+            receipt: secured.receipt,
+        };
+        Ok((again, lease))
     };
     let task = Task::new(WorkClass::Blocking, None, step).recorded(reporter.exchange.observed());
     work(reporter, version, task, reservation, Message::Request).await

@@ -4,7 +4,9 @@
 
 use std::sync::Arc;
 
+use http::HeaderValue;
 use soapstone::endpoint::user_of;
+use soapstone::mime::Message;
 use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
 use soapstone_trust::addressing::Addressing;
 
@@ -21,10 +23,13 @@ use crate::route::upstream::{Label, Said, Upstream};
 use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::scheduling::session::SessionInUse;
 use crate::scheduling::task::Desk;
+use crate::wire::packaged::Packing;
 
 /// A request on its way to the backend.
 pub(super) struct Forward {
     pub(super) octets: Vec<u8>,
+    /// Its `Content-Type`, where it is a package.
+    pub(super) content_type: Option<HeaderValue>,
     pub(super) version: SoapVersion,
     pub(super) upstream: Arc<Upstream>,
     pub(super) receipts: Receipts,
@@ -57,7 +62,7 @@ pub(super) struct Balanced {
 
 /// A request before it was secured.
 pub(super) struct Plain {
-    pub(super) octets: Vec<u8>,
+    pub(super) message: Message,
     /// What its client said of it beside the message.
     pub(super) said: Said,
 }
@@ -76,8 +81,10 @@ pub(super) struct Receipts {
 /// The conversation that a request is secured in, and the request as it was before.
 pub(super) struct InConversation {
     pub(super) lease: ContextLease,
-    pub(super) plain: Vec<u8>,
+    pub(super) plain: Message,
     pub(super) label: Label,
+    /// How it is packaged, if it is.
+    pub(super) packing: Option<Packing>,
 }
 
 /// Secures a request for the upstream that was chosen. `said` is what its client said of it beside
@@ -94,8 +101,11 @@ pub(super) async fn secure(
     observed: &Observed,
     desk: &Desk,
 ) -> Result<Box<Forward>, EndpointError> {
+    let mut parts = opened.parts;
+    let packing = said.packing.clone();
     let mut forward = Box::new(Forward {
         octets: opened.octets,
+        content_type: None,
         version: opened.version,
         receipts: Receipts {
             inbound: opened.receipt,
@@ -117,13 +127,20 @@ pub(super) async fn secure(
         upstream,
     });
     if let Some(endpoint) = &forward.upstream.endpoint {
+        if packing.is_some() && !endpoint.endpoint.takes_packages() {
+            return Err(EndpointError::PackageUntaken);
+        }
         let mut octets = std::mem::take(&mut forward.octets);
         let said = Said {
             action: said.action.or_else(|| forward.action.take()),
+            packing: said.packing,
         };
         if let Some(balanced) = &mut forward.balanced {
             balanced.plain = Some(Plain {
-                octets: octets.clone(),
+                message: Message {
+                    root: octets.clone(),
+                    parts: parts.clone(),
+                },
                 said: said.clone(),
             });
         }
@@ -138,8 +155,12 @@ pub(super) async fn secure(
         let label = forward.upstream.label(said);
         forward.conversation = context.map(|lease| InConversation {
             lease,
-            plain: octets.clone(),
+            plain: Message {
+                root: octets.clone(),
+                parts: parts.clone(),
+            },
             label: label.clone(),
+            packing: packing.clone(),
         });
         forward.kerberos = kerberos_session(endpoint, desk).await?;
         let with = With {
@@ -148,10 +169,19 @@ pub(super) async fn secure(
             assertion: token.as_ref().map(|token| &token.assertion.token),
         };
         let buffers = &mut desk.workspace().buffers();
-        let secured = secure_request(endpoint, octets, &label, with, observed, buffers)?;
-        forward.octets = secured.bytes;
+        let message = Message {
+            root: octets,
+            parts,
+        };
+        let secured = secure_request(endpoint, message, &label, with, observed, buffers)?;
+        (forward.octets, parts) = (secured.bytes, secured.parts);
         forward.receipts.outbound = secured.receipt;
         forward.issued = token.map(|token| token.assertion.token.id().to_owned());
+    }
+    if let Some(packing) = packing {
+        let packed = packing.write(std::mem::take(&mut forward.octets), parts);
+        forward.octets = packed.body;
+        forward.content_type = Some(packed.content_type);
     }
     Ok(forward)
 }

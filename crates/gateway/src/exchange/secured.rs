@@ -12,11 +12,11 @@
 
 use http::{Request, Response, header};
 use hyper::body::Incoming;
-use soapstone::wss::SoapVersion;
 
 use super::context::Exchange;
 use super::deliver::{Delivered, Sending, Told, deliver};
 use super::failure::too_many;
+use super::package;
 use super::read::read_request;
 use super::reporter::{RefusedAnswer, Reporter};
 use super::request::{Arrived, Prepared, prepare_request};
@@ -24,7 +24,6 @@ use super::response::finish;
 use super::status_hint::StatusHint;
 use super::token_answer::token_answer;
 use crate::route::upstream::Said;
-use crate::wire::fault::Cause;
 use crate::wire::headers::X_REQUEST_ID;
 use crate::wire::media;
 use crate::wire::reply::Reply;
@@ -35,12 +34,9 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     let id = exchange.request_id(head.headers.get(X_REQUEST_ID));
     head.headers.insert(X_REQUEST_ID, id.clone());
     let reporter = &Reporter::new(exchange, id);
-    let Some(version) = media::uncoded_version_of(&head.headers) else {
-        let found = media::said(&head.headers);
-        let detail = format!(
-            "expected text/xml or application/soap+xml without content encoding, found {found}"
-        );
-        return reporter.fail(SoapVersion::V11, Cause::MediaType, "media-type", detail);
+    let (version, package) = match package::of_request(reporter, &head.headers) {
+        Ok(expected) => expected,
+        Err(response) => return *response,
     };
     let mut reservation = exchange.reserve();
     let octets = match read_request(reporter, body, version, &mut reservation).await {
@@ -49,9 +45,11 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
     };
     let arrived = Arrived {
         octets,
+        package,
         version,
         said: Said {
             action: media::action_of(&head.headers),
+            packing: None,
         },
         actions: match &exchange.route.inbound {
             Some(inbound) if inbound.endpoint.asks_for_actions() => {
@@ -84,9 +82,10 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
             found.operation = Some(action.clone());
         }
     });
+    let content_type = forward.content_type.take();
     head.headers.insert(
         header::CONTENT_TYPE,
-        media::rewritten(&head.headers, version),
+        content_type.unwrap_or_else(|| media::rewritten(&head.headers, version)),
     );
     if upstream.endpoint.is_none()
         && let Some(action) = &forward.action

@@ -7,9 +7,10 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use soapstone::config::UnsecuredFaults;
 use soapstone::endpoint::{
-    Arrived, Call, Endpoint, OpenedMessage, ReadRequest, ReceiveError, Step, StepObserver,
-    TokenAnswer, UnsecuredFault,
+    Arrived, Call, Directions, Endpoint, OpenedMessage, ReadRequest, ReceiveError, Step,
+    StepObserver, TokenAnswer, UnsecuredFault,
 };
+use soapstone::mime::{Message, PackageError};
 use soapstone::wss::{
     AssertionToken, Envelope, InboundPlan, KerberosSession, Outgoing, Receipt, Rejected,
     SecureError, Secured, SecurityContext, Verified,
@@ -42,6 +43,10 @@ pub(crate) enum EndpointError {
         direction: Direction,
         error: SecureError,
     },
+    /// A package can be read in several ways, or is none of SOAP Messages with Attachments.
+    Package(Box<PackageError>),
+    /// The endpoint that the message goes to has no word for attachments.
+    PackageUntaken,
     /// The answer to a request for a token would show its key.
     WouldExpose,
     /// No role lets the sender do it.
@@ -108,7 +113,7 @@ impl StepObserver for Timing<'_> {
 /// says whether it came over TLS.
 pub(crate) fn read_request(
     endpoint: &InboundEndpoint,
-    octets: Vec<u8>,
+    message: impl Into<Message>,
     actions: Vec<String>,
     private: bool,
     observed: &Observed,
@@ -117,7 +122,7 @@ pub(crate) fn read_request(
     let direction = Direction::Inbound;
     let mut timing = Timing::new(observed, direction, None);
     let mut call = Call::new(jiff::Timestamp::now(), buffers).observed(&mut timing);
-    let read = endpoint.endpoint.read(octets, &mut call);
+    let read = endpoint.endpoint.read(message, &mut call);
     let request = read.map_err(|rejected| refused(direction, rejected))?;
     let request = request.about(actions);
     Ok(if private { request.over_tls() } else { request })
@@ -153,6 +158,7 @@ pub(crate) async fn receive(
     let arrived = arrived.map_err(|error| denied.unwrap_or_else(|| EndpointError::of(error)))?;
     if let Arrived::Message(opened) = &arrived {
         count(opened, direction, observed);
+        covered(&endpoint.endpoint, opened, direction, observed)?;
     }
     Ok(arrived)
 }
@@ -160,7 +166,7 @@ pub(crate) async fn receive(
 /// Opens a response to the request that left this receipt.
 pub(crate) async fn open(
     endpoint: &OutboundEndpoint,
-    octets: Vec<u8>,
+    message: impl Into<Message>,
     request: Receipt,
     observed: &Observed,
     desk: &Desk,
@@ -170,10 +176,11 @@ pub(crate) async fn open(
     let now = jiff::Timestamp::now();
     let opened = endpoint
         .endpoint
-        .open_in(desk.workspace(), octets, request, now, &mut timing)
+        .open_in(desk.workspace(), message, request, now, &mut timing)
         .await
         .map_err(|rejected| refused(direction, rejected))?;
     count(&opened, direction, observed);
+    covered(&endpoint.endpoint, &opened, direction, observed)?;
     if is_unproven(endpoint, &opened) {
         let kind = match opened.evidence.freshness {
             Some(_) => Unsecured::Timestamp,
@@ -232,6 +239,21 @@ fn count(opened: &OpenedMessage, direction: Direction, observed: &Observed) {
     }
 }
 
+/// Refuses a message with an attachment that nothing covers, unless the file of the endpoint has
+/// such attachments passed on.
+fn covered<P: Directions>(
+    endpoint: &Endpoint<P>,
+    opened: &OpenedMessage,
+    direction: Direction,
+    observed: &Observed,
+) -> Result<(), EndpointError> {
+    let uncovered = endpoint.has_uncovered_part(&opened.evidence);
+    if uncovered.map_err(|rejected| refused(direction, rejected))? {
+        observed.metrics.uncovered_parts(direction);
+    }
+    Ok(())
+}
+
 /// What a request is secured with beside the keys of its endpoint.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct With<'w> {
@@ -258,7 +280,7 @@ pub(crate) async fn kerberos_session(
 /// Secures a request for the backend.
 pub(crate) fn secure_request(
     endpoint: &OutboundEndpoint,
-    octets: Vec<u8>,
+    message: impl Into<Message>,
     label: &Label,
     with: With<'_>,
     observed: &Observed,
@@ -273,12 +295,13 @@ pub(crate) fn secure_request(
         action,
         ..Outgoing::default()
     };
+    let Message { root, parts } = message.into();
     let secured = client
-        .label_request(octets, action, Some(&label.to), buffers)
-        .and_then(|octets| {
+        .label_request(root, action, Some(&label.to), buffers)
+        .and_then(|root| {
             let mut timing = Timing::new(observed, direction, None);
             let mut call = Call::new(jiff::Timestamp::now(), buffers).observed(&mut timing);
-            client.secure_with(octets, outgoing, &mut call)
+            client.secure_with(Message { root, parts }, outgoing, &mut call)
         });
     secured.map_err(|error| EndpointError::Unsecurable { direction, error })
 }
@@ -287,7 +310,7 @@ pub(crate) fn secure_request(
 /// request said, where the policy asks for it.
 pub(crate) fn secure_answer(
     endpoint: &InboundEndpoint,
-    octets: Vec<u8>,
+    message: impl Into<Message>,
     request: &Receipt,
     addressing: Option<&Addressing>,
     observed: &Observed,
@@ -295,15 +318,16 @@ pub(crate) fn secure_answer(
 ) -> Result<Secured, EndpointError> {
     let direction = Direction::Inbound;
     let service = &endpoint.endpoint;
-    observed.answers(&octets, buffers);
+    let Message { root, parts } = message.into();
+    observed.answers(&root, buffers);
     let labelled = match addressing {
-        Some(request) => service.label_answer(octets, request, buffers),
-        None => Ok(octets),
+        Some(request) => service.label_answer(root, request, buffers),
+        None => Ok(root),
     };
-    let secured = labelled.and_then(|octets| {
+    let secured = labelled.and_then(|root| {
         let mut timing = Timing::new(observed, direction, None);
         let mut call = Call::new(jiff::Timestamp::now(), buffers).observed(&mut timing);
-        service.answer_with(octets, request, &mut call)
+        service.answer_with(Message { root, parts }, request, &mut call)
     });
     let secured = secured.map_err(|error| EndpointError::Unsecurable { direction, error })?;
     if service.answers_prove_less() && secured.receipt.signature_values.is_empty() {

@@ -19,6 +19,7 @@ use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::wire::backend::{Backend, BackendTimeouts};
 use crate::wire::errand::Errand;
 use crate::wire::memory::MessageMemory;
+use crate::wire::packaged::Packing;
 
 /// Where the requests of a route go.
 pub(crate) struct Upstream {
@@ -53,6 +54,8 @@ pub(crate) struct Label {
 pub(crate) struct Said {
     /// Its `SOAPAction`.
     pub(crate) action: Option<String>,
+    /// How its package is written, where it comes in one.
+    pub(crate) packing: Option<Packing>,
 }
 
 impl Upstream {

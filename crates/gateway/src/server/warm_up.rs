@@ -113,6 +113,8 @@ impl From<EndpointError> for Failure {
             EndpointError::Unsecurable { direction, error } => {
                 Self::Other(format!("{} cannot secure: {error}", direction.name()))
             }
+            EndpointError::Package(error) => Self::Other(error.to_string()),
+            EndpointError::PackageUntaken => Self::of("the request is a package"),
             EndpointError::WouldExpose => Self::of("the answer would show a key"),
             EndpointError::Denied(denied) => Self::Other(denied.detail),
             EndpointError::OverAgreement(over) => Self::Other(over.detail),
@@ -348,6 +350,7 @@ impl Warming {
             }
             let label = upstream.label(Said {
                 action: Some(action.clone()).filter(|action| !action.is_empty()),
+                packing: None,
             });
             let (side, observed) = (Arc::clone(side), unobserved());
             let stores = Arc::clone(&side.stores);

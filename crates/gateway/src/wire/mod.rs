@@ -16,6 +16,7 @@ pub(crate) mod fetch;
 pub(crate) mod headers;
 pub(crate) mod media;
 pub(crate) mod memory;
+pub(crate) mod packaged;
 pub(crate) mod reply;
 pub(crate) mod text;
 pub(crate) mod unsecured;

@@ -4,6 +4,7 @@ mod admin;
 mod agreements;
 mod answers;
 mod assertions;
+mod attached;
 mod audited;
 mod balanced;
 mod brief;

@@ -102,7 +102,9 @@ impl Backend {
 pub(crate) struct Answer {
     pub(crate) status: StatusCode,
     pub(crate) headers: HeaderMap,
+    /// As text; a package has other bytes than these.
     pub(crate) body: String,
+    pub(crate) bytes: Bytes,
 }
 
 /// Starts a gateway from the text of its file; `LISTEN` stands for a line with a free port.
@@ -189,12 +191,18 @@ where
 
 async fn whole(response: Response<Incoming>) -> Result<Answer, hyper::Error> {
     let (head, body) = response.into_parts();
-    let body =
-        String::from_utf8(body.collect().await?.to_bytes().to_vec()).expect("the answer is UTF-8");
+    let bytes = body.collect().await?.to_bytes();
+    let content_type = head.headers.get("content-type");
+    let is_package = content_type.is_some_and(|it| it.as_bytes().starts_with(b"multipart/"));
+    let body = match is_package {
+        true => String::from_utf8_lossy(&bytes).into_owned(),
+        false => String::from_utf8(bytes.to_vec()).expect("the answer is UTF-8"),
+    };
     Ok(Answer {
         status: head.status,
         headers: head.headers,
         body,
+        bytes,
     })
 }
 

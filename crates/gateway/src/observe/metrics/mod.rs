@@ -99,6 +99,8 @@ pub(crate) struct RouteMetrics {
     ignored: Tally<(Direction, &'static str)>,
     /// Messages that are passed on with header blocks which nothing proves.
     unproven_blocks: [AtomicU64; 2],
+    /// Messages that are passed on with attachments which nothing covers.
+    uncovered_parts: [AtomicU64; 2],
     /// Answers that nothing proves, by what they have.
     unsecured_answers: Tally<(Direction, &'static str)>,
     /// What became of the contexts of clients.
@@ -171,6 +173,7 @@ impl RouteMetrics {
             weak: Tally::default(),
             ignored: Tally::default(),
             unproven_blocks: Default::default(),
+            uncovered_parts: Default::default(),
             unsecured_answers: Tally::default(),
             contexts: Tally::default(),
             assertions: Tally::default(),
@@ -321,6 +324,11 @@ impl RouteMetrics {
     /// A message is passed on with header blocks that nothing proves.
     pub(crate) fn unproven_blocks(&self, side: Direction) {
         self.unproven_blocks[side as usize].fetch_add(1, Ordering::Relaxed);
+    }
+
+    /// A message is passed on with attachments that nothing covers.
+    pub(crate) fn uncovered_parts(&self, side: Direction) {
+        self.uncovered_parts[side as usize].fetch_add(1, Ordering::Relaxed);
     }
 
     /// An answer was accepted, or sent, that nothing proves.

@@ -10,7 +10,7 @@ use super::{OperationMetrics, Operations, RouteMetrics, STEPS};
 use crate::config::direction::Direction;
 
 /// Why requests fail, besides what the engine refuses: each is there from the start.
-const FAILURES: [&str; 43] = [
+const FAILURES: [&str; 45] = [
     "agreement-operation",
     "agreement-rate",
     "agreement-size",
@@ -41,6 +41,7 @@ const FAILURES: [&str; 43] = [
     "not-secured",
     "operation-unclear",
     "operation-unknown",
+    "package",
     "partner-rate",
     "partner-room",
     "queue-full",
@@ -54,6 +55,7 @@ const FAILURES: [&str; 43] = [
     "too-large",
     "worker-failed",
     "would-expose",
+    "xop",
 ];
 
 /// Rules of roles that refuse requests.
@@ -130,6 +132,16 @@ pub(super) fn of_security(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mu
     let mut samples = out.family(("soapstone_unproven_header_messages_total", COUNTER, help));
     for (route, side) in with_sides(routes) {
         let count = route.unproven_blocks[side as usize].load(Ordering::Relaxed);
+        samples.sample(&route.side_labels(side), count);
+    }
+    let help = "Messages passed on with attachments that nothing covers.";
+    let mut samples = out.family((
+        "soapstone_uncovered_attachment_messages_total",
+        COUNTER,
+        help,
+    ));
+    for (route, side) in with_sides(routes) {
+        let count = route.uncovered_parts[side as usize].load(Ordering::Relaxed);
         samples.sample(&route.side_labels(side), count);
     }
     let (by, help) = match detail {

@@ -3,6 +3,7 @@
 //!
 //! The rule kept here: what is not known to be free of content holds some.
 
+use soapstone::mime::{Package, Part, attachment_named};
 use soapstone::wss::names::{DS, PASSWORD_DIGEST, SOAP11, SOAP12, WSSE, WSSE11, WSU, XENC};
 use soapstone::xml::{Buffers, Document, Element, ParseOptions};
 
@@ -14,13 +15,47 @@ const ADDRESSING: [&str; 2] = [
 
 /// Whether a message holds content in the clear, or cannot be read.
 pub(super) fn holds_content(message: &[u8]) -> bool {
+    !match Package::read(message) {
+        Ok(None) => is_free_document(message, is_free),
+        Ok(Some(package)) => is_free_package(&package),
+        Err(_) => false,
+    }
+}
+
+fn is_free_document(message: &[u8], is_free: impl FnOnce(Element<'_>) -> bool) -> bool {
     let parsed = Document::parse(
         message.to_vec(),
         &ParseOptions::default(),
         &mut Buffers::new(),
     );
-    !parsed.is_ok_and(|document| is_free(document.root()))
+    parsed.is_ok_and(|document| is_free(document.root()))
 }
+
+/// A package whose parts are named as cipher text by its message, and whose headers say no more
+/// than what they are.
+fn is_free_package(package: &Package<'_>) -> bool {
+    package.outside.is_none()
+        && is_free_document(package.root.content, |root| {
+            let named: Vec<Vec<u8>> = root
+                .descendants()
+                .filter(|element| element.is(XENC, "CipherReference"))
+                .filter_map(|reference| attachment_named(&reference.attribute("", "URI")?))
+                .collect();
+            let is_free_part = |part: &Part<'_>| {
+                let says = |field: &&str| part.header.field(field).is_some();
+                let id = part.id().unwrap_or_default().as_bytes();
+                named.iter().any(|named| named == id) && !TELLING.iter().any(says)
+            };
+            is_free(root) && package.attachments.iter().all(is_free_part)
+        })
+}
+
+/// Fields of parts that say something of the content.
+const TELLING: [&str; 3] = [
+    "Content-Description",
+    "Content-Disposition",
+    "Content-Location",
+];
 
 fn is_free(root: Element<'_>) -> bool {
     let soap = root.namespace();
@@ -91,6 +126,34 @@ mod tests {
         assert!(!holds(
             "<w:Security><x:EncryptedKey/><d:Signature/></w:Security>",
             DATA
+        ));
+    }
+
+    #[test]
+    fn a_package_is_free_whose_parts_are_named_as_cipher_text() {
+        let package = |named: &str, field: &str| {
+            let data = format!(
+                "<x:EncryptedData><x:CipherData><x:CipherReference URI=\"cid:{named}\"/></x:CipherData></x:EncryptedData>"
+            );
+            let root = format!(
+                "<s:Envelope xmlns:s=\"{SOAP11}\" xmlns:w=\"{WSSE}\" xmlns:x=\"{XENC}\">\
+                 <s:Header><w:Security>{data}</w:Security></s:Header><s:Body/></s:Envelope>"
+            );
+            let text = format!(
+                "Content-Type: multipart/related; type=\"text/xml\"; boundary=b\r\n\r\n\
+                 --b\r\nContent-Type: text/xml\r\n\r\n{root}\r\n\
+                 --b\r\nContent-ID: <one@x>\r\n{field}\r\nbytes\r\n--b--\r\n"
+            );
+            holds_content(text.as_bytes())
+        };
+        assert!(!package("one@x", ""));
+        assert!(package("two@x", ""));
+        assert!(package(
+            "one@x",
+            "Content-Disposition: attachment; filename=\"dismissals\"\r\n"
+        ));
+        assert!(holds_content(
+            b"Content-Type: multipart/related; boundary=b\r\n\r\n--b"
         ));
     }
 

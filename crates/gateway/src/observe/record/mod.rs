@@ -12,6 +12,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use jiff::Timestamp;
 use serde_json::{Value, json};
 use soapstone::crypto::{CryptoError, SymmetricKey, base64, bound};
+use soapstone::mime::Package;
 
 use crate::config::direction::Direction;
 use crate::config::record::RecordConfig;
@@ -70,7 +71,16 @@ pub(crate) struct MessageCopy {
 impl MessageCopy {
     /// How the message is written, as far as it was copied.
     pub(crate) fn form(&self) -> Form {
-        self.bytes.as_deref().map(Form::of).unwrap_or_default()
+        self.bytes.as_deref().map(form_of).unwrap_or_default()
+    }
+}
+
+/// How a message is written: of a package, that of its root.
+fn form_of(message: &[u8]) -> Form {
+    match Package::read(message) {
+        Ok(None) => Form::of(message),
+        Ok(Some(package)) => Form::of(package.root.content),
+        Err(_) => Form::default(),
     }
 }
 
@@ -97,9 +107,19 @@ impl Records {
         self.config.seal_key.is_some()
     }
 
-    /// A copy of a message, which takes room of all messages in hand.
-    pub(crate) fn copy(&self, message: &[u8], budget: &Arc<MemoryBudget>) -> MessageCopy {
-        let length = message.len();
+    /// A copy of a message, which takes room of all messages in hand. That of a package is a file
+    /// that begins with a header; `package` is its `Content-Type`.
+    pub(crate) fn copy(
+        &self,
+        message: &[u8],
+        package: Option<&str>,
+        budget: &Arc<MemoryBudget>,
+    ) -> MessageCopy {
+        let header = package.map(|content_type| {
+            format!("MIME-Version: 1.0\r\nContent-Type: {content_type}\r\n\r\n")
+        });
+        let header = header.unwrap_or_default();
+        let length = header.len() + message.len();
         let without = |why| MessageCopy {
             length,
             bytes: Err(why),
@@ -112,7 +132,7 @@ impl Records {
         match room.grow(length as u64) {
             true => MessageCopy {
                 length,
-                bytes: Ok(message.to_vec()),
+                bytes: Ok([header.as_bytes(), message].concat()),
                 _room: Some(room),
             },
             false => without("there was no room for a copy of it"),
@@ -240,7 +260,7 @@ mod tests {
     }
 
     fn added(records: &Records, message: &[u8]) -> String {
-        let copy = records.copy(message, &MemoryBudget::new(1 << 20));
+        let copy = records.copy(message, None, &MemoryBudget::new(1 << 20));
         records.add(copy, refused())
     }
 
@@ -309,7 +329,7 @@ mod tests {
         assert_eq!(large["not_kept"], "it is larger than `record.largest`");
         assert_eq!(large["bytes"], 4097);
         let budget = MemoryBudget::new(10);
-        let copy = records.copy(SEALED, &budget);
+        let copy = records.copy(SEALED, None, &budget);
         assert_eq!(budget.taken(), 0);
         let id = records.add(copy, refused());
         let record = records.find(&id).expect("a record");
