@@ -61,7 +61,7 @@ def taken_apart(file):
     return parts[0][2], parts[1:]
 
 
-def _write(folder, parts):
+def write_parts(folder, parts):
     folder.mkdir(parents=True)
     for number, (identifier, headers, content) in enumerate(parts):
         (folder / f"{number}.id").write_text(identifier)
@@ -71,7 +71,7 @@ def _write(folder, parts):
     return folder
 
 
-def _read(folder):
+def read_parts(folder):
     parts = []
     while (folder / f"{len(parts)}.id").exists():
         number = len(parts)
@@ -123,15 +123,15 @@ def _to_wss4j(case, wss4j, soapstone, keys, folder):
     text, parts = taken_apart(secured.read_bytes())
     root.write_bytes(text)
     options = _options(keys, mechanism, coverage, True)
-    given, out = _write(folder / "ours.parts", parts), folder / "ours.parts.opened"
+    given, out = write_parts(folder / "ours.parts", parts), folder / "ours.parts.opened"
     wss4j.must("open", *options, "--attachments", given, "--attachments-out", out, root, opened)
     envelopes.same_body(envelopes.books(5, soap), opened.read_bytes())
     expected = {identifier: content for identifier, _, content in PARTS}
-    found = {identifier: content for identifier, _, content in _read(out)}
+    found = {identifier: content for identifier, _, content in read_parts(out)}
     if found != expected:
         raise Failure(f"expected the attachments {expected}, found {found}")
     changed = [(identifier, headers, content[:-1] + bytes([content[-1] ^ 1])) for identifier, headers, content in parts]
-    given = _write(folder / "ours.parts.changed", changed)
+    given = write_parts(folder / "ours.parts.changed", changed)
     wss4j.must_refuse("open", *options, "--attachments", given, "--attachments-out", out, root, opened)
 
 
@@ -139,10 +139,10 @@ def _from_wss4j(case, wss4j, soapstone, keys, folder):
     mechanism, coverage, soap = case
     plain, root, secured, opened = (folder / name for name in ("plain.root", "theirs.root", "theirs", "theirs.opened"))
     plain.write_bytes(envelopes.books(5, soap))
-    given, out = _write(folder / "theirs.parts", PARTS), folder / "theirs.parts.secured"
+    given, out = write_parts(folder / "theirs.parts", PARTS), folder / "theirs.parts.secured"
     options = _options(keys, mechanism, coverage, False)
     wss4j.must("secure", *options, "--attachments", given, "--attachments-out", out, plain, root)
-    parts = _read(out)
+    parts = read_parts(out)
     secured.write_bytes(package(soap, root.read_bytes(), parts))
     endpoint = _endpoint(keys, mechanism, coverage, True).write(folder)
     must(soapstone, "open", "--config", endpoint, secured, "-o", opened)

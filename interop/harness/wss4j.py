@@ -6,7 +6,7 @@ One JVM answers all jobs, so that the matrix costs one start of it.
 import json
 from pathlib import Path
 
-from . import attachments, envelopes, jobs, password_keys
+from . import attached_gateways, attachments, envelopes, jobs, password_keys
 from .endpoints import Endpoint
 from .installing import INTEROP
 from .processes import Failure, must, must_refuse
@@ -223,6 +223,7 @@ def run(report, soapstone, keys, folder):
         report.check("wss4j", "refused: replayed", "wss4j -> soapstone", lambda: _replayed(*both))
         password_keys.run(report, soapstone, folder, wss4j)
         attachments.run(report, soapstone, keys, folder, wss4j)
+        attached_gateways.run(report, soapstone, keys, folder, wss4j)
 
 
 def _to_wss4j(case, wss4j, soapstone, keys, folder, plain):
