@@ -282,6 +282,13 @@ fn is_same(one: &SecurityContext, other: &SecurityContext) -> bool {
             one.der() == other.der()
         }
         (ContextOwner::User(one), ContextOwner::User(other)) => one == other,
+        (
+            ContextOwner::Kerberos { client: one, ends },
+            ContextOwner::Kerberos {
+                client: other,
+                ends: end,
+            },
+        ) => one == other && ends == end,
         (ContextOwner::Anonymous, ContextOwner::Anonymous) => true,
         _ => false,
     };

@@ -64,6 +64,8 @@ struct Instance {
 enum Owner {
     Certificate(Arc<Resting>),
     User(Box<str>),
+    /// The client of a ticket, and the end of the ticket.
+    Kerberos(Box<(Box<str>, Timestamp)>),
     Anonymous,
 }
 
@@ -159,6 +161,9 @@ impl MemoryContexts {
                 Owner::Certificate(self.certificates.lay_down(certificate))
             }
             ContextOwner::User(name) => Owner::User(name.as_str().into()),
+            ContextOwner::Kerberos { client, ends } => {
+                Owner::Kerberos(Box::new((client.as_str().into(), *ends)))
+            }
             ContextOwner::Anonymous => Owner::Anonymous,
         };
         Instance {
@@ -208,6 +213,10 @@ impl ContextStore for MemoryContexts {
                 }
             },
             Owner::User(name) => ContextOwner::User(name.into()),
+            Owner::Kerberos(ticket) => ContextOwner::Kerberos {
+                client: ticket.0.into(),
+                ends: ticket.1,
+            },
             Owner::Anonymous => ContextOwner::Anonymous,
         };
         Ok(Some(SecurityContext {

@@ -156,10 +156,16 @@ fn place(scope: &str, identifier: &str, instance: Option<&str>) -> Vec<u8> {
 }
 
 fn write(context: &SecurityContext) -> SecretBytes {
+    let ticket;
     let (kind, owner): (u8, &[u8]) = match &context.owner {
         ContextOwner::Certificate(certificate) => (1, certificate.der()),
         ContextOwner::User(name) => (2, name.as_bytes()),
         ContextOwner::Anonymous => (3, &[]),
+        ContextOwner::Kerberos { client, ends } => {
+            let ends = ends.as_nanosecond().to_be_bytes();
+            ticket = [ends.as_slice(), client.as_bytes()].concat();
+            (4, &ticket)
+        }
     };
     let secret = context.secret.expose();
     // Reserved beforehand, so that no copy of the secret is left behind by growing.
@@ -204,6 +210,13 @@ fn read(name: &ContextName, octets: &[u8]) -> Option<SecurityContext> {
             1 => ContextOwner::Certificate(Certificate::from_der(owner).ok()?),
             2 => ContextOwner::User(String::from_utf8(owner.to_vec()).ok()?),
             3 if owner.is_empty() => ContextOwner::Anonymous,
+            4 => {
+                let (ends, client) = owner.split_first_chunk()?;
+                ContextOwner::Kerberos {
+                    client: String::from_utf8(client.to_vec()).ok()?,
+                    ends: moment(ends)?,
+                }
+            }
             _ => return None,
         },
     })
@@ -212,6 +225,18 @@ fn read(name: &ContextName, octets: &[u8]) -> Option<SecurityContext> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_client_of_a_ticket_comes_back_with_the_end_of_the_ticket() {
+        let ends = Timestamp::from_second(2_000).expect("a time");
+        let client = "alice@EXAMPLE.COM".to_owned();
+        let sealed = context(ContextOwner::Kerberos { client, ends });
+        let written = write(&sealed);
+        let read = read(&sealed.name(), written.expose()).expect("what was written");
+        let found = matches!(&read.owner, ContextOwner::Kerberos { client, ends: end }
+            if client == "alice@EXAMPLE.COM" && *end == ends);
+        assert!(found, "{:?}", read.owner);
+    }
 
     fn key(octet: u8) -> SealKey {
         SealKey::new(vec![octet; 32]).expect("octets")

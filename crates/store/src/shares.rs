@@ -28,6 +28,7 @@ struct Known {
 enum Holder {
     Certificate([u8; 32]),
     User(Box<str>),
+    Kerberos(Box<str>),
     Anonymous,
 }
 
@@ -62,6 +63,7 @@ impl Shares {
                 Holder::Certificate(certificate.thumbprint_sha256())
             }
             ContextOwner::User(name) => Holder::User(name.as_str().into()),
+            ContextOwner::Kerberos { client, .. } => Holder::Kerberos(client.as_str().into()),
             ContextOwner::Anonymous => Holder::Anonymous,
         };
         let mut known = self.known.lock().unwrap_or_else(PoisonError::into_inner);

@@ -98,6 +98,13 @@ pub enum ContextOwner {
     Certificate(Certificate),
     /// A user with a password.
     User(String),
+    /// The client of a Kerberos ticket: no user, whatever the names.
+    Kerberos {
+        /// Its principal, with the realm.
+        client: String,
+        /// The end of the ticket, which the context does not outlive.
+        ends: Timestamp,
+    },
     /// Nobody in particular: whoever made the context knows its key, and that is all.
     Anonymous,
 }
@@ -106,7 +113,7 @@ impl fmt::Display for ContextOwner {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Certificate(certificate) => out.write_str(certificate.subject()),
-            Self::User(name) => out.write_str(name),
+            Self::User(name) | Self::Kerberos { client: name, .. } => out.write_str(name),
             Self::Anonymous => out.write_str("anonymous"),
         }
     }

@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use soapstone::endpoint::{Call, Calling, Handshake, HandshakeError, Handshakes, UnsecuredFault};
-use soapstone::wss::{SecurityContext, SoapVersion};
+use soapstone::wss::{KerberosSession, SecurityContext, SoapVersion};
 use soapstone_trust::Operation;
 
 use crate::observe::metrics::RouteMetrics;
@@ -135,9 +135,10 @@ impl Handshaker {
         let (asked, url) = (Arc::clone(&self.endpoint), self.url.clone());
         let mut handshake = self
             .work(move |desk| async move {
+                let session = session(&asked, &desk).await?;
                 let buffers = &mut desk.workspace().buffers();
                 let mut call = Call::new(jiff::Timestamp::now(), buffers);
-                let handshakes = handshakes(&asked)?;
+                let handshakes = handshakes(&asked)?.with_session(session.as_ref());
                 let begun = match renewed {
                     Some(context) => handshakes.renew(&context, &url, version, &mut call),
                     None => handshakes.begin(&url, version, &mut call),
@@ -168,9 +169,13 @@ impl Handshaker {
             let ending = Arc::clone(context);
             let made = self
                 .work(move |desk| async move {
+                    let session = match as_bootstrap {
+                        true => session(&asked, &desk).await?,
+                        false => None,
+                    };
                     let buffers = &mut desk.workspace().buffers();
                     let mut call = Call::new(jiff::Timestamp::now(), buffers);
-                    let handshakes = handshakes(&asked)?;
+                    let handshakes = handshakes(&asked)?.with_session(session.as_ref());
                     let made = handshakes.cancel(&ending, as_bootstrap, &url, version, &mut call);
                     made.map_err(|error| Failed::Handshake {
                         error: HandshakeError::Unsecurable(error),
@@ -234,6 +239,17 @@ impl Handshaker {
 /// What begins and ends the conversations of an endpoint. One without them has no handshaker.
 fn handshakes(side: &OutboundEndpoint) -> Result<Handshakes<'_, Calling>, Failed> {
     side.endpoint.handshakes().ok_or(Failed::Unfinished)
+}
+
+/// The Kerberos session of a request for a context, where a token begins conversations. It waits
+/// for the KDC apart from the workers.
+async fn session(side: &OutboundEndpoint, desk: &Desk) -> Result<Option<KerberosSession>, Failed> {
+    let now = jiff::Timestamp::now();
+    let session = side.endpoint.handshake_session(desk.workspace(), now);
+    session.await.map_err(|error| Failed::Handshake {
+        error: HandshakeError::Unsecurable(error),
+        peer_fault: None,
+    })
 }
 
 /// Judges the answer. A peer that refuses says so in a fault that it mostly does not secure.

@@ -102,11 +102,12 @@ pub(super) fn authorize_token(
     answer: &TokenAnswer,
     bytes: u64,
 ) -> Result<(), EndpointError> {
-    let proven = match (&answer.token, &answer.requester) {
+    let proven = match (&answer.token, &*answer.requester) {
         (Some(RequesterToken::Kerberos { client, .. }), _) => Proven::Kerberos(client.clone()),
         (Some(RequesterToken::Assertion(_)), _) => Proven::Nobody,
         (None, ContextOwner::Certificate(certificate)) => Proven::Certificate(certificate.clone()),
         (None, ContextOwner::User(user)) => Proven::User(user.clone()),
+        (None, ContextOwner::Kerberos { client, .. }) => Proven::Kerberos(client.clone()),
         (None, ContextOwner::Anonymous) => Proven::Nobody,
     };
     let assertion = match &answer.token {

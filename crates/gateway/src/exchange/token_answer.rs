@@ -103,7 +103,7 @@ fn domain_of(answer: &TokenAnswer) -> Option<String> {
 /// Notes who asked, for which tokens, or why nothing was issued, for the audit trail.
 fn note(reporter: &Reporter<'_>, answer: &TokenAnswer) {
     reporter.exchange.note(|found| {
-        found.sender = match (&answer.token, &answer.requester) {
+        found.sender = match (&answer.token, &*answer.requester) {
             (Some(RequesterToken::Assertion(shown)), _) => {
                 Some(("assertion", shown.subject.value.as_str()))
             }
@@ -114,6 +114,7 @@ fn note(reporter: &Reporter<'_>, answer: &TokenAnswer) {
                 Some(("certificate", certificate.subject()))
             }
             (None, ContextOwner::User(user)) => Some(("user", user.as_str())),
+            (None, ContextOwner::Kerberos { client, .. }) => Some(("kerberos", client.as_str())),
             (None, ContextOwner::Anonymous) => None,
         }
         .map(|(by, name)| Sender {

@@ -184,10 +184,12 @@ impl Compiler<'_> {
             self.fill_kerberos(&exchange.request);
             wanted |= exchange.request.kerberos().is_some();
         }
-        let bootstrap = agreed.bootstrap.as_ref();
-        if bootstrap.is_some_and(|bootstrap| bootstrap.request.kerberos().is_some()) {
-            self.refuse_kerberos_bootstrap();
-            return;
+        if let Some(bootstrap) = &agreed.bootstrap
+            && bootstrap.request.kerberos().is_some()
+        {
+            self.fill_kerberos(&bootstrap.request);
+            wanted = true;
+            self.refuse_bootstrap_by_name();
         }
         if let (Some(config), false) = (&self.config.kerberos, wanted) {
             self.refuse_needless_kerberos(config.place);
@@ -223,7 +225,9 @@ impl Compiler<'_> {
         };
         let mut request = self.policy(mechanism, suite.clone());
         self.add_assertion(&mut request, role);
-        self.add_kerberos(&mut request, mechanism);
+        if mechanism != Mechanism::SecureConversation {
+            self.add_kerberos(&mut request, mechanism);
+        }
         let response = match &self.config.intermediary {
             // Answers pass as they come.
             Some(_) => Mechanism::None.policy(suite.clone()),
@@ -241,7 +245,9 @@ impl Compiler<'_> {
             .and_then(|conversations| conversations.version.as_ref())
             .map_or(ConversationVersion::V13, |version| version.value);
         let bootstrap = wanted.map_or(Mechanism::SignEncrypt, |wanted| wanted.value);
-        let first = self.policy(bootstrap, suite);
+        let mut first = self.policy(bootstrap, suite);
+        self.add_kerberos(&mut first, bootstrap);
+        self.refuse_bootstrap_by_name();
         let answer = self.response(&first, has_certificate, role);
         let in_version = |mut policy: Policy| {
             if let Binding::Symmetric(binding) = &mut policy.binding

@@ -70,7 +70,7 @@ pub struct TokenAnswer {
     /// `wsa:Action` of the answer.
     pub action: String,
     /// Who asked, as far as a user or a certificate showed that.
-    pub requester: ContextOwner,
+    pub requester: Box<ContextOwner>,
     /// Who asked, where another token showed it.
     pub token: Option<RequesterToken>,
     /// The one element of the request's Body: `{namespace}local`, and its local name.

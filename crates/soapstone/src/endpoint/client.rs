@@ -86,11 +86,43 @@ impl Endpoint<Calling> {
     }
 
     /// The Kerberos session of the next request, asked for in a workspace: whoever secures requests
-    /// without it waits for the KDC on its own thread. `None` without tokens.
+    /// without it waits for the KDC on its own thread. `None` where requests have no tokens, as
+    /// those of a conversation that a token begins.
     ///
     /// # Errors
     /// Why there is no token.
     pub async fn kerberos_session(
+        &self,
+        workspace: &Workspace,
+        now: Timestamp,
+    ) -> Result<Option<KerberosSession>, SecureError> {
+        let has_ticket = |plan: &OutboundPlan| plan.policy().kerberos().is_some();
+        let have_tickets = self.outbound().any(has_ticket);
+        match have_tickets {
+            true => self.ticket(workspace, now).await,
+            false => Ok(None),
+        }
+    }
+
+    /// The Kerberos session of the next request for a security context, asked for in a workspace.
+    /// `None` where no token begins conversations.
+    ///
+    /// # Errors
+    /// Why there is no token.
+    pub async fn handshake_session(
+        &self,
+        workspace: &Workspace,
+        now: Timestamp,
+    ) -> Result<Option<KerberosSession>, SecureError> {
+        let handshakes = self.context_handshakes();
+        let have_tickets = handshakes.is_some_and(Handshakes::have_tickets);
+        match have_tickets {
+            true => self.ticket(workspace, now).await,
+            false => Ok(None),
+        }
+    }
+
+    async fn ticket(
         &self,
         workspace: &Workspace,
         now: Timestamp,

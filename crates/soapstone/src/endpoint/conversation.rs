@@ -184,7 +184,7 @@ impl<P: Opens + Secures> Endpoint<P> {
             bytes: Vec::new(),
             version,
             action: String::new(),
-            requester: requester.owner.clone(),
+            requester: Box::new(requester.owner.clone()),
             token: requester.token.clone(),
             operation: operation_of(verified.envelope()),
             of_assertions: service.rules().assertions.is_some(),

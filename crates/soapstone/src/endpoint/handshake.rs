@@ -8,8 +8,8 @@ use soapstone_trust::{
     AppliesTo, PendingCancel, PendingIssue, TrustError, TrustFaultCode, TrustRequest,
 };
 use soapstone_wss::{
-    ContextOwner, ConversationVersion, Envelope, FaultCode, OutboundPlan, Outgoing, Receipt,
-    Rejected, SecureError, Secured, SecurityContext, SoapVersion, Verified,
+    ContextOwner, ConversationVersion, Envelope, FaultCode, KerberosSession, OutboundPlan,
+    Outgoing, Receipt, Rejected, SecureError, Secured, SecurityContext, SoapVersion, Verified,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -75,6 +75,7 @@ impl std::error::Error for HandshakeError {}
 pub struct Handshakes<'e, P> {
     endpoint: &'e Endpoint<P>,
     conversation: &'e Conversation,
+    kerberos: Option<&'e KerberosSession>,
 }
 
 impl<P> Clone for Handshakes<'_, P> {
@@ -92,7 +93,24 @@ impl<P: Opens + Secures> Endpoint<P> {
         Some(Handshakes {
             endpoint: self,
             conversation,
+            kerberos: None,
         })
+    }
+}
+
+impl<'e, P> Handshakes<'e, P> {
+    /// The same with the Kerberos session of the next request, which
+    /// [`Client::handshake_session`](super::Client::handshake_session) gave. Without it a request
+    /// waits for the KDC on its own thread.
+    #[must_use]
+    pub fn with_session(self, kerberos: Option<&'e KerberosSession>) -> Self {
+        Self { kerberos, ..self }
+    }
+
+    /// Whether a Kerberos token begins conversations.
+    pub(super) fn have_tickets(self) -> bool {
+        let policy = self.conversation.bootstrap_outbound.policy();
+        policy.kerberos().is_some()
     }
 }
 
@@ -215,6 +233,7 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
         let Handshake {
             receipt, pending, ..
         } = handshake;
+        let ticket_ends = receipt.kerberos.as_ref().map(|session| session.expires);
         let verified = self.verified_answer(workspace, receipt, answer, now).await;
         let verified = verified.map_err(HandshakeError::Rejected)?;
         let peer = match verified.evidence().signer() {
@@ -223,7 +242,12 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
         };
         let granted = pending.accept(verified.envelope().body(), peer, now);
         verified.finish(&mut workspace.buffers());
-        granted.map_err(HandshakeError::Trust)
+        let mut context = granted.map_err(HandshakeError::Trust)?;
+        // Whatever the service says of its end.
+        if let Some(ends) = ticket_ends {
+            context.expires = context.expires.min(ends);
+        }
+        Ok(context)
     }
 
     /// The answer to a request for a context, opened by the bootstrap's plan.
@@ -288,8 +312,15 @@ impl<P: Opens + Secures> Handshakes<'_, P> {
         let envelope = Envelope::parse(plain, self.endpoint.limits(), buffers)?;
         // The policy of a bootstrap says nothing of addressing: what is proven is compared.
         let relation = relation::of_request(&envelope, false);
+        let begun = match &self.endpoint.kerberos {
+            Some(kerberos) if self.kerberos.is_none() && plan.policy().kerberos().is_some() => {
+                kerberos.begin(now)?
+            }
+            _ => None,
+        };
         let outgoing = Outgoing {
             clock: self.endpoint.peer_clock(),
+            kerberos: begun.as_ref().or(self.kerberos),
             ..outgoing
         };
         let mut secured = plan.secure(envelope, outgoing, now, buffers)?;

@@ -146,6 +146,14 @@ mod with_library {
             }
         }
 
+        /// Whether the rules accept tokens of this client. A side that makes tokens accepts nobody.
+        pub(in super::super) fn accepts_client(&self, client: &str) -> bool {
+            match self {
+                Self::Accepts { acceptor, .. } => acceptor.accepts_client(client),
+                Self::Initiates { .. } => false,
+            }
+        }
+
         /// Whether it makes tokens, which may take as long as the KDC does.
         pub(in super::super) const fn initiates(&self) -> bool {
             matches!(self, Self::Initiates { .. })
@@ -478,6 +486,10 @@ mod without_library {
         }
 
         pub(in super::super) fn forget(&self, _: &[u8; 20]) {
+            match *self {}
+        }
+
+        pub(in super::super) fn accepts_client(&self, _: &str) -> bool {
             match *self {}
         }
 

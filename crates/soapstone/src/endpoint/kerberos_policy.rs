@@ -13,7 +13,8 @@ use super::compiler::Compiler;
 use crate::config::{KerberosConfig, KerberosUse, Place};
 
 impl Compiler<'_> {
-    /// Puts the tokens of the file into the policy of a preset.
+    /// Puts the tokens of the file into the policy of a preset; of a conversation, into that of its
+    /// bootstrap.
     pub(super) fn add_kerberos(&mut self, policy: &mut Policy, mechanism: Mechanism) {
         let Some(config) = &self.config.kerberos else {
             return;
@@ -98,14 +99,15 @@ impl Compiler<'_> {
         }
     }
 
-    /// Reports a token that would begin a conversation.
-    pub(super) fn refuse_kerberos_bootstrap(&mut self) {
-        let place = self.config.security.source.place;
-        self.report_with_hint(
-            place,
-            "conversations that a Kerberos token begins are not supported",
-            "protect messages with the token itself: it has a session key",
-        );
+    /// Reports a token that begins a conversation and would begin others by its name.
+    pub(super) fn refuse_bootstrap_by_name(&mut self) {
+        if let Some(config) = self.config.kerberos.as_ref().filter(|config| config.once) {
+            self.report_with_hint(
+                config.place,
+                "`include = \"once\"` is given, and each Kerberos token begins one conversation",
+                "leave out `include`: the conversation has many messages",
+            );
+        }
     }
 
     /// Reports a table of tokens that no policy asks for.

@@ -10,8 +10,8 @@ use std::sync::Arc;
 
 use jiff::Timestamp;
 use soapstone_wss::{
-    ContextName, Envelope, Facts, Lookups, Message, OutboundPlan, Outgoing, Part, Policy, Receipt,
-    Rejected, SecureError, Secured, SecurityContext, Verified,
+    ContextName, ContextOwner, Envelope, Facts, Lookups, Message, OutboundPlan, Outgoing, Part,
+    Policy, Receipt, Rejected, SecureError, Secured, SecurityContext, Verified,
 };
 use soapstone_xml::{Buffers, NodeId};
 
@@ -327,7 +327,7 @@ impl<P: Directions> Endpoint<P> {
         now: Timestamp,
     ) -> Result<Vec<SecurityContext>, Rejected> {
         let scope = self.scope.clone();
-        let found = workspace.ask(Store::Contexts, move |memory| {
+        let found = workspace.ask(Store::Contexts, move |memory| -> Result<Vec<_>, Rejected> {
             let found = names.into_iter().map(|name| {
                 let found = memory.contexts.find(&scope, &name, now);
                 found.map_err(|error| match error {
@@ -339,7 +339,16 @@ impl<P: Directions> Endpoint<P> {
             });
             found.filter_map(Result::transpose).collect()
         });
-        found.await
+        let mut found: Vec<SecurityContext> = found.await?;
+        // A context is kept beyond a reload, and the rules are those of today.
+        found.retain(|context| match &context.owner {
+            ContextOwner::Kerberos { client, .. } => {
+                let kerberos = self.kerberos.as_ref();
+                kerberos.is_some_and(|kerberos| kerberos.accepts_client(client))
+            }
+            _ => true,
+        });
+        Ok(found)
     }
 }
 

@@ -25,10 +25,15 @@ impl SecurityTokenService {
         requester: &Requester,
         now: Timestamp,
     ) -> Result<Outcome, Refusal> {
-        if matches!(requester.owner, ContextOwner::Anonymous) && !self.rules.anonymous {
+        let is_nobody = matches!(requester.owner, ContextOwner::Anonymous);
+        if is_nobody && !self.rules.anonymous || requester.has_idle_ticket() {
             return Err(Refusal::NotAuthenticated);
         }
         let expires = within(&requester.owner, self.end(request.lifetime, now)?, now);
+        if expires <= now {
+            // The ticket is over, though by no more than the clocks may differ.
+            return Err(Refusal::NotAuthenticated);
+        }
         let key = self.new_key(request, requester, self.rules.key_size)?;
         let context = SecurityContext {
             version: request.version.conversation(),
@@ -65,7 +70,12 @@ impl SecurityTokenService {
                 expired: old.expires,
             });
         }
-        let mut expires = within(&old.owner, self.end(request.lifetime, now)?, now);
+        let owner = match &requester.owner {
+            // Another ticket has an end of its own.
+            again @ ContextOwner::Kerberos { .. } if is_same(again, &old.owner) => again,
+            _ => &old.owner,
+        };
+        let mut expires = within(owner, self.end(request.lifetime, now)?, now);
         let shown =
             matches!(old.owner, ContextOwner::Anonymous) || is_same(&requester.owner, &old.owner);
         let created = match (shown, self.rules.renewal_by_key_alone) {
@@ -81,12 +91,16 @@ impl SecurityTokenService {
                 old.created
             }
         };
+        if expires <= now {
+            return Err(Refusal::NotAuthenticated);
+        }
         let key = self.new_key(request, requester, old.secret.len() as u32 * 8)?;
         let context = SecurityContext {
             instance: Some(identifier::uuid_urn()),
             secret: key.key.clone(),
             created,
             expires,
+            owner: owner.clone(),
             ..old.clone()
         };
         let grace = self.rules.grace.min(between(now, old.expires));
@@ -146,7 +160,7 @@ impl SecurityTokenService {
         let owner = match (&old.owner, &requester.owner) {
             (_, ContextOwner::Anonymous) => return Err(Refusal::NotAuthenticated),
             (ContextOwner::Anonymous, owner) => owner.clone(),
-            (owner, other) if is_same(owner, other) => owner.clone(),
+            (owner, other) if is_same(owner, other) => other.clone(),
             _ => return Err(Refusal::ContextNotYours { name: old.name() }),
         };
         let context = SecurityContext {
@@ -240,14 +254,15 @@ impl SecurityTokenService {
     }
 }
 
-/// When a context of this owner ends: no later than his certificate, which would not begin another
-/// one then.
+/// When a context of this owner ends: no later than his certificate or his ticket, which would not
+/// begin another one then.
 fn within(owner: &ContextOwner, expires: Timestamp, now: Timestamp) -> Timestamp {
     match owner {
         // Where it is over already, the rules of trust do not ask for times.
         ContextOwner::Certificate(certificate) if certificate.not_after() > now => {
             expires.min(certificate.not_after())
         }
+        ContextOwner::Kerberos { ends, .. } => expires.min(*ends),
         _ => expires,
     }
 }
@@ -339,7 +354,11 @@ pub(crate) fn is_same(one: &ContextOwner, other: &ContextOwner) -> bool {
         (ContextOwner::Certificate(one), ContextOwner::Certificate(other)) => {
             one.der() == other.der()
         }
-        (ContextOwner::User(one), ContextOwner::User(other)) => one == other,
+        (ContextOwner::User(one), ContextOwner::User(other))
+        | (
+            ContextOwner::Kerberos { client: one, .. },
+            ContextOwner::Kerberos { client: other, .. },
+        ) => one == other,
         _ => false,
     }
 }

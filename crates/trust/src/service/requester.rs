@@ -15,7 +15,7 @@ use soapstone_wss::{
 #[derive(Clone, Debug)]
 pub struct Requester {
     /// Whom the message showed to have sent the request: by a certificate's signature, by a
-    /// password, by a client certificate of TLS.
+    /// password, by a client certificate of TLS, by a Kerberos ticket.
     pub owner: ContextOwner,
     /// The token of another kind that showed who sent the request.
     pub token: Option<RequesterToken>,
@@ -115,6 +115,13 @@ impl Requester {
         self.token.is_none() && matches!(self.owner, ContextOwner::Anonymous)
     }
 
+    /// Whether the request has a Kerberos ticket that shows nobody, as another name stands beside
+    /// it.
+    pub(super) fn has_idle_ticket(&self) -> bool {
+        let has_ticket = matches!(self.token, Some(RequesterToken::Kerberos { .. }));
+        has_ticket && !matches!(self.owner, ContextOwner::Kerberos { .. })
+    }
+
     /// When the token that showed the requester ends.
     pub(super) fn token_end(&self, policy: &AssertionPolicy) -> Option<Timestamp> {
         match &self.token {
@@ -165,6 +172,15 @@ impl Requester {
             (Some(user), _) => ContextOwner::User(user.clone()),
             (None, Some(certificate)) => ContextOwner::Certificate(certificate.clone()),
             (None, None) => ContextOwner::Anonymous,
+        };
+        let owner = match &token {
+            Some(RequesterToken::Kerberos { client, ends }) if !several => ContextOwner::Kerberos {
+                client: client.clone(),
+                ends: *ends,
+            },
+            // A ticket beside another name shows nobody.
+            Some(RequesterToken::Kerberos { .. }) => ContextOwner::Anonymous,
+            _ => owner,
         };
         let context = evidence
             .signatures

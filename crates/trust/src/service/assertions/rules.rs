@@ -249,6 +249,7 @@ impl Party {
                 subject: certificate.subject().to_owned(),
                 name: certificate.subject_name().clone(),
             }),
+            ContextOwner::Kerberos { client, .. } => Some(Self::Kerberos(client.clone())),
             ContextOwner::Anonymous => None,
         }
     }

@@ -107,7 +107,7 @@ fn a_stranger_cancels_nothing() {
     ] {
         let refusal = sts.refusal(&target("Cancel", token), &who);
         let name = match &who.owner {
-            ContextOwner::User(name) => name.clone(),
+            ContextOwner::User(name) | ContextOwner::Kerberos { client: name, .. } => name.clone(),
             ContextOwner::Certificate(certificate) => certificate.subject().to_owned(),
             ContextOwner::Anonymous => String::new(),
         };

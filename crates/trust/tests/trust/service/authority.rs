@@ -5,8 +5,8 @@ use std::time::Duration;
 use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_crypto::{KeyKind, PrivateKey};
 use soapstone_trust::{
-    ContextsUnavailable, Effect, Records, Refusal, SecurityTokenService, TrustFaultCode,
-    TrustVersion,
+    ContextsUnavailable, Effect, Records, Refusal, Requester, RequesterToken, SecurityTokenService,
+    TrustFaultCode, TrustVersion,
 };
 use soapstone_wss::{ContextOwner, SecurityContext};
 
@@ -253,6 +253,108 @@ fn a_renewal_by_the_key_alone_is_refused_unless_a_rule_allows_it_for_a_while() {
     let name = living.name();
     assert_eq!(fault.code(), TrustFaultCode::ContextUnableToRenew);
     assert_eq!(fault.refusal, Refusal::RenewalsExhausted { name, limit });
+}
+
+fn ticket(client: &str, ends: i64) -> ContextOwner {
+    ContextOwner::Kerberos {
+        client: client.to_owned(),
+        ends: after(ends),
+    }
+}
+
+/// What is asked for, granted and renewed, whatever life the rules would give.
+#[test]
+fn a_context_never_outlives_the_ticket_that_began_it() {
+    let host = Host::new(|rules| {
+        rules.owner_alone = true;
+        rules.renewal_by_key_alone = Some(Duration::from_secs(100_000));
+    });
+    let first = requester(ticket("alice@EXAMPLE.COM", 300));
+    let issue = request("Issue", &entropy(32));
+    host.answer(issue.as_bytes(), None, &first, now()).unwrap();
+    let begun = host.contexts.borrow().last().unwrap().clone();
+    assert_eq!(begun.expires, after(300));
+
+    // The key alone shows no other ticket.
+    let renew = about("Renew", &begun.identifier, &entropy(32));
+    let key_alone = holder(ContextOwner::Anonymous, &begun);
+    host.answer(renew.as_bytes(), None, &key_alone, after(200))
+        .unwrap();
+    let renewed = host.contexts.borrow().last().unwrap().clone();
+    assert_eq!(renewed.expires, after(300));
+
+    // A ticket that ends sooner takes life, and a later one gives life.
+    for ends in [250, 900] {
+        let again = requester(ticket("alice@EXAMPLE.COM", ends));
+        host.answer(renew.as_bytes(), None, &again, after(210))
+            .unwrap();
+        let renewed = host.contexts.borrow().last().unwrap().clone();
+        assert_eq!(renewed.expires, after(ends));
+        let ContextOwner::Kerberos { ends: kept, .. } = &renewed.owner else {
+            panic!("{:?}", renewed.owner);
+        };
+        assert_eq!(*kept, after(ends));
+    }
+}
+
+#[test]
+fn a_ticket_that_is_over_begins_and_renews_nothing() {
+    let theirs = SecurityContext {
+        owner: ticket("alice@EXAMPLE.COM", 900),
+        ..context("urn:uuid:theirs")
+    };
+    let host = Host::new(|rules| rules.owner_alone = true);
+    host.contexts.borrow_mut().push(theirs.clone());
+    let over = requester(ticket("alice@EXAMPLE.COM", 10));
+    for body in [
+        request("Issue", &entropy(32)),
+        about("Renew", &theirs.identifier, &entropy(32)),
+    ] {
+        let fault = host
+            .answer(body.as_bytes(), None, &over, after(10))
+            .unwrap_err();
+        assert_eq!(fault.refusal, Refusal::NotAuthenticated);
+    }
+}
+
+/// A user may have any name, also that of a principal.
+#[test]
+fn a_user_with_the_name_of_a_principal_is_not_the_client_of_its_ticket() {
+    let theirs = SecurityContext {
+        owner: ticket("alice@EXAMPLE.COM", 900),
+        ..context("urn:uuid:theirs")
+    };
+    let host = Host::new(|rules| rules.owner_alone = true);
+    host.contexts.borrow_mut().push(theirs.clone());
+    for operation in ["Renew", "Cancel"] {
+        let body = about(operation, &theirs.identifier, "");
+        for other in [
+            user("alice@EXAMPLE.COM"),
+            ticket("alice@OTHER.EXAMPLE", 900),
+            ticket("mallory@EXAMPLE.COM", 900),
+        ] {
+            let alone = host.refusal(&body, &requester(other.clone()));
+            assert_eq!(alone, not_proven(&theirs));
+            let name = theirs.name();
+            let with_key = host.refusal(&body, &holder(other, &theirs));
+            assert_eq!(with_key, Refusal::ContextNotYours { name });
+        }
+    }
+}
+
+/// Whose ticket it is is not known: the other name may be the one who sends.
+#[test]
+fn a_ticket_beside_another_name_begins_no_context_of_nobody() {
+    let host = Host::new(|rules| rules.anonymous = true);
+    let beside = Requester {
+        token: Some(RequesterToken::Kerberos {
+            client: "alice@EXAMPLE.COM".to_owned(),
+            ends: after(900),
+        }),
+        ..requester(ContextOwner::Anonymous)
+    };
+    let refusal = host.refusal(&request("Issue", &entropy(32)), &beside);
+    assert_eq!(refusal, Refusal::NotAuthenticated);
 }
 
 #[test]
