@@ -66,13 +66,20 @@ pub trait Attempts: Send + Sync {
     ) -> Result<Vec<Tally>, ReplayError>;
 
     /// Remembers the name of an assertion that was cancelled. Tallies leave it its room, and it
-    /// leaves them theirs.
+    /// leaves them theirs. `by` names who cancelled it, and holds no more than a share of that
+    /// room.
     ///
     /// # Errors
-    /// Why the store does not answer. It is not known then whether the name is remembered, and no
-    /// node decides alone.
-    fn cancel(&self, name: &KeyName, until: Timestamp, now: Timestamp) -> Result<(), ReplayError> {
-        let _ = (name, until, now);
+    /// Why the store does not answer, or that the share is used. It is not known then whether the
+    /// name is remembered, and no node decides alone.
+    fn cancel(
+        &self,
+        name: &KeyName,
+        by: &KeyName,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), ReplayError> {
+        let _ = (name, by, until, now);
         Err(no_cancellations())
     }
 

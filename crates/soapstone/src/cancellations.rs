@@ -12,17 +12,21 @@ use soapstone_crypto::{DigestAlgorithm, digest};
 use crate::attempts::{Attempts, KeyName};
 use crate::replay::ReplayError;
 
-/// Remembers that an assertion was cancelled.
+/// Remembers that an assertion was cancelled, by `requester`, who holds a share of the room at
+/// most.
 ///
 /// # Errors
-/// The store does not answer, or is full. Whether the assertion was cancelled is not known then.
+/// The store does not answer, is full, or the share is used. Whether the assertion was cancelled is
+/// not known then.
 pub fn cancel(
     store: &(impl Attempts + ?Sized),
     (issuer, id): (&str, &str),
+    requester: &str,
     until: Timestamp,
     now: Timestamp,
 ) -> Result<(), ReplayError> {
-    store.cancel(&name(issuer, id)?, until, now)
+    let by = named(b"requester of cancellations", &[requester])?;
+    store.cancel(&name(issuer, id)?, &by, until, now)
 }
 
 /// Whether an assertion was cancelled.
@@ -39,8 +43,12 @@ pub fn is_cancelled(
 
 /// No key has this name: those of keys are digests of other beginnings.
 fn name(issuer: &str, id: &str) -> Result<KeyName, ReplayError> {
-    let mut named = b"cancelled assertion".to_vec();
-    for part in [issuer, id] {
+    named(b"cancelled assertion", &[issuer, id])
+}
+
+fn named(what: &[u8], parts: &[&str]) -> Result<KeyName, ReplayError> {
+    let mut named = what.to_vec();
+    for part in parts {
         named.extend_from_slice(&(part.len() as u64).to_be_bytes());
         named.extend_from_slice(part.as_bytes());
     }

@@ -51,7 +51,13 @@ impl Attempts for ForgetfulReplayCache {
         Ok(vec![Tally::default(); names.len()])
     }
 
-    fn cancel(&self, _: &KeyName, _: Timestamp, _: Timestamp) -> Result<(), ReplayError> {
+    fn cancel(
+        &self,
+        _: &KeyName,
+        _: &KeyName,
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Result<(), ReplayError> {
         Ok(())
     }
 

@@ -36,6 +36,7 @@ use soapstone::wss::{End, FirstSeen, Mark};
 
 use self::failure::Failure;
 use self::shelf::{Ends, Shelf, clear};
+use crate::cancellers::Taken;
 use crate::error::StoreError;
 use crate::memory::MemoryReplay;
 use crate::moments::set_back;
@@ -493,10 +494,25 @@ impl Attempts for FileReplay {
     }
 
     /// Remembered by the process as well, to be known under another store.
-    fn cancel(&self, name: &KeyName, until: Timestamp, now: Timestamp) -> Result<(), ReplayError> {
+    fn cancel(
+        &self,
+        name: &KeyName,
+        by: &KeyName,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), ReplayError> {
         let end = rounded_up(until);
-        self.write(|transaction| self.remember_cancelled(transaction, name, end, now.as_second()))?;
-        self.own.cancel(name, until, now)
+        let shares = self.own.cancellers();
+        let share = shares.take(by, name, until, now, self.capacity)?;
+        let remember = |transaction: &WriteTransaction| {
+            self.remember_cancelled(transaction, name, end, now.as_second())
+        };
+        self.write(remember).inspect_err(|_| {
+            if share == Taken::New {
+                shares.leave(by, name);
+            }
+        })?;
+        self.own.cancel(name, by, until, now)
     }
 
     fn is_cancelled(&self, name: &KeyName, now: Timestamp) -> Result<bool, ReplayError> {

@@ -13,6 +13,7 @@
 
 mod breaker;
 mod canary;
+mod cancellers;
 mod certificates;
 mod contexts;
 mod conversations;

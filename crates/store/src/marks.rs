@@ -295,8 +295,14 @@ impl Attempts for RedisReplay {
 
     /// Remembered here as well, to be known under another store. That comes first, so that nothing
     /// is promised for which there is no room.
-    fn cancel(&self, name: &KeyName, until: Timestamp, now: Timestamp) -> Result<(), ReplayError> {
-        self.own.cancel(name, until, now)?;
+    fn cancel(
+        &self,
+        name: &KeyName,
+        by: &KeyName,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), ReplayError> {
+        self.own.cancel(name, by, until, now)?;
         let cancelled = self.ledger.cancel(name, until, now);
         cancelled.or_else(|problem| self.unanswered_by(problem, None))
     }

@@ -33,6 +33,7 @@ use soapstone::crypto::random;
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{End, FirstSeen, Mark};
 
+use crate::cancellers::{Cancellers, Taken};
 use crate::doubt::Doubt;
 use crate::moments::set_back;
 use crate::room::{Place, Room};
@@ -93,6 +94,8 @@ pub struct MemoryReplay {
     room: Arc<Room>,
     /// The room of cancelled assertions: whoever fills it leaves the keys of messages theirs.
     cancellations: Arc<Room>,
+    /// What each requester holds of that room.
+    cancellers: Arc<Cancellers>,
     capacity: usize,
     /// Of which configuration it is.
     configuration: u32,
@@ -249,6 +252,7 @@ impl MemoryReplay {
             memory: ProcessMemory::default(),
             room: Arc::default(),
             cancellations: Arc::default(),
+            cancellers: Arc::default(),
             capacity,
             configuration: 0,
             scope: None,
@@ -286,6 +290,12 @@ impl MemoryReplay {
     pub(crate) fn in_the_room_of(&mut self, predecessor: &Self) {
         self.room = Arc::clone(&predecessor.room);
         self.cancellations = Arc::clone(&predecessor.cancellations);
+        self.cancellers = Arc::clone(&predecessor.cancellers);
+    }
+
+    /// What requesters hold of the room of cancelled assertions.
+    pub(crate) fn cancellers(&self) -> &Cancellers {
+        &self.cancellers
     }
 
     pub(crate) fn share(&mut self, memory: &ProcessMemory) {
@@ -513,10 +523,20 @@ impl Attempts for MemoryReplay {
         self.change(names, Change::ended(outcome), until, now)
     }
 
-    fn cancel(&self, name: &KeyName, until: Timestamp, now: Timestamp) -> Result<(), ReplayError> {
+    fn cancel(
+        &self,
+        name: &KeyName,
+        by: &KeyName,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), ReplayError> {
         let cancelled = &self.memory.0.cancelled;
         let room = (&self.cancellations, self.capacity);
+        let share = self.cancellers.take(by, name, until, now, self.capacity)?;
         let changed = cancelled.change(&[*name], Change::FAILURE, until, now, room);
+        if changed.is_err() && share == Taken::New {
+            self.cancellers.leave(by, name);
+        }
         changed.map(drop)
     }
 

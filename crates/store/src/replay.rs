@@ -157,8 +157,14 @@ impl Attempts for Replay {
         self.attempts().end(names, outcome, until, now)
     }
 
-    fn cancel(&self, name: &KeyName, until: Timestamp, now: Timestamp) -> Result<(), ReplayError> {
-        self.attempts().cancel(name, until, now)
+    fn cancel(
+        &self,
+        name: &KeyName,
+        by: &KeyName,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(), ReplayError> {
+        self.attempts().cancel(name, by, until, now)
     }
 
     fn is_cancelled(&self, name: &KeyName, now: Timestamp) -> Result<bool, ReplayError> {

@@ -34,7 +34,7 @@ fn what_one_node_cancelled_is_cancelled_for_all() {
     let (name, other) = (("https://sts.example", "_1"), ("https://sts.example", "_2"));
     let known = |name| nodes.each_ref().map(|node| is_cancelled(node, name, at(1)));
     assert_eq!(known(name), [Ok(false), Ok(false)]);
-    cancel(&nodes[0], name, at(300), at(0)).expect("it is remembered");
+    cancel(&nodes[0], name, "alice", at(300), at(0)).expect("it is remembered");
     // To ask changes nothing.
     for _ in 0..2 {
         assert_eq!(known(name), [Ok(true), Ok(true)]);
@@ -56,10 +56,10 @@ fn no_node_decides_alone_whether_an_assertion_was_cancelled() {
     let url = format!("url = \"redis://127.0.0.1:{}\"", server.port);
     let alone = node(&url, ", when_unavailable = \"accept\"").replay;
     let (cancelled, other) = (("https://sts.example", "_1"), ("https://sts.example", "_2"));
-    cancel(&alone, cancelled, at(300), at(0)).expect("it is remembered");
+    cancel(&alone, cancelled, "alice", at(300), at(0)).expect("it is remembered");
     server.kill();
     for unknown in [
-        cancel(&alone, other, at(300), at(1)),
+        cancel(&alone, other, "bob", at(300), at(1)),
         is_cancelled(&alone, ("https://sts.example", "_3"), at(1)).map(drop),
     ] {
         assert!(
@@ -71,6 +71,25 @@ fn no_node_decides_alone_whether_an_assertion_was_cancelled() {
     assert_eq!(begin(&alone, 1, &[name(1)]), Ok(vec![tally(0, 0)]));
 }
 
+/// One requester would fill the room of all, and nobody else could cancel what was stolen from him.
+#[test]
+fn one_requester_leaves_the_others_room_for_cancelled_assertions() {
+    let folder = soapstone_testkit::Folder::new();
+    let file = FileReplay::open(&folder.path("marks"), 16).expect("a file");
+    let memory = MemoryReplay::new(16);
+    for replay in [&file as &dyn ReplayCache, &memory] {
+        let by = |who, id| cancel(replay, ("https://sts.example", id), who, at(300), at(0));
+        assert_eq!([by("mallory", "_1"), by("mallory", "_2")], [Ok(()), Ok(())]);
+        let refused = by("mallory", "_3");
+        assert_eq!(refused, Err(ReplayError::ShareUsed { share: 2 }));
+        let known = is_cancelled(replay, ("https://sts.example", "_3"), at(1));
+        assert_eq!(known, Ok(false));
+        assert_eq!(by("alice", "_3"), Ok(()));
+        // What one cancelled before takes no other place.
+        assert_eq!(by("mallory", "_1"), Ok(()));
+    }
+}
+
 /// Whoever may cancel could keep everybody's messages out.
 #[test]
 fn cancelled_assertions_leave_the_keys_of_messages_their_room() {
@@ -78,7 +97,7 @@ fn cancelled_assertions_leave_the_keys_of_messages_their_room() {
     let file = FileReplay::open(&folder.path("marks"), 2).expect("a file");
     let memory = MemoryReplay::new(2);
     for replay in [&file as &dyn ReplayCache, &memory] {
-        let cancelled = |id| cancel(replay, ("https://sts.example", id), at(300), at(0));
+        let cancelled = |id| cancel(replay, ("https://sts.example", id), id, at(300), at(0));
         let known = |id| is_cancelled(replay, ("https://sts.example", id), at(1));
         for id in ["_1", "_2", "_1"] {
             cancelled(id).expect("there is room");
@@ -96,7 +115,7 @@ fn cancelled_assertions_leave_the_keys_of_messages_their_room() {
         );
         // What has ended makes room.
         let late = ("https://sts.example", "_3");
-        cancel(replay, late, at(600), at(300)).expect("there is room");
+        cancel(replay, late, "alice", at(600), at(300)).expect("there is room");
         assert_eq!(is_cancelled(replay, late, at(599)), Ok(true));
         assert_eq!(is_cancelled(replay, late, at(600)), Ok(false));
     }
@@ -126,7 +145,7 @@ fn what_a_process_cancelled_is_cancelled_under_another_store() {
         for store in &mut stores {
             store.share(&process);
         }
-        cancel(&stores[before], assertion, at(300), at(0)).expect("it is remembered");
+        cancel(&stores[before], assertion, "alice", at(300), at(0)).expect("it is remembered");
         for store in &stores {
             assert_eq!(
                 is_cancelled(store, assertion, at(299)),
@@ -144,7 +163,7 @@ fn what_a_process_cancelled_in_a_file_is_cancelled_for_the_next_one() {
     let file = || FileReplay::open(&folder.path("marks"), 8).expect("a file");
     let assertion = ("https://sts.example", "_1");
     assert_eq!(is_cancelled(&file(), assertion, at(0)), Ok(false));
-    cancel(&file(), assertion, at(300), at(0)).expect("it is remembered");
+    cancel(&file(), assertion, "alice", at(300), at(0)).expect("it is remembered");
     assert_eq!(is_cancelled(&file(), assertion, at(299)), Ok(true));
     assert_eq!(is_cancelled(&file(), assertion, at(300)), Ok(false));
 }

@@ -291,12 +291,18 @@ impl<P: Opens + Secures> Endpoint<P> {
         let cancels = |effect: &Effect| matches!(effect, Effect::CancelAssertion { .. });
         let (cancelled, effects): (Vec<_>, Vec<_>) = effects.into_iter().partition(cancels);
         for effect in cancelled {
-            let Effect::CancelAssertion { issuer, id, until } = effect else {
+            let Effect::CancelAssertion {
+                issuer,
+                id,
+                until,
+                requester,
+            } = effect
+            else {
                 continue;
             };
             let remembered = workspace.ask(Store::Replay, move |memory| {
                 let name = (issuer.as_str(), id.as_str());
-                cancellations::cancel(memory.replay, name, until, now)
+                cancellations::cancel(memory.replay, name, &requester, until, now)
             });
             remembered.await.map_err(|error| Rejected::ReplayUnknown {
                 problem: error.to_string(),

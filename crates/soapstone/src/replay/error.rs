@@ -14,6 +14,11 @@ pub enum ReplayError {
         /// How many it may hold.
         capacity: usize,
     },
+    /// Who cancels an assertion has cancelled as many as one may that have not ended.
+    ShareUsed {
+        /// How many that are.
+        share: usize,
+    },
     /// The cache cannot be reached or read.
     Unavailable {
         /// Why.
@@ -28,6 +33,10 @@ impl fmt::Display for ReplayError {
             Self::Full { capacity } => {
                 write!(out, "{capacity} unexpired marks are held, and no more fit")
             }
+            Self::ShareUsed { share } => write!(
+                out,
+                "the requester has cancelled {share} assertions that have not ended, and no more are remembered of one requester"
+            ),
             Self::Unavailable { problem } => out.write_str(problem),
         }
     }

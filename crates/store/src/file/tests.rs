@@ -321,7 +321,7 @@ fn a_cancelled_assertion_is_cancelled_for_later_calls() {
 
     let folder = Folder::new();
     let name = ("https://sts.example", "_1");
-    cancel(&folder.cache(10), name, at(60), at(0)).expect("there is room");
+    cancel(&folder.cache(10), name, "alice", at(60), at(0)).expect("there is room");
     let later = folder.cache(10);
     for _ in 0..2 {
         assert_eq!(is_cancelled(&later, name, at(1)), Ok(true));

@@ -326,7 +326,7 @@ fn a_cancelled_assertion_is_cancelled_for_the_process_until_it_ends() {
     other.share(&process);
     let name = ("https://sts.example", "_1");
     assert_eq!(is_cancelled(&other, name, at(0)), Ok(false));
-    cancel(&one, name, at(60), at(0)).expect("there is room");
+    cancel(&one, name, "alice", at(60), at(0)).expect("there is room");
     for _ in 0..2 {
         assert_eq!(is_cancelled(&other, name, at(59)), Ok(true));
     }
@@ -340,7 +340,7 @@ fn a_cancelled_assertion_is_cancelled_for_the_process_until_it_ends() {
     }
     assert_eq!(is_cancelled(&other, name, at(60)), Ok(false));
     let full = MemoryReplay::new(1);
-    cancel(&full, name, at(60), at(0)).expect("there is room");
-    let refused = cancel(&full, ("https://sts.example", "_2"), at(60), at(0));
+    cancel(&full, name, "alice", at(60), at(0)).expect("there is room");
+    let refused = cancel(&full, ("https://sts.example", "_2"), "bob", at(60), at(0));
     assert_eq!(refused, Err(ReplayError::Full { capacity: 1 }));
 }

@@ -122,6 +122,9 @@ pub enum Effect {
         id: String,
         /// When nobody believes it any more anyway.
         until: Timestamp,
+        /// Who cancelled it: kind, domain and name of the requester, so that no two parties are
+        /// written alike. Each has a share of what is remembered.
+        requester: String,
     },
 }
 

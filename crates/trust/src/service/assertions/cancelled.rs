@@ -57,6 +57,7 @@ impl AssertionRequest<'_> {
                 issuer: assertion.issuer,
                 id: assertion.id,
                 until,
+                requester: requester.identity(),
             }),
             issued: Some(issued),
             ..Outcome::of(answer)

@@ -298,6 +298,18 @@ impl Party {
         }
     }
 
+    /// Kind, domain and name, written so that no two parties are written alike.
+    pub(super) fn identity(&self) -> String {
+        let kind = match self {
+            Self::User(_) => "user",
+            Self::Certificate { .. } => "certificate",
+            Self::Kerberos(_) => "kerberos",
+            Self::Foreign(_) => "foreign",
+        };
+        let domain = self.domain().unwrap_or_default();
+        format!("{kind}\n{}\n{domain}\n{}", domain.len(), self.name())
+    }
+
     /// Its name among the actors of an assertion. The subject of another issuer has that issuer
     /// beside its name, and is nobody of ours.
     pub(super) fn as_actor(&self) -> String {

@@ -198,7 +198,9 @@ impl Sts {
             .answer(envelope.body(), None, requester, records, self.now)?;
         for effect in &answer.effects {
             match effect {
-                Effect::CancelAssertion { issuer, id, until } => {
+                Effect::CancelAssertion {
+                    issuer, id, until, ..
+                } => {
                     assert!(*until > self.now);
                     let cancelled = (issuer.clone(), id.clone());
                     self.cancelled.borrow_mut().push(cancelled);
