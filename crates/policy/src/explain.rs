@@ -1,4 +1,4 @@
-//! Agreements in words, for people who are to trust them.
+//! ExchangePolicies in words, for people who are to trust them.
 //!
 //! The one rule: everything that the plan demands is said, and nothing else.
 
@@ -7,10 +7,10 @@ use soapstone_wss::{
     KeyReference, Layout, Part, PasswordKind, Policy, ProtectionOrder, Recipient,
 };
 
-use crate::compile::{Agreement, headers_in_words};
+use crate::compile::{ExchangePolicy, headers_in_words};
 use crate::requirements::TrustVersion;
 
-impl Agreement {
+impl ExchangePolicy {
     /// What the agreement demands, one sentence per line, without line ends.
     pub fn in_words(&self) -> Vec<String> {
         let mut words = Vec::new();

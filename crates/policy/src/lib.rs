@@ -5,9 +5,9 @@
 //! bytes ─ PolicyDocument::parse ─▶ PolicyDocument     policies, references, what is attached where
 //!       ─ normalize ─▶ NormalPolicy             the alternatives; merge, intersect
 //!       ─ Requirements::read ─▶ Requirements    assertions of WS-SecurityPolicy as types
-//!       ─ compile ─▶ Agreement                  soapstone_wss::Policy of request and response
-//!       ─ agreements ─▶ Agreements              one for all messages, or one for each operation
-//!       ─ Agreement::write ─▶ WrittenPolicy     the way back: a policy that compiles to the same
+//!       ─ compile ─▶ ExchangePolicy                  soapstone_wss::Policy of request and response
+//!       ─ agreements ─▶ ExchangePolicies              one for all messages, or one for each operation
+//!       ─ ExchangePolicy::write ─▶ WrittenPolicy     the way back: a policy that compiles to the same
 //! ```
 //!
 //! ```
@@ -18,7 +18,7 @@
 //! let agreement = document.agreement(&Selection::default(), &CompileOptions::default())?;
 //! assert_eq!(agreement.request.suite.name, "Basic256Sha256");
 //! assert!(agreement.request.signature().is_some());
-//! # Ok::<(), soapstone_policy::AgreementError>(())
+//! # Ok::<(), soapstone_policy::ExchangePolicyError>(())
 //! ```
 //!
 //! WS-Policy 1.2 and 1.5, WS-SecurityPolicy 1.1, 1.2 and 1.3, WSDL 1.1. No file and no socket:
@@ -54,8 +54,8 @@ mod wsdl;
 pub use algebra::IntersectionMode;
 pub use alternative::{Alternative, Assertion, NormalPolicy};
 pub use compile::{
-    AgreedOperation, Agreement, AgreementError, Agreements, CompileOptions, Conversation,
-    OperationTable, Selection, SignatureReading, TransportRequirement, compile,
+    CompileOptions, Conversation, ExchangePolicies, ExchangePolicy, ExchangePolicyError,
+    OperationExchange, OperationTable, Selection, SignatureReading, TransportRequirement, compile,
 };
 pub use document::{PolicyDocument, Resolver};
 pub use error::PolicyError;

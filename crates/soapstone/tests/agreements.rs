@@ -8,7 +8,7 @@ use std::path::Path;
 use endpoints::problems;
 use soapstone::config::EndpointConfig;
 use soapstone::crypto::{DigestAlgorithm, KeyAgreement, KeyDerivation, KeyKind, KeyWrap};
-use soapstone::endpoint::preset_agreement;
+use soapstone::endpoint::preset_exchange_policy;
 use soapstone::wss::{InboundPlan, KeyAgreementMethod, OutboundPlan, Suite};
 use soapstone_testkit::Folder;
 use soapstone_testkit::keys::{P256, RSA, identity};
@@ -32,7 +32,7 @@ fn suite(security: &str) -> Suite {
     let text = format!("security = {{ mechanism = \"encrypt\", {security} }}\n");
     let config = EndpointConfig::from_text(&text, Path::new("endpoint.toml"), &|_| None)
         .unwrap_or_else(|problems| panic!("{problems}"));
-    let agreement = preset_agreement(&config)
+    let agreement = preset_exchange_policy(&config)
         .unwrap_or_else(|problems| panic!("{problems}"))
         .expect("a preset");
     agreement.request.suite
@@ -43,7 +43,7 @@ fn problems_of(algorithms: &str) -> String {
         format!("[security]\nmechanism = \"encrypt\"\n[security.algorithms]\n{algorithms}\n");
     let config = EndpointConfig::from_text(&text, Path::new("endpoint.toml"), &|_| None)
         .unwrap_or_else(|problems| panic!("{problems}"));
-    match preset_agreement(&config) {
+    match preset_exchange_policy(&config) {
         Ok(_) => String::new(),
         Err(problems) => problems.to_string(),
     }

@@ -4,9 +4,9 @@ use std::collections::HashSet;
 use std::path::Path;
 
 use soapstone::config::EndpointConfig;
-use soapstone::endpoint::preset_agreement;
+use soapstone::endpoint::preset_exchange_policy;
 use soapstone_policy::{
-    Agreement, CompileOptions, PolicyDocument, PolicyLimits, Selection, SignatureReading,
+    CompileOptions, ExchangePolicy, PolicyDocument, PolicyLimits, Selection, SignatureReading,
     TransportRequirement, Unwritable, WrittenPolicy,
 };
 use soapstone_wss::{
@@ -15,17 +15,17 @@ use soapstone_wss::{
 };
 
 /// The parts of a `[security]` table beside the mechanism, and tables beside it.
-fn agreement(mechanism: Mechanism, security: &str, more: &str) -> Agreement {
+fn agreement(mechanism: Mechanism, security: &str, more: &str) -> ExchangePolicy {
     let keys = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../interop/recorded/keys");
     let text = format!("{more}\n[security]\nmechanism = \"{mechanism}\"\n{security}\n");
     let config = EndpointConfig::from_text(&text, &keys.join("endpoint.toml"), &|_| None)
         .unwrap_or_else(|problems| panic!("{text}\n{problems}"));
-    preset_agreement(&config)
+    preset_exchange_policy(&config)
         .unwrap_or_else(|problems| panic!("{text}\n{problems}"))
         .expect("it is a preset")
 }
 
-fn read(source: String, signatures: SignatureReading) -> Agreement {
+fn read(source: String, signatures: SignatureReading) -> ExchangePolicy {
     let options = CompileOptions {
         signatures,
         ..CompileOptions::default()
@@ -64,7 +64,7 @@ fn described(written: &WrittenPolicy) -> String {
 
 /// Everything of an agreement that a peer could notice, whatever fields there are: what is left out
 /// is named here.
-fn demands(agreement: &Agreement) -> String {
+fn demands(agreement: &ExchangePolicy) -> String {
     let conversation = agreement.conversation.as_ref().map(|conversation| {
         let bootstrap = conversation.bootstrap.as_ref();
         (
@@ -157,7 +157,7 @@ fn noticed(policy: &Policy) -> Policy {
 }
 
 /// Writes, reads in both forms, compares; what was written.
-fn there_and_back(agreement: &Agreement, case: &str) -> WrittenPolicy {
+fn there_and_back(agreement: &ExchangePolicy, case: &str) -> WrittenPolicy {
     let written = agreement
         .write()
         .unwrap_or_else(|problems| panic!("{case}: {problems:?}"));

@@ -6,11 +6,11 @@
 use std::path::{Path, PathBuf};
 
 use soapstone::config::{EndpointConfig, SecuritySource, read_beside};
-use soapstone::endpoint::preset_agreement;
+use soapstone::endpoint::preset_exchange_policy;
 use soapstone::policy::{
-    Agreement, AgreementError, CompileOptions, IntersectionMode, MessageKind, Name, NormalPolicy,
-    PolicyDocument, PolicyError, PolicyLimits, PolicyProblem, PolicySubject, Selection,
-    SignatureReading,
+    CompileOptions, ExchangePolicy, ExchangePolicyError, IntersectionMode, MessageKind, Name,
+    NormalPolicy, PolicyDocument, PolicyError, PolicyLimits, PolicyProblem, PolicySubject,
+    Selection, SignatureReading,
 };
 
 use soapstone::wss::PasswordKind;
@@ -158,7 +158,7 @@ fn tell_routes(file: &Path) -> Result<(), Failure> {
 /// Operations that demand the same.
 struct Explained {
     subjects: Vec<PolicySubject>,
-    outcome: Result<Agreement, AgreementError>,
+    outcome: Result<ExchangePolicy, ExchangePolicyError>,
     /// What is attached to faults, which are answers like others: fault and assertion.
     faults: Vec<String>,
 }
@@ -172,7 +172,7 @@ fn refusal(explained: &[Explained]) -> Option<Refusal> {
     };
     let mut problems: Vec<&PolicyProblem> = errors()
         .filter_map(|error| match error {
-            AgreementError::NotSupported(problems) => Some(problems),
+            ExchangePolicyError::NotSupported(problems) => Some(problems),
             _ => None,
         })
         .flatten()
@@ -203,7 +203,7 @@ fn explain(
     document: &PolicyDocument,
     selection: &Selection,
     options: &CompileOptions,
-) -> Result<Vec<Explained>, AgreementError> {
+) -> Result<Vec<Explained>, ExchangePolicyError> {
     let mut explained: Vec<(String, Explained)> = Vec::new();
     for subject in meant(document, selection)? {
         let outcome = document.agreement_of(&subject, options);
@@ -217,7 +217,7 @@ fn explain(
         // Operations of one port that are told with the same words are told together.
         let words = match &outcome {
             Ok(agreement) => report::agreement_lines(agreement).join("\n"),
-            Err(AgreementError::NotSupported(problems)) => {
+            Err(ExchangePolicyError::NotSupported(problems)) => {
                 let places: Vec<_> = problems.iter().map(|problem| &problem.place).collect();
                 format!("{places:?}")
             }
@@ -246,7 +246,7 @@ fn explain(
 fn meant(
     document: &PolicyDocument,
     selection: &Selection,
-) -> Result<Vec<PolicySubject>, AgreementError> {
+) -> Result<Vec<PolicySubject>, ExchangePolicyError> {
     let subjects = document.subjects()?;
     let meant: Vec<PolicySubject> = subjects
         .iter()
@@ -257,7 +257,7 @@ fn meant(
     if meant.is_empty() && names_something {
         let mut known: Vec<String> = subjects.iter().map(ToString::to_string).collect();
         known.dedup();
-        return Err(AgreementError::NotFound {
+        return Err(ExchangePolicyError::NotFound {
             wanted: selection.clone(),
             known,
         });
@@ -310,7 +310,7 @@ fn one_policy(
     selection: &Selection,
     message: MessageKind,
 ) -> Result<NormalPolicy, Failure> {
-    let failed = |error: AgreementError| Failure::file(path, error);
+    let failed = |error: ExchangePolicyError| Failure::file(path, error);
     let subjects = meant(document, selection).map_err(failed)?;
     let mut found: Option<(NormalPolicy, &PolicySubject)> = None;
     for subject in &subjects {
@@ -319,7 +319,7 @@ fn one_policy(
             .map_err(|error| failed(error.into()))?;
         match &found {
             Some((known, first)) if !known.is_equivalent(&policy) => {
-                let error = AgreementError::Ambiguous {
+                let error = ExchangePolicyError::Ambiguous {
                     first: first.to_string(),
                     second: subject.to_string(),
                 };
@@ -376,7 +376,10 @@ fn written(path: &Path) -> Result<Source, Failure> {
         SecuritySource::Policy(file) => file.path.as_path(),
         _ => path,
     };
-    let (source, signatures) = match (&config.security.source.value, preset_agreement(&config)?) {
+    let (source, signatures) = match (
+        &config.security.source.value,
+        preset_exchange_policy(&config)?,
+    ) {
         (_, Some(agreement)) => {
             let written = agreement.write().map_err(|problems| {
                 let problems: Vec<String> = problems.iter().map(ToString::to_string).collect();

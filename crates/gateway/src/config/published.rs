@@ -11,11 +11,11 @@
 use std::ops::Range;
 
 use soapstone::config::{EndpointConfig, LoadedFile, SecuritySource};
-use soapstone::endpoint::preset_agreement;
+use soapstone::endpoint::preset_exchange_policy;
 use soapstone::wss::Policy;
 use soapstone::wss::names::WSU;
 use soapstone::xml::{Buffers, Document, Limits, ParseOptions};
-use soapstone_policy::{Agreement, PolicyVersion, SignatureReading, TransportRequirement};
+use soapstone_policy::{ExchangePolicy, PolicyVersion, SignatureReading, TransportRequirement};
 
 /// Namespace of WSDL 1.1.
 pub(crate) const WSDL: &str = "http://schemas.xmlsoap.org/wsdl/";
@@ -130,7 +130,7 @@ impl PublishedPolicy {
         config: &EndpointConfig,
         transport: Option<TransportRequirement>,
     ) -> Result<Publication, String> {
-        let agreement = preset_agreement(config).map_err(|problems| problems.to_string())?;
+        let agreement = preset_exchange_policy(config).map_err(|problems| problems.to_string())?;
         let Some(mut agreement) = agreement.filter(|agreement| !agreement.demands_nothing()) else {
             return Ok(Publication::default());
         };
@@ -210,7 +210,7 @@ impl PublishedPolicy {
 
 /// Says of messages with no key of their own that they travel on TLS. A policy has one binding, and
 /// that of messages says more.
-fn leave_to_tls(agreement: &mut Agreement, transport: Option<TransportRequirement>) {
+fn leave_to_tls(agreement: &mut ExchangePolicy, transport: Option<TransportRequirement>) {
     let has_key = |policy: &Policy| policy.signature().is_some() || policy.encryption().is_some();
     if !has_key(&agreement.request) && !has_key(&agreement.response) {
         agreement.transport = transport;

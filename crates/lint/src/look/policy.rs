@@ -7,7 +7,7 @@
 use std::collections::{HashMap, HashSet};
 
 use soapstone_policy::{
-    AgreementError, CompileOptions, Place, PolicyDocument, PolicyError, PolicyLimits,
+    CompileOptions, ExchangePolicyError, Place, PolicyDocument, PolicyError, PolicyLimits,
     PolicyProblem, PolicyVersion, ProblemKind, SecurityPolicyVersion,
 };
 use soapstone_xml::{Document, Element, Position};
@@ -307,7 +307,7 @@ fn look_at_agreements(document: &Document, resolver: Resolver<'_>, findings: &mu
     let mut known: Vec<PolicyProblem> = Vec::new();
     for subject in subjects.iter().filter(|subject| subject.has_policy()) {
         match policies.agreement_of(subject, &CompileOptions::default()) {
-            Err(AgreementError::NotSupported(problems)) => {
+            Err(ExchangePolicyError::NotSupported(problems)) => {
                 for mut problem in problems {
                     problem.subject = String::new();
                     if !known.contains(&problem) {
@@ -315,7 +315,7 @@ fn look_at_agreements(document: &Document, resolver: Resolver<'_>, findings: &mu
                     }
                 }
             }
-            Err(AgreementError::Policy(error)) => {
+            Err(ExchangePolicyError::Policy(error)) => {
                 look_at_error(document, &error, findings);
                 // What is wrong with one subject's policy is often wrong with all of them.
                 break;

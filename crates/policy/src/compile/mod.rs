@@ -17,8 +17,8 @@ use soapstone_wss::{ConversationVersion, KeyBinding, Policy};
 
 pub use options::{CompileOptions, SignatureReading};
 pub(crate) use parts::headers_in_words;
-pub use select::{AgreementError, Selection};
-pub use table::{AgreedOperation, Agreements, OperationTable};
+pub use select::{ExchangePolicyError, Selection};
+pub use table::{ExchangePolicies, OperationExchange, OperationTable};
 
 use crate::alternative::Alternative;
 use crate::names::Name;
@@ -34,7 +34,7 @@ use message::{Direction, Message};
 /// What both sides do, from a policy. Written from the client's view: a service opens by `request`
 /// and secures by `response`, a client the other way round.
 #[derive(Clone, Debug)]
-pub struct Agreement {
+pub struct ExchangePolicy {
     /// Of messages to the service.
     pub request: Policy,
     /// Of messages to the client.
@@ -71,7 +71,7 @@ pub struct Conversation {
     pub version: ConversationVersion,
     /// How the messages are protected that make, renew and cancel it; `None`: both sides have the
     /// context already.
-    pub bootstrap: Option<Box<Agreement>>,
+    pub bootstrap: Option<Box<ExchangePolicy>>,
     /// The client may cancel the context.
     pub may_cancel: bool,
     /// The client may amend the context.
@@ -89,7 +89,7 @@ impl TransportRequirement {
     }
 }
 
-impl Agreement {
+impl ExchangePolicy {
     /// Whether nothing is demanded of messages at all, nor of their connection.
     pub fn demands_nothing(&self) -> bool {
         self.transport.is_none()
@@ -173,7 +173,7 @@ impl Conversation {
 pub fn compile(
     alternative: &SubjectAlternative,
     options: &CompileOptions,
-) -> Result<Agreement, Vec<PolicyProblem>> {
+) -> Result<ExchangePolicy, Vec<PolicyProblem>> {
     let mut problems = Vec::new();
     let mut ignored = Vec::new();
     let mut read = |written: &Alternative| {
@@ -224,7 +224,7 @@ fn agree(
     options: &CompileOptions,
     depth: Depth,
     problems: &mut Vec<PolicyProblem>,
-) -> Option<Agreement> {
+) -> Option<ExchangePolicy> {
     let before = problems.len();
     // Both messages travel on one connection.
     let transport = [request, response]
@@ -273,7 +273,7 @@ fn agree(
     if let Some((name, place)) = &http_basic {
         notices.push(Notice::new(name, place, NoticeKind::HttpBasic));
     }
-    (problems.len() == before).then(|| Agreement {
+    (problems.len() == before).then(|| ExchangePolicy {
         request: there,
         response: back,
         transport,

@@ -5,7 +5,7 @@
 
 use std::fmt;
 
-use super::{Agreement, CompileOptions, compile};
+use super::{CompileOptions, ExchangePolicy, compile};
 use crate::alternative::Alternative;
 use crate::document::PolicyDocument;
 use crate::error::PolicyError;
@@ -28,7 +28,7 @@ pub struct Selection {
 /// Why a document gives no agreement.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
-pub enum AgreementError {
+pub enum ExchangePolicyError {
     /// A policy cannot be read.
     Policy(PolicyError),
     /// Nothing of that name is there.
@@ -87,13 +87,13 @@ pub enum AgreementError {
     NotSupported(Vec<PolicyProblem>),
 }
 
-impl From<PolicyError> for AgreementError {
+impl From<PolicyError> for ExchangePolicyError {
     fn from(error: PolicyError) -> Self {
         Self::Policy(error)
     }
 }
 
-impl fmt::Display for AgreementError {
+impl fmt::Display for ExchangePolicyError {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Policy(error) => error.fmt(out),
@@ -150,7 +150,7 @@ impl fmt::Display for AgreementError {
     }
 }
 
-impl std::error::Error for AgreementError {}
+impl std::error::Error for ExchangePolicyError {}
 
 impl fmt::Display for Selection {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -189,17 +189,17 @@ impl PolicyDocument {
     /// The agreement for the ports and operations that are meant: they must all demand the same.
     ///
     /// # Errors
-    /// An [`AgreementError`] if nothing is meant, if different things are, or if what they demand
-    /// cannot be done.
+    /// An [`ExchangePolicyError`] if nothing is meant, if different things are, or if what they
+    /// demand cannot be done.
     pub fn agreement(
         &self,
         selection: &Selection,
         options: &CompileOptions,
-    ) -> Result<Agreement, AgreementError> {
+    ) -> Result<ExchangePolicy, ExchangePolicyError> {
         let meant = self.meant(selection)?;
         let (mut agreements, of) = self.distinct(&meant, options)?;
         match of.iter().position(|agreement| *agreement != 0) {
-            Some(other) => Err(AgreementError::Ambiguous {
+            Some(other) => Err(ExchangePolicyError::Ambiguous {
                 first: meant[0].to_string(),
                 second: meant[other].to_string(),
             }),
@@ -211,13 +211,13 @@ impl PolicyDocument {
     pub(super) fn meant(
         &self,
         selection: &Selection,
-    ) -> Result<Vec<PolicySubject>, AgreementError> {
+    ) -> Result<Vec<PolicySubject>, ExchangePolicyError> {
         let mut meant = self.subjects()?;
         let mut known: Vec<String> = Vec::new();
         if !meant.iter().any(|subject| selection.includes(subject)) {
             known.extend(meant.iter().map(ToString::to_string));
             known.dedup();
-            return Err(AgreementError::NotFound {
+            return Err(ExchangePolicyError::NotFound {
                 wanted: selection.clone(),
                 known,
             });
@@ -240,7 +240,7 @@ impl PolicyDocument {
         &self,
         subjects: &[PolicySubject],
         options: &CompileOptions,
-    ) -> Result<(Vec<Agreement>, Vec<usize>), AgreementError> {
+    ) -> Result<(Vec<ExchangePolicy>, Vec<usize>), ExchangePolicyError> {
         let mut agreements = Vec::new();
         let mut of = Vec::with_capacity(subjects.len());
         for subject in subjects {
@@ -248,11 +248,11 @@ impl PolicyDocument {
             let next = agreements.len();
             let known = agreements
                 .iter()
-                .position(|known: &Agreement| known.terms() == agreement.terms());
+                .position(|known: &ExchangePolicy| known.terms() == agreement.terms());
             let place = known.unwrap_or(next);
             if place == next {
                 if next == self.limits.agreements {
-                    return Err(AgreementError::TooManyAgreements { allowed: next });
+                    return Err(ExchangePolicyError::TooManyAgreements { allowed: next });
                 }
                 agreements.push(agreement);
             }
@@ -264,14 +264,15 @@ impl PolicyDocument {
     /// The agreement for one subject: the first of its alternatives that can be done.
     ///
     /// # Errors
-    /// An [`AgreementError`] if a policy cannot be read, or none of the alternatives can be done.
+    /// An [`ExchangePolicyError`] if a policy cannot be read, or none of the alternatives can be
+    /// done.
     pub fn agreement_of(
         &self,
         subject: &PolicySubject,
         options: &CompileOptions,
-    ) -> Result<Agreement, AgreementError> {
+    ) -> Result<ExchangePolicy, ExchangePolicyError> {
         if !self.overlooked.is_empty() {
-            return Err(AgreementError::NotSupported(self.overlooked.clone()));
+            return Err(ExchangePolicyError::NotSupported(self.overlooked.clone()));
         }
         let alternatives = self.alternatives(subject)?;
         let strongest = alternatives.iter().map(strength).max();
@@ -294,7 +295,7 @@ impl PolicyDocument {
             }
         }
         let Some(mut problems) = best else {
-            return Err(AgreementError::NothingAllowed {
+            return Err(ExchangePolicyError::NothingAllowed {
                 subject: subject.to_string(),
                 place: self.forbidding(subject),
             });
@@ -304,7 +305,7 @@ impl PolicyDocument {
                 problem.subject = subject.to_string();
             }
         }
-        Err(AgreementError::NotSupported(problems))
+        Err(ExchangePolicyError::NotSupported(problems))
     }
 }
 

@@ -6,16 +6,16 @@
 
 use std::collections::{BTreeMap, HashMap, HashSet};
 
-use super::{Agreement, AgreementError, CompileOptions, Conversation, Selection};
+use super::{CompileOptions, Conversation, ExchangePolicy, ExchangePolicyError, Selection};
 use crate::document::PolicyDocument;
 use crate::operation::{BodyContent, OperationMessages};
 use crate::wsdl::PolicySubject;
 
 /// What a document demands of the messages that are meant.
 #[derive(Clone, Debug)]
-pub enum Agreements {
+pub enum ExchangePolicies {
     /// The same of all of them.
-    One(Box<Agreement>),
+    One(Box<ExchangePolicy>),
     /// Of the messages of each operation what its policies say.
     ByOperation(OperationTable),
 }
@@ -23,16 +23,16 @@ pub enum Agreements {
 /// The agreements of the operations of a port.
 #[derive(Clone, Debug)]
 pub struct OperationTable {
-    /// Agreements that differ, two at least. All of them belong to the same conversations, or none
-    /// does.
-    pub agreements: Vec<Agreement>,
+    /// ExchangePolicies that differ, two at least. All of them belong to the same conversations,
+    /// or none does.
+    pub agreements: Vec<ExchangePolicy>,
     /// The operations.
-    pub operations: Vec<AgreedOperation>,
+    pub operations: Vec<OperationExchange>,
 }
 
 /// An operation and its agreement.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
-pub struct AgreedOperation {
+pub struct OperationExchange {
     /// Its name.
     pub name: String,
     /// How its messages are known.
@@ -45,11 +45,11 @@ impl PolicyDocument {
     /// How the messages of the operations that are meant are known, each once.
     ///
     /// # Errors
-    /// An [`AgreementError`] if nothing is meant, or the WSDL cannot be understood.
+    /// An [`ExchangePolicyError`] if nothing is meant, or the WSDL cannot be understood.
     pub fn operation_messages(
         &self,
         selection: &Selection,
-    ) -> Result<Vec<OperationMessages>, AgreementError> {
+    ) -> Result<Vec<OperationMessages>, ExchangePolicyError> {
         let meant = self.meant(selection)?.into_iter();
         let mut known = HashSet::new();
         let messages = meant.filter_map(|subject| subject.messages);
@@ -60,7 +60,7 @@ impl PolicyDocument {
     ///
     /// # Errors
     /// As [`operation_messages`](Self::operation_messages).
-    pub fn address(&self, selection: &Selection) -> Result<Option<String>, AgreementError> {
+    pub fn address(&self, selection: &Selection) -> Result<Option<String>, ExchangePolicyError> {
         let meant = self.meant(selection)?.into_iter();
         let mut addresses = meant.filter_map(|subject| subject.address);
         let first = addresses.next();
@@ -73,17 +73,17 @@ impl PolicyDocument {
     /// them.
     ///
     /// # Errors
-    /// An [`AgreementError`] if nothing is meant, if what is demanded cannot be done, or if
+    /// An [`ExchangePolicyError`] if nothing is meant, if what is demanded cannot be done, or if
     /// operations that demand different things cannot be told apart.
     pub fn agreements(
         &self,
         selection: &Selection,
         options: &CompileOptions,
-    ) -> Result<Agreements, AgreementError> {
+    ) -> Result<ExchangePolicies, ExchangePolicyError> {
         let meant = self.meant(selection)?;
         let (mut agreements, of) = self.distinct(&meant, options)?;
         if agreements.len() == 1 {
-            return Ok(Agreements::One(Box::new(agreements.swap_remove(0))));
+            return Ok(ExchangePolicies::One(Box::new(agreements.swap_remove(0))));
         }
         let subjects: Vec<Agreed<'_>> = meant
             .iter()
@@ -95,7 +95,7 @@ impl PolicyDocument {
         let mut operations = Vec::new();
         let mut known = HashSet::new();
         for Agreed { subject, agreement } in &subjects {
-            let operation = AgreedOperation {
+            let operation = OperationExchange {
                 name: subject.operation.clone().unwrap_or_default(),
                 messages: identified(subject)?.clone(),
                 agreement: *agreement,
@@ -106,7 +106,7 @@ impl PolicyDocument {
             }
         }
         check_requests(&subjects, &agreements)?;
-        Ok(Agreements::ByOperation(OperationTable {
+        Ok(ExchangePolicies::ByOperation(OperationTable {
             agreements,
             operations,
         }))
@@ -120,7 +120,7 @@ struct Agreed<'s> {
 }
 
 /// Where subjects belong to several ports, each operation demands the same at all of them.
-fn check_ports(subjects: &[Agreed<'_>]) -> Result<(), AgreementError> {
+fn check_ports(subjects: &[Agreed<'_>]) -> Result<(), ExchangePolicyError> {
     let mut ports: BTreeMap<_, Vec<&Agreed<'_>>> = BTreeMap::new();
     for agreed in subjects {
         let PolicySubject {
@@ -147,7 +147,7 @@ fn check_ports(subjects: &[Agreed<'_>]) -> Result<(), AgreementError> {
     };
     let expected = of_port(&first);
     match ports.find(|port| of_port(port) != expected) {
-        Some(other) => Err(AgreementError::Ambiguous {
+        Some(other) => Err(ExchangePolicyError::Ambiguous {
             first: first[0].subject.to_string(),
             second: other[0].subject.to_string(),
         }),
@@ -158,15 +158,15 @@ fn check_ports(subjects: &[Agreed<'_>]) -> Result<(), AgreementError> {
 /// A security context is made for a port: either all operations use the same ones, or none does.
 fn check_conversations(
     subjects: &[Agreed<'_>],
-    agreements: &[Agreement],
-) -> Result<(), AgreementError> {
+    agreements: &[ExchangePolicy],
+) -> Result<(), ExchangePolicyError> {
     let of = |agreed: &Agreed<'_>| {
         let conversation = agreements[agreed.agreement].conversation.as_ref();
         conversation.map(Conversation::terms)
     };
     let expected = subjects.first().and_then(&of);
     match subjects.iter().find(|agreed| of(agreed) != expected) {
-        Some(other) => Err(AgreementError::ConversationsDiffer {
+        Some(other) => Err(ExchangePolicyError::ConversationsDiffer {
             first: subjects[0].subject.to_string(),
             second: other.subject.to_string(),
         }),
@@ -175,8 +175,8 @@ fn check_conversations(
 }
 
 /// How the messages of a subject are known.
-fn identified(subject: &PolicySubject) -> Result<&OperationMessages, AgreementError> {
-    let unidentified = |problem| AgreementError::Unidentified {
+fn identified(subject: &PolicySubject) -> Result<&OperationMessages, ExchangePolicyError> {
+    let unidentified = |problem| ExchangePolicyError::Unidentified {
         subject: subject.to_string(),
         problem,
     };
@@ -192,7 +192,10 @@ fn identified(subject: &PolicySubject) -> Result<&OperationMessages, AgreementEr
 }
 
 /// Requests that demand different things differ in their Body or in their action.
-fn check_requests(subjects: &[Agreed<'_>], agreements: &[Agreement]) -> Result<(), AgreementError> {
+fn check_requests(
+    subjects: &[Agreed<'_>],
+    agreements: &[ExchangePolicy],
+) -> Result<(), ExchangePolicyError> {
     let mut by_content: HashMap<&BodyContent, Vec<&Agreed<'_>>> = HashMap::new();
     for agreed in subjects {
         let content = &identified(agreed.subject)?.request;
@@ -213,8 +216,8 @@ fn check_requests(subjects: &[Agreed<'_>], agreements: &[Agreement]) -> Result<(
 fn check_alike(
     alike: &[&Agreed<'_>],
     content: &BodyContent,
-    agreements: &[Agreement],
-) -> Result<(), AgreementError> {
+    agreements: &[ExchangePolicy],
+) -> Result<(), ExchangePolicyError> {
     let first = alike[0];
     let Some(other) = alike
         .iter()
@@ -223,7 +226,7 @@ fn check_alike(
         return Ok(());
     };
     let indistinguishable = |one: &Agreed<'_>, other: &Agreed<'_>| {
-        Err(AgreementError::Indistinguishable {
+        Err(ExchangePolicyError::Indistinguishable {
             first: one.subject.to_string(),
             second: other.subject.to_string(),
             content: content.to_string(),

@@ -13,7 +13,7 @@ use soapstone_xml::escape;
 use super::reason::Unwritable;
 use super::suites;
 use super::version::Version;
-use crate::compile::{Agreement, Conversation, SignatureReading};
+use crate::compile::{Conversation, ExchangePolicy, SignatureReading};
 use crate::explain;
 use crate::names::SecurityPolicyVersion;
 
@@ -41,7 +41,7 @@ const TO_INITIATOR: &str = "AlwaysToInitiator";
 
 impl Assertions<'_> {
     /// What is demanded of endpoints, and of messages.
-    pub(super) fn of(&mut self, agreement: &Agreement) -> (String, String) {
+    pub(super) fn of(&mut self, agreement: &ExchangePolicy) -> (String, String) {
         let request = &agreement.request;
         for policy in [request, &agreement.response] {
             self.check(policy);
@@ -119,7 +119,7 @@ impl Assertions<'_> {
 
     /// Messages that nothing in themselves protects: on TLS (WS-SecurityPolicy 1.3, 7.3), or with a
     /// user alone.
-    fn without_keys(&mut self, agreement: &Agreement) -> String {
+    fn without_keys(&mut self, agreement: &ExchangePolicy) -> String {
         let demanded = |policy: &Policy| {
             policy
                 .header
@@ -150,8 +150,8 @@ impl Assertions<'_> {
     }
 
     /// WS-SecurityPolicy 1.3, 7.5.
-    fn asymmetric(&mut self, agreement: &Agreement) -> String {
-        let Agreement {
+    fn asymmetric(&mut self, agreement: &ExchangePolicy) -> String {
+        let ExchangePolicy {
             request, response, ..
         } = agreement;
         let initiator = self.certificate(signing(request), encrypting(response), TO_RECIPIENT);
@@ -165,7 +165,7 @@ impl Assertions<'_> {
     }
 
     /// WS-SecurityPolicy 1.3, 7.4, with a key that the request wraps to the service's certificate.
-    fn symmetric(&mut self, agreement: &Agreement) -> String {
+    fn symmetric(&mut self, agreement: &ExchangePolicy) -> String {
         let request = &agreement.request;
         let named = encrypting(request).or(signing(request));
         let certificate = self.certificate(None, named, TO_INITIATOR);
@@ -178,7 +178,7 @@ impl Assertions<'_> {
 
     /// WS-SecurityPolicy 1.3, 7.4 and 5.4.1: keys from the password of a user. Each message has a
     /// token of its own.
-    fn by_user(&mut self, agreement: &Agreement) -> String {
+    fn by_user(&mut self, agreement: &ExchangePolicy) -> String {
         let request = &agreement.request;
         let derived = derived_keys(request);
         let form = format!("<sp:NoPassword/>{derived}<sp:WssUsernameToken11/>");
@@ -190,7 +190,7 @@ impl Assertions<'_> {
     }
 
     /// WS-SecurityPolicy 1.3, 7.4 and 5.4.7.
-    fn conversation(&mut self, agreement: &Agreement, conversation: &Conversation) -> String {
+    fn conversation(&mut self, agreement: &ExchangePolicy, conversation: &Conversation) -> String {
         let Some(first) = &conversation.bootstrap else {
             self.report(Unwritable::Bootstrap);
             return String::new();
@@ -236,7 +236,7 @@ impl Assertions<'_> {
     }
 
     /// A user (WS-SecurityPolicy 1.3, 5.4.1 and 8), which requests alone have.
-    fn user(&mut self, agreement: &Agreement, protects: bool) -> String {
+    fn user(&mut self, agreement: &ExchangePolicy, protects: bool) -> String {
         let request = &agreement.request;
         let Some(username) = request.username() else {
             return String::new();
@@ -298,7 +298,7 @@ impl Assertions<'_> {
     }
 
     /// What all bindings have (WS-SecurityPolicy 1.3, 7.1 and 7.2).
-    fn common(&mut self, agreement: &Agreement, timestamp: bool) -> String {
+    fn common(&mut self, agreement: &ExchangePolicy, timestamp: bool) -> String {
         let request = &agreement.request;
         let suite = suites::assertion(agreement, self.signatures).unwrap_or_else(|| {
             self.report(Unwritable::Suite {

@@ -1,4 +1,4 @@
-//! Agreements written as WS-SecurityPolicy, for clients that configure themselves.
+//! ExchangePolicies written as WS-SecurityPolicy, for clients that configure themselves.
 //!
 //! Written are WS-Policy 1.5 and the namespace of WS-SecurityPolicy 1.2, which 1.3 goes on using
 //! and which CXF, WCF and Metro read; the drafts of 2005 where a conversation is of February 2005,
@@ -19,7 +19,7 @@ use soapstone_xml::escape;
 
 pub use reason::Unwritable;
 
-use crate::compile::{Agreement, CompileOptions, Selection, SignatureReading};
+use crate::compile::{CompileOptions, ExchangePolicy, Selection, SignatureReading};
 use crate::document::PolicyDocument;
 use crate::limits::PolicyLimits;
 use crate::names::{PolicyVersion, WSU};
@@ -85,7 +85,7 @@ fn identified(id: &str) -> String {
     )
 }
 
-impl Agreement {
+impl ExchangePolicy {
     /// The agreement as a policy. One that demands nothing is a policy without assertions.
     ///
     /// # Errors
@@ -106,7 +106,7 @@ impl Agreement {
     /// let again = PolicyDocument::parse(written.to_xml().into_bytes(), &limits)?
     ///     .agreement(&selection, &options)?;
     /// assert_eq!(again.request.suite, agreement.request.suite);
-    /// # Ok::<(), soapstone_policy::AgreementError>(())
+    /// # Ok::<(), soapstone_policy::ExchangePolicyError>(())
     /// ```
     pub fn write(&self) -> Result<WrittenPolicy, Vec<Unwritable>> {
         let version = match &self.conversation {
@@ -148,7 +148,7 @@ impl Agreement {
 
 impl WrittenPolicy {
     /// What others would understand.
-    fn read_back(&self) -> Option<Agreement> {
+    fn read_back(&self) -> Option<ExchangePolicy> {
         let options = CompileOptions {
             signatures: self.signatures,
             ..CompileOptions::default()

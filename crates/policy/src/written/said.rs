@@ -10,10 +10,10 @@ use soapstone_wss::{
 };
 
 use super::suites::Algorithms;
-use crate::compile::Agreement;
+use crate::compile::ExchangePolicy;
 
 /// In what respect the second agreement is another one.
-pub(super) fn difference(meant: &Agreement, read: &Agreement) -> Option<&'static str> {
+pub(super) fn difference(meant: &ExchangePolicy, read: &ExchangePolicy) -> Option<&'static str> {
     let message = |policy| Message::of(policy);
     if message(&meant.request) != message(&read.request) {
         return Some("the request");

@@ -11,7 +11,7 @@ use soapstone_wss::{
 };
 use soapstone_xml::Canonicalization;
 
-use crate::compile::{Agreement, SignatureReading};
+use crate::compile::{ExchangePolicy, SignatureReading};
 use crate::names::CXF_SUITES;
 use crate::requirements::{CXF_SUITE_NAMES, suite_in_namespace_of_cxf};
 
@@ -59,7 +59,7 @@ impl<'s> Algorithms<'s> {
 }
 
 /// Whether every suite of an agreement has a name, if `…Sha256` suites are read like this.
-pub(super) fn all_named(agreement: &Agreement, reading: SignatureReading) -> bool {
+pub(super) fn all_named(agreement: &ExchangePolicy, reading: SignatureReading) -> bool {
     let bootstrap = agreement
         .conversation
         .as_ref()
@@ -69,7 +69,7 @@ pub(super) fn all_named(agreement: &Agreement, reading: SignatureReading) -> boo
 }
 
 /// The assertion that names the algorithms of an agreement's messages.
-pub(super) fn assertion(agreement: &Agreement, reading: SignatureReading) -> Option<String> {
+pub(super) fn assertion(agreement: &ExchangePolicy, reading: SignatureReading) -> Option<String> {
     let fits = |suite: Suite| {
         let suite = match reading {
             SignatureReading::Sha256 if suite.name.contains("Sha256") => {

@@ -1,7 +1,7 @@
 //! Policies attached to the parts of a WSDL.
 
 use soapstone_policy::{
-    AgreementError, CompileOptions, MessageKind, PolicyDocument, PolicyError, PolicyLimits,
+    CompileOptions, ExchangePolicyError, MessageKind, PolicyDocument, PolicyError, PolicyLimits,
     ProblemKind, Selection, TransportRequirement,
 };
 use soapstone_wss::{EncryptedPart, Part};
@@ -172,7 +172,7 @@ fn operations_that_demand_different_things_must_be_named() {
         document
             .agreement(&Selection::default(), &options)
             .unwrap_err(),
-        AgreementError::Ambiguous {
+        ExchangePolicyError::Ambiguous {
             first: "service S, port P, operation a".to_owned(),
             second: "service S, port P, operation b".to_owned()
         }
@@ -204,7 +204,7 @@ fn what_is_not_there_is_not_chosen() {
         .unwrap_err();
     assert_eq!(
         error,
-        AgreementError::NotFound {
+        ExchangePolicyError::NotFound {
             wanted: operation("c"),
             known: vec![
                 "service S, port P, operation a".to_owned(),
@@ -299,7 +299,7 @@ fn supporting_tokens_of_answers_are_refused() {
         .document()
         .agreement(&operation("a"), &CompileOptions::default())
         .unwrap_err();
-    let AgreementError::NotSupported(problems) = error else {
+    let ExchangePolicyError::NotSupported(problems) = error else {
         panic!("{error}")
     };
     let [problem] = problems.as_slice() else {
@@ -380,7 +380,7 @@ fn a_port_whose_binding_is_nowhere_is_an_error() {
     let error = document(&source)
         .agreement(&Selection::default(), &CompileOptions::default())
         .unwrap_err();
-    let AgreementError::Policy(PolicyError::UnknownBinding { name, .. }) = &error else {
+    let ExchangePolicyError::Policy(PolicyError::UnknownBinding { name, .. }) = &error else {
         panic!("{error}")
     };
     assert_eq!(name, "t:Elsewhere");
@@ -427,7 +427,7 @@ fn attachments_to_a_binding_apply_to_its_operations() {
 fn refused_in(source: &str) -> Vec<(String, u32, &'static str)> {
     let found = document(source).agreement(&Selection::default(), &CompileOptions::default());
     match found {
-        Err(AgreementError::NotSupported(problems)) => problems
+        Err(ExchangePolicyError::NotSupported(problems)) => problems
             .into_iter()
             .map(|problem| match problem.kind {
                 ProblemKind::NotSupported { reason } => (
@@ -595,7 +595,7 @@ fn an_answer_in_another_conversation_than_its_request_is_refused() {
     };
     assert!(agreement(&plain).unwrap().conversation.is_some());
     for input in [conversation("<sp:EncryptSignature/>"), String::new()] {
-        let Err(AgreementError::NotSupported(problems)) = agreement(&input) else {
+        let Err(ExchangePolicyError::NotSupported(problems)) = agreement(&input) else {
             panic!("{input}")
         };
         let [problem] = problems.as_slice() else {
@@ -624,7 +624,7 @@ fn an_answer_with_the_key_of_a_request_that_brings_none_is_refused() {
     let found = wsdl
         .document()
         .agreement(&operation("a"), &CompileOptions::default());
-    let Err(AgreementError::NotSupported(problems)) = found else {
+    let Err(ExchangePolicyError::NotSupported(problems)) = found else {
         panic!("{found:?}")
     };
     assert_eq!(

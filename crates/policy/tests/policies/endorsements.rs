@@ -1,7 +1,7 @@
 //! Endorsing tokens (WS-SecurityPolicy 1.3, 8.3 to 8.9): what policies with them demand, and which
 //! of them are refused.
 
-use soapstone_policy::{Agreement, ProblemKind, message_in_words};
+use soapstone_policy::{ExchangePolicy, ProblemKind, message_in_words};
 use soapstone_wss::{EndorsingKey, EndorsingToken, KeyBinding, KeyReference, Part};
 
 use crate::agreements::{body, encrypted, signed};
@@ -61,7 +61,7 @@ fn endorsing_tokens_sign_the_signature_or_over_https_the_timestamp() {
     );
     assert!(over_https.response.signature().is_none());
     // 7.3: what the signature does not cover is as good as what it covers.
-    let by_transport = |agreement: &Agreement| agreement.request.is_by_connection();
+    let by_transport = |agreement: &ExchangePolicy| agreement.request.is_by_connection();
     assert!(by_transport(&over_https) && !by_transport(&message));
 }
 

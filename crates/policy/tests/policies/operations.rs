@@ -1,7 +1,7 @@
 //! Operations that demand different things: their agreements, and what tells their messages apart.
 
 use soapstone_policy::{
-    AgreementError, Agreements, BodyContent, CompileOptions, Name, OperationMessages,
+    BodyContent, CompileOptions, ExchangePolicies, ExchangePolicyError, Name, OperationMessages,
     OperationTable, PolicyDocument, PolicyLimits, Selection,
 };
 use soapstone_wss::Part;
@@ -95,13 +95,13 @@ fn wsdl(operations: &[Operation<'_>]) -> String {
     wsdl_in("urn:t", &asymmetric(&suite("Basic256")), operations)
 }
 
-fn agreements(source: &str) -> Result<Agreements, AgreementError> {
+fn agreements(source: &str) -> Result<ExchangePolicies, ExchangePolicyError> {
     document(source).agreements(&Selection::default(), &CompileOptions::default())
 }
 
 fn table(source: &str) -> OperationTable {
     match agreements(source) {
-        Ok(Agreements::ByOperation(table)) => table,
+        Ok(ExchangePolicies::ByOperation(table)) => table,
         other => panic!("expected a table, found {other:?}"),
     }
 }
@@ -130,7 +130,7 @@ fn operations_that_demand_the_same_have_one_agreement() {
         // Nothing has to tell them apart.
         Operation::new("b", A, SIGNED_BODY),
     ]);
-    let Ok(Agreements::One(agreement)) = agreements(&source) else {
+    let Ok(ExchangePolicies::One(agreement)) = agreements(&source) else {
         panic!("expected one agreement")
     };
     assert_eq!(*agreement.request.signature().unwrap().parts, [Part::Body]);
@@ -170,7 +170,7 @@ fn an_operation_that_is_named_has_one_agreement() {
         ..Selection::default()
     };
     let agreements = document(&source).agreements(&selection, &CompileOptions::default());
-    let Ok(Agreements::One(agreement)) = agreements else {
+    let Ok(ExchangePolicies::One(agreement)) = agreements else {
         panic!("expected one agreement, found {agreements:?}")
     };
     assert!(agreement.request.signature().is_none());
@@ -276,7 +276,7 @@ fn the_action_of_an_answer_is_explicit_or_follows_the_default_pattern() {
 
 #[test]
 fn operations_that_differ_and_whose_requests_look_alike_are_an_error() {
-    let refused = AgreementError::Indistinguishable {
+    let refused = ExchangePolicyError::Indistinguishable {
         first: "service S, port P, operation a".to_owned(),
         second: "service S, port P, operation b".to_owned(),
         content: "`{urn:x}a`".to_owned(),
@@ -302,7 +302,7 @@ fn operations_that_differ_and_whose_requests_look_alike_are_an_error() {
     ] {
         let error = with_actions(first, second).unwrap_err();
         let expected = match first {
-            "soapAction='urn:a'" => AgreementError::Indistinguishable {
+            "soapAction='urn:a'" => ExchangePolicyError::Indistinguishable {
                 first: "service S, port P, operation b".to_owned(),
                 second: "service S, port P, operation a".to_owned(),
                 content: "`{urn:x}a`".to_owned(),
@@ -350,7 +350,7 @@ fn an_operation_whose_body_is_not_described_by_an_element_is_an_error() {
         .unwrap_err();
         assert_eq!(
             error,
-            AgreementError::Unidentified {
+            ExchangePolicyError::Unidentified {
                 subject: "service S, port P, operation a".to_owned(),
                 problem
             }
@@ -378,7 +378,7 @@ fn ports_share_a_table_if_each_operation_demands_the_same_at_all_of_them() {
     let weaker = format!("{}{other}{}", &weaker[..end], &weaker[end..]);
     assert_eq!(
         agreements(&weaker).unwrap_err(),
-        AgreementError::Ambiguous {
+        ExchangePolicyError::Ambiguous {
             first: "service S, port P, operation a".to_owned(),
             second: "service S, port Q, operation a".to_owned(),
         }
@@ -413,7 +413,7 @@ fn operations_share_their_conversations_or_none_has_one() {
             ],
         ))
     };
-    let Ok(Agreements::ByOperation(table)) = of(&strong, &weak) else {
+    let Ok(ExchangePolicies::ByOperation(table)) = of(&strong, &weak) else {
         panic!("expected a table")
     };
     assert!(
@@ -422,7 +422,7 @@ fn operations_share_their_conversations_or_none_has_one() {
             .iter()
             .all(|agreement| agreement.conversation.is_some())
     );
-    let differ = AgreementError::ConversationsDiffer {
+    let differ = ExchangePolicyError::ConversationsDiffer {
         first: "service S, port P, operation a".to_owned(),
         second: "service S, port P, operation b".to_owned(),
     };
@@ -454,10 +454,10 @@ fn agreements_that_differ_are_bounded() {
         Operation::new("b", B, &second),
         Operation::new("c", c, &first),
     ];
-    assert!(matches!(of(&alike), Ok(Agreements::ByOperation(_))));
+    assert!(matches!(of(&alike), Ok(ExchangePolicies::ByOperation(_))));
     let different = [alike[0], alike[1], Operation::new("c", c, &third)];
     assert_eq!(
         of(&different).unwrap_err(),
-        AgreementError::TooManyAgreements { allowed: 2 }
+        ExchangePolicyError::TooManyAgreements { allowed: 2 }
     );
 }

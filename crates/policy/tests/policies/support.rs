@@ -1,7 +1,7 @@
 //! Policies from pieces.
 
 use soapstone_policy::{
-    Agreement, AgreementError, CompileOptions, PolicyDocument, PolicyError, PolicyLimits,
+    CompileOptions, ExchangePolicy, ExchangePolicyError, PolicyDocument, PolicyError, PolicyLimits,
     PolicyProblem, ProblemKind, Selection,
 };
 use soapstone_wss::DerivedKeyForm;
@@ -90,21 +90,21 @@ pub(crate) fn transport(inner: &str) -> String {
 pub(crate) const SIGNED_BODY: &str = "<sp:SignedParts><sp:Body/></sp:SignedParts>";
 pub(crate) const ENCRYPTED_BODY: &str = "<sp:EncryptedParts><sp:Body/></sp:EncryptedParts>";
 
-pub(crate) fn agreement(assertions: &str) -> Agreement {
+pub(crate) fn agreement(assertions: &str) -> ExchangePolicy {
     agreement_with(assertions, &CompileOptions::default()).unwrap()
 }
 
 pub(crate) fn agreement_with(
     assertions: &str,
     options: &CompileOptions,
-) -> Result<Agreement, AgreementError> {
+) -> Result<ExchangePolicy, ExchangePolicyError> {
     document(&policy(assertions)).agreement(&Selection::default(), options)
 }
 
 /// The problems for which a policy is refused.
 pub(crate) fn problems(assertions: &str) -> Vec<PolicyProblem> {
     match agreement_with(assertions, &CompileOptions::default()) {
-        Err(AgreementError::NotSupported(problems)) => problems,
+        Err(ExchangePolicyError::NotSupported(problems)) => problems,
         other => panic!("expected problems, found {other:?}"),
     }
 }

@@ -1,5 +1,5 @@
-//! Agreements written as policies again. What presets demand is tested where endpoint files are
-//! read: `soapstone`'s tests `written`.
+//! ExchangePolicies written as policies again. What presets demand is tested where endpoint files
+//! are read: `soapstone`'s tests `written`.
 
 use soapstone_policy::Unwritable;
 

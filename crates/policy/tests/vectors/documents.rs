@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::json;
 use soapstone_crypto::{Identity, SecretBytes, TrustRules, TrustStore};
 use soapstone_policy::{
-    Agreement, AgreementError, CompileOptions, Node, PolicyDocument, PolicyError, PolicyLimits,
-    PolicyProblem,
+    CompileOptions, ExchangePolicy, ExchangePolicyError, Node, PolicyDocument, PolicyError,
+    PolicyLimits, PolicyProblem,
 };
 use soapstone_testkit::{Failures, assertion, cases, has_vectors_directory, keys};
 use soapstone_wss::{AssertionIssuer, InboundPlan, Keys, OutboundPlan, User};
@@ -79,7 +79,7 @@ fn every_subject_gives_plans_or_is_refused_with_the_assertion_and_its_place_name
                         failures.add(format!("{}: {subject}", case.id), problem);
                     }
                 }
-                Err(AgreementError::NotSupported(problems)) => {
+                Err(ExchangePolicyError::NotSupported(problems)) => {
                     assert!(!problems.is_empty(), "{}", case.id);
                     for problem in &problems {
                         if !stands_there(&text, problem) {
@@ -87,7 +87,7 @@ fn every_subject_gives_plans_or_is_refused_with_the_assertion_and_its_place_name
                         }
                     }
                 }
-                Err(AgreementError::Policy(PolicyError::UnknownReference { uri, place })) => {
+                Err(ExchangePolicyError::Policy(PolicyError::UnknownReference { uri, place })) => {
                     assert!(uri.starts_with('#') && place.line > 1, "{}", case.id);
                     *dangling.entry(case.id.clone()).or_default() += 1;
                 }
@@ -139,7 +139,7 @@ pub(crate) fn every_key() -> Keys {
 }
 
 /// Why an agreement gives no plans, on either side and in either direction.
-fn plans(agreement: &Agreement, keys: &Keys) -> Vec<String> {
+fn plans(agreement: &ExchangePolicy, keys: &Keys) -> Vec<String> {
     let mut problems = Vec::new();
     for policy in [&agreement.request, &agreement.response] {
         let inbound = InboundPlan::compile(policy.clone(), keys.clone()).map(drop);

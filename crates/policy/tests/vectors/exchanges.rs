@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use jiff::Timestamp;
 use soapstone_crypto::{KeyTransport, OaepParameters, SecretBytes, SymmetricKey};
-use soapstone_policy::{Agreement, CompileOptions, PolicyDocument, PolicyLimits};
+use soapstone_policy::{CompileOptions, ExchangePolicy, PolicyDocument, PolicyLimits};
 use soapstone_testkit::assertion::Assertion;
 use soapstone_testkit::envelope::{HELLO, SOAP11, with_header};
 use soapstone_testkit::{Failures, cases};
@@ -27,7 +27,7 @@ fn plain() -> String {
 }
 
 /// What one side knows beside its keys.
-fn facts(agreement: &Agreement, request: Option<Receipt>) -> Facts {
+fn facts(agreement: &ExchangePolicy, request: Option<Receipt>) -> Facts {
     Facts {
         passwords: vec![("alice".to_owned(), SecretBytes::copy_of(b"open sesame"))],
         contexts: context(agreement).into_iter().collect(),
@@ -38,7 +38,7 @@ fn facts(agreement: &Agreement, request: Option<Receipt>) -> Facts {
     }
 }
 
-fn context(agreement: &Agreement) -> Option<SecurityContext> {
+fn context(agreement: &ExchangePolicy) -> Option<SecurityContext> {
     let conversation = agreement.conversation.as_ref()?;
     let now = Timestamp::now();
     // Where keys are not derived from the context's, it is as long as the encryption wants.
@@ -55,7 +55,7 @@ fn context(agreement: &Agreement) -> Option<SecurityContext> {
 }
 
 /// The session of a token that the service has accepted: what the token holds is for nobody here.
-fn kerberos(agreement: &Agreement) -> Option<KerberosSession> {
+fn kerberos(agreement: &ExchangePolicy) -> Option<KerberosSession> {
     agreement.request.kerberos()?;
     let length = agreement.request.suite.data[0].key_length();
     let now = Timestamp::now();
@@ -166,7 +166,7 @@ fn proving(
 
 /// The agreement with assertions that nothing in messages ties to them, as the policies of CXF have
 /// them: an endpoint has to say that TLS does.
-fn without_ties(agreement: &Agreement) -> Agreement {
+fn without_ties(agreement: &ExchangePolicy) -> ExchangePolicy {
     let mut agreement = agreement.clone();
     for token in &mut agreement.request.supporting {
         if let SupportingToken::Assertion(wanted) = token
@@ -179,7 +179,7 @@ fn without_ties(agreement: &Agreement) -> Agreement {
 }
 
 /// A request and its response.
-fn exchange(agreement: &Agreement, keys: &Keys) -> Result<(), String> {
+fn exchange(agreement: &ExchangePolicy, keys: &Keys) -> Result<(), String> {
     let keys = &with_assertion(&agreement.request, keys);
     let agreement = &without_ties(agreement);
     let context = context(agreement);

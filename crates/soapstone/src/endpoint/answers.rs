@@ -6,8 +6,8 @@
 
 use soapstone_wss::{Layout, Mechanism, Part, Policy, TimestampPolicy};
 
-use super::agreed::Exchange;
 use super::compiler::Compiler;
+use super::exchange_policy::Exchange;
 use super::role::Role;
 use crate::config::{AnswerProtection, UnsecuredFaults};
 

@@ -15,10 +15,10 @@ use soapstone_wss::{
 };
 use soapstone_xml::Limits;
 
-use super::agreed::{Agreed, Bootstrap, Exchange};
 use super::bootstrap::Conversation;
 use super::compiled::Endpoint;
 use super::compiler::{Compiler, compiled};
+use super::exchange_policy::{Agreed, Bootstrap, Exchange};
 use super::kerberos_policy::without_kerberos;
 use super::nodes::LastNode;
 use super::operations::Operations;

@@ -8,8 +8,8 @@ use soapstone_wss::names::WSU;
 use soapstone_wss::{Envelope, Opened, Part, Policy, Rejected};
 use soapstone_xml::{Content, Element, NodeId};
 
-use super::agreed::Exchange;
 use super::compiler::Compiler;
+use super::exchange_policy::Exchange;
 use super::operations::addressing_blocks;
 use super::role::Role;
 

@@ -3,7 +3,7 @@
 //! The one rule: they leave over TLS alone.
 
 use soapstone_crypto::base64;
-use soapstone_policy::Agreement;
+use soapstone_policy::ExchangePolicy;
 
 use super::compiler::Compiler;
 use super::role::Role;
@@ -28,7 +28,7 @@ impl Compiler<'_> {
     /// The user of HTTP that policies demand of requests.
     pub(super) fn http_basic(
         &mut self,
-        agreements: &[Agreement],
+        agreements: &[ExchangePolicy],
         place: Place,
         role: Role,
     ) -> Option<HttpBasic> {

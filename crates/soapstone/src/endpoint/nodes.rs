@@ -11,12 +11,12 @@ use soapstone_wss::{
 };
 use soapstone_xml::Buffers;
 
-use super::agreed::Agreed;
 use super::arrived::ReceiveError;
 use super::asking::{Workspace, drive};
 use super::call::{Call, make};
 use super::compiled::Endpoint;
 use super::compiler::Compiler;
+use super::exchange_policy::Agreed;
 use super::memory::Memory;
 use super::opened::{OpenedMessage, PassedMessage};
 use super::opening::Judged;

@@ -14,7 +14,7 @@
 
 use std::collections::HashMap;
 
-use soapstone_policy::{AgreedOperation, BodyContent};
+use soapstone_policy::{BodyContent, OperationExchange};
 use soapstone_trust::TrustVersion;
 use soapstone_trust::addressing::AddressingVersion;
 use soapstone_wss::names::{WSSE11, XENC};
@@ -86,7 +86,7 @@ impl Operations {
     /// The operations of a policy. `encrypts` says of which agreements requests have something
     /// encrypted; `serves`, whether requests arrive here.
     pub(super) fn new(
-        operations: Vec<AgreedOperation>,
+        operations: Vec<OperationExchange>,
         encrypts: impl Fn(usize) -> bool,
         serves: bool,
     ) -> Self {
@@ -96,7 +96,7 @@ impl Operations {
             by_action: HashMap::new(),
             serves,
         };
-        for AgreedOperation {
+        for OperationExchange {
             name,
             messages,
             agreement,

@@ -7,8 +7,8 @@ use std::collections::HashMap;
 
 use soapstone_wss::{EndorsingKey, EndorsingToken, KeyBinding, Part, Policy};
 
-use super::agreed::Agreed;
 use super::compiler::Compiler;
+use super::exchange_policy::Agreed;
 use crate::config::SecuritySource;
 
 impl Compiler<'_> {

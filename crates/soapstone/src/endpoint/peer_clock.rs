@@ -6,9 +6,9 @@ use soapstone_wss::names::WSU;
 use soapstone_wss::{Envelope, PeerClock};
 use soapstone_xml::{Buffers, Limits};
 
-use super::agreed::Exchange;
 use super::compiled::Endpoint;
 use super::compiler::Compiler;
+use super::exchange_policy::Exchange;
 use super::known_clock::{ClockTooFarOff, KnownClock};
 use super::plans::Directions;
 use super::role::Role;

@@ -7,8 +7,8 @@ use std::sync::Arc;
 
 use soapstone_wss::{AssertionProtection, ConfirmationMethod, KeyBinding, Keys, Policy};
 
-use super::agreed::Exchange;
 use super::compiler::Compiler;
+use super::exchange_policy::Exchange;
 use super::references::References;
 use super::role::Role;
 

@@ -4,7 +4,7 @@
 //! The one rule: a permission of the file that changes nothing is a problem, so that none outlives
 //! the policy that it was given for.
 
-use soapstone_policy::{Agreement, Name, Notice, NoticeKind, Place as PolicyPlace};
+use soapstone_policy::{ExchangePolicy, Name, Notice, NoticeKind, Place as PolicyPlace};
 use soapstone_wss::PasswordKind;
 
 use super::compiler::Compiler;
@@ -36,7 +36,7 @@ impl Compiler<'_> {
     /// What is to be known of the policies of an endpoint.
     pub(super) fn remarks(
         &mut self,
-        agreements: &[Agreement],
+        agreements: &[ExchangePolicy],
         unattached: &[(String, PolicyPlace)],
         file: &LoadedFile,
         role: Role,
@@ -119,7 +119,7 @@ impl Compiler<'_> {
     }
 
     /// Reports `password = "none"` under a policy that demands no such user.
-    fn refuse_needless_users(&mut self, agreements: &[Agreement]) {
+    fn refuse_needless_users(&mut self, agreements: &[ExchangePolicy]) {
         let config = self.config;
         let Some(password) = &config.security.password else {
             return;

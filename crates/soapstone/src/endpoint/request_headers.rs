@@ -6,8 +6,8 @@
 use soapstone_trust::addressing::{Addressing, AddressingVersion};
 use soapstone_wss::{Part, Policy};
 
-use super::agreed::Exchange;
 use super::compiler::Compiler;
+use super::exchange_policy::Exchange;
 use super::role::Role;
 use crate::config::{Located, SecuritySource};
 

@@ -19,9 +19,9 @@ use soapstone_wss::{
     KeyTransportMethod, Keys, Policy, SamlVersion,
 };
 
-use super::agreed::Exchange;
 use super::compiler::Compiler;
 use super::dated::DatedUse;
+use super::exchange_policy::Exchange;
 use crate::config::{
     AssertionIssuerConfig, DelegationConfig, KeyTypeChoice, Located, OTHER_TEXT, PartiesConfig,
     StsConfig, TargetServiceConfig,

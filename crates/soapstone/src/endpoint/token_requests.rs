@@ -13,11 +13,11 @@ use soapstone_wss::{
     Policy, SamlVersion, SoapVersion,
 };
 
-use super::agreed::Agreed;
 use super::bootstrap::encrypts_body_afresh;
 use super::compile::compile;
 use super::compiled::Endpoint;
 use super::compiler::Compiler;
+use super::exchange_policy::Agreed;
 use super::plans::Calling;
 use super::role::Role;
 use crate::config::{TokenKeyType, TokenServiceConfig};

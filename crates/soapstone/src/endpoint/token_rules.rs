@@ -4,7 +4,7 @@
 use soapstone_trust::{ClientRules, ServiceRules, TrustVersion};
 use soapstone_wss::{ConversationVersion, Keys};
 
-use super::agreed::TokenDemands;
+use super::exchange_policy::TokenDemands;
 use crate::config::ConversationsConfig;
 
 /// The rules of both sides. `bits` are those that the secret of a context must have, where messages

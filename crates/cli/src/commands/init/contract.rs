@@ -10,8 +10,8 @@ use std::time::Duration;
 use http::Uri;
 use soapstone::config::read_beside;
 use soapstone::policy::{
-    Agreement, Agreements, CompileOptions, PolicyDocument, PolicyLimits, SampleCall, SampleCalls,
-    Selection,
+    CompileOptions, ExchangePolicies, ExchangePolicy, PolicyDocument, PolicyLimits, SampleCall,
+    SampleCalls, Selection,
 };
 use soapstone::wss::{KeyBinding, Policy, SoapVersion};
 use soapstone_gateway::{NotABackend, Unfetched, backend_url, fetch_document};
@@ -92,8 +92,8 @@ impl Contract {
         };
         let agreements = document.agreements(&selection, &CompileOptions::default());
         let agreements = match agreements.map_err(|error| failed(&error))? {
-            Agreements::One(agreement) => vec![*agreement],
-            Agreements::ByOperation(table) => table.agreements,
+            ExchangePolicies::One(agreement) => vec![*agreement],
+            ExchangePolicies::ByOperation(table) => table.agreements,
         };
         let address = document
             .address(&selection)
@@ -277,14 +277,14 @@ pub(super) fn cannot_copy(named: &str, uri: &str) -> Failure {
 }
 
 /// The keys and users that agreements take.
-fn uses(agreements: &[Agreement]) -> Result<Uses, String> {
+fn uses(agreements: &[ExchangePolicy]) -> Result<Uses, String> {
     let bootstraps = agreements.iter().filter_map(|agreement| {
         let conversation = agreement.conversation.as_ref()?;
         conversation.bootstrap.as_deref()
     });
     let mut uses = Uses::default();
     for agreement in agreements.iter().chain(bootstraps) {
-        let Agreement {
+        let ExchangePolicy {
             request, response, ..
         } = agreement;
         for policy in [request, response] {

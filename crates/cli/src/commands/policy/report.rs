@@ -2,7 +2,8 @@
 
 use serde::Serialize;
 use soapstone::policy::{
-    Agreement, AgreementError, NormalPolicy, Place, PolicyProblem, PolicySubject, message_in_words,
+    ExchangePolicy, ExchangePolicyError, NormalPolicy, Place, PolicyProblem, PolicySubject,
+    message_in_words,
 };
 use soapstone::wss::{
     ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, Extent, KeyBinding, Layout, Part,
@@ -33,7 +34,7 @@ pub(super) fn text(explained: &[Explained], unattached: &[(String, Place)]) -> S
                     out.push('\n');
                 }
             }
-            Err(AgreementError::NotSupported(problems)) => {
+            Err(ExchangePolicyError::NotSupported(problems)) => {
                 out.push_str("  Not supported:\n");
                 for problem in problems {
                     out.push_str(&format!("    {problem}\n"));
@@ -80,7 +81,7 @@ fn title(subjects: &[PolicySubject]) -> String {
 }
 
 /// An agreement in words, indented where something belongs to the line before.
-pub(super) fn agreement_lines(agreement: &Agreement) -> Vec<String> {
+pub(super) fn agreement_lines(agreement: &ExchangePolicy) -> Vec<String> {
     let mut lines = agreement.in_words();
     let indented = |lines: &mut Vec<String>, title: &str, inner: Vec<String>| {
         lines.push(title.to_owned());
@@ -139,7 +140,7 @@ pub(super) fn json(explained: &[Explained]) -> String {
             address: subject.address.as_deref(),
             outcome: match &explained.outcome {
                 Ok(agreement) => Outcome::Supported(Box::new(agreement_found(agreement))),
-                Err(AgreementError::NotSupported(problems)) => Outcome::NotSupported {
+                Err(ExchangePolicyError::NotSupported(problems)) => Outcome::NotSupported {
                     problems: problems.iter().map(problem_found).collect(),
                 },
                 Err(error) => Outcome::NotUsable {
@@ -197,7 +198,7 @@ struct Subject<'e> {
 #[derive(Serialize)]
 #[serde(tag = "outcome", rename_all = "kebab-case")]
 enum Outcome {
-    Supported(Box<AgreementFound>),
+    Supported(Box<ExchangePolicyFound>),
     NotSupported { problems: Vec<ProblemFound> },
     NotUsable { message: String },
 }
@@ -214,7 +215,7 @@ struct ProblemFound {
 }
 
 #[derive(Serialize)]
-struct AgreementFound {
+struct ExchangePolicyFound {
     words: Vec<String>,
     #[serde(skip_serializing_if = "Option::is_none")]
     transport: Option<TransportFound>,
@@ -239,7 +240,7 @@ struct ConversationFound {
     may_amend: bool,
     may_cancel: bool,
     #[serde(skip_serializing_if = "Option::is_none")]
-    bootstrap: Option<Box<AgreementFound>>,
+    bootstrap: Option<Box<ExchangePolicyFound>>,
 }
 
 #[derive(Serialize)]
@@ -314,8 +315,8 @@ fn problem_found(problem: &PolicyProblem) -> ProblemFound {
     }
 }
 
-fn agreement_found(agreement: &Agreement) -> AgreementFound {
-    AgreementFound {
+fn agreement_found(agreement: &ExchangePolicy) -> ExchangePolicyFound {
+    ExchangePolicyFound {
         words: agreement_lines(agreement),
         transport: agreement.transport.map(|transport| TransportFound {
             client_certificate: transport.client_certificate,

@@ -5,7 +5,7 @@
 //! file decides cannot be changed beside it.
 
 use soapstone_policy::{
-    AgreedOperation, Agreement, Agreements, CompileOptions, Conversation, IssuedToken,
+    CompileOptions, Conversation, ExchangePolicies, ExchangePolicy, IssuedToken, OperationExchange,
     PolicyDocument, PolicyLimits, Selection, SignatureReading, TransportRequirement,
 };
 use soapstone_trust::Operation;
@@ -30,7 +30,7 @@ pub(super) struct Agreed {
     /// One, or those of the operations of a port.
     pub(super) exchanges: Vec<Exchange>,
     /// Which operation has which of them; none where there is one.
-    pub(super) operations: Vec<AgreedOperation>,
+    pub(super) operations: Vec<OperationExchange>,
     /// What a policy's WSDL says of the actions of answers.
     pub(super) answer_actions: AnswerActions,
     /// The address of the service, if a policy's WSDL says it.
@@ -126,7 +126,7 @@ impl Default for TokenDemands {
 impl TokenDemands {
     /// Those of a conversation with all agreements that share it (WS-SecurityPolicy 1.3, 5.4.7 and
     /// 10).
-    fn of(conversation: &Conversation, agreements: &[Agreement]) -> Self {
+    fn of(conversation: &Conversation, agreements: &[ExchangePolicy]) -> Self {
         let possible = |operation: &Operation| match operation {
             Operation::Cancel => conversation.may_cancel,
             Operation::Renew => conversation.may_renew,
@@ -313,10 +313,10 @@ impl Compiler<'_> {
                     .map_err(|error| error.to_string())
             });
         let (agreements, operations, messages, address) = match agreements {
-            Ok((Agreements::One(agreement), messages, address)) => {
+            Ok((ExchangePolicies::One(agreement), messages, address)) => {
                 (vec![*agreement], Vec::new(), messages, address)
             }
-            Ok((Agreements::ByOperation(table), messages, address)) => {
+            Ok((ExchangePolicies::ByOperation(table), messages, address)) => {
                 (table.agreements, table.operations, messages, address)
             }
             Err(problem) => {
@@ -409,8 +409,8 @@ impl Compiler<'_> {
     /// `agreements` are those of `operations`, or the only one. Their conversations begin alike.
     fn by_agreements(
         &mut self,
-        agreements: Vec<Agreement>,
-        operations: Vec<AgreedOperation>,
+        agreements: Vec<ExchangePolicy>,
+        operations: Vec<OperationExchange>,
         place: Place,
         role: Role,
     ) -> Option<Agreed> {

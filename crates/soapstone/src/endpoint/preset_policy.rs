@@ -1,9 +1,9 @@
 //! What a preset demands of messages, before there are keys: for those who tell others of it.
 
-use soapstone_policy::{Agreement, Conversation};
+use soapstone_policy::{Conversation, ExchangePolicy};
 
-use super::agreed::Exchange;
 use super::compiler::compiled;
+use super::exchange_policy::Exchange;
 use super::role::Role;
 use crate::config::{EndpointConfig, Problems, SecuritySource};
 
@@ -13,7 +13,7 @@ use crate::config::{EndpointConfig, Problems, SecuritySource};
 /// # Errors
 /// Everything that is wrong with what the file says of algorithms and parts. Keys are not looked
 /// at.
-pub fn preset_agreement(config: &EndpointConfig) -> Result<Option<Agreement>, Problems> {
+pub fn preset_exchange_policy(config: &EndpointConfig) -> Result<Option<ExchangePolicy>, Problems> {
     let SecuritySource::Mechanism(mechanism) = config.security.source.value else {
         return Ok(None);
     };
@@ -21,7 +21,7 @@ pub fn preset_agreement(config: &EndpointConfig) -> Result<Option<Agreement>, Pr
     let Some(exchange) = agreed.exchanges.pop() else {
         return Ok(None);
     };
-    let between = |exchange: Exchange, conversation| Agreement {
+    let between = |exchange: Exchange, conversation| ExchangePolicy {
         request: exchange.request,
         response: exchange.response,
         transport: None,
