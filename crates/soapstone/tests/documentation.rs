@@ -113,7 +113,7 @@ fn every_reason_for_a_refusal_is_explained() {
     };
     let naming = [
         between(
-            "wss/src/rejected/told.rs",
+            "wss/src/rejected/display.rs",
             "pub fn name(",
             "impl fmt::Display",
         ),

@@ -4,9 +4,9 @@
 //! step failed.
 
 mod attachment;
+mod display;
 mod fault;
 mod hint;
-mod told;
 
 use std::fmt;
 

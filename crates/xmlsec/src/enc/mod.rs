@@ -36,10 +36,10 @@
 //!
 //! The one rule: decryption has one error, [`EncryptionError::Failed`].
 
-mod agreed;
 mod decrypt;
 mod encrypted;
 mod error;
+mod key_agreement;
 mod method;
 
 #[cfg(test)]
