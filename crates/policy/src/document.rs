@@ -9,9 +9,9 @@ use std::sync::atomic::AtomicU64;
 
 use crate::error::PolicyError;
 use crate::limits::PolicyLimits;
+use crate::misplaced;
 use crate::names::{Name, WSDL, WSU, XML};
 use crate::node::{self, Node};
-use crate::overlooked;
 use crate::problem::PolicyProblem;
 use crate::wsdl::elements::policy_uris;
 
@@ -90,9 +90,7 @@ impl PolicyDocument {
                 root: document.main.root.name.clone(),
             });
         }
-        let overlooked = document
-            .parts()
-            .map(|part| overlooked::policies(&part.root));
+        let overlooked = document.parts().map(|part| misplaced::policies(&part.root));
         document.overlooked = overlooked.flatten().collect();
         Ok(document)
     }

@@ -34,21 +34,21 @@ mod algebra;
 mod alternative;
 mod compile;
 mod document;
+mod emit;
 mod error;
 mod explain;
 mod limits;
+mod misplaced;
 mod names;
 mod node;
 mod normal;
 mod notice;
 mod operation;
-mod overlooked;
 mod problem;
 pub mod requirements;
 mod sample;
 mod unattached;
 mod write;
-mod written;
 mod wsdl;
 
 pub use algebra::IntersectionMode;
@@ -58,6 +58,7 @@ pub use compile::{
     OperationExchange, OperationTable, Selection, SignatureReading, TransportRequirement, compile,
 };
 pub use document::{PolicyDocument, Resolver};
+pub use emit::{Unwritable, WrittenPolicy};
 pub use error::PolicyError;
 pub use explain::message_in_words;
 pub use limits::PolicyLimits;
@@ -68,5 +69,4 @@ pub use operation::{BodyContent, OperationMessages};
 pub use problem::{PolicyProblem, ProblemKind};
 pub use requirements::{IssuedKey, IssuedToken, Requirements};
 pub use sample::{SampleCall, SampleCalls, SampleError};
-pub use written::{Unwritable, WrittenPolicy};
 pub use wsdl::{FaultDemands, MessageKind, PolicySubject, SubjectAlternative};

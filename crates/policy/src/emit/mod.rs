@@ -9,8 +9,8 @@
 //! cannot be said is a reason, never a policy that says something else.
 
 mod assertions;
+mod equivalence;
 mod reason;
-mod said;
 mod suites;
 mod version;
 
@@ -137,7 +137,7 @@ impl ExchangePolicy {
             signatures,
         };
         match written.read_back() {
-            Some(read) => match said::difference(self, &read) {
+            Some(read) => match equivalence::first_difference(self, &read) {
                 None => Ok(written),
                 Some(what) => Err(vec![Unwritable::Unsaid { what }]),
             },

@@ -13,7 +13,10 @@ use super::suites::Algorithms;
 use crate::compile::ExchangePolicy;
 
 /// In what respect the second agreement is another one.
-pub(super) fn difference(meant: &ExchangePolicy, read: &ExchangePolicy) -> Option<&'static str> {
+pub(super) fn first_difference(
+    meant: &ExchangePolicy,
+    read: &ExchangePolicy,
+) -> Option<&'static str> {
     let message = |policy| Message::of(policy);
     if message(&meant.request) != message(&read.request) {
         return Some("the request");
@@ -53,7 +56,7 @@ pub(super) fn difference(meant: &ExchangePolicy, read: &ExchangePolicy) -> Optio
     match (&meant.bootstrap, &read.bootstrap) {
         (None, None) => None,
         (Some(meant), Some(read)) => {
-            difference(meant, read).map(|_| "how the conversation is made")
+            first_difference(meant, read).map(|_| "how the conversation is made")
         }
         _ => Some("how the conversation is made"),
     }
