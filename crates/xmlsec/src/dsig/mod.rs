@@ -47,10 +47,10 @@
 //!
 //! The one rule: nothing here fetches, executes a stylesheet or takes a key from the message.
 
-mod alike;
 mod error;
 mod on_demand;
 mod reference;
+mod reference_template;
 mod signature;
 mod transform;
 mod uri;

@@ -8,9 +8,9 @@
 use soapstone_crypto::{MacTruncation, SignatureAlgorithm};
 use soapstone_xml::{Document, Element, NodeId};
 
-use super::alike::Pattern;
 use super::error::SignatureError;
 use super::reference::{Reference, octets};
+use super::reference_template::ReferenceTemplate;
 use super::transform::{CanonicalizationMethod, Rules};
 use crate::namespaces::DSIG;
 use crate::structure::{
@@ -122,10 +122,12 @@ impl Signature {
         )?;
         // A graft could have brought namespaces of its own.
         let comparable = filled && document.source(signed_info.id()).is_some();
-        let mut pattern: Option<Pattern<'_>> = None;
+        let mut template: Option<ReferenceTemplate<'_>> = None;
         let mut references: Vec<Reference> = Vec::new();
         while let Some(next) = info.peek() {
-            let alike = pattern.as_mut().and_then(|pattern| pattern.read(next, at));
+            let alike = template
+                .as_mut()
+                .and_then(|template| template.read(next, at));
             if alike.is_none() && info.optional(DSIG, "Reference").is_none() {
                 break;
             }
@@ -142,7 +144,9 @@ impl Signature {
                 }
                 None => {
                     let reference = Reference::parse_filled(next, at, rules, filled)?;
-                    pattern = comparable.then(|| Pattern::of(next, &reference)).flatten();
+                    template = comparable
+                        .then(|| ReferenceTemplate::of(next, &reference))
+                        .flatten();
                     references.push(reference);
                 }
             }

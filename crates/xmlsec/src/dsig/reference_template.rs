@@ -17,7 +17,7 @@ use super::transform::Transform;
 use crate::namespaces::DSIG;
 
 /// How one reference is written around its `URI` and its digest, and what was read of it.
-pub(super) struct Pattern<'d> {
+pub(super) struct ReferenceTemplate<'d> {
     before_uri: &'d [u8],
     between: &'d [u8],
     digest_length: usize,
@@ -29,7 +29,7 @@ pub(super) struct Pattern<'d> {
     digest: Vec<u8>,
 }
 
-impl<'d> Pattern<'d> {
+impl<'d> ReferenceTemplate<'d> {
     /// How `reference` is written, of which `read` was read; `None` if it is not written as nearly
     /// all are: `URI` first, the digest on one line, no `Id`, and no transform with parameters
     /// of its own.
@@ -67,7 +67,7 @@ impl<'d> Pattern<'d> {
         })
     }
 
-    /// Reads a sibling of the reference that the pattern was made of; `None` if it is written in
+    /// Reads a sibling of the reference that the template was made of; `None` if it is written in
     /// another way.
     pub(super) fn read(&mut self, reference: Element<'d>, signature: NodeId) -> Option<Reference> {
         let source = reference.document().source(reference.id())?;
@@ -136,7 +136,8 @@ mod tests {
                 .filter(|node| node.is(DSIG, "Reference") && references.next().is_none())?;
             let rules = Rules::default();
             let read = Reference::parse(first, root.id(), &rules).expect("a reference");
-            let mut pattern = Pattern::of(first, &read).expect("written as nearly all are");
+            let mut template =
+                ReferenceTemplate::of(first, &read).expect("written as nearly all are");
             let signature = Signature::parse(&document, root.id(), &rules);
             Some(Self {
                 together: signature.map(|mut signature| {
@@ -144,7 +145,7 @@ mod tests {
                     signature.references.remove(1)
                 }),
                 alone: Reference::parse(node, root.id(), &rules),
-                alike: pattern.read(node, root.id()).is_some(),
+                alike: template.read(node, root.id()).is_some(),
             })
         }
     }
