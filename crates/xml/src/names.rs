@@ -11,7 +11,7 @@ mod texts;
 
 use crate::chars;
 use crate::numbers::{NONE, prefix, uri};
-use crate::scan::KnownTags;
+use crate::scan::TagCache;
 use foldhash::fast::RandomState;
 use hashbrown::HashTable;
 use std::cmp::Ordering;
@@ -107,7 +107,7 @@ pub(crate) struct Names {
     name_table: HashTable<u16>,
     slots: Box<[[Slot; 2]; SETS]>,
     /// Tags of such names.
-    pub(crate) tags: KnownTags,
+    pub(crate) tags: TagCache,
 }
 
 impl Default for Names {
@@ -123,7 +123,7 @@ impl Default for Names {
             names: Vec::new(),
             name_table: HashTable::new(),
             slots: Box::new([[VACANT; 2]; SETS]),
-            tags: KnownTags::default(),
+            tags: TagCache::default(),
         };
         // The first name always fits.
         let _ = names.intern_qname("xmlns");

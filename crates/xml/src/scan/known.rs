@@ -11,7 +11,7 @@ use super::find;
 use super::scanner::Scanner;
 use super::start_tag::Tag;
 use super::tags::{
-    Blank, Holds, KEPT, KnownAttribute, KnownTag, LONGEST, MOST_ATTRIBUTES, Sight, beginning,
+    Blank, Holds, KEPT, KnownAttribute, KnownTag, LONGEST, Lookup, MOST_ATTRIBUTES, beginning,
     hash_around,
 };
 use crate::ids::looks_like_an_id;
@@ -21,17 +21,17 @@ use crate::tape::{Declaration, Listed, LongTag, NodeId, Qualified, flags};
 impl Scanner<'_> {
     /// Looks whether the start tag at `at` is known, and means here what it meant before.
     #[inline]
-    pub(super) fn sight(&mut self, at: usize) -> Sight {
+    pub(super) fn sight(&mut self, at: usize) -> Lookup {
         let names = &mut self.parts.names;
         // Limits are those of this document: a tag that could be beyond them takes the general
         // path, which says so.
         if (self.limits.name as usize) < LONGEST
             || (self.limits.attributes as usize) < MOST_ATTRIBUTES
         {
-            return Sight::Other;
+            return Lookup::Other;
         }
         let sight = names.tags.look(self.source, at);
-        let (Sight::Known(index) | Sight::Filled(index, _)) = sight else {
+        let (Lookup::Known(index) | Lookup::Filled(index, _)) = sight else {
             return sight;
         };
         let tag = &names.tags.tags[index];
@@ -43,7 +43,7 @@ impl Scanner<'_> {
         };
         let means_the_same =
             has_the_same_ids && names.tags.bindings[tag.needed.clone()].iter().all(bound);
-        if means_the_same { sight } else { Sight::Other }
+        if means_the_same { sight } else { Lookup::Other }
     }
 
     /// Does with a known tag what the general path would do. `filled` is the length of what stands

@@ -5,16 +5,16 @@
 //! without attributes and with its prefix bound as before, costs one look into a cache. The rule:
 //! whatever passes the scanner is well-formed, so that nobody behind it has to ask again.
 
+mod fast_path;
 pub(crate) mod find;
 mod known;
-mod misc;
 mod places;
 pub(crate) mod reference;
 mod scanner;
+mod slow_path;
 mod start_tag;
 mod structure;
 mod tags;
-mod usual;
 mod workspace;
 
 use crate::ParseOptions;
@@ -23,7 +23,7 @@ use crate::numbers::NONE;
 use crate::parts::Parts;
 use scanner::Scanner;
 pub(crate) use scanner::{Scanned, Whole};
-pub(crate) use tags::KnownTags;
+pub(crate) use tags::TagCache;
 use workspace::Open;
 pub(crate) use workspace::Workspace;
 

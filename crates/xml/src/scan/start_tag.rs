@@ -6,7 +6,7 @@
 //! tags in another order are sorted.
 
 use super::scanner::{Scanner, full};
-use super::tags::Sight;
+use super::tags::Lookup;
 use super::workspace::RawAttribute;
 use super::{find, reference};
 use crate::attributes;
@@ -38,9 +38,9 @@ impl Scanner<'_> {
         let undo = self.work.undo.len();
         let sight = self.sight(at);
         let known = match sight {
-            Sight::Known(index) => Some((index, 0)),
-            Sight::Filled(index, length) => Some((index, length)),
-            Sight::Unknown(_) | Sight::Other => None,
+            Lookup::Known(index) => Some((index, 0)),
+            Lookup::Filled(index, length) => Some((index, length)),
+            Lookup::Unknown(_) | Lookup::Other => None,
         };
         if let Some((index, filled)) = known {
             let (name, tag, flags) = self.repeat(at, index, filled);
@@ -85,7 +85,7 @@ impl Scanner<'_> {
             });
         }
         flags |= length;
-        if let Sight::Unknown(hash) = sight {
+        if let Lookup::Unknown(hash) = sight {
             self.know(hash, at, tag, name, flags, declared);
         }
         self.finish_start_tag(at, tag, name, flags, undo)?;

@@ -32,7 +32,7 @@ const BEGINNING: usize = 64;
 
 /// The tags, kept as long as the names that they refer to.
 #[derive(Debug)]
-pub(crate) struct KnownTags {
+pub(crate) struct TagCache {
     /// Index of the tag that was met last.
     last: u16,
     pub(super) places: Places,
@@ -45,7 +45,7 @@ pub(crate) struct KnownTags {
     pub(super) attributes: Vec<KnownAttribute>,
 }
 
-/// A tag: ranges of the lists of [`KnownTags`].
+/// A tag: ranges of the lists of [`TagCache`].
 #[derive(Clone, Debug)]
 pub(super) struct KnownTag {
     /// The tag that came next when this one was met last: what is looked at first, as messages
@@ -92,7 +92,7 @@ pub(super) struct KnownAttribute {
 
 /// What is known of a tag that was looked at.
 #[derive(Clone, Copy, Debug)]
-pub(super) enum Sight {
+pub(super) enum Lookup {
     Known(usize),
     /// A known tag with so many bytes in its blank.
     Filled(usize, usize),
@@ -102,7 +102,7 @@ pub(super) enum Sight {
     Other,
 }
 
-impl Default for KnownTags {
+impl Default for TagCache {
     fn default() -> Self {
         Self {
             last: NONE,
@@ -116,9 +116,9 @@ impl Default for KnownTags {
     }
 }
 
-impl KnownTags {
+impl TagCache {
     #[inline]
-    pub(super) fn look(&mut self, source: &[u8], at: usize) -> Sight {
+    pub(super) fn look(&mut self, source: &[u8], at: usize) -> Lookup {
         let last = self.tags.get(self.last as usize);
         let guess = last.map_or(NONE, |last| last.next);
         if let Some(sight) = self.fits(guess, &source[at..]) {
@@ -126,7 +126,7 @@ impl KnownTags {
             return sight;
         }
         let sight = self.find(source, at);
-        if let Sight::Known(index) | Sight::Filled(index, _) = sight {
+        if let Lookup::Known(index) | Lookup::Filled(index, _) = sight {
             if let Some(last) = self.tags.get_mut(self.last as usize) {
                 last.next = index as u16;
             }
@@ -135,7 +135,7 @@ impl KnownTags {
         sight
     }
 
-    fn find(&self, source: &[u8], at: usize) -> Sight {
+    fn find(&self, source: &[u8], at: usize) -> Lookup {
         let alike = beginning(source, at).and_then(|place| self.beginnings.get(place));
         let mut alike = alike.into_iter().flatten();
         if let Some(sight) = alike.find_map(|&index| self.fits(index, &source[at..])) {
@@ -143,24 +143,24 @@ impl KnownTags {
         }
         let window = &source[at..source.len().min(at + LONGEST)];
         let Some(tag) = window.get(..=find::byte(window, 0, b'>')) else {
-            return Sight::Other;
+            return Lookup::Other;
         };
         let Some(hash) = hash(tag) else {
-            return Sight::Other;
+            return Lookup::Other;
         };
         let text = |index: u16| &self.text[self.tags[index as usize].text.clone()];
         let known = self.places.kept(hash).find(|&index| text(index) == tag);
-        known.map_or(Sight::Unknown(hash), |index| Sight::Known(index as usize))
+        known.map_or(Lookup::Unknown(hash), |index| Lookup::Known(index as usize))
     }
 
     /// Whether `rest` begins with a tag.
     #[inline]
-    fn fits(&self, index: u16, rest: &[u8]) -> Option<Sight> {
+    fn fits(&self, index: u16, rest: &[u8]) -> Option<Lookup> {
         let tag = self.tags.get(index as usize)?;
         let text = &self.text[tag.text.clone()];
         let index = index as usize;
         let Some(blank) = tag.blank else {
-            return rest.starts_with(text).then_some(Sight::Known(index));
+            return rest.starts_with(text).then_some(Lookup::Known(index));
         };
         let place = blank.at as usize;
         let (before, behind) = text.split_at(place);
@@ -170,7 +170,7 @@ impl KnownTags {
         // What stands there is nothing to be decoded, as it ends with the quote.
         let end = find::value_stop(rest, place, b'"');
         let is_whole = rest[end..].starts_with(behind);
-        is_whole.then_some(Sight::Filled(index, end - place))
+        is_whole.then_some(Lookup::Filled(index, end - place))
     }
 
     /// Keeps a tag with a blank where those are looked for that begin like it.
