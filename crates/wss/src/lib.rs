@@ -25,12 +25,12 @@
 mod attachments;
 mod attributes;
 mod binding;
-mod bounded;
 mod canonical_attachment;
 mod confirmation;
 mod conversation;
-mod derived;
+mod derived_key_cache;
 mod digest;
+mod digest_cache;
 mod envelope;
 mod envelope_error;
 mod enveloped;
@@ -45,8 +45,8 @@ mod kerberos;
 mod key_locator;
 mod key_reference;
 mod keyed_cipher_text;
-mod known;
 mod limits;
+mod lru_cache;
 mod marks;
 mod mechanism;
 pub mod names;
@@ -130,7 +130,7 @@ pub use token::{
     IssuedAssertion, NameIdentifier, SamlVersion, TokenKind, WantedAssertion, WantedHolder,
     kerberos_sha1,
 };
-pub use tuning::{Buffering, CacheBounds, KeptKeys, Tuning};
+pub use tuning::{Buffering, CacheBounds, DerivedKeyLimits, Tuning};
 pub use username::{
     PasswordKeyPolicy, PasswordKind, Presence, User, UsernameDialects, UsernamePolicy,
 };

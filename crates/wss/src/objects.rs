@@ -13,10 +13,10 @@ use std::sync::Arc;
 
 use soapstone_xml::{Apex, C14nError, C14nOptions, C14nScratch, NodeId, canonicalize};
 
-use crate::bounded::Bounded;
+use crate::digest_cache::SignedKey;
 use crate::envelope::Envelope;
 use crate::evidence::{PartDigest, SignatureEvidence, SignatureRole};
-use crate::known::SignedKey;
+use crate::lru_cache::LruCache;
 use crate::tuning::CacheBounds;
 use crate::verified::Verified;
 
@@ -78,14 +78,14 @@ impl<E: fmt::Display + fmt::Debug> std::error::Error for ObjectError<E> {}
 /// ```
 #[derive(Debug)]
 pub struct ObjectCache<T> {
-    objects: Bounded<Arc<T>>,
+    objects: LruCache<Arc<T>>,
 }
 
 impl<T> ObjectCache<T> {
     /// An empty cache. An object counts as many bytes as the canonical form that it was made of.
     pub fn new(bounds: CacheBounds) -> Self {
         Self {
-            objects: Bounded::new(bounds),
+            objects: LruCache::new(bounds),
         }
     }
 

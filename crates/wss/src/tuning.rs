@@ -27,7 +27,7 @@ pub struct Tuning {
     /// In conversations: use the keys that are derived from the context's secret for several
     /// messages, and know those that the other side uses again. Without it, each message has
     /// new ones.
-    pub derived_keys: Option<KeptKeys>,
+    pub derived_keys: Option<DerivedKeyLimits>,
 }
 
 impl Default for Tuning {
@@ -38,14 +38,14 @@ impl Default for Tuning {
             buffering: Buffering::Streaming,
             digest_cache: None,
             prehash: None,
-            derived_keys: Some(KeptKeys::default()),
+            derived_keys: Some(DerivedKeyLimits::default()),
         }
     }
 }
 
 /// How long derived keys are kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct KeptKeys {
+pub struct DerivedKeyLimits {
     /// Most security contexts that have derived keys kept with them. The first that came make
     /// room: their next message has new keys.
     pub conversations: usize,
@@ -53,14 +53,14 @@ pub struct KeptKeys {
     pub messages: u32,
 }
 
-impl KeptKeys {
+impl DerivedKeyLimits {
     /// More messages than this are not sent with one key, whatever is asked for. With AES-GCM and
     /// random vectors, 2^32 encryptions with one key are too many (NIST SP 800-38D, 8.3), and a
     /// message may have thousands of encrypted parts.
     pub const MOST_MESSAGES: u32 = 1 << 20;
 }
 
-impl Default for KeptKeys {
+impl Default for DerivedKeyLimits {
     /// A thousand contexts, some 6 kB each, and 65,536 messages.
     fn default() -> Self {
         Self {

@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: what is absent is as it is without the table.
 
-use soapstone_wss::{Buffering, CacheBounds, KeptKeys, Tuning};
+use soapstone_wss::{Buffering, CacheBounds, DerivedKeyLimits, Tuning};
 
 use super::table::{FlagOrTable, Table};
 
@@ -56,21 +56,21 @@ fn read_bounds(table: &mut Table<'_>, key: &'static str) -> Option<CacheBounds> 
 fn read_kept_keys(
     table: &mut Table<'_>,
     key: &'static str,
-    usual: Option<KeptKeys>,
-) -> Option<KeptKeys> {
+    usual: Option<DerivedKeyLimits>,
+) -> Option<DerivedKeyLimits> {
     let example = "{ conversations = 1000, messages = 65536 }";
     let Some(given) = table.flag_or_table(key, example) else {
         return usual;
     };
-    let usual = KeptKeys::default();
+    let usual = DerivedKeyLimits::default();
     let mut table = match given.value {
         FlagOrTable::Flag(wanted) => return wanted.then_some(usual),
         FlagOrTable::Table(table) => table,
     };
     let conversations = table.integer("conversations", 1, u64::from(u32::MAX));
-    let messages = table.integer("messages", 1, u64::from(KeptKeys::MOST_MESSAGES));
+    let messages = table.integer("messages", 1, u64::from(DerivedKeyLimits::MOST_MESSAGES));
     table.finish();
-    Some(KeptKeys {
+    Some(DerivedKeyLimits {
         conversations: conversations
             .and_then(|given| usize::try_from(given.value).ok())
             .unwrap_or(usual.conversations),
@@ -115,7 +115,7 @@ mod tests {
                     octets: 1 << 20
                 }),
                 prehash: Some(CacheBounds::default()),
-                derived_keys: Some(KeptKeys {
+                derived_keys: Some(DerivedKeyLimits {
                     conversations: 7,
                     messages: 9
                 }),
@@ -127,7 +127,7 @@ mod tests {
             read.unwrap().derived_keys
         };
         assert_eq!(derived_keys("false"), None);
-        assert_eq!(derived_keys("true"), Some(KeptKeys::default()));
+        assert_eq!(derived_keys("true"), Some(DerivedKeyLimits::default()));
     }
 
     #[test]

@@ -4,9 +4,9 @@
 //! An element is looked for only after the signature value over its digest has verified, and
 //! remembered only after its digest has. The digest that the signature names is the key; what is
 //! found under it counts only if it is this element
-//! ([`KnownElements`](crate::known::KnownElements)). Signers do not meet: what one has sent is not
-//! compared with what another sends, so that not even the time a message takes tells one of them
-//! what others send.
+//! ([`DigestCache`](crate::digest_cache::DigestCache)). Signers do not meet: what one has sent is
+//! not compared with what another sends, so that not even the time a message takes tells one of
+//! them what others send.
 
 use std::sync::Arc;
 
@@ -14,14 +14,14 @@ use soapstone_xml::Document;
 use soapstone_xmlsec::dsig::{Reference, Target, Transform};
 
 use crate::digest;
+use crate::digest_cache::{DigestCache, NamespaceContext, SignedKey};
 use crate::evidence::Signer;
-use crate::known::{KnownElements, SignedKey, Surroundings};
 
 /// What one signer has sent before.
 pub(super) struct Recognition<'p> {
-    known: &'p KnownElements<()>,
+    known: &'p DigestCache<()>,
     partner: [u8; 32],
-    surroundings: Surroundings,
+    surroundings: NamespaceContext,
 }
 
 /// An element that may be known.
@@ -46,11 +46,11 @@ pub(super) fn partner(signer: &Signer) -> Option<[u8; 32]> {
 }
 
 impl<'p> Recognition<'p> {
-    pub(super) fn new(known: &'p KnownElements<()>, partner: [u8; 32]) -> Self {
+    pub(super) fn new(known: &'p DigestCache<()>, partner: [u8; 32]) -> Self {
         Self {
             known,
             partner,
-            surroundings: Surroundings::default(),
+            surroundings: NamespaceContext::default(),
         }
     }
 

@@ -27,8 +27,8 @@ pub use self::problem::PlanProblem;
 use self::protection::Signers;
 pub(crate) use self::protection::{Endorser, Protection, Signing};
 use crate::binding::{KeyBinding, KeyReference, Recipient};
-use crate::derived::KeyHolders;
-use crate::known::KnownElements;
+use crate::derived_key_cache::DerivedKeyCache;
+use crate::digest_cache::DigestCache;
 use crate::part::Part;
 use crate::policy::Policy;
 use crate::supporting::{EndorsingKey, EndorsingToken};
@@ -43,9 +43,9 @@ pub struct InboundPlan {
     pub(crate) keys: Keys,
     /// Signed elements that were digested before. It belongs to the plan, so that the partners of
     /// two plans never share one.
-    pub(crate) known: Option<KnownElements<()>>,
+    pub(crate) known: Option<DigestCache<()>>,
     /// Security contexts that have derived keys kept with them, where there are any of both.
-    pub(crate) key_holders: Option<KeyHolders>,
+    pub(crate) key_holders: Option<DerivedKeyCache>,
 }
 
 /// What to do to messages that leave.
@@ -56,9 +56,9 @@ pub struct OutboundPlan {
     pub(crate) protection: Protection,
     pub(crate) keys: Keys,
     /// Elements that were digested before.
-    pub(crate) known: Option<KnownElements<Digest>>,
+    pub(crate) known: Option<DigestCache<Digest>>,
     /// As with messages that arrive.
-    pub(crate) key_holders: Option<KeyHolders>,
+    pub(crate) key_holders: Option<DerivedKeyCache>,
 }
 
 /// Why a token that is to be protected does not stand inside of the reference to it.
@@ -131,14 +131,14 @@ fn fitting(
 }
 
 /// What is remembered of contexts, where keys are derived from them.
-fn key_holders(policy: &Policy) -> Option<KeyHolders> {
+fn key_holders(policy: &Policy) -> Option<DerivedKeyCache> {
     let endorsing = policy.endorsing_context();
     let derives = policy.derived_keys().is_some()
         || endorsing.is_some_and(|endorsing| endorsing.key.derived_keys().is_some());
     let bounds = policy.tuning.derived_keys;
     bounds
         .filter(|_| derives && policy.uses_context())
-        .map(KeyHolders::new)
+        .map(DerivedKeyCache::new)
 }
 
 /// Who makes each of the policy's endorsing signatures, and how.
@@ -300,7 +300,7 @@ impl InboundPlan {
                 &mut problems,
             );
         }
-        let known = policy.tuning.digest_cache.map(KnownElements::new);
+        let known = policy.tuning.digest_cache.map(DigestCache::new);
         let key_holders = key_holders(&policy);
         report(
             Self {
@@ -497,7 +497,7 @@ impl OutboundPlan {
                 &mut problems,
             );
         }
-        let known = policy.tuning.prehash.map(KnownElements::new);
+        let known = policy.tuning.prehash.map(DigestCache::new);
         let key_holders = key_holders(&policy);
         report(
             Self {

@@ -18,8 +18,8 @@ use super::securing::Securing;
 use super::to_sign::{Id, ToSign};
 use crate::attachments::Coverage;
 use crate::binding::KeyReference;
+use crate::digest_cache::NamespaceContext;
 use crate::envelope::Envelope;
-use crate::known::Surroundings;
 use crate::marks;
 use crate::names::{
     ATTACHMENT_COMPLETE_SIGNATURE, ATTACHMENT_CONTENT_SIGNATURE, STR_TRANSFORM, WSSE, WSU,
@@ -65,7 +65,7 @@ struct ByCertificate<'k> {
 /// What digesting one element after the other needs.
 struct Digesting {
     scratch: C14nScratch,
-    surroundings: Surroundings,
+    surroundings: NamespaceContext,
     /// Where canonical bytes are collected, if they are.
     collected: Option<Vec<u8>>,
 }
@@ -88,7 +88,7 @@ impl Securing<'_> {
         self.observer.ended(Operation::Digest);
         let mut digesting = Digesting {
             scratch: buffers.take_scratch(),
-            surroundings: Surroundings::default(),
+            surroundings: NamespaceContext::default(),
             collected: match plan.protection.tuning.buffering {
                 Buffering::Streaming => None,
                 Buffering::Buffered => Some(buffers.take(0)),

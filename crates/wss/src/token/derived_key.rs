@@ -11,7 +11,7 @@ use super::kind::{Claim, Kind};
 use crate::conversation::{
     ConversationVersion, DEFAULT_LABEL, LONGEST_KEY, LONGEST_NONCE, SHORTEST_KEY,
 };
-use crate::derived::FoundKey;
+use crate::derived_key_cache::FoundKey;
 use crate::envelope::expanded_name;
 use crate::names::WSSE;
 use crate::rejected::{AlgorithmUse, Rejected};

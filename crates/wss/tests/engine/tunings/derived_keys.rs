@@ -5,8 +5,8 @@ use std::time::Duration;
 
 use soapstone_crypto::{SymmetricKey, base64};
 use soapstone_wss::{
-    ConversationVersion, DerivedKeyForm, KeptKeys, OutboundPlan, Outgoing, Policy, Rejected,
-    SecurityContext, Suite, Tuning,
+    ConversationVersion, DerivedKeyForm, DerivedKeyLimits, OutboundPlan, Outgoing, Policy,
+    Rejected, SecurityContext, Suite, Tuning,
 };
 use soapstone_xml::Buffers;
 
@@ -19,9 +19,9 @@ const V13: ConversationVersion = ConversationVersion::V13;
 
 fn kept(messages: u32) -> Tuning {
     Tuning {
-        derived_keys: Some(KeptKeys {
+        derived_keys: Some(DerivedKeyLimits {
             messages,
-            ..KeptKeys::default()
+            ..DerivedKeyLimits::default()
         }),
         ..Tuning::default()
     }

@@ -12,14 +12,14 @@ use hashbrown::HashTable;
 use crate::tuning::CacheBounds;
 
 /// Values by key, no more and no larger than agreed; what was not used for longest makes room.
-pub(crate) struct Bounded<V> {
+pub(crate) struct LruCache<V> {
     bounds: CacheBounds,
     kept: Mutex<Kept<V>>,
 }
 
-impl<V> std::fmt::Debug for Bounded<V> {
+impl<V> std::fmt::Debug for LruCache<V> {
     fn fmt(&self, out: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        out.debug_struct("Bounded")
+        out.debug_struct("LruCache")
             .field("bounds", &self.bounds)
             .finish_non_exhaustive()
     }
@@ -51,7 +51,7 @@ const NONE: usize = usize::MAX;
 /// Bytes that an entry takes beside its key and its value, about.
 const ENTRY: usize = 192;
 
-impl<V: Clone> Bounded<V> {
+impl<V: Clone> LruCache<V> {
     pub(crate) fn new(bounds: CacheBounds) -> Self {
         Self {
             bounds,
@@ -190,8 +190,8 @@ impl<V> Kept<V> {
 mod tests {
     use super::*;
 
-    fn bounded(entries: usize, octets: usize) -> Bounded<u32> {
-        Bounded::new(CacheBounds { entries, octets })
+    fn bounded(entries: usize, octets: usize) -> LruCache<u32> {
+        LruCache::new(CacheBounds { entries, octets })
     }
 
     #[test]

@@ -12,13 +12,13 @@ use std::sync::Arc;
 use soapstone_crypto::{Digest, DigestAlgorithm};
 use soapstone_xml::{Document, NodeId};
 
-use crate::bounded::Bounded;
+use crate::lru_cache::LruCache;
 use crate::tuning::CacheBounds;
 
 /// A bounded memory of elements, shared between threads, and of what is to be known about each
 /// beside that it was digested.
 #[derive(Debug)]
-pub(crate) struct KnownElements<D>(Bounded<Arc<Known<D>>>);
+pub(crate) struct DigestCache<D>(LruCache<Arc<Known<D>>>);
 
 /// An element, what it was digested in, and what came out.
 #[derive(Debug)]
@@ -28,9 +28,9 @@ pub(crate) struct Known<D> {
     known: D,
 }
 
-impl<D: Copy> KnownElements<D> {
+impl<D: Copy> DigestCache<D> {
     pub(crate) fn new(bounds: CacheBounds) -> Self {
-        Self(Bounded::new(bounds))
+        Self(LruCache::new(bounds))
     }
 
     /// What is known about an element, if it is this one that `key` stands for.
@@ -92,7 +92,7 @@ impl AsRef<[u8]> for SignedKey {
 /// What the canonical form of elements depends on beside their bytes. Most signed elements of a
 /// message that are many have one parent, so that the last answer is mostly the next one.
 #[derive(Default)]
-pub(crate) struct Surroundings {
+pub(crate) struct NamespaceContext {
     last: Option<Surrounded>,
 }
 
@@ -103,7 +103,7 @@ struct Surrounded {
     octets: Arc<[u8]>,
 }
 
-impl Surroundings {
+impl NamespaceContext {
     /// Those of `node`, canonicalized with a prefix list.
     pub(crate) fn of(
         &mut self,
@@ -147,7 +147,7 @@ mod tests {
 
     #[test]
     fn an_element_is_known_only_with_all_its_octets_and_surroundings() {
-        let known = KnownElements::new(CacheBounds::default());
+        let known = DigestCache::new(CacheBounds::default());
         let surroundings: Arc<[u8]> = Arc::from(b"around".as_slice());
         known.learn(b"key", b"<a></a>", &surroundings, 7);
         assert_eq!(known.find(b"key", b"<a></a>", b"around"), Some(7));
@@ -189,7 +189,7 @@ mod tests {
             let document = parse(text);
             let node = document.root().first_child().unwrap().id();
             let prefixes: Vec<String> = prefixes.iter().map(|&one| one.to_owned()).collect();
-            Surroundings::default().of(&document, node, &prefixes)
+            NamespaceContext::default().of(&document, node, &prefixes)
         };
         let plain = of("<r xmlns:p='urn:p'><p:a/></r>", &[]);
         assert_eq!(plain, of("<r  xmlns:p=\"urn:p\" ><p:b/></r>", &[]));

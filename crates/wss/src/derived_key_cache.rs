@@ -12,18 +12,18 @@ use std::sync::{Mutex, PoisonError};
 
 use soapstone_crypto::{KeyUse, NONCE_OCTETS, SymmetricKey, WeakSymmetricKey};
 
-use crate::tuning::KeptKeys;
+use crate::tuning::DerivedKeyLimits;
 
 /// Which secrets have derived keys kept with them, because of one plan.
-pub(crate) struct KeyHolders {
-    bounds: KeptKeys,
+pub(crate) struct DerivedKeyCache {
+    bounds: DerivedKeyLimits,
     /// In the order in which they came.
     holders: Mutex<VecDeque<WeakSymmetricKey>>,
 }
 
-impl fmt::Debug for KeyHolders {
+impl fmt::Debug for DerivedKeyCache {
     fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
-        out.debug_struct("KeyHolders")
+        out.debug_struct("DerivedKeyCache")
             .field("bounds", &self.bounds)
             .finish_non_exhaustive()
     }
@@ -37,8 +37,8 @@ pub(crate) struct FoundKey<'d> {
     pub(crate) length: usize,
 }
 
-impl KeyHolders {
-    pub(crate) fn new(bounds: KeptKeys) -> Self {
+impl DerivedKeyCache {
+    pub(crate) fn new(bounds: DerivedKeyLimits) -> Self {
         Self {
             bounds,
             holders: Mutex::default(),
@@ -51,7 +51,7 @@ impl KeyHolders {
         secret: &SymmetricKey,
         usage: KeyUse,
     ) -> Option<([u8; NONCE_OCTETS], SymmetricKey)> {
-        let most = self.bounds.messages.min(KeptKeys::MOST_MESSAGES);
+        let most = self.bounds.messages.min(DerivedKeyLimits::MOST_MESSAGES);
         secret.derived().chosen(usage, most)
     }
 
@@ -102,10 +102,10 @@ impl KeyHolders {
 mod tests {
     use super::*;
 
-    fn bounded(conversations: usize) -> KeyHolders {
-        KeyHolders::new(KeptKeys {
+    fn bounded(conversations: usize) -> DerivedKeyCache {
+        DerivedKeyCache::new(DerivedKeyLimits {
             conversations,
-            ..KeptKeys::default()
+            ..DerivedKeyLimits::default()
         })
     }
 
@@ -162,13 +162,13 @@ mod tests {
 
     #[test]
     fn a_key_is_used_for_no_more_messages_than_are_safe() {
-        let greedy = KeyHolders::new(KeptKeys {
+        let greedy = DerivedKeyCache::new(DerivedKeyLimits {
             messages: u32::MAX,
-            ..KeptKeys::default()
+            ..DerivedKeyLimits::default()
         });
         let (secret, key) = (secret(), SymmetricKey::generate(16).unwrap());
         greedy.choose(&secret, USE, [0; NONCE_OCTETS], &key);
         let used = std::iter::from_fn(|| greedy.chosen(&secret, USE)).take(1 << 21);
-        assert_eq!(1 + used.count(), KeptKeys::MOST_MESSAGES as usize);
+        assert_eq!(1 + used.count(), DerivedKeyLimits::MOST_MESSAGES as usize);
     }
 }
