@@ -20,7 +20,7 @@ use soapstone::config::EndpointConfig;
 use soapstone::conversation::{ContextStore, StoreUnavailable};
 use soapstone::endpoint::{Endpoint, Fixed};
 use soapstone::replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
-use soapstone::wss::{ContextName, FirstSeen, Mark, SecurityContext};
+use soapstone::wss::{ContextName, FirstSeen, ReplayKey, SecurityContext};
 use soapstone::{Arrived, Memory, ReceiveError, Service};
 use soapstone_lab::conversations::{self, ConversationsError, Options, Outcome, Phase};
 use soapstone_store::{MemoryContexts, MemoryReplay};
@@ -54,7 +54,7 @@ impl std::fmt::Debug for Node {
 }
 
 impl ReplayCache for Node {
-    fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
+    fn first_seen(&self, marks: &[ReplayKey], now: Timestamp) -> Result<FirstSeen, ReplayError> {
         if self.faults.forgets_messages.load(Ordering::Relaxed) {
             return Ok(FirstSeen::assertion(marks));
         }
@@ -65,7 +65,7 @@ impl ReplayCache for Node {
 impl Attempts for Node {
     fn begin(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         until: Timestamp,
         now: Timestamp,

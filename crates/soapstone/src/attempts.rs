@@ -8,7 +8,7 @@
 //! each other.
 
 use jiff::Timestamp;
-use soapstone_wss::{FirstSeen, Mark};
+use soapstone_wss::{FirstSeen, ReplayKey};
 
 use crate::replay::ReplayError;
 
@@ -47,7 +47,7 @@ pub trait Attempts: Send + Sync {
     /// store does not answer; the openings may have begun.
     fn begin(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         until: Timestamp,
         now: Timestamp,

@@ -3,19 +3,19 @@
 mod error;
 
 use jiff::Timestamp;
-use soapstone_wss::{FirstSeen, Mark};
+use soapstone_wss::{FirstSeen, ReplayKey};
 
 use crate::attempts::{Attempts, KeyName, Outcome, Tally};
 pub use error::ReplayError;
 
-/// Remembers [`Mark`]s until they expire, and counts the openings under the keys of messages.
+/// Remembers [`ReplayKey`]s until they expire, and counts the openings under the keys of messages.
 pub trait ReplayCache: Attempts {
     /// Remembers all marks, in one atomic step, if none of them is remembered already.
     ///
     /// # Errors
     /// [`ReplayError::Seen`] if one is remembered; nothing is remembered then. When in doubt a
     /// cache refuses.
-    fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError>;
+    fn first_seen(&self, marks: &[ReplayKey], now: Timestamp) -> Result<FirstSeen, ReplayError>;
 }
 
 /// A replay cache that remembers nothing: for measurements and tests. In front of a service it
@@ -24,7 +24,7 @@ pub trait ReplayCache: Attempts {
 pub struct ForgetfulReplayCache;
 
 impl ReplayCache for ForgetfulReplayCache {
-    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
+    fn first_seen(&self, marks: &[ReplayKey], _: Timestamp) -> Result<FirstSeen, ReplayError> {
         Ok(FirstSeen::assertion(marks))
     }
 }
@@ -32,7 +32,7 @@ impl ReplayCache for ForgetfulReplayCache {
 impl Attempts for ForgetfulReplayCache {
     fn begin(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         _: Timestamp,
         _: Timestamp,

@@ -11,7 +11,7 @@ use soapstone::crypto::{
 };
 use soapstone::replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
 use soapstone::wss::{
-    FirstSeen, InboundPlan, Keys, Mark, Mechanism, OutboundPlan, Rejected, Suite,
+    FirstSeen, InboundPlan, Keys, Mechanism, OutboundPlan, Rejected, ReplayKey, Suite,
 };
 use soapstone::xml::Limits;
 use soapstone::{Memory, Opener, Securer};
@@ -92,7 +92,7 @@ fn secured() -> String {
 struct Told(Mutex<Vec<Outcome>>);
 
 impl ReplayCache for Told {
-    fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
+    fn first_seen(&self, marks: &[ReplayKey], now: Timestamp) -> Result<FirstSeen, ReplayError> {
         ForgetfulReplayCache.first_seen(marks, now)
     }
 }
@@ -100,7 +100,7 @@ impl ReplayCache for Told {
 impl Attempts for Told {
     fn begin(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         until: Timestamp,
         now: Timestamp,

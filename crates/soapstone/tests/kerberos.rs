@@ -18,7 +18,7 @@ use soapstone::config::EndpointConfig;
 use soapstone::endpoint::{Call, Handshake, TokenAnswer};
 use soapstone::replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
 use soapstone::wss::{
-    ContextOwner, FirstSeen, Mark, Outgoing, Rejected, SecureError, Secured, SecurityContext,
+    ContextOwner, FirstSeen, Outgoing, Rejected, ReplayKey, SecureError, Secured, SecurityContext,
     Signer, SoapVersion,
 };
 use soapstone::xml::Buffers;
@@ -173,7 +173,7 @@ fn a_keytab_that_is_not_there_is_reported_when_the_file_is_read() {
 struct Remembering(Mutex<HashSet<[u8; 32]>>);
 
 impl ReplayCache for Remembering {
-    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
+    fn first_seen(&self, marks: &[ReplayKey], _: Timestamp) -> Result<FirstSeen, ReplayError> {
         let mut seen = self.0.lock().expect("no panic");
         if marks.iter().any(|mark| seen.contains(&mark.key)) {
             return Err(ReplayError::Seen);
@@ -186,7 +186,7 @@ impl ReplayCache for Remembering {
 impl Attempts for Remembering {
     fn begin(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         _: Timestamp,
         now: Timestamp,

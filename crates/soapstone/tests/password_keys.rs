@@ -6,7 +6,7 @@ use std::sync::Mutex;
 use jiff::Timestamp;
 use soapstone::config::{EndpointConfig, Problems};
 use soapstone::endpoint::Endpoint;
-use soapstone::wss::{FirstSeen, Mark, Rejected, Signer};
+use soapstone::wss::{FirstSeen, Rejected, ReplayKey, Signer};
 use soapstone::{
     Attempts, ForgetfulReplayCache, KeyName, Memory, OpenedMessage, Opener, Outcome, ReplayCache,
     ReplayError, Securer, Tally,
@@ -108,7 +108,7 @@ fn wrong_and_unknown_users_are_refused_alike() {
 struct Kept(Mutex<Vec<[u8; 32]>>);
 
 impl ReplayCache for Kept {
-    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
+    fn first_seen(&self, marks: &[ReplayKey], _: Timestamp) -> Result<FirstSeen, ReplayError> {
         let mut kept = self.0.lock().expect("no test panicked");
         if marks.iter().any(|mark| kept.contains(&mark.key)) {
             return Err(ReplayError::Seen);
@@ -121,7 +121,7 @@ impl ReplayCache for Kept {
 impl Attempts for Kept {
     fn begin(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         _: Timestamp,
         now: Timestamp,

@@ -7,7 +7,7 @@ use std::sync::Mutex;
 use jiff::{SignedDuration, Timestamp};
 use soapstone::config::{EndpointConfig, Problems};
 use soapstone::endpoint::Endpoint;
-use soapstone::wss::{FirstSeen, Mark, Rejected, parse_date_time};
+use soapstone::wss::{FirstSeen, Rejected, ReplayKey, parse_date_time};
 use soapstone::xml::Buffers;
 use soapstone::{
     Arrived, Attempts, Call, Client, ForgetfulReplayCache, KeyName, Memory, Outcome, ReceiveError,
@@ -150,10 +150,10 @@ fn times_are_written_and_read_by_the_peers_clock() {
 
 /// Remembers until when each mark counts.
 #[derive(Debug, Default)]
-struct Kept(Mutex<Vec<Mark>>);
+struct Kept(Mutex<Vec<ReplayKey>>);
 
 impl ReplayCache for Kept {
-    fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
+    fn first_seen(&self, marks: &[ReplayKey], now: Timestamp) -> Result<FirstSeen, ReplayError> {
         let mut kept = self.0.lock().expect("nobody panicked");
         kept.retain(|mark| mark.until > now);
         if marks
@@ -170,7 +170,7 @@ impl ReplayCache for Kept {
 impl Attempts for Kept {
     fn begin(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         _: Timestamp,
         now: Timestamp,

@@ -11,7 +11,7 @@ use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
 use soapstone::config::EndpointConfig;
 use soapstone::endpoint::{Endpoint, Fixed};
 use soapstone::replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
-use soapstone::wss::{FirstSeen, Mark, Outgoing, Receipt, Rejected, Secured};
+use soapstone::wss::{FirstSeen, Outgoing, Receipt, Rejected, ReplayKey, Secured};
 use soapstone::xml::Buffers;
 use soapstone::{Call, Client, Memory, OpenedMessage, Service};
 use soapstone_testkit::envelope::ECHO;
@@ -22,7 +22,7 @@ use soapstone_testkit::moment;
 struct Untouched;
 
 impl ReplayCache for Untouched {
-    fn first_seen(&self, _: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
+    fn first_seen(&self, _: &[ReplayKey], _: Timestamp) -> Result<FirstSeen, ReplayError> {
         panic!("what was sent from here leaves no mark in a replay cache")
     }
 }
@@ -30,7 +30,7 @@ impl ReplayCache for Untouched {
 impl Attempts for Untouched {
     fn begin(
         &self,
-        _: &[Mark],
+        _: &[ReplayKey],
         _: &[KeyName],
         _: Timestamp,
         _: Timestamp,

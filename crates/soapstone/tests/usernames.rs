@@ -9,7 +9,7 @@ use std::sync::Mutex;
 use jiff::Timestamp;
 use soapstone::config::{EndpointConfig, Problems};
 use soapstone::endpoint::Endpoint;
-use soapstone::wss::{FirstSeen, Mark, Rejected};
+use soapstone::wss::{FirstSeen, Rejected, ReplayKey};
 use soapstone::{
     Attempts, ForgetfulReplayCache, KeyName, Memory, OpenedMessage, Opener, Outcome, ReplayCache,
     ReplayError, Securer, Tally,
@@ -216,7 +216,7 @@ fn a_message_has_one_token_in_one_header_whatever_their_namespaces() {
 
 /// Remembers every mark.
 #[derive(Debug, Default)]
-struct Kept(Mutex<Vec<Mark>>);
+struct Kept(Mutex<Vec<ReplayKey>>);
 
 impl Kept {
     /// When the last mark ends.
@@ -227,9 +227,9 @@ impl Kept {
 }
 
 impl ReplayCache for Kept {
-    fn first_seen(&self, marks: &[Mark], _: Timestamp) -> Result<FirstSeen, ReplayError> {
+    fn first_seen(&self, marks: &[ReplayKey], _: Timestamp) -> Result<FirstSeen, ReplayError> {
         let mut kept = self.0.lock().expect("nobody panicked");
-        let is_known = |mark: &Mark| kept.iter().any(|one| one.key == mark.key);
+        let is_known = |mark: &ReplayKey| kept.iter().any(|one| one.key == mark.key);
         if marks.iter().any(is_known) {
             return Err(ReplayError::Seen);
         }
@@ -241,7 +241,7 @@ impl ReplayCache for Kept {
 impl Attempts for Kept {
     fn begin(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         _: Timestamp,
         now: Timestamp,

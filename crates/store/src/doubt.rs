@@ -4,7 +4,7 @@
 
 use jiff::{SignedDuration, Timestamp};
 use soapstone::clock::{Elapsed, Forgotten};
-use soapstone::wss::{End, Mark};
+use soapstone::wss::{End, ReplayKey};
 
 use crate::tallies::rounded_up;
 
@@ -19,7 +19,7 @@ pub(crate) struct Doubt {
 }
 
 /// The millisecond of the time elapsed until which a mark is held whose message proves no end.
-pub(crate) fn counted_end(mark: &Mark, now: Timestamp, elapsed: &Elapsed) -> i64 {
+pub(crate) fn counted_end(mark: &ReplayKey, now: Timestamp, elapsed: &Elapsed) -> i64 {
     let life = mark.until.as_millisecond() - now.as_millisecond();
     elapsed
         .milliseconds()
@@ -29,7 +29,7 @@ pub(crate) fn counted_end(mark: &Mark, now: Timestamp, elapsed: &Elapsed) -> i64
 
 impl Doubt {
     /// Notes marks of a message.
-    pub(crate) fn note(&mut self, marks: &[Mark], now: Timestamp, elapsed: &Elapsed) {
+    pub(crate) fn note(&mut self, marks: &[ReplayKey], now: Timestamp, elapsed: &Elapsed) {
         for mark in marks {
             match mark.end {
                 End::Proven => {
@@ -56,7 +56,7 @@ impl Doubt {
     /// like it.
     pub(crate) fn about(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         now: Timestamp,
         elapsed: &Elapsed,
     ) -> Option<Timestamp> {

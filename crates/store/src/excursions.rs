@@ -6,7 +6,7 @@ use std::collections::HashMap;
 use jiff::Timestamp;
 use soapstone::clock::Elapsed;
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{End, Mark};
+use soapstone::wss::{End, ReplayKey};
 use soapstone_testkit::{Elapsed as Passed, Folder};
 
 use crate::{FileReplay, MemoryReplay, ProcessMemory};
@@ -206,7 +206,7 @@ impl<S: Store> World<S> {
         key[0] = message.number.to_le_bytes()[0] & 3;
         key[28..].copy_from_slice(&message.number.to_le_bytes());
         let until = moment(until);
-        let marks = [Mark { key, until, end }];
+        let marks = [ReplayKey { key, until, end }];
         let first_seen = self.store.replay().first_seen(&marks, moment(clock));
         first_seen.map_err(Refused::Replay)?;
         let before = self.accepted.insert(message.number, self.time);

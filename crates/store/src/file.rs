@@ -32,7 +32,7 @@ use rustix::time::{ClockId, clock_gettime};
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
 use soapstone::clock::{Elapsed, Forgotten, Steps};
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{End, FirstSeen, Mark};
+use soapstone::wss::{End, FirstSeen, ReplayKey};
 
 use self::failure::Failure;
 use self::shelf::{Ends, Shelf, clear};
@@ -241,7 +241,7 @@ impl FileReplay {
     fn remember(
         &self,
         transaction: &WriteTransaction,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         now: Timestamp,
     ) -> Result<(), Failure> {
         let Times {
@@ -312,7 +312,7 @@ impl FileReplay {
     fn time(
         &self,
         transaction: &WriteTransaction,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         now: i64,
     ) -> Result<Times, Failure> {
         let mut time = transaction.open_table(TIME)?;
@@ -444,7 +444,7 @@ fn since_start() -> Duration {
 }
 
 impl ReplayCache for FileReplay {
-    fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
+    fn first_seen(&self, marks: &[ReplayKey], now: Timestamp) -> Result<FirstSeen, ReplayError> {
         let (first_seen, _) = self.begin(marks, &[], now, now)?;
         Ok(first_seen)
     }
@@ -453,7 +453,7 @@ impl ReplayCache for FileReplay {
 impl Attempts for FileReplay {
     fn begin(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         until: Timestamp,
         now: Timestamp,

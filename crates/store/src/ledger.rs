@@ -17,7 +17,7 @@ use jiff::Timestamp;
 use redis::{Cmd, Value};
 use soapstone::attempts::{KeyName, Tally};
 use soapstone::crypto::random;
-use soapstone::wss::{End, Mark};
+use soapstone::wss::{End, ReplayKey};
 
 use crate::remote::{Effect, Remote, Unanswered};
 use crate::tallies::Change;
@@ -140,7 +140,7 @@ impl Ledger {
     /// remembered already; nothing is changed then.
     pub(crate) fn record(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         change: Change,
         until: Timestamp,
@@ -228,7 +228,7 @@ impl Ledger {
     /// The keys of a call by their slots, those with marks first.
     fn slots(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         until: Timestamp,
         now: Timestamp,
@@ -257,7 +257,7 @@ impl Ledger {
     }
 
     /// 128 bits of the mark's hash name it, as in memory.
-    fn mark_key(&self, mark: &Mark) -> String {
+    fn mark_key(&self, mark: &ReplayKey) -> String {
         format!(
             "{}:seen:{}",
             self.prefix,

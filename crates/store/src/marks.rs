@@ -12,7 +12,7 @@ use jiff::Timestamp;
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
 use soapstone::config::{StoreConfig, StoreServers, WhenUnavailable};
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{FirstSeen, Mark};
+use soapstone::wss::{FirstSeen, ReplayKey};
 
 use crate::doubt::Doubt;
 use crate::ledger::Ledger;
@@ -125,7 +125,7 @@ impl RedisReplay {
     }
 
     /// Notes marks of an accepted message that found no room here.
-    fn miss(&self, marks: &[Mark], now: Timestamp) {
+    fn miss(&self, marks: &[ReplayKey], now: Timestamp) {
         let memory = self.own.memory();
         let mut missed = self.missed.messages();
         missed.note(marks, now, memory.elapsed());
@@ -153,7 +153,7 @@ impl RedisReplay {
     /// Remembers marks and begins openings, here and in the store.
     fn admit(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         until: Timestamp,
         now: Timestamp,
@@ -194,7 +194,7 @@ impl RedisReplay {
 
     fn admit_perhaps_alone(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         until: Timestamp,
         now: Timestamp,
@@ -263,7 +263,7 @@ impl RedisReplay {
 }
 
 impl ReplayCache for RedisReplay {
-    fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
+    fn first_seen(&self, marks: &[ReplayKey], now: Timestamp) -> Result<FirstSeen, ReplayError> {
         let (first_seen, _) = self.admit(marks, &[], now, now)?;
         Ok(first_seen)
     }
@@ -272,7 +272,7 @@ impl ReplayCache for RedisReplay {
 impl Attempts for RedisReplay {
     fn begin(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         until: Timestamp,
         now: Timestamp,

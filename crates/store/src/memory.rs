@@ -31,7 +31,7 @@ use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
 use soapstone::clock::{Elapsed, Forgotten, Steps};
 use soapstone::crypto::random;
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{End, FirstSeen, Mark};
+use soapstone::wss::{End, FirstSeen, ReplayKey};
 
 use crate::cancellers::{Cancellers, Taken};
 use crate::doubt::Doubt;
@@ -199,7 +199,7 @@ impl ProcessMemory {
     }
 
     /// Where a mark is kept, and how long.
-    fn place(&self, mark: &Mark, now: Timestamp) -> Kept {
+    fn place(&self, mark: &ReplayKey, now: Timestamp) -> Kept {
         let mut key = [0; 16];
         key.copy_from_slice(&mark.key[16..]);
         let life = match mark.end {
@@ -327,7 +327,7 @@ impl MemoryReplay {
 
     /// Whether one of the marks is remembered, whichever endpoint took it, or as far as the scope
     /// goes.
-    pub(crate) fn holds(&self, marks: &[Mark], now: Timestamp) -> bool {
+    pub(crate) fn holds(&self, marks: &[ReplayKey], now: Timestamp) -> bool {
         let moment = self.memory.moment(now);
         marks.iter().any(|mark| {
             let (shard, key, _) = self.memory.place(mark, now);
@@ -348,7 +348,7 @@ impl MemoryReplay {
     }
 
     /// Refuses a message that ends when marks ended that were dropped.
-    pub(crate) fn recalls(&self, marks: &[Mark], now: Timestamp) -> Result<(), ReplayError> {
+    pub(crate) fn recalls(&self, marks: &[ReplayKey], now: Timestamp) -> Result<(), ReplayError> {
         let forgotten = marks.iter().find_map(|mark| {
             let (shard, _, life) = self.memory.place(mark, now);
             self.memory.lock(shard).forgot(life)
@@ -399,7 +399,7 @@ impl MemoryReplay {
     }
 
     /// Forgets marks whose message was not admitted after all.
-    pub(crate) fn forget(&self, marks: &[Mark]) {
+    pub(crate) fn forget(&self, marks: &[ReplayKey]) {
         for mark in marks {
             // Only its place matters.
             let (shard, key, _) = self.memory.place(mark, mark.until);
@@ -408,7 +408,7 @@ impl MemoryReplay {
     }
 
     /// Refuses what a former store may have accepted and nobody remembers.
-    pub(crate) fn certain(&self, marks: &[Mark], now: Timestamp) -> Result<(), ReplayError> {
+    pub(crate) fn certain(&self, marks: &[ReplayKey], now: Timestamp) -> Result<(), ReplayError> {
         let memory = &self.memory.0;
         if !memory.is_doubtful.load(Ordering::SeqCst) {
             return Ok(());
@@ -423,7 +423,7 @@ impl MemoryReplay {
     /// Remembers marks that are not remembered yet, whatever a former store has accepted.
     pub(crate) fn remember(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         now: Timestamp,
     ) -> Result<FirstSeen, ReplayError> {
         let moment = self.memory.moment(now);
@@ -490,7 +490,7 @@ impl MemoryReplay {
 }
 
 impl ReplayCache for MemoryReplay {
-    fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
+    fn first_seen(&self, marks: &[ReplayKey], now: Timestamp) -> Result<FirstSeen, ReplayError> {
         self.certain(marks, now)?;
         self.remember(marks, now)
     }
@@ -499,7 +499,7 @@ impl ReplayCache for MemoryReplay {
 impl Attempts for MemoryReplay {
     fn begin(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         until: Timestamp,
         now: Timestamp,

@@ -5,7 +5,7 @@
 use jiff::Timestamp;
 use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{FirstSeen, Mark};
+use soapstone::wss::{FirstSeen, ReplayKey};
 
 use crate::file::FileReplay;
 use crate::marks::RedisReplay;
@@ -117,7 +117,7 @@ impl Replay {
 }
 
 impl ReplayCache for Replay {
-    fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
+    fn first_seen(&self, marks: &[ReplayKey], now: Timestamp) -> Result<FirstSeen, ReplayError> {
         match self {
             Self::Memory(memory) => memory.first_seen(marks, now),
             Self::File(file) => file.first_seen(marks, now),
@@ -139,7 +139,7 @@ impl Replay {
 impl Attempts for Replay {
     fn begin(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         until: Timestamp,
         now: Timestamp,

@@ -9,7 +9,7 @@ use soapstone_crypto::{Certificate, SecretBytes, SymmetricKey};
 use crate::conversation::{ContextName, SecurityContext};
 use crate::freshness::PeerClock;
 use crate::kerberos::{KerberosName, KerberosSession};
-use crate::marks::Mark;
+use crate::marks::ReplayKey;
 use crate::proof::ProofKey;
 use crate::token::{AssertionReference, FetchedAssertion};
 use crate::username::User;
@@ -89,7 +89,7 @@ pub struct Receipt {
     /// Of a message that was secured under a key that its receiver holds as well, or that was only
     /// encrypted: what its receiver will know it by ([`Opened::marks`](crate::Opened::marks)).
     /// One that arrives with such a mark was sent back; its receiver has no reason to.
-    pub marks: Vec<Mark>,
+    pub marks: Vec<ReplayKey>,
     /// What the answer has to say of the message. What it means is the host's to know.
     pub relation: Option<Relation>,
 }

@@ -100,7 +100,7 @@ pub use inner::{
 pub use kerberos::{KerberosForm, KerberosName, KerberosPolicy, KerberosSession};
 pub use key_locator::KeyLocator;
 pub use limits::SecurityLimits;
-pub use marks::{End, Mark};
+pub use marks::{End, ReplayKey};
 pub use mechanism::{Mechanism, UnknownMechanism};
 pub use objects::{ObjectCache, ObjectError};
 pub use open::{Authenticated, DecipheringKey};

@@ -12,7 +12,7 @@ use crate::freshness::{self, Freshness, TimestampPolicy};
 
 /// Something that must not be seen twice before `until`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Mark {
+pub struct ReplayKey {
     /// SHA-256 of what identifies it.
     pub key: [u8; 32],
     /// From then on the message is too old anyway.
@@ -21,7 +21,7 @@ pub struct Mark {
     pub end: End,
 }
 
-/// How the end of a [`Mark`] is known.
+/// How the end of a [`ReplayKey`] is known.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum End {
     /// The message proves its end. A copy ends at the same moment of the clock, so that a clock
@@ -78,11 +78,11 @@ pub(crate) fn until(
     }
 }
 
-/// [`Mark`]s that end together.
+/// [`ReplayKey`]s that end together.
 pub(crate) fn ending(
     (until, end): (Timestamp, End),
     keys: impl IntoIterator<Item = [u8; 32]>,
-) -> impl Iterator<Item = Mark> {
-    let mark = move |key| Mark { key, until, end };
+) -> impl Iterator<Item = ReplayKey> {
+    let mark = move |key| ReplayKey { key, until, end };
     keys.into_iter().map(mark)
 }

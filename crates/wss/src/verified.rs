@@ -125,7 +125,7 @@ use crate::evidence::{AttachmentEvidence, Evidence};
 use crate::facts::Receipt;
 use crate::forward;
 use crate::inner::{InnerCipherEvidence, InnerEvidence};
-use crate::marks::Mark;
+use crate::marks::ReplayKey;
 use crate::passage::Passage;
 use crate::rejected::Rejected;
 
@@ -139,14 +139,14 @@ impl FirstSeen {
     /// Asserts that all of `marks` were absent and are remembered now, in one atomic step.
     ///
     /// Only a replay cache, or a test that has none, may say so.
-    pub fn assertion(marks: &[Mark]) -> Self {
+    pub fn assertion(marks: &[ReplayKey]) -> Self {
         Self {
             keys: marks.iter().map(|mark| mark.key).collect(),
         }
     }
 
     /// Whether the word is about these marks.
-    pub(crate) fn vouch_for(&self, marks: &[Mark]) -> Result<(), Rejected> {
+    pub(crate) fn vouch_for(&self, marks: &[ReplayKey]) -> Result<(), Rejected> {
         if marks.iter().all(|mark| self.keys.contains(&mark.key)) {
             return Ok(());
         }
@@ -160,7 +160,7 @@ impl FirstSeen {
 pub struct Opened {
     pub(crate) envelope: Envelope,
     pub(crate) evidence: Box<Evidence>,
-    pub(crate) marks: Vec<Mark>,
+    pub(crate) marks: Vec<ReplayKey>,
     /// How many of them a replay cache was asked about before anything was deciphered.
     pub(crate) known_marks: usize,
     pub(crate) receipt: Box<Receipt>,
@@ -178,13 +178,13 @@ pub struct Opened {
 
 impl Opened {
     /// Everything that a copy of the message is known by.
-    pub fn marks(&self) -> &[Mark] {
+    pub fn marks(&self) -> &[ReplayKey] {
         &self.marks
     }
 
     /// The marks that a replay cache was not asked about yet, since cipher text held what they are
     /// of. Mostly there are none.
-    pub fn late_marks(&self) -> &[Mark] {
+    pub fn late_marks(&self) -> &[ReplayKey] {
         &self.marks[self.known_marks..]
     }
 

@@ -14,7 +14,7 @@
 
 use jiff::Timestamp;
 use soapstone_wss::{
-    Envelope, Facts, FirstSeen, InboundPlan, Mark, Opened, Rejected, SecurityLimits, Verified,
+    Envelope, Facts, FirstSeen, InboundPlan, Opened, Rejected, ReplayKey, SecurityLimits, Verified,
 };
 
 use super::arriving::Arriving;
@@ -176,7 +176,7 @@ impl<P: Directions> Endpoint<P> {
         Ok((opened, operations))
     }
 
-    fn refuse_our_own(&self, marks: &[Mark], now: Timestamp) -> Result<(), Rejected> {
+    fn refuse_our_own(&self, marks: &[ReplayKey], now: Timestamp) -> Result<(), Rejected> {
         match self.all_sent.known(marks, now) {
             Known::Foreign => Ok(()),
             Known::Sent => Err(Rejected::Reflected),

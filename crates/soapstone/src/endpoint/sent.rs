@@ -14,7 +14,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError, RwLock};
 use std::time::Duration;
 
 use jiff::{SignedDuration, Timestamp};
-use soapstone_wss::{End, Mark};
+use soapstone_wss::{End, ReplayKey};
 
 use crate::clock::{Elapsed, Forgotten, Steps};
 
@@ -140,7 +140,13 @@ impl SentMessages {
     }
 
     /// Remembers a message that leaves from a room for as long as `marks` say, and for `longer`.
-    pub(super) fn remember(&self, room: &Sent, marks: &[Mark], longer: Duration, now: Timestamp) {
+    pub(super) fn remember(
+        &self,
+        room: &Sent,
+        marks: &[ReplayKey],
+        longer: Duration,
+        now: Timestamp,
+    ) {
         let present = self.0.present(now);
         for mark in marks {
             let until = SignedDuration::try_from(longer)
@@ -160,7 +166,7 @@ impl SentMessages {
     }
 
     /// What is known of a message with these marks.
-    pub(super) fn known(&self, marks: &[Mark], now: Timestamp) -> Known {
+    pub(super) fn known(&self, marks: &[ReplayKey], now: Timestamp) -> Known {
         let present = self.0.present(now);
         let rooms = self.0.rooms.read().unwrap_or_else(PoisonError::into_inner);
         if rooms.iter().any(|room| room.has_any_of(marks, present)) {
@@ -171,7 +177,7 @@ impl SentMessages {
             return Known::Foreign;
         }
         let forgotten = self.0.forgotten();
-        let is_forgotten = |mark: &Mark| {
+        let is_forgotten = |mark: &ReplayKey| {
             let fraction = i64::from(mark.until.subsec_nanosecond() > 0);
             let until = mark.until.as_second() + fraction;
             mark.end == End::Proven && forgotten.last_beside(until).is_some()
@@ -230,7 +236,7 @@ impl Sent {
     /// because it has ended.
     fn remember(
         &self,
-        mark: &Mark,
+        mark: &ReplayKey,
         (ending, life): (Ending, u32),
         now: Present,
         forget: impl FnOnce((i64, i64)),
@@ -250,8 +256,8 @@ impl Sent {
         self.held.fetch_sub(dropped + 1 - added, Ordering::Relaxed);
     }
 
-    fn has_any_of(&self, marks: &[Mark], now: Present) -> bool {
-        let was_sent = |mark: &Mark| {
+    fn has_any_of(&self, marks: &[ReplayKey], now: Present) -> bool {
+        let was_sent = |mark: &ReplayKey| {
             let (shard, key) = place(mark);
             let ending = self.lock(shard).marks.get(&key).copied();
             ending.is_some_and(|ending| !ending.is_over(now))
@@ -331,7 +337,7 @@ fn good(ending: Ending, life: u32) -> (i64, i64) {
 }
 
 /// Shard, and 128 bits of the mark's key.
-fn place(mark: &Mark) -> (usize, [u8; 16]) {
+fn place(mark: &ReplayKey) -> (usize, [u8; 16]) {
     let mut key = [0; 16];
     key.copy_from_slice(&mark.key[16..]);
     (usize::from(mark.key[0]) % SHARDS, key)
@@ -366,11 +372,11 @@ mod tests {
             }
         }
 
-        fn remember(&self, marks: &[Mark], longer: Duration, now: i64) {
+        fn remember(&self, marks: &[ReplayKey], longer: Duration, now: i64) {
             self.everybody.remember(&self.room, marks, longer, at(now));
         }
 
-        fn known(&self, marks: &[Mark], now: i64) -> Known {
+        fn known(&self, marks: &[ReplayKey], now: i64) -> Known {
             self.everybody.known(marks, at(now))
         }
 
@@ -384,10 +390,10 @@ mod tests {
         }
     }
 
-    fn mark(number: u32, until: i64) -> Mark {
+    fn mark(number: u32, until: i64) -> ReplayKey {
         let mut key = [0; 32];
         key[28..].copy_from_slice(&number.to_le_bytes());
-        Mark {
+        ReplayKey {
             key,
             until: at(until),
             end: End::Proven,
@@ -422,7 +428,7 @@ mod tests {
     #[test]
     fn what_was_sent_is_known_for_its_time_wherever_the_clock_is_set() {
         let sent = Alone::new(None);
-        let unproven = Mark {
+        let unproven = ReplayKey {
             end: End::Counted,
             ..mark(1, 360)
         };

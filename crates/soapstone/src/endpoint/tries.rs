@@ -4,7 +4,7 @@
 //! The rule kept here: a try counts from before its deciphering until it has succeeded.
 
 use jiff::Timestamp;
-use soapstone_wss::{Authenticated, DecipheringKey, FirstSeen, Mark, Rejected};
+use soapstone_wss::{Authenticated, DecipheringKey, FirstSeen, Rejected, ReplayKey};
 
 use super::asking::{Store, Workspace};
 use crate::attempts::{KeyName, Outcome, Tally};
@@ -16,7 +16,7 @@ const MOST_OPEN: u32 = 32;
 
 /// What the store is told of one message: its replay keys, and the openings under its keys.
 pub(super) struct Tries {
-    marks: Vec<Mark>,
+    marks: Vec<ReplayKey>,
     keys: Vec<DecipheringKey>,
     names: Vec<KeyName>,
     before: Vec<Tally>,

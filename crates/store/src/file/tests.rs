@@ -34,11 +34,11 @@ fn measured(folder: &Folder, capacity: usize) -> (FileReplay, Passed) {
     (folder.cache(capacity).measured_by(running), passed)
 }
 
-fn mark(number: u16, until: i64) -> Mark {
+fn mark(number: u16, until: i64) -> ReplayKey {
     let mut key = [7; 32];
     key[..2].copy_from_slice(&number.to_be_bytes());
     key[30..].copy_from_slice(&number.to_be_bytes());
-    Mark {
+    ReplayKey {
         key,
         until: at(until),
         end: End::Proven,
@@ -69,7 +69,7 @@ fn a_second_call_sees_what_the_first_one_remembered() {
 fn expired_marks_are_dropped_faster_than_new_ones_come() {
     let folder = Folder::new();
     let (cache, elapsed) = measured(&folder, 1000);
-    let marks: Vec<Mark> = (0..300).map(|number| mark(number, 60)).collect();
+    let marks: Vec<ReplayKey> = (0..300).map(|number| mark(number, 60)).collect();
     cache.first_seen(&marks, at(0)).expect("the first time");
     assert_eq!(folder.marks(), 300);
     elapsed.set(61);
@@ -113,7 +113,7 @@ fn what_was_dropped_is_not_admitted_when_the_clock_is_set_back() {
 fn a_message_that_proves_no_end_is_a_copy_for_its_time_after_a_start_in_an_excursion() {
     let folder = Folder::new();
     let offer = |number, now: i64, running: u64| {
-        let mark = Mark {
+        let mark = ReplayKey {
             end: End::Counted,
             ..mark(number, now + 360)
         };
@@ -146,9 +146,9 @@ fn a_full_file_refuses() {
 fn a_full_file_makes_room_by_dropping_all_that_is_expired() {
     let folder = Folder::new();
     let cache = folder.cache(100);
-    let marks: Vec<Mark> = (0..100).map(|number| mark(number, 60)).collect();
+    let marks: Vec<ReplayKey> = (0..100).map(|number| mark(number, 60)).collect();
     cache.first_seen(&marks, at(0)).expect("room is left");
-    let marks: Vec<Mark> = (100..200).map(|number| mark(number, 90)).collect();
+    let marks: Vec<ReplayKey> = (100..200).map(|number| mark(number, 90)).collect();
     assert_eq!(
         cache.first_seen(&marks, at(59)).unwrap_err(),
         ReplayError::Full { capacity: 100 }

@@ -14,11 +14,11 @@ fn measured() -> (ProcessMemory, Passed) {
     (ProcessMemory::by(elapsed), passed)
 }
 
-fn mark(number: u32, until: i64) -> Mark {
+fn mark(number: u32, until: i64) -> ReplayKey {
     let mut key = [0; 32];
     key[0] = number.to_le_bytes()[0];
     key[28..].copy_from_slice(&number.to_le_bytes());
-    Mark {
+    ReplayKey {
         key,
         until: at(until),
         end: End::Proven,
@@ -162,7 +162,7 @@ fn a_message_that_proves_no_end_is_a_copy_for_its_time_wherever_the_clock_is_set
     let (process, elapsed) = measured();
     let cache = MemoryReplay::new(10).within(&process);
     let offer = |now: i64| {
-        let mark = Mark {
+        let mark = ReplayKey {
             end: End::Counted,
             ..mark(1, now + 360)
         };

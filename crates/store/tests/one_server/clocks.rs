@@ -2,7 +2,7 @@
 
 use jiff::ToSpan;
 use soapstone::replay::{ReplayCache, ReplayError};
-use soapstone::wss::{End, Mark};
+use soapstone::wss::{End, ReplayKey};
 use soapstone_store::Replay;
 
 use crate::servers::{Server, at, mark, node, node_at};
@@ -11,7 +11,7 @@ use crate::servers::{Server, at, mark, node, node_at};
 /// now, when it is told by a node whose clock is so many seconds ahead.
 fn life_of_a_mark(server: &Server, ends: i64, ahead: i64) -> i64 {
     let now = jiff::Timestamp::now();
-    let mark = Mark {
+    let mark = ReplayKey {
         until: now + ends.seconds(),
         ..mark(1, 0)
     };
@@ -95,7 +95,7 @@ fn a_node_whose_clock_is_set_back_accepts_nothing_that_ended_by_the_servers() {
     node.first_seen(&[mark(1, 300)], at(0))
         .expect("its clock is right");
     // A message that proves no end has none by any clock.
-    let unproven = Mark {
+    let unproven = ReplayKey {
         end: End::Counted,
         ..mark(2, -3300)
     };

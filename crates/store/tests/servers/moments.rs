@@ -5,7 +5,7 @@
 use std::sync::LazyLock;
 
 use jiff::Timestamp;
-use soapstone::wss::{End, Mark};
+use soapstone::wss::{End, ReplayKey};
 
 /// When the tests began: servers have the present, and refuse nodes that have another.
 static BEGIN: LazyLock<i64> = LazyLock::new(|| Timestamp::now().as_second());
@@ -16,11 +16,11 @@ pub fn at(second: i64) -> Timestamp {
 }
 
 /// A mark of that number.
-pub fn mark(number: u32, until: i64) -> Mark {
+pub fn mark(number: u32, until: i64) -> ReplayKey {
     let mut key = [0; 32];
     key[..4].copy_from_slice(&number.to_be_bytes());
     key[28..].copy_from_slice(&number.to_be_bytes());
-    Mark {
+    ReplayKey {
         key,
         until: at(until),
         end: End::Proven,

@@ -57,7 +57,7 @@ use crate::envelope::Envelope;
 use crate::facts::{Facts, Receipt};
 use crate::header::ItemKind;
 use crate::kerberos::KerberosSession;
-use crate::marks::{self, End, Mark};
+use crate::marks::{self, End, ReplayKey};
 use crate::operation::{Operation, OperationObserver};
 use crate::passage::Passage;
 use crate::plan::InboundPlan;
@@ -78,7 +78,7 @@ impl Authenticated<'_> {
     /// What the replay cache is asked about before anything is deciphered. A message that is
     /// refused afterwards stays known: whoever changed it on its way could have dropped it as
     /// well.
-    pub fn marks(&self) -> &[Mark] {
+    pub fn marks(&self) -> &[ReplayKey] {
         &self.opening.replay.marks
     }
 

@@ -6,12 +6,12 @@ use soapstone_xmlsec::enc::{EncryptedData, EncryptionError};
 
 use jiff::Timestamp;
 
-use crate::marks::{self, End, Mark};
+use crate::marks::{self, End, ReplayKey};
 
 /// The marks of a message, and what there will be marks of.
 #[derive(Default)]
 pub(super) struct ReplayKeys {
-    pub(super) marks: Vec<Mark>,
+    pub(super) marks: Vec<ReplayKey>,
     /// Of signatures that cipher text held.
     late: Vec<[u8; 32]>,
     /// Of cipher text, where nothing is signed and no key is wrapped.

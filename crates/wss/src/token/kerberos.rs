@@ -11,7 +11,7 @@ use crate::digest;
 use crate::evidence::KerberosEvidence;
 use crate::kerberos::{KerberosForm, KerberosName};
 use crate::key_locator::KeyLocator;
-use crate::marks::{End, Mark};
+use crate::marks::{End, ReplayKey};
 use crate::names::{
     GSS_KERBEROS_AP_REQ, GSS_KERBEROS_AP_REQ_1510, GSS_KERBEROS_AP_REQ_4120, KERBEROS_AP_REQ,
     KERBEROS_AP_REQ_1510, KERBEROS_AP_REQ_4120, KERBEROS_AP_REQ_SHA1, WSSE,
@@ -109,7 +109,7 @@ fn prove(token: Element<'_>, with: &mut Proving<'_>) -> Result<(), Rejected> {
             expired: session.expires,
         });
     }
-    with.marks.push(Mark {
+    with.marks.push(ReplayKey {
         key: authenticator,
         until: session.authenticator_ends,
         end: End::Counted,

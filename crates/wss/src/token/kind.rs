@@ -10,7 +10,7 @@ use crate::evidence::Evidence;
 use crate::facts::Facts;
 use crate::kerberos::KerberosPolicy;
 use crate::key_locator::KeyLocator;
-use crate::marks::Mark;
+use crate::marks::ReplayKey;
 use crate::operation::OperationObserver;
 use crate::policy::Policy;
 use crate::rejected::Rejected;
@@ -132,6 +132,6 @@ pub(crate) struct Proving<'a> {
     pub(crate) token: NodeId,
     pub(crate) evidence: &'a mut Evidence,
     /// What a copy of the message is known by.
-    pub(crate) marks: &'a mut Vec<Mark>,
+    pub(crate) marks: &'a mut Vec<ReplayKey>,
     pub(crate) observer: &'a mut dyn OperationObserver,
 }

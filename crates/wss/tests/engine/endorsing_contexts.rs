@@ -4,8 +4,8 @@
 use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
     Binding, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, EndorsingToken, Facts,
-    InboundPlan, KeyBinding, KeyReference, Mark, Mechanism, OutboundPlan, Outgoing, Part, Policy,
-    Rejected, SecurityContext, Signer, TimestampPolicy,
+    InboundPlan, KeyBinding, KeyReference, Mechanism, OutboundPlan, Outgoing, Part, Policy,
+    Rejected, ReplayKey, SecurityContext, Signer, TimestampPolicy,
 };
 use soapstone_xml::Buffers;
 
@@ -57,7 +57,7 @@ fn without(message: &str, from: &str, to: &str) -> String {
     format!("{before}{after}")
 }
 
-fn marks(policy: &Policy, facts: &Facts, message: &str) -> Vec<Mark> {
+fn marks(policy: &Policy, facts: &Facts, message: &str) -> Vec<ReplayKey> {
     let plan = InboundPlan::compile(policy.clone(), service_keys()).unwrap();
     let opened = plan.open_unmarked(envelope(message), facts, now(), &mut Buffers::default());
     opened.unwrap().marks().to_vec()

@@ -7,8 +7,8 @@ use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
     ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, ElementPath,
     EncryptedPart, EndorsingToken, Facts, InboundPlan, KeyBinding, KeyReference, Keys, Layout,
-    Mark, Mechanism, OutboundPlan, Outgoing, Part, PlanProblem, Policy, ProtectionOrder, Rejected,
-    Secured, SecurityContext, SignatureRole, Signer, SupportingToken,
+    Mechanism, OutboundPlan, Outgoing, Part, PlanProblem, Policy, ProtectionOrder, Rejected,
+    ReplayKey, Secured, SecurityContext, SignatureRole, Signer, SupportingToken,
 };
 use soapstone_xml::Buffers;
 
@@ -125,7 +125,7 @@ fn beside(message: &str, context: &SecurityContext, part: Part) -> String {
     )
 }
 
-fn marks(policy: &Policy, message: &str) -> Vec<Mark> {
+fn marks(policy: &Policy, message: &str) -> Vec<ReplayKey> {
     let plan = InboundPlan::compile(policy.clone(), service_keys()).unwrap();
     let opened = plan.open_unmarked(envelope(message), &known(), now(), &mut Buffers::default());
     opened.unwrap().marks().to_vec()

@@ -5,7 +5,7 @@ use std::time::Duration;
 
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, EncryptedPart, End, Facts, InboundPlan, KeyBinding,
-    KeyReference, Keys, Mark, Mechanism, Part, Policy, Receipt, Secured,
+    KeyReference, Keys, Mechanism, Part, Policy, Receipt, ReplayKey, Secured,
 };
 use soapstone_xml::Buffers;
 
@@ -41,7 +41,7 @@ fn under(
 }
 
 /// The marks under which a message arrives.
-fn found(policy: &Policy, keys: Keys, facts: &Facts, message: &str) -> Vec<Mark> {
+fn found(policy: &Policy, keys: Keys, facts: &Facts, message: &str) -> Vec<ReplayKey> {
     let plan = InboundPlan::compile(policy.clone(), keys).unwrap();
     let opened = plan.open_unmarked(envelope(message), facts, now(), &mut Buffers::default());
     let opened = opened.unwrap_or_else(|error| panic!("{error}\n{message}"));
@@ -50,8 +50,8 @@ fn found(policy: &Policy, keys: Keys, facts: &Facts, message: &str) -> Vec<Mark>
 
 /// Asserts that the sender knows exactly the marks that were found, for as long as they are
 /// remembered.
-fn assert_known(said: &Receipt, found: &[Mark], case: &str) {
-    let keys = |marks: &[Mark]| marks.iter().map(|mark| mark.key).collect::<Vec<_>>();
+fn assert_known(said: &Receipt, found: &[ReplayKey], case: &str) {
+    let keys = |marks: &[ReplayKey]| marks.iter().map(|mark| mark.key).collect::<Vec<_>>();
     assert!(!found.is_empty(), "{case}");
     assert_eq!(keys(&said.marks), keys(found), "{case}");
     for (said, found) in said.marks.iter().zip(found) {

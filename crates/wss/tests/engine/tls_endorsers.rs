@@ -7,8 +7,8 @@ use std::sync::Arc;
 use soapstone_crypto::Identity;
 use soapstone_wss::{
     Binding, ConversationVersion, DerivedKeyForm, ElementPath, EndorsingKey, EndorsingToken,
-    Evidence, InboundPlan, KeyReference, Keys, Layout, Mark, Mechanism, OutboundPlan, Outgoing,
-    Part, PlanProblem, Policy, Rejected, SignatureRole, Signer, TimestampPolicy,
+    Evidence, InboundPlan, KeyReference, Keys, Layout, Mechanism, OutboundPlan, Outgoing, Part,
+    PlanProblem, Policy, Rejected, ReplayKey, SignatureRole, Signer, TimestampPolicy,
 };
 use soapstone_xml::Buffers;
 
@@ -106,7 +106,7 @@ fn endorsers(evidence: &Evidence) -> Vec<(SignatureRole, String)> {
     signatures.map(|one| (one.role, who(&one.signer))).collect()
 }
 
-fn marks(policy: &Policy, message: &str) -> Vec<Mark> {
+fn marks(policy: &Policy, message: &str) -> Vec<ReplayKey> {
     let plan = InboundPlan::compile(policy.clone(), service_keys()).unwrap();
     let opened = plan.open_unmarked(envelope(message), &facts(), now(), &mut Buffers::default());
     opened.unwrap().marks().to_vec()

@@ -16,8 +16,8 @@ use jiff::Timestamp;
 use soapstone::crypto::{Curve, DigestAlgorithm, KeyKind, SecretBytes, SignatureAlgorithm};
 use soapstone::replay::ReplayCache;
 use soapstone::wss::{
-    Buffering, End, Facts, FirstSeen, InboundPlan, KeyBinding, KeyReference, Mark, Mechanism,
-    Operation, OperationObserver, OutboundPlan, Outgoing, Part, PasswordKind, Suite,
+    Buffering, End, Facts, FirstSeen, InboundPlan, KeyBinding, KeyReference, Mechanism, Operation,
+    OperationObserver, OutboundPlan, Outgoing, Part, PasswordKind, ReplayKey, Suite,
     SymmetricToken, Tuning,
 };
 use soapstone::xml::Buffers;
@@ -313,7 +313,7 @@ impl Sides {
             let spread = u64::from(nonce + 1).wrapping_mul(0x9e37_79b9_7f4a_7c15);
             let key = [spread.to_be_bytes(); 4].concat();
             let key = key.try_into().expect("four times eight bytes");
-            let mark = Mark {
+            let mark = ReplayKey {
                 key,
                 until,
                 end: End::Proven,

@@ -4,7 +4,7 @@ use std::collections::HashMap;
 use std::sync::Mutex;
 
 use jiff::Timestamp;
-use soapstone::wss::{FirstSeen, Mark};
+use soapstone::wss::{FirstSeen, ReplayKey};
 use soapstone::{
     Attempts, ForgetfulReplayCache, KeyName, Memory, Opener, Outcome, ReplayCache, ReplayError,
     Tally,
@@ -35,7 +35,7 @@ impl Tallies {
 }
 
 impl ReplayCache for Tallies {
-    fn first_seen(&self, marks: &[Mark], now: Timestamp) -> Result<FirstSeen, ReplayError> {
+    fn first_seen(&self, marks: &[ReplayKey], now: Timestamp) -> Result<FirstSeen, ReplayError> {
         ForgetfulReplayCache.first_seen(marks, now)
     }
 }
@@ -43,7 +43,7 @@ impl ReplayCache for Tallies {
 impl Attempts for Tallies {
     fn begin(
         &self,
-        marks: &[Mark],
+        marks: &[ReplayKey],
         names: &[KeyName],
         _: Timestamp,
         now: Timestamp,
