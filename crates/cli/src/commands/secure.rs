@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use jiff::Timestamp;
 use soapstone::Securer;
-use soapstone::endpoint::DatedUse;
+use soapstone::endpoint::MaterialUse;
 use soapstone::wss::SecureError;
 use soapstone_gateway::OneLine;
 
@@ -85,7 +85,7 @@ fn warn(securer: &Securer, now: Timestamp) {
     for dated in securer.dated() {
         let usage = dated.usage();
         // Whom we trust is not asked for here.
-        if matches!(usage, DatedUse::Identity | DatedUse::Peer)
+        if matches!(usage, MaterialUse::Identity | MaterialUse::Peer)
             && let Some(warning) = dated.warning(clock)
         {
             let (name, warning) = (usage.name(), OneLine(warning));

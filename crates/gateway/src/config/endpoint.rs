@@ -10,7 +10,7 @@ use soapstone::config::{
     Warning,
 };
 use soapstone::crypto::trust::OnlineRevocation;
-use soapstone::endpoint::{Dated, Directions, Endpoint, Fixed};
+use soapstone::endpoint::{Directions, Endpoint, ExpiringFile, Fixed};
 use soapstone_policy::TransportRequirement;
 use soapstone_store::{Contexts, Replay, StoreError, Stores};
 
@@ -80,7 +80,7 @@ pub(crate) trait SideSpec {
     fn unprotected_operations(&self) -> Vec<&str>;
 
     /// See [`Endpoint::dated`].
-    fn dated(&self) -> &[Dated];
+    fn dated(&self) -> &[ExpiringFile];
 
     /// What of it asks whether certificates were revoked.
     fn online_revocation(&self) -> &[Arc<OnlineRevocation>];
@@ -105,7 +105,7 @@ impl<P: Directions> SideSpec for EndpointSpec<P> {
         self.endpoint.unprotected_operations().collect()
     }
 
-    fn dated(&self) -> &[Dated] {
+    fn dated(&self) -> &[ExpiringFile] {
         self.endpoint.dated()
     }
 

@@ -51,7 +51,7 @@ use std::sync::Arc;
 use jiff::Timestamp;
 use rustls::ServerConfig;
 use soapstone::config::{FileState, Problem, Warning};
-use soapstone::endpoint::Dated;
+use soapstone::endpoint::ExpiringFile;
 use soapstone_store::tls_revocation::TlsRevocation;
 use soapstone_store::{StoreProblem, Stores};
 
@@ -93,7 +93,7 @@ pub struct Config {
     /// Whether clients can show certificates.
     asks_for_certificates: bool,
     /// Those of `[tls]`.
-    pub(crate) certificates: Vec<Dated>,
+    pub(crate) certificates: Vec<ExpiringFile>,
     pub(crate) routes: Vec<RouteSpec>,
     pub(crate) timeouts: Timeouts,
     pub(crate) limits: GatewayLimits,
@@ -199,7 +199,7 @@ impl Config {
     }
 
     /// The certificates and revocation lists that it names, each as often as it is used.
-    pub fn dated(&self) -> Vec<Dated> {
+    pub fn dated(&self) -> Vec<ExpiringFile> {
         let placed = dated_in(&self.certificates, &self.routes);
         placed.into_iter().map(|placed| placed.dated).collect()
     }

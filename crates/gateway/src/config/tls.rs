@@ -14,7 +14,7 @@ use rustls::{ClientConfig, RootCertStore, ServerConfig};
 use soapstone::config::{Document, LoadedFile, Place, Problem, RevocationConfig, Table, TlsFiles};
 use soapstone::crypto::Certificate;
 use soapstone::crypto::trust::OnlineRevocation;
-use soapstone::endpoint::{Dated, DatedUse};
+use soapstone::endpoint::{ExpiringFile, MaterialUse};
 use soapstone_store::server_trust::ServerTrust;
 use soapstone_store::tls_revocation::{RulesError, TlsRevocation};
 
@@ -28,7 +28,7 @@ pub struct ServerTls {
     /// Whether a client must show a certificate.
     pub(crate) demands_certificate: bool,
     /// Those that clients are shown.
-    pub(crate) certificates: Vec<Dated>,
+    pub(crate) certificates: Vec<ExpiringFile>,
     /// What asks whether the certificates of clients were revoked.
     pub(crate) revocation: Option<Arc<TlsRevocation>>,
 }
@@ -46,7 +46,7 @@ pub(crate) struct ClientTls {
     pub(crate) config: Arc<ClientConfig>,
     pub(crate) server_name: ServerName<'static>,
     /// Those that the backend is shown.
-    pub(crate) certificates: Vec<Dated>,
+    pub(crate) certificates: Vec<ExpiringFile>,
     /// What asks whether the backend's certificate was revoked.
     pub(crate) revocation: Option<Arc<TlsRevocation>>,
 }
@@ -287,7 +287,7 @@ pub(crate) fn client(
 struct Identity {
     chain: Vec<CertificateDer<'static>>,
     key: PrivateKeyDer<'static>,
-    certificates: Vec<Dated>,
+    certificates: Vec<ExpiringFile>,
 }
 
 fn read_identity(
@@ -317,7 +317,7 @@ fn read_identity(
         .iter()
         .filter_map(|der| Certificate::from_der(der).ok());
     let certificates = readable
-        .map(|certificate| Dated::certificate(DatedUse::Tls, &path, &certificate))
+        .map(|certificate| ExpiringFile::certificate(MaterialUse::Tls, &path, &certificate))
         .collect();
     Some(Identity {
         chain,

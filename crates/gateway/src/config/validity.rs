@@ -7,7 +7,7 @@
 use std::fmt;
 
 use jiff::Timestamp;
-use soapstone::endpoint::Dated;
+use soapstone::endpoint::ExpiringFile;
 
 use super::route::RouteSpec;
 use crate::config::direction::Direction;
@@ -17,7 +17,7 @@ use crate::config::direction::Direction;
 pub(crate) struct ExpiringMaterial {
     /// None of `[tls]`, which all routes share.
     pub(crate) place: Option<(String, Direction)>,
-    pub(crate) dated: Dated,
+    pub(crate) dated: ExpiringFile,
 }
 
 /// What the operator should know of a certificate or a revocation list: that it has expired, will
@@ -43,7 +43,7 @@ impl fmt::Display for ValidityWarning {
 }
 
 /// All certificates and revocation lists of a configuration: those of `[tls]`, and of all routes.
-pub(crate) fn dated_in(of_tls: &[Dated], routes: &[RouteSpec]) -> Vec<ExpiringMaterial> {
+pub(crate) fn dated_in(of_tls: &[ExpiringFile], routes: &[RouteSpec]) -> Vec<ExpiringMaterial> {
     let shared = of_tls.iter().map(|dated| ExpiringMaterial {
         place: None,
         dated: dated.clone(),

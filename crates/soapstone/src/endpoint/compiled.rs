@@ -20,8 +20,8 @@ use soapstone_trust::SecurityTokenService;
 use super::answer_actions::AnswerActions;
 use super::answers::Answers;
 use super::bootstrap::{Conversation, encrypts_body_afresh};
-use super::dated::Dated;
 use super::demands::Demands;
+use super::expiring_file::ExpiringFile;
 use super::http_basic::HttpBasic;
 use super::inner::Inner;
 use super::kerberos::Kerberos;
@@ -94,7 +94,7 @@ pub struct Endpoint<P> {
     pub(super) http_basic: Option<HttpBasic>,
     /// What an operator must know of the policy.
     pub(super) remarks: Vec<Remark>,
-    pub(super) dated: Vec<Dated>,
+    pub(super) dated: Vec<ExpiringFile>,
     pub(super) online: Vec<Arc<OnlineRevocation>>,
     /// What comes back to us, if it comes.
     pub(super) sent: Arc<Sent>,
@@ -240,7 +240,7 @@ impl<P: Directions> Endpoint<P> {
 
     /// The certificates and revocation lists that its file names, ours and those of others: each
     /// once for each use.
-    pub fn dated(&self) -> &[Dated] {
+    pub fn dated(&self) -> &[ExpiringFile] {
         &self.dated
     }
 

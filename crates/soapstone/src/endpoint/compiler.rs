@@ -6,14 +6,14 @@ use std::sync::Arc;
 
 use soapstone_crypto::trust::OnlineRevocation;
 
-use super::dated::Dated;
+use super::expiring_file::ExpiringFile;
 use crate::config::{EndpointConfig, Place, Problem, Problems};
 
 pub(super) struct Compiler<'c> {
     pub(super) config: &'c EndpointConfig,
     problems: Vec<Problem>,
     /// What keys and trust were made of so far.
-    pub(super) dated: Vec<Dated>,
+    pub(super) dated: Vec<ExpiringFile>,
     /// What of it asks about revocation.
     pub(super) online: Vec<Arc<OnlineRevocation>>,
 }

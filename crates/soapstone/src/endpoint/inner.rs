@@ -16,7 +16,7 @@ use soapstone_xml::{Buffers, Limits};
 
 use super::changes::retirements;
 use super::compiler::Compiler;
-use super::dated::DatedUse;
+use super::expiring_file::MaterialUse;
 use super::role::Role;
 use crate::config::{InnerConfig, InnerEncryptionConfig, Located};
 
@@ -279,7 +279,7 @@ impl Compiler<'_> {
         keys: &Keys,
     ) -> Option<InnerDecryption> {
         let identities: Vec<Arc<Identity>> = match &config.identity {
-            Some(identity) => vec![self.identity(identity, DatedUse::InnerDecryption)?],
+            Some(identity) => vec![self.identity(identity, MaterialUse::InnerDecryption)?],
             None => keys.decrypting().cloned().collect(),
         };
         let Some(first) = identities.first() else {
@@ -383,7 +383,7 @@ impl Compiler<'_> {
             );
             return None;
         };
-        let identity = self.identity(identity, DatedUse::Inner)?;
+        let identity = self.identity(identity, MaterialUse::Inner)?;
         let kind = identity.key().kind();
         let Some(signature) = signature.iter().find(|algorithm| algorithm.fits(kind)) else {
             self.report_with_hint(

@@ -10,7 +10,7 @@ use soapstone_crypto::{
 use soapstone_wss::{Keys, SharedKey, User};
 
 use super::compiler::Compiler;
-use super::dated::{Dated, DatedUse};
+use super::expiring_file::{ExpiringFile, MaterialUse};
 use crate::config::{
     IdentityConfig, IdentitySource, LoadedFile, Located, OTHER_TEXT, RevocationConfig, TrustConfig,
     UserConfig,
@@ -27,12 +27,12 @@ impl Compiler<'_> {
     pub(super) fn keys(&mut self) -> Keys {
         let config = self.config.identity.as_ref();
         let decrypting = config.map_or(&[][..], |identity| &identity.decryption);
-        let decryption = self.identities(decrypting, DatedUse::Decryption);
+        let decryption = self.identities(decrypting, MaterialUse::Decryption);
         let endorsing = config.map_or(&[][..], |identity| &identity.endorsing);
-        let endorsers = self.identities(endorsing, DatedUse::Endorsing);
+        let endorsers = self.identities(endorsing, MaterialUse::Endorsing);
         let is_complete =
             decryption.len() == decrypting.len() && endorsers.len() == endorsing.len();
-        let identity = config.and_then(|identity| self.identity(identity, DatedUse::Identity));
+        let identity = config.and_then(|identity| self.identity(identity, MaterialUse::Identity));
         Keys {
             // In the place of a key that cannot be read none decrypts or endorses, and nothing more
             // is to be said of it.
@@ -65,7 +65,7 @@ impl Compiler<'_> {
             .collect()
     }
 
-    fn identities(&mut self, configs: &[IdentityConfig], usage: DatedUse) -> Vec<Arc<Identity>> {
+    fn identities(&mut self, configs: &[IdentityConfig], usage: MaterialUse) -> Vec<Arc<Identity>> {
         let identities = configs.iter();
         identities
             .filter_map(|identity| self.identity(identity, usage))
@@ -75,7 +75,7 @@ impl Compiler<'_> {
     pub(super) fn identity(
         &mut self,
         config: &IdentityConfig,
-        usage: DatedUse,
+        usage: MaterialUse,
     ) -> Option<Arc<Identity>> {
         let password = config
             .password
@@ -199,12 +199,12 @@ impl Compiler<'_> {
         let mut rules = TrustRules::default();
         for file in &config.anchors {
             let certificates = self.certificates(file);
-            self.note(DatedUse::Anchor, file, &certificates);
+            self.note(MaterialUse::Anchor, file, &certificates);
             rules.anchors.extend(certificates);
         }
         for file in &config.pinned {
             let certificates = self.certificates(file);
-            self.note(DatedUse::Pinned, file, &certificates);
+            self.note(MaterialUse::Pinned, file, &certificates);
             rules.pinned.extend(certificates);
         }
         rules.subjects = config
@@ -229,7 +229,7 @@ impl Compiler<'_> {
         for file in &config.crls {
             // One that cannot be read is told of by the store.
             if let Ok(facts) = RevocationListFacts::of(file.bytes.expose()) {
-                self.note_dated(Dated::revocation_list(&file.path, facts));
+                self.note_dated(ExpiringFile::revocation_list(&file.path, facts));
             }
         }
         match TrustStore::new(rules) {
@@ -314,23 +314,23 @@ impl Compiler<'_> {
 
     pub(super) fn peer(&mut self, file: &LoadedFile) -> Option<Certificate> {
         let certificate = self.certificates(file).into_iter().next()?;
-        self.note(DatedUse::Peer, file, [&certificate]);
+        self.note(MaterialUse::Peer, file, [&certificate]);
         Some(certificate)
     }
 
     /// Keeps what certificates are used for, to be told of it.
     fn note<'c>(
         &mut self,
-        usage: DatedUse,
+        usage: MaterialUse,
         file: &LoadedFile,
         certificates: impl IntoIterator<Item = &'c Certificate>,
     ) {
         for certificate in certificates {
-            self.note_dated(Dated::certificate(usage, &file.path, certificate));
+            self.note_dated(ExpiringFile::certificate(usage, &file.path, certificate));
         }
     }
 
-    fn note_dated(&mut self, dated: Dated) {
+    fn note_dated(&mut self, dated: ExpiringFile) {
         if !self.dated.contains(&dated) {
             self.dated.push(dated);
         }

@@ -20,8 +20,8 @@ use soapstone_wss::{
 };
 
 use super::compiler::Compiler;
-use super::dated::DatedUse;
 use super::exchange_policy::Exchange;
+use super::expiring_file::MaterialUse;
 use crate::config::{
     AssertionIssuerConfig, DelegationConfig, KeyTypeChoice, Located, OTHER_TEXT, PartiesConfig,
     StsConfig, TargetServiceConfig,
@@ -77,7 +77,7 @@ impl Compiler<'_> {
                 "have requesters sign, or give a user and a password",
             );
         }
-        let identity = self.identity(&config.identity, DatedUse::Issuing);
+        let identity = self.identity(&config.identity, MaterialUse::Issuing);
         self.check_own_name(config, identity.as_deref());
         let services = self.target_services(config);
         let attributes = self.granted_attributes(config);

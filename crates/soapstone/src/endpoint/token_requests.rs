@@ -347,7 +347,7 @@ impl Compiler<'_> {
             );
             return None;
         };
-        let identity = self.identity(named, super::dated::DatedUse::Identity)?;
+        let identity = self.identity(named, super::expiring_file::MaterialUse::Identity)?;
         Some(identity.certificate().clone())
     }
 

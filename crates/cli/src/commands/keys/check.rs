@@ -10,7 +10,7 @@ use jiff::{SignedDuration, Timestamp};
 use serde::Serialize;
 use soapstone::crypto::Certificate;
 use soapstone::crypto::trust::{AnswerError, RevocationCache, RevocationListFacts};
-use soapstone::endpoint::DatedUse;
+use soapstone::endpoint::MaterialUse;
 use soapstone_gateway::{Config, OneLine};
 
 use super::entries::{self, Item, Passwords};
@@ -92,7 +92,7 @@ pub fn run(arguments: Arguments) -> Result<(), Failure> {
         folders.extend(config.revocation_folder().map(Path::to_path_buf));
         for dated in config.dated() {
             let file = dated.file().to_path_buf();
-            if dated.usage() == DatedUse::Revocation && !lists.contains(&file) {
+            if dated.usage() == MaterialUse::Revocation && !lists.contains(&file) {
                 lists.push(file);
             } else if let Some(certificate) = dated.certificate_itself().cloned() {
                 certificates.push(Placed { file, certificate });

@@ -18,7 +18,7 @@ const SOON: SignedDuration = SignedDuration::from_hours(30 * 24);
 /// What a certificate or a revocation list is there for.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 #[non_exhaustive]
-pub enum DatedUse {
+pub enum MaterialUse {
     /// It says who we are, or stands between that and an authority.
     Identity,
     /// Messages are encrypted to it, where that is not [`Self::Identity`].
@@ -45,7 +45,7 @@ pub enum DatedUse {
     Tls,
 }
 
-impl DatedUse {
+impl MaterialUse {
     /// The key of the configuration that names such a file.
     pub const fn name(self) -> &'static str {
         match self {
@@ -66,8 +66,8 @@ impl DatedUse {
 
 /// A certificate or a revocation list that is used, and the file that it stands in.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Dated {
-    usage: DatedUse,
+pub struct ExpiringFile {
+    usage: MaterialUse,
     file: PathBuf,
     /// The subject of a certificate, the issuer of a list.
     name: String,
@@ -76,9 +76,9 @@ pub struct Dated {
     certificate: Option<Certificate>,
 }
 
-impl Dated {
+impl ExpiringFile {
     /// A certificate of a file.
-    pub fn certificate(usage: DatedUse, file: &Path, certificate: &Certificate) -> Self {
+    pub fn certificate(usage: MaterialUse, file: &Path, certificate: &Certificate) -> Self {
         Self {
             usage,
             file: file.to_path_buf(),
@@ -92,7 +92,7 @@ impl Dated {
     /// The revocation list of a file.
     pub fn revocation_list(file: &Path, list: RevocationListFacts) -> Self {
         Self {
-            usage: DatedUse::Revocation,
+            usage: MaterialUse::Revocation,
             file: file.to_path_buf(),
             name: list.issuer,
             first: list.this_update,
@@ -102,7 +102,7 @@ impl Dated {
     }
 
     /// What it is there for.
-    pub fn usage(&self) -> DatedUse {
+    pub fn usage(&self) -> MaterialUse {
         self.usage
     }
 
@@ -127,7 +127,7 @@ impl Dated {
         let validity = self.validity(now)?;
         let (file, name) = (self.file.display(), &self.name);
         Some(match self.usage {
-            DatedUse::Revocation => {
+            MaterialUse::Revocation => {
                 format!("`{file}`, the revocation list of `{name}`, {validity}")
             }
             _ => format!("`{file}` of `{name}` {validity}"),
@@ -135,7 +135,7 @@ impl Dated {
     }
 
     fn validity(&self, now: Timestamp) -> Option<String> {
-        let is_list = self.usage == DatedUse::Revocation;
+        let is_list = self.usage == MaterialUse::Revocation;
         if now < self.first {
             return Some(format!("is valid only from {}", self.first));
         }
@@ -165,7 +165,7 @@ mod tests {
         text.parse().expect("a moment")
     }
 
-    fn used(not_before: &str, not_after: &str) -> Dated {
+    fn used(not_before: &str, not_after: &str) -> ExpiringFile {
         let validity = Validity {
             not_before: moment(not_before),
             not_after: moment(not_after),
@@ -173,8 +173,8 @@ mod tests {
         let template = Template::new("CN=service,O=Example", validity).expect("a name");
         let key = PrivateKey::generate(KeyKind::Ed25519).expect("a key");
         let identity = issue::self_signed(key, &template).expect("a certificate");
-        Dated::certificate(
-            DatedUse::Identity,
+        ExpiringFile::certificate(
+            MaterialUse::Identity,
             Path::new("service.cert.pem"),
             identity.certificate(),
         )
@@ -231,7 +231,7 @@ mod tests {
                 this_update: moment("2026-01-01T00:00:00Z"),
                 next_update: next_update.map(moment),
             };
-            Dated::revocation_list(Path::new("ca.crl.pem"), facts)
+            ExpiringFile::revocation_list(Path::new("ca.crl.pem"), facts)
         };
         let weekly = list(Some("2026-01-08T00:00:00Z"));
         for (now, expected) in [
