@@ -10,8 +10,8 @@ use openssl::md_ctx::MdCtx;
 
 use crate::algorithms::DigestAlgorithm;
 use crate::error::{CryptoError, OrLibrary};
-use crate::fetched;
 use crate::hexadecimal::Digits;
+use crate::openssl_algorithms;
 
 /// Longest digest, in bytes (SHA-512).
 const LONGEST: usize = 64;
@@ -117,7 +117,7 @@ impl Hasher {
         if let Some(known) = aws_algorithm(algorithm) {
             return Ok(Self(State::Aws(aws::Context::new(known))));
         }
-        let md = fetched::md(algorithm)?;
+        let md = openssl_algorithms::md(algorithm)?;
         let mut context = MdCtx::new().or_library("starting a digest")?;
         context.digest_init(md).or_library("starting a digest")?;
         Ok(Self(State::OpenSsl {

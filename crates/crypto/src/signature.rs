@@ -17,9 +17,9 @@ use crate::context_pool::Purpose;
 use crate::der::{self, NotDer, Reader};
 use crate::digest::digest;
 use crate::error::{CryptoError, OrLibrary};
-use crate::fetched;
 use crate::key::AwsKeys;
 use crate::key::{KeyBackend, KeyKind, PrivateKey, PublicKey, SoftwareKey};
+use crate::openssl_algorithms;
 
 /// Fails unless the algorithm works with this kind of key.
 fn require_fit(algorithm: SignatureAlgorithm, kind: KeyKind) -> Result<(), CryptoError> {
@@ -135,7 +135,7 @@ fn prepare<T>(
     digest: DigestAlgorithm,
 ) -> Result<(), CryptoError> {
     let failed = "setting the parameters of a signature";
-    let md = fetched::md(digest)?;
+    let md = openssl_algorithms::md(digest)?;
     match algorithm.family() {
         SignatureFamily::RsaPkcs1 => context.set_rsa_padding(Padding::PKCS1).or_library(failed)?,
         SignatureFamily::RsaPss => {

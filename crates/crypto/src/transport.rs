@@ -15,11 +15,11 @@ use openssl::rsa::Padding;
 use crate::algorithms::{DigestAlgorithm, KeyTransport};
 use crate::context_pool::{ContextPool, Purpose};
 use crate::error::{CryptoError, DecryptFailed, EstablishmentError, OrLibrary};
-use crate::fetched;
 use crate::key::{
     ExternalKey, ExternalKeyError, KeyBackend, KeyKind, PrivateKey, PublicKey, RsaPadding,
     SoftwareKey,
 };
+use crate::openssl_algorithms;
 use crate::secret::SecretBytes;
 pub(crate) use implicit_rejection::ImplicitRejection;
 use implicit_rejection::key_or_substitute;
@@ -187,10 +187,10 @@ fn prepare<T>(
         .set_rsa_padding(Padding::PKCS1_OAEP)
         .or_library(failed)?;
     context
-        .set_rsa_oaep_md(fetched::md(parameters.digest)?)
+        .set_rsa_oaep_md(openssl_algorithms::md(parameters.digest)?)
         .or_library(failed)?;
     context
-        .set_rsa_mgf1_md(fetched::md(parameters.mgf_for(algorithm))?)
+        .set_rsa_mgf1_md(openssl_algorithms::md(parameters.mgf_for(algorithm))?)
         .or_library(failed)?;
     if let Some(label) = parameters.label() {
         context.set_rsa_oaep_label(label).or_library(failed)?;

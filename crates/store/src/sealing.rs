@@ -11,7 +11,7 @@
 use jiff::Timestamp;
 use soapstone::config::StoreConfig;
 use soapstone::crypto::{
-    Certificate, CryptoError, DigestAlgorithm, SecretBytes, SymmetricKey, bound, digest,
+    Certificate, CryptoError, DigestAlgorithm, SecretBytes, SymmetricKey, digest, sealed_storage,
 };
 use soapstone::wss::{ContextName, ContextOwner, ConversationVersion, SecurityContext};
 
@@ -69,7 +69,7 @@ impl SealKeys {
         context: &SecurityContext,
     ) -> Result<Vec<u8>, CryptoError> {
         let place = place(scope, &context.identifier, context.instance.as_deref());
-        let sealed = bound::seal(&self.current.key, &place, write(context).expose())?;
+        let sealed = sealed_storage::seal(&self.current.key, &place, write(context).expose())?;
         let mut value = Vec::with_capacity(1 + KEY_ID_LENGTH + sealed.len());
         value.push(FORM);
         value.extend_from_slice(&self.current.id);
@@ -96,7 +96,7 @@ impl SealKeys {
             return Ok(None);
         };
         let place = place(scope, &name.identifier, name.instance.as_deref());
-        let opened = bound::open(&key.key, &place, sealed).map_err(|_| Unreadable)?;
+        let opened = sealed_storage::open(&key.key, &place, sealed).map_err(|_| Unreadable)?;
         let context = read(name, opened.expose()).ok_or(Unreadable)?;
         Ok(Some(context).filter(|context| context.version == name.version))
     }
@@ -105,13 +105,13 @@ impl SealKeys {
 impl SealKeys {
     /// Seals nothing, for all who have the key to see.
     pub(crate) fn seal_canary(&self, prefix: &str) -> Result<Vec<u8>, CryptoError> {
-        bound::seal(&self.current.key, &canary_place(prefix), &[])
+        sealed_storage::seal(&self.current.key, &canary_place(prefix), &[])
     }
 
     /// The key that opens a canary.
     pub(crate) fn open_canary(&self, prefix: &str, value: &[u8]) -> Opener {
         let place = canary_place(prefix);
-        let opens = |key: &SealKey| bound::open(&key.key, &place, value).is_ok();
+        let opens = |key: &SealKey| sealed_storage::open(&key.key, &place, value).is_ok();
         match &self.other {
             _ if opens(&self.current) => Opener::Current,
             Some(other) if opens(other) => Opener::Other,

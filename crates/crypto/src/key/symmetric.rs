@@ -7,7 +7,7 @@ use subtle::ConstantTimeEq;
 
 use crate::derived_keys::DerivedKeys;
 use crate::error::CryptoError;
-use crate::schedule::Schedules;
+use crate::expanded_key::Schedules;
 use crate::secret::SecretBytes;
 
 use super::usage::{CipherUsage, UsageCounter};

@@ -4,7 +4,7 @@
 //! unless it asks for that.
 
 use soapstone::config::Table;
-use soapstone::crypto::{SymmetricKey, bound, hexadecimal};
+use soapstone::crypto::{SymmetricKey, hexadecimal, sealed_storage};
 
 /// Most messages that can be kept.
 const MOST: u64 = 10_000;
@@ -44,7 +44,7 @@ pub(super) fn read_record(mut table: Table<'_>, has_admin: bool) -> Option<Recor
     let secret = table.secret("seal_key", "seal_key_env", "seal_key_file");
     let seal_key = secret.and_then(|text| {
         let bytes = hexadecimal::decode(text.value.expose().trim());
-        let bytes = bytes.filter(|bytes| bytes.len() == bound::KEY_LENGTH);
+        let bytes = bytes.filter(|bytes| bytes.len() == sealed_storage::KEY_LENGTH);
         let key = bytes.and_then(|bytes| SymmetricKey::new(bytes).ok());
         if key.is_none() {
             table.report_with_hint(

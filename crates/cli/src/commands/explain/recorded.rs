@@ -6,7 +6,7 @@ use std::path::Path;
 
 use jiff::Timestamp;
 use serde_json::Value;
-use soapstone::crypto::{SymmetricKey, base64, bound, hexadecimal};
+use soapstone::crypto::{SymmetricKey, base64, hexadecimal, sealed_storage};
 
 use crate::admin;
 use crate::failure::Failure;
@@ -69,9 +69,9 @@ fn opened(sealed: &[u8], id: &str, file: &Path) -> Result<Vec<u8>, Failure> {
     let text = String::from_utf8_lossy(&text);
     let key = hexadecimal::decode(text.trim()).and_then(|bytes| SymmetricKey::new(bytes).ok());
     let key = key
-        .filter(|key| key.len() == bound::KEY_LENGTH)
+        .filter(|key| key.len() == sealed_storage::KEY_LENGTH)
         .ok_or_else(|| Failure::file(file, "expected 64 hexadecimal digits"))?;
-    let message = bound::open(&key, id.as_bytes(), sealed)
+    let message = sealed_storage::open(&key, id.as_bytes(), sealed)
         .map_err(|_| Failure::file(file, "this is not the key that sealed the message"))?;
     Ok(message.expose().clone())
 }

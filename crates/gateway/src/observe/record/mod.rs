@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
 use jiff::Timestamp;
 use serde_json::{Value, json};
-use soapstone::crypto::{CryptoError, SymmetricKey, base64, bound};
+use soapstone::crypto::{CryptoError, SymmetricKey, base64, sealed_storage};
 use soapstone::mime::Package;
 
 use crate::config::direction::Direction;
@@ -92,7 +92,7 @@ impl Records {
     pub(crate) fn new(config: RecordConfig, process: &str) -> Result<Self, CryptoError> {
         let key = match &config.seal_key {
             Some(key) => key.clone(),
-            None => SymmetricKey::generate(bound::KEY_LENGTH)?,
+            None => SymmetricKey::generate(sealed_storage::KEY_LENGTH)?,
         };
         Ok(Self {
             config,
@@ -172,7 +172,7 @@ impl Records {
         if is_clear && !self.config.plaintext {
             return Err("it holds content in the clear, and `record.plaintext` is not set");
         }
-        bound::seal(&self.key, id.as_bytes(), bytes)
+        sealed_storage::seal(&self.key, id.as_bytes(), bytes)
             .map_err(|_| "the key of the process has sealed as much as it may")
     }
 
@@ -191,7 +191,7 @@ impl Records {
             let message = match self.gives_sealed() {
                 true => base64::encode(sealed),
                 false => {
-                    let opened = bound::open(&self.key, id.as_bytes(), sealed).ok()?;
+                    let opened = sealed_storage::open(&self.key, id.as_bytes(), sealed).ok()?;
                     base64::encode(opened.expose())
                 }
             };
@@ -316,7 +316,7 @@ mod tests {
         assert_eq!(record["sealed"], true);
         let message = record["message"].as_str().expect("base64");
         let sealed = base64::decode_xml_to_vec(message.as_bytes()).expect("base64");
-        let opened = bound::open(&key, id.as_bytes(), &sealed).expect("the key");
+        let opened = sealed_storage::open(&key, id.as_bytes(), &sealed).expect("the key");
         assert_eq!(opened.expose(), SEALED);
     }
 

@@ -26,10 +26,10 @@ pub const KEY_LENGTH: usize = 32;
 /// ```
 /// use soapstone_crypto::{SymmetricKey, bound};
 ///
-/// let key = SymmetricKey::generate(bound::KEY_LENGTH)?;
-/// let sealed = bound::seal(&key, b"shelf 3", b"open sesame")?;
-/// assert_eq!(bound::open(&key, b"shelf 3", &sealed).unwrap().expose(), b"open sesame");
-/// assert!(bound::open(&key, b"shelf 4", &sealed).is_err());
+/// let key = SymmetricKey::generate(sealed_storage::KEY_LENGTH)?;
+/// let sealed = sealed_storage::seal(&key, b"shelf 3", b"open sesame")?;
+/// assert_eq!(sealed_storage::open(&key, b"shelf 3", &sealed).unwrap().expose(), b"open sesame");
+/// assert!(sealed_storage::open(&key, b"shelf 4", &sealed).is_err());
 /// # Ok::<(), soapstone_crypto::CryptoError>(())
 /// ```
 pub fn seal(key: &SymmetricKey, belongs_to: &[u8], secret: &[u8]) -> Result<Vec<u8>, CryptoError> {
