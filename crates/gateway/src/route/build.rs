@@ -13,7 +13,7 @@ use std::sync::{Arc, Mutex};
 
 use http::{HeaderValue, Uri};
 use soapstone::crypto::trust::RevocationCache;
-use soapstone::endpoint::{Calling, Directions, SentMessages};
+use soapstone::endpoint::{Calling, Directions, ReflectionGuard};
 use soapstone_broker::{Dice, Pool};
 use soapstone_store::{StoreError, Stores};
 use tokio::time::Instant;
@@ -311,7 +311,7 @@ impl Builder<'_> {
     fn endpoint<P: Directions>(
         &self,
         opened: Option<(EndpointSpec<P>, OpenStores)>,
-        sent: &SentMessages,
+        sent: &ReflectionGuard,
         predecessor: Option<(&RouteEndpoint<P>, bool)>,
     ) -> Option<Arc<RouteEndpoint<P>>> {
         let (spec, stores) = opened?;

@@ -2,7 +2,7 @@
 //!
 //! The rule kept here: a message that one endpoint accepted is a copy for all of them.
 
-use soapstone::endpoint::SentMessages;
+use soapstone::endpoint::ReflectionGuard;
 use soapstone_store::ProcessMemory;
 
 /// The messages that any route has accepted or sent, under any configuration.
@@ -10,7 +10,7 @@ use soapstone_store::ProcessMemory;
 pub(crate) struct Remembered {
     pub(super) accepted: ProcessMemory,
     /// Of inbound endpoints, which are services.
-    pub(super) answers: SentMessages,
+    pub(super) answers: ReflectionGuard,
     /// Of outbound endpoints, which are clients.
-    pub(super) requests: SentMessages,
+    pub(super) requests: ReflectionGuard,
 }

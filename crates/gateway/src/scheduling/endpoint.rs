@@ -5,7 +5,9 @@
 
 use std::sync::Arc;
 
-use soapstone::endpoint::{Calling, Directions, Endpoint, Memory, Question, SentMessages, Serving};
+use soapstone::endpoint::{
+    Calling, Directions, Endpoint, Memory, Question, ReflectionGuard, Serving,
+};
 use soapstone_store::{Contexts, ProcessMemory, Replay, StoreError, Stores};
 use tokio::sync::{Semaphore, SemaphorePermit};
 
@@ -85,7 +87,7 @@ pub(crate) struct Inheritance<'i, P> {
     /// The messages that any endpoint of this process has accepted.
     pub(crate) accepted: &'i ProcessMemory,
     /// The messages that any endpoint of its role has sent.
-    pub(crate) sent: &'i SentMessages,
+    pub(crate) sent: &'i ReflectionGuard,
     /// All endpoints of the former configuration.
     pub(crate) former: &'i [&'i RouteStores],
     /// The endpoint whose place it takes, and whether it is where its predecessor was.

@@ -24,10 +24,10 @@ use super::nodes::LastNode;
 use super::operations::Operations;
 use super::packages::Packages;
 use super::plans::{Directions, Fixed, Plans};
+use super::reflection_guard::ReflectionGuard;
 use super::renewal::renewing;
 use super::role::Role;
 use super::saml::without_assertion;
-use super::sent::SentMessages;
 use super::token_rules::token_rules;
 use crate::config::{Document, EndpointConfig, Environment, Located, Place, Problems};
 
@@ -180,7 +180,7 @@ impl Compiler<'_> {
             .collect();
         let reader_of_answers = self.reader_of_answers()?;
         let replay = self.config.security.replay.as_ref();
-        let (sent, all_sent) = SentMessages::alone(replay.and_then(|replay| replay.capacity));
+        let (sent, all_sent) = ReflectionGuard::alone(replay.and_then(|replay| replay.capacity));
         Some(Endpoint {
             agreements: agreements.into_iter().collect::<Option<_>>()?,
             operations,

@@ -30,9 +30,9 @@ use super::operations::Operations;
 use super::packages::Packages;
 use super::plans::{Directions, Plans};
 use super::references::{AssertionFetcher, References};
+use super::reflection_guard::{ReflectionGuard, Sent};
 use super::remarks::Remark;
 use super::request_headers::RequestHeaders;
-use super::sent::{Sent, SentMessages};
 use super::token_service::TokenService;
 use crate::config::{ConversationsConfig, ReplayConfig, ReplayStoreConfig};
 
@@ -99,13 +99,13 @@ pub struct Endpoint<P> {
     /// What comes back to us, if it comes.
     pub(super) sent: Arc<Sent>,
     /// What it may come back to as well: other endpoints of the process.
-    pub(super) all_sent: SentMessages,
+    pub(super) all_sent: ReflectionGuard,
 }
 
 impl<P: Directions> Endpoint<P> {
     /// Assembles an endpoint from plans: for applications that have no file.
     pub(super) fn assembled(directions: P, limits: Limits) -> Self {
-        let (sent, all_sent) = SentMessages::alone(None);
+        let (sent, all_sent) = ReflectionGuard::alone(None);
         Self {
             agreements: vec![Plans::new(directions, false)],
             operations: None,
@@ -149,7 +149,7 @@ impl<P: Directions> Endpoint<P> {
     /// Knows what any endpoint of the process has sent that shares the same, so that nothing of it
     /// comes back as the peer's word to another endpoint, or after a change of configuration that
     /// renames or moves this one. It is for endpoints of one role.
-    pub fn share_sent(&mut self, process: &SentMessages) {
+    pub fn share_sent(&mut self, process: &ReflectionGuard) {
         process.join(&self.sent);
         self.all_sent = process.clone();
     }

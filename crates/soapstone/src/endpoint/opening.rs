@@ -22,8 +22,8 @@ use super::asking::{Store, Workspace};
 use super::compiled::Endpoint;
 use super::inner::InnerFound;
 use super::plans::Directions;
+use super::reflection_guard::Origin;
 use super::relation;
-use super::sent::Known;
 use super::step::{Step, StepObserver};
 use super::tries::{Tries, refusal};
 use crate::cancellations;
@@ -178,9 +178,9 @@ impl<P: Directions> Endpoint<P> {
 
     fn refuse_our_own(&self, marks: &[ReplayKey], now: Timestamp) -> Result<(), Rejected> {
         match self.all_sent.known(marks, now) {
-            Known::Foreign => Ok(()),
-            Known::Sent => Err(Rejected::Reflected),
-            Known::Forgotten => Err(Rejected::ReplayUnknown {
+            Origin::Foreign => Ok(()),
+            Origin::Sent => Err(Rejected::Reflected),
+            Origin::Forgotten => Err(Rejected::ReplayUnknown {
                 problem: "the clock was set: whether the message was sent from here is not known any more".to_owned(),
             }),
         }

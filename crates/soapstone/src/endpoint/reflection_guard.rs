@@ -33,7 +33,7 @@ const DEFAULT_CAPACITY: usize = 1 << 20;
 /// as a request, whichever of them it was. A request of a client may well arrive at a service of
 /// the same process, so that each role has its own.
 #[derive(Clone, Debug)]
-pub struct SentMessages(Arc<Everybody>);
+pub struct ReflectionGuard(Arc<Everybody>);
 
 #[derive(Debug)]
 struct Everybody {
@@ -59,7 +59,7 @@ pub(super) struct Sent {
 
 /// What is known of a message that arrives.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Known {
+pub(super) enum Origin {
     /// It was not sent, or so long ago that others were sent in its place.
     Foreign,
     /// It was sent.
@@ -99,13 +99,13 @@ impl Ending {
     }
 }
 
-impl Default for SentMessages {
+impl Default for ReflectionGuard {
     fn default() -> Self {
         Self::by(Elapsed::since_now())
     }
 }
 
-impl SentMessages {
+impl ReflectionGuard {
     fn by(elapsed: Elapsed) -> Self {
         Self(Arc::new(Everybody {
             rooms: RwLock::default(),
@@ -166,15 +166,15 @@ impl SentMessages {
     }
 
     /// What is known of a message with these marks.
-    pub(super) fn known(&self, marks: &[ReplayKey], now: Timestamp) -> Known {
+    pub(super) fn known(&self, marks: &[ReplayKey], now: Timestamp) -> Origin {
         let present = self.0.present(now);
         let rooms = self.0.rooms.read().unwrap_or_else(PoisonError::into_inner);
         if rooms.iter().any(|room| room.has_any_of(marks, present)) {
-            return Known::Sent;
+            return Origin::Sent;
         }
         drop(rooms);
         if !self.0.has_forgotten.load(Ordering::SeqCst) {
-            return Known::Foreign;
+            return Origin::Foreign;
         }
         let forgotten = self.0.forgotten();
         let is_forgotten = |mark: &ReplayKey| {
@@ -183,8 +183,8 @@ impl SentMessages {
             mark.end == End::Proven && forgotten.last_beside(until).is_some()
         };
         match marks.iter().any(is_forgotten) {
-            true => Known::Forgotten,
-            false => Known::Foreign,
+            true => Origin::Forgotten,
+            false => Origin::Foreign,
         }
     }
 }
@@ -354,7 +354,7 @@ mod tests {
     /// An endpoint whose clock and whose time are set apart.
     struct Alone {
         room: Arc<Sent>,
-        everybody: SentMessages,
+        everybody: ReflectionGuard,
         elapsed: Passed,
     }
 
@@ -362,7 +362,7 @@ mod tests {
         fn new(capacity: Option<u64>) -> Self {
             let elapsed = Passed::default();
             let read = elapsed.clone();
-            let everybody = SentMessages::by(Elapsed::read_by(move || read.get()));
+            let everybody = ReflectionGuard::by(Elapsed::read_by(move || read.get()));
             let room = Arc::new(Sent::new(capacity));
             everybody.join(&room);
             Self {
@@ -376,7 +376,7 @@ mod tests {
             self.everybody.remember(&self.room, marks, longer, at(now));
         }
 
-        fn known(&self, marks: &[ReplayKey], now: i64) -> Known {
+        fn known(&self, marks: &[ReplayKey], now: i64) -> Origin {
             self.everybody.known(marks, at(now))
         }
 
@@ -403,12 +403,12 @@ mod tests {
     #[test]
     fn what_was_sent_is_known_until_it_could_not_be_accepted_any_more() {
         let sent = Alone::new(None);
-        assert_eq!(sent.known(&[mark(1, 60)], 0), Known::Foreign);
+        assert_eq!(sent.known(&[mark(1, 60)], 0), Origin::Foreign);
         sent.remember(&[mark(1, 60)], Duration::from_secs(30), 0);
         sent.wait(92);
-        assert_eq!(sent.known(&[mark(2, 60), mark(1, 60)], 90), Known::Sent);
-        assert_eq!(sent.known(&[mark(2, 60)], 90), Known::Foreign);
-        assert_eq!(sent.known(&[mark(1, 60)], 91), Known::Foreign);
+        assert_eq!(sent.known(&[mark(2, 60), mark(1, 60)], 90), Origin::Sent);
+        assert_eq!(sent.known(&[mark(2, 60)], 90), Origin::Foreign);
+        assert_eq!(sent.known(&[mark(1, 60)], 91), Origin::Foreign);
         sent.remember(&[mark(3, 200)], NOTHING, 100);
         assert_eq!(sent.held(), 1);
     }
@@ -421,8 +421,8 @@ mod tests {
         sent.wait(400);
         sent.remember(&[mark(2, 760)], NOTHING, 400);
         assert_eq!(sent.held(), 1);
-        assert_eq!(sent.known(&[mark(1, 360)], 60), Known::Forgotten);
-        assert_eq!(sent.known(&[mark(3, 362)], 62), Known::Foreign);
+        assert_eq!(sent.known(&[mark(1, 360)], 60), Origin::Forgotten);
+        assert_eq!(sent.known(&[mark(3, 362)], 62), Origin::Foreign);
     }
 
     #[test]
@@ -436,8 +436,8 @@ mod tests {
         sent.wait(361);
         let day = 86_400;
         sent.remember(&[mark(2, day + 360)], NOTHING, day);
-        assert_eq!(sent.known(&[unproven], day), Known::Sent);
-        assert_eq!(sent.known(&[mark(1, 360)], 0), Known::Sent);
+        assert_eq!(sent.known(&[unproven], day), Origin::Sent);
+        assert_eq!(sent.known(&[mark(1, 360)], 0), Origin::Sent);
     }
 
     #[test]
@@ -450,10 +450,10 @@ mod tests {
             let now = day + 60 * i64::from(minute);
             sent.remember(&[mark(minute + 2, now + 360)], NOTHING, now);
         }
-        assert_eq!(sent.known(&[mark(100, 960)], 600), Known::Foreign);
+        assert_eq!(sent.known(&[mark(100, 960)], 600), Origin::Foreign);
         // What was sent meanwhile is not taken for an answer when the clock gets there.
-        assert_eq!(sent.known(&[mark(2, day + 360)], day), Known::Sent);
-        assert_eq!(sent.known(&[mark(100, day + 360)], day), Known::Foreign);
+        assert_eq!(sent.known(&[mark(2, day + 360)], day), Origin::Sent);
+        assert_eq!(sent.known(&[mark(100, day + 360)], day), Origin::Foreign);
     }
 
     #[test]
@@ -464,10 +464,10 @@ mod tests {
             sent.remember(&[mark(hour, now + 360)], NOTHING, now);
             sent.wait(3600);
         }
-        assert_eq!(sent.known(&[mark(100, 36_360)], 36_000), Known::Foreign);
-        assert_eq!(sent.known(&[mark(0, day + 360)], day), Known::Forgotten);
+        assert_eq!(sent.known(&[mark(100, 36_360)], 36_000), Origin::Foreign);
+        assert_eq!(sent.known(&[mark(0, day + 360)], day), Origin::Forgotten);
         let last = [mark(9, day + 32_760)];
-        assert_eq!(sent.known(&last, day + 32_400), Known::Sent);
+        assert_eq!(sent.known(&last, day + 32_400), Origin::Sent);
     }
 
     #[test]
@@ -478,8 +478,8 @@ mod tests {
             sent.remember(&[mark(number, 60)], NOTHING, 0);
         }
         let known = |number| sent.known(&[mark(number, 60)], 1);
-        assert!((0..5).all(|number| known(number) == Known::Foreign));
-        assert!((5..15).all(|number| known(number) == Known::Sent));
+        assert!((0..5).all(|number| known(number) == Origin::Foreign));
+        assert!((5..15).all(|number| known(number) == Origin::Sent));
         assert_eq!(sent.held(), 10);
     }
 
@@ -489,7 +489,7 @@ mod tests {
         for until in [60, 90, 80] {
             sent.remember(&[mark(1, until)], NOTHING, 0);
         }
-        assert_eq!(sent.known(&[mark(1, 0)], 89), Known::Sent);
+        assert_eq!(sent.known(&[mark(1, 0)], 89), Origin::Sent);
         sent.wait(100);
         sent.remember(&[mark(2, 300)], NOTHING, 100);
         sent.remember(&[mark(3, 300)], NOTHING, 100);
@@ -510,10 +510,10 @@ mod tests {
         };
         sent.wait(60);
         assert_eq!(rooms(&sent), 2);
-        assert_eq!(sent.known(&marks, 59), Known::Sent);
+        assert_eq!(sent.known(&marks, 59), Origin::Sent);
         sent.wait(2);
         assert_eq!(rooms(&sent), 1);
         // The clock was set back.
-        assert_eq!(sent.known(&marks, 59), Known::Forgotten);
+        assert_eq!(sent.known(&marks, 59), Origin::Forgotten);
     }
 }
