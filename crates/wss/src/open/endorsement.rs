@@ -28,7 +28,7 @@ impl Comparison<'_, '_> {
         let endorsements = &self.demands().endorsements;
         let found = self.evidence.endorsements();
         let demands = endorsements.demands.iter().map(Demand::Endorsing);
-        let found = self.met(demands.collect(), found.collect())?;
+        let found = self.assign_demands(demands.collect(), found.collect())?;
         // Over the Timestamp, the message's own signature is that of whoever is named first.
         self.evidence.first_endorsement = found
             .first()
@@ -48,7 +48,7 @@ impl Comparison<'_, '_> {
         }
         let endorsing = endorsements.demands.iter().map(Demand::Endorsing);
         let demands = std::iter::once(Demand::Message).chain(endorsing);
-        let found = self.met(demands.collect(), found)?;
+        let found = self.assign_demands(demands.collect(), found)?;
         let first = found.first();
         for signature in &mut self.evidence.signatures {
             if Some(&signature.node) != first {
@@ -59,7 +59,7 @@ impl Comparison<'_, '_> {
     }
 
     /// The signatures that meet the demands, each one of its own.
-    fn met(
+    fn assign_demands(
         &self,
         demands: Vec<Demand<'_>>,
         mut found: Vec<&SignatureEvidence>,
@@ -83,7 +83,7 @@ impl Comparison<'_, '_> {
             .map(|demand| {
                 let outcomes = found.iter().map(|one| match demand {
                     Demand::Message => self.signs(one),
-                    Demand::Endorsing(demand) => self.meets(one, demand),
+                    Demand::Endorsing(demand) => self.satisfies(one, demand),
                 });
                 outcomes.collect()
             })
@@ -121,7 +121,7 @@ impl Comparison<'_, '_> {
     /// Whether a signature is what a demand wants: it endorses every other one of the message, or
     /// the Timestamp, with its own token and with parts of the message if that is wanted, and
     /// its token is protected as it should be.
-    fn meets(
+    fn satisfies(
         &self,
         endorsement: &SignatureEvidence,
         demand: &EndorsementDemand,
@@ -204,7 +204,7 @@ fn assigned(outcomes: &[Vec<Result<(), Rejected>>]) -> Result<Vec<usize>, Reject
     let mut meeting: Vec<Vec<bool>> = rows
         .map(|row| row.iter().map(Result::is_ok).collect())
         .collect();
-    if let Some(demand) = unmet(&meeting) {
+    if let Some(demand) = first_unsatisfiable(&meeting) {
         // Where each of them would do, there is one left.
         let reason = outcomes[demand].iter().find_map(|it| it.clone().err());
         return Err(reason.unwrap_or(Rejected::EndorsementMissing));
@@ -214,7 +214,7 @@ fn assigned(outcomes: &[Vec<Result<(), Rejected>>]) -> Result<Vec<usize>, Reject
         let candidates = std::mem::take(&mut meeting[demand]);
         for at in (0..candidates.len()).filter(|at| candidates[*at]) {
             meeting[demand] = (0..candidates.len()).map(|other| other == at).collect();
-            if unmet(&meeting).is_none() {
+            if first_unsatisfiable(&meeting).is_none() {
                 assigned.push(at);
                 break;
             }
@@ -225,7 +225,7 @@ fn assigned(outcomes: &[Vec<Result<(), Rejected>>]) -> Result<Vec<usize>, Reject
 
 /// The first demand that cannot be met if all before it are. `meeting` says by demand and by
 /// signature who would do.
-fn unmet(meeting: &[Vec<bool>]) -> Option<usize> {
+fn first_unsatisfiable(meeting: &[Vec<bool>]) -> Option<usize> {
     let mut demands = vec![None; meeting.len()];
     (0..meeting.len()).find(|demand| {
         let mut tried = vec![false; meeting.len()];
