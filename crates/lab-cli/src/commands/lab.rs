@@ -5,6 +5,7 @@
 
 mod advise;
 mod apart;
+mod applicable_options;
 mod bench;
 pub mod check;
 mod compare;
@@ -12,12 +13,11 @@ mod conversations;
 mod cores;
 mod databases;
 mod design;
-mod fitting;
 mod issuers;
 mod kept;
 mod open_files;
+mod process_log;
 mod report;
-mod said;
 mod study;
 mod tables;
 
@@ -93,7 +93,7 @@ pub enum Command {
     List,
     /// Run an experiment
     #[command(long_about = RUN_ABOUT)]
-    Run(Box<fitting::Fitting>),
+    Run(Box<applicable_options::ApplicableOptions>),
     /// Run the studies' experiments on your own services and messages
     #[command(long_about = check::ABOUT)]
     Check(check::CheckArguments),
@@ -184,14 +184,14 @@ pub struct Arguments {
     #[arg(long)]
     quick: bool,
     /// Rewrite everything in canonicalization, also what is canonical already
-    #[arg(long, help_heading = fitting::OF_ENGINE)]
+    #[arg(long, help_heading = applicable_options::OF_ENGINE)]
     no_canonical_runs: bool,
     /// Derive new keys for each message of a conversation
-    #[arg(long, help_heading = fitting::OF_ENGINE)]
+    #[arg(long, help_heading = applicable_options::OF_ENGINE)]
     new_derived_keys: bool,
     /// Before each operation of a case send a small message to another thread over loopback and
     /// back, as between the calls of a gateway
-    #[arg(long, help_heading = fitting::OF_ENGINE)]
+    #[arg(long, help_heading = applicable_options::OF_ENGINE)]
     between_calls: bool,
     /// Measures the memory of one operation in this process
     #[arg(long, hide = true, value_name = "OP")]

@@ -6,13 +6,13 @@
 //! from a line or from the paper, and so the same lines make the same page, byte for byte.
 
 mod absent;
+mod claims;
 mod conclusions;
 mod counted;
 mod csv;
 mod designed;
 mod findings;
 mod front;
-mod held;
 mod manifest;
 mod markdown;
 mod model;
@@ -27,8 +27,8 @@ mod words;
 
 use crate::studies;
 use crate::study::{Record, Study};
+use claims::Headline;
 use conclusions::Judged;
-use held::Headline;
 use shown::Shown;
 
 /// What one run left.
@@ -75,7 +75,7 @@ impl<'r> Report<'r> {
                         let is_of_it = claim.experiment == experiment.number
                             && claim.shown_in == figure.shown_in;
                         if is_of_it {
-                            headlines.push((held::headline(claim, &of), shown.len()));
+                            headlines.push((claims::headline(claim, &of), shown.len()));
                         }
                     }
                     shown.push(of);

@@ -6,7 +6,7 @@ mod conclusions;
 
 pub(super) use conclusions::{conclusions, counted, drawn};
 
-use super::held::{self, Held};
+use super::claims::{self, Held};
 use super::number::{Unit, tick};
 use super::shown::{Series, Shown, place};
 use super::{Report, absent, words};
@@ -322,7 +322,7 @@ fn line_cells(line: &Line) -> [Cell; FIGURES.len()] {
 
 /// What held; `None`, if the paper's numbers of this figure are not known.
 pub(super) fn held(shown: &Shown<'_>) -> Option<Table> {
-    let held = held::held(shown);
+    let held = claims::held(shown);
     if held.is_empty() {
         return None;
     }
@@ -393,9 +393,9 @@ fn unknown(shown: &Shown<'_>) -> Option<&'static str> {
 
 /// What held, in a sentence for each stack.
 fn verdicts(shown: &Shown<'_>) -> Vec<String> {
-    let held = held::held(shown);
+    let held = claims::held(shown);
     let of = |stack: Stack| {
-        let lies: Vec<held::Lies> = held
+        let lies: Vec<claims::Comparison> = held
             .iter()
             .flat_map(|it| &it.ours)
             .filter(|it| it.0 == stack)
@@ -404,11 +404,17 @@ fn verdicts(shown: &Shown<'_>) -> Vec<String> {
         let count = |wanted| lies.iter().filter(|it| **it == wanted).count();
         let told = [
             (lies.iter().filter(|it| it.holds()).count(), "holds"),
-            (count(held::Lies::Below), "no longer holds: here it is less"),
-            (count(held::Lies::Above), "no longer holds: here it is more"),
-            (count(held::Lies::Across), "holds at some points"),
+            (
+                count(claims::Comparison::Below),
+                "no longer holds: here it is less",
+            ),
+            (
+                count(claims::Comparison::Above),
+                "no longer holds: here it is more",
+            ),
+            (count(claims::Comparison::Across), "holds at some points"),
         ];
-        let by_interval = match (lies.len(), count(held::Lies::WithinInterval)) {
+        let by_interval = match (lies.len(), count(claims::Comparison::WithinInterval)) {
             (_, 0) => String::new(),
             (1, _) => " (it lies within our interval)".to_owned(),
             (_, some) => format!(" ({some} within our interval)"),

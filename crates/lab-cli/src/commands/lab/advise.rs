@@ -15,7 +15,7 @@ use soapstone_lab::advise::{
 };
 use soapstone_lab::measurement::{Effort, Measurement};
 
-use super::bench::Wish;
+use super::bench::StopSignal;
 use crate::failure::Failure;
 use crate::files::{self, Existing, Privacy};
 use crate::progress::Progress;
@@ -384,7 +384,7 @@ fn measurements(
         // Until here a signal ends the process, which leaves nothing behind. From here on there are
         // keys in a folder, and programs beside this one.
         let runtime = runtime::multi_threaded()?;
-        let wish = Wish::listen(&runtime);
+        let wish = StopSignal::listen(&runtime);
         let scratch = Scratch::make("advise")?;
         for ends in &calls::ends(&scratch)? {
             wish.go_on()?;

@@ -15,7 +15,7 @@ use soapstone::endpoint::Client;
 use soapstone_lab::conversations::{self, Counts, Latencies, Options, Outcome};
 use soapstone_store::Replay;
 
-use super::fitting::OF_CONVERSATIONS;
+use super::applicable_options::OF_CONVERSATIONS;
 use crate::failure::Failure;
 use crate::{files, runtime};
 

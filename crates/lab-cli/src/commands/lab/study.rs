@@ -15,17 +15,17 @@ use soapstone_lab::study::{
 use soapstone_services::{DatabaseError, DatabaseLocation};
 use tracing::Level;
 
+use super::applicable_options::OF_STUDIES;
 use super::bench::{
-    Gateways, OwnCall, OwnServices, Programs, Sides, Stacks, Wish, is_ours, layout,
+    Gateways, OwnCall, OwnServices, Programs, Sides, Stacks, StopSignal, is_ours, layout,
 };
 use super::cores::Cores;
 use super::databases::Databases;
-use super::fitting::OF_STUDIES;
 use super::issuers::Issuers;
 use super::kept::{Asked, Kept};
 use super::open_files;
+use super::process_log::ProcessLog;
 use super::report::RESULTS;
-use super::said::Said;
 use super::tables;
 use crate::failure::Failure;
 use crate::logging::LogArguments;
@@ -220,7 +220,7 @@ impl Run<'_> {
         // Whatever is wrong with the arguments has been told: now to what takes time.
         // From here on a signal ends the run, and the folder with its keys.
         let runtime = runtime::multi_threaded()?;
-        let wish = Wish::listen(&runtime);
+        let wish = StopSignal::listen(&runtime);
         let scratch = Scratch::make("lab")?;
         let mut databases = if self.arguments.database.is_empty() {
             Databases::of_our_own(scratch.folder())
@@ -228,7 +228,7 @@ impl Run<'_> {
             named
         };
         open_files::allow();
-        let said = Said::default();
+        let said = ProcessLog::default();
         let (programs, absent) = self.programs(&wish, &said)?;
         let is_there = |stack: &Stack| absent.iter().all(|it| it.stack != *stack);
         options.scope.stacks.retain(is_there);
@@ -316,7 +316,11 @@ impl Run<'_> {
     }
 
     /// Starts the programs of other stacks.
-    fn programs(&self, wish: &Wish, said: &Said) -> Result<(Programs, Vec<Absent>), Failure> {
+    fn programs(
+        &self,
+        wish: &StopSignal,
+        said: &ProcessLog,
+    ) -> Result<(Programs, Vec<Absent>), Failure> {
         let mut progress = Progress::new();
         let folder = &self.arguments.stacks;
         let mut say = |stack| progress.say(&format!("installing and starting {stack}"));
@@ -454,11 +458,11 @@ fn start(databases: &mut Databases, tasks: &[Task]) {
 /// What a run is made on.
 struct Started<'r> {
     sides: &'r Sides,
-    wish: Wish,
+    wish: StopSignal,
     scratch: &'r Scratch,
     programs: Programs,
     databases: &'r Databases,
-    said: &'r Said,
+    said: &'r ProcessLog,
     own_processes: bool,
     own: &'r OwnServices,
 }

@@ -14,8 +14,8 @@ use soapstone_lab::engine::CONVERSATION_SUITES;
 use soapstone_lab::measurement::Measurement;
 use soapstone_lab::study::{Bench, Call, NoCall, Operation, Order, Source, Stack, Way};
 
-use super::super::bench::{Gateways, Sides, Wish, layout};
-use super::super::said::Said;
+use super::super::bench::{Gateways, Sides, StopSignal, layout};
+use super::super::process_log::ProcessLog;
 use crate::failure::Failure;
 use crate::testbed::{Network, Place, Scratch};
 
@@ -78,7 +78,7 @@ pub(super) fn ends(scratch: &Scratch) -> Result<Vec<Ends>, Failure> {
 /// Services or gateways do not start, an answer is wrong, or somebody wants to stop.
 pub(super) fn measure(
     scratch: &Scratch,
-    wish: &Wish,
+    wish: &StopSignal,
     emit: &mut dyn FnMut(Measurement),
 ) -> Result<(), Failure> {
     let sides = Sides::new(None)?;
@@ -93,7 +93,7 @@ pub(super) fn measure(
     ))?;
     let mut order = Order::new(SEED);
     let measured = (|| {
-        let said = Said::default();
+        let said = ProcessLog::default();
         let mut bench = Gateways::new(
             &sides,
             scratch,

@@ -16,7 +16,7 @@ use soapstone_lab::advise::{Source, TokenEnds, measure_token};
 use soapstone_lab::measurement::Measurement;
 use soapstone_lab::study::Proof;
 
-use super::super::bench::Wish;
+use super::super::bench::StopSignal;
 use super::EFFORT;
 use crate::failure::Failure;
 use crate::testbed::{Realm, Scratch, token_ends};
@@ -33,7 +33,7 @@ const MECHANISM: Mechanism = Mechanism::SignEncrypt;
 pub(super) fn measure(
     scratch: &Scratch,
     sources: &[Source],
-    wish: &Wish,
+    wish: &StopSignal,
     emit: &mut dyn FnMut(&Measurement),
 ) -> Result<(), Failure> {
     for source in sources.iter().filter(|it| **it != Source::SharedKey) {
@@ -135,7 +135,7 @@ mod tests {
     fn whoever_wants_to_stop_before_a_realm_starts_gets_none() {
         let scratch = Scratch::make("tokens-stopped").expect("a folder with keys");
         let runtime = runtime::multi_threaded().expect("threads");
-        let wish = Wish::listen(&runtime);
+        let wish = StopSignal::listen(&runtime);
         // It has listened from that moment on: the signal does not end the tests.
         let told = Command::new("kill")
             .args(["-TERM", &std::process::id().to_string()])

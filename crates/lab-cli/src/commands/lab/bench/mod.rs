@@ -29,11 +29,11 @@ pub(super) use own::{OwnCall, OwnServices};
 use program::Program;
 pub(super) use routes::{is_ours, layout};
 pub(super) use sides::Sides;
-pub(super) use wish::Wish;
+pub(super) use wish::StopSignal;
 
 use super::databases::Databases;
 use super::issuers::Issuers;
-use super::said::Said;
+use super::process_log::ProcessLog;
 use crate::failure::Failure;
 
 /// Programs of other stacks that are there.
@@ -46,8 +46,8 @@ impl Programs {
     pub(super) fn start(
         stacks: &[Stack],
         folder: &Path,
-        wish: &Wish,
-        said: &Said,
+        wish: &StopSignal,
+        said: &ProcessLog,
         say: &mut dyn FnMut(Stack),
     ) -> Result<(Self, Vec<Absent>), Failure> {
         let mut programs = BTreeMap::new();
@@ -76,7 +76,7 @@ impl Programs {
 
 /// All stacks.
 pub(super) struct Stacks<'n> {
-    pub(super) wish: Wish,
+    pub(super) wish: StopSignal,
     /// Nothing, where only others are measured.
     pub(super) ours: Option<Gateways<'n>>,
     /// Those beside issuers of tokens; nothing, where no token is measured.

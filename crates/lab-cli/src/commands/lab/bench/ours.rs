@@ -19,7 +19,7 @@ use soapstone_lab::study::{
 use soapstone_services::DatabaseLocation;
 use tokio::task::JoinSet;
 
-use super::super::said::Said;
+use super::super::process_log::ProcessLog;
 use super::asked::Asked;
 use super::choosing::Choosing;
 use super::own::OwnServices;
@@ -27,7 +27,7 @@ use super::routes::{instance_name, layout, prefix, url};
 use super::secured_client::SecuredClient;
 use super::sides::Sides;
 use super::under::{self, Calls};
-use super::wish::Wish;
+use super::wish::StopSignal;
 use crate::failure::Failure;
 use crate::testbed::{Apart, Client, Network, Place, Scratch, WarmUp, names_in_body};
 
@@ -41,8 +41,8 @@ pub(in super::super) struct Gateways<'n> {
     databases: Vec<Option<DatabaseLocation>>,
     /// The first of them makes calls that are alone.
     clients: Vec<Client>,
-    wish: Wish,
-    said: Said,
+    wish: StopSignal,
+    said: ProcessLog,
     /// The user's services.
     own: &'n OwnServices,
     /// The right body of the answer to an operation: the last one of the sample services, and all
@@ -68,8 +68,8 @@ impl<'n> Gateways<'n> {
         scratch: &'n Scratch,
         network: &'n Network,
         (databases, own): (Vec<Option<DatabaseLocation>>, &'n OwnServices),
-        wish: Wish,
-        said: Said,
+        wish: StopSignal,
+        said: ProcessLog,
     ) -> Result<Self, Failure> {
         let authority = scratch.authority();
         let mut trusted = vec![authority.as_path()];

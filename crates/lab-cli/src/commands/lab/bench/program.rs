@@ -19,8 +19,8 @@ use soapstone_lab::study::{
     Bench, Call, Condition, NoCall, Operation, Round, Sensor, Sizes, Source, Stack, Step,
 };
 
-use super::super::said::Said;
-use super::wish::Wish;
+use super::super::process_log::ProcessLog;
+use super::wish::StopSignal;
 use crate::failure::Failure;
 
 /// How long a stack may install, build and start: those from Maven Central fetch what they need.
@@ -58,8 +58,8 @@ pub(super) struct Program {
     /// What was started.
     path: PathBuf,
     version: String,
-    wish: Wish,
-    said: Said,
+    wish: StopSignal,
+    said: ProcessLog,
     child: Child,
     /// Nothing, when it is to end.
     input: Option<ChildStdin>,
@@ -75,7 +75,12 @@ impl Program {
     ///
     /// # Errors
     /// Why it is absent, or that the run is to stop.
-    pub(super) fn start(stack: Stack, folder: &Path, wish: &Wish, said: &Said) -> Asked<Self> {
+    pub(super) fn start(
+        stack: Stack,
+        folder: &Path,
+        wish: &StopSignal,
+        said: &ProcessLog,
+    ) -> Asked<Self> {
         let file = folder.join(stack.name()).join("run");
         let absent =
             |why: &dyn std::fmt::Display| NoCall::LeftOut(format!("{}: {why}", file.display()));
@@ -87,7 +92,7 @@ impl Program {
     fn start_with(
         stack: Stack,
         path: PathBuf,
-        (wish, said): (&Wish, &Said),
+        (wish, said): (&StopSignal, &ProcessLog),
         environment: &[(&str, String)],
     ) -> Asked<Self> {
         let absent =

@@ -6,7 +6,7 @@
 use tokio::runtime::Runtime;
 
 use super::super::cores::Cores;
-use super::wish::Wish;
+use super::wish::StopSignal;
 use crate::failure::Failure;
 use crate::runtime;
 
@@ -34,7 +34,7 @@ impl Sides {
     /// Waits for the answers of calls, or for the wish to stop.
     pub(super) fn call<T>(
         &self,
-        wish: &Wish,
+        wish: &StopSignal,
         calls: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         self.clients.block_on(wish.or(calls))
@@ -43,7 +43,7 @@ impl Sides {
     /// Waits until what is called has begun, or for the wish to stop.
     pub(super) fn begin<T>(
         &self,
-        wish: &Wish,
+        wish: &StopSignal,
         beginning: impl Future<Output = Result<T, Failure>>,
     ) -> Result<T, Failure> {
         self.serve(wish.or(beginning))

@@ -10,9 +10,9 @@ use crate::runtime;
 
 /// Whether somebody wants the run to stop.
 #[derive(Clone)]
-pub(in super::super) struct Wish(watch::Receiver<bool>);
+pub(in super::super) struct StopSignal(watch::Receiver<bool>);
 
-impl Wish {
+impl StopSignal {
     /// Listens from now on.
     pub(in super::super) fn listen(runtime: &Runtime) -> Self {
         let (told, wish) = watch::channel(false);

@@ -18,9 +18,9 @@ pub(super) const OF_STUDIES: &str = "Options of studies";
 
 /// [`Arguments`] all of which are for what is to be run.
 #[derive(Debug)]
-pub struct Fitting(pub(super) Arguments);
+pub struct ApplicableOptions(pub(super) Arguments);
 
-impl Args for Fitting {
+impl Args for ApplicableOptions {
     fn augment_args(command: Command) -> Command {
         Arguments::augment_args(command)
     }
@@ -30,7 +30,7 @@ impl Args for Fitting {
     }
 }
 
-impl FromArgMatches for Fitting {
+impl FromArgMatches for ApplicableOptions {
     fn from_arg_matches(matches: &ArgMatches) -> Result<Self, clap::Error> {
         let arguments = Arguments::from_arg_matches(matches)?;
         let command = Arguments::augment_args(Command::new("run"));

@@ -12,12 +12,12 @@ pub(super) struct Held<'s> {
     /// The paper's.
     pub(super) reported: &'s Reported,
     /// By stack: least and largest of ours, and how they lie.
-    pub(super) ours: Vec<(Stack, [f64; 2], Lies)>,
+    pub(super) ours: Vec<(Stack, [f64; 2], Comparison)>,
 }
 
 /// How our values lie beside the paper's.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Lies {
+pub(super) enum Comparison {
     /// All are below the paper's least.
     Below,
     /// All are within what the paper's digits leave open.
@@ -30,7 +30,7 @@ pub(super) enum Lies {
     Across,
 }
 
-impl Lies {
+impl Comparison {
     /// Of one value.
     fn of(value: f64, spread: Option<[f64; 2]>, [least, most]: [f64; 2]) -> Self {
         // The last digit of a sum of binary fractions is no difference.
@@ -85,11 +85,11 @@ pub(super) fn held<'s>(shown: &'s Shown<'_>) -> Vec<Held<'s>> {
             .into_iter()
             .map(|(stack, values)| {
                 let lies = values.iter();
-                let lies: Vec<Lies> = lies
-                    .map(|it| Lies::of(it.value, it.known(), reported.range))
+                let lies: Vec<Comparison> = lies
+                    .map(|it| Comparison::of(it.value, it.known(), reported.range))
                     .collect();
                 let values: Vec<f64> = values.iter().map(|it| it.value).collect();
-                (stack, ends(&values), Lies::of_all(&lies))
+                (stack, ends(&values), Comparison::of_all(&lies))
             })
             .collect();
         (!ours.is_empty()).then_some(Held { reported, ours })
@@ -179,17 +179,17 @@ mod tests {
 
     #[test]
     fn a_value_lies_below_within_or_above_and_its_interval_may_reach_there() {
-        let lies = |value, spread| Lies::of(value, spread, [10.0, 20.0]);
-        assert_eq!(lies(9.9, None), Lies::Below);
-        assert_eq!(lies(9.9, Some([9.5, 10.5])), Lies::WithinInterval);
-        assert_eq!(lies(10.0, Some([1.0, 90.0])), Lies::Within);
-        assert_eq!(lies(20.1, Some([20.05, 20.2])), Lies::Above);
+        let lies = |value, spread| Comparison::of(value, spread, [10.0, 20.0]);
+        assert_eq!(lies(9.9, None), Comparison::Below);
+        assert_eq!(lies(9.9, Some([9.5, 10.5])), Comparison::WithinInterval);
+        assert_eq!(lies(10.0, Some([1.0, 90.0])), Comparison::Within);
+        assert_eq!(lies(20.1, Some([20.05, 20.2])), Comparison::Above);
     }
 
     #[test]
     fn values_together_hold_where_each_does() {
-        use Lies::{Above, Across, Below, Within, WithinInterval};
-        let of = |all: &[Lies]| Lies::of_all(all);
+        use Comparison::{Above, Across, Below, Within, WithinInterval};
+        let of = |all: &[Comparison]| Comparison::of_all(all);
         assert_eq!(of(&[Within, Within]), Within);
         assert_eq!(of(&[Within, WithinInterval]), WithinInterval);
         assert_eq!(of(&[Below, Below]), Below);

@@ -15,7 +15,7 @@ const SAID: &str = "said.log";
 
 /// What is said: on standard error until there is a folder, and in a file of it from then on.
 #[derive(Clone, Default)]
-pub(super) struct Said(Arc<OnceLock<InFile>>);
+pub(super) struct ProcessLog(Arc<OnceLock<InFile>>);
 
 struct InFile {
     path: PathBuf,
@@ -24,7 +24,7 @@ struct InFile {
     before: u64,
 }
 
-impl Said {
+impl ProcessLog {
     /// Goes on in a file of the folder.
     ///
     /// # Errors
@@ -82,7 +82,7 @@ mod tests {
     fn only_what_was_said_since_the_run_went_on_is_told() {
         let folder = tempfile::tempdir().expect("a folder");
         std::fs::write(folder.path().join(SAID), "before\n").expect("a file");
-        let said = Said::default();
+        let said = ProcessLog::default();
         assert_eq!(said.heard(), None);
         let mut file = said.keep(folder.path()).expect("it is kept");
         assert_eq!(said.heard(), None);
