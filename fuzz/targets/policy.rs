@@ -6,7 +6,7 @@ use std::sync::LazyLock;
 
 use libfuzzer_sys::fuzz_target;
 use soapstone_policy::{
-    Agreement, AgreementError, CompileOptions, IntersectionMode, PolicyDocument, PolicyLimits,
+    ExchangePolicy, ExchangePolicyError, CompileOptions, IntersectionMode, PolicyDocument, PolicyLimits,
     SignatureReading,
 };
 use soapstone_wss::{InboundPlan, Keys, PlanProblem};
@@ -59,7 +59,7 @@ fuzz_target!(|bytes: &[u8]| {
                 },
             ) {
                 Ok(agreement) => gives_plans(&agreement),
-                Err(AgreementError::NotSupported(problems)) => {
+                Err(ExchangePolicyError::NotSupported(problems)) => {
                     assert!(!problems.is_empty());
                     for problem in problems {
                         assert!(
@@ -75,7 +75,7 @@ fuzz_target!(|bytes: &[u8]| {
 });
 
 /// All that a plan misses are keys.
-fn gives_plans(agreement: &Agreement) {
+fn gives_plans(agreement: &ExchangePolicy) {
     agreement.in_words();
     for policy in [&agreement.request, &agreement.response] {
         soapstone_policy::message_in_words(policy);
