@@ -5,9 +5,9 @@
 //! bytes ─ PolicyDocument::parse ─▶ PolicyDocument     policies, references, what is attached where
 //!       ─ normalize ─▶ NormalPolicy             the alternatives; merge, intersect
 //!       ─ Requirements::read ─▶ Requirements    assertions of WS-SecurityPolicy as types
-//!       ─ compile ─▶ ExchangePolicy                  soapstone_wss::Policy of request and response
+//!       ─ compile ─▶ ExchangePolicy             soapstone_wss::Policy of request and response
 //!       ─ agreements ─▶ ExchangePolicies              one for all messages, or one for each operation
-//!       ─ ExchangePolicy::write ─▶ WrittenPolicy     the way back: a policy that compiles to the same
+//!       ─ ExchangePolicy::write ─▶ WrittenPolicy  the way back: it compiles to the same
 //! ```
 //!
 //! ```
