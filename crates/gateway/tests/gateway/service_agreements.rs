@@ -1,6 +1,8 @@
 //! Agreements between clients and providers as a gateway enforces them: who is let in, what is
 //! measured, and what the records say.
 
+mod load;
+
 use std::collections::BTreeMap;
 use std::net::SocketAddr;
 use std::path::Path;

@@ -269,12 +269,16 @@ impl Folder {
 
     /// A message that a sender with these tables, which name files of this folder, secured.
     pub(crate) fn secured(&self, tables: &str, plain: &str) -> Vec<u8> {
-        let file = self.path("client.toml");
-        let securer = EndpointConfig::from_text(tables, &file, &|_| None)
-            .and_then(|config| Securer::from_config(&config))
-            .unwrap_or_else(|problems| panic!("{problems}"));
-        let secured = securer.secure(plain);
+        let secured = self.securer(tables).secure(plain);
         secured.expect("it can be secured").bytes
+    }
+
+    /// A sender with these tables, which name files of this folder.
+    pub(crate) fn securer(&self, tables: &str) -> Securer {
+        let file = self.path("client.toml");
+        EndpointConfig::from_text(tables, &file, &|_| None)
+            .and_then(|config| Securer::from_config(&config))
+            .unwrap_or_else(|problems| panic!("{problems}"))
     }
 
     /// Starts a gateway from the text of its file, which lies in this folder.
