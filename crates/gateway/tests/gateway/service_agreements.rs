@@ -1,6 +1,7 @@
 //! Agreements between clients and providers as a gateway enforces them: who is let in, what is
 //! measured, and what the records say.
 
+mod classes;
 mod load;
 
 use std::collections::BTreeMap;
