@@ -1,17 +1,19 @@
 //! What becomes of requests that a backend fails, and of the backend.
 
+use std::collections::BTreeMap;
+use std::net::SocketAddr;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 use http::StatusCode;
-use tokio::net::TcpListener;
+use tokio::net::{TcpListener, TcpSocket, TcpStream};
 use tokio::task::JoinSet;
 
 use super::{
     IDEMPOTENT, Manner, Member, balanced, becomes, call, callees, counts, file, metric, of_member,
     usable,
 };
-use crate::support::{ENVELOPE, Nobody, gateway, get, post, send, soon};
+use crate::support::{ENVELOPE, Nobody, gateway, get, post, send, silent_backend, soon};
 
 #[tokio::test]
 async fn no_call_is_lost_when_a_backend_is_killed_and_traffic_to_it_ends() {
@@ -57,6 +59,118 @@ async fn no_call_is_lost_when_a_backend_is_killed_and_traffic_to_it_ends() {
     callees(&gateway, 50).await;
     assert_eq!(
         metric(&gateway, &of_member("failed_total", &dying)).await,
+        failed
+    );
+}
+
+/// The statuses of calls from eight clients at once, and how often each was there.
+async fn statuses(address: SocketAddr) -> BTreeMap<u16, u32> {
+    let mut clients = JoinSet::new();
+    for _ in 0..8 {
+        clients.spawn(async move {
+            let mut statuses = Vec::new();
+            for _ in 0..20 {
+                let answer = send(address, post("/echo", ENVELOPE)).await;
+                statuses.push(answer.status.as_u16());
+            }
+            statuses
+        });
+    }
+    let answers = soon("all answers", clients.join_all()).await;
+    let mut counts = BTreeMap::new();
+    for status in answers.into_iter().flatten() {
+        *counts.entry(status).or_insert(0) += 1;
+    }
+    counts
+}
+
+/// The lines of the metrics that tell of a backend that is none of the members.
+fn of_split(name: &str, address: SocketAddr) -> String {
+    format!("soapstone_balanced_{name}{{route=\"/echo\",backend=\"{address}\"}}")
+}
+
+const SPLIT: &str = "[routes.balance]\nselection = \"round-robin\"\nejection = { time = \"1h\", longest = \"1h\" }\n";
+
+/// A split after the connection: it is taken, and nothing comes back. The calls that went there are
+/// answered once the time is over, and no other call is.
+#[tokio::test]
+async fn a_backend_that_takes_requests_and_is_silent_is_ejected_and_harms_no_other_call() {
+    let (silent, mut accepted) = silent_backend().await;
+    let others = [
+        Member::new("a", Manner::Names).await,
+        Member::new("b", Manner::Names).await,
+    ];
+    let backends = [
+        (silent, ""),
+        (others[0].address, ""),
+        (others[1].address, ""),
+    ];
+    let text = file(&backends, SPLIT);
+    let gateway =
+        gateway(&text.replace("LISTEN", "LISTEN\ntimeouts = { response = \"1s\" }")).await;
+    let counts = statuses(gateway.address()).await;
+    let mut held = Vec::new();
+    while let Ok(stream) = accepted.try_recv() {
+        held.push(stream);
+    }
+    let went_there = u32::try_from(held.len()).expect("few");
+    assert!((1..160).contains(&went_there), "{went_there}");
+    assert_eq!(
+        counts,
+        BTreeMap::from([(200, 160 - went_there), (504, went_there)])
+    );
+    assert_eq!(
+        others[0].requests() + others[1].requests(),
+        160 - went_there
+    );
+    assert_eq!(metric(&gateway, &of_split("usable", silent)).await, 0);
+    assert_eq!(
+        metric(&gateway, &of_split("ejections_total", silent)).await,
+        1
+    );
+    // Nothing goes there any more.
+    callees(&gateway, 50).await;
+    assert!(accepted.try_recv().is_err());
+}
+
+/// A split before the connection: its system drops each SYN, as that of a server does whose queue
+/// of connections is full. Nothing of a request has left, and so no call is lost.
+#[tokio::test]
+async fn a_backend_that_takes_no_connection_is_ejected_and_no_call_is_lost() {
+    let socket = TcpSocket::new_v4().expect("a socket");
+    let any = SocketAddr::from(([127, 0, 0, 1], 0));
+    socket.bind(any).expect("a free port");
+    let full = socket.listen(0).expect("it listens");
+    let split = full.local_addr().expect("it is bound");
+    let mut waiting = Vec::new();
+    let patience = Duration::from_millis(200);
+    soon("a full queue", async {
+        while let Ok(stream) = tokio::time::timeout(patience, TcpStream::connect(split)).await {
+            waiting.push(stream.expect("it is in the queue"));
+        }
+    })
+    .await;
+    let others = [
+        Member::new("a", Manner::Names).await,
+        Member::new("b", Manner::Names).await,
+    ];
+    let backends = [
+        (split, ""),
+        (others[0].address, ""),
+        (others[1].address, ""),
+    ];
+    let text = file(&backends, SPLIT);
+    let gateway =
+        gateway(&text.replace("LISTEN", "LISTEN\ntimeouts = { connect = \"500ms\" }")).await;
+    let counts = statuses(gateway.address()).await;
+    assert_eq!(counts, BTreeMap::from([(200, 160)]));
+    assert_eq!(others[0].requests() + others[1].requests(), 160);
+    assert_eq!(metric(&gateway, &of_split("usable", split)).await, 0);
+    let failed = metric(&gateway, &of_split("failed_total", split)).await;
+    assert!(failed > 0, "{failed}");
+    callees(&gateway, 50).await;
+    assert_eq!(
+        metric(&gateway, &of_split("failed_total", split)).await,
         failed
     );
 }
