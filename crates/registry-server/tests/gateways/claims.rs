@@ -2,6 +2,8 @@
 //! and are slow.
 
 use std::net::Shutdown;
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
 
 use soapstone::crypto::{Certificate, TrustRules, TrustStore};
 use soapstone_gateway::{VerifiedRecord, verify_records};
@@ -14,6 +16,11 @@ const LATE: Duration = Duration::from_secs(1);
 /// A way to a gateway on which each request takes longer, and which the gateway does not see: its
 /// monitor says that it is quick.
 fn slow_way(to: SocketAddr) -> SocketAddr {
+    way(to, LATE, Arc::new(AtomicBool::new(true)))
+}
+
+/// A way on which each request takes so much longer. Nothing passes while it is not open.
+fn way(to: SocketAddr, late: Duration, open: Arc<AtomicBool>) -> SocketAddr {
     let listener = TcpListener::bind("127.0.0.1:0").expect("a port");
     let address = listener.local_addr().expect("it is bound");
     std::thread::spawn(move || {
@@ -23,28 +30,30 @@ fn slow_way(to: SocketAddr) -> SocketAddr {
                 continue;
             };
             let copies = [
-                (from.try_clone(), to.try_clone(), LATE),
+                (from.try_clone(), to.try_clone(), late),
                 (Ok(to), Ok(from), Duration::ZERO),
             ];
             for (source, sink, late) in copies {
                 let (source, sink) = (source.expect("a stream"), sink.expect("a stream"));
-                std::thread::spawn(move || pass(source, sink, late));
+                let open = Arc::clone(&open);
+                std::thread::spawn(move || pass(source, sink, late, &open));
             }
         }
     });
     address
 }
 
-fn pass(mut source: TcpStream, mut sink: TcpStream, late: Duration) {
+fn pass(mut source: TcpStream, mut sink: TcpStream, late: Duration, open: &AtomicBool) {
     let mut part = [0; 65536];
     while let Ok(count @ 1..) = source.read(&mut part) {
         std::thread::sleep(late);
-        if sink.write_all(&part[..count]).is_err() {
+        if !open.load(Ordering::Relaxed) || sink.write_all(&part[..count]).is_err() {
             break;
         }
     }
     // Either end may have gone.
     let _ = sink.shutdown(Shutdown::Write);
+    let _ = source.shutdown(Shutdown::Read);
 }
 
 /// A gateway of a provider, whose access point is another one if that is said.
@@ -242,6 +251,85 @@ async fn a_provider_that_lies_about_its_load_gets_no_calls_by_it_and_is_found_ou
     }
     let found = of("/quick").await;
     assert!(found["answered"].as_u64() <= Some(3), "{found}");
+    running.abort();
+    drop((p1, p2));
+}
+
+/// The reports of p2 stop, and it goes on serving. What it last said of its times is worth nothing
+/// soon, it is marked as a backup, and gets no call while the other one reports. Its next report
+/// brings it back.
+#[tokio::test(flavor = "multi_thread")]
+async fn a_provider_whose_reports_stop_is_marked_and_chosen_by_no_old_claim() {
+    let folder = folder();
+    let registry = registry(&folder, "127.0.0.1:0").await;
+    let address = registry.address();
+    let p1 = reporting(&folder, address, "p1", |own| own).await;
+    let open = Arc::new(AtomicBool::new(true));
+    let reports = way(address, Duration::ZERO, Arc::clone(&open));
+    let p2 = reporting(&folder, reports, "p2", |own| own).await;
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\nadmin = \"127.0.0.1:0\"\n{}[[routes]]\npath = \"/books\"\n\
+         balance = {{ selection = \"performance\", fresh = \"5s\" }}\n\
+         [routes.backends]\nservice = \"Books\"\nowners = [\"CN=p1\", \"CN=p2\"]\n{}{}",
+        table(address, "broker"),
+        policy("p1", "sign"),
+        policy("p2", "sign")
+    );
+    let (broker, admin, running) = administered(&folder, &text).await;
+    let of = async |owner: &str| {
+        let members = backends(admin, "/books").await.into_iter();
+        let mut members = members.filter(|it| it["name"].to_string().contains(owner));
+        members.next().unwrap_or_default()
+    };
+    let called = async || {
+        let (status, body) = call(broker, "/books").await;
+        assert_eq!(status, 200, "{body}");
+    };
+    until("both are known", async || {
+        backends(admin, "/books").await.len() == 2
+    })
+    .await;
+    until("the claims of both are used", async || {
+        called().await;
+        let both = [of("CN=p1").await, of("CN=p2").await];
+        both.iter()
+            .all(|it| it["claimed_ms"].is_f64() && it["backup"] == false)
+    })
+    .await;
+    open.store(false, Ordering::Relaxed);
+    until(
+        "it is marked, and its claims are worth nothing",
+        async || {
+            called().await;
+            let silent = of("CN=p2").await;
+            silent["backup"] == true && silent["claimed_ms"].is_null()
+        },
+    )
+    .await;
+    let stored = providers(&registry).await;
+    let stored = stored.iter().find(|it| it.owner.subject == "CN=p2");
+    assert_eq!(stored.map(|it| it.state), Some(State::Inactive));
+    let mut judged = 0;
+    for _ in 0..600 {
+        let before = (of("CN=p1").await, of("CN=p2").await);
+        called().await;
+        let after = (of("CN=p1").await, of("CN=p2").await);
+        // On a busy machine a report of the other one may be late, and both are backups then.
+        if before.0["backup"] == false && after.0["backup"] == false {
+            assert_eq!(before.1["answered"], after.1["answered"], "{after:?}");
+            assert!(after.1["claimed_ms"].is_null(), "{after:?}");
+            judged += 1;
+        }
+        if judged == 20 {
+            break;
+        }
+    }
+    assert_eq!(judged, 20, "calls while the other one reports");
+    open.store(true, Ordering::Relaxed);
+    until("its next report brings it back", async || {
+        of("CN=p2").await["backup"] == false
+    })
+    .await;
     running.abort();
     drop((p1, p2));
 }
