@@ -242,6 +242,93 @@ async fn signing_client(providers: &Providers) -> (Running, Running) {
     (broker, client)
 }
 
+/// What `xmllint` says of a block by the schema of the documentation: whether it is valid. Where
+/// `xmllint` is not installed (Debian: `libxml2-utils`) this says so and is `None`, but not in
+/// continuous integration.
+fn is_valid(folder: &Folder, needs: &str) -> Option<bool> {
+    let root = std::path::Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
+    let block = format!("<q:Requirements xmlns:q=\"urn:soapstone:qos:1\">{needs}</q:Requirements>");
+    let file = folder.write("block.xml", block);
+    let mut command = std::process::Command::new("xmllint");
+    command.args(["--noout", "--nonet", "--schema"]);
+    command
+        .arg(root.join("docs/qos-requirements.xsd"))
+        .arg(file);
+    let Ok(output) = command.output() else {
+        assert!(std::env::var_os("CI").is_none(), "xmllint is not installed");
+        eprintln!("skipped: xmllint is not installed");
+        return None;
+    };
+    // 3: the document does not fit the schema. Others are failures of the question.
+    match output.status.code() {
+        Some(0) => Some(true),
+        Some(3) => Some(false),
+        _ => panic!("{output:?}"),
+    }
+}
+
+/// Each block of these, at the gateway and by the schema.
+#[tokio::test]
+async fn the_schema_of_needs_accepts_and_refuses_what_the_gateway_does() {
+    let providers = Providers::new().await;
+    let (_broker, client) = signing_client(&providers).await;
+    let most = "<q:Bits>1</q:Bits>".repeat(64);
+    let more = "<q:Bits>1</q:Bits>".repeat(65);
+    for (needs, expected) in [
+        ("", true),
+        ("<q:Property>integrity</q:Property>", true),
+        (
+            "<q:Property> authentication </q:Property><q:Property>integrity</q:Property>",
+            true,
+        ),
+        ("<q:Bits>112</q:Bits><q:Encrypted>Body</q:Encrypted>", true),
+        ("<q:RefusedAlgorithm>rsa-sha1</q:RefusedAlgorithm>", true),
+        (
+            "<q:Milliseconds>60000</q:Milliseconds><q:Availability>0</q:Availability>",
+            true,
+        ),
+        (&most, true),
+        (&more, false),
+        ("<q:Property>Integrity</q:Property>", false),
+        ("<q:Property>integrity authentication</q:Property>", false),
+        ("<q:Property/>", false),
+        ("<q:Bits>-1</q:Bits>", false),
+        ("<q:Bits>many</q:Bits>", false),
+        ("<q:Bits/>", false),
+        ("<q:Bits>1<q:Bits/></q:Bits>", false),
+        ("<q:Milliseconds>4294967296</q:Milliseconds>", false),
+        ("<q:Availability>101</q:Availability>", false),
+        ("<q:Availability>99.9</q:Availability>", false),
+        ("<q:Cost>1</q:Cost>", false),
+        ("<Bits xmlns=\"urn:other\">1</Bits>", false),
+        ("<Bits>1</Bits>", false),
+    ] {
+        let answer = send(client.address(), post("/echo", requirements(needs))).await;
+        let is_served = answer.status == StatusCode::OK;
+        assert_eq!(is_served, expected, "{needs}: {}", answer.body);
+        if let Some(is_valid) = is_valid(&providers.folder, needs) {
+            assert_eq!(is_valid, expected, "{needs}");
+        }
+    }
+    let properties = [
+        "authentication",
+        "integrity",
+        "confidentiality",
+        "freshness",
+        "non-repudiation",
+        "end-to-end",
+    ];
+    for property in properties {
+        let needs = format!("<q:Property>{property}</q:Property>");
+        assert!(Property::named(property).is_some(), "{property}");
+        assert_ne!(
+            is_valid(&providers.folder, &needs),
+            Some(false),
+            "{property}"
+        );
+    }
+}
+
 #[tokio::test]
 async fn a_signed_message_says_what_it_needs_and_its_needs_do_not_go_on() {
     let mut providers = Providers::new().await;
