@@ -73,7 +73,7 @@ lint: rules ## the same, and the oldest compiler and the documentation
 # The programs that tests start.
 .PHONY: unit-setup
 unit-setup: setup
-	@.ci/packages redis-server postgresql mariadb-server gmetad dnsmasq-base openssl libxml2-utils iproute2 socat softhsm2 opensc p11-kit p11-kit-modules krb5-kdc krb5-admin-server krb5-user libgssapi-krb5-2
+	@.ci/packages redis-server postgresql mariadb-server gmetad ganglia-monitor dnsmasq-base openssl libxml2-utils iproute2 socat softhsm2 opensc p11-kit p11-kit-modules krb5-kdc krb5-admin-server krb5-user libgssapi-krb5-2
 	@command -v keytool >/dev/null || .ci/packages default-jdk-headless
 	@rm -rf $(not_run_counts)
 

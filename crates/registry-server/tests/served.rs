@@ -20,6 +20,8 @@ use soapstone_testkit::keys::P256;
 mod calls;
 #[path = "served/find.rs"]
 mod find;
+#[path = "served/gmond.rs"]
+mod gmond;
 #[path = "served/reload.rs"]
 mod reload;
 #[path = "served/tls.rs"]
