@@ -10,6 +10,7 @@ use std::sync::Arc;
 use std::time::Duration;
 
 use bytes::Bytes;
+use http::uri::Authority;
 use http::{HeaderMap, HeaderValue, Method, Request, Response, StatusCode, header};
 use http_body_util::{BodyExt, Full, Limited};
 use hyper::body::{Body, Incoming};
@@ -24,6 +25,7 @@ use soapstone_store::{Contexts, Replay};
 use tokio::sync::Semaphore;
 use tokio::time::Instant;
 
+use crate::description::wsdl;
 use crate::envelope::{around, fault};
 use crate::shared::Shared;
 
@@ -291,14 +293,20 @@ fn json_of(answer: &Answer) -> String {
     serde_json::to_string(answer).unwrap_or_default()
 }
 
-/// Answers one inquiry without a signature.
+/// Answers one inquiry without a signature, which came by `http` or `https`.
 pub(crate) async fn inquire(
     shared: Arc<Shared>,
     turns: Arc<Turns>,
+    scheme: &'static str,
     request: Request<Incoming>,
 ) -> Reply {
-    if (request.method(), request.uri().path()) == (&Method::GET, "/healthz") {
-        return text(StatusCode::OK, "ok");
+    let query = request.uri().query().unwrap_or_default();
+    match (request.method(), request.uri().path()) {
+        (&Method::GET, "/healthz") => return text(StatusCode::OK, "ok"),
+        (&Method::GET, "/uddi") if query.eq_ignore_ascii_case("wsdl") => {
+            return contract(scheme, &request);
+        }
+        _ => {}
     }
     let Ok(_reading) = turns.reading.acquire().await else {
         return failed();
@@ -309,6 +317,17 @@ pub(crate) async fn inquire(
     };
     let replied = turns.work(move || asked.answer(&shared)).await;
     replied.unwrap_or_else(failed)
+}
+
+/// The contract, with the address by which the client has reached it.
+fn contract<B>(scheme: &str, request: &Request<B>) -> Reply {
+    let said = request.headers().get(header::HOST);
+    let said = said.and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
+    let Some(authority) = request.uri().authority().cloned().or(said) else {
+        return text(StatusCode::BAD_REQUEST, "expected a Host of the request");
+    };
+    let media_type = HeaderValue::from_static("text/xml; charset=utf-8");
+    reply(StatusCode::OK, media_type, wsdl(scheme, &authority))
 }
 
 /// An inquiry that was read.

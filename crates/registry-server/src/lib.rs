@@ -16,6 +16,7 @@ mod calls;
 mod calls_command;
 pub mod command;
 mod config;
+mod description;
 mod envelope;
 mod find_command;
 mod ganglia;

@@ -206,8 +206,13 @@ async fn begin(config: Config) -> Result<Running, StartError> {
     }));
     let inquiry = inquiries.map(|(listener, address)| {
         let (shared, turns) = (Arc::clone(&shared), Arc::new(Turns::new()));
+        let current = tls.clone();
         tasks.spawn(accept(listener, Some(tls.clone()), move |request| {
-            answer::inquire(Arc::clone(&shared), Arc::clone(&turns), request)
+            let scheme = match current.handshakes() {
+                Some(_) => "https",
+                None => "http",
+            };
+            answer::inquire(Arc::clone(&shared), Arc::clone(&turns), scheme, request)
         }));
         address
     });

@@ -18,6 +18,8 @@ use soapstone_testkit::keys::P256;
 
 #[path = "served/calls.rs"]
 mod calls;
+#[path = "served/contract.rs"]
+mod contract;
 #[path = "served/find.rs"]
 mod find;
 #[path = "served/gmond.rs"]
