@@ -55,12 +55,22 @@ fn holds(octets: &[u8], part: &[u8]) -> bool {
 
 fn read(block: Element<'_>) -> Result<Needs, &'static str> {
     let mut needs = Needs::nothing();
+    // Attributes of SOAP and of signatures have a namespace.
+    if block.attributes().any(|it| it.namespace().is_empty()) {
+        return Err("an attribute of it is not known");
+    }
+    if !block.text().trim().is_empty() {
+        return Err("it has text of its own");
+    }
     for (count, child) in block.children().enumerate() {
         if count == MOST {
             return Err("it has more than 64 elements");
         }
         if child.namespace() != NAMESPACE || child.children().next().is_some() {
             return Err("an element of it is not known");
+        }
+        if child.attributes().next().is_some() {
+            return Err("an attribute of it is not known");
         }
         let text = child.text();
         let text = text.trim();
@@ -71,7 +81,7 @@ fn read(block: Element<'_>) -> Result<Needs, &'static str> {
                 ..Needs::nothing()
             },
             "Bits" => Needs {
-                bits: u16::try_from(number()?).unwrap_or(u16::MAX),
+                bits: u16::try_from(number()?).map_err(|_| "a number of it is none")?,
                 ..Needs::nothing()
             },
             "RefusedAlgorithm" => Needs {
@@ -142,6 +152,12 @@ mod tests {
             ),
             ("<q:Bits>-1</q:Bits>", "a number of it is none"),
             ("<q:Bits>many</q:Bits>", "a number of it is none"),
+            ("<q:Bits>65536</q:Bits>", "a number of it is none"),
+            ("integrity", "it has text of its own"),
+            (
+                "<q:Property optional=\"true\">integrity</q:Property>",
+                "an attribute of it is not known",
+            ),
             (
                 "<q:Availability>101</q:Availability>",
                 "its availability is more than 100",
@@ -163,6 +179,11 @@ mod tests {
                 "{block}"
             );
         }
+        let optional = "<q:Requirements optional=\"true\"><q:Bits>1</q:Bits></q:Requirements>";
+        assert_eq!(
+            take(&mut message(optional), &Limits::default()),
+            Err("an attribute of it is not known")
+        );
         let many = "<q:Bits>1</q:Bits>".repeat(MOST + 1);
         let block = format!("<q:Requirements>{many}</q:Requirements>");
         assert_eq!(

@@ -271,7 +271,9 @@ fn is_valid(folder: &Folder, needs: &str) -> Option<bool> {
 #[tokio::test]
 async fn the_schema_of_needs_accepts_and_refuses_what_the_gateway_does() {
     let providers = Providers::new().await;
-    let (_broker, client) = signing_client(&providers).await;
+    let (broker, client) = signing_client(&providers).await;
+    let unclear = "soapstone_failures_total{route=\"/echo\",reason=\"needs-unclear\"}";
+    let mut refused = 0;
     let most = "<q:Bits>1</q:Bits>".repeat(64);
     let more = "<q:Bits>1</q:Bits>".repeat(65);
     for (needs, expected) in [
@@ -295,6 +297,12 @@ async fn the_schema_of_needs_accepts_and_refuses_what_the_gateway_does() {
         ("<q:Bits>-1</q:Bits>", false),
         ("<q:Bits>many</q:Bits>", false),
         ("<q:Bits/>", false),
+        ("<q:Bits>65536</q:Bits>", false),
+        ("integrity", false),
+        (
+            "<q:Property optional=\"true\">integrity</q:Property>",
+            false,
+        ),
         ("<q:Bits>1<q:Bits/></q:Bits>", false),
         ("<q:Milliseconds>4294967296</q:Milliseconds>", false),
         ("<q:Availability>101</q:Availability>", false),
@@ -306,6 +314,8 @@ async fn the_schema_of_needs_accepts_and_refuses_what_the_gateway_does() {
         let answer = send(client.address(), post("/echo", requirements(needs))).await;
         let is_served = answer.status == StatusCode::OK;
         assert_eq!(is_served, expected, "{needs}: {}", answer.body);
+        refused += u64::from(!expected);
+        assert_eq!(metric(&broker, unclear).await, refused, "{needs}");
         if let Some(is_valid) = is_valid(&providers.folder, needs) {
             assert_eq!(is_valid, expected, "{needs}");
         }
