@@ -58,11 +58,21 @@ fn clients_are_served_as_they_need_while_providers_are_slow_die_and_lie() {
     let end = lines.last().expect("the verdict");
     assert_eq!(end["broken"], Value::Array(Vec::new()));
     assert_eq!(end["lost"], end["lost_by_the_liar"]);
+    // Each call of three parts and three clients, and those of them that were served as needed.
+    let met = lines.iter().filter(|it| it["meets_needs"] == true);
+    let met: u64 = met.filter_map(|it| it["served"].as_u64()).sum();
+    assert_eq!((&end["calls"], &end["met"]), (&216.into(), &met.into()));
+    assert_eq!(met + end["lost"].as_u64().expect("a number"), 216, "{end}");
+    assert!(met * 100 >= 216 * 95, "{end}");
+    assert!(end["seconds"].as_f64() > Some(0.0), "{end}");
     let shown = folder.run("demo --broker --count 4").succeeds();
     for part in [
         "Who was served by whom, and why the broker chose so:",
         "does not encrypt its answers",
         "No call was served below its needs.",
+        "Calls served as their clients need: ",
+        " of 36 (",
+        "The demo took ",
     ] {
         assert!(shown.text().contains(part), "{}", shown.text());
     }

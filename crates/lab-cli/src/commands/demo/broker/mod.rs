@@ -12,7 +12,7 @@ mod told;
 
 use std::sync::Arc;
 use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 use serde_json::Value;
 use tokio::task::JoinSet;
@@ -38,6 +38,7 @@ const SLOW: u64 = 400;
 /// # Errors
 /// What cannot be started, and what did not hold that must.
 pub(super) async fn show(arguments: &Arguments) -> Result<(), Failure> {
+    let begun = Instant::now();
     let mut progress = Progress::new();
     progress.say("starting the service, a registry, four providers and a broker");
     let scratch = Scratch::make("broker")?;
@@ -80,7 +81,7 @@ pub(super) async fn show(arguments: &Arguments) -> Result<(), Failure> {
         told.part(part, &lines, lost);
     }
     let backends: Value = broker.backends(&client).await?;
-    told.end(&backends);
+    told.end(&backends, begun.elapsed());
     progress.end();
     files::print(match arguments.json {
         true => told.json(),

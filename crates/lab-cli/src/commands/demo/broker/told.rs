@@ -4,6 +4,7 @@
 //! its own figures. What should have been follows from the cast.
 
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 use serde_json::{Value, json};
 
@@ -68,6 +69,8 @@ pub(super) struct Told {
     lost: Vec<(Part, String)>,
     /// What the broker knows of each provider at the end.
     backends: Vec<Value>,
+    /// How long the demo took, from its start to the last call.
+    took: Duration,
 }
 
 impl Told {
@@ -78,6 +81,7 @@ impl Told {
             served: BTreeMap::new(),
             lost: Vec::new(),
             backends: Vec::new(),
+            took: Duration::ZERO,
         }
     }
 
@@ -107,8 +111,9 @@ impl Told {
         self.lost.extend(lost.into_iter().map(|it| (part, it)));
     }
 
-    /// Takes in what the broker knows at the end.
-    pub(super) fn end(&mut self, told: &Value) {
+    /// Takes in what the broker knows at the end, and how long all of it took.
+    pub(super) fn end(&mut self, told: &Value, took: Duration) {
+        self.took = took;
         let known = told["routes"][0]["backends"].as_array();
         let of = |name: &String| {
             let mut known = known.into_iter().flatten();
@@ -116,6 +121,20 @@ impl Told {
             found.cloned().unwrap_or_default()
         };
         self.backends = self.names.iter().map(of).collect();
+    }
+
+    /// How many calls there were, and how many of them a provider served that covers the needs of
+    /// the client.
+    fn met(&self) -> (u32, u32) {
+        let (mut calls, mut met) = (0, 0);
+        for ((_, client, provider), served) in &self.served {
+            calls += served.calls + served.failed;
+            let provider = provider.map(|it| &PROVIDERS[it]);
+            if provider.is_some_and(|it| CLIENTS[*client].is_served_by(it)) {
+                met += served.calls;
+            }
+        }
+        (calls, met)
     }
 
     /// Calls that the liar got from clients and that they lost by it.
@@ -214,7 +233,11 @@ impl Told {
             });
             text.push_str(&format!("{line}\n"));
         }
+        let (calls, met) = self.met();
         let line = json!({
+            "calls": calls,
+            "met": met,
+            "seconds": self.took.as_secs_f64(),
             "lost": self.lost.len(),
             "lost_by_the_liar": self.lost_by_the_liar(),
             "broken": self.broken(),
@@ -295,8 +318,12 @@ impl Told {
     fn conclusion(&self) -> String {
         let liar = self.lost_by_the_liar();
         let other = self.lost.len().saturating_sub(liar as usize);
+        let (calls, met) = self.met();
+        let share = f64::from(met) / f64::from(calls.max(1)) * 100.0;
+        let took = self.took.as_secs_f64();
         let mut text = format!(
-            "Calls lost by the slowed and the killed provider: {other}. Calls lost by the provider that lies, until it was ejected: {liar}.\n"
+            "Calls served as their clients need: {met} of {calls} ({share:.1} %). The demo took {took:.1} s.\n\
+             Calls lost by the slowed and the killed provider: {other}. Calls lost by the provider that lies, until it was ejected: {liar}.\n"
         );
         let broken = self.broken();
         text.push_str(&match broken.is_empty() {
@@ -348,6 +375,7 @@ mod tests {
             served: served.collect(),
             lost: Vec::new(),
             backends,
+            took: Duration::ZERO,
         }
     }
 
@@ -364,6 +392,30 @@ mod tests {
             let told = told(json!({ "failed": failed, "usable": usable }));
             assert_eq!(told.broken(), broken);
         }
+    }
+
+    #[test]
+    fn a_call_that_was_lost_or_served_below_its_needs_is_not_met() {
+        let mut told = told(json!({ "failed": 1, "usable": false }));
+        let clients = u32::try_from(CLIENTS.len()).expect("few");
+        assert_eq!(told.met(), (clients, clients));
+        let unfit = |client: usize| {
+            let provider = PROVIDERS
+                .iter()
+                .position(|it| !CLIENTS[client].is_served_by(it));
+            provider.map(|provider| (client, provider))
+        };
+        let (client, unfit) = (0..CLIENTS.len())
+            .find_map(unfit)
+            .expect("the cast has one");
+        let served = Served {
+            calls: 3,
+            failed: 2,
+            ..Served::default()
+        };
+        told.served
+            .insert((Part::Well, client, Some(unfit)), served);
+        assert_eq!(told.met(), (clients + 5, clients));
     }
 
     /// The demo promises that no call was served below its needs, and knows nothing of such calls.
