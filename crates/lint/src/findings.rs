@@ -2,6 +2,8 @@
 //!
 //! The rule kept here: a message chooses neither how many findings are kept nor how long one is.
 
+use std::collections::BTreeMap;
+
 use soapstone_xml::{Element, Position};
 
 use crate::rule::{Profiles, Rule, Severity};
@@ -39,6 +41,8 @@ pub(crate) struct Findings {
     kept: Vec<Finding>,
     /// Those that are not kept, by severity: warnings and errors.
     further: [usize; 2],
+    /// The rules that are broken, those of further findings included.
+    broken: BTreeMap<&'static str, &'static Rule>,
 }
 
 impl Findings {
@@ -92,6 +96,7 @@ impl Findings {
         if !rule.profiles.meets(self.profiles) {
             return;
         }
+        self.broken.insert(rule.id, rule);
         if self.kept.len() == MOST_FINDINGS {
             self.further[rule.severity as usize] += 1;
             return;
@@ -105,6 +110,11 @@ impl Findings {
             expected: expected.into(),
             found: shortened(&found.into()),
         });
+    }
+
+    /// The rules that are broken, each once, by number.
+    pub(crate) fn broken(self) -> Vec<&'static Rule> {
+        self.broken.into_values().collect()
     }
 
     /// How often a rule was found broken, for tests.

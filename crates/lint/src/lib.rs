@@ -32,6 +32,7 @@ mod findings;
 mod look;
 mod message;
 mod names;
+mod received;
 mod report;
 mod rule;
 mod table;
@@ -44,6 +45,7 @@ use soapstone_xml::{Buffers, Document, Element, ParseError, ParseOptions};
 
 pub use conform::{Conformance, Evidence, RuleVerdict, Verdict};
 pub use findings::{Finding, MOST_FINDINGS};
+pub use received::broken_rules;
 pub use report::{json, rules_in_markdown, sarif, text};
 pub use rule::{Area, Level, Profile, ProfileError, Profiles, Rule, Severity};
 pub use soapstone_mime::{LARGEST_PACKAGE, PackageError};

@@ -9,6 +9,7 @@ pub(crate) mod admin;
 pub(crate) mod agreements;
 pub(crate) mod authorities;
 pub(crate) mod balance;
+pub(crate) mod bsp;
 mod client_trust;
 pub(crate) mod considered;
 pub(crate) mod direction;

@@ -15,6 +15,7 @@ use soapstone_policy::TransportRequirement;
 use super::balance::{
     Balance, GroupSpec, MemberSpec, Rules, Sticky, nobody, read_backends, read_balance,
 };
+use super::bsp::{Bsp, demand_opening, read_bsp};
 use super::direction::Direction;
 use super::endpoint::{EndpointSpec, Publishing, SideSpec, read_endpoint};
 use super::identity::{IdentityHeaders, read_identity};
@@ -51,6 +52,8 @@ pub(crate) struct RouteSpec {
     pub(crate) identity: Option<IdentityHeaders>,
     /// What is registered of it.
     pub(crate) provides: Option<ProvidedSpec>,
+    /// Whether messages that verified are judged by the Basic Security Profile.
+    pub(crate) bsp: Option<Bsp>,
 }
 
 impl RouteSpec {
@@ -429,6 +432,14 @@ pub(super) fn read_route(
             "say in `inbound` which are accepted: saml = { … }, or inner = { … }",
         );
     }
+    let bsp = read_bsp(&mut table);
+    let opens = inbound.as_ref().is_some_and(|it| !it.endpoint.is_plain())
+        || outbound.as_ref().is_some_and(|it| !it.endpoint.is_plain())
+        || several_place.is_some()
+        || has_sides != (inbound.is_some(), outbound.is_some());
+    if let (Some(bsp), false) = (&bsp, opens) {
+        demand_opening(&table, bsp);
+    }
     let provided = path.clone().unwrap_or_default();
     let provides = table.table("provides");
     let provides = provides.map(|it| read_provided(it, &provided, client_side.public_url));
@@ -507,6 +518,7 @@ pub(super) fn read_route(
             Some(provides) => Some(provides?),
             None => None,
         },
+        bsp: bsp.map(|bsp| bsp.value),
     })
 }
 

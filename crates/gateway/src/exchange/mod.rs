@@ -10,6 +10,7 @@
 
 mod attempt;
 mod authorize;
+mod bsp;
 pub(crate) mod carry;
 mod choose;
 pub(crate) mod connection;

@@ -11,6 +11,7 @@ use soapstone::mime::{Attachment, Message};
 use soapstone::wss::{AssertionEvidence, ContextOwner, Receipt, SoapVersion};
 use soapstone_trust::addressing::Addressing;
 
+use super::bsp::Suspect;
 use super::identity::InnerProof;
 use super::steps::{Allows, EndpointError, read_request, receive};
 use crate::observe::audit::Sender;
@@ -123,12 +124,14 @@ fn proven(opened: &OpenedMessage, private: bool) -> Proven {
 }
 
 /// Opens a request, or answers it where it asks for a token that `allows` lets it have. `private`
-/// says whether it came over TLS, `shown` is the certificate that its client proved then.
+/// says whether it came over TLS, `shown` is the certificate that its client proved then. A
+/// `suspect` is judged once it verified.
 pub(super) async fn open(
     endpoint: &InboundEndpoint,
     incoming: Incoming,
     (private, shown): (bool, Option<Arc<Certificate>>),
     allows: &Allows<'_>,
+    suspect: Option<&Suspect>,
     observed: &Observed,
     desk: &Desk,
 ) -> Result<Entered, EndpointError> {
@@ -141,21 +144,27 @@ pub(super) async fn open(
     };
     let request = request.shown(shown);
     match receive(endpoint, request, allows, observed, desk).await? {
-        Arrived::Message(mut opened) => Ok(Entered::Message(Box::new(Opened {
-            operation: observed.operation(),
-            sender: Sender::of(&opened),
-            proven: proven(&opened, private),
-            assertion: opened.evidence.assertion.take().map(Box::new),
-            inner: InnerProof::take(&mut opened.evidence),
-            unproven: opened.evidence.unproven,
-            octets: opened.bytes,
-            parts: opened.parts,
-            version: opened.version,
-            receipt: opened.receipt,
-            addressing: opened.addressing,
-            action: opened.action,
-            agreement: None,
-        }))),
+        Arrived::Message(mut opened) => {
+            if let Some(suspect) = suspect {
+                let deciphered = !opened.evidence.encrypted.is_empty();
+                suspect.judge(endpoint.endpoint.limits(), deciphered, observed)?;
+            }
+            Ok(Entered::Message(Box::new(Opened {
+                operation: observed.operation(),
+                sender: Sender::of(&opened),
+                proven: proven(&opened, private),
+                assertion: opened.evidence.assertion.take().map(Box::new),
+                inner: InnerProof::take(&mut opened.evidence),
+                unproven: opened.evidence.unproven,
+                octets: opened.bytes,
+                parts: opened.parts,
+                version: opened.version,
+                receipt: opened.receipt,
+                addressing: opened.addressing,
+                action: opened.action,
+                agreement: None,
+            })))
+        }
         Arrived::Answered(answer) => Ok(Entered::Answered(answer)),
     }
 }

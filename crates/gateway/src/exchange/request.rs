@@ -15,6 +15,7 @@ use soapstone::xml::Buffers;
 use tokio::time::Instant;
 
 use super::authorize::{Authorities, authorize, authorize_token};
+use super::bsp::Suspect;
 use super::choose::{self, Chosen, Destination, Unready};
 use super::open::{Entered, Incoming, Opened, open};
 use super::package::unpack;
@@ -23,6 +24,7 @@ use super::reporter::{Message, Reporter};
 use super::secure::{Forward, Plain, secure};
 use super::steps::read_request;
 use super::working::{SMALL_MESSAGE, done, work};
+use crate::config::direction::Direction;
 use crate::route::Route;
 use crate::route::upstream::{Said, Upstream};
 use crate::scheduling::class::WorkClass;
@@ -131,6 +133,8 @@ async fn prepare(
         let forward = secure_by_worker(reporter, class, opened, chosen, said, reservation);
         return forward.await.map(Prepared::Forward);
     };
+    let suspect = Suspect::copy(reporter, Direction::Inbound, version, &message.root)
+        .map_err(|answer| *answer)?;
     let bytes = message.size() as u64;
     let (incoming, class) = read_if_inline(
         reporter,
@@ -151,12 +155,20 @@ async fn prepare(
     let steps = |desk: Desk| async move {
         // Contexts are nothing by themselves: each message in one needs a role. A requester without
         // a role for assertions gets one answer, whatever the token service says.
-        let allows = |answer: &TokenAnswer| match answer.of_assertions {
-            true => authorize_token(&authorities, &route, answer, bytes),
-            false => Ok(()),
+        // The request for a token is judged before anything of its answer is in force.
+        let allows = |answer: &TokenAnswer| {
+            if let Some(suspect) = &suspect {
+                suspect.judge(opening.endpoint.limits(), true, &observed)?;
+            }
+            match answer.of_assertions {
+                true => authorize_token(&authorities, &route, answer, bytes),
+                false => Ok(()),
+            }
         };
         let by = (private, shown);
-        let mut opened = match open(&opening, incoming, by, &allows, &observed, &desk).await? {
+        let judged = suspect.as_ref();
+        let entered = open(&opening, incoming, by, &allows, judged, &observed, &desk);
+        let mut opened = match entered.await? {
             Entered::Message(opened) => *opened,
             Entered::Answered(answer) => return Ok(Stepped::Prepared(Prepared::Answered(answer))),
         };

@@ -9,8 +9,10 @@ use soapstone::config::UnsecuredFaults;
 use soapstone::endpoint::{OpenedMessage, UnsecuredFault};
 use soapstone::mime::{self, Attachment};
 use soapstone::wss::{Receipt, SoapVersion};
+use soapstone::xml::Limits;
 use tokio::time::Instant;
 
+use super::bsp::Suspect;
 use super::package::{of_answer, unpack};
 use super::refusal_moment::refusal_moment;
 use super::reporter::{Message, Reporter};
@@ -18,6 +20,7 @@ use super::secure::Receipts;
 use super::send::Arrival;
 use super::steps::{EndpointError, is_unproven, open, pass_answer, secure_answer};
 use super::working::{SMALL_MESSAGE, work};
+use crate::config::direction::Direction;
 use crate::observe::metrics::{Flow, Unsecured};
 use crate::observe::traces::Observed;
 use crate::route::agreements::AnswerEvidence;
@@ -187,6 +190,12 @@ async fn rewritten(
     };
     let inbound = exchange.route.inbound.clone();
     let outbound = upstream.endpoint.clone();
+    let passes = |it: &Arc<InboundEndpoint>| it.endpoint.reader_of_answers().is_some();
+    let suspect = match outbound.is_some() || inbound.as_ref().is_some_and(passes) {
+        true => Suspect::copy(reporter, Direction::Outbound, version, &message.root)
+            .map_err(|answer| *answer)?,
+        false => None,
+    };
     let in_conversation = |receipt: &Receipt| receipt.context.is_some();
     let opening =
         |endpoint: &OutboundEndpoint| endpoint.opening(in_conversation(&receipts.outbound));
@@ -222,6 +231,7 @@ async fn rewritten(
             let told = UnsecuredFaults::default();
             match pass_answer(reader, octets, &observed, &desk).await {
                 Ok(answer) => {
+                    judge(suspect.as_ref(), reader.limits(), &answer, &observed)?;
                     unproven = Some(answer.evidence.unproven);
                     octets = answer.bytes;
                 }
@@ -239,17 +249,7 @@ async fn rewritten(
             };
             let opened = open(endpoint, message, receipts.outbound, &observed, &desk).await;
             let admitted = match opened {
-                Ok(opened) => Admitted {
-                    evidence: evidence_of(&opened),
-                    told: unsecured_text(endpoint, &opened, &desk),
-                    head: Proven {
-                        version: opened.version,
-                        fault: opened.fault,
-                        unproven: opened.evidence.unproven,
-                    },
-                    octets: opened.bytes,
-                    parts: opened.parts,
-                },
+                Ok(opened) => admitted(endpoint, opened, suspect.as_ref(), &observed, &desk)?,
                 Err(error) => passed_fault(error, kept, told, &observed, &desk)?,
             };
             parts = admitted.parts;
@@ -297,6 +297,18 @@ async fn rewritten(
     Ok(rewritten)
 }
 
+/// Judges an answer that verified, where the route asks. It is not passed on as an unsecured fault
+/// either when it is refused.
+fn judge(
+    suspect: Option<&Suspect>,
+    limits: &Limits,
+    opened: &OpenedMessage,
+    observed: &Observed,
+) -> Result<(), EndpointError> {
+    let deciphered = !opened.evidence.encrypted.is_empty();
+    suspect.map_or(Ok(()), |it| it.judge(limits, deciphered, observed))
+}
+
 /// An answer that goes on to the client.
 struct Admitted {
     octets: Vec<u8>,
@@ -305,6 +317,28 @@ struct Admitted {
     evidence: Option<AnswerEvidence>,
     /// What it says, if it is a fault that nobody secured.
     told: Option<String>,
+}
+
+/// An answer that verified, as it goes on.
+fn admitted(
+    endpoint: &OutboundEndpoint,
+    opened: OpenedMessage,
+    suspect: Option<&Suspect>,
+    observed: &Observed,
+    desk: &Desk,
+) -> Result<Admitted, EndpointError> {
+    judge(suspect, endpoint.endpoint.limits(), &opened, observed)?;
+    Ok(Admitted {
+        evidence: evidence_of(&opened),
+        told: unsecured_text(endpoint, &opened, desk),
+        head: Proven {
+            version: opened.version,
+            fault: opened.fault,
+            unproven: opened.evidence.unproven,
+        },
+        octets: opened.bytes,
+        parts: opened.parts,
+    })
 }
 
 /// What was proven of an answer; `None` for a fault that nobody signed, which is the answer of a

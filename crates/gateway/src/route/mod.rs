@@ -17,6 +17,7 @@ use http::Uri;
 use soapstone::xml::Limits;
 use soapstone_broker::{Bucket, Rate};
 
+use crate::config::bsp::Bsp;
 use crate::config::identity::IdentityHeaders;
 use crate::config::path::{is_below, reading};
 use crate::config::registry::ProvidedSpec;
@@ -53,6 +54,8 @@ pub(crate) struct Route {
     pub(crate) identity: Option<IdentityHeaders>,
     /// What is registered of it.
     pub(crate) provides: Option<ProvidedSpec>,
+    /// Whether messages that verified are judged by the Basic Security Profile.
+    pub(crate) bsp: Option<Bsp>,
 }
 
 impl Route {
@@ -78,6 +81,7 @@ impl Route {
             warm_up: spec.warm_up.map(Arc::new),
             identity: spec.identity,
             provides: spec.provides,
+            bsp: spec.bsp,
         }
     }
 
@@ -186,6 +190,7 @@ pub(crate) mod tests {
             warm_up: None,
             identity: None,
             provides: None,
+            bsp: None,
         };
         let metrics = RouteMetrics::new(path, None, None);
         let memory = MessageMemory::new(0);

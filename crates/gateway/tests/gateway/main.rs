@@ -8,6 +8,7 @@ mod attached;
 mod audited;
 mod balanced;
 mod brief;
+mod bsp;
 mod cancelled;
 mod certificates;
 mod closing;

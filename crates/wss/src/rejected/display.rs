@@ -45,6 +45,7 @@ impl Rejected {
             Self::ExpiresMissing => "expires-missing",
             Self::DestinationMismatch { .. } => "destination-mismatch",
             Self::ActionMismatch { .. } => "action-mismatch",
+            Self::ProfileBroken { .. } => "profile-broken",
             Self::ProcessingInstruction { .. } => "processing-instruction",
             Self::UsernameMissing => "username-missing",
             Self::PasswordKindNotAllowed { .. } => "password-kind-not-allowed",
@@ -318,6 +319,10 @@ impl fmt::Display for Rejected {
             Self::OperationMismatch { expected, found } => {
                 write!(out, "expected one operation, {expected}, found {found}")
             }
+            Self::ProfileBroken { profile, rules } => write!(
+                out,
+                "expected a message that keeps {profile}, found breaches of {rules}"
+            ),
             Self::ConfirmationMissing => {
                 out.write_str("expected the answer to confirm the signatures of its request, found no `wsse11:SignatureConfirmation`")
             }

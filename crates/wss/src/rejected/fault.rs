@@ -90,7 +90,10 @@ impl Rejected {
     /// The code for the peer.
     pub fn fault(&self) -> FaultCode {
         match self {
-            Self::AfterDecryption(_) | Self::KeyTriedTooOften { .. } => FaultCode::FailedCheck,
+            // A profile is judged of what verified; a code of its own would tell that it did.
+            Self::AfterDecryption(_)
+            | Self::KeyTriedTooOften { .. }
+            | Self::ProfileBroken { .. } => FaultCode::FailedCheck,
             Self::Envelope(EnvelopeError::NotAnEnvelope { .. }) => FaultCode::VersionMismatch,
             Self::Envelope(_)
             | Self::Canonicalization(_)

@@ -168,6 +168,9 @@ impl Rejected {
             Self::LayoutViolated { .. } => {
                 "an `sp:Layout` of `Lax` fits every order that can be processed"
             }
+            Self::ProfileBroken { .. } => {
+                "`soapstone lint` shows each place; the route lets such messages in with bsp = \"warn\""
+            }
             Self::OperationUnclear { .. } => {
                 "let the client send `SOAPAction` or `wsa:Action`; for a single message, name its operation in `policy_subject`"
             }

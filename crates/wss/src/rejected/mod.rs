@@ -316,6 +316,13 @@ pub enum Rejected {
         /// What HTTP says, or the beginning of it.
         found: String,
     },
+    /// The host judges messages by a published profile, and the message breaks it.
+    ProfileBroken {
+        /// The profile.
+        profile: &'static str,
+        /// The numbers of the broken rules.
+        rules: String,
+    },
     /// A processing instruction in what would be passed on, and the endpoint wants none (SOAP 1.1,
     /// 3; SOAP 1.2 part 1, 5).
     ProcessingInstruction {
@@ -446,7 +453,7 @@ pub enum Rejected {
 impl Rejected {
     /// A reason that was found after the first decryption, or not: another code for what fails
     /// later would tell a stranger that the cipher text has a plaintext that can be read.
-    pub(crate) fn after(self, deciphered: bool) -> Self {
+    pub fn after(self, deciphered: bool) -> Self {
         if deciphered {
             Self::AfterDecryption(Box::new(self))
         } else {

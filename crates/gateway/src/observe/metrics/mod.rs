@@ -97,6 +97,9 @@ pub(crate) struct RouteMetrics {
     weak: Tally<(Direction, &'static str)>,
     /// Items of Security headers that were not read, by side.
     ignored: Tally<(Direction, &'static str)>,
+    /// Messages that were let through although they break a rule of the Basic Security Profile, by
+    /// rule.
+    bsp_breaches: Tally<(Direction, &'static str)>,
     /// Messages that are passed on with header blocks which nothing proves.
     unproven_blocks: [AtomicU64; 2],
     /// Messages that are passed on with attachments which nothing covers.
@@ -172,6 +175,7 @@ impl RouteMetrics {
             faults: Tally::default(),
             weak: Tally::default(),
             ignored: Tally::default(),
+            bsp_breaches: Tally::default(),
             unproven_blocks: Default::default(),
             uncovered_parts: Default::default(),
             unsecured_answers: Tally::default(),
@@ -344,6 +348,11 @@ impl RouteMetrics {
     /// An item of a Security header was not read because the plan ignores it.
     pub(crate) fn ignored_item(&self, side: Direction, item: &'static str) {
         self.ignored.add((side, item));
+    }
+
+    /// A message that breaks a rule of the Basic Security Profile was let through.
+    pub(crate) fn bsp_breach(&self, side: Direction, rule: &'static str) {
+        self.bsp_breaches.add((side, rule));
     }
 }
 

@@ -182,6 +182,12 @@ pub(super) fn of_security(routes: &[Arc<RouteMetrics>], detail: Detail, out: &mu
         .counts(routes, "item", |route| {
             of_sides(route, route.ignored.entries())
         });
+    let help =
+        "Messages let through although they break a rule of the Basic Security Profile, by rule.";
+    out.family(("soapstone_bsp_breaches_total", COUNTER, help))
+        .counts(routes, "rule", |route| {
+            of_sides(route, route.bsp_breaches.entries())
+        });
     let help = "Answers to secured requests that nothing proves, accepted and sent.";
     out.family(("soapstone_unsecured_answers_total", COUNTER, help))
         .counts(routes, "kind", |route| {
