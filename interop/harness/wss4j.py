@@ -6,7 +6,7 @@ One JVM answers all jobs, so that the matrix costs one start of it.
 import json
 from pathlib import Path
 
-from . import attached_gateways, attachments, envelopes, jobs, password_keys
+from . import attached_gateways, attachments, bsp_samples, envelopes, jobs, password_keys
 from .endpoints import Endpoint
 from .installing import INTEROP
 from .processes import Failure, must, must_refuse
@@ -224,6 +224,7 @@ def run(report, soapstone, keys, folder):
         password_keys.run(report, soapstone, folder, wss4j)
         attachments.run(report, soapstone, keys, folder, wss4j)
         attached_gateways.run(report, soapstone, keys, folder, wss4j)
+        bsp_samples.run(report, folder, wss4j)
 
 
 def _to_wss4j(case, wss4j, soapstone, keys, folder, plain):

@@ -22,6 +22,7 @@ import org.apache.xml.security.parser.XMLParserException;
  *             [--attachments-signed content|complete] [--attachments-encrypted content|complete] IN OUT
  * bench secure|open … [--payload NAME --items N --warm-up SECONDS] [--seconds SECONDS | --repetitions N] IN
  * secure-ticket|open-ticket --mechanism sign|sign-encrypt --suite S --service PRINCIPAL IN OUT
+ * judge IN            the rules of the Basic Security Profile that a message breaks
  * versions
  * --jobs FILE|-     one of the above a line, words separated by tabs; one line of JSON each
  * </pre>
@@ -53,11 +54,14 @@ public final class Peer {
             case "bench" -> {
                 return Benchmark.run(options);
             }
+            case "judge" -> {
+                return new Judging().judge(Files.readAllBytes(Path.of(options.word(1, "input"))));
+            }
             case "versions" -> {
                 String version = WSSecurityEngine.class.getPackage().getImplementationVersion();
                 return "{\"exit\":0,\"version\":\"" + version + " on Java " + Runtime.version() + "\"}";
             }
-            default -> throw new IllegalArgumentException("expected secure, open, bench or versions, found " + command);
+            default -> throw new IllegalArgumentException("expected secure, open, judge, bench or versions, found " + command);
         }
         return null;
     }
