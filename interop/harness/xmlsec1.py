@@ -5,7 +5,7 @@
 
 from pathlib import Path
 
-from . import envelopes
+from . import envelopes, xmlsec1_assertions
 from .endpoints import Endpoint
 from .processes import Failure, must, must_refuse
 
@@ -86,6 +86,7 @@ def run(report, soapstone, keys, folder):
         _encryption(programs, cipher)
     _messages(programs)
     _inner(programs)
+    xmlsec1_assertions.run(programs)
 
 
 def _signature(programs, case, template, owner):
