@@ -7,8 +7,8 @@ use std::sync::Arc;
 use serde_json::json;
 use soapstone_crypto::{Identity, SecretBytes, TrustRules, TrustStore};
 use soapstone_policy::{
-    CompileOptions, ExchangePolicy, ExchangePolicyError, Node, PolicyDocument, PolicyError,
-    PolicyLimits, PolicyProblem,
+    CompileOptions, ExchangePolicy, ExchangePolicyError, Node, Place, PolicyDocument, PolicyError,
+    PolicyLimits, PolicyProblem, ProblemKind,
 };
 use soapstone_testkit::{Failures, assertion, cases, has_vectors_directory, keys};
 use soapstone_wss::{AssertionIssuer, InboundPlan, Keys, OutboundPlan, User};
@@ -107,6 +107,127 @@ fn every_subject_gives_plans_or_is_refused_with_the_assertion_and_its_place_name
     }
     assert_eq!(dangling, expected);
     assert!(compiled >= least, "{compiled} subjects, expected {least}");
+}
+
+/// The tokens that a token service or a KDC makes, and those that name such a service.
+const TOKENS: [&str; 3] = ["SamlToken", "IssuedToken", "KerberosToken"];
+
+/// The places of tokens, and of everything that is said in them; none of what stands beside them.
+fn places_in_tokens(node: &Arc<Node>, is_within: bool, places: &mut Vec<Place>) {
+    let is_security = node.name.security_version().is_some();
+    let is_within = is_within || (is_security && TOKENS.contains(&&*node.name.local));
+    if is_within {
+        places.push(node.place.clone());
+    }
+    for child in &node.children {
+        places_in_tokens(child, is_within, places);
+    }
+}
+
+/// What of such tokens is refused in the vectors directory: the assertion, the reason, and how many
+/// subjects that concerns.
+const REFUSED_TOKENS: [(&str, &str, usize); 9] = [
+    // On TLS the key endorses there.
+    (
+        "IssuedToken",
+        "the symmetric key of an issued token protects messages in a symmetric binding, and does nothing else",
+        24,
+    ),
+    // The token of a transport binding.
+    ("IssuedToken", "the transport is HTTPS", 9),
+    ("IssuedToken", "a message has one assertion", 2),
+    (
+        "IssuedToken",
+        "keys are derived from a symmetric key alone: that of an assertion which protects messages in a symmetric binding",
+        2,
+    ),
+    (
+        "IssuedToken",
+        "issuers and claims of assertions are a matter of the endpoint, not of policies",
+        1,
+    ),
+    (
+        "IssuedToken",
+        "the key of a token that protects messages in a symmetric binding is symmetric",
+        1,
+    ),
+    // Policies that are a token alone, in no place where a token may stand.
+    ("IssuedToken", "unknown", 1),
+    ("KerberosToken", "unknown", 4),
+    ("SamlToken", "unknown", 2),
+];
+
+/// Which subjects of documents with such tokens compile, and why the others are refused.
+#[derive(Default)]
+struct WithTokens {
+    documents: usize,
+    compiled: usize,
+    /// Refused for what stands beside the tokens alone.
+    for_others: usize,
+    /// Refused for a token: how many for which assertion, and why.
+    for_tokens: BTreeMap<(String, String), usize>,
+    failures: Failures,
+}
+
+impl WithTokens {
+    fn add(&mut self, id: &str, document: &PolicyDocument) {
+        let mut places = Vec::new();
+        for policy in document.policies() {
+            places_in_tokens(policy, false, &mut places);
+        }
+        if places.is_empty() {
+            return;
+        }
+        self.documents += 1;
+        for subject in document.subjects().expect("subjects") {
+            match document.agreement_of(&subject, &CompileOptions::default()) {
+                Ok(_) => self.compiled += 1,
+                Err(ExchangePolicyError::NotSupported(problems)) => self.add_refused(&problems, &places),
+                Err(error) => self.failures.add(format!("{id}: {subject}"), error),
+            }
+        }
+    }
+
+    fn add_refused(&mut self, problems: &[PolicyProblem], places: &[Place]) {
+        let mut problems = problems.iter();
+        let Some(problem) = problems.find(|problem| places.contains(&problem.place)) else {
+            self.for_others += 1;
+            return;
+        };
+        let reason = match &problem.kind {
+            ProblemKind::NotSupported { reason } => (*reason).to_owned(),
+            ProblemKind::Unknown => "unknown".to_owned(),
+            other => format!("{other:?}"),
+        };
+        let name = problem.assertion.local.to_string();
+        *self.for_tokens.entry((name, reason)).or_default() += 1;
+    }
+}
+
+/// A subject with such tokens compiles, or is refused for another reason, but where the table says
+/// what of the token is refused.
+#[test]
+fn a_subject_with_tokens_of_third_parties_is_refused_for_its_token_where_the_table_says_so() {
+    let mut found = WithTokens::default();
+    for case in cases("policy-parse") {
+        let document = PolicyDocument::parse(case.input(), &PolicyLimits::default());
+        found.add(&case.id, &document.expect("a document"));
+    }
+    found.failures.end();
+    let mut expected = BTreeMap::new();
+    // The project's own documents alone, without a vectors directory.
+    let mut counts = [0, 0, 0];
+    if has_vectors_directory() {
+        let refused = REFUSED_TOKENS.map(|(name, reason, count)| {
+            let key = (name.to_owned(), reason.to_owned());
+            (key, count)
+        });
+        expected.extend(refused);
+        counts = [63, 149, 8];
+    }
+    assert_eq!(found.for_tokens, expected);
+    let found = [found.documents, found.compiled, found.for_others];
+    assert_eq!(found, counts);
 }
 
 /// Who makes all assertions.
