@@ -18,12 +18,14 @@ use soapstone::xml::Buffers;
 
 use crate::loopback::Loopback;
 use crate::measurement::{
-    self, Effort, Figures, Measurement, PARTS, PRIVATE_KEY, Samples, UNAVOIDABLE,
+    self, Effort, Figures, HOLDER_OF_KEY, KERBEROS_KEY, Measurement, PARTS, PRIVATE_KEY, Samples,
+    UNAVOIDABLE,
 };
 use crate::parts::{self, Parts};
 use crate::payload::Payload;
 use crate::peers::{PASSWORD, Peers, USER};
 use crate::segments;
+use crate::tokens;
 
 /// What to run.
 #[derive(Debug)]
@@ -71,12 +73,21 @@ impl Options {
 /// What is measured as messages in turns with work that they cannot avoid.
 const IN_TURNS: [&str; 2] = [UNAVOIDABLE, PRIVATE_KEY];
 
+/// What is measured as messages under tokens, in turns with the messages that they are compared
+/// with.
+const UNDER_TOKENS: [&str; 2] = [HOLDER_OF_KEY, KERBEROS_KEY];
+
 /// Names of everything that can be run, in the order of running: the unavoidable parts by payload,
-/// messages in turns with them, then the cases.
+/// messages in turns with them, messages under tokens, then the cases.
 pub fn names() -> Vec<String> {
     std::iter::once(PARTS)
         .chain(IN_TURNS)
         .flat_map(|name| Payload::ALL.map(|payload| name_beside(name, payload)))
+        .chain(
+            UNDER_TOKENS
+                .into_iter()
+                .flat_map(|name| tokens::PAYLOADS.map(|payload| name_beside(name, payload))),
+        )
         .chain(Case::all().iter().map(Case::name))
         .collect()
 }
@@ -183,6 +194,17 @@ pub fn run(options: &Options, emit: &mut dyn FnMut(&Measurement)) {
         for payload in Payload::ALL {
             if options.lets_through(&name_beside(mechanism, payload)) {
                 run_beside(mechanism, payload, &peers, options, emit);
+            }
+        }
+    }
+    for mechanism in UNDER_TOKENS {
+        for payload in tokens::PAYLOADS {
+            if options.lets_through(&name_beside(mechanism, payload)) {
+                let run = match mechanism {
+                    HOLDER_OF_KEY => tokens::run_holder_of_key,
+                    _ => tokens::run_kerberos,
+                };
+                run(payload, &peers, options.tuning, options.effort, emit);
             }
         }
     }

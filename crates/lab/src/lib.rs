@@ -24,5 +24,6 @@ pub mod statistics;
 pub mod studies;
 pub mod study;
 mod tls;
+mod tokens;
 
 pub use payload::Payload;

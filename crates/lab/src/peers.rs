@@ -12,8 +12,10 @@ use soapstone::wss::{
 
 /// Keys of both sides of one binding.
 pub(crate) struct Peers {
-    sender: Keys,
-    receiver: Keys,
+    /// Who secures requests.
+    pub(crate) sender: Keys,
+    /// Who opens them.
+    pub(crate) receiver: Keys,
 }
 
 /// The user of `username`.
