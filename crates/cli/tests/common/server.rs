@@ -118,6 +118,25 @@ pub(crate) fn post_octets(url: &str, headers: &str, message: &[u8]) -> String {
     response
 }
 
+/// The whole response to a GET of `http://ADDRESS/PATH`.
+pub(crate) fn get(url: &str) -> String {
+    let (address, path) = url
+        .strip_prefix("http://")
+        .unwrap()
+        .split_once('/')
+        .unwrap();
+    let mut stream = TcpStream::connect(address).expect("somebody listens");
+    let head = format!("GET /{path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n");
+    stream
+        .write_all(head.as_bytes())
+        .expect("the request is sent");
+    let mut response = String::new();
+    stream
+        .read_to_string(&mut response)
+        .expect("the response is read");
+    response
+}
+
 /// A port of localhost where nobody listens.
 pub(crate) fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0")
