@@ -1,6 +1,7 @@
 //! The guides say nothing that is not so: their endpoint files have keys that are known, and every
 //! reason for a refusal is explained.
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 
@@ -190,6 +191,42 @@ fn every_test_that_the_threat_model_names_exists() {
         }
     }
     assert!(count > 70, "found {count} tests");
+}
+
+/// The tests of the index of refused tokens, each with its file.
+#[test]
+fn the_index_of_refused_tokens_names_a_test_for_each_of_sixty_cases_and_more() {
+    let model = fs::read_to_string(root().join("THREAT-MODEL.md")).expect("the threat model");
+    let (_, index) = model
+        .split_once("## Refused tokens, by kind\n")
+        .expect("the index");
+    let (index, _) = index.split_once("\n## ").expect("its end");
+    let mut found = BTreeSet::new();
+    let lines = index
+        .lines()
+        .filter(|line| line.starts_with('|') && line.contains("`crates/"));
+    let mut kinds = 0;
+    for line in lines {
+        kinds += 1;
+        let (_, tests) = line[1..].split_once('|').expect("tests of a kind");
+        for of_file in tests.split("; ") {
+            let mut quoted = of_file.split('`').skip(1).step_by(2);
+            let file = quoted.next().expect("a file");
+            let source = fs::read_to_string(root().join(file)).expect("source");
+            for name in quoted {
+                assert!(
+                    source.contains(&format!("fn {name}()")),
+                    "no {name} in {file}"
+                );
+                assert!(
+                    found.insert((file.to_owned(), name.to_owned())),
+                    "{name} twice"
+                );
+            }
+        }
+    }
+    assert!(kinds >= 18, "{kinds} kinds");
+    assert!(found.len() >= 60, "{} tests", found.len());
 }
 
 /// What the manifests name: each dependency, and the folder of the crate that has it.
