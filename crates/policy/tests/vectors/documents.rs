@@ -182,7 +182,9 @@ impl WithTokens {
         for subject in document.subjects().expect("subjects") {
             match document.agreement_of(&subject, &CompileOptions::default()) {
                 Ok(_) => self.compiled += 1,
-                Err(ExchangePolicyError::NotSupported(problems)) => self.add_refused(&problems, &places),
+                Err(ExchangePolicyError::NotSupported(problems)) => {
+                    self.add_refused(&problems, &places)
+                }
                 Err(error) => self.failures.add(format!("{id}: {subject}"), error),
             }
         }
