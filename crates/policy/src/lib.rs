@@ -6,7 +6,7 @@
 //!       ─ normalize ─▶ NormalPolicy             the alternatives; merge, intersect
 //!       ─ Requirements::read ─▶ Requirements    assertions of WS-SecurityPolicy as types
 //!       ─ compile ─▶ ExchangePolicy             soapstone_wss::Policy of request and response
-//!       ─ agreements ─▶ ExchangePolicies              one for all messages, or one for each operation
+//!       ─ agreements ─▶ ExchangePolicies        one for all messages, or one for each operation
 //!       ─ ExchangePolicy::write ─▶ WrittenPolicy  the way back: it compiles to the same
 //! ```
 //!

@@ -14,8 +14,7 @@ use crate::failure::Failure;
 use crate::testbed::{Place, Realm, Scratch, kerberos_endpoint};
 
 /// Why no assertion by reference is measured.
-const NOT_FETCHED: &str =
-    "an assertion by reference is refused: nothing is fetched that a message refers to";
+const NOT_FETCHED: &str = "the lab has no authority that answers for assertions by reference";
 
 /// The issuers of a run.
 pub(super) struct Issuers {

@@ -405,7 +405,7 @@ pub(super) const ALL: &[Conclusion] = &[
             Of::arms(&["sign-encrypt-kerberos-once"]),
             Of::arms(&["sign-encrypt-kerberos"]),
         )),
-    Conclusion::of("a token by reference, as in SAML, takes less time than one by value (assertions by reference are refused here)", "section 6.2.6", (19, "tokens"), Measure::Shown, Asks::order(
+    Conclusion::of("a token by reference, as in SAML, takes less time than one by value (the lab has no authority that answers for them)", "section 6.2.6", (19, "tokens"), Measure::Shown, Asks::order(
             Of::arms(&["sign-encrypt-saml-reference"]),
             Of::arms(&["sign-encrypt-saml-holder", "sign-encrypt-saml-bearer"]),
         )).but("the report says that it may, and measures none"),

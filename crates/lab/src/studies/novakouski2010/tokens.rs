@@ -1,7 +1,7 @@
 //! Experiment 19: tokens by value, by name, and from an issuer. The report's section 6.2.6 leaves
 //! for later whether tokens by reference, as in SAML, improve on tokens by value.
 //!
-//! An assertion by reference is refused here, so that its arm is left out with the reason. What
+//! The lab has no authority for assertions by reference, so that their arm is left out. What
 //! can be had is measured: assertions by value, assertions that a token service issues, with the
 //! client's cache cold and warm, and Kerberos tokens that later requests name. Constrained devices,
 //! which the report has in mind, are a slow network and little of a processor. The rule kept here:
