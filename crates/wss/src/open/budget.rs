@@ -134,3 +134,78 @@ impl Budget {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const LIMITS: SecurityLimits = SecurityLimits {
+        references: 6,
+        signatures: 2,
+        encrypted_keys: 3,
+        tokens: 4,
+        header: 1_000,
+        failed_openings: 1,
+        failed_openings_of_context: 1,
+    };
+
+    fn too_many(what: &'static str, limit: usize) -> Result<(), Rejected> {
+        Err(Rejected::TooMany { what, limit })
+    }
+
+    #[test]
+    fn each_limit_is_accepted_and_one_more_is_refused() {
+        type Counted = fn(&mut Budget) -> Result<(), Rejected>;
+        let cases: [(Counted, &str, usize); 5] = [
+            (Budget::signature, "signatures", 2),
+            (Budget::encrypted_key, "`xenc:EncryptedKey`", 3),
+            (Budget::token, "security tokens", 4),
+            (Budget::confirmation, "`wsse11:SignatureConfirmation`", 2),
+            (|budget| budget.references(1), "references", 6),
+        ];
+        for (counted, what, limit) in cases {
+            let mut budget = Budget::new(LIMITS, 100);
+            for _ in 0..limit {
+                assert_eq!(counted(&mut budget), Ok(()), "{what}");
+            }
+            assert_eq!(counted(&mut budget), too_many(what, limit));
+        }
+    }
+
+    #[test]
+    fn what_references_of_other_nodes_cover_is_four_times_the_message_at_most() {
+        let mut budget = Budget::new(LIMITS, 100);
+        assert_eq!(budget.digest_of_others(150), Ok(()));
+        assert_eq!(budget.digest_of_others(250), Ok(()));
+        let what = "bytes that references of other nodes cover";
+        assert_eq!(budget.digest_of_others(1), too_many(what, 400));
+    }
+
+    #[test]
+    fn a_stranger_has_twice_the_message_deciphered_at_most() {
+        let (method, key) = (DataEncryption::Aes128Gcm, CipherKey::Known);
+        let mut budget = Budget::new(LIMITS, 100);
+        assert_eq!(budget.decryption(method, key, 80), Ok(()));
+        assert_eq!(budget.decryption(method, key, 120), Ok(()));
+        let what = "bytes of cipher text before anything is authenticated";
+        assert_eq!(budget.decryption(method, key, 1), too_many(what, 200));
+        // Whoever signs may have more in cipher text of cipher text.
+        budget.is_authenticated = true;
+        assert_eq!(budget.decryption(method, key, 1_000), Ok(()));
+    }
+
+    #[test]
+    fn one_key_deciphers_without_authentication_and_several_with_it() {
+        let what = "keys that decipher cipher text without authentication";
+        let (one, other) = (CipherKey::Known, CipherKey::Assertion);
+        for is_authenticated in [false, true] {
+            let mut budget = Budget::new(LIMITS, 100);
+            budget.is_authenticated = is_authenticated;
+            let (gcm, cbc) = (DataEncryption::Aes128Gcm, DataEncryption::Aes128Cbc);
+            assert_eq!(budget.decryption(gcm, other, 1), Ok(()));
+            assert_eq!(budget.decryption(cbc, one, 1), Ok(()));
+            assert_eq!(budget.decryption(cbc, one, 1), Ok(()));
+            assert_eq!(budget.decryption(cbc, other, 1), too_many(what, 1));
+        }
+    }
+}
