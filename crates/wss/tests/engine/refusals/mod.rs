@@ -6,6 +6,7 @@ mod changes;
 mod ciphers;
 mod downgrades;
 mod input;
+mod limits;
 mod profile;
 mod replays;
 mod signers;
