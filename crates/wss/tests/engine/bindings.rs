@@ -1,9 +1,13 @@
 //! What a policy demands beside keys: endorsing signatures, confirmations, required parts, layout,
 //! and that copies are told.
 
+use std::sync::Arc;
+
+use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
     ConversationVersion, DerivedKeyForm, EncryptedPart, Facts, InboundPlan, KeyBinding,
-    KeyReference, Layout, Mechanism, Part, Policy, ProtectionOrder, Rejected, SignatureRole,
+    KeyReference, Keys, Layout, Mechanism, Part, Policy, ProtectionOrder, Rejected, SharedKey,
+    SignatureRole,
 };
 use soapstone_xml::Buffers;
 
@@ -333,6 +337,53 @@ fn the_timestamp_is_last_where_the_layout_wants_it() {
         "{message}"
     );
     open_with(&policy, service_keys(), &facts(), &message, now()).unwrap();
+    policy.header.layout = Layout::LaxTimestampFirst;
+    let problem = "expected the `wsu:Timestamp` first in `wsse:Security`";
+    assert_eq!(
+        refused(&policy, &facts(), &message),
+        Rejected::LayoutViolated { problem }
+    );
+}
+
+/// A key that both sides have may be two. Where keys are derived, all come from the one that signs.
+#[test]
+fn a_shared_key_encrypts_with_its_second_key_unless_keys_are_derived() {
+    let keys = |own: Keys, signing: u8, encrypting: u8| {
+        let key = |octet| SymmetricKey::new(vec![octet; 32]).unwrap();
+        let shared = SharedKey {
+            name: "both of us".to_owned(),
+            signing: key(signing),
+            encrypting: key(encrypting),
+        };
+        Keys {
+            shared: Some(Arc::new(shared)),
+            ..own
+        }
+    };
+    let (key, reference) = (KeyBinding::Shared, KeyReference::KeyName);
+    let two = bound(Mechanism::SignEncrypt, "Basic256GCM", key, reference);
+    let deriving = with(&two, |policy| {
+        policy.set_derived_keys(derived(ConversationVersion::V13, DerivedKeyForm::Explicit));
+    });
+    for (policy, other_deciphers) in [(two, false), (deriving, true)] {
+        let message = text(&secure_with(
+            &policy,
+            keys(client_keys(), 1, 2),
+            PLAIN,
+            None,
+        ));
+        let opened = |encrypting| {
+            let keys = keys(service_keys(), 1, encrypting);
+            let opened = open_with(&policy, keys, &facts(), &message, now());
+            opened.map(drop).map_err(|refused| refused.name())
+        };
+        assert_eq!(opened(2), Ok(()));
+        let other = match other_deciphers {
+            true => Ok(()),
+            false => Err("decryption-failed"),
+        };
+        assert_eq!(opened(3), other);
+    }
 }
 
 /// A partner adds an endorsement of his own to somebody else's message, in order to be taken for

@@ -280,6 +280,17 @@ fn a_context_that_is_not_there_is_refused() {
         refused(&policy, &knowing(&[&expired]), &message),
         Rejected::ContextExpired { name, .. } if name == context.name()
     ));
+    let at = now();
+    let ending = SecurityContext {
+        expires: at,
+        ..context.clone()
+    };
+    let ending = knowing(&[&ending]);
+    let opened = |now| open_with(&policy, service_keys(), &ending, &message, now).map(drop);
+    assert_eq!(opened(at - std::time::Duration::from_nanos(1)), Ok(()));
+    let name = context.name();
+    let over = Rejected::ContextExpired { name, expired: at };
+    assert_eq!(opened(at), Err(over));
     let plan = OutboundPlan::compile(policy, client_keys()).unwrap();
     let outcome = plan.secure(
         envelope(PLAIN),

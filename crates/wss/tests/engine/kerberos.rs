@@ -170,8 +170,14 @@ fn a_session_ends_with_its_ticket_on_both_sides() {
         expires: expired,
         ..alice
     };
-    let reason = refused(&policy, &accepted(&ended), &sent);
-    assert_eq!(reason, Rejected::KerberosExpired { expired });
+    let ended_at = |at| {
+        let opened = open_with(&policy, service_keys(), &accepted(&ended), &sent, at);
+        opened.map(drop)
+    };
+    let moment = std::time::Duration::from_nanos(1);
+    assert_eq!(ended_at(expired - moment), Ok(()));
+    let over = Err(Rejected::KerberosExpired { expired });
+    assert_eq!(ended_at(expired), over);
     let unsent = with_session(&policy, &ended, now()).map(drop);
     assert_eq!(
         unsent.unwrap_err().to_string(),

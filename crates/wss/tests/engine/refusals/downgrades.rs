@@ -10,7 +10,7 @@ use soapstone_wss::{
 use soapstone_xml::{Buffers, Canonicalization};
 
 use super::{cut, refuse, sign};
-use crate::conversations::bound;
+use crate::conversations::{bound, text};
 use crate::support::Adjust as _;
 use crate::support::*;
 
@@ -82,6 +82,38 @@ fn a_canonical_form_outside_the_suite_is_refused_in_what_dereferences_tokens_too
             allowed: Canonicalization::Exclusive.uri().to_owned(),
         }
     );
+}
+
+/// The suite has the exclusive form alone. What names another one, or names none and so means the
+/// inclusive one (XML-DSig 4.4.3.2), is refused before a key is touched.
+#[test]
+fn a_canonical_form_outside_the_suite_is_refused_wherever_it_stands() {
+    let message = secure(&sign(), PLAIN);
+    let exclusive = Canonicalization::Exclusive.uri();
+    let inclusive = Canonicalization::Inclusive10.uri();
+    let transforms = cut(&message, "ds:Transforms");
+    let other = format!("<ds:Transforms><ds:Transform Algorithm=\"{inclusive}\"/></ds:Transforms>");
+    let of_signed_info = "<ds:CanonicalizationMethod Algorithm=\"";
+    let changes = [
+        message.replacen(transforms, &other, 1),
+        message.replacen(transforms, "", 1),
+        message.replacen(
+            &format!("{of_signed_info}{exclusive}"),
+            &format!("{of_signed_info}{inclusive}"),
+            1,
+        ),
+    ];
+    for changed in changes {
+        assert_ne!(changed, message);
+        assert_eq!(
+            refuse(&sign(), &changed),
+            Rejected::AlgorithmNotAllowed {
+                purpose: AlgorithmUse::Canonicalization,
+                found: inclusive.to_owned(),
+                allowed: exclusive.to_owned(),
+            }
+        );
+    }
 }
 
 #[test]
@@ -159,6 +191,31 @@ fn a_retired_algorithm_is_refused_from_its_day_on() {
             since: yesterday
         }
     );
+}
+
+/// How a session key came is told, and refused from its day on, as how a message was signed.
+#[test]
+fn a_session_key_by_a_retired_algorithm_is_refused() {
+    let mut agreed = policy(Mechanism::Encrypt, "Basic256GCMEcdhEs");
+    agreed.suite.key_agreement[0].wrap = KeyWrap::TripleDes;
+    let transported = policy(Mechanism::Encrypt, "Basic128Rsa15");
+    for (mut policy, algorithm) in [(transported, "rsa-1_5"), (agreed, "kw-tripledes")] {
+        let client = match Agreeing::of(&policy.suite.name) {
+            Some(agreeing) => agreeing.client_keys(),
+            None => client_keys(),
+        };
+        let secured = secure_with(&policy, client, PLAIN, None);
+        let message = text(&secured);
+        let opened = open(&policy, &message).unwrap();
+        assert!(opened.evidence().weak.contains(&algorithm));
+        let since = now() - std::time::Duration::from_secs(24 * 60 * 60);
+        policy.retirements.push(Retirement {
+            algorithm: algorithm.to_owned(),
+            from: since,
+        });
+        let retired = Rejected::AlgorithmRetired { algorithm, since };
+        assert_eq!(refuse(&policy, &message), retired);
+    }
 }
 
 /// What a message is endorsed with, and what its session key is wrapped with, in every binding.

@@ -7,6 +7,7 @@ mod ciphers;
 mod downgrades;
 mod input;
 mod limits;
+mod missing;
 mod profile;
 mod replays;
 mod signers;

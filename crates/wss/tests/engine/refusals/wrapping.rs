@@ -153,6 +153,11 @@ fn a_signed_header_block_that_was_moved_aside_is_not_overlooked() {
         "<wsse:BinarySecurityToken><ds:KeyInfo xmlns:ds=\"{DS}\">{block}</ds:KeyInfo></wsse:BinarySecurityToken></wsse:Security>"
     );
     let unread = without.replace("</wsse:Security>", &unread);
+    // A reference of the header that nobody follows is read as strictly as any.
+    let reference = "wsse:SecurityTokenReference";
+    let referring = format!("<{reference}>{block}</{reference}></wsse:Security>");
+    let referring = without.replace("</wsse:Security>", &referring);
+    assert_eq!(name_of(&refuse(&policy, &referring)), "token-unsupported");
     for moved in [aside, hidden, unread] {
         assert_ne!(moved, without);
         let refused = refuse(&policy, &moved);
