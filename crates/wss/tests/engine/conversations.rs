@@ -1,11 +1,11 @@
 //! Session keys, security contexts and derived keys: what is secured opens, and what is forged does
 //! not.
 
-use soapstone_crypto::SymmetricKey;
+use soapstone_crypto::{DigestAlgorithm, SymmetricKey, base64, digest};
 use soapstone_wss::{
     ContextOwner, ConversationVersion, DerivedKeyForm, DerivedKeyPolicy, Facts, InboundPlan,
     KeyBinding, KeyReference, Mechanism, OutboundPlan, Outgoing, Policy, Rejected, SecureError,
-    Secured, SecurityContext, Signer,
+    Secured, SecurityContext, Signer, names,
 };
 use soapstone_xml::Buffers;
 
@@ -481,4 +481,43 @@ fn keys_of_another_kind_are_not_found() {
         refused(&session, &facts(), &signed).name(),
         "algorithm-not-allowed"
     );
+}
+
+/// SOAP Message Security 1.1.1, 7.3: a wrapped key may be named by the SHA-1 of its cipher text, in
+/// the message that brings it as in the answer.
+#[test]
+fn a_session_key_of_the_message_is_named_by_its_digest() {
+    let (key, reference) = (KeyBinding::SessionKey, KeyReference::Thumbprint);
+    let policy = bound(Mechanism::Sign, "Basic256GCM", key, reference);
+    let message = text(&secure_with(&policy, client_keys(), PLAIN, None));
+    let signature = message.find("<ds:Signature ").unwrap();
+    let start = signature + message[signature..].find("<ds:KeyInfo").unwrap();
+    let end = start + message[start..].find("</ds:KeyInfo>").unwrap();
+    let wrapped = message.split("<xenc:CipherValue>").nth(1).unwrap();
+    let mut cipher_value = Vec::new();
+    let coded = wrapped.split('<').next().unwrap();
+    base64::decode(coded.as_bytes(), &mut cipher_value).unwrap();
+    let named = |sha1: &[u8]| {
+        let info = format!(
+            "<ds:KeyInfo><s:SecurityTokenReference xmlns:s=\"{}\"><s:KeyIdentifier ValueType=\"{}\" EncodingType=\"{}\">{}</s:KeyIdentifier></s:SecurityTokenReference>",
+            names::WSSE,
+            names::ENCRYPTED_KEY_SHA1,
+            names::BASE64_BINARY,
+            base64::encode(sha1)
+        );
+        format!("{}{info}{}", &message[..start], &message[end..])
+    };
+    let digest = |octets: &[u8]| digest(DigestAlgorithm::Sha1, octets).unwrap();
+    let sha1 = digest(&cipher_value);
+    open_with(
+        &policy,
+        service_keys(),
+        &facts(),
+        &named(sha1.as_ref()),
+        now(),
+    )
+    .unwrap();
+    let other = digest(b"another key");
+    let refused = refused(&policy, &facts(), &named(other.as_ref()));
+    assert_eq!(refused.name(), "key-not-found");
 }

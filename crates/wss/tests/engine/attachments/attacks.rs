@@ -519,3 +519,25 @@ fn a_signature_over_the_cipher_text_of_an_attachment_is_refused() {
     let expected = problem("note@sender", AttachmentProblem::SignedAsCipherText);
     assert_eq!(refused(&policy, &forged), expected);
 }
+
+/// Under a key that many messages share nothing but their cipher text tells a copy.
+#[test]
+fn cipher_text_of_attachments_makes_a_message_known() {
+    let shared = with_shared_key(policy(Mechanism::Encrypt, "Basic256GCM"));
+    let plan = InboundPlan::compile(shared.clone(), service_keys()).expect("a plan");
+    let marks = |sent: &Sent| {
+        let envelope = envelope(&sent.text).with_attachments(sent.parts.clone(), LIMIT);
+        let envelope = envelope.expect("few bytes");
+        let mut buffers = Buffers::default();
+        let opened = plan.open_unmarked(envelope, &facts(), now(), &mut buffers);
+        let opened = opened.expect("it opens");
+        let marks: Vec<_> = opened.marks().iter().map(|mark| mark.key).collect();
+        marks
+    };
+    let (one, other) = (send(&shared), send(&shared));
+    // The Body's and that of each attachment.
+    assert_eq!(marks(&one).len(), 1 + one.parts.len());
+    assert_eq!(marks(&one), marks(&one));
+    let others = marks(&other);
+    assert!(marks(&one).iter().all(|mark| !others.contains(mark)));
+}

@@ -331,6 +331,27 @@ fn what_is_taken_out_of_the_list_of_what_is_deciphered_is_missed() {
             }
         );
     }
+    // So it is where a header block holds it.
+    let resolve = |prefix: &str| (prefix == "h").then(|| "urn:header".to_owned());
+    let secret = Part::Path(ElementPath::parse("//h:secret", resolve).unwrap());
+    let block = "<h:block xmlns:h=\"urn:header\"><h:secret/></h:block></soap:Header>";
+    let with_block = PLAIN.replace("</soap:Header>", block);
+    let mut hiding = policy.clone();
+    hiding.parts.signed.push(Part::Header {
+        namespace: "urn:header".to_owned(),
+        local: "block".to_owned(),
+    });
+    hiding.parts.encrypted = vec![EncryptedPart::customary(secret.clone())];
+    let message = secure(&hiding, &with_block);
+    open(&hiding, &message).unwrap();
+    let list = message.find("<xenc:ReferenceList").unwrap();
+    let end = list + message[list..].find("</xenc:ReferenceList>").unwrap();
+    let unlisted = message.replace(&message[list..end + "</xenc:ReferenceList>".len()], "");
+    let part = secret;
+    assert_eq!(
+        open(&hiding, &unlisted).unwrap_err(),
+        Rejected::Undeciphered { part }
+    );
     // Cipher text of the application is none of ours where all of ours is told: in plain text that
     // is signed, and in a Body that is enciphered whole.
     let own = "<x:EncryptedData xmlns:x=\"http://www.w3.org/2001/04/xmlenc#\"/>";

@@ -1,9 +1,11 @@
 //! Messages that lack what the plan demands of their header, or have it beside what was meant.
 
 use soapstone_wss::{
-    Binding, EncryptedPart, KerberosForm, KerberosPolicy, Mechanism, Part, Policy, Rejected,
-    SupportingToken,
+    Binding, ElementPath, EncryptedPart, Extent, KerberosForm, KerberosPolicy, Mechanism, Part,
+    Policy, Rejected, SupportingToken,
 };
+
+use soapstone_wss::names::WSSE;
 
 use super::{cut, refuse, sign};
 use crate::support::*;
@@ -65,4 +67,44 @@ fn a_body_of_which_a_part_is_encrypted_is_not_encrypted() {
         let part = Part::Body;
         assert_eq!(refuse(&encrypt, &changed), Rejected::Unencrypted { part });
     }
+}
+
+/// XML-Enc 1.1, 3.1: the content of an element is not the element, whose name and attributes
+/// anybody reads.
+#[test]
+fn an_element_whose_content_is_encrypted_is_not_encrypted() {
+    let resolve = |prefix: &str| (prefix == "e").then(|| "urn:echo".to_owned());
+    let part = Part::Path(ElementPath::parse("//e:text", resolve).unwrap());
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::Encrypt] {
+        let encrypting = |extent| {
+            let part = part.clone();
+            with(&policy(mechanism, "Basic128GCM"), |policy| {
+                policy.parts.encrypted = vec![EncryptedPart { part, extent }];
+            })
+        };
+        let (content, element) = (encrypting(Extent::Content), encrypting(Extent::Element));
+        let message = secure(&content, PLAIN);
+        assert!(open(&content, &message).is_ok());
+        let part = part.clone();
+        assert_eq!(refuse(&element, &message), Rejected::Unencrypted { part });
+        let message = secure(&element, PLAIN);
+        assert!(open(&element, &message).is_ok());
+        assert!(open(&content, &message).is_ok());
+    }
+}
+
+/// A reference of the header is there for a signature to cover its token.
+#[test]
+fn a_reference_to_a_token_is_unexpected_where_nothing_is_signed() {
+    let encrypt = policy(Mechanism::Encrypt, "Basic128GCM");
+    let message = secure(&encrypt, PLAIN);
+    let reference = format!(
+        "<s:SecurityTokenReference xmlns:s=\"{WSSE}\"><s:Reference URI=\"#any\"/></s:SecurityTokenReference></wsse:Security>"
+    );
+    let changed = message.replacen("</wsse:Security>", &reference, 1);
+    let element = format!("{{{WSSE}}}SecurityTokenReference");
+    assert_eq!(
+        refuse(&encrypt, &changed),
+        Rejected::ElementUnexpected { element }
+    );
 }

@@ -5,7 +5,7 @@ use std::time::Duration;
 use soapstone_crypto::base64;
 use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_wss::{
-    FaultCode, FirstSeen, InboundPlan, Mechanism, Part, Rejected, TimestampPolicy,
+    EncryptedPart, FaultCode, FirstSeen, InboundPlan, Mechanism, Part, Rejected, TimestampPolicy,
 };
 use soapstone_xml::Buffers;
 
@@ -200,4 +200,25 @@ fn a_life_that_nobody_signed_does_not_shorten_the_memory_of_a_message() {
             assert!(mark.until >= then + Duration::from_secs(360), "{mark:?}");
         }
     }
+}
+
+/// What a signature in cipher text is known by can be told when it is deciphered, and not before.
+#[test]
+fn a_signature_that_cipher_text_held_makes_a_message_known() {
+    let hiding = with(&policy(Mechanism::SignEncrypt, "Basic128GCM"), |policy| {
+        let signature = EncryptedPart::customary(Part::Signature);
+        policy.parts.encrypted.push(signature);
+    });
+    let plan = InboundPlan::compile(hiding.clone(), service_keys()).unwrap();
+    let late = |message: &str| {
+        let mut buffers = Buffers::default();
+        let opened = plan.open_unmarked(envelope(message), &facts(), now(), &mut buffers);
+        let opened = opened.unwrap();
+        let late: Vec<_> = opened.late_marks().iter().map(|mark| mark.key).collect();
+        assert_eq!(late.len(), 1);
+        late[0]
+    };
+    let (one, other) = (secure(&hiding, PLAIN), secure(&hiding, PLAIN));
+    assert_eq!(late(&one), late(&one));
+    assert_ne!(late(&one), late(&other));
 }

@@ -1,8 +1,8 @@
 //! Signed elements that were moved, copied or left out: what is signed has to stand where it is
 //! looked for.
 
-use soapstone_wss::names::DS;
-use soapstone_wss::{EncryptedPart, FaultCode, Mechanism, Part, Rejected};
+use soapstone_wss::names::{DS, WSSE, WSU};
+use soapstone_wss::{EncryptedPart, FaultCode, Mechanism, Part, Rejected, TimestampPolicy};
 
 use super::{cut, name_of, refuse, sign};
 use crate::support::*;
@@ -193,6 +193,82 @@ fn a_signed_header_block_that_was_moved_into_an_unsigned_body_is_not_overlooked(
             assert_eq!(refused, Rejected::SignedElsewhere { element });
         }
     }
+}
+
+/// A plan that asks for neither of them might take one that stands aside for one that is not there.
+#[test]
+fn a_signed_time_or_user_in_an_unsigned_body_is_not_overlooked() {
+    let to = Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: "To".to_owned(),
+    };
+    let receiving = with(&sign(), |policy| {
+        policy.parts.signed = vec![to.clone()];
+        policy.header.timestamp = None;
+    });
+    let users = policy(Mechanism::Username, "Basic128GCM");
+    for (part, namespace, name) in [
+        (Part::UsernameToken, WSSE, "wsse:UsernameToken"),
+        (Part::Timestamp, WSU, "wsu:Timestamp"),
+    ] {
+        let sending = with(&receiving, |policy| {
+            match part {
+                Part::Timestamp => policy.header.timestamp = Some(TimestampPolicy::default()),
+                _ => policy.set_username(users.username().cloned()),
+            }
+            policy.parts.signed.push(part.clone());
+        });
+        let message = secure(&sending, PLAIN);
+        let item = cut(&message, name);
+        let moved = format!("<w xmlns:wsse=\"{WSSE}\" xmlns:wsu=\"{WSU}\">{item}</w></soap:Body>");
+        let moved = message
+            .replacen(item, "", 1)
+            .replacen("</soap:Body>", &moved, 1);
+        let (_, local) = name.split_once(':').unwrap();
+        let element = format!("{{{namespace}}}{local}");
+        assert_eq!(
+            refuse(&receiving, &moved),
+            Rejected::SignedElsewhere { element }
+        );
+    }
+}
+
+/// What the header never holds is content of the Body like any other.
+#[test]
+fn a_signed_element_of_an_unsigned_body_stands_in_its_place() {
+    let sending = with(&sign(), |policy| {
+        policy.parts.signed = vec![Part::Timestamp, Part::Id("inner".to_owned())];
+    });
+    let inner = format!("<e:empty xmlns:wsu=\"{WSU}\" wsu:Id=\"inner\"/>");
+    let message = secure(&sending, &PLAIN.replace("<e:empty/>", &inner));
+    let receiving = with(&sign(), |policy| {
+        policy.parts.signed = vec![Part::Timestamp];
+    });
+    assert!(open(&receiving, &message).is_ok());
+}
+
+/// SOAP Message Security 1.1.1, 9.3: what an `EncryptedHeader` held is a header block, and what
+/// anything else held is not.
+#[test]
+fn a_header_block_that_another_element_hides_is_not_in_its_place() {
+    let to = Part::Header {
+        namespace: "http://www.w3.org/2005/08/addressing".to_owned(),
+        local: "To".to_owned(),
+    };
+    let mut policy = policy(Mechanism::SignEncrypt, "Basic128GCM");
+    policy.parts.signed.push(to.clone());
+    policy.parts.encrypted.push(EncryptedPart::customary(to));
+    let message = secure(&policy, PLAIN);
+    assert!(open(&policy, &message).is_ok());
+    let hidden = message
+        .replace("<wsse11:EncryptedHeader", "<hidden")
+        .replace("</wsse11:EncryptedHeader", "</hidden");
+    assert_ne!(hidden, message);
+    let element = "{http://www.w3.org/2005/08/addressing}To".to_owned();
+    assert_eq!(
+        refuse(&policy, &hidden),
+        Rejected::SignedElsewhere { element }
+    );
 }
 
 /// Nothing signed says what is to be deciphered.

@@ -6,7 +6,7 @@ use soapstone_testkit::keys;
 use soapstone_wss::{
     AssertionPolicy, AssertionProtection, AssertionToken, Binding, ConfirmationMethod,
     EncryptedPart, EndorsingToken, Envelope, Facts, HolderUse, KeyBinding, KeyReference, Keys,
-    Mechanism, Part, Policy, SamlVersion, Signer, TimestampPolicy, Verified,
+    Mechanism, Part, Policy, Rejected, SamlVersion, Signer, TimestampPolicy, Verified,
 };
 
 use super::issuing::*;
@@ -129,6 +129,15 @@ fn the_holder_of_a_key_shows_it_by_the_connection() {
     let message = message(&Draft::holder(SamlVersion::V20, client().certificate()).signed());
     let verified = open_as(&by_connection(), &message, &shown(&client())).unwrap();
     assert_eq!(confirmed(&verified), ConfirmationMethod::HolderOfKey);
+    let held = |verified: &Verified<Envelope>| {
+        let assertion = verified.evidence().assertion.as_ref();
+        assertion.unwrap().held_by_connection
+    };
+    assert!(held(&verified));
+    // Who shows another key holds none of a bearer's assertion.
+    let bearer = self::message(&Draft::bearer(SamlVersion::V20).signed());
+    let verified = open_as(&by_connection(), &bearer, &shown(&client())).unwrap();
+    assert!(!held(&verified));
 }
 
 #[test]
@@ -367,4 +376,16 @@ fn the_type_of_an_assertion_may_be_said() {
         );
     let signed = sign(&typed, &SignatureForm::of(ID), &IDP);
     open_over_tls(&message(&signed)).unwrap();
+}
+
+/// Whoever has captured cipher text puts no message of his own around it: without the assertion
+/// that the plan demands, nothing is deciphered.
+#[test]
+fn a_message_without_its_assertion_is_not_deciphered() {
+    let plain = policy(Mechanism::SignEncrypt, "Basic256GCM");
+    let message = String::from_utf8(secure_at(&plain, client_keys(), PLAIN, None, moment()).bytes);
+    let wanting = with_assertion(plain, accepting());
+    let (keys, facts) = (knowing_issuers(), Facts::default());
+    let refused = open_as_peer_with(&wanting, keys, &facts, &message.unwrap(), moment());
+    assert_eq!(refused.unwrap_err(), Rejected::AssertionMissing);
 }

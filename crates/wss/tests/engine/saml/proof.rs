@@ -326,6 +326,27 @@ fn a_public_key_is_no_proof_key_and_the_other_way_round() {
     assert!(wrong.is_empty(), "{}", wrong.join("\n"));
 }
 
+/// What it would list, the issuer has enciphered under the key that proves: nobody asks for that.
+#[test]
+fn a_proof_key_that_lists_cipher_text_is_none() {
+    let key = secret(1);
+    let (algorithm, oaep) = transport();
+    let wrapped = wrapped_for(&PARTIES.service, &key, algorithm, oaep);
+    for reference in ["DataReference", "KeyReference"] {
+        let end = "</xenc:EncryptedKey>";
+        let list = format!(
+            "<xenc:ReferenceList><xenc:{reference} URI=\"#any\"/></xenc:ReferenceList>{end}"
+        );
+        let listing = wrapped.replace(end, &list);
+        let assertion = proving_by(SamlVersion::V20, &listing).signed();
+        let message = sent(&signed_by_proof(), &assertion, &key);
+        let refused = open_proven(&signed_by_proof(), &message).unwrap_err();
+        let problem = "expected no list of cipher text in the key of an assertion's holder";
+        let problem = problem.to_owned();
+        assert_eq!(refused, Rejected::KeyMisused { problem }, "{reference}");
+    }
+}
+
 /// Nobody but its issuer says whose key it is.
 #[test]
 fn a_proof_key_that_no_issuer_signed_is_none() {
