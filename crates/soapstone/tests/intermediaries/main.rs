@@ -5,6 +5,7 @@
 
 mod actors;
 mod answers;
+mod blocks;
 mod conversations;
 mod files;
 mod plaintext;

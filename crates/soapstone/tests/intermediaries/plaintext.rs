@@ -219,9 +219,9 @@ fn plaintext_is_not_put_back_into_what_is_signed_with_its_comments() {
 fn declarations_are_put_back_into_the_block_and_not_into_a_comment() {
     let nodes = Nodes::new();
     let wsu = "http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-utility-1.0.xsd";
-    let before = "<!-- <h:route --><?h <h:route ?>\n";
+    let before = "<!-- <h:route --><!-- <x--><?h <h:route ?>\n";
     let wrapper = format!(
-        "<w:wrapper xmlns:w=\"urn:w\" xmlns:h=\"urn:hop\" xmlns:u=\"{wsu}\" u:Id=\"w\">{before}<h:route u:Id=\"r\">north</h:route></w:wrapper>"
+        "<w:wrapper xmlns:w=\"urn:w\" xmlns=\"urn:default\" xmlns:k=\"urn:around\" xmlns:h=\"urn:hop\" xmlns:u=\"{wsu}\" u:Id=\"w\">{before}<h:route xmlns:k=\"urn:own\" u:Id=\"r\">north</h:route></w:wrapper>"
     );
     let for_first = format!(
         "peer = {{ certificate = \"first.cert.pem\" }}\nsecurity = {{ mechanism = \"sign-encrypt\", {SUITE}, actor = \"next\", \
@@ -252,6 +252,8 @@ fn declarations_are_put_back_into_the_block_and_not_into_a_comment() {
     );
     for declared in [
         "xmlns:h=\"urn:hop\"",
+        "xmlns=\"urn:default\"",
+        "xmlns:k=",
         &format!("xmlns:u=\"{wsu}\""),
         &format!("xmlns:w=\"{wsse11}\""),
     ] {
