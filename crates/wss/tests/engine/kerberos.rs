@@ -4,15 +4,16 @@
 use jiff::Timestamp;
 use soapstone_crypto::SymmetricKey;
 use soapstone_wss::{
-    Facts, KerberosName, KerberosSession, KeyBinding, KeyReference, Mechanism, OutboundPlan,
-    Outgoing, Policy, Rejected, SecureError, Secured, kerberos_sha1,
+    Binding, EndorsingKey, EndorsingToken, Facts, KerberosForm, KerberosName, KerberosPolicy,
+    KerberosSession, KeyBinding, KeyReference, Mechanism, OutboundPlan, Outgoing, Policy, Rejected,
+    SecureError, Secured, Signer, TimestampPolicy, kerberos_sha1,
 };
 use soapstone_xml::Buffers;
 
 use crate::conversations::{bound, context, derived, knowing, refused, text};
 use crate::support::{
-    Adjust as _, PLAIN, client_keys, envelope, facts, forwarded, now, open_with, secure_with,
-    service_keys,
+    Adjust as _, PLAIN, client_keys, envelope, facts, forwarded, now, open_with, policy,
+    secure_with, service_keys, with,
 };
 use soapstone_wss::{ConversationVersion, DerivedKeyForm, InboundPlan};
 
@@ -227,4 +228,55 @@ fn an_answer_is_secured_with_the_session_of_its_request() {
     };
     let reason = open_with(&policy, client_keys(), &request, &of_bob, now()).unwrap_err();
     assert_eq!(*reason.cause(), Rejected::KerberosUnknown);
+}
+
+/// WS-SecurityPolicy 1.3, 8.3: the session's key signs the Timestamp behind a connection, or the
+/// signature of whoever sends.
+#[test]
+fn a_session_endorses_whether_its_token_is_carried_or_named() {
+    let alice = session(b"a token", 7);
+    let transport = with(&policy(Mechanism::None, "Basic256"), |policy| {
+        policy.binding = Binding::Transport;
+        policy.header.timestamp = Some(TimestampPolicy::default());
+    });
+    for plain in [transport, policy(Mechanism::Sign, "Basic256")] {
+        for carried in [true, false] {
+            let token = KerberosPolicy {
+                form: KerberosForm::Gss,
+                carried,
+                by_identifier: false,
+            };
+            let key = EndorsingKey::Kerberos {
+                token,
+                derived_keys: None,
+            };
+            let endorsed = with(&plain, |policy| {
+                policy.endorse_with(EndorsingToken {
+                    key,
+                    ..EndorsingToken::by_certificate(KeyReference::Direct)
+                });
+            });
+            let sent = text(&with_session(&endorsed, &alice, now()).unwrap());
+            assert_eq!(sent.contains("<wsse:BinarySecurityToken"), {
+                carried || plain.binding != Binding::Transport
+            });
+            let facts = accepted(&alice);
+            let opened = open_with(&endorsed, service_keys(), &facts, &sent, now()).unwrap();
+            let signatures = &opened.evidence().signatures;
+            let is_alices = |signer: &Signer| matches!(signer, Signer::Kerberos(client) if *client == alice.client);
+            assert!(signatures.iter().any(|one| is_alices(&one.signer)));
+            let alone = refused(
+                &endorsed,
+                &facts,
+                &text(&secure_with(&plain, client_keys(), PLAIN, None)),
+            );
+            assert!(
+                matches!(
+                    alone,
+                    Rejected::SignatureMissing | Rejected::EndorsementMissing
+                ),
+                "{alone}"
+            );
+        }
+    }
 }

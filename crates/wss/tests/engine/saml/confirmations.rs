@@ -292,9 +292,16 @@ fn a_bearers_assertion_belongs_to_its_message() {
     let sending = adjusted(&with_assertion(session, accepting()), |accepted| {
         accepted.methods = vec![ConfirmationMethod::Bearer];
     });
-    let message = carrying(&sending, &assertion);
-    let refused = open_as(&sending, &message, &Facts::default()).unwrap_err();
-    assert_eq!(format!("{}: {refused}", refused.name()), NOT_BOUND);
+    // What is hidden beside it says nothing of it.
+    let hiding_signature = with(&sending, |policy| {
+        let signature = soapstone_wss::EncryptedPart::customary(Part::Signature);
+        policy.parts.encrypted.push(signature);
+    });
+    for policy in [&sending, &hiding_signature] {
+        let message = carrying(policy, &assertion);
+        let refused = open_as(policy, &message, &Facts::default()).unwrap_err();
+        assert_eq!(format!("{}: {refused}", refused.name()), NOT_BOUND);
+    }
     // One that was hidden with it has not been in another message.
     let hiding = with(&sending, |policy| {
         let assertion = soapstone_wss::EncryptedPart::customary(Part::Assertion);
