@@ -246,9 +246,8 @@ impl Opening<'_> {
             }
             ItemKind::Signature if self.refusals.signatures.contains(&node) => Ok(()),
             ItemKind::Signature => self.process_signature(node),
-            // Read in the clear; what a key lists of them is deciphered.
-            ItemKind::AttachmentData if self.plaintext.origin(node).is_none() => Ok(()),
-            // The others were read before anything was deciphered.
+            // The others were read before anything was deciphered. What a key lists of attachments
+            // is deciphered with that key.
             kind if kind == ItemKind::EncryptedData || self.plaintext.origin(node).is_some() => {
                 self.read_item(node, kind)
             }

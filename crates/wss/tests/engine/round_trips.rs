@@ -4,8 +4,8 @@
 use crate::support::Adjust as _;
 use crate::support::*;
 use soapstone_wss::{
-    EncryptedPart, Extent, KeyBinding, KeyReference, Mechanism, Part, PasswordKind, Policy,
-    ProtectionOrder, Recipient, Rejected, SUITE_NAMES, Signer,
+    ElementPath, EncryptedPart, Extent, KeyBinding, KeyReference, Mechanism, Part, PasswordKind,
+    Policy, ProtectionOrder, Recipient, Rejected, SUITE_NAMES, Signer,
 };
 
 const BODY: &str = "<e:text kind=\"x\" a:b=\"1\">Grüße &amp; mehr</e:text>";
@@ -402,4 +402,21 @@ fn a_certificate_is_sent_along_although_nothing_is_signed_with_it() {
     let message = secure(&encrypt, PLAIN);
     assert_eq!(message.matches("<wsse:BinarySecurityToken").count(), 1);
     open(&encrypt, &message).unwrap();
+}
+
+/// What holds many elements, and cipher text among them, is digested when that is deciphered.
+#[test]
+fn an_element_of_a_large_body_is_encrypted_alone() {
+    let resolve = |prefix: &str| (prefix == "e").then(|| "urn:echo".to_owned());
+    let part = Part::Path(ElementPath::parse("//e:text", resolve).unwrap());
+    let large = PLAIN.replace("<e:empty/>", &"<e:empty/>".repeat(100));
+    for mechanism in [Mechanism::SignEncrypt, Mechanism::EncryptSign] {
+        let encrypting = with(&policy(mechanism, "Basic128GCM"), |policy| {
+            policy.parts.encrypted = vec![EncryptedPart::customary(part.clone())];
+        });
+        let message = secure(&encrypting, &large);
+        assert!(!message.contains("mehr"));
+        let opened = open(&encrypting, &message).unwrap();
+        assert!(forwarded(&opened).contains("mehr"));
+    }
 }

@@ -352,6 +352,34 @@ fn what_is_taken_out_of_the_list_of_what_is_deciphered_is_missed() {
         open(&hiding, &unlisted).unwrap_err(),
         Rejected::Undeciphered { part }
     );
+    // One of two that a path means is moved to where the path does not lead: it is signed, and
+    // would be missed by nobody.
+    let resolve = |prefix: &str| match prefix {
+        "s" => Some("http://schemas.xmlsoap.org/soap/envelope/".to_owned()),
+        "h" => Some("urn:header".to_owned()),
+        _ => None,
+    };
+    let secret = ElementPath::parse("/s:Envelope/s:Header/h:block/h:secret", resolve);
+    let secret = Part::Path(secret.unwrap());
+    hiding.parts.signed = vec![Part::Body, Part::Timestamp, secret.clone()];
+    hiding.parts.encrypted = vec![EncryptedPart::customary(secret)];
+    let other = block
+        .replace("h:block", "h:other")
+        .replace("</soap:Header>", "");
+    let two = with_block.replace(
+        "<h:block",
+        &format!("{}<h:block", other.replace("h:other", "h:block")),
+    );
+    let message = secure(&hiding, &two);
+    open(&hiding, &message).unwrap();
+    let aside = message
+        .replacen("<h:block", "<h:other", 1)
+        .replacen("</h:block>", "</h:other>", 1);
+    let element = "{http://www.w3.org/2001/04/xmlenc#}EncryptedData".to_owned();
+    assert_eq!(
+        open(&hiding, &aside).unwrap_err(),
+        Rejected::SignedElsewhere { element }
+    );
     // Cipher text of the application is none of ours where all of ours is told: in plain text that
     // is signed, and in a Body that is enciphered whole.
     let own = "<x:EncryptedData xmlns:x=\"http://www.w3.org/2001/04/xmlenc#\"/>";

@@ -61,6 +61,34 @@ fn algorithms_outside_the_suite_are_refused_before_a_key_is_touched() {
     );
 }
 
+/// Who changes their names has to sign, or encipher, with others: nothing is computed first.
+#[test]
+fn digests_and_ciphers_outside_the_suite_are_refused_before_a_key_is_touched() {
+    let encrypt = policy(Mechanism::Encrypt, "Basic128GCM");
+    let sha3 = "http://www.w3.org/2007/05/xmldsig-more#sha3-256";
+    let cbc = "http://www.w3.org/2001/04/xmlenc#aes128-cbc";
+    for (policy, element, other, purpose) in [
+        (sign(), "ds:DigestMethod", sha3, AlgorithmUse::Digest),
+        (encrypt, "xenc:EncryptedData", cbc, AlgorithmUse::Data),
+    ] {
+        let message = secure(&policy, PLAIN);
+        let (before, method) = message.split_once(&format!("<{element}")).unwrap();
+        let (start, rest) = method.split_once("Algorithm=\"").unwrap();
+        let (_, after) = rest.split_once('"').unwrap();
+        let changed = format!("{before}<{element}{start}Algorithm=\"{other}\"{after}");
+        match refuse(&policy, &changed) {
+            Rejected::AlgorithmNotAllowed {
+                purpose: for_what,
+                found,
+                ..
+            } => {
+                assert_eq!((for_what, found.as_str()), (purpose, other));
+            }
+            refused => panic!("{refused}"),
+        }
+    }
+}
+
 /// WS-I Basic Security Profile 1.1, R5404: the form of a token that is signed in the place of its
 /// reference is as canonical as any.
 #[test]

@@ -5,11 +5,14 @@ use std::time::Duration;
 use soapstone_crypto::base64;
 use soapstone_crypto::issue::{self, Template, Validity};
 use soapstone_wss::{
-    EncryptedPart, FaultCode, FirstSeen, InboundPlan, Mechanism, Part, Rejected, TimestampPolicy,
+    ConversationVersion, EncryptedPart, Facts, FaultCode, FirstSeen, InboundPlan, KerberosSession,
+    Mechanism, Part, Policy, Rejected, SecurityLimits, TimestampPolicy, kerberos_sha1,
 };
 use soapstone_xml::Buffers;
 
 use super::{cut, refuse, sign};
+use crate::conversations::{context, conversation, knowing, text, within};
+use crate::support::Adjust as _;
 use crate::support::*;
 
 #[test]
@@ -221,4 +224,69 @@ fn a_signature_that_cipher_text_held_makes_a_message_known() {
     let (one, other) = (secure(&hiding, PLAIN), secure(&hiding, PLAIN));
     assert_eq!(late(&one), late(&one));
     assert_ne!(late(&one), late(&other));
+}
+
+/// A failure of a key that a known sender used counts for a day. That of a key which nobody signed
+/// for ends with the message, as anybody makes such messages. What deciphers many messages has
+/// more failures, and what deciphers nothing has none.
+#[test]
+fn failed_openings_are_counted_by_what_deciphers_and_by_nothing_else() {
+    let conversation_of = |unsigned: bool| {
+        let mut policy = conversation(ConversationVersion::V13);
+        if unsigned {
+            policy.unsign();
+        }
+        policy
+    };
+    let context = context(ConversationVersion::V13);
+    let knowing = Facts {
+        kerberos: Some(KerberosSession {
+            sha1: kerberos_sha1(b"a token"),
+            token: None,
+            key: context.secret.clone(),
+            client: "alice@EXAMPLE.COM".to_owned(),
+            expires: context.expires,
+            authenticator: None,
+            authenticator_ends: context.expires,
+        }),
+        ..knowing(&[&context])
+    };
+    let at = now();
+    let day = at + Duration::from_secs(24 * 60 * 60);
+    let limits = SecurityLimits::default();
+    let (few, many) = (limits.failed_openings, limits.failed_openings_of_context);
+    let encrypting = policy(Mechanism::Encrypt, "Basic128GCM");
+    let signing = policy(Mechanism::SignEncrypt, "Basic128GCM");
+    let secured = |policy: &Policy| secure(policy, PLAIN);
+    let within = |policy: &Policy| text(&within(policy, &context));
+    let cases = [
+        (secured(&signing), signing, Some((few, Some(day)))),
+        (secured(&encrypting), encrypting, Some((few, None))),
+        (
+            within(&conversation_of(true)),
+            conversation_of(true),
+            Some((many, Some(day))),
+        ),
+        (
+            within(&conversation_of(false)),
+            conversation_of(false),
+            None,
+        ),
+    ];
+    for (message, policy, expected) in cases {
+        let plan = InboundPlan::compile(policy, service_keys()).unwrap();
+        let (mut buffers, mut nobody) = (Buffers::default(), ());
+        let shown = plan.authenticate(envelope(&message), &knowing, at, &mut buffers, &mut nobody);
+        let shown = shown.unwrap();
+        let ends = shown.marks().iter().map(|mark| mark.until).max();
+        let counted = shown.deciphering_keys().iter();
+        let counted: Vec<_> = counted
+            .map(|key| (key.most_failures, Some(key.failures_until)))
+            .collect();
+        let expected: Vec<_> = expected
+            .into_iter()
+            .map(|(most, until)| (most, until.or(ends)))
+            .collect();
+        assert_eq!(counted, expected);
+    }
 }

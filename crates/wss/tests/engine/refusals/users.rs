@@ -208,3 +208,12 @@ fn a_hidden_token_out_of_another_message_makes_nobody_the_sender() {
         assert!(told(&policy, &exchanged).is_err());
     }
 }
+
+/// A plan that reads the draft of 2002 as well takes its Security header out, and nothing else.
+#[test]
+fn header_blocks_are_passed_on_where_the_draft_is_read() {
+    let mut policy = policy(Mechanism::Username, "Basic128GCM");
+    policy.username_mut().unwrap().dialects.draft_2002 = true;
+    let opened = open(&policy, &secure(&policy, PLAIN)).unwrap();
+    assert!(forwarded(&opened).contains(">urn:service</a:To>"));
+}
