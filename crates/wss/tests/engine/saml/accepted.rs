@@ -201,6 +201,13 @@ fn an_assertion_inside_of_the_key_reference_is_read() {
     assert!(moved.contains("<wsse:Embedded><saml:Assertion"), "{moved}");
     let verified = open_as(&by_signature(), &moved, &Facts::default()).unwrap();
     assert_eq!(confirmed(&verified), ConfirmationMethod::HolderOfKey);
+    // It is the token of the signature, which does not cover it there.
+    let covering = with(&by_signature(), |policy| {
+        policy.parts.signed.push(Part::Token);
+    });
+    let refused = open_as(&covering, &moved, &Facts::default()).unwrap_err();
+    let part = Part::Token;
+    assert_eq!(refused, Rejected::Unsigned { part });
 }
 
 #[test]
