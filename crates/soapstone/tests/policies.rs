@@ -3,7 +3,8 @@
 
 use soapstone::config::{EndpointConfig, Problems};
 use soapstone::endpoint::{Endpoint, Fixed};
-use soapstone::{Client, Service};
+use soapstone::mime::{Attachment, Message};
+use soapstone::{Client, ForgetfulReplayCache, Memory, Opener, Securer, Service};
 use soapstone_testkit::Folder;
 use soapstone_testkit::envelope::{HELLO, SOAP11, with_header};
 use soapstone_testkit::keys::RSA;
@@ -230,6 +231,47 @@ fn a_policy_without_passwords_is_obeyed_by_permission_and_no_other_one_takes_it(
         problems.contains("the policy demands none such"),
         "{problems}"
     );
+}
+
+/// A policy may need TLS for a user of HTTP, and have its messages signed all the same.
+#[test]
+fn attachments_are_left_to_tls_where_their_message_is() {
+    let microsoft =
+        "<h:BasicAuthentication xmlns:h='http://schemas.microsoft.com/ws/06/2004/policy/http'/>";
+    let word = "attachments = { signed = \"none\" }";
+    for (policy, of_client, expected) in [
+        (
+            over_tls("", ""),
+            over_tls("<sp:HttpBasicAuthentication/>", ""),
+            None,
+        ),
+        (
+            signed("<sp:Basic256Sha256/>", ""),
+            signed("<sp:Basic256Sha256/>", microsoft),
+            Some("attachment-uncovered"),
+        ),
+    ] {
+        let files = Files::new(&policy);
+        let securer: Securer = files.endpoint("", word);
+        let opener: Opener = files.endpoint("", word);
+        let part = Attachment::new("a@x", "text/plain", b"7".to_vec());
+        let message = Message {
+            root: with_header(SOAP11, "", HELLO).into_bytes(),
+            parts: vec![part.expect("an attachment")],
+        };
+        let secured = securer.secure(message).expect("it is secured");
+        let message = Message {
+            root: secured.bytes,
+            parts: secured.parts,
+        };
+        let memory = Memory::without_conversations(&ForgetfulReplayCache);
+        let verified = opener.verify(message, memory).expect("it is accepted");
+        files.0.write("policy.xml", &of_client);
+        let client: Client = files.endpoint("", word);
+        assert!(client.needs_tls());
+        let found = client.has_uncovered_part(verified.evidence());
+        assert_eq!(found.err().map(|it| it.name()), expected);
+    }
 }
 
 #[test]
