@@ -50,6 +50,11 @@ impl Header {
         Some((&found.value, found.line))
     }
 
+    /// The names of its fields, as they are written.
+    pub fn names(&self) -> impl Iterator<Item = &str> {
+        self.fields.iter().map(|field| field.name.as_str())
+    }
+
     /// The line of a field, or the first line of the header.
     pub fn line_of(&self, name: &str) -> u32 {
         self.field(name).map_or(self.line, |(_, line)| line)

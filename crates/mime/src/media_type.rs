@@ -43,6 +43,12 @@ impl MediaType {
         &self.essence
     }
 
+    /// Its parameters: names in small letters, and values.
+    pub fn parameters(&self) -> impl Iterator<Item = (&str, &str)> {
+        let parameters = self.parameters.iter();
+        parameters.map(|(name, value)| (name.as_str(), value.as_str()))
+    }
+
     /// The value of a parameter.
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let found = self.parameters.iter().find(|(known, _)| known == name);

@@ -3,7 +3,7 @@
 //!
 //! The rule kept here: what is not known to be free of content holds some.
 
-use soapstone::mime::{Package, Part, attachment_named};
+use soapstone::mime::{MediaType, Package, Part, attachment_named};
 use soapstone::wss::names::{DS, PASSWORD_DIGEST, SOAP11, SOAP12, WSSE, WSSE11, WSU, XENC};
 use soapstone::xml::{Buffers, Document, Element, ParseOptions};
 
@@ -17,7 +17,7 @@ const ADDRESSING: [&str; 2] = [
 pub(super) fn holds_content(message: &[u8]) -> bool {
     !match Package::read(message) {
         Ok(None) => is_free_document(message, is_free),
-        Ok(Some(package)) => is_free_package(&package),
+        Ok(Some(package)) => is_free_package(&package, message),
         Err(_) => false,
     }
 }
@@ -31,10 +31,26 @@ fn is_free_document(message: &[u8], is_free: impl FnOnce(Element<'_>) -> bool) -
     parsed.is_ok_and(|document| is_free(document.root()))
 }
 
-/// A package whose parts are named as cipher text by its message, and whose headers say no more
-/// than what they are.
-fn is_free_package(package: &Package<'_>) -> bool {
+/// A package whose parts are named as cipher text by its message, and whose fields say no more than
+/// what they are.
+fn is_free_package(package: &Package<'_>, message: &[u8]) -> bool {
+    let Some((related, _)) = &package.related else {
+        // A recorded message of HTTP, with fields that nobody looks at.
+        return false;
+    };
     package.outside.is_none()
+        && has_one_field(message)
+        && related.parameters().all(|parameter| match parameter {
+            ("type", value) => is_of_soap(&value.to_ascii_lowercase()),
+            (name, _) => matches!(name, "boundary" | "start" | "action"),
+        })
+        && is_free_header(&package.root, |media_type| {
+            let known = |(name, value): (&str, &str)| match name {
+                "charset" => value.eq_ignore_ascii_case("utf-8"),
+                name => name == "action",
+            };
+            is_of_soap(media_type.essence()) && media_type.parameters().all(known)
+        })
         && is_free_document(package.root.content, |root| {
             let named: Vec<Vec<u8>> = root
                 .descendants()
@@ -42,20 +58,39 @@ fn is_free_package(package: &Package<'_>) -> bool {
                 .filter_map(|reference| attachment_named(&reference.attribute("", "URI")?))
                 .collect();
             let is_free_part = |part: &Part<'_>| {
-                let says = |field: &&str| part.header.field(field).is_some();
                 let id = part.id().unwrap_or_default().as_bytes();
-                named.iter().any(|named| named == id) && !TELLING.iter().any(says)
+                let has_none = |it: &MediaType| it.parameters().next().is_none();
+                named.iter().any(|named| named == id) && is_free_header(part, has_none)
             };
             is_free(root) && package.attachments.iter().all(is_free_part)
         })
 }
 
-/// Fields of parts that say something of the content.
-const TELLING: [&str; 3] = [
-    "Content-Description",
-    "Content-Disposition",
-    "Content-Location",
-];
+fn is_of_soap(essence: &str) -> bool {
+    matches!(essence, "text/xml" | "application/soap+xml")
+}
+
+/// Whether a file begins with `Content-Type`, in one line, and no other field but the version of
+/// MIME, as the gateway writes it.
+fn has_one_field(message: &[u8]) -> bool {
+    let rest = message.strip_prefix(b"MIME-Version: 1.0\r\n");
+    let mut lines = rest.unwrap_or(message).split(|byte| *byte == b'\n');
+    let first = lines.next().unwrap_or_default();
+    let name = first.split(|byte| *byte == b':').next();
+    name.is_some_and(|name| name.eq_ignore_ascii_case(b"Content-Type"))
+        && first.ends_with(b"\r")
+        && lines.next() == Some(b"\r")
+}
+
+/// Whether fields of a part are known to say no more than what it is.
+fn is_free_header(part: &Part<'_>, is_free: impl FnOnce(&MediaType) -> bool) -> bool {
+    const FIELDS: [&str; 3] = ["Content-ID", "Content-Type", "Content-Transfer-Encoding"];
+    const ENCODINGS: [&str; 4] = ["7bit", "8bit", "binary", "base64"];
+    let is_known = |name: &str| FIELDS.iter().any(|known| name.eq_ignore_ascii_case(known));
+    part.header.names().all(is_known)
+        && ENCODINGS.contains(&part.encoding().as_str())
+        && part.media_type().as_ref().is_some_and(is_free)
+}
 
 fn is_free(root: Element<'_>) -> bool {
     let soap = root.namespace();
@@ -152,9 +187,66 @@ mod tests {
             "one@x",
             "Content-Disposition: attachment; filename=\"dismissals\"\r\n"
         ));
+        for field in [
+            "Content-Type: application/octet-stream; name=\"dismissals\"\r\n",
+            "X-Note: dismissals\r\n",
+            "Content-Transfer-Encoding: dismissals\r\n",
+            "Content-Transfer-Encoding: quoted-printable\r\n",
+        ] {
+            assert!(package("one@x", field), "{field}");
+        }
+        let binary =
+            "content-transfer-encoding: Binary\r\nContent-Type: application/octet-stream\r\n";
+        assert!(!package("one@x", binary));
         assert!(holds_content(
             b"Content-Type: multipart/related; boundary=b\r\n\r\n--b"
         ));
+    }
+
+    #[test]
+    fn fields_around_cipher_text_are_content_unless_they_are_known() {
+        let envelope = format!(
+            "<s:Envelope xmlns:s=\"{SOAP11}\" xmlns:x=\"{XENC}\"><s:Body>{DATA}</s:Body></s:Envelope>"
+        );
+        let holds = |head: &str, root: &str| {
+            let text = format!("{head}\r\n\r\n--b\r\n{root}\r\n{envelope}\r\n--b--\r\n");
+            holds_content(text.as_bytes())
+        };
+        let head = "Content-Type: multipart/related; type=\"text/xml\"; boundary=b";
+        let root = "Content-Type: text/xml; charset=UTF-8; action=\"urn:a\"\r\n";
+        assert!(!holds(head, root));
+        assert!(!holds(
+            &format!("{head}; start=\"<r@x>\"; action=\"urn:a\""),
+            &format!("Content-ID: <r@x>\r\n{root}")
+        ));
+        let versioned = format!("MIME-Version: 1.0\r\n{head}");
+        assert!(!holds(&versioned, root));
+        let versioned = format!("MIME-Version: 1.0 (secret)\r\n{head}");
+        assert!(holds(&versioned, root));
+        for more in [
+            "; name=secret",
+            "; start-info=secret",
+            "\r\nX-Note: secret",
+            ";\r\n x=secret",
+        ] {
+            assert!(holds(&format!("{head}{more}"), root), "{more}");
+        }
+        for root in [
+            "Content-Type: text/xml; name=secret\r\n",
+            "Content-Type: text/xml; charset=secret\r\n",
+            "Content-Type: text/xml\r\nX-Note: secret\r\n",
+            "Content-Type: text/xml\r\nContent-Description: secret\r\n",
+        ] {
+            assert!(holds(head, root), "{root}");
+        }
+        for head in [
+            "HTTP/1.1 200 OK\r\nContent-Type: text/xml\r\nX-Note: secret",
+            "Content-Type: text/xml\r\nX-Note: secret",
+            "Content-Type: text/xml; name=secret",
+        ] {
+            let text = format!("{head}\r\n\r\n{envelope}");
+            assert!(holds_content(text.as_bytes()), "{head}");
+        }
     }
 
     #[test]
