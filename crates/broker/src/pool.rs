@@ -70,6 +70,8 @@ pub struct Ask<'a> {
     pub affinity: Option<Affinity>,
     /// Members that did not answer it.
     pub tried: &'a [MemberId],
+    /// Members that cannot take it, whatever their state.
+    pub barred: &'a [MemberId],
     /// What it needs.
     pub needs: Option<&'a Needs>,
     /// Its operation, where it is known.
@@ -187,9 +189,10 @@ impl Pool {
         let seen = self.look(ask.operation, now);
         let needs = ask.needs.filter(|needs| needs.has_security());
         let covers = |index: usize| {
-            needs.is_none_or(|needs| self.members[index].terms.security.covers(needs))
+            !ask.barred.contains(&MemberId(index))
+                && needs.is_none_or(|needs| self.members[index].terms.security.covers(needs))
         };
-        // Whatever happens, no call goes where its security is not covered.
+        // Whatever happens, no call goes where its security is not covered, or where it is barred.
         let covering: Vec<(usize, &Seen)> = seen
             .iter()
             .enumerate()

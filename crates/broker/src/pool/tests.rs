@@ -288,6 +288,27 @@ fn a_reload_keeps_what_is_known_of_members_that_stay() {
 }
 
 #[test]
+fn no_call_goes_where_it_is_barred_whatever_fails() {
+    let (pool, now) = (three(Selection::Random), Instant::now());
+    let ids: Vec<MemberId> = pool.ids().collect();
+    let choose = |barred: &[MemberId], tried: &[MemberId]| {
+        let ask = Ask {
+            barred,
+            tried,
+            ..Ask::default()
+        };
+        pool.choose(&ask, now)
+    };
+    for _ in 0..50 {
+        let choice = choose(&ids[..2], &[]).expect("one takes it");
+        assert_eq!((choice.member, choice.covering), (ids[2], 1));
+        pool.ended(choice, Outcome::Failed(Failed::Unreachable), now);
+    }
+    assert_eq!(choose(&ids[..2], &ids[2..]), Err(Refusal::Tried));
+    assert_eq!(choose(&ids, &[]), Err(Refusal::Uncovered));
+}
+
+#[test]
 fn one_member_alone_is_never_ejected() {
     let (pool, now) = (
         pool(Selection::LeastLoad, [Terms::default()]),
