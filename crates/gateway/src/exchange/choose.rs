@@ -24,7 +24,7 @@ use crate::issued::entries::{Granted, User};
 use crate::issued::tokens::IssuedTokens;
 use crate::route::agreements::UnderAgreement;
 use crate::route::balancer::{Attempt, Balancer, Wanted};
-use crate::route::upstream::Upstream;
+use crate::route::upstream::{Said, Upstream};
 use crate::wire::fault::Cause;
 use crate::wire::reply::Reply;
 
@@ -40,6 +40,8 @@ pub(super) enum Destination {
         client: Vec<u8>,
         /// What the client says that the request is about.
         action: Option<String>,
+        /// Whether it comes in a package.
+        is_package: bool,
         /// Bounds that the request was read with.
         limits: Limits,
         /// The class of requests without an agreement, where there are agreements.
@@ -85,7 +87,7 @@ pub(super) enum Unready {
 
 impl Destination {
     /// Of a request on that route.
-    pub(super) fn of(exchange: &Exchange<'_>, action: Option<&str>) -> Self {
+    pub(super) fn of(exchange: &Exchange<'_>, said: &Said) -> Self {
         match &exchange.route.balancer {
             None => match &exchange.route.upstream {
                 Some(upstream) => Self::One(Arc::clone(upstream)),
@@ -94,7 +96,8 @@ impl Destination {
             Some(balancer) => Self::Several {
                 balancer: Arc::clone(balancer),
                 client: client_key(exchange.connection),
-                action: action.map(str::to_owned),
+                action: said.action.clone(),
+                is_package: said.packing.is_some(),
                 limits: exchange.route.limits(),
                 class: exchange.serving.agreements.as_ref().and_then(|agreements| {
                     let has_classes = agreements.are_about(&exchange.route.name);
@@ -114,6 +117,7 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
             balancer,
             client,
             action,
+            is_package,
             limits,
             class,
         } => {
@@ -134,6 +138,7 @@ pub(super) fn at_once(destination: Destination, opened: &mut Opened) -> Result<C
                 operation: operation_of(opened.operation.as_deref().or(action.as_deref())),
                 class: agreement.as_ref().map(UnderAgreement::class).or(class),
                 agreement,
+                is_package,
             };
             let attempt = balancer.choose(wanted).map_err(Unready::Refused)?;
             (Arc::clone(attempt.upstream()), Some(attempt))

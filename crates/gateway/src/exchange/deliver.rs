@@ -24,6 +24,7 @@ use crate::route::upstream::Upstream;
 use crate::scheduling::session::SessionInUse;
 use crate::wire::budget::Reservation;
 use crate::wire::headers::mark_unproven;
+use crate::wire::media;
 use crate::wire::reply::Reply;
 
 /// A request that is ready to leave.
@@ -45,6 +46,8 @@ pub(super) struct Told<'a> {
     pub(super) inner: Option<&'a InnerProof>,
     /// Names of header blocks that nothing proves.
     pub(super) unproven: &'a [String],
+    /// What a header said that is not passed on, and that may be told.
+    pub(super) action: Option<&'a str>,
 }
 
 /// A request whose response arrived.
@@ -105,6 +108,12 @@ pub(super) async fn deliver(
             exchange.note_attempt(&balanced.attempt);
             balanced.attempt.leaves();
         }
+        if sending.upstream.endpoint.is_none()
+            && let Some(action) = told.action
+        {
+            // A secured message may hide it (WS-Addressing 1.0 SOAP Binding, 5.2).
+            media::say_action(&mut head.headers, version, action);
+        }
         exchange.head_for_backend(&mut head, &sending.upstream);
         // Behind the fields of the connection, whose names the client chooses.
         mark_unproven(&mut head.headers, told.unproven);
@@ -134,11 +143,16 @@ pub(super) async fn deliver(
             let response = sent.map_err(|unanswered| unanswered.answer(reporter, version))?;
             return Ok(sending.delivered(response, Some(balanced.attempt)));
         };
-        let Balanced { attempt, plain } = balanced;
+        let Balanced {
+            attempt,
+            plain,
+            is_idempotent,
+        } = balanced;
         let octets = plain
             .as_ref()
             .map_or(&*sending.octets, |plain| &plain.message.root);
-        let repeatable = repeatable(error, || attempt.is_idempotent(octets));
+        let decide = || is_idempotent.unwrap_or_else(|| attempt.is_idempotent(octets));
+        let repeatable = repeatable(error, decide);
         let Ok(next) = attempt.another(failed, repeatable) else {
             let response = sent.map_err(|unanswered| unanswered.answer(reporter, version))?;
             return Ok(sending.delivered(response, None));
@@ -146,10 +160,12 @@ pub(super) async fn deliver(
         head = former_head;
         let upstream = Arc::clone(next.upstream());
         let Some(plain) = plain else {
+            // No backend of the route has an endpoint.
             sending.upstream = upstream;
             sending.balanced = Some(Balanced {
                 attempt: next,
                 plain: None,
+                is_idempotent,
             });
             continue;
         };

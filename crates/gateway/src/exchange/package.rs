@@ -3,9 +3,8 @@
 //! The rule kept here: a package is read where every endpoint on its way has a word for
 //! attachments, and nowhere else.
 
-use std::sync::Arc;
-
 use http::{HeaderMap, Response};
+use soapstone::mime::LARGEST_PACKAGE;
 use soapstone::wss::SoapVersion;
 
 use super::reporter::{Message, Reporter};
@@ -14,7 +13,6 @@ use super::working::{SMALL_MESSAGE, work};
 use crate::route::Route;
 use crate::route::upstream::Upstream;
 use crate::scheduling::class::WorkClass;
-use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::scheduling::task::{Desk, Task};
 use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
@@ -43,6 +41,15 @@ pub(super) fn of_request(
     Err(Box::new(refused))
 }
 
+/// The most bytes that a body with that head may have: `limits.body`, and no more than a package
+/// can have where it is one.
+pub(super) fn most_bytes(headers: &HeaderMap, limit: u64) -> u64 {
+    match Announced::of(headers) {
+        Some(_) => limit.min(LARGEST_PACKAGE as u64),
+        None => limit,
+    }
+}
+
 /// What the head of an answer announces, if the route takes it from that upstream. Otherwise why it
 /// does not.
 pub(super) fn of_answer(
@@ -51,8 +58,7 @@ pub(super) fn of_answer(
     headers: &HeaderMap,
 ) -> Result<Expected, String> {
     let inbound = reporter.exchange.route.inbound.as_ref();
-    let takes = inbound.is_none_or(|it| it.endpoint.takes_packages())
-        && goes_through(upstream.endpoint.as_ref());
+    let takes = inbound.is_none_or(|it| it.endpoint.takes_packages()) && upstream.takes_packages();
     match expected(headers) {
         Ok((_, Some(_))) if !takes => Err(NO_WORD.to_owned()),
         Ok(expected) => Ok(expected),
@@ -60,17 +66,10 @@ pub(super) fn of_answer(
     }
 }
 
-/// Whether packages pass the endpoint of an upstream.
-pub(super) fn goes_through(endpoint: Option<&Arc<OutboundEndpoint>>) -> bool {
-    endpoint.is_none_or(|it| it.endpoint.takes_packages())
-}
-
 fn takes_requests(route: &Route) -> bool {
     let inbound = route.inbound.as_ref();
     inbound.is_none_or(|it| it.endpoint.takes_packages())
-        && route
-            .upstreams()
-            .any(|upstream| goes_through(upstream.endpoint.as_ref()))
+        && route.upstreams().any(|upstream| upstream.takes_packages())
 }
 
 fn expected(headers: &HeaderMap) -> Result<Expected, (&'static str, String)> {

@@ -131,7 +131,13 @@ async fn carried(
     let id = exchange.request_id(head.headers.get(X_REQUEST_ID));
     let reporter = &Reporter::new(exchange, id);
     let mut reservation = exchange.reserve();
-    let octets = read_request(reporter, body, version, &mut reservation).await?;
+    let octets = read_request(
+        reporter,
+        (body, exchange.serving.limits.body),
+        version,
+        &mut reservation,
+    )
+    .await?;
     let is_idempotent = balancer.is_idempotent(&octets);
     let buffers = &exchange.resources.memory.buffers;
     Ok(Carried::Whole {

@@ -10,6 +10,7 @@ use soapstone::endpoint::said_to_be_made;
 
 use super::reporter::Reporter;
 use crate::scheduling::endpoint::OutboundEndpoint;
+use crate::wire::packaged::message_in;
 
 /// Half of the second that `Date` leaves out.
 const HALF_A_SECOND: jiff::SignedDuration = jiff::SignedDuration::from_millis(500);
@@ -27,7 +28,7 @@ pub(super) fn observe(
     };
     let theirs = match from {
         ClockSource::Date => date(headers),
-        ClockSource::Timestamp => said_to_be_made(octets),
+        ClockSource::Timestamp => message_in(headers, octets).and_then(said_to_be_made),
         // The device is asked for it (`conversation/device_clock.rs`).
         ClockSource::Onvif { .. } => return,
     };

@@ -14,10 +14,10 @@ use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
 use crate::wire::reply::Reply;
 
-/// Reads the body of a request to its end.
+/// Reads the body of a request to its end, if it has no more bytes than `limit`.
 pub(super) async fn read_request(
     reporter: &Reporter<'_>,
-    body: Incoming,
+    (body, limit): (Incoming, u64),
     version: SoapVersion,
     reservation: &mut Reservation,
 ) -> Result<Vec<u8>, Response<Reply>> {
@@ -25,7 +25,7 @@ pub(super) async fn read_request(
     let serving = exchange.serving;
     let buffers = &exchange.resources.memory.buffers;
     let patience = serving.timeouts.request;
-    let collecting = collect(body, serving.limits.body, reservation, buffers);
+    let collecting = collect(body, limit, reservation, buffers);
     let collected = tokio::time::timeout(patience, collecting).await;
     exchange.record("read", exchange.started);
     match collected {

@@ -116,7 +116,7 @@ async fn prepare(
         }
     };
     let exchange = reporter.exchange;
-    let destination = Destination::of(exchange, said.action.as_deref());
+    let destination = Destination::of(exchange, &said);
     let upstream_class = securing(exchange.route);
     let Some(endpoint) = &exchange.route.inbound else {
         let class = match message.size() > SMALL_MESSAGE {

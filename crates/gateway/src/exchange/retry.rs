@@ -22,6 +22,7 @@ use crate::scheduling::class::WorkClass;
 use crate::scheduling::task::{Desk, Task};
 use crate::wire::budget::Reservation;
 use crate::wire::fault::Cause;
+use crate::wire::packaged::message_in;
 use crate::wire::reply::Reply;
 
 /// Largest response in which a fault is looked for that tells of a lost context. Such faults have
@@ -30,7 +31,9 @@ const LARGEST_FAULT: usize = 64 << 10;
 
 /// Whether a response says that the backend does not know the context any more.
 pub(super) fn was_lost((head, octets): &Arrival) -> bool {
-    !head.status.is_success() && octets.len() <= LARGEST_FAULT && says_context_is_gone(octets)
+    !head.status.is_success()
+        && octets.len() <= LARGEST_FAULT
+        && message_in(&head.headers, octets).is_some_and(says_context_is_gone)
 }
 
 /// A request that was secured anew.

@@ -6,7 +6,7 @@ use std::sync::Arc;
 
 use http::HeaderValue;
 use soapstone::endpoint::user_of;
-use soapstone::mime::Message;
+use soapstone::mime::{Attachment, Message};
 use soapstone::wss::{AssertionEvidence, Receipt, SoapVersion};
 use soapstone_trust::addressing::Addressing;
 
@@ -56,8 +56,28 @@ pub(super) struct Forward {
 /// The attempt at one of several backends, and what another one would need.
 pub(super) struct Balanced {
     pub(super) attempt: Attempt,
-    /// The request before it was secured, where it was.
+    /// The request before it was secured, where any backend has an endpoint. Each backend gets
+    /// what its own endpoint makes of that.
     pub(super) plain: Option<Plain>,
+    /// Whether a package may be obeyed twice that no backend has an endpoint for.
+    pub(super) is_idempotent: Option<bool>,
+}
+
+impl Balanced {
+    /// Keeps what another backend needs of a message that is not secured yet.
+    fn keep(&mut self, octets: &[u8], parts: &[Attachment], said: Said) {
+        if self.attempt.may_be_secured() {
+            self.plain = Some(Plain {
+                message: Message {
+                    root: octets.to_vec(),
+                    parts: parts.to_vec(),
+                },
+                said,
+            });
+        } else if said.packing.is_some() {
+            self.is_idempotent = Some(self.attempt.is_idempotent(octets));
+        }
+    }
 }
 
 /// A request before it was secured.
@@ -102,7 +122,8 @@ pub(super) async fn secure(
     desk: &Desk,
 ) -> Result<Box<Forward>, EndpointError> {
     let mut parts = opened.parts;
-    let packing = said.packing.clone();
+    // What leaves is of the version that was read, whatever its sender announced.
+    let packing = said.packing.map(|it| it.of_version(opened.version));
     let mut forward = Box::new(Forward {
         octets: opened.octets,
         content_type: None,
@@ -123,27 +144,22 @@ pub(super) async fn secure(
         balanced: attempt.map(|attempt| Balanced {
             attempt,
             plain: None,
+            is_idempotent: None,
         }),
         upstream,
     });
+    let said = Said {
+        action: said.action.or_else(|| forward.action.clone()),
+        packing: packing.clone(),
+    };
+    if let Some(balanced) = &mut forward.balanced {
+        balanced.keep(&forward.octets, &parts, said.clone());
+    }
     if let Some(endpoint) = &forward.upstream.endpoint {
         if packing.is_some() && !endpoint.endpoint.takes_packages() {
             return Err(EndpointError::PackageUntaken);
         }
         let mut octets = std::mem::take(&mut forward.octets);
-        let said = Said {
-            action: said.action.or_else(|| forward.action.take()),
-            packing: said.packing,
-        };
-        if let Some(balanced) = &mut forward.balanced {
-            balanced.plain = Some(Plain {
-                message: Message {
-                    root: octets.clone(),
-                    parts: parts.clone(),
-                },
-                said: said.clone(),
-            });
-        }
         if forward
             .upstream
             .tokens

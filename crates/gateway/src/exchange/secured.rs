@@ -39,7 +39,8 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         Err(response) => return *response,
     };
     let mut reservation = exchange.reserve();
-    let octets = match read_request(reporter, body, version, &mut reservation).await {
+    let limit = package::most_bytes(&head.headers, exchange.serving.limits.body);
+    let octets = match read_request(reporter, (body, limit), version, &mut reservation).await {
         Ok(octets) => octets,
         Err(response) => return response,
     };
@@ -67,7 +68,7 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         Ok(Prepared::Answered(answer)) => return token_answer(reporter, answer),
         Err(response) => return response,
     };
-    let (version, upstream) = (forward.version, &forward.upstream);
+    let version = forward.version;
     if let Err((reason, wait)) = exchange.admit(forward.sender.as_ref(), &mut reservation) {
         return too_many(exchange, &head.headers, reason, wait);
     }
@@ -87,13 +88,6 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         header::CONTENT_TYPE,
         content_type.unwrap_or_else(|| media::rewritten(&head.headers, version)),
     );
-    if upstream.endpoint.is_none()
-        && let Some(action) = &forward.action
-    {
-        // What the header said that is not passed on. A secured message may hide it (WS-Addressing
-        // 1.0 SOAP Binding, 5.2).
-        media::say_action(&mut head.headers, version, action);
-    }
     head.headers.remove(header::CONTENT_LENGTH);
     // A compressed response could not be secured, and its length would tell of what it holds.
     head.headers.remove(header::ACCEPT_ENCODING);
@@ -103,6 +97,7 @@ pub(super) async fn serve(exchange: &Exchange<'_>, request: Request<Incoming>) -
         assertion: forward.assertion.as_deref(),
         inner: forward.inner.as_deref(),
         unproven: &forward.unproven,
+        action: forward.action.as_deref(),
     };
     let delivered = deliver(reporter, sending, head, told, version, &mut reservation).await;
     let Delivered {

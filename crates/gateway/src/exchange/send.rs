@@ -10,6 +10,7 @@ use tokio::time::Instant;
 
 use super::attempt::{failure_by, failure_of};
 use super::failure::backend_failure;
+use super::package::most_bytes;
 use super::peer_clock::observe;
 use super::reporter::Reporter;
 use super::status_hint::StatusHint;
@@ -121,12 +122,8 @@ async fn transfer(
         return Err(Unanswered::Status(head.status, failure));
     }
     let patience = upstream.backend.timeouts().response;
-    let collecting = collect(
-        body,
-        exchange.serving.limits.body,
-        reservation,
-        &memory.buffers,
-    );
+    let limit = most_bytes(&head.headers, exchange.serving.limits.body);
+    let collecting = collect(body, limit, reservation, &memory.buffers);
     match tokio::time::timeout_at(sent + patience, collecting).await {
         Ok(Ok(octets)) => {
             metrics.octets(Flow::FromBackend, octets.len() as u64);

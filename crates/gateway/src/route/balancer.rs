@@ -68,6 +68,8 @@ pub(crate) struct Wanted {
     pub(crate) agreement: Option<UnderAgreement>,
     /// Its class, where requests have one.
     pub(crate) class: Option<Class>,
+    /// Whether it is a package, which some backends of a route may not take.
+    pub(crate) is_package: bool,
 }
 
 /// Why a request goes to no other backend.
@@ -105,9 +107,15 @@ impl Balancer {
             ids.map(standing).collect::<Vec<_>>()
         };
         let standings = wanted.agreement.as_ref().map(standing);
+        let takes = |id: &MemberId| self.members[id.index()].upstream.takes_packages();
+        let barred: Vec<MemberId> = match wanted.is_package {
+            true => self.pool.ids().filter(|id| !takes(id)).collect(),
+            false => Vec::new(),
+        };
         let ask = Ask {
             affinity: wanted.affinity,
             tried: &tried,
+            barred: &barred,
             needs: Some(&wanted.needs),
             operation: wanted.operation,
             standings: standings.as_deref().unwrap_or_default(),
@@ -263,6 +271,12 @@ impl Attempt {
     /// Where the request goes.
     pub(crate) fn upstream(&self) -> &Arc<Upstream> {
         &self.balancer.members[self.choice.member.index()].upstream
+    }
+
+    /// Whether a backend of the route has an endpoint that secures requests for it.
+    pub(crate) fn may_be_secured(&self) -> bool {
+        let mut members = self.balancer.members.iter();
+        members.any(|member| member.upstream.endpoint.is_some())
     }
 
     /// Whether there is a backend that needs no assertion of the same place.

@@ -97,6 +97,12 @@ impl Upstream {
         })
     }
 
+    /// Whether packages pass its endpoint, if it has one.
+    pub(crate) fn takes_packages(&self) -> bool {
+        let endpoint = self.endpoint.as_ref();
+        endpoint.is_none_or(|it| it.endpoint.takes_packages())
+    }
+
     /// What a request of which that is said is about.
     pub(crate) fn label(&self, said: Said) -> Label {
         Label {

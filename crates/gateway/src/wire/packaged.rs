@@ -130,6 +130,11 @@ impl Packing {
         }
     }
 
+    /// The same for a message of that version, whatever its sender announced.
+    pub(crate) fn of_version(self, version: SoapVersion) -> Self {
+        Self { version, ..self }
+    }
+
     /// The actions that go on: that of the package, and that of its root.
     pub(crate) fn actions(&self) -> impl Iterator<Item = &str> {
         self.action
@@ -158,6 +163,19 @@ impl Packing {
                 .unwrap_or_else(|_| HeaderValue::from_static("multipart/related")),
             body: packed.body,
         }
+    }
+}
+
+/// The message in a body with that head: the root of a package, or the body itself. `None` where it
+/// is a package that is not taken.
+pub(crate) fn message_in<'b>(headers: &HeaderMap, body: &'b [u8]) -> Option<&'b [u8]> {
+    match Announced::of(headers) {
+        None => Some(body),
+        Some(Ok(package)) => {
+            let package = Package::of_body(package.content_type(), body).ok()?;
+            Some(package.root.content)
+        }
+        Some(Err(_)) => None,
     }
 }
 

@@ -2,11 +2,12 @@
 
 use http::StatusCode;
 use soapstone::crypto::base64;
-use soapstone::mime::{Message, Package, Packaged};
+use soapstone::mime::{Message, Package, Packaged, Packaging};
 use soapstone::wss::SoapVersion;
 
 use super::{
-    contents, gateway, of_backend, opening, packed, part, parts, request, request_with, secured,
+    contents, gateway, of_backend, opening, packed, part, parts, plain, request, request_with,
+    secured, securing,
 };
 use crate::support::{Backend, Folder, Said, get, send};
 
@@ -101,6 +102,7 @@ async fn cipher_text_of_another_package_is_refused_as_every_other_failure() {
     let folder = Folder::with_keys();
     let sent = || secured(&folder, "sign-encrypt", "{}", parts());
     let (mut mixed, mut cut, mut readable) = (sent(), sent(), sent());
+    let (said, _guard) = Said::listen();
     mixed.parts[0].set_content(sent().parts[0].content().to_vec());
     let shorter = cut.parts[0].content()[..8].to_vec();
     cut.parts[0].set_content(shorter);
@@ -120,6 +122,12 @@ async fn cipher_text_of_another_package_is_refused_as_every_other_failure() {
     }
     told.dedup();
     assert_eq!(told.len(), 1, "{told:?}");
+    // The operator is told, and the peer is not. What another key deciphers to may end with a
+    // padding.
+    let garbled = said.caused("digest-mismatch");
+    assert!(garbled < 2, "{said}");
+    assert_eq!(said.caused("decryption-failed") + garbled, 3, "{said}");
+    assert_eq!(said.times(" reason=\"decryption-failed\" "), 3, "{said}");
     assert!(backend.seen.try_recv().is_err());
 }
 
@@ -212,6 +220,55 @@ async fn a_part_that_nothing_covers_goes_on_only_where_the_file_says_so() {
     let metrics = lenient.metrics();
     let line = "soapstone_uncovered_attachment_messages_total{route=\"/echo\",direction=\"inbound\",mechanism=\"sign\"} 1";
     assert!(metrics.lines().any(|found| found == line), "{metrics}");
+}
+
+#[tokio::test]
+async fn a_part_of_an_answer_that_nothing_covers_goes_on_only_where_the_file_says_so() {
+    let folder = Folder::with_keys();
+    let backend = Backend::echo().await;
+    let (said, _guard) = Said::listen();
+    let lenient = "{ signed = \"none\", uncovered = true }";
+    let service = gateway(&folder, backend.address, "", &[opening("sign", lenient)]).await;
+    for (word, status, refused) in [
+        ("{ signed = \"none\" }", StatusCode::BAD_GATEWAY, 1),
+        (lenient, StatusCode::OK, 1),
+    ] {
+        let sides = [securing("sign", word)];
+        let client = gateway(&folder, service.address(), "", &sides).await;
+        let Packaged { content_type, body } = plain(SoapVersion::V11);
+        let answer = send(client.address(), request(&content_type, body)).await;
+        assert_eq!(answer.status, status, "{word}: {}", answer.body);
+        assert_eq!(said.caused("attachment-uncovered"), refused, "{said}");
+    }
+}
+
+/// A careless reader of the package may go by the `action` of its root.
+#[tokio::test]
+async fn an_action_of_the_package_or_its_root_cannot_name_another_operation() {
+    let folder = Folder::with_keys();
+    let mut backend = Backend::echo().await;
+    let (side, tables) = opening("sign", "{}");
+    let roles = "[[roles]]\nname = \"callers\"\nmembers = { subjects = [\"CN=client\"] }\nallow = [\"*:echo\"]\n";
+    let service = gateway(&folder, backend.address, roles, &[(side, tables)]).await;
+    for (of_package, of_root, status) in [
+        ("urn:echo/echo", "urn:echo/echo", StatusCode::OK),
+        ("urn:echo/delete", "urn:echo/echo", StatusCode::FORBIDDEN),
+        ("urn:echo/echo", "urn:echo/delete", StatusCode::FORBIDDEN),
+    ] {
+        let message = secured(&folder, "sign", "{}", parts());
+        let root_type = format!("text/xml; action=\"{of_root}\"");
+        let packaging = Packaging {
+            root_type: &root_type,
+            parameters: &[("action", of_package)],
+        };
+        let Packaged { content_type, body } = packaging.write(&message);
+        let mut request = request(&content_type, body);
+        request.headers_mut().remove("soapaction");
+        let answer = send(service.address(), request).await;
+        assert_eq!(answer.status, status, "{of_package} {of_root}");
+        let arrived = backend.seen.try_recv().is_ok();
+        assert_eq!(arrived, status == StatusCode::OK);
+    }
 }
 
 #[tokio::test]

@@ -1,15 +1,23 @@
 //! Packages that arrive where they are to go.
 
+use std::net::SocketAddr;
+use std::sync::{Arc, Mutex};
+
 use bytes::Bytes;
-use http::{Response, StatusCode};
-use http_body_util::Full;
-use soapstone::mime::Packaged;
+use http::{Request, Response, StatusCode};
+use http_body_util::{BodyExt, Full};
+use hyper::body::Incoming;
+use hyper::service::service_fn;
+use hyper_util::rt::TokioIo;
+use soapstone::mime::{Message, Packaged};
 use soapstone::wss::SoapVersion;
+use tokio::net::TcpListener;
 
 use super::{
     contents, gateway, of_backend, opening, packed, parts, plain, read, request, request_with,
-    secured, securing,
+    secured, securing, with,
 };
+use crate::conversations;
 use crate::secured::{client, service};
 use crate::support::{Backend, ENVELOPE, Folder, Nobody, Said, post, reason, send};
 
@@ -163,7 +171,7 @@ async fn a_package_goes_to_another_backend_with_its_own_boundary() {
     let service = gateway(&folder, backend.address, "", &[opening("sign", "{}")]).await;
     let text = format!(
         "LISTEN\n[[routes]]\npath = \"/echo\"\nbackends = [{{ url = \"http://{}/echo\" }}, {{ url = \"http://{}/echo\" }}]\n\
-         [routes.outbound]\n{}",
+         [routes.balance]\nselection = \"round-robin\"\n[routes.outbound]\n{}",
         nobody.address,
         service.address(),
         securing("sign", "{}").1
@@ -222,6 +230,93 @@ async fn without_a_word_for_attachments_packages_are_refused_and_the_log_says_wh
     let plain = folder.secured(&client("sign"), ENVELOPE);
     let answer = send(gateway.address(), post("/echo", plain)).await;
     assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
+}
+
+/// A head may announce another version than that of the envelope. What leaves tells the truth.
+#[tokio::test]
+async fn a_package_leaves_with_the_version_of_its_envelope() {
+    let folder = Folder::with_keys();
+    let mut backend = Backend::echo().await;
+    let service = gateway(&folder, backend.address, "", &[opening("sign", "{}")]).await;
+    let message = secured(&folder, "sign", "{}", parts());
+    let Packaged { content_type, body } = packed(&message, SoapVersion::V12);
+    let answer = send(service.address(), request(&content_type, body)).await;
+    let seen = backend.seen.recv().await.expect("it arrived");
+    let seen = of_backend(&seen, SoapVersion::V11);
+    assert_eq!(contents(&seen.parts), contents(&parts()));
+    assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+}
+
+/// A service that lost its contexts says so in a package. The second request has a boundary of its
+/// own, and its head names it.
+#[tokio::test]
+async fn a_package_is_sent_again_in_another_conversation() {
+    let folder = Folder::with_keys();
+    let mut backend = Backend::echo().await;
+    let tables = |us, peer| with(&conversations::tables(us, peer, ""), "{}");
+    let file = format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\nbackend = \"http://{}/echo\"\n[routes.inbound]\n{}",
+        backend.address,
+        tables("server", "client")
+    );
+    let mut service = folder.gateway(&file).await;
+    let inner = Arc::new(Mutex::new(service.address()));
+    let current = Arc::clone(&inner);
+    let between = packing(current).await;
+    let sides = [("outbound", tables("client", "server"))];
+    let client = gateway(&folder, between, "", &sides).await;
+    for calls in 0..2 {
+        if calls == 1 {
+            service.shutdown().await;
+            service = folder.gateway(&file).await;
+            *inner.lock().expect("no panic") = service.address();
+        }
+        let Packaged { content_type, body } = plain(SoapVersion::V11);
+        let answer = send(client.address(), request(&content_type, body)).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+        let seen = backend.seen.recv().await.expect("it arrived");
+        let seen = of_backend(&seen, SoapVersion::V11);
+        assert_eq!(contents(&seen.parts), contents(&parts()));
+    }
+    let line = "soapstone_resent_requests_total{route=\"/echo\"} 1";
+    let metrics = client.metrics();
+    assert!(metrics.lines().any(|found| found == line), "{metrics}");
+}
+
+/// A node that passes requests on to the address that is current, and packs faults that answer
+/// them.
+async fn packing(current: Arc<Mutex<SocketAddr>>) -> SocketAddr {
+    let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
+    let address = listener.local_addr().expect("it is bound");
+    tokio::spawn(async move {
+        while let Ok((stream, _)) = listener.accept().await {
+            let current = Arc::clone(&current);
+            let service = service_fn(move |asked: Request<Incoming>| {
+                let to = *current.lock().expect("no panic");
+                async move {
+                    let (head, body) = asked.into_parts();
+                    let body = body.collect().await?.to_bytes();
+                    let answer = send(to, Request::from_parts(head, Full::new(body))).await;
+                    let mut content_type = answer.headers["content-type"].clone();
+                    let mut body = answer.bytes;
+                    if !answer.status.is_success() {
+                        let message = Message::from(body.to_vec());
+                        let packed = packed(&message, SoapVersion::V11);
+                        content_type = packed.content_type.parse().expect("a value");
+                        body = packed.body.into();
+                    }
+                    let mut response = Response::new(Full::new(body));
+                    *response.status_mut() = answer.status;
+                    response.headers_mut().insert("content-type", content_type);
+                    Ok::<_, hyper::Error>(response)
+                }
+            });
+            let serving = hyper::server::conn::http1::Builder::new()
+                .serve_connection(TokioIo::new(stream), service);
+            tokio::spawn(serving);
+        }
+    });
+    address
 }
 
 /// XOP 1.0, 4.1.

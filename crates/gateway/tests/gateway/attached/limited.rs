@@ -97,6 +97,12 @@ async fn a_package_has_the_room_of_a_message_and_gives_it_back() {
     let Packaged { content_type, body } = packed(&message, SoapVersion::V11);
     let answer = send(small.address(), request(&content_type, body.clone())).await;
     assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
+    // No package may be larger, whatever the file says.
+    let wide = "limits = { body = \"80MB\", buffered = \"400MB\" }";
+    let wide = gateway(&folder, backend.address, wide, &sides).await;
+    let large = vec![b'x'; soapstone::mime::LARGEST_PACKAGE + 1];
+    let answer = send(wide.address(), request(&content_type, large)).await;
+    assert_eq!(answer.status, StatusCode::PAYLOAD_TOO_LARGE);
     // Room for it as it came, and none for its parts.
     let room = format!("limits = {{ buffered = {} }}", body.len() + 1000);
     let full = gateway(&folder, backend.address, &room, &sides).await;

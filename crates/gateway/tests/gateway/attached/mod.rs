@@ -2,6 +2,7 @@
 
 mod attacks;
 mod carried;
+mod chosen;
 mod limited;
 
 use bytes::Bytes;

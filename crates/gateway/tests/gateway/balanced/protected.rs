@@ -129,6 +129,38 @@ async fn a_backend_that_is_said_to_get_messages_as_they_are_gets_them_so() {
     assert_eq!(members.each_ref().map(is_signed), [[false], [true]]);
 }
 
+/// A backend with an endpoint gets what that endpoint made, also where another one of the route
+/// gets messages as they are.
+#[tokio::test]
+async fn a_request_as_it_came_is_secured_for_the_backend_that_it_goes_to_next() {
+    let folder = Folder::with_keys();
+    let member = Member::new("b", Manner::Names).await;
+    let nobody = Nobody::new();
+    let outbound = secured::client("sign");
+    let text = format!(
+        "LISTEN\n[[routes]]\npath = \"/echo\"\n[[routes.backends]]\nurl = \"http://{}/echo\"\n\
+         [[routes.backends]]\nurl = \"http://{}/echo\"\n[routes.backends.outbound]\n{outbound}\
+         [routes.balance]\nselection = \"round-robin\"\n",
+        nobody.address, member.address
+    );
+    let gateway = folder.gateway(&text).await;
+    for _ in 0..4 {
+        // What this backend answers proves nothing.
+        let answer = call(&gateway).await;
+        assert_eq!(answer.status, StatusCode::BAD_GATEWAY);
+    }
+    let bodies = member.bodies();
+    assert!(bodies.len() > 1, "{}", bodies.len());
+    for body in bodies {
+        assert!(body.contains("SignatureValue"), "{body}");
+    }
+    let metrics = gateway.metrics();
+    let mut retried = metrics
+        .lines()
+        .filter(|line| line.contains("retries_total{"));
+    assert!(retried.any(|line| !line.ends_with(" 0")), "{metrics}");
+}
+
 #[tokio::test]
 async fn a_secured_request_whose_backend_is_gone_goes_to_another_one() {
     let folder = Folder::with_keys();
