@@ -12,6 +12,7 @@ use super::policy::AssertionPolicy;
 use super::reading::malformed;
 use super::reference::AssertionReference;
 use super::version::SamlVersion;
+use crate::freshness::later;
 use crate::names::{SAML11, SAML11_PROTOCOL, SOAP11};
 use crate::rejected::Rejected;
 
@@ -59,7 +60,8 @@ impl FetchedAssertion {
         Ok(Self {
             reference: reference.clone(),
             node: element.id(),
-            ends: assertion.expires(policy),
+            // As long as it may be accepted.
+            ends: later(assertion.expires(policy), policy.skew),
             once: assertion.is_for_one_use() || policy.once,
             document,
         })
@@ -87,7 +89,7 @@ impl FetchedAssertion {
         &self.reference
     }
 
-    /// When it ends.
+    /// When it ends, whatever the clock of its issuer says.
     pub fn ends(&self) -> Timestamp {
         self.ends
     }
