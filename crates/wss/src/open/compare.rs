@@ -175,7 +175,10 @@ impl Comparison<'_, '_> {
             // Of these there may be thousands, and each is one element or none.
             Part::Id(id) => self.message.named(id).is_none_or(is_signed),
             Part::Token => self.evidence.message_signatures().all(|signature| {
-                signature.covers_certificate || signature.token.is_none_or(is_signed)
+                signature.covers_certificate
+                    || signature
+                        .token
+                        .is_none_or(|token| is_signed(token) && !self.is_name(token))
             }),
             // A signature over a reference covers nothing of what it names.
             Part::Assertion if self.names_assertion() => false,
@@ -185,6 +188,13 @@ impl Comparison<'_, '_> {
             true => Ok(()),
             false => Err(Rejected::Unsigned { part: part.clone() }),
         }
+    }
+
+    /// Whether a token is the name of an assertion that stands elsewhere. Whatever is done to it
+    /// protects nothing of the assertion.
+    pub(super) fn is_name(&self, token: NodeId) -> bool {
+        let accepted = self.evidence.assertion.as_ref();
+        accepted.is_some_and(|accepted| accepted.elsewhere.is_some() && accepted.node == token)
     }
 
     /// Whether the message names its assertion, which stands elsewhere.

@@ -105,7 +105,8 @@ impl Comparison<'_, '_> {
                 Part::Token => signature.token.into_iter().collect(),
                 part => self.nodes_of(part),
             };
-            if !self.covers_all(signature, nodes) {
+            let names = *part == Part::Token && nodes.iter().any(|node| self.is_name(*node));
+            if names || !self.covers_all(signature, nodes) {
                 return Err(Rejected::Unsigned { part: part.clone() });
             }
         }
@@ -149,7 +150,8 @@ impl Comparison<'_, '_> {
             }
         }
         let token = endorsement.token;
-        let uncovered = token.is_some_and(|token| !endorsement.covers(token))
+        let uncovered = token
+            .is_some_and(|token| !endorsement.covers(token) || self.is_name(token))
             && !endorsement.covers_certificate;
         if demand.covers_token && uncovered {
             return Err(Rejected::Unsigned { part });
@@ -169,6 +171,10 @@ impl Comparison<'_, '_> {
                 Ok(())
             };
         };
+        let protects = demand.token_signed || demand.token_encrypted.is_some();
+        if protects && self.is_name(token) {
+            return Err(Rejected::Unsigned { part });
+        }
         if demand.token_signed {
             if self.signing_steps(token).next().is_none() {
                 return Err(Rejected::Unsigned { part });
