@@ -8,7 +8,7 @@ use crate::envelope::Envelope;
 use crate::facts::Lookups;
 use crate::kerberos::KerberosName;
 use crate::key_locator::KeyLocator;
-use crate::names::{DS, KERBEROS_AP_REQ_SHA1, WSSE, WSSE_2002, XENC};
+use crate::names::{DS, KERBEROS_AP_REQ_SHA1, SAML11, SAML20, WSSE, WSSE_2002, XENC};
 use crate::plan::InboundPlan;
 use crate::token::{self, AssertionReference};
 use crate::values::octets;
@@ -91,11 +91,21 @@ impl InboundPlan {
         if self.demands.signature.is_some() && !is_signed() {
             return;
         }
+        // Beside one that the message carries, none is accepted that it names.
+        let is_carried = |child: Element<'_>| {
+            child.is(SAML11, "Assertion")
+                || child.is(SAML20, "Assertion")
+                || child.is(SAML20, "EncryptedAssertion")
+        };
+        if children().any(is_carried) {
+            return;
+        }
         let mut references = children()
             .take(self.demands.limits.tokens)
             .filter_map(token_reference);
-        lookups.assertion =
+        let found =
             references.find_map(|reference| AssertionReference::read(reference).ok().flatten());
+        lookups.assertion = found.filter(|found| self.demands.accepts_version(found.version));
     }
 
     /// The contexts named by tokens, and by references to what is not in the message.

@@ -19,7 +19,7 @@ use crate::part::{EncryptedPart, Part};
 use crate::policy::{Intermediary, Policy};
 use crate::suite::{Retirement, Suite, retired};
 use crate::supporting::{EndorsingToken, SupportingToken};
-use crate::token::{AssertionPolicy, TokenKind};
+use crate::token::{AssertionPolicy, SamlVersion, TokenKind};
 use crate::tuning::Tuning;
 use crate::username::{PasswordKeyPolicy, UsernamePolicy};
 
@@ -311,6 +311,12 @@ impl Demands {
     pub(crate) fn names_assertions(&self) -> bool {
         self.assertion()
             .is_some_and(|assertion| assertion.by_reference)
+    }
+
+    /// Whether assertions of a version are accepted.
+    pub(crate) fn accepts_version(&self, version: SamlVersion) -> bool {
+        self.assertion()
+            .is_some_and(|assertion| assertion.versions.contains(&version))
     }
 
     /// Whether the assertion of messages is in cipher text of its own.
