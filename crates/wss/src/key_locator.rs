@@ -77,13 +77,7 @@ impl fmt::Display for KeyLocator {
             Self::Assertion { version, id } => {
                 write!(out, "the assertion `{id}` of SAML {}", version.name())
             }
-            Self::AssertionElsewhere(reference) => write!(
-                out,
-                "the assertion `{}` of SAML {} at `{}`",
-                reference.id,
-                reference.version.name(),
-                reference.location
-            ),
+            Self::AssertionElsewhere(reference) => reference.fmt(out),
             Self::Name(name) => write!(out, "the key name `{name}`"),
             Self::PublicKey(key) => {
                 write!(out, "a public key in the message, which is {}", key.kind())

@@ -3,6 +3,10 @@
 //! The one rule: a reference names one assertion by version, id and place. Where it can be fetched
 //! is for the host to decide, and whether it is believed for its issuer's signature.
 
+use std::fmt;
+
+use soapstone_crypto::hexadecimal::Digits;
+use soapstone_crypto::{DigestAlgorithm, digest};
 use soapstone_xml::Element;
 
 use super::reading::malformed;
@@ -18,8 +22,8 @@ pub struct AssertionReference {
     pub version: SamlVersion,
     /// Its id: letters, digits, `_`, `-` and `.`.
     pub id: String,
-    /// Where it is, beginning with `https://`. In SAML 2.0 the whole URI, with the id in its
-    /// query; in SAML 1.1 the address that is asked.
+    /// Where it is, beginning with `https://`. In SAML 2.0 the whole URI, whose query is `ID=` with
+    /// the id; in SAML 1.1 the address that is asked.
     pub location: String,
 }
 
@@ -35,11 +39,13 @@ const SOAP_BINDING: &str = "urn:oasis:names:tc:SAML:1.0:bindings:SOAP-binding";
 impl AssertionReference {
     /// Reads a `wsse:SecurityTokenReference`; none, if it names no assertion elsewhere.
     pub(crate) fn read(reference: Element<'_>) -> Result<Option<Self>, Rejected> {
+        let is_binding = |child: Element<'_>| child.is(SAML11, "AuthorityBinding");
+        let is_identifier = |child: Element<'_>| child.is(WSSE, "KeyIdentifier");
         let mut children = reference.children();
         match (children.next(), children.next(), children.next()) {
-            (Some(binding), Some(identifier), None)
-                if binding.is(SAML11, "AuthorityBinding")
-                    && identifier.is(WSSE, "KeyIdentifier") =>
+            // No schema orders them: extensions of a reference stand where they like.
+            (Some(binding), Some(identifier), None) | (Some(identifier), Some(binding), None)
+                if is_binding(binding) && is_identifier(identifier) =>
             {
                 Self::read_11(reference, binding, identifier).map(Some)
             }
@@ -48,7 +54,15 @@ impl AssertionReference {
         }
     }
 
-    /// SAML Core 1.1, 2.4.3.2: the authority is asked in its protocol.
+    /// Where it is, without the id.
+    pub fn place(&self) -> &str {
+        let place = self.location.split_once('?');
+        place.map_or(self.location.as_str(), |(place, _)| place)
+    }
+
+    /// SAML Core 1.1, 2.4.3.2: the authority is asked in its protocol. The element that it is asked
+    /// with is of SAML's own namespace (Basic Security Profile 1.1, R6607); what SAML itself has as
+    /// kinds is of its protocol's.
     fn read_11(
         reference: Element<'_>,
         binding: Element<'_>,
@@ -65,7 +79,9 @@ impl AssertionReference {
         check_type(reference, version)?;
         let kind = binding.attribute("", "AuthorityKind").unwrap_or_default();
         let is_by_id = kind.split_once(':').is_some_and(|(prefix, local)| {
-            local == "AssertionIDReference" && binding.namespace_of(prefix) == Some(SAML11_PROTOCOL)
+            let namespace = binding.namespace_of(prefix);
+            local == "AssertionIDReference"
+                && namespace.is_some_and(|found| [SAML11, SAML11_PROTOCOL].contains(&found))
         });
         let is_soap = binding.attribute("", "Binding").as_deref() == Some(SOAP_BINDING);
         let is_id = identifier.attribute("", "ValueType").as_deref() == Some(SAML11_ID);
@@ -83,7 +99,8 @@ impl AssertionReference {
         Self::checked(version, id.trim(), &location)
     }
 
-    /// SAML Bindings 2.0, 3.7: the query has the id.
+    /// SAML Bindings 2.0, 3.7: the query is the id. With anything beside it, whoever writes
+    /// messages would say what else the authority is asked for.
     fn read_20(reference: Element<'_>, uri: Element<'_>) -> Result<Option<Self>, Rejected> {
         let Some(location) = uri.attribute("", "URI") else {
             return Ok(None);
@@ -106,13 +123,10 @@ impl AssertionReference {
             ));
         }
         let query = location.split_once('?').map_or("", |(_, query)| query);
-        let mut ids = query
-            .split('&')
-            .filter_map(|parameter| parameter.strip_prefix("ID="));
-        match (ids.next(), ids.next()) {
-            (Some(id), None) => Self::checked(version, id, &location).map(Some),
-            _ => Err(malformed(
-                "expected the id of the assertion once in the query of its URI, as ID=…",
+        match query.strip_prefix("ID=") {
+            Some(id) => Self::checked(version, id, &location).map(Some),
+            None => Err(malformed(
+                "expected the id of the assertion as the query of its URI, ID=…, and nothing else",
             )),
         }
     }
@@ -144,6 +158,22 @@ impl AssertionReference {
         })
     }
 }
+
+/// The place, and a digest of the id: whoever has both may be taken for the subject.
+impl fmt::Display for AssertionReference {
+    fn fmt(&self, out: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let (version, place) = (self.version.name(), self.place());
+        write!(out, "the assertion of SAML {version} at `{place}`")?;
+        let sha256 = digest(DigestAlgorithm::Sha256, self.id.as_bytes());
+        match sha256.ok().as_ref().and_then(|it| it.as_ref().get(..TOLD)) {
+            Some(begin) => write!(out, ", whose id has a SHA-256 of {}…", Digits(begin)),
+            None => Ok(()),
+        }
+    }
+}
+
+/// Bytes of a digest that are told: enough to find a message again.
+const TOLD: usize = 8;
 
 /// Checks the type that a reference has for its assertion, where it has one.
 fn check_type(reference: Element<'_>, version: SamlVersion) -> Result<(), Rejected> {

@@ -2,10 +2,11 @@
 //! one that its host has fetched.
 
 use std::sync::Arc;
+use std::time::Duration;
 
 use soapstone_wss::{
-    AssertionProtection, AssertionReference, ConfirmationMethod, Envelope, Facts, FetchedAssertion,
-    Mechanism, Part, Policy, Rejected, SamlVersion, Verified, names,
+    AssertionPolicy, AssertionProtection, AssertionReference, ConfirmationMethod, Envelope, Facts,
+    FetchedAssertion, Mechanism, Part, Policy, Rejected, SamlVersion, Verified, names,
 };
 
 use super::accepted::{by_holder, carrying};
@@ -140,6 +141,113 @@ fn what_came_has_the_id_that_was_named_and_its_issuers_signature() {
     fetched(&format!("<!DOCTYPE a>{}", right.signed())).unwrap_err();
 }
 
+/// A signature over what stands for the token covers the name of it.
+#[test]
+fn a_signed_name_is_no_signed_token() {
+    let assertion = Draft::holder(SamlVersion::V20, client().certificate()).signed();
+    let mut policy = naming(&by_holder());
+    let open = |policy: &Policy, message: &str| open_as(policy, message, &with_fetched(&assertion));
+    let named = signed_by_holder(&assertion);
+    open(&policy, &named).unwrap();
+    policy.parts.signed.push(Part::Token);
+    let refused = open(&policy, &named).unwrap_err();
+    assert_eq!(refused.name(), "unsigned", "{refused}");
+}
+
+/// What is accepted is kept, for the clocks of issuers too.
+#[test]
+fn an_assertion_is_kept_for_as_long_as_it_is_accepted() {
+    let assertion = Draft::bearer(SamlVersion::V20).signed();
+    let ends = |skew| {
+        let policy = AssertionPolicy {
+            skew,
+            ..accepting()
+        };
+        let answer = assertion.as_bytes().to_vec();
+        FetchedAssertion::read(&reference(ID), answer, "_", &issuers(), &policy, moment())
+            .unwrap()
+            .ends()
+    };
+    let (exact, skewed) = (ends(Duration::ZERO), ends(Duration::from_secs(60)));
+    assert_eq!(skewed.duration_since(exact).as_secs(), 60);
+}
+
+/// Whoever reads a log has no reference.
+#[test]
+fn a_reference_is_told_without_its_id() {
+    let told = reference(ID).to_string();
+    assert!(told.contains(PLACE) && !told.contains(ID), "{told}");
+    let message =
+        signed_by_holder(&Draft::holder(SamlVersion::V20, client().certificate()).signed());
+    let refused = open_as(&naming(&by_holder()), &message, &Facts::default()).unwrap_err();
+    assert!(!refused.to_string().contains(ID), "{refused}");
+}
+
+/// The reference to an assertion of SAML 1.1 as the Basic Security Profile has it (R6606, R6607),
+/// and as the protocol's schema would have it, in either order.
+#[test]
+fn an_authority_is_bound_in_either_order_and_namespace() {
+    let (saml, protocol) = (names::SAML11, names::SAML11_PROTOCOL);
+    let assertion = Draft::bearer(SamlVersion::V11).signed();
+    let reference = AssertionReference {
+        version: SamlVersion::V11,
+        id: ID.to_owned(),
+        location: PLACE.to_owned(),
+    };
+    let answered = format!(
+        "<s:Envelope xmlns:s=\"{}\"><s:Body><samlp:Response xmlns:samlp=\"{protocol}\" InResponseTo=\"_\"><samlp:Status><samlp:StatusCode Value=\"samlp:Success\"/></samlp:Status>{assertion}</samlp:Response></s:Body></s:Envelope>",
+        names::SOAP11
+    );
+    let policy = adjusted(&naming(&by_connection()), |accepted| {
+        accepted.versions = vec![SamlVersion::V11];
+    });
+    let of_11 = AssertionPolicy {
+        versions: vec![SamlVersion::V11],
+        ..accepting()
+    };
+    let fetched = FetchedAssertion::read(
+        &reference,
+        answered.into_bytes(),
+        "_",
+        &issuers(),
+        &of_11,
+        moment(),
+    );
+    let facts = Facts {
+        assertion: Some(Arc::new(fetched.unwrap())),
+        ..Facts::default()
+    };
+    let binding = |kind: &str| {
+        format!(
+            "<saml:AuthorityBinding xmlns:saml=\"{saml}\" xmlns:samlp=\"{protocol}\" AuthorityKind=\"{kind}\" Location=\"{PLACE}\" Binding=\"urn:oasis:names:tc:SAML:1.0:bindings:SOAP-binding\"></saml:AuthorityBinding>"
+        )
+    };
+    let identifier = format!(
+        "<wsse:KeyIdentifier ValueType=\"{}\">{ID}</wsse:KeyIdentifier>",
+        names::SAML11_ID
+    );
+    let open = |children: &str| {
+        let named = format!(
+            "<wsse:SecurityTokenReference xmlns:wsse=\"{}\">{children}</wsse:SecurityTokenReference>",
+            names::WSSE
+        );
+        open_as(&policy, &message(&named), &facts).map(drop)
+    };
+    for kind in ["saml:AssertionIDReference", "samlp:AssertionIDReference"] {
+        let binding = binding(kind);
+        open(&format!("{identifier}{binding}")).unwrap();
+        open(&format!("{binding}{identifier}")).unwrap();
+        open(&format!("{binding}{binding}")).unwrap_err();
+    }
+    for kind in [
+        "saml:AttributeQuery",
+        "AssertionIDReference",
+        "wsse:AssertionIDReference",
+    ] {
+        open(&format!("{identifier}{}", binding(kind))).unwrap_err();
+    }
+}
+
 /// Nothing is asked for but one https address with one id.
 #[test]
 fn a_reference_is_read_strictly() {
@@ -152,6 +260,10 @@ fn a_reference_is_read_strictly() {
     let uri = format!("{PLACE}?ID={ID}");
     for changed in [
         format!("{PLACE}?ID={ID}&amp;ID={ID}"),
+        format!("{PLACE}?ID={ID}&amp;action=revoke"),
+        format!("{PLACE}?n=1&amp;ID={ID}"),
+        format!("{PLACE}?ID={ID}&amp;"),
+        format!("{PLACE}?ID={ID}?"),
         format!("{PLACE}?ID=_other"),
         format!("{PLACE}?ID=_a%20b"),
         format!("{PLACE}?ID="),
