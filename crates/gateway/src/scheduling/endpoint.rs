@@ -41,14 +41,20 @@ pub(crate) struct RouteStores {
     /// Whether Kerberos tokens are accepted or made, which takes files and a KDC, or assertions
     /// are fetched from authorities.
     reads_files: bool,
-    /// Held by messages that may wait for a KDC, or for an authority. A predecessor's go on: those
-    /// that wait still do.
+    /// Held by messages that may wait for a KDC. A predecessor's go on: those that wait still do.
     kdc_permits: Arc<Semaphore>,
+    /// The same for authorities of assertions.
+    authority_permits: Arc<Semaphore>,
 }
 
 /// Most messages of a route that wait for a KDC at once. With a ticket that is there a token takes
-/// less than a millisecond. Three routes whose KDCs hang leave as many permits to the others.
+/// less than a millisecond. Two routes whose KDCs hang leave 32 permits to the others.
 const MOST_WAITING_FOR_A_KDC: usize = 48;
+
+/// Most messages of a route that wait for an authority of assertions at once: those that ask, and
+/// those that wait for an answer to others. Two routes whose authorities hang leave 16 permits to
+/// the others.
+const MOST_WAITING_FOR_AN_AUTHORITY: usize = 24;
 
 impl RouteStores {
     /// Whether a question takes longer to be answered than work takes to be handed on: its store is
@@ -69,7 +75,12 @@ impl RouteStores {
         !in_memory
     }
 
-    /// The right to ask a KDC or an authority; `None` if too many messages wait for one.
+    /// The right to ask an authority; `None` if too many messages wait for one.
+    pub(super) fn authority_permit(&self) -> Option<SemaphorePermit<'_>> {
+        self.authority_permits.try_acquire().ok()
+    }
+
+    /// The right to ask a KDC; `None` if too many messages wait for one.
     pub(super) fn kdc_permit(&self) -> Option<SemaphorePermit<'_>> {
         self.kdc_permits.try_acquire().ok()
     }
@@ -150,9 +161,16 @@ impl<P: Directions> RouteEndpoint<P> {
             of_token_service: _,
         } = stores;
         let mut contexts = Arc::new(contexts);
-        let kdc_permits = inheritance.predecessor.map_or_else(
-            || Arc::new(Semaphore::new(MOST_WAITING_FOR_A_KDC)),
-            |(predecessor, _)| Arc::clone(&predecessor.stores.kdc_permits),
+        let permits = |of: fn(&RouteStores) -> &Arc<Semaphore>, most: usize| {
+            inheritance.predecessor.map_or_else(
+                || Arc::new(Semaphore::new(most)),
+                |(predecessor, _)| Arc::clone(of(&predecessor.stores)),
+            )
+        };
+        let kdc_permits = permits(|stores| &stores.kdc_permits, MOST_WAITING_FOR_A_KDC);
+        let authority_permits = permits(
+            |stores| &stores.authority_permits,
+            MOST_WAITING_FOR_AN_AUTHORITY,
         );
         replay.share(inheritance.accepted);
         for former in inheritance.former {
@@ -186,6 +204,7 @@ impl<P: Directions> RouteEndpoint<P> {
                 contexts,
                 reads_files,
                 kdc_permits,
+                authority_permits,
             }),
             published: spec.published,
         })

@@ -1,7 +1,8 @@
 //! What does work: the crypto workers, and the threads that wait for stores.
 //!
 //! The rule kept here: both are bounded, and no question to a store takes a worker's permit. A
-//! question that waits for a KDC takes none of the stores' permits, either.
+//! question that waits for a KDC or for an authority of assertions takes none of the stores'
+//! permits, either, and neither of these takes the other's.
 
 use std::io;
 use std::sync::Arc;
@@ -17,9 +18,12 @@ use crate::observe::metrics::GatewayMetrics;
 /// a connection. A runtime has 512 such threads, and needs some to hand sockets on.
 const MOST_ASKED: usize = 256;
 
-/// Most questions that wait for KDCs at once, for all routes: the threads that the stores leave,
-/// but for some to hand sockets on.
-const MOST_WAITING_FOR_KDCS: usize = 192;
+/// Most questions that wait for KDCs at once, for all routes. With those for authorities: the
+/// threads that the stores leave, but for some to hand sockets on.
+const MOST_WAITING_FOR_KDCS: usize = 128;
+
+/// Most questions that wait for authorities of assertions at once, for all routes.
+const MOST_WAITING_FOR_AUTHORITIES: usize = 64;
 
 /// Most requests in hand for each worker while work on messages that takes a private-key operation
 /// keeps the thread's sockets waiting: at some 0.3 ms each (RSA-2048), the last of them waits for 5
@@ -33,6 +37,8 @@ pub(crate) struct Executor {
     store_permits: Semaphore,
     /// Held by whoever may wait for a KDC.
     kdc_permits: Semaphore,
+    /// Held by whoever may wait for an authority of assertions.
+    authority_permits: Semaphore,
     metrics: Arc<GatewayMetrics>,
 }
 
@@ -51,6 +57,7 @@ impl Executor {
             workers: Workers::start(workers, queue)?,
             store_permits: Semaphore::new(MOST_ASKED),
             kdc_permits: Semaphore::new(MOST_WAITING_FOR_KDCS),
+            authority_permits: Semaphore::new(MOST_WAITING_FOR_AUTHORITIES),
             metrics,
         }))
     }
@@ -85,6 +92,11 @@ impl Executor {
     /// The right to ask for a ticket; `None` if too many wait for KDCs.
     pub(super) fn kdc_permit(&self) -> Option<SemaphorePermit<'_>> {
         self.kdc_permits.try_acquire().ok()
+    }
+
+    /// The right to ask for an assertion; `None` if too many wait for authorities.
+    pub(super) fn authority_permit(&self) -> Option<SemaphorePermit<'_>> {
+        self.authority_permits.try_acquire().ok()
     }
 
     /// Whether so little is in hand that sockets may wait for all of it.

@@ -234,15 +234,14 @@ impl Asked {
         let metrics = executor.metrics();
         // A KDC or an authority that hangs keeps its askers for as long as they wait. Behind them,
         // nobody waits.
-        let waits_for_others = match question.asks_others() {
-            true => Some(
-                stores
-                    .kdc_permit()
-                    .zip(executor.kdc_permit())
-                    .ok_or(NotDone::Full)?,
-            ),
-            false => None,
+        let waits_for_others = match (question.asks_authorities(), question.asks_others()) {
+            (true, _) => Some(stores.authority_permit().zip(executor.authority_permit())),
+            (false, true) => Some(stores.kdc_permit().zip(executor.kdc_permit())),
+            (false, false) => None,
         };
+        let waits_for_others = waits_for_others
+            .map(|permits| permits.ok_or(NotDone::Full))
+            .transpose()?;
         let began = Instant::now();
         metrics.store_waiting.fetch_add(1, Ordering::Relaxed);
         let permit = match waits_for_others {

@@ -69,6 +69,11 @@ impl Question {
         matches!(self.store, Store::Tickets | Store::Assertions)
     }
 
+    /// Whether its answer may have to wait for an authority of assertions.
+    pub fn asks_authorities(&self) -> bool {
+        self.store == Store::Assertions
+    }
+
     /// Asks the store, and waits for it.
     pub fn answer(self, memory: Memory<'_>) {
         (self.ask)(memory);
