@@ -36,12 +36,6 @@ pub(super) fn read_authorities(
     let Some(wanted) = saml.and_then(|saml| saml.by_reference.as_ref()) else {
         return Some(Vec::new());
     };
-    let revocation = wanted.tls.as_ref().filter(|tls| tls.revocation.is_some());
-    if let Some(tls) = revocation {
-        let message = "`revocation` is for backends and token services, and this is TLS towards authorities of assertions";
-        document.report(Problem::new(document.file(), tls.place, message));
-        return None;
-    }
     let mut authorities: Vec<AuthoritySpec> = Vec::new();
     for address in &wanted.authorities {
         let report = |message: String| {
@@ -62,6 +56,12 @@ pub(super) fn read_authorities(
             server: server.as_str().to_owned(),
             tls,
         });
+    }
+    let named = wanted.tls.as_ref().and_then(|tls| tls.server_name.as_ref());
+    if let (Some(name), true) = (named, authorities.len() > 1) {
+        let message = "`server_name` is the name of one server, and `authorities` has several";
+        document.report(Problem::new(document.file(), name.place, message));
+        return None;
     }
     Some(authorities)
 }

@@ -1,7 +1,8 @@
 //! Asks the authorities that a file names for assertions which messages only name.
 //!
 //! The rule kept here: the address of the errand is asked, over TLS, with the server's name
-//! checked. A redirection is a failure.
+//! checked. A redirection is a failure. No log has the id: with it, one may be taken for the
+//! subject.
 
 use http::Uri;
 use soapstone::endpoint::{AssertionErrand, AssertionFetcher};
@@ -41,14 +42,14 @@ impl Authorities {
 
 impl AssertionFetcher for Authorities {
     fn fetch(&self, errand: AssertionErrand) -> Result<Vec<u8>, String> {
-        let url = errand.url.clone();
+        let asked = errand.described.clone();
         let fetched = self.asked(errand);
         match &fetched {
             Ok(answer) => {
                 let bytes = answer.len();
-                tracing::info!(url, bytes, "an authority answered for an assertion");
+                tracing::info!(asked, bytes, "an authority answered for an assertion");
             }
-            Err(error) => tracing::warn!(url, error, "an authority gave no assertion"),
+            Err(error) => tracing::warn!(asked, error, "an authority gave no assertion"),
         }
         fetched
     }

@@ -172,11 +172,15 @@ fn inbound(authorities: &str, more: &str) -> String {
         true => "",
         false => "confirmation = [\"bearer\"]\n",
     };
+    let bearer = match more.contains("confirmation") {
+        true => "",
+        false => "allow_bearer = true\n",
+    };
     format!(
         "[routes.inbound.saml]\naudience = [\"{AUDIENCE}\"]\n{confirmation}{more}\n\
          issuers = [{{ name = \"https://idp.example\", pinned = [\"idp.cert.pem\"] }}]\n\
          [routes.inbound.saml.by_reference]\nauthorities = [{authorities}]\n\
-         timeout = \"2s\"\ntls = {{ ca = [\"ca.cert.pem\"] }}\n\
+         {bearer}timeout = \"2s\"\ntls = {{ ca = [\"ca.cert.pem\"] }}\n\
          [routes.inbound.security]\nmechanism = \"none\"\n"
     )
 }
@@ -188,10 +192,10 @@ fn reference(uri: &str) -> String {
     )
 }
 
-/// A reference to an assertion of SAML 1.1.
+/// A reference to an assertion of SAML 1.1 (Basic Security Profile 1.1, R6607).
 fn binding(location: &str, id: &str) -> String {
     format!(
-        "<wsse:SecurityTokenReference><saml:AuthorityBinding xmlns:saml=\"urn:oasis:names:tc:SAML:1.0:assertion\" xmlns:samlp=\"urn:oasis:names:tc:SAML:1.0:protocol\" AuthorityKind=\"samlp:AssertionIDReference\" Location=\"{location}\" Binding=\"urn:oasis:names:tc:SAML:1.0:bindings:SOAP-binding\"/><wsse:KeyIdentifier ValueType=\"http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.0#SAMLAssertionID\">{id}</wsse:KeyIdentifier></wsse:SecurityTokenReference>"
+        "<wsse:SecurityTokenReference><saml:AuthorityBinding xmlns:saml=\"urn:oasis:names:tc:SAML:1.0:assertion\" AuthorityKind=\"saml:AssertionIDReference\" Location=\"{location}\" Binding=\"urn:oasis:names:tc:SAML:1.0:bindings:SOAP-binding\"/><wsse:KeyIdentifier ValueType=\"http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1.0#SAMLAssertionID\">{id}</wsse:KeyIdentifier></wsse:SecurityTokenReference>"
     )
 }
 
@@ -579,6 +583,58 @@ async fn an_authority_that_is_away_or_slow_stops_nobody_for_long() {
     assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
 }
 
+/// Each message that waits has a thread: those above the bound are refused at once.
+#[tokio::test]
+async fn few_messages_wait_for_one_question() {
+    let folder = folder();
+    let backend = Backend::echo().await;
+    let authority = Authority::start(&folder, |_, _| {
+        std::thread::sleep(Duration::from_millis(1_500));
+        found(bearer())
+    });
+    let authority = authority.await;
+    let gateway = gateway(&folder, &backend, &quoted(&authority.url()), "").await;
+    let reference = named(&authority.url());
+    let (address, message) = (gateway.address(), message(&reference));
+    let mut messages = tokio::task::JoinSet::new();
+    for _ in 0..40 {
+        let message = message.clone();
+        messages.spawn(async move {
+            let stream = connect(address, b"http/1.1", false).await;
+            let sent = send_over(stream.expect("a handshake"), post("/echo", message));
+            sent.await.expect("an answer").status
+        });
+    }
+    let answers = messages.join_all().await;
+    let accepted = answers.iter().filter(|status| **status == StatusCode::OK);
+    let accepted = accepted.count();
+    // The one that asks, and those that may wait; a late one finds it kept.
+    assert!((1..40).contains(&accepted), "{accepted} of 40");
+    assert_eq!(authority.times(), 1);
+}
+
+/// A message chooses the place below an entry, and fills nothing by that.
+#[tokio::test]
+async fn one_assertion_is_kept_for_few_places() {
+    let folder = folder();
+    let backend = Backend::echo().await;
+    let authority = Authority::with(&folder, bearer()).await;
+    let below = format!("https://localhost:{}/below/", authority.address.port());
+    let gateway = gateway(&folder, &backend, &quoted(&below), "").await;
+    let ask = async |place: usize| {
+        let answer = asked(&gateway, &named(&format!("{below}{place}"))).await;
+        assert_eq!(answer.status, StatusCode::OK, "{}", answer.body);
+    };
+    for place in 0..6 {
+        ask(place).await;
+    }
+    assert_eq!(authority.times(), 6);
+    for place in 0..6 {
+        ask(place).await;
+    }
+    assert!(authority.times() >= 8, "{}", authority.times());
+}
+
 /// Messages that name one assertion at once wait for one question.
 #[tokio::test]
 async fn one_question_serves_all_who_wait() {
@@ -628,12 +684,31 @@ async fn nothing_is_fetched_unasked() {
         reference(&format!("{}?ID=_second", authority.url()))
     );
     let beside = format!("{}{}", named(&authority.url()), bearer());
-    for several in [both, beside] {
-        let answer = asked(&on, &several).await;
+    let of_11 = binding(&authority.url(), ID);
+    for (never, times) in [(beside, 0), (of_11, 0), (both, 1)] {
+        let answer = asked(&on, &never).await;
         assert_eq!(answer.status, StatusCode::INTERNAL_SERVER_ERROR);
+        assert_eq!(authority.times(), times, "{never}");
     }
-    assert_eq!(authority.times(), 1);
     assert!(backend.seen.try_recv().is_err());
+}
+
+/// The id of a bearer's assertion is a password: the operator is told at the start.
+#[test]
+fn a_bearer_by_reference_is_warned_of() {
+    let folder = folder();
+    for (more, expected) in [
+        ("", &["bearer-by-reference"][..]),
+        ("confirmation = [\"holder-of-key\"]", &[]),
+    ] {
+        let text = file(free_address(), "\"https://idp.example/a\"", more);
+        let text = text.replace("LISTEN", "listen = \"127.0.0.1:0\"");
+        let config = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+        let config = config.unwrap_or_else(|problems| panic!("{problems}"));
+        let warnings = config.warnings().into_iter().map(|warning| warning.name);
+        let warnings: Vec<_> = warnings.filter(|name| *name != "readable-secret").collect();
+        assert_eq!(warnings, expected, "{more}");
+    }
 }
 
 #[test]
@@ -654,8 +729,46 @@ fn files_that_could_not_keep_their_word_are_refused() {
         ("", "", "authorities"),
         ("\"http://idp.example/a\"", "", "https"),
         ("\"https://idp.example\"", "", "a path"),
+        (good, "confirmation = [\"bearer\"]", "`allow_bearer = true`"),
     ] {
         let problems = said(authorities, more);
         assert!(problems.contains(part), "{more}: {problems}");
+    }
+    let changed = |authorities: &str, from: &str, to: &str| {
+        let text = file(backend, authorities, "").replace("LISTEN", "listen = \"127.0.0.1:0\"");
+        let text = text.replace(from, to);
+        let read = Config::from_text(&text, &folder.path("gateway.toml"), &|_| None);
+        read.err().map(|it| it.to_string()).unwrap_or_default()
+    };
+    let ca = "ca = [\"ca.cert.pem\"]";
+    let named = format!("{ca}, server_name = \"idp.example\"");
+    let tls = |to: &str| format!("tls = {{ {to} }}\n[routes.inbound.security]");
+    let of_authorities = tls(ca);
+    let both = format!("{good}, \"https://other.example/a\"");
+    assert_eq!(changed(good, &of_authorities, &tls(&named)), "");
+    for (authorities, from, to, part) in [
+        (&*both, &*of_authorities, tls(&named), "`server_name` is"),
+        (
+            good,
+            &of_authorities,
+            tls(&format!("{ca}, revocation = {{ ocsp = true }}")),
+            "revocation",
+        ),
+        (good, "\"2s\"", "\"31s\"".to_owned(), "at most 30 s"),
+        (
+            good,
+            "\"2s\"",
+            "\"2s\"\nsize = \"1MiB\"\ncapacity = 1025".to_owned(),
+            "`size` times `capacity`",
+        ),
+        (
+            good,
+            "confirmation = [\"bearer\"]",
+            "confirmation = [\"holder-of-key\"]".to_owned(),
+            "`allow_bearer` is for bearers",
+        ),
+    ] {
+        let problems = changed(authorities, from, &to);
+        assert!(problems.contains(part), "{to}: {problems}");
     }
 }

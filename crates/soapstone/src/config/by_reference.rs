@@ -16,6 +16,8 @@ pub struct ByReferenceConfig {
     pub place: Place,
     /// Addresses of assertions; one that ends with a slash is the beginning of addresses.
     pub authorities: Vec<Located<String>>,
+    /// Whether the name of a bearer's assertion is enough to be its subject.
+    pub allow_bearer: bool,
     /// How long an authority may take for an answer.
     pub timeout: Option<Duration>,
     /// Most bytes of an answer.
@@ -29,6 +31,13 @@ pub struct ByReferenceConfig {
     /// TLS towards the authorities.
     pub tls: Option<TlsFiles>,
 }
+
+/// Largest answer unless the file says otherwise, bytes: the largest assertion that a token service
+/// may give us.
+pub(crate) const USUAL_SIZE: u64 = 128 << 10;
+
+/// Most assertions that are kept unless the file says otherwise: with the largest answers 128 MiB.
+pub(crate) const USUAL_CAPACITY: u64 = 1024;
 
 /// Reads the table to its end.
 pub(super) fn read(mut table: Table<'_>) -> ByReferenceConfig {
@@ -53,20 +62,55 @@ pub(super) fn read(mut table: Table<'_>) -> ByReferenceConfig {
             format!("`size` must be at most {} KiB", LARGEST >> 10),
         );
     }
+    let timeout = table.duration("timeout");
+    if let Some(timeout) = timeout.as_ref().filter(|found| found.value > LONGEST) {
+        table.report(
+            timeout.place,
+            format!("`timeout` must be at most {} s", LONGEST.as_secs()),
+        );
+    }
     let number = |found: Option<Located<u64>>| found.map(|found| found.value);
+    let capacity = table.integer("capacity", 1, 100_000);
+    let kept = |size: u64, capacity: u64| size.saturating_mul(capacity);
+    let usual = (size.as_ref(), capacity.as_ref());
+    let most = kept(
+        usual.0.map_or(USUAL_SIZE, |size| size.value),
+        usual.1.map_or(USUAL_CAPACITY, |capacity| capacity.value),
+    );
+    if most > MOST_KEPT {
+        table.report(
+            table.place(),
+            format!(
+                "`size` times `capacity` must be at most {} MiB, found {} MiB",
+                MOST_KEPT >> 20,
+                most >> 20
+            ),
+        );
+    }
     let config = ByReferenceConfig {
         place: table.place(),
         authorities,
-        timeout: table.duration("timeout").map(|timeout| timeout.value),
+        allow_bearer: table
+            .boolean("allow_bearer")
+            .is_some_and(|allow| allow.value),
+        timeout: timeout.map(|timeout| timeout.value),
         size: number(size),
-        at_once: number(table.integer("at_once", 1, 48)),
+        at_once: number(table.integer("at_once", 1, 16)),
         per_second: number(table.integer("per_second", 1, 10_000)),
-        capacity: number(table.integer("capacity", 1, 100_000)),
-        tls: table.table("tls").and_then(TlsFiles::read),
+        capacity: number(capacity),
+        tls: table
+            .table("tls")
+            .and_then(TlsFiles::read_without_revocation),
     };
     table.finish();
     config
 }
+
+/// Longest time that an authority may take: a message that waits for it has a thread.
+const LONGEST: Duration = Duration::from_secs(30);
+
+/// Most bytes of all answers that may be kept.
+const MOST_KEPT: u64 = 1 << 30;
 
 /// Largest answer that may be asked for, bytes.
 const LARGEST: u64 = 1 << 20;

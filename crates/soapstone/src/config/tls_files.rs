@@ -32,6 +32,16 @@ pub struct TlsFiles {
 impl TlsFiles {
     /// Reads the table to its end; `None` when a file cannot be read, which is reported.
     pub fn read(mut table: Table<'_>) -> Option<Self> {
+        let revocation = table.table("revocation").map(RevocationConfig::read);
+        Self::read_rest(table, revocation)
+    }
+
+    /// The same for a server whose certificate nobody is asked about.
+    pub(super) fn read_without_revocation(table: Table<'_>) -> Option<Self> {
+        Self::read_rest(table, None)
+    }
+
+    fn read_rest(mut table: Table<'_>, revocation: Option<RevocationConfig>) -> Option<Self> {
         let (has_certificate, has_key) = (table.has("certificate"), table.has("key"));
         if has_certificate != has_key {
             let (absent, present) = if has_key {
@@ -48,7 +58,7 @@ impl TlsFiles {
             place: table.place(),
             ca: table.files("ca"),
             pinned: table.files("pinned"),
-            revocation: table.table("revocation").map(RevocationConfig::read),
+            revocation,
             certificate: table.file("certificate"),
             key: table.secret_file("key"),
             names_certificate: has_certificate || has_key,

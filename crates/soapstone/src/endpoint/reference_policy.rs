@@ -22,10 +22,15 @@ impl Compiler<'_> {
     ) -> Option<Arc<References>> {
         let config = self.config.saml.as_ref()?;
         let wanted = config.by_reference.as_ref()?;
-        let mut policies = exchanges.iter().map(|exchange| &exchange.request);
-        let policy = policies.find_map(Policy::assertion)?;
-        let is_held = policy.methods == [ConfirmationMethod::HolderOfKey];
-        let by_signature = policy.protection == AssertionProtection::Signature;
+        let policies = || exchanges.iter().map(|exchange| &exchange.request);
+        let accepted = || policies().filter_map(Policy::assertion);
+        let policy = accepted().next()?;
+        let by_signature = accepted().any(|policy| {
+            policy.protection == AssertionProtection::Signature
+                && policy.methods != [ConfirmationMethod::HolderOfKey]
+        });
+        let by_bearer =
+            accepted().any(|policy| policy.methods.contains(&ConfirmationMethod::Bearer));
         let by_proof = exchanges
             .iter()
             .any(|exchange| exchange.request.uses(KeyBinding::Assertion));
@@ -35,12 +40,20 @@ impl Compiler<'_> {
                 "`by_reference` is for services that a gateway serves: nothing else asks authorities",
             ),
             (
-                by_signature && !is_held,
+                by_signature,
                 "a signature over a reference covers nothing of its assertion: `by_reference` wants holder-of-key alone, or protection = \"tls\"",
             ),
             (
                 config.encrypted || by_proof,
                 "`by_reference` fetches assertions in the clear, with public keys: `encrypted` and a symmetric `holder_key` are for those that messages carry",
+            ),
+            (
+                by_bearer && !wanted.allow_bearer,
+                "whoever knows the id of a bearer's assertion would be its subject, and ids are no secrets: `by_reference` wants holder-of-key, or `allow_bearer = true`",
+            ),
+            (
+                wanted.allow_bearer && !by_bearer,
+                "`allow_bearer` is for bearers, and `confirmation` does not name them",
             ),
             (
                 config.forward,

@@ -23,27 +23,31 @@ use soapstone_wss::{
     AssertionIssuer, AssertionPolicy, AssertionReference, FetchedAssertion, Rejected,
 };
 
-use crate::config::ByReferenceConfig;
+use crate::config::{ByReferenceConfig, USUAL_CAPACITY, USUAL_SIZE};
 
 /// How long an authority may take unless the file says otherwise: a client waits meanwhile.
 const TIMEOUT: Duration = Duration::from_secs(5);
-/// Largest answer unless the file says otherwise, bytes: the largest assertion that a token service
-/// may give us.
-const LARGEST: u64 = 128 << 10;
 /// Most questions at once unless the file says otherwise.
-const AT_ONCE: usize = 8;
+const AT_ONCE: u64 = 8;
 /// Most questions in a second unless the file says otherwise.
 const PER_SECOND: u32 = 20;
-/// Most assertions that are kept unless the file says otherwise: with the largest answers 128 MiB.
-const CAPACITY: usize = 1024;
+/// Most messages that wait for one question: each of them has a thread.
+const WAITING_FOR_ONE: usize = 12;
+/// Most messages of an endpoint that wait for questions of others.
+const WAITING: usize = 16;
+/// Most places below one entry at which the assertion of one id is kept: a message may write any
+/// place there, and its authority may have the same for all of them.
+const PLACES: usize = 4;
 /// How long nobody asks again for what could not be had.
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// A question to an authority.
 #[derive(Debug)]
 pub struct AssertionErrand {
-    /// The address.
+    /// The address. Whoever knows it may be taken for the subject.
     pub url: String,
+    /// What is asked for, as it is told in logs: without the id.
+    pub described: String,
     /// A message of SOAP 1.1 to post; none, where the document of the address is fetched.
     pub message: Option<Vec<u8>>,
     /// How long all of it may take.
@@ -83,15 +87,21 @@ pub(super) struct References {
 struct State {
     known: HashMap<AssertionReference, Known>,
     under_way: usize,
+    /// How many wait for a question of another message.
+    waiting: usize,
     /// When the second began in which questions are counted, and how many there were.
     second: (Instant, u32),
 }
 
 #[derive(Debug)]
 enum Known {
-    UnderWay,
+    /// So many wait for it.
+    UnderWay(usize),
     Held(Arc<FetchedAssertion>),
-    Failed { again: Instant, problem: String },
+    Failed {
+        again: Instant,
+        problem: String,
+    },
 }
 
 impl References {
@@ -100,9 +110,7 @@ impl References {
         issuers: Arc<[AssertionIssuer]>,
         policy: AssertionPolicy,
     ) -> Self {
-        let number = |found: Option<u64>, usual: usize| {
-            found.map_or(usual, |found| usize::try_from(found).unwrap_or(usize::MAX))
-        };
+        let number = |found: u64| usize::try_from(found).unwrap_or(usize::MAX);
         let per_second = config.per_second.map(u32::try_from);
         Self {
             authorities: config
@@ -111,16 +119,17 @@ impl References {
                 .map(|authority| authority.value.clone())
                 .collect(),
             patience: config.timeout.unwrap_or(TIMEOUT),
-            limit: config.size.unwrap_or(LARGEST),
-            at_once: number(config.at_once, AT_ONCE),
+            limit: config.size.unwrap_or(USUAL_SIZE),
+            at_once: number(config.at_once.unwrap_or(AT_ONCE)),
             per_second: per_second.map_or(PER_SECOND, |found| found.unwrap_or(u32::MAX)),
-            capacity: number(config.capacity, CAPACITY),
+            capacity: number(config.capacity.unwrap_or(USUAL_CAPACITY)),
             issuers,
             policy,
             fetcher: None,
             state: Mutex::new(State {
                 known: HashMap::new(),
                 under_way: 0,
+                waiting: 0,
                 second: (Instant::now(), 0),
             }),
             ended: Condvar::new(),
@@ -145,7 +154,7 @@ impl References {
         if !self.allows(reference) {
             return Err(unavailable(format!(
                 "`authorities` does not name `{}`",
-                reference.location
+                reference.place()
             )));
         }
         self.state().at_hand(reference, now)
@@ -163,28 +172,29 @@ impl References {
     ) -> Result<Arc<FetchedAssertion>, Rejected> {
         let until = Instant::now() + self.patience + self.patience;
         loop {
-            let state = self.state();
+            let mut state = self.state();
             if let Some(held) = state.at_hand(reference, now)? {
                 return Ok(held);
             }
-            if !matches!(state.known.get(reference), Some(Known::UnderWay)) {
+            if !state.begin_waiting(reference)? {
                 self.begin(state, reference)?;
                 return self.asked(reference, now);
             }
             let left = until.saturating_duration_since(Instant::now());
+            let waited = self.ended.wait_timeout(state, left);
+            let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
+            state.end_waiting(reference);
+            drop(state);
             if left.is_zero() {
                 return Err(unavailable("a question for it takes too long".to_owned()));
             }
-            let waited = self.ended.wait_timeout(state, left);
-            drop(waited.unwrap_or_else(PoisonError::into_inner));
         }
     }
 
     /// Whether the file names the place of an assertion: it is an entry, or begins with one that
     /// ends with a slash. Nothing in it leads out of there, however a server reads it.
     fn allows(&self, reference: &AssertionReference) -> bool {
-        let location = &reference.location;
-        let path = location.split('?').next().unwrap_or_default();
+        let path = reference.place();
         let mut authorities = self.authorities.iter();
         authorities.any(|authority| {
             let below = authority
@@ -197,6 +207,13 @@ impl References {
             };
             path == authority || below.is_some_and(is_below)
         })
+    }
+
+    /// Whether an entry is the whole place, so that a message could not have written another one
+    /// for the same assertion.
+    fn is_entry(&self, reference: &AssertionReference) -> bool {
+        let mut authorities = self.authorities.iter();
+        authorities.any(|authority| authority == reference.place())
     }
 
     /// Takes the place of a question, if there is room for one.
@@ -219,7 +236,7 @@ impl References {
         }
         state.under_way += 1;
         state.second.1 += 1;
-        state.known.insert(reference.clone(), Known::UnderWay);
+        state.known.insert(reference.clone(), Known::UnderWay(0));
         Ok(())
     }
 
@@ -258,6 +275,7 @@ impl References {
         let message = FetchedAssertion::request(reference, &request_id, now);
         let answer = fetcher.fetch(AssertionErrand {
             url: reference.location.clone(),
+            described: reference.to_string(),
             message,
             patience: self.patience,
             limit: self.limit,
@@ -290,13 +308,46 @@ impl State {
         }
     }
 
+    /// Waits for the question of another message, if there is one and not too many wait.
+    fn begin_waiting(&mut self, reference: &AssertionReference) -> Result<bool, Rejected> {
+        let Some(Known::UnderWay(waiting)) = self.known.get_mut(reference) else {
+            return Ok(false);
+        };
+        if *waiting >= WAITING_FOR_ONE || self.waiting >= WAITING {
+            return Err(unavailable("too many messages wait for it".to_owned()));
+        }
+        *waiting += 1;
+        self.waiting += 1;
+        Ok(true)
+    }
+
+    /// The question may have ended, and another one begun.
+    fn end_waiting(&mut self, reference: &AssertionReference) {
+        self.waiting -= 1;
+        if let Some(Known::UnderWay(waiting)) = self.known.get_mut(reference) {
+            *waiting = waiting.saturating_sub(1);
+        }
+    }
+
+    /// Leaves so many places of one assertion, and the one that was asked last among them.
+    fn bound_places(&mut self, last: &AssertionReference) {
+        let others = self.known.iter().filter(|(other, known)| {
+            let is_other = (&other.id, other.version) == (&last.id, last.version) && *other != last;
+            is_other && !matches!(known, Known::UnderWay(_))
+        });
+        let others: Vec<_> = others.map(|(other, _)| other.clone()).collect();
+        for other in others.iter().skip(PLACES - 1) {
+            self.known.remove(other);
+        }
+    }
+
     /// Makes room: for what is kept no more first, and then for what ends first.
     fn make_room(&mut self, capacity: usize, now: Instant, present: Timestamp) {
         if self.known.len() <= capacity {
             return;
         }
         self.known.retain(|_, known| match known {
-            Known::UnderWay => true,
+            Known::UnderWay(_) => true,
             Known::Held(held) => held.ends() > present,
             Known::Failed { again, .. } => *again > now,
         });
@@ -304,7 +355,7 @@ impl State {
             let mut first: Option<(&AssertionReference, Timestamp)> = None;
             for (reference, known) in &self.known {
                 let end = match known {
-                    Known::UnderWay => continue,
+                    Known::UnderWay(_) => continue,
                     Known::Held(held) => held.ends(),
                     Known::Failed { .. } => Timestamp::MIN,
                 };
@@ -338,6 +389,9 @@ impl Drop for Place<'_> {
             Some(known) => state.known.insert(self.reference.clone(), known),
             None => state.known.remove(self.reference),
         };
+        if !self.references.is_entry(self.reference) {
+            state.bound_places(self.reference);
+        }
         state.make_room(*capacity, Instant::now(), Timestamp::now());
         drop(state);
         ended.notify_all();

@@ -216,6 +216,19 @@ impl<P: Directions> Endpoint<P> {
                 );
             }
         }
+        let by_reference = config
+            .saml
+            .as_ref()
+            .and_then(|saml| saml.by_reference.as_ref());
+        if let Some(by_reference) = by_reference.filter(|wanted| wanted.allow_bearer) {
+            warn(
+                "bearer-by-reference",
+                by_reference.place,
+                "whoever knows the id of a bearer's assertion is its subject: the id is a password"
+                    .to_owned(),
+                "take confirmation = [\"holder-of-key\"], where the peer has a key",
+            );
+        }
         for remark in &self.remarks {
             warn(
                 remark.name,

@@ -121,13 +121,7 @@ pub(crate) fn every_table() -> Node {
                 ("token_service", token_service()),
                 (
                     "by_reference",
-                    table([(
-                        "tls",
-                        table([
-                            ("ca", value("[]")),
-                            ("revocation", table([("ocsp", value("true"))])),
-                        ]),
-                    )]),
+                    table([("tls", table([("ca", value("[]"))]))]),
                 ),
                 (
                     "issuers",
