@@ -145,12 +145,30 @@ fn what_came_has_the_id_that_was_named_and_its_issuers_signature() {
 #[test]
 fn a_signed_name_is_no_signed_token() {
     let assertion = Draft::holder(SamlVersion::V20, client().certificate()).signed();
-    let mut policy = naming(&by_holder());
-    let open = |policy: &Policy, message: &str| open_as(policy, message, &with_fetched(&assertion));
-    let named = signed_by_holder(&assertion);
-    open(&policy, &named).unwrap();
-    policy.parts.signed.push(Part::Token);
-    let refused = open(&policy, &named).unwrap_err();
+    let mut signing = policy(Mechanism::Sign, "Basic256GCM");
+    signing.parts.signed.push(Part::Id("ref".to_owned()));
+    // The security header of the plain message is empty.
+    let empty = format!(
+        "<wsse:Security xmlns:wsse=\"{}\"></wsse:Security>",
+        names::WSSE
+    );
+    let plain = message_with("", &named(ID), "").replace(&empty, "");
+    let message = secure_at(&signing, client_keys(), &plain, None, moment()).bytes;
+    let message = String::from_utf8(message).unwrap().replace(&named(ID), "");
+    // The holder's signature names the assertion in the place of the certificate.
+    let replaced = |message: &str, name: &str, instead: &str| {
+        let (begin, end) = (format!("<wsse:{name}"), format!("</wsse:{name}>"));
+        let from = message.find(&begin).unwrap();
+        let to = from + message[from..].find(&end).unwrap() + end.len();
+        format!("{}{instead}{}", &message[..from], &message[to..])
+    };
+    let message = replaced(&message, "BinarySecurityToken", "");
+    let message = replaced(&message, "SecurityTokenReference", &named(ID));
+    let mut accepting = naming(&by_holder());
+    let open = |policy: &Policy| open_as(policy, &message, &with_fetched(&assertion)).map(drop);
+    open(&accepting).unwrap();
+    accepting.parts.signed.push(Part::Token);
+    let refused = open(&accepting).unwrap_err();
     assert_eq!(refused.name(), "unsigned", "{refused}");
 }
 
