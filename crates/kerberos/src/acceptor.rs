@@ -4,7 +4,7 @@
 //! library says of it afterwards.
 
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::SystemTime;
 
 use soapstone_crypto::SecretBytes;
 
@@ -58,8 +58,8 @@ pub struct Accepted {
     pub key: SecretBytes,
     /// The type of that key.
     pub enctype: Enctype,
-    /// How much longer the ticket is valid.
-    pub lifetime: Duration,
+    /// When the ticket ends: the library accepts it beyond that, by as much as clocks may differ.
+    pub ends: SystemTime,
     /// The cipher text of the authenticator: the same in every form of one token.
     pub authenticator: Vec<u8>,
 }
@@ -103,7 +103,7 @@ impl Acceptor {
             client,
             key: established.key,
             enctype: established.enctype,
-            lifetime: established.lifetime,
+            ends: established.ends,
             authenticator: request.authenticator_cipher.to_vec(),
         })
     }

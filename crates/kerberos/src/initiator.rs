@@ -8,7 +8,7 @@ use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::sync::mpsc::{Receiver, RecvTimeoutError, SyncSender, TrySendError, sync_channel};
 use std::sync::{Arc, Mutex, PoisonError};
-use std::time::{Duration, Instant};
+use std::time::{Duration, Instant, SystemTime};
 
 use soapstone_crypto::SecretBytes;
 
@@ -62,8 +62,8 @@ pub struct Initiated {
     pub key: SecretBytes,
     /// The type of that key.
     pub enctype: Enctype,
-    /// How much longer the ticket is valid.
-    pub lifetime: Duration,
+    /// When the ticket ends.
+    pub ends: SystemTime,
 }
 
 /// A client that makes tokens for a service.
@@ -212,7 +212,7 @@ impl Work {
             token,
             key,
             enctype,
-            lifetime,
+            ends,
             ..
         } = gss::initiate(self.client.as_ref(), &self.service, &usage)?;
         let request = ApRequest::parse(&token, Framing::Gss)?;
@@ -230,7 +230,7 @@ impl Work {
             token: in_framing(&token, self.framing)?,
             key,
             enctype,
-            lifetime,
+            ends,
         })
     }
 }

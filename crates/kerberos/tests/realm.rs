@@ -6,7 +6,7 @@
 
 use std::net::TcpListener;
 use std::path::PathBuf;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
 use soapstone_kerberos::{
     Accepted, Acceptor, AcceptorRules, ApRequest, ClientCredential, Enctype, Framing, Initiated,
@@ -70,6 +70,17 @@ fn a_ticket_ends() {
     let keytab = realm.folder().path("alice-EXAMPLE.COM.keytab");
     realm.cache(ALICE, &keytab, &["-l", "2s"]);
     kdc::within(&realm, "body::a_ticket_ends", &[]);
+}
+
+#[test]
+fn a_ticket_that_is_accepted_beyond_its_end_has_ended() {
+    let Some(realm) = realm("", "") else {
+        return;
+    };
+    let keytab = realm.folder().path("alice-EXAMPLE.COM.keytab");
+    realm.cache(ALICE, &keytab, &["-l", "2s"]);
+    let test = "body::a_ticket_that_is_accepted_beyond_its_end_has_ended";
+    kdc::within(&realm, test, &[]);
 }
 
 #[test]
@@ -169,14 +180,18 @@ mod body {
                 client,
                 key,
                 enctype,
-                lifetime,
+                ends,
                 authenticator,
             } = accepted.expect("a good token");
             assert_eq!(client, principal(ALICE));
             assert!(key.expose() == made.key.expose(), "the keys differ");
             assert_eq!(key.expose().len(), 32);
             assert_eq!((enctype, made.enctype), (Enctype(18), Enctype(18)));
-            assert!(lifetime > Duration::from_secs(3600), "{lifetime:?}");
+            // Ten hours, without the five minutes by which clocks may differ.
+            assert_eq!(ends, made.ends);
+            let rest = ends.duration_since(SystemTime::now()).expect("it lives");
+            assert!(rest > Duration::from_secs(3600), "{rest:?}");
+            assert!(rest <= Duration::from_secs(36_000), "{rest:?}");
             let read = ApRequest::parse(&made.token, framing).expect("an AP-REQ");
             assert_eq!(read.authenticator_cipher, authenticator);
         }
@@ -258,6 +273,21 @@ mod body {
         std::thread::sleep(Duration::from_secs(5));
         let accepted = acceptor(rules()).accept(&made.token, Framing::Gss);
         assert_eq!(accepted.map(drop), Err(KerberosError::Expired));
+    }
+
+    #[test]
+    #[ignore = "runs in the process of a realm"]
+    fn a_ticket_that_is_accepted_beyond_its_end_has_ended() {
+        let client = initiator(InitiatorRules {
+            credential: ClientCredential::Cache(file("alice-EXAMPLE.COM")),
+            ..initiator_rules()
+        });
+        let made = client.initiate().expect("a token");
+        std::thread::sleep(Duration::from_secs(3));
+        let accepted = acceptor(rules()).accept(&made.token, Framing::Gss);
+        let ends = accepted.expect("the clocks may differ").ends;
+        assert_eq!(ends, made.ends);
+        assert!(ends <= SystemTime::now());
     }
 
     #[test]

@@ -82,6 +82,18 @@ pub(super) struct KeyValueSet {
     pub(super) elements: *const KeyValue,
 }
 
+/// The start of `gss_krb5_lucid_context_v1_t` (MIT's `gssapi_krb5.h`). Keys follow it.
+#[repr(C)]
+pub(super) struct LucidContext {
+    pub(super) version: Word,
+    pub(super) initiate: Word,
+    /// When the ticket ends, in seconds of the epoch.
+    pub(super) end: Word,
+}
+
+/// The version of [`LucidContext`].
+pub(super) const LUCID_VERSION: Word = 1;
+
 /// Kerberos 5 as a mechanism: 1.2.840.113554.1.2.2.
 pub(super) const KERBEROS: &[u8] = b"\x2a\x86\x48\x86\xf7\x12\x01\x02\x02";
 /// `GSS_KRB5_NT_PRINCIPAL_NAME`: 1.2.840.113554.1.2.2.1.
@@ -155,6 +167,10 @@ functions! {
     inquire_sec_context_by_oid: b"gss_inquire_sec_context_by_oid\0" (
         *mut Word, Handle, *const Oid, *mut *mut BufferSet,
     );
+    export_lucid_sec_context: b"gss_krb5_export_lucid_sec_context\0" (
+        *mut Word, *mut Handle, Word, *mut *mut LucidContext,
+    );
+    free_lucid_sec_context: b"gss_krb5_free_lucid_sec_context\0" (*mut Word, *mut LucidContext);
     release_buffer: b"gss_release_buffer\0" (*mut Word, *mut Buffer);
     release_buffer_set: b"gss_release_buffer_set\0" (*mut Word, *mut *mut BufferSet);
     display_status: b"gss_display_status\0" (

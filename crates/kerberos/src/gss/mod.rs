@@ -7,9 +7,11 @@ mod abi;
 
 use std::ffi::{CString, c_int};
 use std::ptr;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 
-use abi::{Buffer, BufferSet, Functions, Handle, KeyValue, KeyValueSet, Oid, OidSet, Word};
+use abi::{
+    Buffer, BufferSet, Functions, Handle, KeyValue, KeyValueSet, LucidContext, Oid, OidSet, Word,
+};
 use soapstone_crypto::SecretBytes;
 
 use crate::enctype::Enctype;
@@ -59,8 +61,8 @@ pub(crate) struct Established {
     pub(crate) key: SecretBytes,
     /// The type of that key.
     pub(crate) enctype: Enctype,
-    /// How much longer the ticket is valid.
-    pub(crate) lifetime: Duration,
+    /// When the ticket ends.
+    pub(crate) ends: SystemTime,
 }
 
 /// A name of the library.
@@ -233,6 +235,36 @@ impl Context {
         let kind = kind.and_then(last_arc).ok_or_else(unknown)?;
         Ok((SecretBytes::new(bytes_of(key).to_vec()), Enctype(kind)))
     }
+
+    /// When the ticket ends. The rest of its time that the library tells a service is longer: it
+    /// has the clock skew in it. The library gives the context up for the answer.
+    fn end_of_ticket(mut self) -> Result<SystemTime, KerberosError> {
+        const CALL: &str = "gss_krb5_export_lucid_sec_context";
+        let mut lucid = Lucid {
+            functions: self.functions,
+            context: ptr::null_mut(),
+        };
+        let mut minor = 0;
+        // SAFETY: the handle is an established context, which the library sets to null if it gives
+        // it up. What it allocates has its owner.
+        let major = unsafe {
+            (self.functions.export_lucid_sec_context)(
+                &mut minor,
+                &mut self.handle,
+                abi::LUCID_VERSION,
+                &mut lucid.context,
+            )
+        };
+        check(self.functions, CALL, major, minor)?;
+        // SAFETY: the pointer is null or to what the library made, and lives as long as `lucid`.
+        let context = unsafe { lucid.context.as_ref() };
+        let context = context.filter(|context| context.version == abi::LUCID_VERSION);
+        let context = context.ok_or_else(|| KerberosError::Library {
+            call: CALL,
+            problem: "expected a context of version 1".to_owned(),
+        })?;
+        Ok(SystemTime::UNIX_EPOCH + Duration::from_secs(context.end.into()))
+    }
 }
 
 impl Drop for Context {
@@ -243,6 +275,23 @@ impl Drop for Context {
         unsafe {
             (self.functions.delete_sec_context)(&mut minor, &mut self.handle, ptr::null_mut())
         };
+    }
+}
+
+/// A context that the library has laid open. It has keys, which the library wipes.
+struct Lucid {
+    functions: &'static Functions,
+    context: *mut LucidContext,
+}
+
+impl Drop for Lucid {
+    fn drop(&mut self) {
+        if self.context.is_null() {
+            return;
+        }
+        let mut minor = 0;
+        // SAFETY: the library made what the pointer is to, and nobody has it after this.
+        unsafe { (self.functions.free_lucid_sec_context)(&mut minor, self.context) };
     }
 }
 
@@ -359,7 +408,7 @@ pub(crate) fn accept(
     };
     let mut answer = Output::new(functions);
     let input = Buffer::over(token);
-    let (mut minor, mut flags, mut seconds) = (0, 0, 0);
+    let (mut minor, mut flags) = (0, 0);
     // SAFETY: every pointer is null, where the call allows that, or to a value that outlives the
     // call. What the library allocates has its owner: context, name and buffer. Delegated
     // credentials are not asked for, so that none is made.
@@ -374,7 +423,7 @@ pub(crate) fn accept(
             ptr::null_mut(),
             &mut answer.buffer,
             &mut flags,
-            &mut seconds,
+            ptr::null_mut(),
             ptr::null_mut(),
         )
     };
@@ -387,7 +436,7 @@ pub(crate) fn accept(
         mutual: flags & abi::MUTUAL != 0,
         key,
         enctype,
-        lifetime: lifetime(seconds),
+        ends: context.end_of_ticket()?,
     })
 }
 
@@ -403,7 +452,7 @@ pub(crate) fn initiate(
     let mut context = Context::new(functions);
     let mut token = Output::new(functions);
     let mechanism = Oid::of(abi::KERBEROS);
-    let (mut minor, mut seconds) = (0, 0);
+    let mut minor = 0;
     // SAFETY: every pointer is null, where the call allows that, or to a value that outlives the
     // call. What the library allocates has its owner: context and buffer.
     let major = unsafe {
@@ -420,7 +469,7 @@ pub(crate) fn initiate(
             ptr::null_mut(),
             &mut token.buffer,
             ptr::null_mut(),
-            &mut seconds,
+            ptr::null_mut(),
         )
     };
     check(functions, "gss_init_sec_context", major, minor)?;
@@ -432,15 +481,8 @@ pub(crate) fn initiate(
         mutual: false,
         key,
         enctype,
-        lifetime: lifetime(seconds),
+        ends: context.end_of_ticket()?,
     })
-}
-
-/// The rest of a ticket's time. The library subtracts two times: a ticket that ended a moment ago
-/// has a rest below zero, which it hands out without its sign.
-fn lifetime(seconds: Word) -> Duration {
-    let seconds = u64::try_from(seconds.cast_signed());
-    Duration::from_secs(seconds.unwrap_or_default())
 }
 
 fn expect_complete(call: &'static str, major: Word) -> Result<(), KerberosError> {
@@ -540,14 +582,6 @@ mod tests {
         for other in [0, 22, FIRST_CODE.cast_unsigned(), 100_001] {
             assert!(!is_of_system(other), "{other}");
         }
-    }
-
-    #[test]
-    fn a_ticket_that_ended_a_moment_ago_has_no_time_left() {
-        assert_eq!(lifetime(36_000), Duration::from_secs(36_000));
-        assert_eq!(lifetime(0), Duration::ZERO);
-        assert_eq!(lifetime((-1_i32).cast_unsigned()), Duration::ZERO);
-        assert_eq!(lifetime(i32::MIN.cast_unsigned()), Duration::ZERO);
     }
 
     #[test]

@@ -10,7 +10,7 @@ use soapstone_wss::{
 };
 
 use super::compiler::Compiler;
-use crate::config::{KerberosConfig, KerberosUse, Place};
+use crate::config::{KerberosConfig, KerberosUse, Place, SecuritySource};
 
 impl Compiler<'_> {
     /// Puts the tokens of the file into the policy of a preset; of a conversation, into that of its
@@ -31,7 +31,15 @@ impl Compiler<'_> {
             false => mechanism == Mechanism::None,
         };
         if !wanted {
+            let source = &self.config.security.source.value;
+            let begins = matches!(
+                source,
+                SecuritySource::Mechanism(Mechanism::SecureConversation)
+            );
             let hint = match protects {
+                _ if begins => {
+                    "take use = \"protect\", and bootstrap = \"sign\", \"sign-encrypt\" or \"encrypt-sign\""
+                }
                 true => "take mechanism = \"sign\", \"sign-encrypt\" or \"encrypt-sign\"",
                 false => "take mechanism = \"none\": the connection protects the message",
             };
