@@ -273,7 +273,7 @@ impl OutboundContext {
                     "no conversation with the backend"
                 );
                 let failed = Arc::new(failed);
-                // That we have too much to do ourselves says nothing about the peer.
+                // What we lack ourselves says nothing about the peer.
                 if !failed.is_busy() {
                     breaker.failed(Arc::clone(&failed), Instant::now().into_std());
                 }
@@ -293,10 +293,22 @@ impl OutboundContext {
         context: &Arc<SecurityContext>,
         version: SoapVersion,
     ) -> Option<(SecurityContext, OwnedRwLockWriteGuard<()>)> {
+        let handshaker = &self.handshaker;
+        // It may wait for the KDC, and exchanges do not wait with it.
+        let renewal = match handshaker.begin_renewal(context).await {
+            Ok(renewal) => renewal,
+            Err(failed) => {
+                tracing::info!(
+                    route = handshaker.route,
+                    detail = %Beginning(&failed),
+                    "the renewal of a context cannot be asked for; a new one is"
+                );
+                return None;
+            }
+        };
         let alone = Arc::clone(&self.exchanges).write_owned();
         let alone = tokio::time::timeout(QUIET, alone).await.ok()?;
-        let handshaker = &self.handshaker;
-        let renewal = handshaker.ask(version, Some(Arc::clone(context)));
+        let renewal = handshaker.ask(version, Some(renewal));
         let renewal = tokio::time::timeout(RENEWAL, renewal);
         match renewal.await {
             Ok(Ok(renewed)) => Some((renewed, alone)),

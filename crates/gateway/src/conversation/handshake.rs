@@ -9,7 +9,7 @@ use std::time::Duration;
 
 use http::StatusCode;
 use soapstone::endpoint::{Call, Calling, Handshake, HandshakeError, Handshakes, UnsecuredFault};
-use soapstone::wss::{KerberosSession, SecurityContext, SoapVersion};
+use soapstone::wss::{KerberosSession, SecureError, SecurityContext, SoapVersion};
 use soapstone_trust::Operation;
 
 use crate::observe::metrics::RouteMetrics;
@@ -33,6 +33,12 @@ pub(crate) struct Handshaker {
     pub(crate) metrics: Arc<RouteMetrics>,
 }
 
+/// A renewal that waits for nobody but the backend.
+pub(super) struct Renewal {
+    context: Arc<SecurityContext>,
+    session: Option<KerberosSession>,
+}
+
 /// Why there is no context.
 #[derive(Debug)]
 pub(crate) enum Failed {
@@ -50,6 +56,8 @@ pub(crate) enum Failed {
         /// What the fault says that the answer was, where it was one without security.
         peer_fault: Option<String>,
     },
+    /// This side cannot secure the request now: the KDC is away, or what holds the key.
+    Unsecured(SecureError),
     /// The gateway has too much to do.
     Busy,
     /// It was not finished in time, or the gateway ends.
@@ -63,14 +71,16 @@ impl Failed {
             Self::Backend(error) => error.name(),
             Self::Answer { .. } => "handshake-answer",
             Self::Handshake { .. } => "handshake-refused",
+            Self::Unsecured(_) => "handshake-not-secured",
             Self::Busy => "handshake-busy",
             Self::Unfinished => "handshake-unfinished",
         }
     }
 
-    /// Whether the gateway itself has too much to do.
+    /// Whether the gateway itself has too much to do, or lacks something for now: the backend was
+    /// not asked.
     pub(crate) fn is_busy(&self) -> bool {
-        matches!(self, Self::Busy)
+        matches!(self, Self::Busy | Self::Unsecured(_))
     }
 
     /// Whether something was slow rather than wrong.
@@ -97,12 +107,28 @@ impl fmt::Display for Failed {
             Self::Handshake { error, .. } => {
                 write!(out, "no conversation with the backend: {error}")
             }
+            Self::Unsecured(error) => write!(
+                out,
+                "no conversation with the backend: the request for a context cannot be secured now: {error}"
+            ),
             Self::Busy => {
                 out.write_str("no conversation with the backend: the crypto workers are busy")
             }
             Self::Unfinished => {
                 out.write_str("no conversation with the backend: the handshake took too long")
             }
+        }
+    }
+}
+
+impl From<HandshakeError> for Failed {
+    fn from(error: HandshakeError) -> Self {
+        match error {
+            HandshakeError::Unsecurable(error) if error.is_temporary() => Self::Unsecured(error),
+            error => Self::Handshake {
+                error,
+                peer_fault: None,
+            },
         }
     }
 }
@@ -126,16 +152,32 @@ impl Handshaker {
         timeouts.connect + timeouts.response * 2
     }
 
+    /// What a renewal needs before it keeps exchanges waiting.
+    pub(super) async fn begin_renewal(
+        &self,
+        context: &Arc<SecurityContext>,
+    ) -> Result<Renewal, Failed> {
+        let asked = Arc::clone(&self.endpoint);
+        let session = self.work(move |desk| async move { session(&asked, &desk).await });
+        Ok(Renewal {
+            context: Arc::clone(context),
+            session: session.await?,
+        })
+    }
+
     /// One request for a context, or for a renewal, and its answer.
     pub(super) async fn ask(
         &self,
         version: SoapVersion,
-        renewed: Option<Arc<SecurityContext>>,
+        renewal: Option<Renewal>,
     ) -> Result<SecurityContext, Failed> {
         let (asked, url) = (Arc::clone(&self.endpoint), self.url.clone());
         let mut handshake = self
             .work(move |desk| async move {
-                let session = session(&asked, &desk).await?;
+                let (renewed, session) = match renewal {
+                    Some(Renewal { context, session }) => (Some(context), session),
+                    None => (None, session(&asked, &desk).await?),
+                };
                 let buffers = &mut desk.workspace().buffers();
                 let mut call = Call::new(jiff::Timestamp::now(), buffers);
                 let handshakes = handshakes(&asked)?.with_session(session.as_ref());
@@ -143,10 +185,7 @@ impl Handshaker {
                     Some(context) => handshakes.renew(&context, &url, version, &mut call),
                     None => handshakes.begin(&url, version, &mut call),
                 };
-                begun.map_err(|error| Failed::Handshake {
-                    error,
-                    peer_fault: None,
-                })
+                begun.map_err(Failed::from)
             })
             .await?;
         let octets = std::mem::take(&mut handshake.bytes);
@@ -177,10 +216,7 @@ impl Handshaker {
                     let mut call = Call::new(jiff::Timestamp::now(), buffers);
                     let handshakes = handshakes(&asked)?.with_session(session.as_ref());
                     let made = handshakes.cancel(&ending, as_bootstrap, &url, version, &mut call);
-                    made.map_err(|error| Failed::Handshake {
-                        error: HandshakeError::Unsecurable(error),
-                        peer_fault: None,
-                    })
+                    made.map_err(|error| HandshakeError::Unsecurable(error).into())
                 })
                 .await;
             let outcome = match made {
@@ -246,10 +282,8 @@ fn handshakes(side: &OutboundEndpoint) -> Result<Handshakes<'_, Calling>, Failed
 async fn session(side: &OutboundEndpoint, desk: &Desk) -> Result<Option<KerberosSession>, Failed> {
     let now = jiff::Timestamp::now();
     let session = side.endpoint.handshake_session(desk.workspace(), now);
-    session.await.map_err(|error| Failed::Handshake {
-        error: HandshakeError::Unsecurable(error),
-        peer_fault: None,
-    })
+    let session = session.await;
+    session.map_err(|error| HandshakeError::Unsecurable(error).into())
 }
 
 /// Judges the answer. A peer that refuses says so in a fault that it mostly does not secure.

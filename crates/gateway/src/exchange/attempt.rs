@@ -44,7 +44,7 @@ pub(super) fn failure_in(failed: &handshake::Failed) -> Option<Failed> {
         handshake::Failed::Answer { .. } => Some(Failed::Broken),
         handshake::Failed::Handshake { .. } => Some(Failed::Unproven),
         handshake::Failed::Unfinished => Some(Failed::Late),
-        handshake::Failed::Busy => None,
+        handshake::Failed::Unsecured(_) | handshake::Failed::Busy => None,
     }
 }
 
@@ -59,7 +59,10 @@ pub(super) fn failure_in_token(failed: &token::Failed, are_for_users: bool) -> O
         token::Failed::Answer { .. } => Some(Failed::Broken),
         token::Failed::Refused { .. } if failed.is_an_answer() => Some(Failed::Unproven),
         token::Failed::Unfinished => Some(Failed::Late),
-        token::Failed::Refused { .. } | token::Failed::User(_) | token::Failed::Busy => None,
+        token::Failed::Refused { .. }
+        | token::Failed::User(_)
+        | token::Failed::Unsecured(_)
+        | token::Failed::Busy => None,
     }
 }
 

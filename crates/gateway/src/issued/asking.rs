@@ -53,6 +53,8 @@ pub(crate) enum Failed {
     },
     /// The plain request brings no assertion of a user, or one that nobody would accept.
     User(SecureError),
+    /// This side cannot secure the request now: the KDC is away, or what holds the key.
+    Unsecured(SecureError),
     /// The gateway has too much to do, or too many questions are under way.
     Busy,
     /// It was not finished in time, or the gateway ends.
@@ -67,14 +69,16 @@ impl Failed {
             Self::Answer { .. } => "token-service-answer",
             Self::Refused { .. } => "token-refused",
             Self::User(_) => "not-secured",
+            Self::Unsecured(_) => "token-not-secured",
             Self::Busy => "token-busy",
             Self::Unfinished => "token-unfinished",
         }
     }
 
-    /// Whether the gateway itself has too much to do.
+    /// Whether the gateway itself has too much to do, or lacks something for now: the token service
+    /// was not asked.
     pub(crate) fn is_busy(&self) -> bool {
-        matches!(self, Self::Busy)
+        matches!(self, Self::Busy | Self::Unsecured(_))
     }
 
     /// Whether something was slow rather than wrong.
@@ -120,6 +124,10 @@ impl fmt::Display for Failed {
                 out,
                 "no assertion of a user in the request, to ask the token service with: {error}"
             ),
+            Self::Unsecured(error) => write!(
+                out,
+                "no assertion from the token service: the request cannot be secured now: {error}"
+            ),
             Self::Busy => {
                 out.write_str("no assertion from the token service: too much is under way already")
             }
@@ -157,9 +165,14 @@ impl TokenAsker {
         let (asked, requests) = (Arc::clone(&self.endpoint), Arc::clone(&self.requests));
         let (mut question, session) = self
             .work(move |desk| async move {
-                let refused = |error| Failed::Refused {
-                    error,
-                    peer_fault: None,
+                let refused = |error| match error {
+                    TokenError::Unsecurable(error) if error.is_temporary() => {
+                        Failed::Unsecured(error)
+                    }
+                    error => Failed::Refused {
+                        error,
+                        peer_fault: None,
+                    },
                 };
                 let session = SessionInUse::begin(&asked, &desk).await;
                 let session = session.map_err(|error| refused(TokenError::Unsecurable(error)))?;

@@ -10,7 +10,7 @@ use super::{OperationMetrics, Operations, RouteMetrics, STEPS};
 use crate::config::direction::Direction;
 
 /// Why requests fail, besides what the engine refuses: each is there from the start.
-const FAILURES: [&str; 45] = [
+const FAILURES: [&str; 47] = [
     "agreement-operation",
     "agreement-rate",
     "agreement-size",
@@ -28,6 +28,7 @@ const FAILURES: [&str; 45] = [
     "client-rate",
     "handshake-answer",
     "handshake-busy",
+    "handshake-not-secured",
     "handshake-refused",
     "handshake-unfinished",
     "incomplete",
@@ -48,6 +49,7 @@ const FAILURES: [&str; 45] = [
     "request-timeout",
     "route-rate",
     "token-busy",
+    "token-not-secured",
     "token-refused",
     "token-service-answer",
     "token-service-away",

@@ -30,13 +30,26 @@ fn questions_that_wait_for_a_kdc_hold_no_worker() {
     drop(hangs);
 }
 
+#[test]
+fn a_kdc_that_is_away_is_no_failure_of_the_backend() {
+    let Some(mut realm) = realm("") else {
+        return;
+    };
+    realm.stop_kdc();
+    within(
+        &realm,
+        "gateways",
+        "a_kdc_that_is_away_is_no_failure_of_the_backend",
+    );
+}
+
 mod body {
     use http::StatusCode;
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::{TcpListener, TcpStream};
 
     use super::*;
-    use crate::support::{Backend, ENVELOPE, Said, post, send, soon};
+    use crate::support::{Backend, ENVELOPE, Said, get, post, send, soon};
     use crate::token_services::{AUDIENCE, SIGNER, asking, folder};
 
     /// A route to that service, which asks a token service for the assertion. Both are named by
@@ -119,6 +132,48 @@ mod body {
         let seen = soon("the request", backend.seen.recv()).await;
         assert_eq!(seen.expect("a request").headers["x-subject"], ALICE);
         assert_eq!(said.caused("kerberos-unknown"), 0, "{said}");
+    }
+
+    /// One that would begin a conversation, and one that would ask a token service.
+    #[tokio::test]
+    #[ignore = "runs in the process of a realm"]
+    async fn a_kdc_that_is_away_is_no_failure_of_the_backend() {
+        let (said, _listening) = Said::listen();
+        let folder = folder();
+        let mut backend = Backend::echo().await;
+        let tickets = tables(ALICE, "protect", "");
+        let (tickets, _) = tickets.split_once("security").expect("a table");
+        let conversation = format!(
+            "[[routes]]\npath = \"/conversation\"\nbackend = \"http://{}/echo\"\n[routes.outbound]\n{tickets}\
+             security = {{ mechanism = \"secure-conversation\", suite = \"Basic256GCM\", conversations = {{ bootstrap = \"sign-encrypt\" }} }}\n",
+            backend.address
+        );
+        let asks = client_of(1, 1, "/asks", "protect", &tables(ALICE, "protect", ""));
+        let gateway = folder
+            .gateway(&format!("LISTEN\n{conversation}{asks}"))
+            .await;
+        // The second one is not told what the first one was: nothing keeps it from asking.
+        for round in 1..=2 {
+            for (path, reason) in [
+                ("/conversation", "handshake-not-secured"),
+                ("/asks", "token-not-secured"),
+            ] {
+                let answer = send(gateway.address(), post(path, ENVELOPE)).await;
+                assert_eq!(
+                    answer.status,
+                    StatusCode::SERVICE_UNAVAILABLE,
+                    "{path}: {said}"
+                );
+                let metrics = send(gateway.address(), get("/metrics")).await;
+                let line = format!(
+                    "soapstone_failures_total{{route=\"{path}\",reason=\"{reason}\"}} {round}\n"
+                );
+                assert!(metrics.body.contains(&line), "{line}{}", metrics.body);
+            }
+        }
+        let asked = said.times("no conversation with the backend route=");
+        assert_eq!(asked, 2, "{said}");
+        assert!(backend.seen.try_recv().is_err(), "it was asked");
     }
 
     /// More questions than there are workers, each for another route.
