@@ -201,6 +201,10 @@ fn mistakes_are_told_with_what_to_do() {
             "`password_keys` is given, and no key signs messages",
         ),
         (
+            file("mechanism = \"secure-conversation\", password_keys = {}"),
+            "`password_keys` is given, and no key of a password begins conversations",
+        ),
+        (
             file("mechanism = \"sign\", password_keys = { least = 10, most = 5 }"),
             "`most` is less than `least`: no message would be accepted",
         ),

@@ -102,7 +102,15 @@ impl Compiler<'_> {
         let Some(given) = &config.security.password_keys else {
             return;
         };
-        let signs = policy.binding.signs() && policy.signs_with() != Some(KeyBinding::Context);
+        let signs = policy.binding.signs();
+        if policy.uses_context() {
+            self.report_with_hint(
+                given.place,
+                "`password_keys` is given, and no key of a password begins conversations with this mechanism",
+                "leave it out, or take mechanism = \"sign\", \"sign-encrypt\" or \"encrypt-sign\"",
+            );
+            return;
+        }
         if !signs {
             self.report_with_hint(
                 given.place,

@@ -10,7 +10,8 @@ use soapstone_policy::{
 };
 use soapstone_trust::Operation;
 use soapstone_wss::{
-    Binding, ConversationVersion, KeyReference, Mechanism, PasswordKind, Policy, Recipient,
+    Binding, ConversationVersion, KeyBinding, KeyReference, Mechanism, PasswordKind, Policy,
+    Recipient,
 };
 
 use super::answer_actions::AnswerActions;
@@ -198,6 +199,20 @@ impl Compiler<'_> {
 
     /// Fills in the assertions that a policy file wants.
     fn fill_assertions(&mut self, agreed: &mut Agreed, role: Role) {
+        let begins =
+            |policy: &Policy| policy.assertion().is_some() || policy.uses(KeyBinding::Assertion);
+        if agreed
+            .bootstrap
+            .as_ref()
+            .is_some_and(|one| begins(&one.request))
+        {
+            self.report_with_hint(
+                self.config.security.source.place,
+                "the policy has an assertion begin conversations (`sp:BootstrapPolicy`), which is not supported",
+                "let a certificate, a user or a Kerberos token begin them, or take a policy without a security context",
+            );
+            return;
+        }
         let saml = self.config.saml.as_ref().map(|saml| saml.place);
         let requests = agreed.exchanges.iter_mut().map(|one| &mut one.request);
         let bootstrap = agreed.bootstrap.iter_mut().map(|one| &mut one.request);

@@ -26,7 +26,7 @@ impl SecurityTokenService {
         now: Timestamp,
     ) -> Result<Outcome, Refusal> {
         let is_nobody = matches!(requester.owner, ContextOwner::Anonymous);
-        if is_nobody && !self.rules.anonymous || requester.has_idle_ticket() {
+        if is_nobody && !self.rules.anonymous || requester.has_idle_token() {
             return Err(Refusal::NotAuthenticated);
         }
         let expires = within(&requester.owner, self.end(request.lifetime, now)?, now);
@@ -163,8 +163,12 @@ impl SecurityTokenService {
             (owner, other) if is_same(owner, other) => other.clone(),
             _ => return Err(Refusal::ContextNotYours { name: old.name() }),
         };
+        let expires = within(&owner, old.expires, now);
+        if expires <= now {
+            return Err(Refusal::NotAuthenticated);
+        }
         let context = SecurityContext {
-            expires: within(&owner, old.expires, now),
+            expires,
             owner,
             ..old.clone()
         };

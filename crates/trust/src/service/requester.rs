@@ -115,11 +115,11 @@ impl Requester {
         self.token.is_none() && matches!(self.owner, ContextOwner::Anonymous)
     }
 
-    /// Whether the request has a Kerberos ticket that shows nobody, as another name stands beside
-    /// it.
-    pub(super) fn has_idle_ticket(&self) -> bool {
-        let has_ticket = matches!(self.token, Some(RequesterToken::Kerberos { .. }));
-        has_ticket && !matches!(self.owner, ContextOwner::Kerberos { .. })
+    /// Whether the request has a token that begins no context: an assertion, or a Kerberos ticket
+    /// that shows nobody, as another name stands beside it. The context would have neither its
+    /// subject nor its end.
+    pub(super) fn has_idle_token(&self) -> bool {
+        self.token.is_some() && !matches!(self.owner, ContextOwner::Kerberos { .. })
     }
 
     /// When the token that showed the requester ends.

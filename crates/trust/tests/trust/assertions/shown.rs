@@ -54,6 +54,26 @@ fn rules(rules: &mut AssertionRules) {
     });
 }
 
+/// The context would have neither the assertion's subject nor its end.
+#[test]
+fn an_assertion_begins_no_security_context() {
+    let sts = Sts::making_keys(|it| {
+        it.contexts = true;
+    });
+    let shown = own(&Sts::with(rules), &by_password("alice"), "Bearer");
+    let conversation = "http://docs.oasis-open.org/ws-sx/ws-secureconversation/200512";
+    let sct = format!("<wst:TokenType>{conversation}/sct</wst:TokenType>");
+    let wanted = super::request("Issue", &format!("{sct}{}", crate::support::entropy(32)));
+    let alone = by_assertion(shown);
+    let beside = Requester {
+        token: alone.token.clone(),
+        ..by_password("alice")
+    };
+    for requester in [alone, beside] {
+        assert_eq!(sts.refusal(&wanted, &requester), Refusal::NotAuthenticated);
+    }
+}
+
 /// An assertion of the service itself, as a route has accepted it.
 fn own(sts: &Sts, requester: &Requester, key_type: &str) -> Assertion {
     let written = sts.issued(&issue(FRONT, key_type, ""), requester);

@@ -315,6 +315,17 @@ fn a_ticket_that_is_over_begins_and_renews_nothing() {
             .unwrap_err();
         assert_eq!(fault.refusal, Refusal::NotAuthenticated);
     }
+    let nobodys = SecurityContext {
+        owner: ContextOwner::Anonymous,
+        ..context("urn:uuid:nobodys")
+    };
+    let over = holder(ticket("alice@EXAMPLE.COM", 10), &nobodys);
+    let amend = format!("{WST}/RST/SCT/Amend");
+    let body = request("Issue", "");
+    let fault = host
+        .answer(body.as_bytes(), Some(&amend), &over, after(10))
+        .unwrap_err();
+    assert_eq!(fault.refusal, Refusal::NotAuthenticated);
 }
 
 /// A user may have any name, also that of a principal.
