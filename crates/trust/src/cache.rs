@@ -83,6 +83,9 @@ impl TokenCache {
 
     /// Remembers a new or renewed context, and forgets the one that was there. Where there is no
     /// room, the context that ends first goes: it only costs a handshake.
+    ///
+    /// A context that ends no later than the one before is not renewed: something else ends both,
+    /// such as a ticket, and each renewal would have less time before the next one.
     pub fn put(
         &mut self,
         endpoint: &str,
@@ -95,10 +98,16 @@ impl TokenCache {
         let life = between(now, context.expires);
         // A life shorter than twenty seconds is halved instead.
         let ahead = (life / LAST_PART).max(LEAST_AHEAD.min(life / 2));
+        let before = self.entries.get(endpoint);
+        let before = before.filter(|entry| entry.context.expires > now);
+        let renew_at = match before {
+            Some(before) if context.expires <= before.context.expires => context.expires,
+            _ => later(now, life - ahead),
+        };
         let context = Arc::new(context);
         let entry = Entry {
             context: Arc::clone(&context),
-            renew_at: later(now, life - ahead),
+            renew_at,
             renewing_until: Timestamp::MIN,
         };
         self.entries.insert(endpoint.to_owned(), entry);
@@ -206,6 +215,19 @@ mod tests {
         assert_eq!(found(&mut cache, "e", 940), "R urn:1");
         cache.put("e", context("urn:1", 2000), at(941));
         assert_eq!(found(&mut cache, "e", 980), "U urn:1");
+    }
+
+    #[test]
+    fn a_context_whose_renewal_gains_no_time_is_not_renewed_again() {
+        let mut cache = TokenCache::new(2);
+        cache.put("e", context("urn:1", 1000), at(0));
+        assert_eq!(found(&mut cache, "e", 900), "R urn:1");
+        cache.put("e", context("urn:2", 1000), at(901));
+        assert_eq!(found(&mut cache, "e", 999), "U urn:2");
+        assert_eq!(found(&mut cache, "e", 1000), "-");
+        // The next one is as good as the first.
+        cache.put("e", context("urn:3", 2000), at(1000));
+        assert_eq!(found(&mut cache, "e", 1900), "R urn:3");
     }
 
     #[test]
