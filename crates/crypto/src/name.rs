@@ -135,6 +135,20 @@ impl DistinguishedName {
                 || self.sets.iter().zip(other.sets.iter().rev()).all(same))
     }
 
+    /// A text that two names have in common if and only if they [match](Self::matches). It is for
+    /// comparison, and no style reads it.
+    #[must_use]
+    pub fn folded(&self) -> String {
+        let sets = self.sets.iter().map(|set| {
+            let mut attributes: Vec<_> = set.iter().map(Attribute::folded).collect();
+            attributes.sort();
+            attributes.join("+")
+        });
+        let sets: Vec<_> = sets.collect();
+        let reversed: Vec<_> = sets.iter().rev().cloned().collect();
+        sets.min(reversed).join(",")
+    }
+
     /// Whether this name has every attribute of `pattern`, wherever it stands, and of the types
     /// that `pattern` names no further ones: `CN=client` is no part of a name with two CNs. An
     /// empty pattern is part of nothing.

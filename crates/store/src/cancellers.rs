@@ -24,18 +24,53 @@ pub(crate) struct Cancellers(Mutex<Known>);
 
 #[derive(Debug, Default)]
 struct Known {
-    /// Names of assertions, each with the second from which it is expired.
-    by_requester: HashMap<KeyName, HashMap<KeyName, i64>>,
+    by_requester: HashMap<KeyName, Held>,
+    /// How many names all requesters hold.
+    total: usize,
     /// How many requesters there may be before those that hold nothing are dropped.
     bound: usize,
+    /// No name of anybody ends before that second.
+    earliest: i64,
+}
+
+/// What one requester holds.
+#[derive(Debug, Default)]
+struct Held {
+    /// Names of assertions, each with the second from which it is expired.
+    ends: HashMap<KeyName, i64>,
+    /// None of them ends before that second.
+    earliest: i64,
+}
+
+impl Held {
+    /// Drops what has ended, if anything may have.
+    fn drop_ended(&mut self, now: i64) {
+        if self.earliest <= now {
+            self.ends.retain(|_, end| *end > now);
+            self.earliest = self.ends.values().copied().min().unwrap_or(i64::MAX);
+        }
+    }
+}
+
+impl Known {
+    /// Drops what has ended, and the requesters that hold nothing.
+    fn drop_ended(&mut self, now: i64) {
+        self.by_requester.retain(|_, held| {
+            held.drop_ended(now);
+            !held.ends.is_empty()
+        });
+        let shares = self.by_requester.values();
+        self.total = shares.clone().map(|held| held.ends.len()).sum();
+        self.earliest = shares.map(|held| held.earliest).min().unwrap_or(i64::MAX);
+    }
 }
 
 /// How a place was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Taken {
-    /// There was none for this assertion.
+    /// There was none for this assertion, or its assertion had ended.
     New,
-    /// The requester had cancelled the assertion before.
+    /// The requester had cancelled the assertion before, and it has not ended.
     Before,
 }
 
@@ -52,33 +87,48 @@ impl Cancellers {
     ) -> Result<Taken, ReplayError> {
         let (until, now) = (rounded_up(until), now.as_second());
         let share = (capacity / REQUESTERS).max(1);
-        let mut known = self.lock();
+        let mut guard = self.lock();
+        let known = &mut *guard;
         if known.by_requester.len() >= known.bound.max(FEWEST) {
-            known.by_requester.retain(|_, held| {
-                held.retain(|_, end| *end > now);
-                !held.is_empty()
-            });
+            known.drop_ended(now);
             known.bound = 2 * known.by_requester.len();
         }
+        if known.total >= capacity && known.earliest <= now {
+            known.drop_ended(now);
+        }
         let held = known.by_requester.entry(*by).or_default();
-        if let Some(end) = held.get_mut(name) {
+        if let Some(end) = held.ends.get_mut(name).filter(|end| **end > now) {
             *end = until.max(*end);
             return Ok(Taken::Before);
         }
-        if held.len() >= share {
-            held.retain(|_, end| *end > now);
+        let before = held.ends.len();
+        if before >= share {
+            held.drop_ended(now);
         }
-        if held.len() >= share {
-            return Err(ReplayError::ShareUsed { share });
+        let is_full = held.ends.len() >= share && !held.ends.contains_key(name);
+        if !is_full {
+            held.earliest = match held.ends.is_empty() {
+                true => until,
+                false => held.earliest.min(until),
+            };
+            known.earliest = known.earliest.min(until);
+            held.ends.insert(*name, until);
         }
-        held.insert(*name, until);
-        Ok(Taken::New)
+        known.total = known.total - before + held.ends.len();
+        match is_full {
+            true => Err(ReplayError::ShareUsed { share }),
+            false => Ok(Taken::New),
+        }
     }
 
     /// Leaves the place of an assertion that is not remembered after all.
     pub(crate) fn leave(&self, by: &KeyName, name: &KeyName) {
-        if let Some(held) = self.lock().by_requester.get_mut(by) {
-            held.remove(name);
+        let mut guard = self.lock();
+        let known = &mut *guard;
+        if let Some(held) = known.by_requester.get_mut(by)
+            && held.ends.remove(name).is_some()
+        {
+            known.total -= 1;
         }
     }
 
@@ -112,6 +162,40 @@ mod tests {
         assert_eq!(take(1, 2, 59), Ok(Taken::Before));
         assert_eq!(take(2, 3, 59), Ok(Taken::New));
         assert_eq!(take(1, 4, 60), Ok(Taken::New));
+    }
+
+    #[test]
+    fn an_assertion_that_has_ended_takes_its_place_anew() {
+        let cancellers = Cancellers::default();
+        let take =
+            |until: i64, now: i64| cancellers.take(&name(1), &name(1), at(until), at(now), 8);
+        assert_eq!(take(60, 0), Ok(Taken::New));
+        assert_eq!(take(60, 59), Ok(Taken::Before));
+        assert_eq!(take(120, 60), Ok(Taken::New));
+        cancellers.leave(&name(1), &name(1));
+        assert_eq!(cancellers.lock().total, 0);
+    }
+
+    #[test]
+    fn what_has_ended_is_dropped_when_the_names_of_all_fill_the_room() {
+        let cancellers = Cancellers::default();
+        let take = |by: u8, number: u8, until: i64, now: i64| {
+            cancellers.take(&name(by), &name(number), at(until), at(now), 16)
+        };
+        for by in 0..8 {
+            for number in 0..2 {
+                assert_eq!(take(by, number, 60 + i64::from(by), 0), Ok(Taken::New));
+            }
+        }
+        assert_eq!(cancellers.lock().total, 16);
+        // Nothing has ended.
+        assert_eq!(take(8, 1, 90, 59), Ok(Taken::New));
+        assert_eq!(cancellers.lock().total, 17);
+        // Six of them have ended: three requesters held two each.
+        assert_eq!(take(8, 2, 90, 62), Ok(Taken::New));
+        let known = cancellers.lock();
+        assert_eq!((known.total, known.by_requester.len()), (12, 6));
+        assert_eq!(known.earliest, 63);
     }
 
     #[test]

@@ -74,6 +74,17 @@ impl Attribute {
         der::element(der::SEQUENCE, &[&oid, &self.value_der()])
     }
 
+    /// A text that two attributes have in common if and only if they match: lengths stand before
+    /// what may have any character.
+    pub(super) fn folded(&self) -> String {
+        let (kind, value) = match &self.value {
+            Value::Text(text) => ("text", folded(text).collect()),
+            Value::Other(der) => ("der", Digits(der).to_string()),
+        };
+        let oid = Digits(&self.oid);
+        format!("{oid} {kind} {} {value}", value.len())
+    }
+
     pub(super) fn matches(&self, other: &Self) -> bool {
         self.oid == other.oid
             && match (&self.value, &other.value) {

@@ -234,3 +234,28 @@ fn an_escaped_space_at_the_end_belongs_to_the_value() {
     let name = DistinguishedName::parse("CN=Soap\\\\ ").unwrap();
     assert_eq!(name.to_text(NameStyle::Rfc2253), "CN=Soap\\\\");
 }
+
+#[test]
+fn names_that_match_have_one_folded_text() {
+    let names = [
+        "CN=Alice,O=Soap",
+        "cn=ALICE, o=\" soap \"",
+        "O=soap,CN=alice",
+        "CN=Alice+UID=1,O=Soap",
+        "UID=1+CN=alice,O=Soap",
+        "CN=Alice,CN=Soap",
+        "CN=Alice,O=So ap",
+        "CN=Alice,O=So   AP",
+        "CN=Alice",
+        "CN=#0402abcd",
+        "CN=#0402abce",
+    ];
+    let parsed = names.map(|name| DistinguishedName::parse(name).unwrap());
+    for (one, first) in parsed.iter().zip(names) {
+        for (two, second) in parsed.iter().zip(names) {
+            let same = one.folded() == two.folded();
+            assert_eq!(same, one.matches(two), "{first} {second}");
+        }
+    }
+    assert!(parsed[0].matches(&parsed[1]) && parsed[0].matches(&parsed[2]));
+}

@@ -122,8 +122,8 @@ pub enum Effect {
         id: String,
         /// When nobody believes it any more anyway.
         until: Timestamp,
-        /// Who cancelled it: kind, domain and name of the requester, so that no two parties are
-        /// written alike. Each has a share of what is remembered.
+        /// Who cancelled it: kind and name of the requester, or the issuer that he is a subject
+        /// of. Each has a share of what is remembered.
         requester: String,
     },
 }

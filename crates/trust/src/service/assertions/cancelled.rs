@@ -57,7 +57,7 @@ impl AssertionRequest<'_> {
                 issuer: assertion.issuer,
                 id: assertion.id,
                 until,
-                requester: requester.identity(),
+                requester: requester.share(),
             }),
             issued: Some(issued),
             ..Outcome::of(answer)

@@ -298,16 +298,16 @@ impl Party {
         }
     }
 
-    /// Kind, domain and name, written so that no two parties are written alike.
-    pub(super) fn identity(&self) -> String {
-        let kind = match self {
-            Self::User(_) => "user",
-            Self::Certificate { .. } => "certificate",
-            Self::Kerberos(_) => "kerberos",
-            Self::Foreign(_) => "foreign",
-        };
-        let domain = self.domain().unwrap_or_default();
-        format!("{kind}\n{}\n{domain}\n{}", domain.len(), self.name())
+    /// Who has a share of what is remembered: kind and name, alike for names that are [the
+    /// same](Self::is), and for no others. The subjects of another issuer share one: it may give
+    /// each a new name with each login (SAML Core 2.0, 8.3.8).
+    pub(super) fn share(&self) -> String {
+        match self {
+            Self::User(name) => format!("user\n{name}"),
+            Self::Certificate { name, .. } => format!("certificate\n{}", name.folded()),
+            Self::Kerberos(name) => format!("kerberos\n{name}"),
+            Self::Foreign(_) => format!("foreign\n{}", self.domain().unwrap_or_default()),
+        }
     }
 
     /// Its name among the actors of an assertion. The subject of another issuer has that issuer

@@ -2,7 +2,7 @@
 
 use soapstone_testkit::assertion::ISSUER as PARTNER;
 use soapstone_testkit::keys;
-use soapstone_trust::{Operation, Refusal, Requester, TrustFaultCode};
+use soapstone_trust::{Effect, Operation, Records, Refusal, Requester, TrustFaultCode};
 use soapstone_wss::ContextOwner;
 
 use super::{
@@ -224,4 +224,32 @@ fn nothing_is_said_of_an_assertion_while_the_store_is_away() {
         assert_eq!(refusal, unknown);
         assert_eq!(refusal.code(), TrustFaultCode::RequestFailed);
     }
+}
+
+/// Who has eight names fills the room of all (SAML Core 2.0, 8.3.8: an issuer may give a subject a
+/// new name each time).
+#[test]
+fn a_requester_has_one_share_under_all_its_names() {
+    let sts = cancelling();
+    let share = |token: &str, requester: &Requester| {
+        let message = super::message(&target("Cancel", token));
+        let records = Records::of_contexts(&|_| Ok(None));
+        let answer = sts
+            .service
+            .answer(message.body(), None, requester, records, sts.now);
+        match &answer.expect("an answer").effects[..] {
+            [Effect::CancelAssertion { requester, .. }] => requester.clone(),
+            other => panic!("{other:?}"),
+        }
+    };
+    let of = |subject: &str| {
+        let requester = by_signature(subject);
+        let token = sts.issued(&issue(BOOKS, "PublicKey", ""), &requester);
+        share(&token, &requester)
+    };
+    assert_eq!(of("CN=client"), of("CN=CLIENT"));
+    assert_ne!(of("CN=client"), of("CN=front"));
+    let user = by_password("CN=client");
+    let token = sts.issued(&issue(BOOKS, "Bearer", ""), &user);
+    assert_ne!(share(&token, &user), of("CN=client"));
 }
