@@ -30,6 +30,7 @@ use super::plans::{Opens, Secures};
 use super::step::{Step, StepObserver};
 use crate::cancellations;
 use crate::conversation::{ContextStore, StoreUnavailable};
+use crate::replay::ReplayError;
 
 impl<P: Opens + Secures> Endpoint<P> {
     /// A request at a service that was read. Nothing of it is proven yet.
@@ -304,8 +305,11 @@ impl<P: Opens + Secures> Endpoint<P> {
                 let name = (issuer.as_str(), id.as_str());
                 cancellations::cancel(memory.replay, name, &requester, until, now)
             });
-            remembered.await.map_err(|error| Rejected::ReplayUnknown {
-                problem: error.to_string(),
+            remembered.await.map_err(|error| match error {
+                ReplayError::ShareUsed { share } => Rejected::CancellationsUsed { share },
+                error => Rejected::ReplayUnknown {
+                    problem: error.to_string(),
+                },
             })?;
         }
         if effects.is_empty() {

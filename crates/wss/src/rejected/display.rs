@@ -103,6 +103,7 @@ impl Rejected {
             Self::Canonicalization(_) => "too-large",
             Self::Replayed => "replayed",
             Self::KeyTriedTooOften { .. } => "key-tried-too-often",
+            Self::CancellationsUsed { .. } => "cancellations-used",
             Self::ReplayUnknown { .. } => "replay-unknown",
             Self::ContextsUnavailable { .. } => "contexts-unavailable",
         }
@@ -395,6 +396,10 @@ impl fmt::Display for Rejected {
             Self::KeyTriedTooOften { tries } => write!(
                 out,
                 "{tries} messages that ask to decipher with this key were refused, or are being opened: it is not tried again"
+            ),
+            Self::CancellationsUsed { share } => write!(
+                out,
+                "the requester has cancelled {share} assertions that have not ended, and no more are remembered of one requester"
             ),
             Self::ReplayUnknown { problem } => {
                 write!(out, "the replay cache cannot tell: {problem}")

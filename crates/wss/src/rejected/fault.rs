@@ -188,9 +188,9 @@ impl Rejected {
                 }
                 _ => FaultCode::FailedCheck,
             },
-            Self::ReplayUnknown { .. } | Self::ContextsUnavailable { .. } => {
-                FaultCode::FailedAuthentication
-            }
+            Self::CancellationsUsed { .. }
+            | Self::ReplayUnknown { .. }
+            | Self::ContextsUnavailable { .. } => FaultCode::FailedAuthentication,
         }
     }
 }

@@ -438,6 +438,11 @@ pub enum Rejected {
         /// Failed openings, and openings that have not ended.
         tries: u32,
     },
+    /// Who asks to cancel an assertion has cancelled as many as one may that have not ended.
+    CancellationsUsed {
+        /// How many that are.
+        share: usize,
+    },
     /// The replay cache cannot tell.
     ReplayUnknown {
         /// Why.

@@ -10,16 +10,17 @@ use soapstone_trust::{
     TrustRequest,
 };
 use soapstone_wss::{
-    ContextOwner, ConversationVersion, FaultCode, InboundPlan, Keys, Lookups, Mechanism,
-    SoapVersion, Suite,
+    ContextOwner, ConversationVersion, FaultCode, FirstSeen, InboundPlan, Keys, Lookups, Mechanism,
+    ReplayKey, SoapVersion, Suite,
 };
 use soapstone_xml::Limits;
 
 use super::super::asking::drive;
 use super::*;
+use crate::attempts::{Attempts, KeyName, Outcome, Tally};
 use crate::config::EndpointConfig;
 use crate::endpoint::{Call, Client, Endpoint, Fixed, HandshakeError, Memory, Service};
-use crate::replay::ForgetfulReplayCache;
+use crate::replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
 
 /// Has the latest instance of one context.
 #[derive(Debug, Default)]
@@ -432,4 +433,71 @@ fn a_context_that_does_not_open_is_said_to_be_bad_so_that_its_client_begins_anew
     let bad = FaultCode::BadContextToken(ConversationVersion::V13);
     assert_eq!(refused.fault(), bad);
     assert_eq!(refused.name(), "context-unreadable");
+}
+
+/// Remembers no more cancelled assertions of anybody.
+#[derive(Debug)]
+struct ShareUsed;
+
+impl ReplayCache for ShareUsed {
+    fn first_seen(&self, marks: &[ReplayKey], now: Timestamp) -> Result<FirstSeen, ReplayError> {
+        ForgetfulReplayCache.first_seen(marks, now)
+    }
+}
+
+impl Attempts for ShareUsed {
+    fn begin(
+        &self,
+        marks: &[ReplayKey],
+        names: &[KeyName],
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
+        ForgetfulReplayCache.begin(marks, names, until, now)
+    }
+
+    fn end(
+        &self,
+        names: &[KeyName],
+        outcome: Outcome,
+        until: Timestamp,
+        now: Timestamp,
+    ) -> Result<Vec<Tally>, ReplayError> {
+        ForgetfulReplayCache.end(names, outcome, until, now)
+    }
+
+    fn cancel(
+        &self,
+        _: &KeyName,
+        _: &KeyName,
+        _: Timestamp,
+        _: Timestamp,
+    ) -> Result<(), ReplayError> {
+        Err(ReplayError::ShareUsed { share: 2 })
+    }
+}
+
+/// No store is away: operators are not called, and the requester does not try again at once.
+#[test]
+fn who_has_cancelled_too_many_assertions_is_refused_for_that() {
+    let now = Timestamp::now();
+    let endpoint = undemanding();
+    let memory = Memory {
+        replay: &ShareUsed,
+        contexts: &Latest::default(),
+    };
+    let cancel = Effect::CancelAssertion {
+        issuer: "https://sts.example".to_owned(),
+        id: "_1".to_owned(),
+        until: now + Duration::from_secs(60),
+        requester: "user\nmallory".to_owned(),
+    };
+    let refused = drive(memory, &mut Buffers::default(), async |workspace| {
+        let done = endpoint.carry_out(vec![cancel], workspace, now);
+        done.await.map(drop)
+    });
+    let refused = refused.expect_err("the share is used");
+    assert_eq!(refused, Rejected::CancellationsUsed { share: 2 });
+    assert!(!refused.is_temporary());
+    assert_eq!(refused.name(), "cancellations-used");
 }
