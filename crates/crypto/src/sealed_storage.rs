@@ -24,7 +24,7 @@ pub const KEY_LENGTH: usize = 32;
 /// if it has sealed as much as it may.
 ///
 /// ```
-/// use soapstone_crypto::{SymmetricKey, bound};
+/// use soapstone_crypto::{SymmetricKey, sealed_storage};
 ///
 /// let key = SymmetricKey::generate(sealed_storage::KEY_LENGTH)?;
 /// let sealed = sealed_storage::seal(&key, b"shelf 3", b"open sesame")?;

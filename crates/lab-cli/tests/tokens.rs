@@ -60,9 +60,9 @@ fn tokens_by_value_by_name_and_from_a_token_service_are_measured_and_what_is_not
     }
     assert!(of("sign-encrypt") > of("none"), "{bytes:?}");
     let reference = bytes["sign-encrypt-saml-reference"].as_ref();
-    let why = reference.expect_err("nothing is fetched");
+    let why = reference.expect_err("no authority");
     assert!(
-        why.contains("nothing is fetched that a message refers to"),
+        why.contains("no authority that answers for assertions by reference"),
         "{why}"
     );
     if let Some(carried) = measured_with_a_kdc(&bytes, "sign-encrypt-kerberos") {
@@ -81,7 +81,7 @@ fn tokens_by_value_by_name_and_from_a_token_service_are_measured_and_what_is_not
     for part in [
         "### Experiment 19: What do tokens cost by value, by name, and from a token service?",
         "sign-encrypt-saml-issued/Basic128GCM",
-        "nothing is fetched that a message refers to",
+        "no authority that answers for assertions by reference",
     ] {
         assert!(report.contains(part), "{part} is not in\n{report}");
     }
