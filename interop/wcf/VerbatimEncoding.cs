@@ -1,7 +1,6 @@
 using System;
 using System.IO;
 using System.ServiceModel.Channels;
-using System.Text;
 using System.Xml;
 
 namespace Soapstone.Interop {
@@ -10,87 +9,26 @@ namespace Soapstone.Interop {
     /// again before, with prefixes of its own, so that only those of a stack with the same prefixes hold.
     /// With a folder, it records there what a service reads and writes.
     /// </summary>
-    sealed class VerbatimEncoding : MessageEncodingBindingElement {
-        readonly TextMessageEncodingBindingElement text;
+    sealed class VerbatimEncoding : AroundText {
         readonly string folder;
 
-        public VerbatimEncoding(MessageVersion version, string folder) {
-            text = new TextMessageEncodingBindingElement(version, new UTF8Encoding(false));
+        public VerbatimEncoding(MessageVersion version, string folder) : base(version) {
             this.folder = folder;
-        }
-
-        public override MessageVersion MessageVersion {
-            get { return text.MessageVersion; }
-            set { text.MessageVersion = value; }
         }
 
         public override BindingElement Clone() {
             return new VerbatimEncoding(MessageVersion, folder);
         }
 
-        public override MessageEncoderFactory CreateMessageEncoderFactory() {
-            return new Factory(text.CreateMessageEncoderFactory(), folder);
+        protected override MessageEncoder Around(MessageEncoder encoder) {
+            return new Encoding(encoder, folder);
         }
 
-        public override IChannelFactory<Channel> BuildChannelFactory<Channel>(BindingContext context) {
-            context.BindingParameters.Add(this);
-            return context.BuildInnerChannelFactory<Channel>();
-        }
-
-        public override bool CanBuildChannelFactory<Channel>(BindingContext context) {
-            return context.CanBuildInnerChannelFactory<Channel>();
-        }
-
-        public override IChannelListener<Channel> BuildChannelListener<Channel>(BindingContext context) {
-            context.BindingParameters.Add(this);
-            return context.BuildInnerChannelListener<Channel>();
-        }
-
-        public override bool CanBuildChannelListener<Channel>(BindingContext context) {
-            return context.CanBuildInnerChannelListener<Channel>();
-        }
-
-        public override Property GetProperty<Property>(BindingContext context) {
-            return text.GetProperty<Property>(context);
-        }
-
-        sealed class Factory : MessageEncoderFactory {
-            readonly MessageEncoderFactory text;
-            readonly MessageEncoder encoder;
-
-            public Factory(MessageEncoderFactory text, string folder) {
-                this.text = text;
-                encoder = new Encoding(text.Encoder, folder);
-            }
-
-            public override MessageEncoder Encoder {
-                get { return encoder; }
-            }
-
-            public override MessageVersion MessageVersion {
-                get { return text.MessageVersion; }
-            }
-        }
-
-        sealed class Encoding : MessageEncoder {
-            readonly MessageEncoder text;
+        new sealed class Encoding : AroundText.Encoding {
             readonly string folder;
 
-            public Encoding(MessageEncoder text, string folder) {
-                this.text = text;
+            public Encoding(MessageEncoder text, string folder) : base(text) {
                 this.folder = folder;
-            }
-
-            public override string ContentType {
-                get { return text.ContentType; }
-            }
-
-            public override string MediaType {
-                get { return text.MediaType; }
-            }
-
-            public override MessageVersion MessageVersion {
-                get { return text.MessageVersion; }
             }
 
             public override Message ReadMessage(Stream stream, int largestHeader, string contentType) {

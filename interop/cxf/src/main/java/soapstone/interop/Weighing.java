@@ -1,8 +1,5 @@
 package soapstone.interop;
 
-import java.io.FilterInputStream;
-import java.io.FilterOutputStream;
-import java.io.IOException;
 import java.io.InputStream;
 import java.io.OutputStream;
 import java.util.concurrent.atomic.AtomicLong;
@@ -48,7 +45,7 @@ final class Weighing {
             OutputStream wire = message.getContent(OutputStream.class);
             if (wire != null) {
                 requests.incrementAndGet();
-                message.setContent(OutputStream.class, new CountingOutput(wire));
+                message.setContent(OutputStream.class, Counting.writing(wire, octets));
             }
         }
     }
@@ -62,46 +59,8 @@ final class Weighing {
         public void handleMessage(Message message) {
             InputStream wire = message.getContent(InputStream.class);
             if (wire != null) {
-                message.setContent(InputStream.class, new CountingInput(wire));
+                message.setContent(InputStream.class, Counting.reading(wire, octets));
             }
-        }
-    }
-
-    private final class CountingOutput extends FilterOutputStream {
-        CountingOutput(OutputStream wire) {
-            super(wire);
-        }
-
-        @Override
-        public void write(int octet) throws IOException {
-            out.write(octet);
-            octets.incrementAndGet();
-        }
-
-        @Override
-        public void write(byte[] buffer, int offset, int length) throws IOException {
-            out.write(buffer, offset, length);
-            octets.addAndGet(length);
-        }
-    }
-
-    private final class CountingInput extends FilterInputStream {
-        CountingInput(InputStream wire) {
-            super(wire);
-        }
-
-        @Override
-        public int read() throws IOException {
-            int octet = in.read();
-            octets.addAndGet(octet < 0 ? 0 : 1);
-            return octet;
-        }
-
-        @Override
-        public int read(byte[] buffer, int offset, int length) throws IOException {
-            int count = in.read(buffer, offset, length);
-            octets.addAndGet(Math.max(count, 0));
-            return count;
         }
     }
 }

@@ -1,10 +1,6 @@
 package soapstone.interop;
 
-import java.io.FilterInputStream;
-import java.io.FilterOutputStream;
 import java.io.IOException;
-import java.io.InputStream;
-import java.io.OutputStream;
 import java.util.concurrent.atomic.AtomicLong;
 
 import com.sun.net.httpserver.Filter;
@@ -35,45 +31,7 @@ final class Weighing extends Filter {
     public void doFilter(HttpExchange exchange, Chain chain) throws IOException {
         QUERY.set(exchange.getRequestURI().getQuery());
         requests.incrementAndGet();
-        exchange.setStreams(new CountingInput(exchange.getRequestBody()), new CountingOutput(exchange.getResponseBody()));
+        exchange.setStreams(Counting.reading(exchange.getRequestBody(), octets), Counting.writing(exchange.getResponseBody(), octets));
         chain.doFilter(exchange);
-    }
-
-    private final class CountingOutput extends FilterOutputStream {
-        CountingOutput(OutputStream wire) {
-            super(wire);
-        }
-
-        @Override
-        public void write(int octet) throws IOException {
-            octets.incrementAndGet();
-            out.write(octet);
-        }
-
-        @Override
-        public void write(byte[] buffer, int offset, int length) throws IOException {
-            octets.addAndGet(length);
-            out.write(buffer, offset, length);
-        }
-    }
-
-    private final class CountingInput extends FilterInputStream {
-        CountingInput(InputStream wire) {
-            super(wire);
-        }
-
-        @Override
-        public int read() throws IOException {
-            int octet = in.read();
-            octets.addAndGet(octet < 0 ? 0 : 1);
-            return octet;
-        }
-
-        @Override
-        public int read(byte[] buffer, int offset, int length) throws IOException {
-            int count = in.read(buffer, offset, length);
-            octets.addAndGet(Math.max(count, 0));
-            return count;
-        }
     }
 }
