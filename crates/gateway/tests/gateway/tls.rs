@@ -7,7 +7,8 @@ use http::{Response, StatusCode};
 use http_body_util::Full;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, RootCertStore};
+use rustls::server::WantsServerCert;
+use rustls::{ClientConfig, ConfigBuilder, RootCertStore, ServerConfig};
 use soapstone::crypto::Identity;
 use soapstone::crypto::issue::{self, Template};
 use soapstone_testkit::keys::{self, P256, RSA};
@@ -23,6 +24,29 @@ const MUTUAL: &str = "tls = { certificate = \"server.cert.pem\", key = \"server.
 
 fn route(address: std::net::SocketAddr) -> String {
     format!("[[routes]]\npath = \"/echo\"\nbackend = \"http://{address}/echo\"\n")
+}
+
+/// What a server of TLS begins with, which asks no client for a certificate: the chain and the key
+/// of `server`, and a configuration that lacks them.
+pub(crate) fn server_identity(folder: &Folder) -> ServerIdentity {
+    let read = |name: &str| std::fs::read(folder.path(name)).expect("a file");
+    let chain = CertificateDer::pem_slice_iter(&read("server.cert.pem")).collect::<Result<_, _>>();
+    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
+    ServerIdentity {
+        chain: chain.expect("certificates"),
+        key: PrivateKeyDer::from_pem_slice(&read("server.key.pem")).expect("a key"),
+        builder: ServerConfig::builder_with_provider(provider)
+            .with_safe_default_protocol_versions()
+            .expect("the provider has them")
+            .with_no_client_auth(),
+    }
+}
+
+/// See [`server_identity`].
+pub(crate) struct ServerIdentity {
+    pub(crate) chain: Vec<CertificateDer<'static>>,
+    pub(crate) key: PrivateKeyDer<'static>,
+    pub(crate) builder: ConfigBuilder<ServerConfig, WantsServerCert>,
 }
 
 pub(crate) async fn connect(

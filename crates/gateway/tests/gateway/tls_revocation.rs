@@ -14,13 +14,14 @@ use hyper::service::service_fn;
 use hyper_util::rt::TokioIo;
 use rustls::pki_types::pem::PemObject;
 use rustls::pki_types::{CertificateDer, PrivateKeyDer, ServerName};
-use rustls::{ClientConfig, RootCertStore, ServerConfig};
+use rustls::{ClientConfig, RootCertStore};
 use soapstone_gateway::{Config, Running};
 use tokio::net::{TcpListener, TcpStream};
 use tokio_rustls::{TlsAcceptor, TlsConnector};
 
 use crate::revocation::{Responder, outcome, told, write_responder};
 use crate::support::{Backend, ENVELOPE, Folder, get, post, send, send_over, silent_backend};
+use crate::tls::server_identity;
 
 const SERVER: &str = "certificate = \"server.cert.pem\", key = \"server.key.pem\"";
 
@@ -285,16 +286,10 @@ async fn a_connection_to_a_backend_does_not_outlive_the_answer_that_it_was_accep
 
 /// A server of TLS that staples this answer.
 async fn stapling(folder: &Folder, answer: Vec<u8>) -> SocketAddr {
-    let read = |name: &str| std::fs::read(folder.path(name)).expect("a file");
-    let chain = read("server.cert.pem");
-    let chain = CertificateDer::pem_slice_iter(&chain).collect::<Result<_, _>>();
-    let key = PrivateKeyDer::from_pem_slice(&read("server.key.pem")).expect("a key");
-    let provider = Arc::new(rustls::crypto::aws_lc_rs::default_provider());
-    let config = ServerConfig::builder_with_provider(provider)
-        .with_safe_default_protocol_versions()
-        .expect("the provider has them")
-        .with_no_client_auth()
-        .with_single_cert_with_ocsp(chain.expect("certificates"), key, answer);
+    let server = server_identity(folder);
+    let config = server
+        .builder
+        .with_single_cert_with_ocsp(server.chain, server.key, answer);
     let acceptor = TlsAcceptor::from(Arc::new(config.expect("they belong together")));
     let listener = TcpListener::bind("127.0.0.1:0").await.expect("a free port");
     let address = listener.local_addr().expect("it is bound");
