@@ -1,16 +1,14 @@
 //! Keys from the passwords of users (UsernameToken Profile 1.1.1, 4), as endpoint files and policy
 //! files say them: a service with two users, a client, and what stands between them.
 
-use std::sync::Mutex;
+#[path = "support/kept.rs"]
+mod kept;
 
-use jiff::Timestamp;
+use kept::Kept;
 use soapstone::config::{EndpointConfig, Problems};
 use soapstone::endpoint::Endpoint;
-use soapstone::wss::{FirstSeen, Rejected, ReplayKey, Signer};
-use soapstone::{
-    Attempts, ForgetfulReplayCache, KeyName, Memory, OpenedMessage, Opener, Outcome, ReplayCache,
-    ReplayError, Securer, Tally,
-};
+use soapstone::wss::{Rejected, Signer};
+use soapstone::{ForgetfulReplayCache, Memory, OpenedMessage, Opener, Securer};
 use soapstone_testkit::Folder;
 use soapstone_testkit::envelope::{HELLO, SOAP11, with_header};
 
@@ -100,44 +98,6 @@ fn wrong_and_unknown_users_are_refused_alike() {
             user: "alice".to_owned(),
         };
         assert_eq!(refused.map(drop), Err(expected));
-    }
-}
-
-/// Remembers every mark.
-#[derive(Default)]
-struct Kept(Mutex<Vec<[u8; 32]>>);
-
-impl ReplayCache for Kept {
-    fn first_seen(&self, marks: &[ReplayKey], _: Timestamp) -> Result<FirstSeen, ReplayError> {
-        let mut kept = self.0.lock().expect("no test panicked");
-        if marks.iter().any(|mark| kept.contains(&mark.key)) {
-            return Err(ReplayError::Seen);
-        }
-        kept.extend(marks.iter().map(|mark| mark.key));
-        Ok(FirstSeen::assertion(marks))
-    }
-}
-
-impl Attempts for Kept {
-    fn begin(
-        &self,
-        marks: &[ReplayKey],
-        names: &[KeyName],
-        _: Timestamp,
-        now: Timestamp,
-    ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
-        let first_seen = self.first_seen(marks, now)?;
-        Ok((first_seen, vec![Tally::default(); names.len()]))
-    }
-
-    fn end(
-        &self,
-        names: &[KeyName],
-        _: Outcome,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Result<Vec<Tally>, ReplayError> {
-        Ok(vec![Tally::default(); names.len()])
     }
 }
 

@@ -2,16 +2,17 @@
 //!
 //! Case `sectors/10-peer-clock-offset`.
 
-use std::sync::Mutex;
+#[path = "support/kept.rs"]
+mod kept;
 
 use jiff::{SignedDuration, Timestamp};
+use kept::Kept;
 use soapstone::config::{EndpointConfig, Problems};
 use soapstone::endpoint::Endpoint;
-use soapstone::wss::{FirstSeen, Rejected, ReplayKey, parse_date_time};
+use soapstone::wss::{Rejected, parse_date_time};
 use soapstone::xml::Buffers;
 use soapstone::{
-    Arrived, Attempts, Call, Client, ForgetfulReplayCache, KeyName, Memory, Outcome, ReceiveError,
-    ReplayCache, ReplayError, Service, Tally,
+    Arrived, Call, Client, ForgetfulReplayCache, Memory, ReceiveError, ReplayCache, Service,
 };
 use soapstone_testkit::Folder;
 use soapstone_testkit::envelope::{HELLO, SOAP11, SOAP12, with_header};
@@ -148,48 +149,6 @@ fn times_are_written_and_read_by_the_peers_clock() {
     }
 }
 
-/// Remembers until when each mark counts.
-#[derive(Debug, Default)]
-struct Kept(Mutex<Vec<ReplayKey>>);
-
-impl ReplayCache for Kept {
-    fn first_seen(&self, marks: &[ReplayKey], now: Timestamp) -> Result<FirstSeen, ReplayError> {
-        let mut kept = self.0.lock().expect("nobody panicked");
-        kept.retain(|mark| mark.until > now);
-        if marks
-            .iter()
-            .any(|mark| kept.iter().any(|one| one.key == mark.key))
-        {
-            return Err(ReplayError::Seen);
-        }
-        kept.extend(marks);
-        Ok(FirstSeen::assertion(marks))
-    }
-}
-
-impl Attempts for Kept {
-    fn begin(
-        &self,
-        marks: &[ReplayKey],
-        names: &[KeyName],
-        _: Timestamp,
-        now: Timestamp,
-    ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
-        let first_seen = self.first_seen(marks, now)?;
-        Ok((first_seen, vec![Tally::default(); names.len()]))
-    }
-
-    fn end(
-        &self,
-        names: &[KeyName],
-        _: Outcome,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Result<Vec<Tally>, ReplayError> {
-        Ok(vec![Tally::default(); names.len()])
-    }
-}
-
 /// At every moment a copy is one that is remembered, or too old.
 #[test]
 fn a_copy_is_never_fresh_again_whatever_the_offset() {
@@ -208,7 +167,7 @@ fn a_copy_is_never_fresh_again_whatever_the_offset() {
             let message = secured.expect("it is secured").bytes;
             let allowing = format!("{mechanism}, clock = {{ offset = \"{offset}s\" }}");
             let service = service(&folder, &allowing);
-            let cache = Kept::default();
+            let cache = Kept::until_their_ends();
             received(&service, &message, &cache, now).expect("it is accepted");
             for later in [
                 1, 60, 299, 300, 301, 359, 360, 361, 7_000, 7_200, 7_560, 8_000,
@@ -251,7 +210,7 @@ fn a_copy_is_never_fresh_again_when_another_clock_is_learnt() {
         .answer(plain(SOAP11), &receipt)
         .expect("an answer")
         .bytes;
-    let cache = Kept::default();
+    let cache = Kept::until_their_ends();
     let open = |receipt, later: i64| {
         let then = now.checked_add(seconds(later)).expect("a time");
         let mut buffers = Buffers::default();

@@ -4,16 +4,15 @@
 //! Cases `clients/06-password-text-without-nonce`, `clients/07-old-user-name-tokens`,
 //! `sectors/09-skew-without-timestamp`.
 
-use std::sync::Mutex;
+#[path = "support/kept.rs"]
+mod kept;
 
 use jiff::Timestamp;
+use kept::Kept;
 use soapstone::config::{EndpointConfig, Problems};
 use soapstone::endpoint::Endpoint;
-use soapstone::wss::{FirstSeen, Rejected, ReplayKey};
-use soapstone::{
-    Attempts, ForgetfulReplayCache, KeyName, Memory, OpenedMessage, Opener, Outcome, ReplayCache,
-    ReplayError, Securer, Tally,
-};
+use soapstone::wss::Rejected;
+use soapstone::{ForgetfulReplayCache, Memory, OpenedMessage, Opener, Securer};
 use soapstone_testkit::Folder;
 use soapstone_testkit::envelope::{HELLO, SOAP11, SOAP12, with_header};
 use soapstone_testkit::keys::RSA;
@@ -212,53 +211,6 @@ fn a_message_has_one_token_in_one_header_whatever_their_namespaces() {
     let strict = "mechanism = \"username\", password = \"text\"";
     let sent = with_header(SOAP11, &header(WSSE, &old), HELLO);
     assert_eq!(verdict(&folder, strict, &sent), "element-unexpected");
-}
-
-/// Remembers every mark.
-#[derive(Debug, Default)]
-struct Kept(Mutex<Vec<ReplayKey>>);
-
-impl Kept {
-    /// When the last mark ends.
-    fn until(&self) -> Option<Timestamp> {
-        let kept = self.0.lock().expect("nobody panicked");
-        kept.iter().map(|mark| mark.until).max()
-    }
-}
-
-impl ReplayCache for Kept {
-    fn first_seen(&self, marks: &[ReplayKey], _: Timestamp) -> Result<FirstSeen, ReplayError> {
-        let mut kept = self.0.lock().expect("nobody panicked");
-        let is_known = |mark: &ReplayKey| kept.iter().any(|one| one.key == mark.key);
-        if marks.iter().any(is_known) {
-            return Err(ReplayError::Seen);
-        }
-        kept.extend(marks);
-        Ok(FirstSeen::assertion(marks))
-    }
-}
-
-impl Attempts for Kept {
-    fn begin(
-        &self,
-        marks: &[ReplayKey],
-        names: &[KeyName],
-        _: Timestamp,
-        now: Timestamp,
-    ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
-        let first_seen = self.first_seen(marks, now)?;
-        Ok((first_seen, vec![Tally::default(); names.len()]))
-    }
-
-    fn end(
-        &self,
-        names: &[KeyName],
-        _: Outcome,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Result<Vec<Tally>, ReplayError> {
-        Ok(vec![Tally::default(); names.len()])
-    }
 }
 
 #[test]

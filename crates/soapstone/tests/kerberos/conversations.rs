@@ -191,7 +191,7 @@ mod body {
     #[ignore = "runs in the process of a realm"]
     fn a_copy_of_a_bootstrap_is_refused_without_the_librarys_cache() {
         let (client, service) = (client("", CONVERSATION), service("", CONVERSATION));
-        let (kept, cache) = (Granted::default(), Remembering::default());
+        let (kept, cache) = (Granted::default(), Kept::default());
         let memory = Memory {
             replay: &cache,
             contexts: &kept,

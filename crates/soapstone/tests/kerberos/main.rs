@@ -7,19 +7,17 @@
 #[path = "../support/contexts.rs"]
 #[expect(dead_code, reason = "shared by tests that use parts of it")]
 mod contexts;
-
-use std::collections::HashSet;
-use std::sync::Mutex;
+#[path = "../support/kept.rs"]
+mod kept;
 
 use contexts::Granted;
 use jiff::Timestamp;
-use soapstone::attempts::{Attempts, KeyName, Outcome, Tally};
+use kept::Kept;
 use soapstone::config::EndpointConfig;
 use soapstone::endpoint::{Call, Handshake, TokenAnswer};
-use soapstone::replay::{ForgetfulReplayCache, ReplayCache, ReplayError};
+use soapstone::replay::ForgetfulReplayCache;
 use soapstone::wss::{
-    ContextOwner, FirstSeen, Outgoing, Rejected, ReplayKey, SecureError, Secured, SecurityContext,
-    Signer, SoapVersion,
+    ContextOwner, Outgoing, Rejected, SecureError, Secured, SecurityContext, Signer, SoapVersion,
 };
 use soapstone::xml::Buffers;
 use soapstone::{Arrived, Client, Memory, OpenedMessage, ReceiveError, Service};
@@ -111,43 +109,5 @@ mod sides {
 
     pub(crate) fn text(bytes: &[u8]) -> &str {
         std::str::from_utf8(bytes).expect("a text")
-    }
-}
-
-/// A cache that remembers marks for good.
-#[derive(Debug, Default)]
-struct Remembering(Mutex<HashSet<[u8; 32]>>);
-
-impl ReplayCache for Remembering {
-    fn first_seen(&self, marks: &[ReplayKey], _: Timestamp) -> Result<FirstSeen, ReplayError> {
-        let mut seen = self.0.lock().expect("no panic");
-        if marks.iter().any(|mark| seen.contains(&mark.key)) {
-            return Err(ReplayError::Seen);
-        }
-        seen.extend(marks.iter().map(|mark| mark.key));
-        Ok(FirstSeen::assertion(marks))
-    }
-}
-
-impl Attempts for Remembering {
-    fn begin(
-        &self,
-        marks: &[ReplayKey],
-        names: &[KeyName],
-        _: Timestamp,
-        now: Timestamp,
-    ) -> Result<(FirstSeen, Vec<Tally>), ReplayError> {
-        let seen = self.first_seen(marks, now)?;
-        Ok((seen, vec![Tally::default(); names.len()]))
-    }
-
-    fn end(
-        &self,
-        names: &[KeyName],
-        _: Outcome,
-        _: Timestamp,
-        _: Timestamp,
-    ) -> Result<Vec<Tally>, ReplayError> {
-        Ok(vec![Tally::default(); names.len()])
     }
 }

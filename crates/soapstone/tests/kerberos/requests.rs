@@ -219,7 +219,7 @@ mod body {
             let accepted = received(&service, request.clone(), NO_CACHE).map(drop);
             assert_eq!(accepted, Ok(()));
         }
-        let cache = Remembering::default();
+        let cache = Kept::default();
         let memory = Memory {
             replay: &cache,
             ..NO_CACHE
