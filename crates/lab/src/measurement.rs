@@ -203,16 +203,13 @@ impl Samples {
         let mut turns = Vec::new();
         repeat(effort, |counted| {
             let (one, other) = prepare();
-            let turn = (timed(|| run(one)), timed(|| beside(other)));
+            let turn = [timed(|| run(one)), timed(|| beside(other))];
             if counted {
                 turns.push(turn);
             }
         });
-        let whole = |(run, beside): &(f64, f64)| run + beside;
-        turns.sort_by(|one, other| whole(one).total_cmp(&whole(other)));
-        turns.truncate(turns.len().div_ceil(4));
-        let (samples, others) = turns.into_iter().unzip();
-        (Self(samples), Self(others))
+        let [run, beside] = Self::of_quiet(turns);
+        (run, beside)
     }
 
     /// Does several works in turns, each of which tells how long it took: the times of each, of
@@ -228,6 +225,11 @@ impl Samples {
                 turns.push(turn);
             }
         });
+        Self::of_quiet(turns)
+    }
+
+    /// The times of each work, of those turns that took least: a quarter of all.
+    fn of_quiet<const N: usize>(mut turns: Vec<[f64; N]>) -> [Self; N] {
         let whole = |turn: &[f64; N]| turn.iter().sum::<f64>();
         turns.sort_by(|one, other| whole(one).total_cmp(&whole(other)));
         turns.truncate(turns.len().div_ceil(4));
