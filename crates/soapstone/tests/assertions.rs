@@ -3,13 +3,19 @@
 //! The messages in `assertions/` were signed by other programs' libraries (lxml and libxmlsec1),
 //! with throw-away keys. The clock of each endpoint stands still.
 
+#[path = "support/endpoints.rs"]
+mod endpoints;
+
 use std::path::{Path, PathBuf};
+use std::sync::Arc;
 
 use soapstone::crypto::base64;
 use soapstone::crypto::issue::{self, Template, Validity};
-use soapstone::wss::{ConfirmationMethod, Envelope, Rejected, Verified};
+use soapstone::endpoint::{AssertionErrand, AssertionFetcher};
+use soapstone::wss::{ConfirmationMethod, Envelope, Rejected, Verified, names};
 use soapstone::{Arrived, Client, ForgetfulReplayCache, Memory, Opener, Securer, Service};
-use soapstone_testkit::assertion::Assertion;
+use soapstone_testkit::assertion::{Assertion, ID};
+use soapstone_testkit::envelope::{SOAP11, with_header};
 use soapstone_testkit::{Folder, envelope, keys};
 
 fn folder() -> PathBuf {
@@ -665,5 +671,109 @@ fn assertions_of_wss4j_are_accepted() {
         let message = format!("wss4j-{version}-{name}.xml");
         let verified = open(&text, &message).unwrap_or_else(|it| panic!("{message}: {it}"));
         confirmed(&verified, confirmation);
+    }
+}
+
+/// An authority that has this assertion of SAML 1.1, and that one of SAML 2.0.
+#[derive(Debug)]
+struct Authority([String; 2]);
+
+impl AssertionFetcher for Authority {
+    fn fetch(&self, errand: AssertionErrand) -> Result<Vec<u8>, String> {
+        let [old, new] = &self.0;
+        let Some(request) = errand.message else {
+            return Ok(new.clone().into_bytes());
+        };
+        let request = String::from_utf8(request).expect("text");
+        let (_, id) = request.split_once("RequestID=\"").expect("its id");
+        let (id, _) = id.split_once('"').expect("its end");
+        let answer = format!(
+            "<samlp:Response xmlns:samlp=\"urn:oasis:names:tc:SAML:1.0:protocol\" InResponseTo=\"{id}\"><samlp:Status>\
+             <samlp:StatusCode Value=\"samlp:Success\"/></samlp:Status>{old}</samlp:Response>"
+        );
+        Ok(with_header(SOAP11, "", &answer).into_bytes())
+    }
+}
+
+/// A port whose first operation wants an assertion of SAML 1.1, and whose second one of SAML 2.0.
+fn port_of_two_versions() -> String {
+    let sp = "http://docs.oasis-open.org/ws-sx/ws-securitypolicy/200702";
+    let (mut messages, mut offered, mut bound) = (String::new(), String::new(), String::new());
+    for (name, form) in [("Old", "WssSamlV11Token11"), ("New", "WssSamlV20Token11")] {
+        messages.push_str(&format!(
+            "<message name='{name}'><part name='p' element='t:{name}'/></message>"
+        ));
+        offered.push_str(&format!(
+            "<operation name='{name}'><input message='t:{name}'/></operation>"
+        ));
+        bound.push_str(&format!(
+            "<operation name='{name}'><wsp:Policy><sp:TransportBinding><wsp:Policy>\
+             <sp:TransportToken><wsp:Policy><sp:HttpsToken><wsp:Policy/></sp:HttpsToken></wsp:Policy></sp:TransportToken>\
+             <sp:AlgorithmSuite><wsp:Policy><sp:Basic256Sha256/></wsp:Policy></sp:AlgorithmSuite></wsp:Policy></sp:TransportBinding>\
+             <sp:SupportingTokens><wsp:Policy><sp:SamlToken sp:IncludeToken='{sp}/IncludeToken/AlwaysToRecipient'><wsp:Policy>\
+             <sp:{form}/></wsp:Policy></sp:SamlToken></wsp:Policy></sp:SupportingTokens></wsp:Policy>\
+             <soap:operation soapAction='urn:t:{name}'/><input><soap:body use='literal'/></input></operation>"
+        ));
+    }
+    format!(
+        "<definitions xmlns='http://schemas.xmlsoap.org/wsdl/' xmlns:t='urn:t' targetNamespace='urn:t' \
+         xmlns:wsp='http://www.w3.org/ns/ws-policy' xmlns:sp='{sp}' xmlns:soap='http://schemas.xmlsoap.org/wsdl/soap/'>{messages}\
+         <portType name='P'>{offered}</portType><binding name='B' type='t:P'>\
+         <soap:binding transport='http://schemas.xmlsoap.org/soap/http'/>{bound}</binding>\
+         <service name='S'><port name='P' binding='t:B'><soap:address location='https://t/'/></port></service></definitions>"
+    )
+}
+
+/// What is fetched is judged by the operation that its message is for, and not by the first one.
+#[test]
+fn operations_name_assertions_of_different_versions() {
+    let folder = Folder::new();
+    let idp = keys::identity("CN=idp", keys::RSA);
+    folder.write_identity("idp", &idp);
+    folder.write("port.wsdl", port_of_two_versions());
+    let made = [false, true].map(|is_20| {
+        let assertion = Assertion {
+            is_20,
+            method: "bearer",
+            holder: None,
+            audience: Some("https://service.example"),
+            attributes: &[],
+        };
+        assertion.about("alice", &idp)
+    });
+    let place = "https://idp.example/assertions";
+    let text = format!(
+        "[saml]\naudience = [\"https://service.example\"]\nconfirmation = [\"bearer\"]\nprotection = \"tls\"\n\
+         issuers = [{{ name = \"https://idp.example\", pinned = [\"idp.cert.pem\"] }}]\n\
+         by_reference = {{ authorities = [\"{place}\"], allow_bearer = true }}\n\
+         [security]\npolicy = \"port.wsdl\"\nsha256_suites = \"sha256\"\n"
+    );
+    let service: Service = endpoints::compile(&folder, &text).unwrap_or_else(|it| panic!("{it}"));
+    let service = service.fetching_with(Arc::new(Authority(made)));
+    let profile = "http://docs.oasis-open.org/wss/oasis-wss-saml-token-profile-1";
+    let old = format!(
+        "<saml:AuthorityBinding xmlns:saml=\"urn:oasis:names:tc:SAML:1.0:assertion\" AuthorityKind=\"saml:AssertionIDReference\" \
+         Location=\"{place}\" Binding=\"urn:oasis:names:tc:SAML:1.0:bindings:SOAP-binding\"/>\
+         <wsse:KeyIdentifier ValueType=\"{profile}.0#SAMLAssertionID\">{ID}</wsse:KeyIdentifier>"
+    );
+    let new = format!("<wsse:Reference URI=\"{place}?ID={ID}\"/>");
+    let received = |operation: &str, reference: &str, version: &str| {
+        let security = format!(
+            "<wsse:Security xmlns:wsse=\"{}\"><wsse:SecurityTokenReference xmlns:wsse11=\"{}\" \
+             wsse11:TokenType=\"{profile}.1#SAMLV{version}\">{reference}</wsse:SecurityTokenReference></wsse:Security>",
+            names::WSSE,
+            names::WSSE11
+        );
+        let body = format!("<t:{operation} xmlns:t=\"urn:t\"/>");
+        let message = with_header(SOAP11, &security, &body);
+        let memory = Memory::without_conversations(&ForgetfulReplayCache);
+        let arrived = service.receive(message.into_bytes(), memory);
+        arrived.map(drop).map_err(|refused| refused.to_string())
+    };
+    assert_eq!(received("Old", &old, "1.1"), Ok(()));
+    assert_eq!(received("New", &new, "2.0"), Ok(()));
+    for (operation, reference, version) in [("Old", &new, "2.0"), ("New", &old, "1.1")] {
+        let refused = received(operation, reference, version).unwrap_err();
+        assert!(refused.contains("assertion"), "{refused}");
     }
 }

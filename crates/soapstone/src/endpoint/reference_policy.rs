@@ -24,7 +24,13 @@ impl Compiler<'_> {
         let wanted = config.by_reference.as_ref()?;
         let policies = || exchanges.iter().map(|exchange| &exchange.request);
         let accepted = || policies().filter_map(Policy::assertion);
-        let policy = accepted().next()?;
+        let mut policy = accepted().next()?.clone();
+        // Which operation a reference is for is known when its message is judged.
+        for version in accepted().flat_map(|policy| &policy.versions) {
+            if !policy.versions.contains(version) {
+                policy.versions.push(*version);
+            }
+        }
         let by_signature = accepted().any(|policy| {
             policy.protection == AssertionProtection::Signature
                 && policy.methods != [ConfirmationMethod::HolderOfKey]
@@ -67,7 +73,7 @@ impl Compiler<'_> {
         }
         (!is_wrong).then(|| {
             let issuers = Arc::clone(&keys.issuers);
-            Arc::new(References::new(wanted, issuers, policy.clone()))
+            Arc::new(References::new(wanted, issuers, policy))
         })
     }
 }
