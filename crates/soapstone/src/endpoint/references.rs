@@ -76,6 +76,7 @@ pub(super) struct References {
     per_second: u32,
     capacity: usize,
     issuers: Arc<[AssertionIssuer]>,
+    /// What any message of the endpoint may have. Each is judged by its own plan again.
     policy: AssertionPolicy,
     fetcher: Option<Arc<dyn AssertionFetcher>>,
     state: Mutex<State>,
@@ -329,14 +330,18 @@ impl State {
         }
     }
 
-    /// Leaves so many places of one assertion, and the one that was asked last among them.
+    /// Leaves so many places of one assertion, and the one that was asked last among them. Of the
+    /// others those go first at which it could not be had.
     fn bound_places(&mut self, last: &AssertionReference) {
         let others = self.known.iter().filter(|(other, known)| {
             let is_other = (&other.id, other.version) == (&last.id, last.version) && *other != last;
             is_other && !matches!(known, Known::UnderWay(_))
         });
-        let others: Vec<_> = others.map(|(other, _)| other.clone()).collect();
-        for other in others.iter().skip(PLACES - 1) {
+        let mut others: Vec<_> = others
+            .map(|(other, known)| (matches!(known, Known::Failed { .. }), other.clone()))
+            .collect();
+        others.sort_by_key(|(is_failed, _)| *is_failed);
+        for (_, other) in others.iter().skip(PLACES - 1) {
             self.known.remove(other);
         }
     }
@@ -400,4 +405,77 @@ impl Drop for Place<'_> {
 
 fn unavailable(problem: String) -> Rejected {
     Rejected::AssertionUnavailable { problem }
+}
+
+#[cfg(test)]
+mod tests {
+    use soapstone_crypto::TrustStore;
+    use soapstone_crypto::trust::TrustRules;
+    use soapstone_testkit::assertion::{Assertion, ID, ISSUER};
+    use soapstone_testkit::keys;
+    use soapstone_wss::SamlVersion;
+
+    use super::*;
+
+    /// Whoever knows an id may write places at which its assertion is not.
+    #[test]
+    fn an_assertion_stays_where_others_of_its_id_could_not_be_had() {
+        let at = |place: usize| AssertionReference {
+            version: SamlVersion::V20,
+            id: ID.to_owned(),
+            location: format!("https://idp.example/{place}?ID={ID}"),
+        };
+        let held = held(&at(0));
+        let failed = || Known::Failed {
+            again: Instant::now() + PAUSE,
+            problem: "nothing is there".to_owned(),
+        };
+        // Another map has another order.
+        for _ in 0..32 {
+            let mut state = State {
+                known: HashMap::new(),
+                under_way: 0,
+                waiting: 0,
+                second: (Instant::now(), 0),
+            };
+            state.known.insert(at(0), Known::Held(Arc::clone(&held)));
+            for place in 1..=2 * PLACES {
+                state.known.insert(at(place), failed());
+                state.bound_places(&at(place));
+                assert!(state.known.contains_key(&at(0)));
+                assert!(state.known.contains_key(&at(place)));
+                assert!(state.known.len() <= PLACES);
+            }
+            for place in 1..PLACES {
+                let held = Known::Held(Arc::clone(&held));
+                state.known.insert(at(place), held);
+                state.bound_places(&at(place));
+            }
+            let mut kept = state.known.values();
+            assert!(kept.all(|known| matches!(known, Known::Held(_))));
+            assert_eq!(state.known.len(), PLACES);
+        }
+    }
+
+    fn held(reference: &AssertionReference) -> Arc<FetchedAssertion> {
+        let idp = keys::identity("CN=idp", keys::RSA);
+        let assertion = Assertion {
+            is_20: true,
+            method: "bearer",
+            holder: None,
+            audience: None,
+            attributes: &[],
+        };
+        let answer = assertion.about("alice", &idp).into_bytes();
+        let mut rules = TrustRules::default();
+        rules.pinned = vec![idp.certificate().clone()];
+        let issuer = AssertionIssuer {
+            name: ISSUER.to_owned(),
+            trust: Some(TrustStore::new(rules).expect("trust")),
+        };
+        let policy = AssertionPolicy::default();
+        let now = Timestamp::now();
+        let fetched = FetchedAssertion::read(reference, answer, "_", &[issuer], &policy, now);
+        Arc::new(fetched.expect("an assertion"))
+    }
 }
