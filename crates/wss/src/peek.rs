@@ -101,8 +101,8 @@ impl InboundPlan {
             return;
         }
         let mut references = children()
-            .take(self.demands.limits.tokens)
-            .filter_map(token_reference);
+            .filter_map(token_reference)
+            .take(self.demands.limits.tokens);
         let found =
             references.find_map(|reference| AssertionReference::read(reference).ok().flatten());
         lookups.assertion = found.filter(|found| self.demands.accepts_version(found.version));
