@@ -157,6 +157,9 @@ impl SecurityTokenService {
                 expired: old.expires,
             });
         }
+        if requester.has_idle_token() {
+            return Err(Refusal::NotAuthenticated);
+        }
         let owner = match (&old.owner, &requester.owner) {
             (_, ContextOwner::Anonymous) => return Err(Refusal::NotAuthenticated),
             (ContextOwner::Anonymous, owner) => owner.clone(),

@@ -5,10 +5,10 @@ use jiff::{SignedDuration, Timestamp};
 use soapstone_testkit::assertion::{ISSUER as PARTNER, Made};
 use soapstone_testkit::keys;
 use soapstone_trust::{
-    AssertionRules, Delegation, DelegationForm, GrantedAttribute, KeyType, Parties, Refusal,
-    Requester, RequesterToken,
+    AssertionRules, ClientRules, Delegation, DelegationForm, Effect, GrantedAttribute, KeyType,
+    Parties, PendingIssue, Records, Refusal, Requester, RequesterToken,
 };
-use soapstone_wss::{Assertion, AssertionPolicy, ContextOwner, SamlVersion};
+use soapstone_wss::{Assertion, AssertionPolicy, ContextOwner, SamlVersion, SecurityContext};
 use soapstone_xml::{Buffers, Document, ParseOptions};
 
 use super::{
@@ -72,6 +72,43 @@ fn an_assertion_begins_no_security_context() {
     for requester in [alone, beside] {
         assert_eq!(sts.refusal(&wanted, &requester), Refusal::NotAuthenticated);
     }
+}
+
+/// The context would have the user's name, and the assertion's subject would send its messages.
+#[test]
+fn an_assertion_gives_no_security_context_an_owner() {
+    let sts = Sts::making_keys(|it| {
+        it.contexts = true;
+    });
+    let shown = own(&Sts::with(rules), &by_password("alice"), "Bearer");
+    let nobodys = SecurityContext {
+        owner: ContextOwner::Anonymous,
+        created: sts.now,
+        expires: sts.now + SignedDuration::from_secs(600),
+        ..crate::support::context("urn:nobody")
+    };
+    let (_, request) = PendingIssue::amend(&ClientRules::default(), &nobodys);
+    let body = crate::support::envelope(&request.body);
+    let find = |_: &_| Ok(None);
+    let amended_by = |token: Option<RequesterToken>| {
+        let requester = Requester {
+            token,
+            context: Some(nobodys.clone()),
+            ..by_password("alice")
+        };
+        let records = Records::of_contexts(&find);
+        let action = Some(request.action.as_str());
+        let answer = sts
+            .service
+            .answer(body.body(), action, &requester, records, sts.now);
+        answer.map(|answer| answer.effects)
+    };
+    let refused = amended_by(by_assertion(shown).token).expect_err("a refusal");
+    assert_eq!(refused.refusal, Refusal::NotAuthenticated);
+    let effects = amended_by(None).expect("an answer");
+    assert!(
+        matches!(&effects[..], [Effect::Amend { after, .. }] if after.owner.to_string() == "alice")
+    );
 }
 
 /// An assertion of the service itself, as a route has accepted it.
