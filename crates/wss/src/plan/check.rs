@@ -179,6 +179,10 @@ impl Policy {
                 "an assertion needs a version and a confirmation that are accepted",
             ),
             (
+                assertion.is_some_and(|one| one.by_reference && one.encrypted),
+                "an assertion that a message only names is fetched in the clear, and one in cipher text of its own is demanded",
+            ),
+            (
                 self.is_endorsed_by_holder() && self.endorsing().count() != 1,
                 "the holder of an assertion endorses alone",
             ),

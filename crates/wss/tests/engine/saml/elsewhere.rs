@@ -6,7 +6,8 @@ use std::time::Duration;
 
 use soapstone_wss::{
     AssertionPolicy, AssertionProtection, AssertionReference, ConfirmationMethod, Envelope, Facts,
-    FetchedAssertion, Mechanism, Part, Policy, Rejected, SamlVersion, Verified, names,
+    FetchedAssertion, InboundPlan, Mechanism, Part, PlanProblem, Policy, Rejected, SamlVersion,
+    Verified, names,
 };
 
 use super::accepted::{by_holder, carrying};
@@ -295,4 +296,35 @@ fn a_reference_is_read_strictly() {
     }
     open(&named(ID).replace("#SAMLV2.0", "#SAMLV1.1")).unwrap_err();
     open(&format!("{}{}", named(ID), named("_other"))).unwrap_err();
+}
+
+/// Many elements stand before it: the signatures, keys and tokens of a long header.
+#[test]
+fn a_reference_behind_other_elements_is_looked_up() {
+    let policy = naming(&by_connection());
+    let tokens = policy.limits.tokens;
+    let plan = InboundPlan::compile(policy, knowing_issuers()).unwrap();
+    let found = |before: String| {
+        let message = message(&format!("{before}{}", named(ID)));
+        plan.peek(&envelope(&message)).assertion
+    };
+    assert_eq!(found("<a></a>".repeat(tokens)), Some(reference(ID)));
+    // Not what is referred to: a token of the message.
+    let local = "<wsse:SecurityTokenReference><wsse:Reference URI=\"#a\"></wsse:Reference></wsse:SecurityTokenReference>";
+    assert_eq!(found(local.repeat(tokens - 1)), Some(reference(ID)));
+    assert_eq!(found(local.repeat(tokens)), None);
+}
+
+/// What authorities answer is in the clear, whatever a plan demands of messages.
+#[test]
+fn a_named_assertion_is_not_demanded_in_cipher_text_of_its_own() {
+    let policy = adjusted(&naming(&by_signature()), |accepted| {
+        accepted.encrypted = true;
+    });
+    let problems = InboundPlan::compile(policy, knowing_issuers()).unwrap_err();
+    let problem = "an assertion that a message only names is fetched in the clear, and one in cipher text of its own is demanded";
+    assert!(
+        problems.contains(&PlanProblem::Combination { problem }),
+        "{problems:?}"
+    );
 }
