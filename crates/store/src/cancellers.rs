@@ -67,7 +67,7 @@ impl Known {
 
 /// How a place was taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Taken {
+enum Taken {
     /// There was none for this assertion, or its assertion had ended.
     New,
     /// The requester had cancelled the assertion before, and it has not ended.
@@ -75,9 +75,32 @@ pub(crate) enum Taken {
 }
 
 impl Cancellers {
+    /// Takes the place of an assertion in the share of its requester, and remembers the assertion.
+    /// It is remembered `until` a time, from `now` on; `capacity` is the room of all.
+    pub(crate) fn counted(
+        &self,
+        by: &KeyName,
+        name: &KeyName,
+        (until, now): (Timestamp, Timestamp),
+        capacity: usize,
+        remember: impl FnOnce() -> Result<(), ReplayError>,
+    ) -> Result<(), ReplayError> {
+        let taken = self.take(by, name, until, now, capacity)?;
+        let remembered = remember();
+        match (taken, &remembered) {
+            (Taken::New, Err(_)) => self.leave(by, name),
+            // Another call had the place, and has left it if it remembered nothing.
+            (Taken::Before, Ok(())) => {
+                self.take(by, name, until, now, capacity)?;
+            }
+            _ => {}
+        }
+        remembered
+    }
+
     /// Takes the place of an assertion in the share of its requester. `capacity` is the room of
     /// all.
-    pub(crate) fn take(
+    fn take(
         &self,
         by: &KeyName,
         name: &KeyName,
@@ -122,7 +145,7 @@ impl Cancellers {
     }
 
     /// Leaves the place of an assertion that is not remembered after all.
-    pub(crate) fn leave(&self, by: &KeyName, name: &KeyName) {
+    fn leave(&self, by: &KeyName, name: &KeyName) {
         let mut guard = self.lock();
         let known = &mut *guard;
         if let Some(held) = known.by_requester.get_mut(by)
@@ -174,6 +197,27 @@ mod tests {
         assert_eq!(take(120, 60), Ok(Taken::New));
         cancellers.leave(&name(1), &name(1));
         assert_eq!(cancellers.lock().total, 0);
+    }
+
+    /// Two calls for the same assertion: the first one takes the place, and cannot remember it.
+    #[test]
+    fn an_assertion_is_counted_though_the_call_that_took_its_place_fails() {
+        let cancellers = Cancellers::default();
+        let ends = (at(60), at(0));
+        assert_eq!(
+            cancellers.take(&name(1), &name(1), at(60), at(0), 8),
+            Ok(Taken::New)
+        );
+        let second = cancellers.counted(&name(1), &name(1), ends, 8, || {
+            cancellers.leave(&name(1), &name(1));
+            Ok(())
+        });
+        assert_eq!((second, cancellers.lock().total), (Ok(()), 1));
+        let full = || Err(ReplayError::Full { capacity: 8 });
+        let known = cancellers.counted(&name(1), &name(1), ends, 8, full);
+        assert_eq!((known, cancellers.lock().total), (full(), 1));
+        let other = cancellers.counted(&name(2), &name(2), ends, 8, full);
+        assert_eq!((other, cancellers.lock().total), (full(), 1));
     }
 
     #[test]

@@ -36,7 +36,6 @@ use soapstone::wss::{End, FirstSeen, ReplayKey};
 
 use self::failure::Failure;
 use self::shelf::{Ends, Shelf, clear};
-use crate::cancellers::Taken;
 use crate::error::StoreError;
 use crate::memory::MemoryReplay;
 use crate::moments::set_back;
@@ -502,17 +501,12 @@ impl Attempts for FileReplay {
         now: Timestamp,
     ) -> Result<(), ReplayError> {
         let end = rounded_up(until);
-        let shares = self.own.cancellers();
-        let share = shares.take(by, name, until, now, self.capacity)?;
         let remember = |transaction: &WriteTransaction| {
             self.remember_cancelled(transaction, name, end, now.as_second())
         };
-        self.write(remember).inspect_err(|_| {
-            if share == Taken::New {
-                shares.leave(by, name);
-            }
-        })?;
-        self.own.cancel(name, by, until, now)
+        let ends = (until, now);
+        self.own
+            .cancel_after(name, by, ends, self.capacity, || self.write(remember))
     }
 
     fn is_cancelled(&self, name: &KeyName, now: Timestamp) -> Result<bool, ReplayError> {

@@ -33,7 +33,7 @@ use soapstone::crypto::random;
 use soapstone::replay::{ReplayCache, ReplayError};
 use soapstone::wss::{End, FirstSeen, ReplayKey};
 
-use crate::cancellers::{Cancellers, Taken};
+use crate::cancellers::Cancellers;
 use crate::doubt::Doubt;
 use crate::moments::set_back;
 use crate::room::{Place, Room};
@@ -293,9 +293,24 @@ impl MemoryReplay {
         self.cancellers = Arc::clone(&predecessor.cancellers);
     }
 
-    /// What requesters hold of the room of cancelled assertions.
-    pub(crate) fn cancellers(&self) -> &Cancellers {
-        &self.cancellers
+    /// Remembers a cancelled assertion from now until its end, once `remember` has put it into a
+    /// store of this `capacity`. Requesters share that capacity.
+    pub(crate) fn cancel_after(
+        &self,
+        name: &KeyName,
+        by: &KeyName,
+        (until, now): (Timestamp, Timestamp),
+        capacity: usize,
+        remember: impl FnOnce() -> Result<(), ReplayError>,
+    ) -> Result<(), ReplayError> {
+        let cancelled = &self.memory.0.cancelled;
+        let room = (&self.cancellations, self.capacity);
+        let ends = (until, now);
+        self.cancellers.counted(by, name, ends, capacity, || {
+            remember()?;
+            let changed = cancelled.change(&[*name], Change::FAILURE, until, now, room);
+            changed.map(drop)
+        })
     }
 
     pub(crate) fn share(&mut self, memory: &ProcessMemory) {
@@ -530,14 +545,7 @@ impl Attempts for MemoryReplay {
         until: Timestamp,
         now: Timestamp,
     ) -> Result<(), ReplayError> {
-        let cancelled = &self.memory.0.cancelled;
-        let room = (&self.cancellations, self.capacity);
-        let share = self.cancellers.take(by, name, until, now, self.capacity)?;
-        let changed = cancelled.change(&[*name], Change::FAILURE, until, now, room);
-        if changed.is_err() && share == Taken::New {
-            self.cancellers.leave(by, name);
-        }
-        changed.map(drop)
+        self.cancel_after(name, by, (until, now), self.capacity, || Ok(()))
     }
 
     /// Whichever endpoint cancelled it, and whatever its store was.
