@@ -319,15 +319,20 @@ pub(crate) async fn inquire(
     replied.unwrap_or_else(failed)
 }
 
-/// The contract, with the address by which the client has reached it.
+/// The contract, with the address by which the client has reached it. It is of no other client, so
+/// that nobody on the way keeps it. A user before the host would be part of the address.
 fn contract<B>(scheme: &str, request: &Request<B>) -> Reply {
     let said = request.headers().get(header::HOST);
     let said = said.and_then(|host| host.to_str().ok()?.parse::<Authority>().ok());
-    let Some(authority) = request.uri().authority().cloned().or(said) else {
+    let authority = request.uri().authority().cloned().or(said);
+    let Some(authority) = authority.filter(|it| !it.as_str().contains('@')) else {
         return text(StatusCode::BAD_REQUEST, "expected a Host of the request");
     };
     let media_type = HeaderValue::from_static("text/xml; charset=utf-8");
-    reply(StatusCode::OK, media_type, wsdl(scheme, &authority))
+    let mut reply = reply(StatusCode::OK, media_type, wsdl(scheme, &authority));
+    let no_store = HeaderValue::from_static("no-store");
+    reply.headers_mut().insert(header::CACHE_CONTROL, no_store);
+    reply
 }
 
 /// An inquiry that was read.

@@ -7,6 +7,7 @@
 //! The rule kept here: an operation stands here if the address for inquiries serves it.
 
 use http::uri::Authority;
+use soapstone::xml::escape;
 use soapstone_registry::names::{OWN, UDDI};
 
 /// Each operation and the element that answers it (UDDI v3.0.2, section 5.1).
@@ -39,11 +40,7 @@ pub(crate) fn wsdl(scheme: &str, authority: &Authority) -> String {
         .map(|(name, answer)| offered(name, answer))
         .concat();
     let bound: String = OPERATIONS.map(|(name, _)| bound(name)).concat();
-    // The characters of an authority need no escape in XML, but for these two.
-    let authority = authority
-        .as_str()
-        .replace('&', "&amp;")
-        .replace('\'', "&apos;");
+    let authority = escape::value_of(authority.as_str());
     format!(
         "<?xml version='1.0' encoding='UTF-8'?>\n\
          <definitions xmlns='http://schemas.xmlsoap.org/wsdl/' xmlns:soap='http://schemas.xmlsoap.org/wsdl/soap/' \

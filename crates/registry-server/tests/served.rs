@@ -86,11 +86,17 @@ fn post(address: SocketAddr, path: &str, body: &[u8]) -> (u16, Vec<u8>) {
     exchange(address, &[head.as_bytes(), body].concat())
 }
 
-fn exchange(address: SocketAddr, request: &[u8]) -> (u16, Vec<u8>) {
+/// All bytes of an answer, its head among them.
+fn whole(address: SocketAddr, request: &[u8]) -> Vec<u8> {
     let mut stream = TcpStream::connect(address).expect("it listens");
     stream.write_all(request).expect("it reads");
     let mut answer = Vec::new();
     stream.read_to_end(&mut answer).expect("it answers");
+    answer
+}
+
+fn exchange(address: SocketAddr, request: &[u8]) -> (u16, Vec<u8>) {
+    let answer = whole(address, request);
     let text = String::from_utf8_lossy(&answer);
     let end = text.find("\r\n\r\n").expect("a head");
     let status = text[9..12].parse().expect("a status");

@@ -108,7 +108,15 @@ async fn a_host_writes_nothing_into_the_contract_but_an_address() {
     let running = registry(&folder).await;
     let inquiry = running.inquiry().expect("inquiries");
     waiting(move || {
-        for host in ["a'/><evil x='", "a<b", "a\"b", "a b", "a/b", ""] {
+        for host in [
+            "a'/><evil x='",
+            "a<b",
+            "a\"b",
+            "a b",
+            "a/b",
+            "registry@evil.example",
+            "",
+        ] {
             let (status, body) = contract(inquiry, host);
             assert_eq!(
                 (status, body.contains("<definitions")),
@@ -116,6 +124,11 @@ async fn a_host_writes_nothing_into_the_contract_but_an_address() {
                 "{host}: {body}"
             );
         }
+        let request = "GET /uddi?wsdl HTTP/1.1\r\nhost: a\r\nconnection: close\r\n\r\n";
+        let answer = whole(inquiry, request.as_bytes());
+        let answer = String::from_utf8(answer).expect("text");
+        // The answer to one client is of no use to another.
+        assert!(answer.contains("cache-control: no-store\r\n"), "{answer}");
         let (status, text) = contract(inquiry, "a'b&c");
         assert_eq!(status, 200, "{text}");
         let document = parsed(&text);
