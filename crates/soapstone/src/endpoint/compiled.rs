@@ -11,7 +11,7 @@ use soapstone_crypto::{PrivateKey, SecretBytes};
 use soapstone_mime::LARGEST_PACKAGE;
 use soapstone_wss::{
     Attachment, Envelope, EnvelopeError, Evidence, InboundPlan, KerberosSession, Message,
-    OutboundPlan, Policy, Rejected, SharedKey, SignatureEvidence, SignatureRole,
+    OutboundPlan, Policy, Rejected, SharedKey,
 };
 use soapstone_xml::{Buffers, Limits};
 
@@ -207,22 +207,16 @@ impl<P: Directions> Endpoint<P> {
     }
 
     /// Whether a message that was opened has an attachment that nothing covers. Where the message
-    /// has a signature, it has to cover each attachment; otherwise encryption does. A message that
-    /// proves nothing itself, and whose protection is left to TLS, leaves that of its attachments
-    /// to TLS as well.
+    /// has a signature of its own, each attachment has to be signed; otherwise encryption does. A
+    /// message that proves nothing itself, and whose protection is left to TLS, leaves that of its
+    /// attachments to TLS as well.
     ///
     /// # Errors
     /// [`AttachmentProblem::Uncovered`](soapstone_wss::AttachmentProblem::Uncovered) of the first
     /// one, unless the file has such attachments passed on.
     pub fn has_uncovered_part(&self, evidence: &Evidence) -> Result<bool, Rejected> {
-        let is_of_message = |it: &SignatureEvidence| it.role == SignatureRole::Message;
-        // Another operation of the policy may leave its messages to TLS, and this one does not.
-        let proves_itself =
-            evidence.signatures.iter().any(is_of_message) || !evidence.encrypted.is_empty();
-        match self.needs_tls() && !proves_itself {
-            true => Ok(false),
-            false => self.packages.have_uncovered_part(evidence),
-        }
+        self.packages
+            .have_uncovered_part(evidence, self.needs_tls())
     }
 
     /// Whether its policy leaves protection to TLS: messages of other connections must not be

@@ -1,9 +1,10 @@
 //! What a gateway does with packages: whether it takes them, and which parts go on.
 //!
 //! The rule kept here: a file that says nothing of attachments takes no packages, and a part that
-//! nothing covers goes on only where the file says so in so many words.
+//! nothing covers goes on only where the file says so in so many words. A message that proves
+//! nothing itself, and whose protection is left to TLS, leaves that of its parts to TLS as well.
 
-use soapstone_wss::{AttachmentProblem, Evidence, Rejected};
+use soapstone_wss::{AttachmentProblem, Evidence, Rejected, SignatureRole};
 
 use crate::config::AttachmentsConfig;
 
@@ -30,13 +31,23 @@ impl Packages {
         self.are_named
     }
 
-    /// Whether a message has a part that nothing covers. Where the message has a signature, it has
-    /// to cover each part; otherwise encryption does.
+    /// Whether a message has a part that nothing covers. Where the message has a signature of its
+    /// own, each part has to be signed; otherwise encryption does. `by_tls`: the policy leaves
+    /// messages to TLS. Another operation may do so, and this one have a signature or cipher text.
     ///
     /// # Errors
     /// [`AttachmentProblem::Uncovered`], of the first one, unless such parts go on.
-    pub(super) fn have_uncovered_part(self, evidence: &Evidence) -> Result<bool, Rejected> {
-        let is_signed = !evidence.signatures.is_empty();
+    pub(super) fn have_uncovered_part(
+        self,
+        evidence: &Evidence,
+        by_tls: bool,
+    ) -> Result<bool, Rejected> {
+        let mut signatures = evidence.signatures.iter();
+        // What endorses proves who sent the message, and covers its signature.
+        let is_signed = signatures.any(|it| it.role == SignatureRole::Message);
+        if by_tls && !is_signed && evidence.encrypted.is_empty() {
+            return Ok(false);
+        }
         let mut parts = evidence.attachments.iter();
         let uncovered =
             parts.find(|part| part.signed.is_none() && (is_signed || part.encrypted.is_none()));
