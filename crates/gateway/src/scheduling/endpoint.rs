@@ -40,7 +40,7 @@ pub(crate) struct RouteStores {
     pub(crate) contexts: Arc<Contexts>,
     /// Whether Kerberos tokens are accepted or made, which takes files and a KDC, or assertions
     /// are fetched from authorities.
-    reads_files: bool,
+    asks_beyond_stores: bool,
     /// Held by messages that may wait for a KDC. A predecessor's go on: those that wait still do.
     kdc_permits: Arc<Semaphore>,
     /// The same for authorities of assertions.
@@ -61,7 +61,7 @@ impl RouteStores {
     /// a file or another server.
     pub(crate) fn waits_for(&self, question: &Question) -> bool {
         match question.is_for_contexts() {
-            _ if question.reads_files() => true,
+            _ if question.outlasts_handing_on() => true,
             true => !matches!(&*self.contexts, Contexts::Memory(_)),
             false => !matches!(&self.replay, Replay::Memory(_)),
         }
@@ -69,7 +69,7 @@ impl RouteStores {
 
     /// Whether there is such a store.
     pub(crate) fn may_wait(&self) -> bool {
-        let in_memory = !self.reads_files
+        let in_memory = !self.asks_beyond_stores
             && matches!(&self.replay, Replay::Memory(_))
             && matches!(&*self.contexts, Contexts::Memory(_));
         !in_memory
@@ -193,7 +193,7 @@ impl<P: Directions> RouteEndpoint<P> {
             }
             endpoint.keep_memory_of(&predecessor.endpoint);
         }
-        let reads_files = endpoint.accepts_tickets()
+        let asks_beyond_stores = endpoint.accepts_tickets()
             || endpoint.asks_for_tickets()
             || endpoint.fetches_assertions();
         Arc::new(Self {
@@ -202,7 +202,7 @@ impl<P: Directions> RouteEndpoint<P> {
             stores: Arc::new(RouteStores {
                 replay,
                 contexts,
-                reads_files,
+                asks_beyond_stores,
                 kdc_permits,
                 authority_permits,
             }),

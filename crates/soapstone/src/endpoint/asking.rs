@@ -55,8 +55,9 @@ impl Question {
         matches!(self.store, Store::Contexts | Store::Kerberos)
     }
 
-    /// Whether its answer takes longer than handing work on, whatever the store is.
-    pub fn reads_files(&self) -> bool {
+    /// Whether its answer takes longer than handing work on, whatever the stores are: files are
+    /// read for it, or others are asked.
+    pub fn outlasts_handing_on(&self) -> bool {
         matches!(
             self.store,
             Store::Kerberos | Store::Tickets | Store::Assertions

@@ -7,7 +7,8 @@ use soapstone_wss::{Envelope, Verified};
 pub enum Step {
     /// Bytes to envelope.
     Parse,
-    /// The store of security contexts.
+    /// The store of security contexts; and what is had beside it before a message is judged: the
+    /// session of a Kerberos token, an assertion from its authority.
     Contexts,
     /// Times, users and the values of signatures, before anything is deciphered.
     Authenticate,
