@@ -2,6 +2,8 @@
 
 use std::fmt;
 
+use soapstone_wss::Rejected;
+
 /// Why a replay cache gives no [`FirstSeen`](soapstone_wss::FirstSeen).
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
@@ -33,10 +35,7 @@ impl fmt::Display for ReplayError {
             Self::Full { capacity } => {
                 write!(out, "{capacity} unexpired marks are held, and no more fit")
             }
-            Self::ShareUsed { share } => write!(
-                out,
-                "the requester has cancelled {share} assertions that have not ended, and no more are remembered of one requester"
-            ),
+            Self::ShareUsed { share } => Rejected::CancellationsUsed { share: *share }.fmt(out),
             Self::Unavailable { problem } => out.write_str(problem),
         }
     }

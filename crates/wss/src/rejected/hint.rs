@@ -62,6 +62,9 @@ impl Rejected {
                 "SOAP has no processing instructions; `processing_instructions = \"allow\"` passes them on"
             }
             Self::Replayed => "a peer that tries again has to secure the message anew",
+            Self::CancellationsUsed { .. } => {
+                "the requester waits until some of them end; or give the store of `replay` more `capacity`"
+            }
             Self::KeyTriedTooOften { .. } => {
                 "somebody tries a captured key, or one partner's messages are all refused for another reason: see the refusals before"
             }
