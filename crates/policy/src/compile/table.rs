@@ -23,7 +23,7 @@ pub enum ExchangePolicies {
 /// The agreements of the operations of a port.
 #[derive(Clone, Debug)]
 pub struct OperationTable {
-    /// ExchangePolicies that differ, two at least. All of them belong to the same conversations,
+    /// Exchange policies that differ, at least two. All of them belong to the same conversations,
     /// or none does.
     pub agreements: Vec<ExchangePolicy>,
     /// The operations.

@@ -215,9 +215,8 @@ impl Compiler<'_> {
         }
         let saml = self.config.saml.as_ref().map(|saml| saml.place);
         let requests = agreed.exchanges.iter_mut().map(|one| &mut one.request);
-        let bootstrap = agreed.bootstrap.iter_mut().map(|one| &mut one.request);
         let mut has_assertion = false;
-        for request in requests.chain(bootstrap) {
+        for request in requests {
             self.fill_assertion(request, role);
             has_assertion |= request.assertion().is_some();
             agreed.private_transport |= needs_connection(request);

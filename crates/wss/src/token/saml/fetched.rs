@@ -27,7 +27,7 @@ pub struct FetchedAssertion {
     once: bool,
 }
 
-/// Deepest nesting of elements in what came. Assertions of the vectors have 12 levels.
+/// Deepest nesting of elements in what came.
 const DEEPEST: u16 = 64;
 
 impl FetchedAssertion {

@@ -27,7 +27,7 @@ pub struct AssertionReference {
     pub location: String,
 }
 
-/// Longest id, bytes. Those of the vectors have at most 50.
+/// Longest id, bytes.
 const LONGEST_ID: usize = 128;
 
 /// Longest address, bytes: what servers take for a URL (RFC 9110, 4.1, asks for 8000 of lines).
