@@ -11,7 +11,7 @@ use crate::compile::{ExchangePolicy, headers_in_words};
 use crate::requirements::TrustVersion;
 
 impl ExchangePolicy {
-    /// What the agreement demands, one sentence per line, without line ends.
+    /// What the exchange policy demands, one sentence per line, without line ends.
     pub fn in_words(&self) -> Vec<String> {
         let mut words = Vec::new();
         if self.demands_nothing() {

@@ -1,4 +1,4 @@
-//! From a document to the agreements of a port whose operations demand different things
+//! From a document to the exchange policies of a port whose operations demand different things
 //! (WS-PolicyAttachment 1.5, 4.1: policies of operations and of their messages).
 //!
 //! The one rule: two operations that demand different things can be told apart by what their
@@ -20,7 +20,7 @@ pub enum ExchangePolicies {
     ByOperation(OperationTable),
 }
 
-/// The agreements of the operations of a port.
+/// The exchange policies of the operations of a port.
 #[derive(Clone, Debug)]
 pub struct OperationTable {
     /// Exchange policies that differ, at least two. All of them belong to the same conversations,
@@ -30,14 +30,14 @@ pub struct OperationTable {
     pub operations: Vec<OperationExchange>,
 }
 
-/// An operation and its agreement.
+/// An operation and its exchange policy.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 pub struct OperationExchange {
     /// Its name.
     pub name: String,
     /// How its messages are known.
     pub messages: OperationMessages,
-    /// Place of its agreement in [`OperationTable::agreements`].
+    /// Place of its exchange policy in [`OperationTable::agreements`].
     pub agreement: usize,
 }
 
@@ -68,9 +68,9 @@ impl PolicyDocument {
         Ok(first.filter(|address| is_one && address.contains(':')))
     }
 
-    /// The agreement of everything that is meant, if that demands the same, or the agreements of
-    /// its operations. Several ports share a table if each operation demands the same at all of
-    /// them.
+    /// The exchange policy of everything that is meant, if that demands the same, or the exchange
+    /// policies of its operations. Several ports share a table if each operation demands the
+    /// same at all of them.
     ///
     /// # Errors
     /// An [`ExchangePolicyError`] if nothing is meant, if what is demanded cannot be done, or if
@@ -81,63 +81,63 @@ impl PolicyDocument {
         options: &CompileOptions,
     ) -> Result<ExchangePolicies, ExchangePolicyError> {
         let meant = self.meant(selection)?;
-        let (mut agreements, of) = self.distinct(&meant, options)?;
-        if agreements.len() == 1 {
-            return Ok(ExchangePolicies::One(Box::new(agreements.swap_remove(0))));
+        let (mut exchanges, of) = self.distinct(&meant, options)?;
+        if exchanges.len() == 1 {
+            return Ok(ExchangePolicies::One(Box::new(exchanges.swap_remove(0))));
         }
-        let subjects: Vec<Agreed<'_>> = meant
+        let subjects: Vec<Placed<'_>> = meant
             .iter()
             .zip(of)
-            .map(|(subject, agreement)| Agreed { subject, agreement })
+            .map(|(subject, exchange)| Placed { subject, exchange })
             .collect();
         check_ports(&subjects)?;
-        check_conversations(&subjects, &agreements)?;
+        check_conversations(&subjects, &exchanges)?;
         let mut operations = Vec::new();
         let mut known = HashSet::new();
-        for Agreed { subject, agreement } in &subjects {
+        for Placed { subject, exchange } in &subjects {
             let operation = OperationExchange {
                 name: subject.operation.clone().unwrap_or_default(),
                 messages: identified(subject)?.clone(),
-                agreement: *agreement,
+                agreement: *exchange,
             };
             // Once for all ports.
             if known.insert(operation.clone()) {
                 operations.push(operation);
             }
         }
-        check_requests(&subjects, &agreements)?;
+        check_requests(&subjects, &exchanges)?;
         Ok(ExchangePolicies::ByOperation(OperationTable {
-            agreements,
+            agreements: exchanges,
             operations,
         }))
     }
 }
 
-/// A subject and the place of its agreement.
-struct Agreed<'s> {
+/// A subject and the place of its exchange policy.
+struct Placed<'s> {
     subject: &'s PolicySubject,
-    agreement: usize,
+    exchange: usize,
 }
 
 /// Where subjects belong to several ports, each operation demands the same at all of them.
-fn check_ports(subjects: &[Agreed<'_>]) -> Result<(), ExchangePolicyError> {
-    let mut ports: BTreeMap<_, Vec<&Agreed<'_>>> = BTreeMap::new();
-    for agreed in subjects {
+fn check_ports(subjects: &[Placed<'_>]) -> Result<(), ExchangePolicyError> {
+    let mut ports: BTreeMap<_, Vec<&Placed<'_>>> = BTreeMap::new();
+    for placed in subjects {
         let PolicySubject {
             service,
             port,
             binding,
             ..
-        } = agreed.subject;
+        } = placed.subject;
         // A port says which binding it is.
         let place = (service, port, binding.as_ref().filter(|_| port.is_none()));
-        ports.entry(place).or_default().push(agreed);
+        ports.entry(place).or_default().push(placed);
     }
-    let of_port = |port: &[&Agreed<'_>]| -> BTreeMap<Option<String>, Vec<usize>> {
+    let of_port = |port: &[&Placed<'_>]| -> BTreeMap<Option<String>, Vec<usize>> {
         let mut operations: BTreeMap<_, Vec<usize>> = BTreeMap::new();
-        for agreed in port {
-            let name = agreed.subject.operation.clone();
-            operations.entry(name).or_default().push(agreed.agreement);
+        for placed in port {
+            let name = placed.subject.operation.clone();
+            operations.entry(name).or_default().push(placed.exchange);
         }
         operations
     };
@@ -157,15 +157,15 @@ fn check_ports(subjects: &[Agreed<'_>]) -> Result<(), ExchangePolicyError> {
 
 /// A security context is made for a port: either all operations use the same ones, or none does.
 fn check_conversations(
-    subjects: &[Agreed<'_>],
-    agreements: &[ExchangePolicy],
+    subjects: &[Placed<'_>],
+    exchanges: &[ExchangePolicy],
 ) -> Result<(), ExchangePolicyError> {
-    let of = |agreed: &Agreed<'_>| {
-        let conversation = agreements[agreed.agreement].conversation.as_ref();
+    let of = |placed: &Placed<'_>| {
+        let conversation = exchanges[placed.exchange].conversation.as_ref();
         conversation.map(Conversation::terms)
     };
     let expected = subjects.first().and_then(&of);
-    match subjects.iter().find(|agreed| of(agreed) != expected) {
+    match subjects.iter().find(|placed| of(placed) != expected) {
         Some(other) => Err(ExchangePolicyError::ConversationsDiffer {
             first: subjects[0].subject.to_string(),
             second: other.subject.to_string(),
@@ -193,39 +193,39 @@ fn identified(subject: &PolicySubject) -> Result<&OperationMessages, ExchangePol
 
 /// Requests that demand different things differ in their Body or in their action.
 fn check_requests(
-    subjects: &[Agreed<'_>],
-    agreements: &[ExchangePolicy],
+    subjects: &[Placed<'_>],
+    exchanges: &[ExchangePolicy],
 ) -> Result<(), ExchangePolicyError> {
-    let mut by_content: HashMap<&BodyContent, Vec<&Agreed<'_>>> = HashMap::new();
-    for agreed in subjects {
-        let content = &identified(agreed.subject)?.request;
-        by_content.entry(content).or_default().push(agreed);
+    let mut by_content: HashMap<&BodyContent, Vec<&Placed<'_>>> = HashMap::new();
+    for placed in subjects {
+        let content = &identified(placed.subject)?.request;
+        by_content.entry(content).or_default().push(placed);
     }
-    for agreed in subjects {
-        let content = &identified(agreed.subject)?.request;
+    for placed in subjects {
+        let content = &identified(placed.subject)?.request;
         // Each group at its first member, so that errors are the same each time.
         if let Some(alike) = by_content.remove(content) {
-            check_alike(&alike, content, agreements)?;
+            check_alike(&alike, content, exchanges)?;
         }
     }
     Ok(())
 }
 
 /// Requests that hold the same differ in an action that they are sure to have: `wsa:Action` where
-/// all of their agreements ask for it, and `soapAction` otherwise.
+/// all of their exchange policies ask for it, and `soapAction` otherwise.
 fn check_alike(
-    alike: &[&Agreed<'_>],
+    alike: &[&Placed<'_>],
     content: &BodyContent,
-    agreements: &[ExchangePolicy],
+    exchanges: &[ExchangePolicy],
 ) -> Result<(), ExchangePolicyError> {
     let first = alike[0];
     let Some(other) = alike
         .iter()
-        .find(|agreed| agreed.agreement != first.agreement)
+        .find(|placed| placed.exchange != first.exchange)
     else {
         return Ok(());
     };
-    let indistinguishable = |one: &Agreed<'_>, other: &Agreed<'_>| {
+    let indistinguishable = |one: &Placed<'_>, other: &Placed<'_>| {
         Err(ExchangePolicyError::Indistinguishable {
             first: one.subject.to_string(),
             second: other.subject.to_string(),
@@ -234,26 +234,26 @@ fn check_alike(
     };
     let addressed = alike
         .iter()
-        .all(|agreed| agreements[agreed.agreement].addressing);
-    let mut known: HashMap<&str, &Agreed<'_>> = HashMap::new();
-    for agreed in alike {
-        let messages = identified(agreed.subject)?;
+        .all(|placed| exchanges[placed.exchange].addressing);
+    let mut known: HashMap<&str, &Placed<'_>> = HashMap::new();
+    for placed in alike {
+        let messages = identified(placed.subject)?;
         let action = if addressed {
             messages.addressing_actions.first()
         } else {
             messages.soap_action.as_ref()
         };
         let Some(action) = action else {
-            let other = if agreed.agreement == first.agreement {
+            let other = if placed.exchange == first.exchange {
                 other
             } else {
                 &first
             };
-            return indistinguishable(agreed, other);
+            return indistinguishable(placed, other);
         };
-        let earlier = *known.entry(action).or_insert(agreed);
-        if earlier.agreement != agreed.agreement {
-            return indistinguishable(earlier, agreed);
+        let earlier = *known.entry(action).or_insert(placed);
+        if earlier.exchange != placed.exchange {
+            return indistinguishable(earlier, placed);
         }
     }
     Ok(())

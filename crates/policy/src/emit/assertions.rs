@@ -1,4 +1,4 @@
-//! The assertions of one agreement as text (WS-SecurityPolicy 1.3, 4 to 9).
+//! The assertions of one exchange policy as text (WS-SecurityPolicy 1.3, 4 to 9).
 //!
 //! Which key protects decides the binding: certificates an asymmetric one, a key that the request
 //! carries or a context a symmetric one, TLS alone a transport binding, and a user alone none. The
@@ -17,7 +17,7 @@ use crate::compile::{Conversation, ExchangePolicy, SignatureReading};
 use crate::explain;
 use crate::names::SecurityPolicyVersion;
 
-/// Writes the assertions of an agreement, and of the one that begins its conversation.
+/// Writes the assertions of an exchange policy, and of the one that begins its conversation.
 pub(super) struct Assertions<'w> {
     pub(super) version: Version,
     pub(super) signatures: SignatureReading,
@@ -41,12 +41,12 @@ const TO_INITIATOR: &str = "AlwaysToInitiator";
 
 impl Assertions<'_> {
     /// What is demanded of endpoints, and of messages.
-    pub(super) fn of(&mut self, agreement: &ExchangePolicy) -> (String, String) {
-        let request = &agreement.request;
-        for policy in [request, &agreement.response] {
+    pub(super) fn of(&mut self, exchange: &ExchangePolicy) -> (String, String) {
+        let request = &exchange.request;
+        for policy in [request, &exchange.response] {
             self.check(policy);
         }
-        let uses = |key| request.uses(key) || agreement.response.uses(key);
+        let uses = |key| request.uses(key) || exchange.response.uses(key);
         if uses(KeyBinding::Shared) {
             self.problems.push(Unwritable::SharedKey);
             return Default::default();
@@ -54,21 +54,21 @@ impl Assertions<'_> {
         if uses(KeyBinding::Kerberos) || uses(KeyBinding::Assertion) {
             return Default::default();
         }
-        let protects = [request, &agreement.response]
+        let protects = [request, &exchange.response]
             .iter()
             .any(|policy| policy.signature().is_some() || policy.encryption().is_some());
-        let endpoint = if let Some(conversation) = &agreement.conversation {
-            self.conversation(agreement, conversation)
+        let endpoint = if let Some(conversation) = &exchange.conversation {
+            self.conversation(exchange, conversation)
         } else if !protects {
-            self.without_keys(agreement)
+            self.without_keys(exchange)
         } else if uses(KeyBinding::Password) {
-            self.by_user(agreement)
+            self.by_user(exchange)
         } else if uses(KeyBinding::RequestKey) || uses(KeyBinding::SessionKey) {
-            self.symmetric(agreement)
+            self.symmetric(exchange)
         } else {
-            self.asymmetric(agreement)
+            self.asymmetric(exchange)
         };
-        let user = self.user(agreement, protects);
+        let user = self.user(exchange, protects);
         (endpoint + &user, parts(request))
     }
 
@@ -119,15 +119,15 @@ impl Assertions<'_> {
 
     /// Messages that nothing in themselves protects: on TLS (WS-SecurityPolicy 1.3, 7.3), or with a
     /// user alone.
-    fn without_keys(&mut self, agreement: &ExchangePolicy) -> String {
+    fn without_keys(&mut self, exchange: &ExchangePolicy) -> String {
         let demanded = |policy: &Policy| {
             policy
                 .header
                 .timestamp
                 .is_some_and(|timestamp| timestamp.required)
         };
-        let Some(transport) = agreement.transport else {
-            if demanded(&agreement.request) || demanded(&agreement.response) {
+        let Some(transport) = exchange.transport else {
+            if demanded(&exchange.request) || demanded(&exchange.response) {
                 self.report(Unwritable::Timestamp);
             }
             return String::new();
@@ -137,7 +137,7 @@ impl Assertions<'_> {
         } else {
             ""
         };
-        let basic = match agreement.http_basic {
+        let basic = match exchange.http_basic {
             Some(_) => "<sp:HttpBasicAuthentication/>",
             None => "",
         };
@@ -145,52 +145,52 @@ impl Assertions<'_> {
             "TransportToken",
             &nest("HttpsToken", &format!("{certificate}{basic}")),
         );
-        let common = self.common(agreement, demanded(&agreement.request));
+        let common = self.common(exchange, demanded(&exchange.request));
         nest("TransportBinding", &(token + &common))
     }
 
     /// WS-SecurityPolicy 1.3, 7.5.
-    fn asymmetric(&mut self, agreement: &ExchangePolicy) -> String {
+    fn asymmetric(&mut self, exchange: &ExchangePolicy) -> String {
         let ExchangePolicy {
             request, response, ..
-        } = agreement;
+        } = exchange;
         let initiator = self.certificate(signing(request), encrypting(response), TO_RECIPIENT);
         let recipient = self.certificate(signing(response), encrypting(request), TO_INITIATOR);
         let tokens =
             self.x509("InitiatorToken", &initiator) + &self.x509("RecipientToken", &recipient);
         let timestamp = self.timestamp(request);
-        let common = self.common(agreement, timestamp);
+        let common = self.common(exchange, timestamp);
         let named = [initiator.named, recipient.named];
         nest("AsymmetricBinding", &(tokens + &common)) + &self.wss(&named)
     }
 
     /// WS-SecurityPolicy 1.3, 7.4, with a key that the request wraps to the service's certificate.
-    fn symmetric(&mut self, agreement: &ExchangePolicy) -> String {
-        let request = &agreement.request;
+    fn symmetric(&mut self, exchange: &ExchangePolicy) -> String {
+        let request = &exchange.request;
         let named = encrypting(request).or(signing(request));
         let certificate = self.certificate(None, named, TO_INITIATOR);
         let token = self.x509("ProtectionToken", &certificate);
         let timestamp = self.timestamp(request);
-        let common = self.common(agreement, timestamp);
+        let common = self.common(exchange, timestamp);
         let named = [certificate.named, Some(KeyReference::EncryptedKeySha1)];
         nest("SymmetricBinding", &(token + &common)) + &self.wss(&named)
     }
 
     /// WS-SecurityPolicy 1.3, 7.4 and 5.4.1: keys from the password of a user. Each message has a
     /// token of its own.
-    fn by_user(&mut self, agreement: &ExchangePolicy) -> String {
-        let request = &agreement.request;
+    fn by_user(&mut self, exchange: &ExchangePolicy) -> String {
+        let request = &exchange.request;
         let derived = derived_keys(request);
         let form = format!("<sp:NoPassword/>{derived}<sp:WssUsernameToken11/>");
         let token = self.token("UsernameToken", "Always", &form);
         let timestamp = self.timestamp(request);
-        let common = self.common(agreement, timestamp);
+        let common = self.common(exchange, timestamp);
         let binding = nest("ProtectionToken", &token) + &common;
         nest("SymmetricBinding", &binding) + &nest("Wss11", "")
     }
 
     /// WS-SecurityPolicy 1.3, 7.4 and 5.4.7.
-    fn conversation(&mut self, agreement: &ExchangePolicy, conversation: &Conversation) -> String {
+    fn conversation(&mut self, exchange: &ExchangePolicy, conversation: &Conversation) -> String {
         let Some(first) = &conversation.bootstrap else {
             self.report(Unwritable::Bootstrap);
             return String::new();
@@ -211,7 +211,7 @@ impl Assertions<'_> {
             "BootstrapPolicy",
             &format!("{endpoint}{messages}{}", trust(conversation.version)),
         );
-        let derived = derived_keys(&agreement.request);
+        let derived = derived_keys(&exchange.request);
         let forbidden: String = [
             (conversation.may_cancel, "<sp:MustNotSendCancel/>"),
             (conversation.may_amend, "<sp:MustNotSendAmend/>"),
@@ -226,8 +226,8 @@ impl Assertions<'_> {
             TO_RECIPIENT,
             &format!("{derived}{forbidden}{bootstrap}"),
         );
-        let timestamp = self.timestamp(&agreement.request);
-        let common = self.common(agreement, timestamp);
+        let timestamp = self.timestamp(&exchange.request);
+        let common = self.common(exchange, timestamp);
         let binding = nest(
             "SymmetricBinding",
             &(nest("ProtectionToken", &token) + &common),
@@ -236,8 +236,8 @@ impl Assertions<'_> {
     }
 
     /// A user (WS-SecurityPolicy 1.3, 5.4.1 and 8), which requests alone have.
-    fn user(&mut self, agreement: &ExchangePolicy, protects: bool) -> String {
-        let request = &agreement.request;
+    fn user(&mut self, exchange: &ExchangePolicy, protects: bool) -> String {
+        let request = &exchange.request;
         let Some(username) = request.username() else {
             return String::new();
         };
@@ -256,7 +256,7 @@ impl Assertions<'_> {
             self.report(Unwritable::ClearPassword);
         }
         let kind = match (
-            signed || (agreement.transport.is_some() && !protects),
+            signed || (exchange.transport.is_some() && !protects),
             encrypted,
         ) {
             (false, false) => "SupportingTokens",
@@ -298,9 +298,9 @@ impl Assertions<'_> {
     }
 
     /// What all bindings have (WS-SecurityPolicy 1.3, 7.1 and 7.2).
-    fn common(&mut self, agreement: &ExchangePolicy, timestamp: bool) -> String {
-        let request = &agreement.request;
-        let suite = suites::assertion(agreement, self.signatures).unwrap_or_else(|| {
+    fn common(&mut self, exchange: &ExchangePolicy, timestamp: bool) -> String {
+        let request = &exchange.request;
+        let suite = suites::assertion(exchange, self.signatures).unwrap_or_else(|| {
             self.report(Unwritable::Suite {
                 algorithms: explain::algorithms(request),
                 instead: suites::instead_of(&request.suite),

@@ -1,4 +1,4 @@
-//! Whether two agreements demand the same of messages.
+//! Whether two exchange policies demand the same of messages.
 //!
 //! What only one side decides does not count: freshness, limits, tuning, whose certificate answers
 //! are encrypted for. Nor does the order in which parts are named. The one rule: whatever a peer
@@ -12,7 +12,7 @@ use soapstone_wss::{
 use super::suites::Algorithms;
 use crate::compile::ExchangePolicy;
 
-/// In what respect the second agreement is another one.
+/// In what respect the second exchange policy is another one.
 pub(super) fn first_difference(
     meant: &ExchangePolicy,
     read: &ExchangePolicy,

@@ -26,7 +26,7 @@ use crate::names::{PolicyVersion, WSU};
 use assertions::Assertions;
 use version::Version;
 
-/// An agreement as a policy.
+/// An exchange policy, written as WS-Policy.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WrittenPolicy {
     /// What is demanded of endpoints: binding, tokens, options.
@@ -86,7 +86,7 @@ fn identified(id: &str) -> String {
 }
 
 impl ExchangePolicy {
-    /// The agreement as a policy. One that demands nothing is a policy without assertions.
+    /// The exchange policy as a policy. One that demands nothing is a policy without assertions.
     ///
     /// # Errors
     /// Everything of it that WS-SecurityPolicy cannot say, or says in a way that would be read as

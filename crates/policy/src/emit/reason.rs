@@ -1,4 +1,4 @@
-//! What of an agreement cannot be said in a policy.
+//! What of an exchange policy cannot be said in a policy.
 
 use std::fmt;
 

@@ -58,18 +58,18 @@ impl<'s> Algorithms<'s> {
     }
 }
 
-/// Whether every suite of an agreement has a name, if `…Sha256` suites are read like this.
-pub(super) fn all_named(agreement: &ExchangePolicy, reading: SignatureReading) -> bool {
-    let bootstrap = agreement
+/// Whether every suite of an exchange policy has a name, if `…Sha256` suites are read like this.
+pub(super) fn all_named(exchange: &ExchangePolicy, reading: SignatureReading) -> bool {
+    let bootstrap = exchange
         .conversation
         .as_ref()
         .and_then(|conversation| conversation.bootstrap.as_ref());
-    assertion(agreement, reading).is_some()
+    assertion(exchange, reading).is_some()
         && bootstrap.is_none_or(|bootstrap| all_named(bootstrap, reading))
 }
 
-/// The assertion that names the algorithms of an agreement's messages.
-pub(super) fn assertion(agreement: &ExchangePolicy, reading: SignatureReading) -> Option<String> {
+/// The assertion that names the algorithms of an exchange policy's messages.
+pub(super) fn assertion(exchange: &ExchangePolicy, reading: SignatureReading) -> Option<String> {
     let fits = |suite: Suite| {
         let suite = match reading {
             SignatureReading::Sha256 if suite.name.contains("Sha256") => {
@@ -77,11 +77,11 @@ pub(super) fn assertion(agreement: &ExchangePolicy, reading: SignatureReading) -
             }
             _ => suite,
         };
-        [&agreement.request, &agreement.response]
+        [&exchange.request, &exchange.response]
             .into_iter()
             .all(|policy| Algorithms::of(&suite, policy) == Algorithms::of(&policy.suite, policy))
     };
-    let own = letter(&agreement.request.suite.name);
+    let own = letter(&exchange.request.suite.name);
     let classic = [own, CUSTOMARY]
         .into_iter()
         .chain(SUITE_NAMES)

@@ -29,7 +29,7 @@ impl<P: Directions> Endpoint<P> {
         requested: Option<&str>,
         buffers: &mut Buffers,
     ) -> Result<Vec<u8>, SecureError> {
-        if !self.agreements.iter().any(|agreement| agreement.addressing) {
+        if !self.plans.iter().any(|plans| plans.addressing) {
             return Ok(plain);
         }
         self.label(plain, buffers, |envelope| {
@@ -37,7 +37,7 @@ impl<P: Directions> Endpoint<P> {
             if let Some(table) = &self.operations {
                 // Of what is no operation, securing says so.
                 let operations = table.of_plain(envelope, action).unwrap_or_default();
-                if !self.agreed(&operations).is_some_and(|it| it.addressing) {
+                if !self.plans_of(&operations).is_some_and(|it| it.addressing) {
                     return Ok(None);
                 }
                 action = table.addressing_action(&operations).or(action);

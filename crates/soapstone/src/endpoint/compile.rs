@@ -18,7 +18,7 @@ use soapstone_xml::Limits;
 use super::bootstrap::Conversation;
 use super::compiled::Endpoint;
 use super::compiler::{Compiler, compiled};
-use super::exchange_policy::{Agreed, Bootstrap, Exchange};
+use super::exchange_policy::{Bootstrap, EndpointPolicies, Exchange};
 use super::kerberos_policy::without_kerberos;
 use super::nodes::LastNode;
 use super::operations::Operations;
@@ -166,11 +166,11 @@ impl Compiler<'_> {
                 .iter()
                 .map(|exchange| exchange.request.encryption().is_some() || inner.hides_requests())
                 .collect();
-            let encrypts = |agreement: usize| requests[agreement];
+            let encrypts = |exchange: usize| requests[exchange];
             let serves = role != Role::Client && role != Role::Secure;
             Operations::new(agreed.operations, encrypts, serves)
         });
-        let agreements: Vec<Option<Plans<P>>> = agreed
+        let plans: Vec<Option<Plans<P>>> = agreed
             .exchanges
             .into_iter()
             .map(|mut exchange| {
@@ -182,7 +182,7 @@ impl Compiler<'_> {
         let replay = self.config.security.replay.as_ref();
         let (sent, all_sent) = ReflectionGuard::alone(replay.and_then(|replay| replay.capacity));
         Some(Endpoint {
-            agreements: agreements.into_iter().collect::<Option<_>>()?,
+            plans: plans.into_iter().collect::<Option<_>>()?,
             operations,
             answer_actions: agreed.answer_actions,
             answers,
@@ -238,7 +238,7 @@ impl Compiler<'_> {
     }
 
     /// Reports users without a password, where messages prove one.
-    fn refuse_users_without_passwords(&mut self, agreed: &Agreed) {
+    fn refuse_users_without_passwords(&mut self, agreed: &EndpointPolicies) {
         let bootstrap = agreed.bootstrap.iter().map(|bootstrap| &bootstrap.request);
         let exchanges = agreed.exchanges.iter().map(|exchange| &exchange.request);
         let mut users = exchanges.chain(bootstrap).filter_map(Policy::username);

@@ -42,8 +42,8 @@ use crate::config::{ConversationsConfig, ReplayConfig, ReplayStoreConfig};
 #[derive(Debug)]
 pub struct Endpoint<P> {
     /// One, or those of the operations of a port.
-    pub(super) agreements: Vec<Plans<P>>,
-    /// Which operation has which agreement, where there are several.
+    pub(super) plans: Vec<Plans<P>>,
+    /// Which operation has which exchange policy, where there are several.
     pub(super) operations: Option<Operations>,
     /// The actions of answers, as far as a WSDL says them.
     pub(super) answer_actions: AnswerActions,
@@ -107,7 +107,7 @@ impl<P: Directions> Endpoint<P> {
     pub(super) fn assembled(directions: P, limits: Limits) -> Self {
         let (sent, all_sent) = ReflectionGuard::alone(None);
         Self {
-            agreements: vec![Plans::new(directions, false)],
+            plans: vec![Plans::new(directions, false)],
             operations: None,
             answer_actions: AnswerActions::default(),
             answers: Answers::default(),
@@ -174,7 +174,7 @@ impl<P: Directions> Endpoint<P> {
     }
 
     fn shared_key(&self) -> Option<&SharedKey> {
-        let mut plans = self.agreements.iter();
+        let mut plans = self.plans.iter();
         plans.find_map(|plans| plans.outbound()?.shared_key())
     }
 
@@ -354,7 +354,7 @@ impl<P: Directions> Endpoint<P> {
     pub fn is_plain(&self) -> bool {
         self.demands_nothing()
             && self.http_authorization().is_none()
-            && !self.agreements.iter().any(|agreement| agreement.addressing)
+            && !self.plans.iter().any(|plans| plans.addressing)
     }
 
     /// Operations whose requests nothing protects, neither the messages nor the connection,
@@ -362,21 +362,21 @@ impl<P: Directions> Endpoint<P> {
     pub fn unprotected_operations(&self) -> impl Iterator<Item = &str> {
         let table = self.operations.iter().filter(|_| !self.private_transport);
         table.flat_map(|table| {
-            table.names_of(|agreement| {
-                let request = self.agreements[agreement].of_requests(table.serves());
+            table.names_of(|exchange| {
+                let request = self.plans[exchange].of_requests(table.serves());
                 request.is_none_or(|policy| !policy.has_security())
             })
         })
     }
 
-    /// The plans for messages that arrive: one, or one for each agreement of its operations.
+    /// The plans for messages that arrive: one, or one for each exchange policy of its operations.
     pub fn inbound(&self) -> impl Iterator<Item = &InboundPlan> {
-        self.agreements.iter().filter_map(Plans::inbound)
+        self.plans.iter().filter_map(Plans::inbound)
     }
 
-    /// The plans for messages that leave: one, or one for each agreement of its operations.
+    /// The plans for messages that leave: one, or one for each exchange policy of its operations.
     pub fn outbound(&self) -> impl Iterator<Item = &OutboundPlan> {
-        self.agreements.iter().filter_map(Plans::outbound)
+        self.plans.iter().filter_map(Plans::outbound)
     }
 
     /// Whether no message that arrives takes an operation of a key pair. Of an endpoint with

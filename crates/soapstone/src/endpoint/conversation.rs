@@ -41,7 +41,8 @@ impl<P: Opens + Secures> Endpoint<P> {
         observer: &mut dyn StepObserver,
     ) -> Result<ReadRequest, Rejected> {
         let envelope = self.parse(message, buffers)?;
-        // Operations share their conversations, so that any agreement knows how they are named.
+        // Operations share their conversations, so that any exchange policy knows how they are
+        // named.
         let lookups = self.for_tokens().opening().peek(&envelope);
         observer.ended(Step::Parse);
         Ok(ReadRequest {
@@ -79,14 +80,14 @@ impl<P: Opens + Secures> Endpoint<P> {
         let renewal = self.conversation.as_ref().filter(|_| in_conversation);
         let renewal = renewal.and_then(|conversation| conversation.renewal(&envelope));
         let asks_only = bootstrap.is_some() || renewal.is_some();
-        let (agreement, expected) = match asks_only {
-            true => (&self.agreements[0], Expected::Anything),
+        let (plans, expected) = match asks_only {
+            true => (&self.plans[0], Expected::Anything),
             false => self.expect_request(&envelope, &actions, in_conversation)?,
         };
         let plan = match (renewal, bootstrap) {
             (Some(renewal), _) => renewal,
             (None, Some(conversation)) => &conversation.bootstrap_inbound,
-            (None, None) => agreement.opening(),
+            (None, None) => plans.opening(),
         };
         let lookups = if std::ptr::eq(plan, self.for_tokens().opening()) {
             lookups
@@ -118,7 +119,7 @@ impl<P: Opens + Secures> Endpoint<P> {
                     service,
                     verified,
                     &requester,
-                    agreement.securing(),
+                    plans.securing(),
                     private_transport,
                     workspace,
                     allows,
@@ -137,14 +138,14 @@ impl<P: Opens + Secures> Endpoint<P> {
             if asks_only {
                 return Err(Rejected::NotInConversation.into());
             }
-            let opened = agreement.rebuilt(verified, &mut workspace.buffers(), observer)?;
+            let opened = plans.rebuilt(verified, &mut workspace.buffers(), observer)?;
             return Ok(Arrived::Message(opened));
         };
         let requester = Requester::of(&verified, &contexts, private_transport);
         let response = if asks_only {
             &conversation.bootstrap_outbound
         } else {
-            agreement.securing()
+            plans.securing()
         };
         let answered = self
             .token_answer(

@@ -27,7 +27,7 @@ use crate::config::{
 };
 
 /// The policies of an endpoint, written from the client's view.
-pub(super) struct Agreed {
+pub(super) struct EndpointPolicies {
     /// One, or those of the operations of a port.
     pub(super) exchanges: Vec<Exchange>,
     /// Which operation has which of them; none where there is one.
@@ -60,7 +60,7 @@ pub(super) struct Exchange {
     pub(super) addressing: bool,
 }
 
-impl Agreed {
+impl EndpointPolicies {
     /// The same of all messages, by a preset.
     fn by_preset(
         mechanism: Mechanism,
@@ -125,9 +125,9 @@ impl Default for TokenDemands {
 }
 
 impl TokenDemands {
-    /// Those of a conversation with all agreements that share it (WS-SecurityPolicy 1.3, 5.4.7 and
-    /// 10).
-    fn of(conversation: &Conversation, agreements: &[ExchangePolicy]) -> Self {
+    /// Those of a conversation with all exchange policies that share it (WS-SecurityPolicy 1.3,
+    /// 5.4.7 and 10).
+    fn of(conversation: &Conversation, exchanges: &[ExchangePolicy]) -> Self {
         let possible = |operation: &Operation| match operation {
             Operation::Cancel => conversation.may_cancel,
             Operation::Renew => conversation.may_renew,
@@ -136,8 +136,8 @@ impl TokenDemands {
         };
         let bootstrap = conversation.bootstrap.as_deref();
         let trust = || {
-            let all = agreements.iter().chain(bootstrap);
-            all.filter_map(|agreement| agreement.trust.as_ref())
+            let all = exchanges.iter().chain(bootstrap);
+            all.filter_map(|exchange| exchange.trust.as_ref())
         };
         Self {
             operations: Operation::ALL.into_iter().filter(possible).collect(),
@@ -148,7 +148,7 @@ impl TokenDemands {
 }
 
 impl Compiler<'_> {
-    pub(super) fn agreed(&mut self, role: Role) -> Option<Agreed> {
+    pub(super) fn agreed(&mut self, role: Role) -> Option<EndpointPolicies> {
         let source = &self.config.security.source;
         let mut agreed = match &source.value {
             SecuritySource::Mechanism(mechanism) => self.preset(*mechanism, role),
@@ -179,7 +179,7 @@ impl Compiler<'_> {
     }
 
     /// Says of the Kerberos tokens that a policy file wants what the file has of them.
-    fn fill_tickets(&mut self, agreed: &Agreed) {
+    fn fill_tickets(&mut self, agreed: &EndpointPolicies) {
         let mut wanted = false;
         for exchange in &agreed.exchanges {
             self.fill_kerberos(&exchange.request);
@@ -198,7 +198,7 @@ impl Compiler<'_> {
     }
 
     /// Fills in the assertions that a policy file wants.
-    fn fill_assertions(&mut self, agreed: &mut Agreed, role: Role) {
+    fn fill_assertions(&mut self, agreed: &mut EndpointPolicies, role: Role) {
         let begins =
             |policy: &Policy| policy.assertion().is_some() || policy.uses(KeyBinding::Assertion);
         if agreed
@@ -227,7 +227,7 @@ impl Compiler<'_> {
     }
 
     /// A preset with the changes that the file makes.
-    pub(super) fn preset(&mut self, mechanism: Mechanism, role: Role) -> Option<Agreed> {
+    pub(super) fn preset(&mut self, mechanism: Mechanism, role: Role) -> Option<EndpointPolicies> {
         let suite = self.suite()?;
         let has_certificate = match role {
             // Where no key signs and decrypts as well, a client without a key of its own for that
@@ -249,7 +249,7 @@ impl Compiler<'_> {
         };
         let addressing = self.writes_addressing(role);
         if mechanism != Mechanism::SecureConversation {
-            return Some(Agreed::by_preset(
+            return Some(EndpointPolicies::by_preset(
                 mechanism, request, response, None, addressing,
             ));
         }
@@ -271,7 +271,7 @@ impl Compiler<'_> {
             }
             policy
         };
-        Some(Agreed::by_preset(
+        Some(EndpointPolicies::by_preset(
             mechanism,
             in_version(request),
             // The client knows its context: answers name it without repeating its token.
@@ -289,7 +289,7 @@ impl Compiler<'_> {
         ))
     }
 
-    fn by_policy(&mut self, file: &LoadedFile, role: Role) -> Option<Agreed> {
+    fn by_policy(&mut self, file: &LoadedFile, role: Role) -> Option<EndpointPolicies> {
         self.refuse_what_the_policy_decides();
         let choice = &self.config.security.policy_choice;
         let selection = Selection {
@@ -315,20 +315,20 @@ impl Compiler<'_> {
         let limits = PolicyLimits::default();
         let resolver = |uri: &str| read_beside(&file.path, uri, limits.document);
         let mut unattached = Vec::new();
-        let agreements = PolicyDocument::parse_with(source, &limits, &resolver)
+        let exchanges = PolicyDocument::parse_with(source, &limits, &resolver)
             .map_err(|error| error.to_string())
             .and_then(|document| {
                 unattached = document.unattached();
-                let agreements = document.agreements(&selection, &options);
+                let exchanges = document.agreements(&selection, &options);
                 let messages = document.operation_messages(&selection);
                 let address = document.address(&selection);
-                agreements
-                    .and_then(|agreements| Ok((agreements, messages?, address?)))
+                exchanges
+                    .and_then(|exchanges| Ok((exchanges, messages?, address?)))
                     .map_err(|error| error.to_string())
             });
-        let (agreements, operations, messages, address) = match agreements {
-            Ok((ExchangePolicies::One(agreement), messages, address)) => {
-                (vec![*agreement], Vec::new(), messages, address)
+        let (exchanges, operations, messages, address) = match exchanges {
+            Ok((ExchangePolicies::One(exchange), messages, address)) => {
+                (vec![*exchange], Vec::new(), messages, address)
             }
             Ok((ExchangePolicies::ByOperation(table), messages, address)) => {
                 (table.agreements, table.operations, messages, address)
@@ -343,11 +343,11 @@ impl Compiler<'_> {
                 return None;
             }
         };
-        let remarks = self.remarks(&agreements, &unattached, file, role);
-        let http_basic = self.http_basic(&agreements, file.place, role);
-        let agreed = self.by_agreements(agreements, operations, file.place, role)?;
+        let remarks = self.remarks(&exchanges, &unattached, file, role);
+        let http_basic = self.http_basic(&exchanges, file.place, role);
+        let agreed = self.by_exchanges(exchanges, operations, file.place, role)?;
         self.refuse_empty_policies(&agreed, file);
-        Some(Agreed {
+        Some(EndpointPolicies {
             answer_actions: AnswerActions::of(&messages),
             address,
             private_transport: agreed.private_transport || http_basic.is_some(),
@@ -360,7 +360,7 @@ impl Compiler<'_> {
     /// Reports a policy that protects no requests, or none of some operations: the description of a
     /// service without its security, perhaps. Such a policy is written by nobody who wants it,
     /// unless the file says so.
-    fn refuse_empty_policies(&mut self, agreed: &Agreed, file: &LoadedFile) {
+    fn refuse_empty_policies(&mut self, agreed: &EndpointPolicies, file: &LoadedFile) {
         const HINT: &str = "name the file that has the policy; policy_may_be_empty = true accepts messages without protection, as mechanism = \"none\" does";
         let is_empty = |exchange: &Exchange| exchange.request.demands_nothing();
         let by_connection = agreed.private_transport;
@@ -420,32 +420,32 @@ impl Compiler<'_> {
         }
     }
 
-    /// `agreements` are those of `operations`, or the only one. Their conversations begin alike.
-    fn by_agreements(
+    /// `exchanges` are those of `operations`, or the only one. Their conversations begin alike.
+    fn by_exchanges(
         &mut self,
-        agreements: Vec<ExchangePolicy>,
+        exchanges: Vec<ExchangePolicy>,
         operations: Vec<OperationExchange>,
         place: Place,
         role: Role,
-    ) -> Option<Agreed> {
-        let transports: Vec<TransportRequirement> = agreements
+    ) -> Option<EndpointPolicies> {
+        let transports: Vec<TransportRequirement> = exchanges
             .iter()
-            .flat_map(|agreement| {
-                let conversation = agreement.conversation.as_ref();
+            .flat_map(|exchange| {
+                let conversation = exchange.conversation.as_ref();
                 let bootstrap =
                     conversation.and_then(|conversation| conversation.bootstrap.as_ref());
                 let bootstrap = bootstrap.and_then(|bootstrap| bootstrap.transport);
-                [agreement.transport, bootstrap]
+                [exchange.transport, bootstrap]
             })
             .flatten()
             .collect();
-        let conversation = agreements
+        let conversation = exchanges
             .first()
-            .and_then(|agreement| agreement.conversation.clone());
+            .and_then(|exchange| exchange.conversation.clone());
         let bootstrap = match conversation {
             None => None,
             Some(conversation) => {
-                let demands = TokenDemands::of(&conversation, &agreements);
+                let demands = TokenDemands::of(&conversation, &exchanges);
                 let Some(bootstrap) = conversation.bootstrap else {
                     self.report(
                         place,
@@ -461,27 +461,27 @@ impl Compiler<'_> {
                 })
             }
         };
-        let mut mechanisms = agreements
+        let mut mechanisms = exchanges
             .iter()
-            .map(|agreement| mechanism_of(&agreement.request));
+            .map(|exchange| mechanism_of(&exchange.request));
         let mechanism = mechanisms.next()?;
         let mechanism = if mechanisms.all(|other| other == mechanism) {
             mechanism
         } else {
             BY_OPERATION
         };
-        let issued = agreements
+        let issued = exchanges
             .iter()
-            .find_map(|agreement| agreement.issued.clone());
-        let exchanges = agreements.into_iter().map(|agreement| {
-            let response = self.settled(agreement.response);
+            .find_map(|exchange| exchange.issued.clone());
+        let exchanges = exchanges.into_iter().map(|exchange| {
+            let response = self.settled(exchange.response);
             Exchange {
-                request: self.settled(agreement.request),
+                request: self.settled(exchange.request),
                 response: self.with_timestamp_of_answers(response, role),
-                addressing: agreement.addressing || self.writes_addressing(role),
+                addressing: exchange.addressing || self.writes_addressing(role),
             }
         });
-        Some(Agreed {
+        Some(EndpointPolicies {
             exchanges: exchanges.collect(),
             operations,
             answer_actions: AnswerActions::default(),

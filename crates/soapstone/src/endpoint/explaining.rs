@@ -56,11 +56,11 @@ impl<P: Opens> Endpoint<P> {
     ) -> Result<(), Rejected> {
         let now = self.clock(now);
         let envelope = self.parse(message, &mut workspace.buffers())?;
-        let (agreement, expected) = match &self.operations {
+        let (plans, expected) = match &self.operations {
             Some(operations) if !operations.serves() => self.expect_answer(request.as_ref())?,
             _ => self.expect_request(&envelope, &[], false)?,
         };
-        let plan = agreement.opening();
+        let plan = plans.opening();
         *chosen = Some(plan);
         let lookups = plan.peek(&envelope);
         let facts = self

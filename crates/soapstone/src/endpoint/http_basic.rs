@@ -28,13 +28,13 @@ impl Compiler<'_> {
     /// The user of HTTP that policies demand of requests.
     pub(super) fn http_basic(
         &mut self,
-        agreements: &[ExchangePolicy],
+        exchanges: &[ExchangePolicy],
         place: Place,
         role: Role,
     ) -> Option<HttpBasic> {
-        let conversations = || agreements.iter().filter_map(|it| it.conversation.as_ref());
+        let conversations = || exchanges.iter().filter_map(|it| it.conversation.as_ref());
         let bootstraps = conversations().filter_map(|it| it.bootstrap.as_deref());
-        let all = agreements.iter().chain(bootstraps);
+        let all = exchanges.iter().chain(bootstraps);
         let mut demands = all.filter_map(|it| it.http_basic.as_ref());
         let (assertion, _) = demands.next()?;
         if !matches!(role, Role::Client | Role::Secure) {

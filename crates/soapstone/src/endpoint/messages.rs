@@ -28,7 +28,7 @@ use super::{addressing_headers, fault, relation};
 use crate::conversation::StoreUnavailable;
 
 impl<P: Opens> Endpoint<P> {
-    /// A message that was verified, and the agreement that it was verified by.
+    /// A message that was verified, and the exchange policy that it was verified by.
     pub(super) async fn verified(
         &self,
         message: Message,
@@ -38,11 +38,11 @@ impl<P: Opens> Endpoint<P> {
         observer: &mut dyn StepObserver,
     ) -> Result<(Verified<Envelope>, &Plans<P>), Rejected> {
         let judged = self.judged(message, request, workspace, now, observer);
-        let (judged, agreement) = judged.await?;
-        Ok((judged.admit()?, agreement))
+        let (judged, plans) = judged.await?;
+        Ok((judged.admit()?, plans))
     }
 
-    /// A message that was opened, and the agreement that it was opened by.
+    /// A message that was opened, and the exchange policy that it was opened by.
     pub(super) async fn judged(
         &self,
         message: Message,
@@ -54,11 +54,11 @@ impl<P: Opens> Endpoint<P> {
         let now = self.clock(now);
         let envelope = self.parse(message, &mut workspace.buffers())?;
         observer.ended(Step::Parse);
-        let (agreement, expected) = match &self.operations {
+        let (plans, expected) = match &self.operations {
             Some(operations) if !operations.serves() => self.expect_answer(request.as_deref())?,
             _ => self.expect_request(&envelope, &[], false)?,
         };
-        let plan = agreement.opening();
+        let plan = plans.opening();
         let lookups = plan.peek(&envelope);
         let facts = self
             .facts(&lookups, request, workspace, now, observer)
@@ -70,7 +70,7 @@ impl<P: Opens> Endpoint<P> {
         let judged = self
             .proven(plan, arriving, envelope, &facts, workspace, now, observer)
             .await?;
-        Ok((judged, agreement))
+        Ok((judged, plans))
     }
 
     /// A message that was verified and rebuilt from what was proven.
@@ -83,8 +83,8 @@ impl<P: Opens> Endpoint<P> {
         observer: &mut dyn StepObserver,
     ) -> Result<Box<OpenedMessage>, Rejected> {
         let verified = self.verified(message, request, workspace, now, observer);
-        let (verified, agreement) = verified.await?;
-        agreement.rebuilt(verified, &mut workspace.buffers(), observer)
+        let (verified, plans) = verified.await?;
+        plans.rebuilt(verified, &mut workspace.buffers(), observer)
     }
 }
 
@@ -127,15 +127,15 @@ impl<P: Secures> Endpoint<P> {
         if is_request && self.conversation.is_some() && carries_token_request(&envelope) {
             return Err(SecureError::TokenRequest);
         }
-        let (agreement, operations) = match left {
+        let (plans, operations) = match left {
             Some(left) => left,
             None => self.leaving(&envelope, outgoing)?,
         };
-        let plan = agreement.securing();
+        let plan = plans.securing();
         let recipients = self.on_the_way(is_request);
         check_addressees(&envelope, plan, recipients)?;
         let now = self.clock(now);
-        let relates = is_request.then_some(agreement.relates);
+        let relates = is_request.then_some(plans.relates);
         let relation = relates.and_then(|demanded| relation::of_request(&envelope, demanded));
         let begun = match &self.kerberos {
             Some(kerberos)
@@ -163,8 +163,8 @@ impl<P: Secures> Endpoint<P> {
 }
 
 impl<P: Directions> Endpoint<P> {
-    /// By which agreement a request is to be opened, and as what. `actions` is what was said beside
-    /// it.
+    /// By which exchange policy a request is to be opened, and as what. `actions` is what was said
+    /// beside it.
     pub(super) fn expect_request(
         &self,
         envelope: &Envelope,
@@ -172,72 +172,69 @@ impl<P: Directions> Endpoint<P> {
         in_conversation: bool,
     ) -> Result<(&Plans<P>, Expected), Rejected> {
         let Some(operations) = &self.operations else {
-            return Ok((&self.agreements[0], Expected::Anything));
+            return Ok((&self.plans[0], Expected::Anything));
         };
         let expected = operations.expect_request(envelope, actions, in_conversation)?;
-        let agreement = match &expected {
-            Expected::Request { agreement, .. } => &self.agreements[*agreement],
+        let plans = match &expected {
+            Expected::Request { exchange, .. } => &self.plans[*exchange],
             _ => self.for_tokens(),
         };
-        Ok((agreement, expected))
+        Ok((plans, expected))
     }
 
-    /// By which agreement the answer to a request is to be opened, and as what.
+    /// By which exchange policy the answer to a request is to be opened, and as what.
     pub(super) fn expect_answer(
         &self,
         request: Option<&Receipt>,
     ) -> Result<(&Plans<P>, Expected), Rejected> {
         let answered = request.map(|receipt| receipt.operations.clone());
         let operations = answered.unwrap_or_default();
-        match self.agreed(&operations) {
-            Some(agreement) => Ok((agreement, Expected::Answer { operations })),
+        match self.plans_of(&operations) {
+            Some(plans) => Ok((plans, Expected::Answer { operations })),
             None => Err(Rejected::OperationUnclear {
                 problem: NO_REQUEST,
             }),
         }
     }
 
-    /// The agreement of operations that are treated alike; `None` of no operations.
-    pub(super) fn agreed(&self, operations: &[usize]) -> Option<&Plans<P>> {
+    /// The exchange policy of operations that are treated alike; `None` of no operations.
+    pub(super) fn plans_of(&self, operations: &[usize]) -> Option<&Plans<P>> {
         let table = self.operations.as_ref()?;
-        self.agreements.get(table.agreement_of(operations)?)
+        self.plans.get(table.exchange_of(operations)?)
     }
 
-    /// By which agreement a message is to be secured, and which operations it may be of.
+    /// By which exchange policy a message is to be secured, and which operations it may be of.
     pub(super) fn leaving(
         &self,
         envelope: &Envelope,
         outgoing: Outgoing<'_>,
     ) -> Result<(&Plans<P>, Vec<usize>), SecureError> {
         let Some(table) = &self.operations else {
-            return Ok((&self.agreements[0], Vec::new()));
+            return Ok((&self.plans[0], Vec::new()));
         };
         let operations = match (table.serves(), outgoing.answers) {
             (false, _) => table.of_plain(envelope, outgoing.action)?,
             (true, Some(receipt)) => receipt.operations.clone(),
             (true, None) => Vec::new(),
         };
-        match self.agreed(&operations) {
-            Some(agreement) => Ok((agreement, operations)),
+        match self.plans_of(&operations) {
+            Some(plans) => Ok((plans, operations)),
             None => Err(SecureError::OperationUnclear {
                 problem: NO_REQUEST,
             }),
         }
     }
 
-    /// The agreement of requests for tokens in a conversation: that of the first operation whose
-    /// requests have a signed Body.
+    /// The exchange policy of requests for tokens in a conversation: that of the first operation
+    /// whose requests have a signed Body.
     pub(super) fn for_tokens(&self) -> &Plans<P> {
         let serves = self.operations.as_ref().is_none_or(Operations::serves);
-        let signs_body = |agreement: &&Plans<P>| {
-            agreement
+        let signs_body = |plans: &&Plans<P>| {
+            plans
                 .of_requests(serves)
                 .is_some_and(|policy| policy.signs(&Part::Body))
         };
-        self.agreements
-            .iter()
-            .find(signs_body)
-            .unwrap_or(&self.agreements[0])
+        self.plans.iter().find(signs_body).unwrap_or(&self.plans[0])
     }
 
     /// What a plan asks for about a message, as far as this endpoint knows.

@@ -16,7 +16,7 @@ use super::asking::{Workspace, drive};
 use super::call::{Call, make};
 use super::compiled::Endpoint;
 use super::compiler::Compiler;
-use super::exchange_policy::Agreed;
+use super::exchange_policy::EndpointPolicies;
 use super::memory::Memory;
 use super::opened::{OpenedMessage, PassedMessage};
 use super::opening::Judged;
@@ -198,7 +198,7 @@ pub(super) struct LastNode {
 }
 
 impl LastNode {
-    pub(super) fn of(agreed: &Agreed) -> Self {
+    pub(super) fn of(agreed: &EndpointPolicies) -> Self {
         let exchanges = agreed.exchanges.iter();
         let exchanges = exchanges.map(|one| (&one.request, &one.response));
         let bootstrap = agreed.bootstrap.iter();

@@ -1,9 +1,9 @@
 //! Which operation a message is of, where the operations of a port have policies of their own.
 //!
 //! ```text
-//! arrives ─ what can be seen ─▶ operations of one agreement
+//! arrives ─ what can be seen ─▶ operations of one exchange policy
 //!         ─ its plan opens ─▶ the opened message is of one of them, or refused
-//! leaves  ─ what the Body holds ─▶ operations of one agreement
+//! leaves  ─ what the Body holds ─▶ operations of one exchange policy
 //!         ─ its plan secures ─▶ the receipt remembers them for the answer
 //! ```
 //!
@@ -21,7 +21,7 @@ use soapstone_wss::names::{WSSE11, XENC};
 use soapstone_wss::{Envelope, Rejected, SecureError};
 use soapstone_xml::Element;
 
-/// The operations of an endpoint, and which agreement each of them has.
+/// The operations of an endpoint, and which exchange policy each of them has.
 #[derive(Debug)]
 pub(super) struct Operations {
     known: Vec<Operation>,
@@ -42,7 +42,7 @@ struct Operation {
     /// The `wsa:Action` to write.
     addressing_action: Option<String>,
     response: Option<Content>,
-    agreement: usize,
+    exchange: usize,
     /// Its requests have something encrypted.
     encrypts: bool,
 }
@@ -66,10 +66,10 @@ enum Visible {
 pub(super) enum Expected {
     /// All messages are treated alike.
     Anything,
-    /// A request of an operation with this agreement.
+    /// A request of an operation with this exchange policy.
     Request {
-        /// Place of the agreement.
-        agreement: usize,
+        /// Place of the exchange policy.
+        exchange: usize,
         /// What was said beside the message.
         actions: Vec<String>,
     },
@@ -83,8 +83,8 @@ pub(super) enum Expected {
 }
 
 impl Operations {
-    /// The operations of a policy. `encrypts` says of which agreements requests have something
-    /// encrypted; `serves`, whether requests arrive here.
+    /// The operations of a policy. `encrypts` says of which exchange policies requests have
+    /// something encrypted; `serves`, whether requests arrive here.
     pub(super) fn new(
         operations: Vec<OperationExchange>,
         encrypts: impl Fn(usize) -> bool,
@@ -99,7 +99,7 @@ impl Operations {
         for OperationExchange {
             name,
             messages,
-            agreement,
+            agreement: exchange,
         } in operations
         {
             let place = all.known.len();
@@ -120,8 +120,8 @@ impl Operations {
                 actions,
                 addressing_action,
                 response: messages.response.as_ref().and_then(content_of),
-                agreement,
-                encrypts: encrypts(agreement),
+                exchange,
+                encrypts: encrypts(exchange),
             });
         }
         all
@@ -132,19 +132,19 @@ impl Operations {
         self.serves
     }
 
-    /// The names of operations whose agreement is one of those that `is_meant` names.
+    /// The names of operations whose exchange policy is one of those that `is_meant` names.
     pub(super) fn names_of(&self, is_meant: impl Fn(usize) -> bool) -> impl Iterator<Item = &str> {
         let meant = self
             .known
             .iter()
-            .filter(move |operation| is_meant(operation.agreement));
+            .filter(move |operation| is_meant(operation.exchange));
         meant.map(|operation| operation.name.as_str())
     }
 
-    /// The agreement of operations, which all have the same; `None` of no operations.
-    pub(super) fn agreement_of(&self, operations: &[usize]) -> Option<usize> {
+    /// The exchange policy of operations, which all have the same; `None` of no operations.
+    pub(super) fn exchange_of(&self, operations: &[usize]) -> Option<usize> {
         let known = self.known.get(*operations.first()?)?;
-        Some(known.agreement)
+        Some(known.exchange)
     }
 
     /// The `wsa:Action` to write into requests of these operations.
@@ -167,9 +167,9 @@ impl Operations {
             return Ok(Expected::TokenRequest);
         }
         let fitting = self.fitting(&seen)?;
-        match self.common_agreement(&fitting) {
-            Some(agreement) => Ok(Expected::Request {
-                agreement,
+        match self.common_exchange(&fitting) {
+            Some(exchange) => Ok(Expected::Request {
+                exchange,
                 actions: actions.to_vec(),
             }),
             None => Err(Rejected::OperationUnclear {
@@ -203,8 +203,8 @@ impl Operations {
                 expected: "a request for a token".to_owned(),
                 found: described(&content(envelope)),
             }),
-            Expected::Request { agreement, actions } => {
-                self.confirm_request(envelope, agreement, &actions)
+            Expected::Request { exchange, actions } => {
+                self.confirm_request(envelope, exchange, &actions)
             }
             Expected::Answer { operations } => {
                 self.confirm_answer(envelope, &operations)?;
@@ -216,17 +216,17 @@ impl Operations {
     fn confirm_request(
         &self,
         envelope: &Envelope,
-        agreement: usize,
+        exchange: usize,
         actions: &[String],
     ) -> Result<Vec<usize>, Rejected> {
         let mut seen = Seen::of(envelope, actions)?;
         // What is still cipher text is what the Body holds.
         seen.content = Visible::Content(content(envelope));
         let fitting = self.fitting(&seen)?;
-        if self.common_agreement(&fitting) == Some(agreement) {
+        if self.common_exchange(&fitting) == Some(exchange) {
             return Ok(fitting);
         }
-        let is_used = |place: &usize| self.known[*place].agreement == agreement;
+        let is_used = |place: &usize| self.known[*place].exchange == exchange;
         if fitting.iter().any(is_used) {
             return Err(Rejected::OperationUnclear { problem: ALIKE });
         }
@@ -258,8 +258,9 @@ impl Operations {
         })
     }
 
-    /// The operations that a plain request may be of, which all have the same agreement. Its sender
-    /// is believed: what the Body holds decides, and actions where it is the same for several.
+    /// The operations that a plain request may be of, which all have the same exchange policy. Its
+    /// sender is believed: what the Body holds decides, and actions where it is the same for
+    /// several.
     pub(super) fn of_plain(
         &self,
         envelope: &Envelope,
@@ -285,7 +286,7 @@ impl Operations {
         } else {
             narrowed
         };
-        match self.common_agreement(&fitting) {
+        match self.common_exchange(&fitting) {
             Some(_) => Ok(fitting),
             None => Err(SecureError::OperationUnclear { problem: ALIKE }),
         }
@@ -337,10 +338,10 @@ impl Operations {
         Ok(fitting)
     }
 
-    /// The agreement that all of these operations have.
-    fn common_agreement(&self, operations: &[usize]) -> Option<usize> {
-        let first = self.agreement_of(operations)?;
-        let same = |place: &usize| self.known[*place].agreement == first;
+    /// The exchange policy that all of these operations have.
+    fn common_exchange(&self, operations: &[usize]) -> Option<usize> {
+        let first = self.exchange_of(operations)?;
+        let same = |place: &usize| self.known[*place].exchange == first;
         operations.iter().all(same).then_some(first)
     }
 

@@ -8,13 +8,13 @@ use std::collections::HashMap;
 use soapstone_wss::{EndorsingKey, EndorsingToken, KeyBinding, Part, Policy};
 
 use super::compiler::Compiler;
-use super::exchange_policy::Agreed;
+use super::exchange_policy::EndpointPolicies;
 use crate::config::SecuritySource;
 
 impl Compiler<'_> {
     /// Reports users that no key can be derived for, or whose messages could be taken for those of
     /// others.
-    pub(super) fn check_password_keys(&mut self, agreed: &Agreed) {
+    pub(super) fn check_password_keys(&mut self, agreed: &EndpointPolicies) {
         let bootstrap = agreed.bootstrap.iter();
         let bootstrap = bootstrap.flat_map(|one| [&one.request, &one.response]);
         let exchanges = agreed.exchanges.iter();

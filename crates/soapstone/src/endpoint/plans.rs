@@ -13,7 +13,7 @@ mod sealed {
     pub trait Sealed {}
 }
 
-/// The plans of one agreement, in the directions that a role has.
+/// The plans of one exchange policy, in the directions that a role has.
 pub trait Directions: sealed::Sealed + fmt::Debug + Send + Sync + Sized + 'static {
     /// The plans of both directions as far as the role has them; `None` if one of its own is
     /// missing.

@@ -36,18 +36,18 @@ impl Compiler<'_> {
     /// What is to be known of the policies of an endpoint.
     pub(super) fn remarks(
         &mut self,
-        agreements: &[ExchangePolicy],
+        exchanges: &[ExchangePolicy],
         unattached: &[(String, PolicyPlace)],
         file: &LoadedFile,
         role: Role,
     ) -> Vec<Remark> {
-        let mut notices: Vec<&Notice> = agreements.iter().flat_map(|it| &it.notices).collect();
+        let mut notices: Vec<&Notice> = exchanges.iter().flat_map(|it| &it.notices).collect();
         notices.sort_by(|left, right| {
             (&left.place, &left.assertion).cmp(&(&right.place, &right.assertion))
         });
         notices.dedup();
         self.refuse_needless_ignored(&notices);
-        self.refuse_needless_users(agreements);
+        self.refuse_needless_users(exchanges);
         let path = file.path.display();
         let sends = matches!(role, Role::Client | Role::Secure);
         let of_notice = |notice: &Notice| {
@@ -119,7 +119,7 @@ impl Compiler<'_> {
     }
 
     /// Reports `password = "none"` under a policy that demands no such user.
-    fn refuse_needless_users(&mut self, agreements: &[ExchangePolicy]) {
+    fn refuse_needless_users(&mut self, exchanges: &[ExchangePolicy]) {
         let config = self.config;
         let Some(password) = &config.security.password else {
             return;
@@ -127,14 +127,14 @@ impl Compiler<'_> {
         if !self.allows_unproven_users() {
             return;
         }
-        let bootstraps = agreements.iter().filter_map(|agreement| {
-            let conversation = agreement.conversation.as_ref()?;
+        let bootstraps = exchanges.iter().filter_map(|exchange| {
+            let conversation = exchange.conversation.as_ref()?;
             conversation.bootstrap.as_deref()
         });
-        let mut users = agreements
+        let mut users = exchanges
             .iter()
             .chain(bootstraps)
-            .filter_map(|agreement| agreement.request.username());
+            .filter_map(|exchange| exchange.request.username());
         if !users.any(|user| user.passwords.contains(&PasswordKind::Absent)) {
             self.report_with_hint(
                 password.place,

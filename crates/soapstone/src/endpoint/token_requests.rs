@@ -17,7 +17,7 @@ use super::bootstrap::encrypts_body_afresh;
 use super::compile::compile;
 use super::compiled::Endpoint;
 use super::compiler::Compiler;
-use super::exchange_policy::Agreed;
+use super::exchange_policy::EndpointPolicies;
 use super::plans::Calling;
 use super::role::Role;
 use crate::config::{TokenKeyType, TokenServiceConfig};
@@ -32,7 +32,7 @@ impl Compiler<'_> {
     /// The token service that makes the assertions of requests.
     pub(super) fn token_service(
         &mut self,
-        agreed: &Agreed,
+        agreed: &EndpointPolicies,
         role: Role,
     ) -> Option<Box<TokenService>> {
         let config = self.config.token_service.as_ref()?;
