@@ -36,7 +36,8 @@ pub struct AssertionPolicy {
     /// Whether the assertion is in cipher text of its own, for its receiver. Inbound, one that
     /// anybody could read is refused then, and one in cipher text of its own otherwise.
     pub encrypted: bool,
-    /// Whether a message may name an assertion that stands elsewhere. Its host fetches it.
+    /// Whether a message may name an assertion that stands elsewhere. Its host fetches it, in the
+    /// clear: a plan that wants it `encrypted` as well is refused.
     pub by_reference: bool,
     /// Whether the assertion goes on to whoever the message is for, as a header block.
     pub forwarded: bool,
