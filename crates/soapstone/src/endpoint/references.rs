@@ -90,14 +90,19 @@ struct State {
     under_way: usize,
     /// How many wait for a question of another message.
     waiting: usize,
+    /// The number of the last question.
+    last: u64,
     /// When the second began in which questions are counted, and how many there were.
     second: (Instant, u32),
 }
 
 #[derive(Debug)]
 enum Known {
-    /// So many wait for it.
-    UnderWay(usize),
+    /// The question of this number, and how many wait for it.
+    UnderWay {
+        number: u64,
+        waiting: usize,
+    },
     Held(Arc<FetchedAssertion>),
     Failed {
         again: Instant,
@@ -131,6 +136,7 @@ impl References {
                 known: HashMap::new(),
                 under_way: 0,
                 waiting: 0,
+                last: 0,
                 second: (Instant::now(), 0),
             }),
             ended: Condvar::new(),
@@ -172,21 +178,23 @@ impl References {
         now: Timestamp,
     ) -> Result<Arc<FetchedAssertion>, Rejected> {
         let until = Instant::now() + self.patience + self.patience;
+        let mut state = self.state();
         loop {
-            let mut state = self.state();
             if let Some(held) = state.at_hand(reference, now)? {
                 return Ok(held);
             }
-            if !state.begin_waiting(reference)? {
+            let Some(number) = state.begin_waiting(reference)? else {
                 self.begin(state, reference)?;
                 return self.asked(reference, now);
-            }
+            };
             let left = until.saturating_duration_since(Instant::now());
-            let waited = self.ended.wait_timeout(state, left);
-            let (mut state, _) = waited.unwrap_or_else(PoisonError::into_inner);
-            state.end_waiting(reference);
-            drop(state);
-            if left.is_zero() {
+            // Another question may end, and this one's place is kept.
+            let is_under_way = |state: &mut State| state.is_under_way(reference, number);
+            let waited = self.ended.wait_timeout_while(state, left, is_under_way);
+            let (woken, end) = waited.unwrap_or_else(PoisonError::into_inner);
+            state = woken;
+            state.end_waiting(reference, number);
+            if end.timed_out() {
                 return Err(unavailable("a question for it takes too long".to_owned()));
             }
         }
@@ -237,7 +245,12 @@ impl References {
         }
         state.under_way += 1;
         state.second.1 += 1;
-        state.known.insert(reference.clone(), Known::UnderWay(0));
+        state.last += 1;
+        let known = Known::UnderWay {
+            number: state.last,
+            waiting: 0,
+        };
+        state.known.insert(reference.clone(), known);
         Ok(())
     }
 
@@ -309,24 +322,33 @@ impl State {
         }
     }
 
-    /// Waits for the question of another message, if there is one and not too many wait.
-    fn begin_waiting(&mut self, reference: &AssertionReference) -> Result<bool, Rejected> {
-        let Some(Known::UnderWay(waiting)) = self.known.get_mut(reference) else {
-            return Ok(false);
+    /// Waits for the question of another message, if there is one and not too many wait: the
+    /// question's number.
+    fn begin_waiting(&mut self, reference: &AssertionReference) -> Result<Option<u64>, Rejected> {
+        let Some(Known::UnderWay { number, waiting }) = self.known.get_mut(reference) else {
+            return Ok(None);
         };
         if *waiting >= WAITING_FOR_ONE || self.waiting >= WAITING {
             return Err(unavailable("too many messages wait for it".to_owned()));
         }
         *waiting += 1;
         self.waiting += 1;
-        Ok(true)
+        Ok(Some(*number))
     }
 
-    /// The question may have ended, and another one begun.
-    fn end_waiting(&mut self, reference: &AssertionReference) {
+    /// Whether the question of this number has not ended.
+    fn is_under_way(&self, reference: &AssertionReference, number: u64) -> bool {
+        let known = self.known.get(reference);
+        matches!(known, Some(Known::UnderWay { number: found, .. }) if *found == number)
+    }
+
+    /// The question may have ended, and another one begun, for which others wait.
+    fn end_waiting(&mut self, reference: &AssertionReference, asked: u64) {
         self.waiting -= 1;
-        if let Some(Known::UnderWay(waiting)) = self.known.get_mut(reference) {
-            *waiting = waiting.saturating_sub(1);
+        if let Some(Known::UnderWay { number, waiting }) = self.known.get_mut(reference)
+            && *number == asked
+        {
+            *waiting -= 1;
         }
     }
 
@@ -335,7 +357,7 @@ impl State {
     fn bound_places(&mut self, last: &AssertionReference) {
         let others = self.known.iter().filter(|(other, known)| {
             let is_other = (&other.id, other.version) == (&last.id, last.version) && *other != last;
-            is_other && !matches!(known, Known::UnderWay(_))
+            is_other && !matches!(known, Known::UnderWay { .. })
         });
         let mut others: Vec<_> = others
             .map(|(other, known)| (matches!(known, Known::Failed { .. }), other.clone()))
@@ -352,7 +374,7 @@ impl State {
             return;
         }
         self.known.retain(|_, known| match known {
-            Known::UnderWay(_) => true,
+            Known::UnderWay { .. } => true,
             Known::Held(held) => held.ends() > present,
             Known::Failed { again, .. } => *again > now,
         });
@@ -360,7 +382,7 @@ impl State {
             let mut first: Option<(&AssertionReference, Timestamp)> = None;
             for (reference, known) in &self.known {
                 let end = match known {
-                    Known::UnderWay(_) => continue,
+                    Known::UnderWay { .. } => continue,
                     Known::Held(held) => held.ends(),
                     Known::Failed { .. } => Timestamp::MIN,
                 };
@@ -408,6 +430,9 @@ fn unavailable(problem: String) -> Rejected {
 }
 
 #[cfg(test)]
+mod waiting_tests;
+
+#[cfg(test)]
 mod tests {
     use soapstone_crypto::TrustStore;
     use soapstone_crypto::trust::TrustRules;
@@ -436,6 +461,7 @@ mod tests {
                 known: HashMap::new(),
                 under_way: 0,
                 waiting: 0,
+                last: 0,
                 second: (Instant::now(), 0),
             };
             state.known.insert(at(0), Known::Held(Arc::clone(&held)));
