@@ -12,6 +12,10 @@
 //! After a handshake that failed none is begun for a moment in its version of SOAP: who needs a
 //! context meanwhile is told why the last one failed.
 //!
+//! A request that this side could not secure says nothing of the backend: the KDC may be away. It
+//! has a pause of its own, for both versions. Then one handshake tries, and one exchange a second
+//! waits for it at most.
+//!
 //! The rule kept here: at any moment one handshake is under way at most, and everybody who waits
 //! for it learns what came of it.
 
@@ -41,6 +45,8 @@ pub(crate) struct OutboundContext {
     /// In the way to handshakes in SOAP 1.1 and in SOAP 1.2: whoever speaks a version that the
     /// backend refuses stops nobody who speaks the other.
     breakers: [Breaker<Arc<Failed>>; 2],
+    /// In the way to what this side secures handshakes with: a KDC, or what holds the key.
+    securing: Breaker<Arc<Failed>>,
     /// Read by every exchange in the conversation, written by a renewal.
     exchanges: Arc<RwLock<()>>,
 }
@@ -83,6 +89,10 @@ const QUIET: Duration = Duration::from_millis(250);
 /// How long a renewal may keep exchanges waiting.
 const RENEWAL: Duration = Duration::from_secs(2);
 
+/// Longest that others are turned away while one handshake tries whether it can be secured again:
+/// as long as the longest pause. Then one more waits with it.
+const SECURING_TRIAL: Duration = Duration::from_secs(1);
+
 /// An endpoint has one backend.
 const KEY: &str = "backend";
 
@@ -92,6 +102,7 @@ impl OutboundContext {
         // While a handshake is under way, no other one asks whether it may begin.
         let breaker = || Breaker::new(Duration::ZERO);
         Arc::new(Self {
+            securing: Breaker::new(SECURING_TRIAL),
             handshaker,
             background,
             state: Mutex::default(),
@@ -207,15 +218,19 @@ impl OutboundContext {
         renewed: Option<Arc<SecurityContext>>,
         version: SoapVersion,
     ) -> watch::Receiver<Option<Outcome>> {
+        let now = Instant::now().into_std();
         // A sender that is gone without a word was dropped with its task.
-        if let Some(running) = &state.under_way
-            && running.has_changed().is_ok()
-        {
-            return running.clone();
-        }
-        let breaker = self.breaker(version);
-        if let Err(failed) = breaker.enter(Instant::now().into_std()) {
+        let running = state.under_way.as_ref();
+        let running = running.filter(|running| running.has_changed().is_ok());
+        let backend = match running {
+            Some(_) => Ok(()),
+            None => self.breaker(version).enter(now),
+        };
+        if let Err(failed) = backend.and_then(|()| self.securing.enter(now)) {
             return watch::channel(Some(Err(failed))).1;
+        }
+        if let Some(running) = running {
+            return running.clone();
         }
         state.version = version;
         let (tell, outcome) = watch::channel(None);
@@ -238,13 +253,14 @@ impl OutboundContext {
         let handshaker = &self.handshaker;
         let conversation = handshaker.endpoint.endpoint.conversation();
         let renews = conversation.is_some_and(|it| it.has(Operation::Renew));
-        let (renewal, alone) = match renewed.filter(|_| renews) {
-            Some(context) => self.renew(&context, version).await.unzip(),
-            None => (None, None),
+        let renewed = match renewed.filter(|_| renews) {
+            Some(context) => self.renew(&context, version).await,
+            None => Ok(None),
         };
-        let granted = match renewal {
-            Some(context) => Ok(context),
-            None => handshaker.ask(version, None).await,
+        let (granted, alone) = match renewed {
+            Ok(Some((context, alone))) => (Ok(context), Some(alone)),
+            Ok(None) => (handshaker.ask(version, None).await, None),
+            Err(failed) => (Err(failed), None),
         };
         let now = self.now();
         let breaker = self.breaker(version);
@@ -263,6 +279,7 @@ impl OutboundContext {
                     "the conversation with the backend has a context"
                 );
                 breaker.succeeded();
+                self.securing.succeeded();
                 Ok(state.cache.put(KEY, context, now))
             }
             Err(failed) => {
@@ -273,9 +290,15 @@ impl OutboundContext {
                     "no conversation with the backend"
                 );
                 let failed = Arc::new(failed);
+                let now = Instant::now().into_std();
                 // What we lack ourselves says nothing about the peer.
-                if !failed.is_busy() {
-                    breaker.failed(Arc::clone(&failed), Instant::now().into_std());
+                match &*failed {
+                    Failed::Unsecured(_) => self.securing.failed(Arc::clone(&failed), now),
+                    Failed::Busy => {}
+                    _ => {
+                        breaker.failed(Arc::clone(&failed), now);
+                        self.securing.succeeded();
+                    }
                 }
                 Err(failed)
             }
@@ -288,37 +311,34 @@ impl OutboundContext {
     /// Renews a context while no exchange uses it, and keeps new ones waiting until it is in its
     /// place. `None` where there is no such moment, or the service does not renew: then a new
     /// context has to do, and exchanges go on with the old one until it is there.
+    ///
+    /// # Errors
+    ///
+    /// The request cannot be made now. One for a new context would lack the same.
     async fn renew(
         &self,
         context: &Arc<SecurityContext>,
         version: SoapVersion,
-    ) -> Option<(SecurityContext, OwnedRwLockWriteGuard<()>)> {
+    ) -> Result<Option<(SecurityContext, OwnedRwLockWriteGuard<()>)>, Failed> {
         let handshaker = &self.handshaker;
         // It may wait for the KDC, and exchanges do not wait with it.
-        let renewal = match handshaker.begin_renewal(context).await {
-            Ok(renewal) => renewal,
-            Err(failed) => {
-                tracing::info!(
-                    route = handshaker.route,
-                    detail = %Beginning(&failed),
-                    "the renewal of a context cannot be asked for; a new one is"
-                );
-                return None;
-            }
-        };
+        let renewal = handshaker.begin_renewal(context).await?;
         let alone = Arc::clone(&self.exchanges).write_owned();
-        let alone = tokio::time::timeout(QUIET, alone).await.ok()?;
+        let Ok(alone) = tokio::time::timeout(QUIET, alone).await else {
+            return Ok(None);
+        };
         let renewal = handshaker.ask(version, Some(renewal));
         let renewal = tokio::time::timeout(RENEWAL, renewal);
         match renewal.await {
-            Ok(Ok(renewed)) => Some((renewed, alone)),
+            Ok(Ok(renewed)) => Ok(Some((renewed, alone))),
+            Ok(Err(failed @ Failed::Unsecured(_))) => Err(failed),
             Ok(Err(failed)) => {
                 tracing::info!(
                     route = handshaker.route,
                     detail = %Beginning(&failed),
                     "the backend does not renew its context; a new one is asked for"
                 );
-                None
+                Ok(None)
             }
             Err(_) => {
                 tracing::info!(
@@ -326,7 +346,7 @@ impl OutboundContext {
                     after = ?RENEWAL,
                     "the backend has not renewed its context in time; a new one is asked for"
                 );
-                None
+                Ok(None)
             }
         }
     }

@@ -15,6 +15,9 @@
 //! failed none is asked for a moment: of the service, if it cannot be reached; else of the user,
 //! whose assertion may be to blame. Then one question tries, and the others wait for its outcome.
 //!
+//! What this side could not secure says nothing of either: its KDC may be away. That has a pause of
+//! its own, for all users. Then one question tries, and one request a second waits for it at most.
+//!
 //! The rule kept here: an assertion leaves this place for the request that it was asked for, or for
 //! another one of the same user.
 
@@ -46,6 +49,8 @@ pub(crate) struct IssuedTokens {
     questions: Arc<Semaphore>,
     /// In the way to the token service.
     breaker: Breaker<Arc<Failed>>,
+    /// In the way to what this side secures questions with: a KDC, or what holds the key.
+    securing: Breaker<Arc<Failed>>,
 }
 
 /// What there is for a request.
@@ -73,6 +78,7 @@ impl IssuedTokens {
             asker,
             background,
             breaker: Breaker::new(TRIAL),
+            securing: Breaker::new(TRIAL),
         })
     }
 
@@ -202,7 +208,8 @@ impl IssuedTokens {
             return told(Arc::new(Failed::Busy));
         };
         if let Some(running) = entry.question() {
-            return running.clone();
+            let entered = self.securing.enter(Instant::now().into_std());
+            return entered.map_or_else(told, |()| running.clone());
         }
         let permit = match self.may_ask(Some(entry)) {
             Ok(permit) => permit,
@@ -233,6 +240,7 @@ impl IssuedTokens {
         let now = Instant::now().into_std();
         entry.map_or(Ok(()), |entry| entry.breaker.enter(now))?;
         self.breaker.enter(now)?;
+        self.securing.enter(now)?;
         Ok(permit)
     }
 
@@ -268,6 +276,7 @@ impl IssuedTokens {
                     "the token service has issued an assertion"
                 );
                 self.breaker.succeeded();
+                self.securing.succeeded();
                 Ok(entry.keep(assertion, user.as_deref(), self.now()))
             }
             Err(failed) => {
@@ -283,9 +292,13 @@ impl IssuedTokens {
                 let now = Instant::now().into_std();
                 if failed.is_an_answer() {
                     self.breaker.succeeded();
+                    self.securing.succeeded();
                 }
                 if failed.is_of_the_service() {
                     self.breaker.failed(Arc::clone(&failed), now);
+                    self.securing.succeeded();
+                } else if let Failed::Unsecured(_) = &*failed {
+                    self.securing.failed(Arc::clone(&failed), now);
                 } else if !failed.is_busy() {
                     // That we have too much to do ourselves says nothing about anybody else.
                     entry.breaker.failed(Arc::clone(&failed), now);
