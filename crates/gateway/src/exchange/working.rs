@@ -54,7 +54,7 @@ pub(super) fn done<T>(
         Err(NotDone::Full) => {
             let executor = &reporter.exchange.resources.executor;
             let detail = format!(
-                "{} messages wait for a crypto worker, and {} for a store or a KDC",
+                "{} messages wait for a crypto worker, and {} for a store, a KDC or an authority",
                 executor.workers().waiting(),
                 executor.waiting_for_stores()
             );

@@ -52,9 +52,9 @@ pub(crate) struct RouteStores {
 const MOST_WAITING_FOR_A_KDC: usize = 48;
 
 /// Most messages of a route that wait for an authority of assertions at once: those that ask, and
-/// those that wait for an answer to others. Two routes whose authorities hang leave 16 permits to
-/// the others.
-const MOST_WAITING_FOR_AN_AUTHORITY: usize = 24;
+/// those that wait for an answer to others. An endpoint lets 16 ask and 16 wait, and says itself
+/// which of the two is too much.
+const MOST_WAITING_FOR_AN_AUTHORITY: usize = 32;
 
 impl RouteStores {
     /// Whether a question takes longer to be answered than work takes to be handed on: its store is

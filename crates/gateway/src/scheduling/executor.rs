@@ -22,8 +22,9 @@ const MOST_ASKED: usize = 256;
 /// threads that the stores leave, but for some to hand sockets on.
 const MOST_WAITING_FOR_KDCS: usize = 128;
 
-/// Most questions that wait for authorities of assertions at once, for all routes.
-const MOST_WAITING_FOR_AUTHORITIES: usize = 64;
+/// Most questions that wait for authorities of assertions at once, for all routes. Two routes whose
+/// authorities hang leave 16 permits to the others.
+const MOST_WAITING_FOR_AUTHORITIES: usize = 80;
 
 /// Most requests in hand for each worker while work on messages that takes a private-key operation
 /// keeps the thread's sockets waiting: at some 0.3 ms each (RSA-2048), the last of them waits for 5
@@ -75,7 +76,7 @@ impl Executor {
         self.workers.run_here(job)
     }
 
-    /// How many messages wait for a store or a KDC.
+    /// How many messages wait for a store, a KDC or an authority of assertions.
     pub(crate) fn waiting_for_stores(&self) -> u64 {
         self.metrics.store_waiting.load(Ordering::Relaxed)
     }

@@ -203,7 +203,7 @@ pub(super) fn of_revocation(gateway: &GatewayMetrics, snapshot: &Snapshot, out: 
 }
 
 pub(super) fn of_stores(gateway: &GatewayMetrics, out: &mut Exposition) {
-    let help = "Messages that wait for the answer of a store.";
+    let help = "Messages that wait for the answer of a store, a KDC or an authority of assertions.";
     let waiting = gateway.store_waiting.load(Ordering::Relaxed);
     out.family(("soapstone_store_waiting", GAUGE, help))
         .sample("", waiting);

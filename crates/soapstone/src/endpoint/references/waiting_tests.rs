@@ -58,11 +58,7 @@ fn references() -> (References, Receiver<()>, Sender<()>) {
         answers: Mutex::new(answers),
     };
     let references = References::new(&config, Arc::new([]), AssertionPolicy::default());
-    (
-        references.fetched_with(Arc::new(fetcher)),
-        is_asked,
-        answer,
-    )
+    (references.fetched_with(Arc::new(fetcher)), is_asked, answer)
 }
 
 fn problem(references: &References, place: &str) -> String {
