@@ -311,6 +311,7 @@ impl<'c> Reporter<'c> {
                 };
                 self.fail(version, cause, reason, of_package(&error))
             }
+            EndpointError::NoRoom => self.no_room(version),
             EndpointError::PackageUntaken => self.fail(
                 version,
                 Cause::MediaType,
@@ -354,6 +355,7 @@ impl<'c> Reporter<'c> {
                 self.fail(version, Cause::BadGateway, "backend-not-soap", detail)
             }
             trouble @ (EndpointError::WouldExpose
+            | EndpointError::NoRoom
             | EndpointError::PackageUntaken
             | EndpointError::Denied(_)
             | EndpointError::OverAgreement(_)) => self.request_error(version, trouble),

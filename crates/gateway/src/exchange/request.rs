@@ -152,6 +152,7 @@ async fn prepare(
     let beside = said.clone();
     let authorities = Authorities::of(exchange.serving, &exchange.route.name);
     let route = exchange.route.name.clone();
+    let room = exchange.reserve();
     let steps = |desk: Desk| async move {
         // Contexts are nothing by themselves: each message in one needs a role. A requester without
         // a role for assertions gets one answer, whatever the token service says.
@@ -180,7 +181,7 @@ async fn prepare(
             Ok(chosen) => chosen,
             Err(unready) => return Ok(Stepped::Unready(Box::new(opened), unready)),
         };
-        let forward = secure(opened, chosen, beside, &observed, &desk).await?;
+        let forward = secure(opened, chosen, beside, room, &observed, &desk).await?;
         Ok(Stepped::Prepared(Prepared::Forward(forward)))
     };
     let task = Task::new(class, Some(asked), steps).recorded(exchange.observed());
@@ -220,7 +221,9 @@ async fn secure_by_worker(
     let observed = reporter.exchange.observed();
     let endpoint = chosen.upstream.endpoint.as_ref();
     let stores = endpoint.map(|endpoint| Arc::clone(&endpoint.stores));
-    let step = |desk: Desk| async move { secure(opened, chosen, said, &observed, &desk).await };
+    let room = reporter.exchange.reserve();
+    let step =
+        |desk: Desk| async move { secure(opened, chosen, said, room, &observed, &desk).await };
     let task = Task::new(class, stores, step).recorded(reporter.exchange.observed());
     work(reporter, version, task, reservation, Message::Request).await
 }

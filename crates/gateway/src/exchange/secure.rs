@@ -23,6 +23,7 @@ use crate::route::upstream::{Label, Said, Upstream};
 use crate::scheduling::endpoint::OutboundEndpoint;
 use crate::scheduling::session::SessionInUse;
 use crate::scheduling::task::Desk;
+use crate::wire::budget::Reservation;
 use crate::wire::packaged::Packing;
 
 /// A request on its way to the backend.
@@ -56,27 +57,43 @@ pub(super) struct Forward {
 /// The attempt at one of several backends, and what another one would need.
 pub(super) struct Balanced {
     pub(super) attempt: Attempt,
-    /// The request before it was secured, where any backend has an endpoint. Each backend gets
-    /// what its own endpoint makes of that.
+    /// The request before it was secured, where any backend has an endpoint and another one is
+    /// left. Each backend gets what its own endpoint makes of that.
     pub(super) plain: Option<Plain>,
     /// Whether a package may be obeyed twice that no backend has an endpoint for.
     pub(super) is_idempotent: Option<bool>,
 }
 
 impl Balanced {
-    /// Keeps what another backend needs of a message that is not secured yet.
-    fn keep(&mut self, octets: &[u8], parts: &[Attachment], said: Said) {
-        if self.attempt.may_be_secured() {
+    /// Keeps what another backend needs of a message that is not secured yet, as long as there is
+    /// one. It takes room.
+    fn keep(
+        &mut self,
+        octets: &[u8],
+        parts: &[Attachment],
+        said: Said,
+        mut room: Reservation,
+    ) -> Result<(), EndpointError> {
+        if !self.attempt.may_be_secured() {
+            if said.packing.is_some() {
+                self.is_idempotent = Some(self.attempt.is_idempotent(octets));
+            }
+        } else if self.attempt.has_another() {
+            let attached = parts.iter().map(|part| part.content().len());
+            let size = attached.fold(octets.len(), usize::saturating_add);
+            if !room.grow(size as u64) {
+                return Err(EndpointError::NoRoom);
+            }
             self.plain = Some(Plain {
                 message: Message {
                     root: octets.to_vec(),
                     parts: parts.to_vec(),
                 },
                 said,
+                _room: room,
             });
-        } else if said.packing.is_some() {
-            self.is_idempotent = Some(self.attempt.is_idempotent(octets));
         }
+        Ok(())
     }
 }
 
@@ -85,6 +102,8 @@ pub(super) struct Plain {
     pub(super) message: Message,
     /// What its client said of it beside the message.
     pub(super) said: Said,
+    /// The room that it takes.
+    _room: Reservation,
 }
 
 /// What a request left behind on each side.
@@ -108,7 +127,7 @@ pub(super) struct InConversation {
 }
 
 /// Secures a request for the upstream that was chosen. `said` is what its client said of it beside
-/// the message.
+/// the message, and `room` a place for what another backend may need.
 pub(super) async fn secure(
     opened: Opened,
     Chosen {
@@ -118,6 +137,7 @@ pub(super) async fn secure(
         attempt,
     }: Chosen,
     said: Said,
+    room: Reservation,
     observed: &Observed,
     desk: &Desk,
 ) -> Result<Box<Forward>, EndpointError> {
@@ -153,7 +173,7 @@ pub(super) async fn secure(
         packing: packing.clone(),
     };
     if let Some(balanced) = &mut forward.balanced {
-        balanced.keep(&forward.octets, &parts, said.clone());
+        balanced.keep(&forward.octets, &parts, said.clone(), room)?;
     }
     if let Some(endpoint) = &forward.upstream.endpoint {
         if packing.is_some() && !endpoint.endpoint.takes_packages() {

@@ -45,6 +45,8 @@ pub(crate) enum EndpointError {
     },
     /// A package can be read in several ways, or is none of SOAP Messages with Attachments.
     Package(Box<PackageError>),
+    /// There is no room for what another backend may need of the message.
+    NoRoom,
     /// The endpoint that the message goes to has no word for attachments.
     PackageUntaken,
     /// The answer to a request for a token would show its key.

@@ -279,6 +279,16 @@ impl Attempt {
         members.any(|member| member.upstream.endpoint.is_some())
     }
 
+    /// Whether there is another backend that could take the request, now or later, and has not had
+    /// it.
+    pub(crate) fn has_another(&self) -> bool {
+        let balancer = &self.balancer;
+        let takes = |id: MemberId| balancer.members[id.index()].upstream.takes_packages();
+        let is_left = |id| id != self.choice.member && !self.tried.contains(&id);
+        let mut ids = balancer.pool.ids();
+        ids.any(|id| is_left(id) && (!self.wanted.is_package || takes(id)))
+    }
+
     /// Whether there is a backend that needs no assertion of the same place.
     pub(crate) fn may_do_without(&self, tokens: &Arc<IssuedTokens>) -> bool {
         let mut members = self.balancer.members.iter();

@@ -114,6 +114,7 @@ impl From<EndpointError> for Failure {
                 Self::Other(format!("{} cannot secure: {error}", direction.name()))
             }
             EndpointError::Package(error) => Self::Other(error.to_string()),
+            EndpointError::NoRoom => Self::of("there is no room for the request"),
             EndpointError::PackageUntaken => Self::of("the request is a package"),
             EndpointError::WouldExpose => Self::of("the answer would show a key"),
             EndpointError::Denied(denied) => Self::Other(denied.detail),

@@ -6,7 +6,7 @@ use http::StatusCode;
 use super::{IDEMPOTENT, Manner, Member, call, file, metric, usable};
 use crate::conversations;
 use crate::secured;
-use crate::support::{Backend, Folder, Nobody};
+use crate::support::{Backend, ENVELOPE, Folder, Nobody};
 
 #[tokio::test]
 async fn calls_of_one_conversation_stay_together() {
@@ -91,6 +91,33 @@ async fn a_request_that_goes_to_another_backend_is_secured_anew() {
         after.split_once('<').expect("it ends").0.to_owned()
     };
     assert_ne!(value(&first[0]), value(&second[0]));
+}
+
+/// What the next backend may need takes room; where none is left, nothing is kept.
+#[tokio::test]
+async fn a_request_that_may_go_to_another_backend_takes_room_twice() {
+    let folder = Folder::with_keys();
+    let members = [
+        Member::new("a", Manner::Names).await,
+        Member::new("b", Manner::Names).await,
+    ];
+    let all: Vec<_> = members.iter().map(|member| (member.address, "")).collect();
+    let outbound = secured::client("sign");
+    let more = format!("{IDEMPOTENT}[routes.outbound]\n{outbound}");
+    for (backends, expected) in [
+        // The answer of a backend proves nothing.
+        (&all[..1], StatusCode::BAD_GATEWAY),
+        (&all[..], StatusCode::SERVICE_UNAVAILABLE),
+    ] {
+        let room = ENVELOPE.len() + ENVELOPE.len() / 2;
+        let limits = format!("LISTEN\nlimits = {{ buffered = {room} }}");
+        let text = file(backends, &more).replace("LISTEN", &limits);
+        let gateway = folder.gateway(&text).await;
+        let answer = call(&gateway).await;
+        assert_eq!(answer.status, expected, "{}", answer.body);
+        assert_eq!(metric(&gateway, "soapstone_buffered_octets").await, 0);
+    }
+    assert_eq!(members[0].requests() + members[1].requests(), 1);
 }
 
 /// `mechanism = "none"` of a backend is its policy, and not the lack of one.
