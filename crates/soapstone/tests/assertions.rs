@@ -12,6 +12,7 @@ use std::sync::Arc;
 use soapstone::crypto::base64;
 use soapstone::crypto::issue::{self, Template, Validity};
 use soapstone::endpoint::{AssertionErrand, AssertionFetcher};
+use soapstone::mime::{Attachment, Message};
 use soapstone::wss::{ConfirmationMethod, Envelope, Rejected, Verified, names};
 use soapstone::{Arrived, Client, ForgetfulReplayCache, Memory, Opener, Securer, Service};
 use soapstone_testkit::assertion::{Assertion, ID};
@@ -483,6 +484,48 @@ fn an_assertion_is_encrypted_for_its_receiver() {
 }
 
 /// Nothing but its issuer vouches for the client's key: answers are encrypted to it all the same.
+/// Cipher text of a token alone protects nothing of its message.
+#[test]
+fn an_encrypted_assertion_leaves_attachments_to_tls() {
+    let folder = of_alice();
+    let idp = keys::identity("CN=idp", keys::RSA);
+    let assertion = Assertion {
+        is_20: true,
+        method: "bearer",
+        holder: None,
+        audience: Some("https://service.example"),
+        attributes: &[],
+    };
+    folder.write("alice.saml.xml", assertion.about("alice", &idp));
+    let bearer = |text: &str| {
+        let text = text.replace("holder-of-key", "bearer");
+        let text = text.replace("[saml]\n", "[saml]\nencrypted = true\n");
+        format!("{text}[security]\nmechanism = \"none\"\nattachments = {{ }}\n")
+    };
+    let own = "[identity]\nkey = \"alice.key.pem\"\ncertificate = \"alice.cert.pem\"\n";
+    let trust = "[trust]\npinned = [\"service.cert.pem\"]\n";
+    let client = CLIENT.replace(own, "").replace(trust, "");
+    let file = folder.write("client.toml", bearer(&client));
+    let securer = Securer::from_file(&file, &|_| None).unwrap_or_else(|it| panic!("{it}"));
+    let file = folder.write("service.toml", bearer(SERVICE));
+    let opener = Opener::from_file(&file, &|_| None).unwrap_or_else(|it| panic!("{it}"));
+    assert!(opener.needs_tls());
+    let message = Message {
+        root: envelope::with_body("<a/>").into_bytes(),
+        parts: vec![Attachment::new("a@x", "text/plain", b"7".to_vec()).unwrap()],
+    };
+    let secured = securer.secure(message).unwrap();
+    let message = Message {
+        root: secured.bytes,
+        parts: secured.parts,
+    };
+    let memory = Memory::without_conversations(&ForgetfulReplayCache);
+    let verified = opener.verify(message, memory).unwrap();
+    let evidence = verified.evidence();
+    assert!(!evidence.encrypted.is_empty() && !evidence.hides_body);
+    assert_eq!(opener.has_uncovered_part(evidence).ok(), Some(false));
+}
+
 #[test]
 fn the_holder_of_an_assertion_calls_a_service() {
     let folder = of_alice();

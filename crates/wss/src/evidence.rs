@@ -204,6 +204,8 @@ pub struct Evidence {
     pub signatures: Vec<SignatureEvidence>,
     /// Encrypted elements and contents, in the order of decryption.
     pub encrypted: Vec<EncryptionEvidence>,
+    /// Whether the Body was encrypted, or something in it.
+    pub hides_body: bool,
     /// The attachments, in their order.
     pub attachments: Vec<AttachmentEvidence>,
     /// The session keys, in the order of the header.

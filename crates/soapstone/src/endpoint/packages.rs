@@ -33,7 +33,8 @@ impl Packages {
 
     /// Whether a message has a part that nothing covers. Where the message has a signature of its
     /// own, each part has to be signed; otherwise encryption does. `by_tls`: the policy leaves
-    /// messages to TLS. Another operation may do so, and this one have a signature or cipher text.
+    /// messages to TLS. Another operation may do so, and this one have a signature, or
+    /// cipher text in its Body or its parts.
     ///
     /// # Errors
     /// [`AttachmentProblem::Uncovered`], of the first one, unless such parts go on.
@@ -45,10 +46,12 @@ impl Packages {
         let mut signatures = evidence.signatures.iter();
         // What endorses proves who sent the message, and covers its signature.
         let is_signed = signatures.any(|it| it.role == SignatureRole::Message);
-        if by_tls && !is_signed && evidence.encrypted.is_empty() {
+        let mut parts = evidence.attachments.iter();
+        // A token in cipher text says nothing of the message that it came with.
+        let is_hidden = evidence.hides_body || parts.clone().any(|part| part.encrypted.is_some());
+        if by_tls && !is_signed && !is_hidden {
             return Ok(false);
         }
-        let mut parts = evidence.attachments.iter();
         let uncovered =
             parts.find(|part| part.signed.is_none() && (is_signed || part.encrypted.is_none()));
         match uncovered {

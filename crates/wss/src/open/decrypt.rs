@@ -6,7 +6,7 @@
 use std::sync::Arc;
 
 use soapstone_crypto::SymmetricKey;
-use soapstone_xml::{Buffers, NodeId};
+use soapstone_xml::{Buffers, Element, NodeId};
 use soapstone_xmlsec::enc::{
     CipherData, ContentType, EncryptedData, EncryptedKey, EncryptionError, ReferenceList,
 };
@@ -272,6 +272,9 @@ impl Opening<'_> {
             .element(data.node)
             .parent()
             .map(|parent| parent.id());
+        let body = self.message.envelope.body().id();
+        let is_body = |holder: Element<'_>| holder.id() == body;
+        self.evidence.hides_body |= document.element(data.node).ancestors().any(is_body);
         let content = data.content_type == ContentType::Content;
         // Whether everything inside the parent was in this ciphertext.
         let whole = parent.is_some_and(|parent| {

@@ -1,3 +1,7 @@
+//! Messages that wait for the question of another one.
+//!
+//! The rule kept here: whoever waits has its place until that question has ended.
+
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread;
 
