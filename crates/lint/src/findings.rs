@@ -4,8 +4,9 @@
 
 use std::collections::BTreeMap;
 
-use soapstone_xml::{Element, Position};
+use soapstone_xml::{Element as Written, Position};
 
+use crate::element::Element;
 use crate::rule::{Profiles, Rule, Severity};
 use crate::table;
 
@@ -14,6 +15,35 @@ pub const MOST_FINDINGS: usize = 1_000;
 
 /// Most characters of a value that a finding repeats.
 const MOST_CHARACTERS: usize = 160;
+
+/// An element that a finding is about.
+pub(crate) trait Place {
+    /// Where it begins.
+    fn offset(&self) -> usize;
+
+    /// Its name as it is written.
+    fn name(&self) -> &str;
+}
+
+impl Place for Written<'_> {
+    fn offset(&self) -> usize {
+        self.range().start as usize
+    }
+
+    fn name(&self) -> &str {
+        self.qualified_name()
+    }
+}
+
+impl Place for Element<'_> {
+    fn offset(&self) -> usize {
+        self.range().start as usize
+    }
+
+    fn name(&self) -> &str {
+        self.qualified_name()
+    }
+}
 
 /// One breach of a rule.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,11 +95,11 @@ impl Findings {
     pub(crate) fn add(
         &mut self,
         id: &str,
-        element: Element<'_>,
+        element: impl Place,
         expected: impl Into<String>,
         found: impl Into<String>,
     ) {
-        let offset = element.range().start as usize;
+        let offset = element.offset();
         self.add_at(
             id,
             Position {
@@ -77,7 +107,7 @@ impl Findings {
                 line: 0,
                 column: 0,
             },
-            element.qualified_name(),
+            element.name(),
             expected,
             found,
         );

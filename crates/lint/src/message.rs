@@ -1,13 +1,13 @@
 //! An envelope as the rules see it: its security headers, tokens, references and signatures, each
 //! found once.
 //!
-//! The rule kept here: the message is walked once, and ids are looked up in an index, so that the
-//! work is linear in the message.
+//! The rule kept here: the message is walked once, and ids are looked up in an index. Rules that
+//! follow references may walk a part of it again, and its steps are counted.
 
 use std::borrow::Cow;
 use std::collections::HashMap;
 
-use soapstone_xml::Element;
+use crate::element::Element;
 
 use crate::names::{
     DS, ENCRYPTED_KEY, ENCRYPTED_KEY_SHA1, KERBEROS_PROFILE, KERBEROS_SHA1, PKCS7, PKI_PATH, REL,
@@ -71,6 +71,20 @@ pub(crate) struct TokenReference<'d> {
     pub(crate) token: Option<Token>,
 }
 
+/// The elements with one id, in document order.
+#[derive(Clone, Debug)]
+struct Named<'d> {
+    /// The first one whose id is an id by the specifications; the first lookalike if there is
+    /// none.
+    meant: (Element<'d>, IdKind),
+    /// The first assertion.
+    assertion: Option<Element<'d>>,
+    /// The second one with a `wsu:Id`.
+    second: Option<Element<'d>>,
+    /// How many have a `wsu:Id`.
+    of_wsu: usize,
+}
+
 /// An envelope.
 pub(crate) struct Message<'d> {
     pub(crate) envelope: Element<'d>,
@@ -93,7 +107,7 @@ pub(crate) struct Message<'d> {
     /// Reference lists that are children of a security header.
     pub(crate) lists: Vec<Element<'d>>,
     pub(crate) assertions: Vec<Element<'d>>,
-    ids: HashMap<Cow<'d, str>, Vec<(Element<'d>, IdKind)>>,
+    ids: HashMap<Cow<'d, str>, Named<'d>>,
     licences: HashMap<Cow<'d, str>, Element<'d>>,
 }
 
@@ -178,19 +192,43 @@ impl<'d> Message<'d> {
                 (XML, "id") | ("", "Id" | "ID" | "id") => IdKind::Other,
                 _ => continue,
             };
-            let named = self.ids.entry(attribute.value()).or_default();
-            named.push((element, kind));
+            let named = self.ids.entry(attribute.value()).or_insert(Named {
+                meant: (element, kind),
+                assertion: None,
+                second: None,
+                of_wsu: 0,
+            });
+            if named.meant.1 == IdKind::Other && kind != IdKind::Other {
+                named.meant = (element, kind);
+            }
+            match kind {
+                IdKind::Saml if named.assertion.is_none() => named.assertion = Some(element),
+                IdKind::Wsu => {
+                    named.of_wsu += 1;
+                    if named.of_wsu == 2 {
+                        named.second = Some(element);
+                    }
+                }
+                _ => {}
+            }
         }
     }
 
-    /// The elements with an id, and the attribute that gives it to each.
-    pub(crate) fn with_id(&self, id: &str) -> &[(Element<'d>, IdKind)] {
-        self.ids.get(id).map_or(&[], Vec::as_slice)
+    /// The element that an id means, and the attribute that gives it the id. Other attributes that
+    /// are called like an id count where no element has it as an id.
+    pub(crate) fn with_id(&self, id: &str) -> Option<(Element<'d>, IdKind)> {
+        self.ids.get(id).map(|named| named.meant)
     }
 
-    /// All ids and their elements.
-    pub(crate) fn ids(&self) -> impl Iterator<Item = (&str, &[(Element<'d>, IdKind)])> {
-        self.ids.iter().map(|(id, named)| (&**id, named.as_slice()))
+    /// The first assertion with an id.
+    pub(crate) fn assertion(&self, id: &str) -> Option<Element<'d>> {
+        self.ids.get(id)?.assertion
+    }
+
+    /// The ids that several elements have as `wsu:Id`, with the second of these.
+    pub(crate) fn repeated(&self) -> impl Iterator<Item = (&str, Element<'d>)> {
+        let ids = self.ids.iter();
+        ids.filter_map(|(id, named)| Some((&**id, named.second?)))
     }
 
     /// The licence with this `licenseId`.
@@ -206,8 +244,8 @@ impl<'d> Message<'d> {
                 None => Target::Outside,
                 Some(fragment) => {
                     let id = pointed_id(fragment).unwrap_or(fragment);
-                    let named = self.with_id(id).first();
-                    named.map_or(Target::Nowhere, |(element, _)| Target::Inside(*element))
+                    let named = self.with_id(id);
+                    named.map_or(Target::Nowhere, |(element, _)| Target::Inside(element))
                 }
             },
         }
@@ -240,12 +278,8 @@ impl<'d> Message<'d> {
             }
         } else if let Some(identifier) = key_identifier {
             let value = identifier.text();
-            let assertion = self
-                .with_id(value.trim())
-                .iter()
-                .find(|(_, kind)| *kind == IdKind::Saml);
-            match assertion {
-                Some((assertion, _)) => (Target::Inside(*assertion), token_of(*assertion)),
+            match self.assertion(value.trim()) {
+                Some(assertion) => (Target::Inside(assertion), token_of(assertion)),
                 None => {
                     let value_type = identifier.attribute("", "ValueType");
                     let identified = value_type.as_deref().and_then(token_identified);

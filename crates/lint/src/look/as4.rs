@@ -5,7 +5,9 @@
 
 use std::collections::HashSet;
 
-use soapstone_xml::{Element, NodeId};
+use soapstone_xml::NodeId;
+
+use crate::element::Element;
 
 use crate::findings::{Findings, quoted};
 use crate::look::ebms::{content_id, encrypted_in_body, messaging, payload, units};

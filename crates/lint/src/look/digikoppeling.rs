@@ -2,7 +2,9 @@
 
 use std::collections::HashSet;
 
-use soapstone_xml::{Element, NodeId};
+use soapstone_xml::NodeId;
+
+use crate::element::Element;
 
 use crate::findings::{Findings, quoted};
 use crate::look::encryption::listed_by_keys;

@@ -1,6 +1,6 @@
 //! Algorithms of eDelivery AS4 1.15 (1.4.2.6), and who may prove what.
 
-use soapstone_xml::Element;
+use crate::element::Element;
 
 use crate::findings::{Findings, quoted};
 use crate::message::Message;

@@ -2,7 +2,9 @@
 
 use std::collections::{HashMap, HashSet};
 
-use soapstone_xml::{Element, NodeId};
+use soapstone_xml::NodeId;
+
+use crate::element::Element;
 
 use crate::findings::{Findings, quoted};
 use crate::message::{IdKind, Message, Target};
@@ -28,13 +30,13 @@ const WRAPS: [&str; 3] = [
 ];
 
 pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
-    let lists = Lists::read(message, findings);
+    let mut lists = Lists::read(message, findings);
     look_at_places(message, findings);
     for key in &message.encrypted_keys {
         look_at_key(message, *key, findings);
     }
     for data in &message.encrypted_data {
-        look_at_data(message, *data, &lists, findings);
+        look_at_data(message, *data, &mut lists, findings);
     }
 }
 
@@ -47,17 +49,40 @@ struct Lists {
     of_any: HashSet<NodeId>,
     /// Encrypted keys with lists.
     keys: HashSet<NodeId>,
-    /// Keys of the lists in headers, each as text, with the list.
-    known: HashSet<String>,
+    /// Keys of the lists in headers, by their numbers.
+    known: HashSet<usize>,
+    keys_of_data: Keys,
+}
+
+/// The keys that encrypted data name, numbered. A text may be as large as the message, so that each
+/// is read once.
+#[derive(Default)]
+struct Keys {
+    numbers: HashMap<String, usize>,
+    of_data: HashMap<NodeId, Option<usize>>,
+}
+
+impl Keys {
+    /// The number of the key that encrypted data name.
+    fn of(&mut self, data: Element<'_>) -> Option<usize> {
+        let numbers = &mut self.numbers;
+        let number = self.of_data.entry(data.id()).or_insert_with(|| {
+            let next = numbers.len();
+            key_of(data).map(|key| *numbers.entry(key).or_insert(next))
+        });
+        *number
+    }
 }
 
 impl Lists {
     fn read(message: &Message<'_>, findings: &mut Findings) -> Self {
         let mut lists = Self::default();
+        let mut inside = HashMap::new();
         for key in &message.encrypted_keys {
             if let Some(list) = key.child(XENC, "ReferenceList") {
                 lists.keys.insert(key.id());
-                for data in named_data(message, list, ["R3006", "R3007"], findings) {
+                let rules = ["R3006", "R3007"];
+                for data in named_data(message, list, rules, &mut inside, findings) {
                     lists.of_keys.insert(data.id());
                     lists.of_any.insert(data.id());
                     let together = data.parent() == key.parent();
@@ -70,9 +95,10 @@ impl Lists {
         }
         for list in &message.lists {
             let mut keys = HashSet::new();
-            for data in named_data(message, *list, ["R5608", "R5613"], findings) {
+            let rules = ["R5608", "R5613"];
+            for data in named_data(message, *list, rules, &mut inside, findings) {
                 lists.of_any.insert(data.id());
-                keys.extend(key_of(data));
+                keys.extend(lists.keys_of_data.of(data));
             }
             if keys.len() > 1 {
                 let found = format!("{} keys", keys.len());
@@ -84,30 +110,33 @@ impl Lists {
     }
 }
 
-/// The encrypted data that a list names; breaches of `[rule]` of data and keys are noted.
+/// The encrypted data that a list names; breaches of `[rule]` of data and keys are noted. `inside`
+/// keeps what stands in encrypted headers, which many references may name.
 fn named_data<'d>(
     message: &Message<'d>,
     list: Element<'d>,
     [of_data, of_key]: [&str; 2],
+    inside: &mut HashMap<NodeId, Option<Element<'d>>>,
     findings: &mut Findings,
 ) -> Vec<Element<'d>> {
     let mut named = Vec::new();
     for reference in list.children() {
         let uri = reference.attribute("", "URI");
         let id = uri.as_deref().and_then(|uri| uri.strip_prefix('#'));
-        let target = id.and_then(|id| message.with_id(id).first());
+        let target = id.and_then(|id| message.with_id(id));
         if reference.is(XENC, "DataReference") {
             let well = target.is_some_and(|(target, kind)| {
-                !target.is(XENC, "EncryptedData") || *kind == IdKind::Own
+                !target.is(XENC, "EncryptedData") || kind == IdKind::Own
             });
             if !well {
                 let expected = "# and the Id of an xenc:EncryptedData";
                 findings.add(of_data, reference, expected, quoted(uri.as_deref()));
             }
             match target {
-                Some((data, _)) if data.is(XENC, "EncryptedData") => named.push(*data),
+                Some((data, _)) if data.is(XENC, "EncryptedData") => named.push(data),
                 Some((header, _)) if header.is(WSSE11, "EncryptedHeader") => {
-                    named.extend(header.child(XENC, "EncryptedData"));
+                    let inside = inside.entry(header.id());
+                    named.extend(*inside.or_insert_with(|| header.child(XENC, "EncryptedData")));
                 }
                 Some((other, _)) => {
                     let expected = "an xenc:EncryptedData or a wsse11:EncryptedHeader";
@@ -118,7 +147,7 @@ fn named_data<'d>(
             }
         } else if reference.is(XENC, "KeyReference") {
             let well = target.is_some_and(|(target, kind)| {
-                target.is(XENC, "EncryptedKey") && *kind == IdKind::Own
+                target.is(XENC, "EncryptedKey") && kind == IdKind::Own
             });
             if !well {
                 let expected = "# and the Id of an xenc:EncryptedKey";
@@ -245,7 +274,12 @@ fn look_at_key_info(message: &Message<'_>, encrypted: Element<'_>, findings: &mu
     }
 }
 
-fn look_at_data(message: &Message<'_>, data: Element<'_>, lists: &Lists, findings: &mut Findings) {
+fn look_at_data(
+    message: &Message<'_>,
+    data: Element<'_>,
+    lists: &mut Lists,
+    findings: &mut Findings,
+) {
     look_at_key_info(message, data, findings);
     match data.child(XENC, "EncryptionMethod") {
         None => findings.add("R5601", data, "an xenc:EncryptionMethod", "none"),
@@ -276,7 +310,8 @@ fn look_at_data(message: &Message<'_>, data: Element<'_>, lists: &Lists, finding
         let expected = "data that the list of its xenc:EncryptedKey names";
         findings.add("R3214", data, expected, "data that no list names");
     }
-    if key_of(data).is_some_and(|key| lists.known.contains(&key)) {
+    let key = lists.keys_of_data.of(data);
+    if key.is_some_and(|key| lists.known.contains(&key)) {
         let expected = "data that the list of its key names";
         findings.add("R3231", data, expected, "data that no list names");
     }

@@ -1,6 +1,8 @@
 //! Envelopes, as the Basic Profiles have them.
 
-use soapstone_xml::{Content, Document, Element};
+use soapstone_xml::{Content, Document};
+
+use crate::element::Element;
 
 use crate::findings::{Findings, quoted};
 use crate::message::Message;

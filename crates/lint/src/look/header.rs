@@ -3,20 +3,13 @@
 use std::collections::HashMap;
 
 use crate::findings::{Findings, quoted};
-use crate::message::{IdKind, Message};
+use crate::message::Message;
 use crate::names::SOAP12;
 
 pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
-    for (id, named) in message.ids() {
-        let mut named = named.iter().filter(|(_, kind)| *kind == IdKind::Wsu);
-        if let (Some(_), Some((second, _))) = (named.next(), named.next()) {
-            findings.add(
-                "R3204",
-                *second,
-                "a wsu:Id that no other element has",
-                quoted(Some(id)),
-            );
-        }
+    for (id, second) in message.repeated() {
+        let expected = "a wsu:Id that no other element has";
+        findings.add("R3204", second, expected, quoted(Some(id)));
     }
     let actor = if message.soap == SOAP12 {
         "role"

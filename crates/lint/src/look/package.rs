@@ -6,7 +6,9 @@
 use std::collections::{HashMap, HashSet};
 
 use soapstone_mime::{Package, Part};
-use soapstone_xml::{Element, Position};
+use soapstone_xml::Position;
+
+use crate::element::Element;
 
 use crate::findings::{Findings, quoted};
 use crate::look::ebms::{content_id, is_compressed, payload};
@@ -390,6 +392,7 @@ mod tests {
     use soapstone_xml::{Buffers, Document, ParseOptions};
 
     use super::*;
+    use crate::element::Work;
 
     #[test]
     fn a_part_that_is_listed_often_is_looked_at_once() {
@@ -406,7 +409,9 @@ mod tests {
             &mut Buffers::new(),
         )
         .expect("XML");
-        let listed = document.root().children().map(|info| (b"a".to_vec(), info));
+        let work = Work::of(u64::MAX);
+        let root = Element::new(document.root(), &work);
+        let listed = root.children().map(|info| (b"a".to_vec(), info));
         let listed: Vec<_> = listed.collect();
         assert_eq!(listed.len(), 1_001);
         assert_eq!(compressed(&listed), [b"a"]);

@@ -3,7 +3,9 @@
 use std::collections::HashMap;
 
 use soapstone_crypto::{DigestAlgorithm, base64, digest};
-use soapstone_xml::{Element, NodeId};
+use soapstone_xml::NodeId;
+
+use crate::element::Element;
 
 use crate::findings::{Findings, quoted};
 use crate::message::{Message, Target, Token, TokenReference, pointed_id, token_named, token_of};

@@ -3,10 +3,12 @@
 use std::collections::HashSet;
 
 use soapstone_crypto::base64;
-use soapstone_xml::{Element, NodeId};
+use soapstone_xml::NodeId;
+
+use crate::element::Element;
 
 use crate::findings::{Findings, quoted};
-use crate::message::{IdKind, Message, Target, Token, TokenReference};
+use crate::message::{Message, Target, Token, TokenReference};
 use crate::names::{
     DS, ENCRYPTED_KEY, ENCRYPTED_KEY_SHA1, SAML11, SAML11_ID, SAML11_TOKEN, SAML20, SAML20_ID,
     SAML20_TOKEN, STR_TRANSFORM, WSSE,
@@ -131,10 +133,7 @@ fn look_at_encoded_id(
     let text = identifier.text();
     let decoded = base64::decode_xml_to_vec(text.as_bytes());
     let decoded = decoded.ok().and_then(|bytes| String::from_utf8(bytes).ok());
-    let is_id = decoded.is_some_and(|id| {
-        let mut named = message.with_id(&id).iter();
-        named.any(|(_, kind)| *kind == IdKind::Saml)
-    });
+    let is_id = decoded.is_some_and(|id| message.assertion(&id).is_some());
     if is_id {
         findings.add("R6605", identifier, "the id of the assertion", "its base64");
     }

@@ -1,8 +1,10 @@
 //! Signatures (WSS 1.1.1, 8).
 
-use std::collections::HashSet;
+use std::collections::{HashMap, HashSet};
 
-use soapstone_xml::Element;
+use soapstone_xml::NodeId;
+
+use crate::element::Element;
 
 use crate::findings::{Findings, quoted};
 use crate::message::{IdKind, Message, Target};
@@ -29,16 +31,7 @@ const LAST_TRANSFORMS: [&str; 4] = [
     ATTACHMENT_COMPLETE,
 ];
 
-/// Elements looked at for prefixes that values use, over all references of a message: references
-/// may name the same large element many times.
-const MOST_ELEMENTS: usize = 1 << 20;
-
 pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
-    look_within(message, MOST_ELEMENTS, findings);
-}
-
-/// Looks at all signatures, and for prefixes at no more elements than `budget`.
-fn look_within(message: &Message<'_>, mut budget: usize, findings: &mut Findings) {
     for signature in &message.signatures {
         look_at_key(*signature, findings);
         for inside in signature.descendants() {
@@ -56,7 +49,7 @@ fn look_within(message: &Message<'_>, mut budget: usize, findings: &mut Findings
         for reference in signed.children().filter(|child| child.is(DS, "Reference")) {
             look_at_reference(message, *signature, reference, findings);
             look_at_transforms(reference, findings);
-            look_at_prefixes(message, reference, &mut budget, findings);
+            look_at_prefixes(message, reference, findings);
         }
     }
     for confirmation in &message.confirmations {
@@ -160,8 +153,8 @@ fn look_at_reference(
             findings.add("R3002", reference, expected, quoted(uri));
         }
     }
-    if let Some(named) = id.map(|id| message.with_id(id)) {
-        look_at_id(reference, named, findings);
+    if let Some((target, kind)) = id.and_then(|id| message.with_id(id)) {
+        look_at_id(reference, target, kind, findings);
     }
     let is_whole = uri == Some("");
     let target = match message.target(uri) {
@@ -205,20 +198,17 @@ fn look_at_reference(
 }
 
 /// Which attribute gives a signed element the id that it is signed by.
-fn look_at_id(reference: Element<'_>, named: &[(Element<'_>, IdKind)], findings: &mut Findings) {
-    let Some((target, kind)) = named.first() else {
-        return;
-    };
+fn look_at_id(reference: Element<'_>, target: Element<'_>, kind: IdKind, findings: &mut Findings) {
     let name = quoted(Some(target.qualified_name()));
     match target.namespace() {
-        DS if *kind != IdKind::Own => {
+        DS if kind != IdKind::Own => {
             findings.add("R3003", reference, "the Id attribute of the element", name);
         }
-        XENC if *kind != IdKind::Own => {
+        XENC if kind != IdKind::Own => {
             findings.add("R3004", reference, "the Id attribute of the element", name);
         }
         DS | XENC => {}
-        _ if *kind != IdKind::Wsu => {
+        _ if kind != IdKind::Wsu => {
             let found = format!("another id of {name}");
             findings.add("R3005", reference, "the wsu:Id of the element", found);
         }
@@ -285,12 +275,7 @@ fn look_at_prefix_list(method: Element<'_>, rule: &str, findings: &mut Findings)
 }
 
 /// Prefixes that values of signed elements use, and that exclusive canonicalization drops.
-fn look_at_prefixes(
-    message: &Message<'_>,
-    reference: Element<'_>,
-    budget: &mut usize,
-    findings: &mut Findings,
-) {
+fn look_at_prefixes(message: &Message<'_>, reference: Element<'_>, findings: &mut Findings) {
     let uri = reference.attribute("", "URI");
     let Target::Inside(apex) = message.target(uri.as_deref()) else {
         return;
@@ -305,11 +290,8 @@ fn look_at_prefixes(
         .unwrap_or_default();
     let listed: HashSet<&str> = list.split_ascii_whitespace().collect();
     let mut told = HashSet::new();
+    let mut written = Written::of(apex);
     for element in apex.descendants() {
-        if *budget == 0 {
-            return;
-        }
-        *budget -= 1;
         let Some(value) = element.attribute(XSI, "type") else {
             continue;
         };
@@ -320,11 +302,14 @@ fn look_at_prefixes(
         } else {
             prefix
         };
-        let means_something = element.namespace_of(prefix).is_some();
-        if !means_something || listed.contains(word) || is_written(element, prefix, apex) {
+        if listed.contains(word) || told.contains(prefix) {
             continue;
         }
-        if told.insert(prefix.to_owned()) {
+        let Some(meaning) = written.meaning(element, prefix) else {
+            continue;
+        };
+        if !written.is_written(element, prefix, meaning) {
+            told.insert(prefix.to_owned());
             let rule = if prefix.is_empty() { "R5408" } else { "R5405" };
             let expected = format!("`{word}` in the PrefixList of the reference to the element");
             findings.add(
@@ -337,21 +322,90 @@ fn look_at_prefixes(
     }
 }
 
-/// Whether exclusive canonicalization writes the declaration of a prefix for an element, or for one
-/// around it, up to the apex.
-fn is_written(element: Element<'_>, prefix: &str, apex: Element<'_>) -> bool {
-    let meaning = element.namespace_of(prefix);
-    std::iter::once(element)
-        .chain(element.ancestors())
-        .take_while(|around| apex.contains(*around))
-        .filter(|around| around.namespace_of(prefix) == meaning)
-        .any(|around| {
-            around.prefix() == prefix
-                || !prefix.is_empty()
-                    && around
-                        .attributes()
-                        .any(|attribute| attribute.prefix() == prefix)
-        })
+/// What exclusive canonicalization of an apex writes of prefixes. What holds for the parent of many
+/// elements is computed once.
+struct Written<'d> {
+    apex: Element<'d>,
+    /// The last parent, which the rest is about.
+    parent: Option<NodeId>,
+    /// The namespace to which a prefix is bound there.
+    meanings: HashMap<String, Option<&'d str>>,
+    /// Whether a prefix is written with this meaning for it, or for an element around it.
+    known: HashMap<(String, &'d str), bool>,
+}
+
+impl<'d> Written<'d> {
+    fn of(apex: Element<'d>) -> Self {
+        Self {
+            apex,
+            parent: None,
+            meanings: HashMap::new(),
+            known: HashMap::new(),
+        }
+    }
+
+    /// The parent of an element, which what is known is about from now on.
+    fn parent_of(&mut self, element: Element<'d>) -> Option<Element<'d>> {
+        let parent = element.parent()?;
+        if self.parent != Some(parent.id()) {
+            self.parent = Some(parent.id());
+            self.meanings.clear();
+            self.known.clear();
+        }
+        Some(parent)
+    }
+
+    /// The namespace to which a prefix is bound at an element.
+    fn meaning(&mut self, element: Element<'d>, prefix: &str) -> Option<&'d str> {
+        let mut declared = element.declarations();
+        let is_own = declared.any(|(declared, _)| declared == prefix);
+        let parent = self.parent_of(element).filter(|_| !is_own);
+        let Some(parent) = parent else {
+            return element.namespace_of(prefix);
+        };
+        if let Some(meaning) = self.meanings.get(prefix) {
+            return *meaning;
+        }
+        let meaning = parent.namespace_of(prefix);
+        self.meanings.insert(prefix.to_owned(), meaning);
+        meaning
+    }
+
+    /// Whether exclusive canonicalization writes the declaration of a prefix, which has this
+    /// meaning at an element, for the element or for one around it, up to the apex.
+    fn is_written(&mut self, element: Element<'d>, prefix: &str, meaning: &'d str) -> bool {
+        if uses(element, prefix) {
+            return true;
+        }
+        if element == self.apex {
+            return false;
+        }
+        let Some(parent) = self.parent_of(element) else {
+            return false;
+        };
+        let place = (prefix.to_owned(), meaning);
+        if let Some(known) = self.known.get(&place) {
+            return *known;
+        }
+        let mut found = false;
+        for around in std::iter::once(parent).chain(parent.ancestors()) {
+            found = uses(around, prefix) && around.namespace_of(prefix) == Some(meaning);
+            if found || around == self.apex {
+                break;
+            }
+        }
+        self.known.insert(place, found);
+        found
+    }
+}
+
+/// Whether the name of an element or of one of its attributes has a prefix.
+fn uses(element: Element<'_>, prefix: &str) -> bool {
+    let of_attributes = |prefix| {
+        let mut attributes = element.attributes();
+        attributes.any(|attribute| attribute.prefix() == prefix)
+    };
+    element.prefix() == prefix || !prefix.is_empty() && of_attributes(prefix)
 }
 
 #[cfg(test)]
@@ -359,11 +413,12 @@ mod tests {
     use soapstone_xml::{Buffers, Document, ParseOptions};
 
     use super::*;
+    use crate::element::Work;
     use crate::rule::{Profile, Profiles};
 
     /// A Body with a value that uses an unsigned prefix in its last of a hundred elements, and many
     /// references to the Body.
-    fn found_within(budget: usize) -> usize {
+    fn found_within(steps: u64) -> usize {
         let reference = format!(
             "<ds:Reference URI=\"#B\"><ds:Transforms><ds:Transform Algorithm=\"{EXC_C14N}\"/>\
              </ds:Transforms></ds:Reference>"
@@ -379,17 +434,21 @@ mod tests {
         let options = ParseOptions::default();
         let document = Document::parse(source.into_bytes(), &options, &mut Buffers::new());
         let document = document.expect("a message");
-        let message = Message::read(document.root());
+        let work = Work::of(steps);
+        let message = Message::read(Element::new(document.root(), &work));
         let mut findings = Findings::new(Profiles::of(Profile::Bsp));
-        look_within(&message, budget, &mut findings);
+        look(&message, &mut findings);
+        assert_eq!(
+            work.is_done(),
+            findings.count("R5405") == 50,
+            "{steps} steps"
+        );
         findings.count("R5405")
     }
 
     #[test]
     fn references_to_one_large_element_are_followed_until_the_work_is_done() {
-        assert_eq!(found_within(99), 0);
-        assert_eq!(found_within(100), 1);
-        assert_eq!(found_within(250), 2);
+        assert_eq!(found_within(1 << 10), 0);
         assert_eq!(found_within(1 << 20), 50);
     }
 }

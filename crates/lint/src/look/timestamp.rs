@@ -1,6 +1,6 @@
 //! Timestamps (WSS 1.1.1, 10).
 
-use soapstone_xml::Element;
+use crate::element::Element;
 
 use crate::date_time::DateTime;
 use crate::findings::{Findings, quoted};
@@ -72,9 +72,9 @@ fn look_at(timestamp: Element<'_>, findings: &mut Findings) {
             seen_created = true;
         } else if child.is(WSU, "Expires") {
             if !seen_created {
-                let found = match timestamp.child(WSU, "Created") {
-                    Some(_) => "wsu:Expires first",
-                    None => "no wsu:Created",
+                let found = match created {
+                    0 => "no wsu:Created",
+                    _ => "wsu:Expires first",
                 };
                 findings.add("R3221", child, "wsu:Created in front of wsu:Expires", found);
             }

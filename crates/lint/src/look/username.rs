@@ -1,7 +1,9 @@
 //! Username tokens (UsernameToken Profile 1.1).
 
+use std::collections::HashSet;
+
+use crate::element::Element;
 use soapstone_crypto::base64;
-use soapstone_xml::Element;
 
 use crate::findings::{Findings, quoted};
 use crate::message::{Message, Target, Token};
@@ -17,6 +19,8 @@ pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
     for token in &message.usernames {
         look_at(*token, findings);
     }
+    // Each token is judged once, at the first reference that derives a key from it.
+    let mut derived = HashSet::new();
     for reference in &message.references {
         if reference.token != Some(Token::Username) {
             continue;
@@ -34,6 +38,7 @@ pub(crate) fn look(message: &Message<'_>, findings: &mut Findings) {
         }
         if let Target::Inside(token) = reference.target
             && derives_a_key(reference.element)
+            && derived.insert(token.id())
         {
             look_at_derivation(token, findings);
         }

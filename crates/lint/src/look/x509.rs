@@ -1,7 +1,7 @@
 //! X.509 tokens and references to them (X.509 Token Profile 1.1.1).
 
+use crate::element::Element;
 use soapstone_crypto::{DistinguishedName, base64};
-use soapstone_xml::Element;
 
 use crate::findings::{Findings, quoted};
 use crate::message::{Message, Token, TokenReference};

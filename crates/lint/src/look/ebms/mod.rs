@@ -11,7 +11,7 @@ mod values;
 
 use std::collections::HashSet;
 
-use soapstone_xml::Element;
+use crate::element::Element;
 
 pub(crate) use user_message::{content_id, is_compressed, payload};
 

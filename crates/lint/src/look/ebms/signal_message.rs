@@ -1,7 +1,7 @@
 //! Signal messages: pull requests, receipts and errors (ebMS 3.0 Core, 5.2.3 and 6), and what
 //! receipts hold (AS4 1.0, 5.1.8).
 
-use soapstone_xml::Element;
+use crate::element::Element;
 
 use super::look_at_channel;
 use super::structure::{Child, Content, Others};

@@ -1,6 +1,6 @@
 //! What elements of the header schema hold: children in order, and how often each stands there.
 
-use soapstone_xml::Element;
+use crate::element::Element;
 
 use crate::findings::{Findings, quoted};
 use crate::names::EBMS;

@@ -3,7 +3,7 @@
 
 use std::collections::HashSet;
 
-use soapstone_xml::Element;
+use crate::element::Element;
 
 use super::structure::{Child, Content, Others};
 use super::values::{is_uri, unescaped};
