@@ -147,7 +147,7 @@ pub(super) async fn open(
         Arrived::Message(mut opened) => {
             if let Some(suspect) = suspect {
                 let deciphered = !opened.evidence.encrypted.is_empty();
-                suspect.judge(endpoint.endpoint.limits(), deciphered, observed)?;
+                suspect.judge(endpoint.endpoint.limits(), deciphered, observed, desk)?;
             }
             Ok(Entered::Message(Box::new(Opened {
                 operation: observed.operation(),

@@ -159,7 +159,7 @@ async fn prepare(
         // The request for a token is judged before anything of its answer is in force.
         let allows = |answer: &TokenAnswer| {
             if let Some(suspect) = &suspect {
-                suspect.judge(opening.endpoint.limits(), true, &observed)?;
+                suspect.judge(opening.endpoint.limits(), true, &observed, &desk)?;
             }
             match answer.of_assertions {
                 true => authorize_token(&authorities, &route, answer, bytes),

@@ -231,7 +231,7 @@ async fn rewritten(
             let told = UnsecuredFaults::default();
             match pass_answer(reader, octets, &observed, &desk).await {
                 Ok(answer) => {
-                    judge(suspect.as_ref(), reader.limits(), &answer, &observed)?;
+                    judge(suspect.as_ref(), reader.limits(), &answer, &observed, &desk)?;
                     unproven = Some(answer.evidence.unproven);
                     octets = answer.bytes;
                 }
@@ -304,9 +304,10 @@ fn judge(
     limits: &Limits,
     opened: &OpenedMessage,
     observed: &Observed,
+    desk: &Desk,
 ) -> Result<(), EndpointError> {
     let deciphered = !opened.evidence.encrypted.is_empty();
-    suspect.map_or(Ok(()), |it| it.judge(limits, deciphered, observed))
+    suspect.map_or(Ok(()), |it| it.judge(limits, deciphered, observed, desk))
 }
 
 /// An answer that goes on to the client.
@@ -327,7 +328,7 @@ fn admitted(
     observed: &Observed,
     desk: &Desk,
 ) -> Result<Admitted, EndpointError> {
-    judge(suspect, endpoint.endpoint.limits(), &opened, observed)?;
+    judge(suspect, endpoint.endpoint.limits(), &opened, observed, desk)?;
     Ok(Admitted {
         evidence: evidence_of(&opened),
         told: unsecured_text(endpoint, &opened, desk),

@@ -91,6 +91,49 @@ async fn a_request_that_breaks_a_rule_goes_on_is_counted_or_is_refused() {
     }
 }
 
+/// A secured message with a header of another receiver in front, which no signature covers. Its
+/// references lead to the same elements again and again.
+fn endless(message: Vec<u8>) -> String {
+    const C14N: &str = "http://www.w3.org/2001/10/xml-exc-c14n#";
+    let message = String::from_utf8(message).expect("it is UTF-8");
+    let header = message.find(":Header").expect("a header");
+    let place = header + message[header..].find('>').expect("its end") + 1;
+    let reference = format!(
+        "<d:Reference URI=\"#W\"><d:Transforms><d:Transform Algorithm=\"{C14N}\"/></d:Transforms></d:Reference>"
+    );
+    let block = format!(
+        "<o:Security xmlns:o=\"http://docs.oasis-open.org/wss/2004/01/oasis-200401-wss-wssecurity-secext-1.0.xsd\" \
+         xmlns:v=\"http://schemas.xmlsoap.org/soap/envelope/\" v:actor=\"urn:other\" \
+         xmlns:d=\"http://www.w3.org/2000/09/xmldsig#\"><d:Signature><d:SignedInfo>{}</d:SignedInfo>\
+         </d:Signature><w Id=\"W\">{}</w></o:Security>",
+        reference.repeat(500),
+        "<b/>".repeat(30_000)
+    );
+    format!("{}{block}{}", &message[..place], &message[place..])
+}
+
+#[tokio::test]
+async fn a_message_that_takes_too_much_work_is_counted_as_not_judged_or_is_refused() {
+    let folder = Folder::with_keys();
+    for (bsp, status, refused) in [
+        ("bsp = \"warn\"", StatusCode::OK, 0),
+        ("bsp = \"strict\"", StatusCode::INTERNAL_SERVER_ERROR, 1),
+    ] {
+        let backend = Backend::echo().await;
+        let (log, _listening) = Said::listen();
+        let gateway = folder
+            .gateway(&text(&backend, bsp, "inbound", &service("sign")))
+            .await;
+        let answer = asked(&gateway, endless(secured(&folder, "sign"))).await;
+        assert_eq!(answer.status, status, "{bsp}: {log}");
+        let counted = metrics(&gateway).await.contains("rule=\"not-judged\"} 1");
+        assert_eq!(counted, refused == 0, "{bsp}");
+        assert_eq!(log.caused("profile-broken"), refused, "{log}");
+        // A worker has a log of its own: the refusal alone is told here.
+        assert_eq!(log.times("not-judged"), refused, "{bsp}: {log}");
+    }
+}
+
 /// Jager and Somorovsky, How to Break XML Encryption, 2011: an answer that tells a message that was
 /// deciphered from one that was not deciphers others.
 #[tokio::test]
@@ -188,4 +231,19 @@ fn a_route_that_opens_nothing_cannot_judge() {
             ":5:7: `bsp` judges messages that an endpoint opened, and the route opens none";
         assert!(problems.contains(expected), "{problems}");
     }
+}
+
+#[test]
+fn a_route_whose_backends_open_nothing_cannot_judge() {
+    let folder = Folder::with_keys();
+    let plain = "{ url = \"http://127.0.0.1:9/b\" }, { url = \"http://127.0.0.1:8/b\" }";
+    let text = format!(
+        "listen = \"127.0.0.1:0\"\n[[routes]]\npath = \"/b\"\nbackends = [{plain}]\nbsp = \"warn\"\n"
+    );
+    let problems = Config::from_text(&text, &folder.path("g.toml"), &|_| None)
+        .map(|_| ())
+        .expect_err("nothing would be judged")
+        .to_string();
+    let expected = ":5:7: `bsp` judges messages that an endpoint opened, and the route opens none";
+    assert!(problems.contains(expected), "{problems}");
 }
