@@ -15,7 +15,7 @@ use soapstone_policy::TransportRequirement;
 use super::balance::{
     Balance, GroupSpec, MemberSpec, Rules, Sticky, nobody, read_backends, read_balance,
 };
-use super::bsp::{Bsp, demand_opening, read_bsp};
+use super::bsp::{Bsp, demand_opening, members_open, read_bsp, source_opens};
 use super::direction::Direction;
 use super::endpoint::{EndpointSpec, Publishing, SideSpec, read_endpoint};
 use super::identity::{IdentityHeaders, read_identity};
@@ -435,7 +435,8 @@ pub(super) fn read_route(
     let bsp = read_bsp(&mut table);
     let opens = inbound.as_ref().is_some_and(|it| !it.endpoint.is_plain())
         || outbound.as_ref().is_some_and(|it| !it.endpoint.is_plain())
-        || several_place.is_some()
+        || source.as_ref().is_some_and(source_opens)
+        || members.as_ref().is_some_and(members_open)
         || has_sides != (inbound.is_some(), outbound.is_some());
     if let (Some(bsp), false) = (&bsp, opens) {
         demand_opening(&table, bsp);
