@@ -9,7 +9,7 @@ use std::ops::Range;
 
 use soapstone_xml::{Attribute, Content, Element as Written, NodeId};
 
-/// Steps for each byte of a message. The messages of the samples take fewer than four.
+/// Steps for each byte of a message.
 const STEPS_PER_BYTE: u64 = 16;
 
 /// Steps that any message may take.
